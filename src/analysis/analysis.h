@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From a profile to curves: what every report section and advice stands on.
+ *
+ * Builds the access clock of each thread (time -> accesses, from the measured rates), weighs each
+ * sample by the accesses it stands for, turns samples and watch ends into intervals, stratifies
+ * them, and answers questions about any subset of samples ("this object", "this line"). The same
+ * interface serves profiles of the exact engine, from their histograms.
+ */
+#ifndef REUSE_ANALYSIS_ANALYSIS_H
+#define REUSE_ANALYSIS_ANALYSIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "estimate.h"
+#include "machine/machine.h"
+#include "profile/reader.h"
+
+struct analysis_options {
+    uint32_t line_size;    /* 0: the run's */
+    uint32_t bootstrap;    /* replicates for intervals; 0: the default (100) */
+    uint64_t seed;         /* of the bootstrap; results are a function of profile, options, seed */
+    uint32_t thread_id;    /* 0: all threads */
+};
+
+struct analysis;
+
+/* The profiles (one or several, merged) must outlive the analysis. NULL + one line on failure. */
+struct analysis *analysis_create(const struct profile *const *profiles, size_t profile_count,
+                                 const struct analysis_options *, char *message,
+                                 size_t message_size);
+void analysis_free(struct analysis *);
+
+bool analysis_is_exact(const struct analysis *); /* every access was counted */
+uint32_t analysis_line_size(const struct analysis *);
+
+/* Samples in use are numbered 0 .. count-1; exact profiles have none. */
+size_t analysis_sample_count(const struct analysis *);
+const struct record_sample *analysis_sample(const struct analysis *, size_t index,
+                                            size_t *profile_index);
+double analysis_sample_weight(const struct analysis *, size_t index); /* accesses it stands for */
+const struct record_watch_end *analysis_sample_end(const struct analysis *, size_t index); /* or NULL */
+
+/* Total accesses; how well the access clock is known. */
+struct estimate analysis_accesses(const struct analysis *);
+struct access_rate_summary {
+    struct estimate per_ns;  /* time-averaged accesses per ns of application CPU time */
+    double agreement;        /* share of readings that agree within 15 % with their loop's rate */
+    double covered;          /* share of application time in code whose own rate was measured */
+    size_t readings;
+    double size_axis_low, size_axis_high; /* factors: the cache-size axis may be off by this much;
+                                             1, 1 when exact or certain */
+};
+struct access_rate_summary analysis_access_rate(const struct analysis *);
+struct estimate analysis_thread_accesses(const struct analysis *, size_t profile_index,
+                                         uint32_t thread_id);
+
+/*
+ * A subset of the accesses to ask about. groups labels every sample (analysis_sample_count()
+ * entries); the subset is the samples whose label is `group`. NULL groups: everything.
+ * For exact profiles groups labels the histograms instead: analysis_histogram_count() entries.
+ */
+struct subset {
+    const uint32_t *groups;
+    uint32_t group;
+};
+
+/* Exact profiles: histograms of a scope, to be labelled. */
+size_t analysis_histogram_count(const struct analysis *);
+const struct record_histogram *analysis_histogram(const struct analysis *, size_t index,
+                                                  size_t *profile_index);
+
+struct curve_point {
+    double bytes;
+    struct estimate miss_ratio; /* misses of the subset per access of the subset */
+    bool beyond;                /* larger than the longest watch can resolve: not known */
+};
+
+/*
+ * Miss-ratio curve of private fully associative LRU caches, at the given sizes (bytes, ascending).
+ * A subset's curve uses the eviction times of its whole threads. Fills points[0..n-1].
+ */
+void analysis_miss_ratio_curve(const struct analysis *, struct subset, const double *bytes,
+                               size_t n, struct curve_point *points);
+
+/* The 48 log-spaced sizes from 1 KiB to 64 MiB on which curves are compared. */
+enum { ANALYSIS_CURVE_SIZES = 48 };
+void analysis_curve_sizes(double bytes[ANALYSIS_CURVE_SIZES]);
+
+struct miss_split {
+    struct estimate cold, capacity, coherence; /* shares of the subset's accesses */
+    bool beyond;
+};
+struct miss_split analysis_misses(const struct analysis *, struct subset, double bytes);
+
+struct histogram_share {
+    double lo, hi;       /* [lo, hi) in accesses or lines; hi = INFINITY: cold or beyond */
+    struct estimate share; /* of the subset's accesses */
+};
+
+/* Power-of-two bins, plus a last one for cold (never reused) and beyond. Caller frees *out. */
+size_t analysis_reuse_time_histogram(const struct analysis *, struct subset,
+                                     struct histogram_share **out);
+size_t analysis_stack_distance_histogram(const struct analysis *, struct subset,
+                                         struct histogram_share **out);
+
+/* Accesses of a subset. */
+struct estimate analysis_subset_accesses(const struct analysis *, struct subset);
+
+#endif

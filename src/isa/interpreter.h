@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Looking ahead: interprets the target's next instructions on copied registers.
+ *
+ * Nothing of the target is executed or written. Stores go to a private store buffer; loads come
+ * from that buffer or, guarded, from the target's memory. What the interpreter does not know is
+ * poisoned (register by register, flag by flag, byte by byte in the store buffer); a branch or an
+ * address that depends on poison stops it. It stops rather than guesses.
+ *
+ * Signal safety: everything here except interpreter_memory_size() users' own set-up may run in a
+ * signal handler. No allocation: the caller supplies all memory.
+ * Threads: one struct interpreter is used by one thread at a time. The decode cache is shared by
+ * all interpreters of the process and is lock-free.
+ */
+#ifndef REUSE_ISA_INTERPRETER_H
+#define REUSE_ISA_INTERPRETER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "access.h"
+
+/* Why interpreter_run() returned. */
+enum interpreter_stop {
+    INTERPRETER_FULL = 0,         /* the caller's buffer is full; call again to go on */
+    INTERPRETER_BUDGET,           /* instruction budget used up */
+    INTERPRETER_SYSTEM_CALL,      /* syscall, sysenter, int */
+    INTERPRETER_POISONED_BRANCH,  /* target or condition unknown */
+    INTERPRETER_POISONED_ADDRESS, /* a memory operand's address unknown */
+    INTERPRETER_UNREADABLE,       /* a load or an instruction fetch would fault */
+    INTERPRETER_UNKNOWN,          /* undecodable, privileged or far control transfer */
+    INTERPRETER_STORE_BUFFER,     /* private store buffer full */
+    INTERPRETER_STOP_COUNT
+};
+
+/* General-purpose registers in hardware encoding order, rax = 0 ... r15 = 15. */
+enum { INTERPRETER_REGISTERS = 16, INTERPRETER_RSP = 4, INTERPRETER_RBP = 5 };
+
+/* Architectural state that crosses the interface. */
+struct interpreter_registers {
+    uint64_t general[INTERPRETER_REGISTERS];
+    uint64_t ip;
+    uint64_t flags; /* rflags */
+    uint64_t fs_base;
+    uint64_t gs_base;
+};
+
+/*
+ * Reads size bytes (1..64, never across a page) of the target at address into buffer; false if
+ * that would fault. Must be async-signal-safe. The default reads the own address space guarded by
+ * the caller's fault handler; tests read another process.
+ */
+typedef bool (*interpreter_read)(void *context, uint64_t address, void *buffer, size_t size);
+
+/*
+ * Called at every taken backward branch (jump to a lower address, not call or return), before
+ * execution goes on at target. accesses counts since interpreter_begin(). Loop heads and register
+ * steps (odometers) are found with it. May be NULL.
+ */
+struct interpreter;
+typedef void (*interpreter_branch)(void *context, const struct interpreter *interpreter,
+                                   uint64_t target, uint64_t accesses);
+
+struct interpreter_options {
+    interpreter_read read;
+    void *read_context;
+    interpreter_branch backward_branch;
+    void *branch_context;
+};
+
+/* Bytes that interpreter_create() needs; a constant of the build (about 256 KiB). */
+size_t interpreter_memory_size(void);
+
+/* Builds an interpreter in memory (page-aligned, zeroed, interpreter_memory_size() bytes). */
+struct interpreter *interpreter_create(void *memory, const struct interpreter_options *options);
+
+/* Replaces the hooks; for switching the branch hook on and off between runs. */
+void interpreter_set_options(struct interpreter *, const struct interpreter_options *);
+
+/*
+ * Starts at the given state. extended points to the saved FP/SIMD state in the layout in which the
+ * kernel hands it to a signal handler (uc_mcontext.fpregs, i.e. XSAVE with its software-reserved
+ * bytes), or is NULL: then vector registers start poisoned. Clears the store buffer.
+ */
+void interpreter_begin(struct interpreter *, const struct interpreter_registers *,
+                       const void *extended);
+
+/*
+ * Interprets until out holds capacity accesses, an instruction budget is used up, or it must stop.
+ * Returns the number of accesses written, in execution order; *why tells the cause. Accesses of an
+ * instruction that stops the run are not reported. An instruction with many operands may need up to
+ * 64 free entries: capacity must be at least 64, and FULL may be reported up to 63 early.
+ */
+size_t interpreter_run(struct interpreter *, struct access *out, size_t capacity,
+                       uint64_t instruction_budget, enum interpreter_stop *why);
+
+/* State after the last completed instruction. */
+void interpreter_get_registers(const struct interpreter *, struct interpreter_registers *);
+
+/* Bit r set: general[r] is poisoned (its value is unknown). */
+uint32_t interpreter_poisoned_registers(const struct interpreter *);
+
+/* Since interpreter_begin(). */
+uint64_t interpreter_instructions(const struct interpreter *);
+uint64_t interpreter_accesses(const struct interpreter *);
+
+/*
+ * Reads memory as the interpreted program would see it (store buffer over target); false when
+ * unreadable or poisoned. size 1, 2, 4 or 8.
+ */
+bool interpreter_peek(struct interpreter *, uint64_t address, unsigned size, uint64_t *value);
+
+/*
+ * Explicit read and write operands of the one instruction at code (at most size bytes), given the
+ * registers before it executes. Used for decoding at an interrupted or trapped instruction. Returns
+ * the number of accesses (up to capacity), or -1 when undecodable. *length gets its size in bytes.
+ */
+int instruction_accesses(const void *code, size_t size, const struct interpreter_registers *,
+                         struct access *out, size_t capacity, unsigned *length);
+
+/*
+ * Shared decode cache: set up once per process before the first interpreter runs.
+ * memory is zeroed, size bytes (1 MiB or more pays off; 4 MiB is the runtime's choice); executable
+ * may be NULL or a region that is both writable and executable (or two views of one), for the stubs
+ * that run single SIMD/FP instructions on copied state; without it such results are poisoned.
+ */
+void decode_cache_create(void *memory, size_t size, void *executable, size_t executable_size);
+
+/* Counters for tests and diagnostics. */
+struct decode_cache_statistics {
+    uint64_t blocks, instructions, resets, uncached;
+};
+void decode_cache_statistics(struct decode_cache_statistics *);
+
+/* One word for a stop cause, for reports ("poisoned branch"). Static storage. */
+const char *interpreter_stop_name(enum interpreter_stop);
+
+#endif

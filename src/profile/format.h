@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The profile file: layout of every record. docs/profile-format.md is the prose for other readers.
+ *
+ * A file is one struct profile_file_header and then records back to back. Each record is one struct
+ * record_header and `length` payload bytes (a multiple of 8). Little endian. Records are only ever
+ * appended; a reader stops at the first record that is incomplete or whose checksum is wrong and
+ * says how much it dropped. Unknown record types are skipped. A payload may be longer than the
+ * structure a reader knows: new fields are appended within a major version (minor version bump).
+ * Structures that end in text carry a NUL-terminated string, zero-padded to a multiple of 8.
+ *
+ * Identifiers (thread, context, site, module, sample) are unique within a file, start at 1, and are
+ * defined by a record before any record refers to them; 0 means none or unknown.
+ *
+ * Times: *_ns are nanoseconds. monotonic_ns is CLOCK_MONOTONIC of the host. app_ns is CPU time of one
+ * thread without the time that the profiler itself took in it (handlers and their kernel entry).
+ */
+#ifndef REUSE_PROFILE_FORMAT_H
+#define REUSE_PROFILE_FORMAT_H
+
+#include <stdint.h>
+
+#include "access.h"
+
+#define PROFILE_MAGIC "\x89RPROF\r\n" /* 8 bytes, no terminator in the file */
+enum { PROFILE_VERSION_MAJOR = 1, PROFILE_VERSION_MINOR = 0 };
+#define PROFILE_BYTE_ORDER 0x01020304u
+
+struct profile_file_header {
+    char magic[8];
+    uint32_t byte_order; /* PROFILE_BYTE_ORDER as the writer stores it */
+    uint16_t version_major;
+    uint16_t version_minor;
+    uint32_t header_size; /* offset of the first record */
+    uint32_t reserved;
+};
+
+struct record_header {
+    uint16_t type; /* enum record_type */
+    uint16_t flags; /* 0 */
+    uint32_t length; /* payload bytes, multiple of 8, at most PROFILE_RECORD_MAX */
+    uint32_t sequence; /* 0, 1, 2 ...: a gap means records lost before they reached the file */
+    uint32_t checksum; /* CRC-32C of the header with checksum = 0, then of the payload */
+};
+
+enum { PROFILE_RECORD_MAX = 1 << 20 };
+
+enum record_type {
+    RECORD_SCHEMA = 1,   /* text: every record type and field of the writer, for foreign readers */
+    RECORD_RUN,          /* text pairs: key NUL value NUL ... ; see profile_run_keys below */
+    RECORD_CACHE,        /* struct record_cache: one cache of the run's machine */
+    RECORD_MODULE,       /* struct record_module: a loaded ELF object */
+    RECORD_MODULE_END,   /* struct record_module_end: unloaded */
+    RECORD_MAPPING,      /* struct record_mapping: a mapped file or anonymous mapping */
+    RECORD_THREAD,       /* struct record_thread */
+    RECORD_THREAD_END,   /* struct record_thread_end */
+    RECORD_CONTEXT,      /* struct record_context: one node of the calling-context tree */
+    RECORD_SITE,         /* struct record_site: an allocation context = a heap data object */
+    RECORD_SITE_TOTALS,  /* struct record_site_totals: cumulative, the last one counts */
+    RECORD_SAMPLE,       /* struct record_sample */
+    RECORD_WATCH_END,    /* struct record_watch_end */
+    RECORD_RATE,         /* struct record_rate: one reading of the access rate */
+    RECORD_TOTALS,       /* struct record_totals: per thread, cumulative, the last one counts */
+    RECORD_NOTE,         /* struct record_note: one line for the user */
+    RECORD_END,          /* struct record_end: the run ended in order */
+    RECORD_HISTOGRAM,    /* struct record_histogram: counts from an engine that saw every access */
+    RECORD_TRANSFER,     /* struct record_transfer: coherence traffic between two threads */
+    RECORD_REGION,       /* struct record_region: names a region */
+};
+
+/*
+ * Keys of RECORD_RUN (values are text; numbers in decimal): engine, version, program (path of the
+ * executable), command (arguments joined by blanks, quoted as a shell would need), pid, ppid, host,
+ * rank (MPI), kernel, directory, start_unix_ns, start_monotonic_ns, line_size, budget_percent,
+ * period_ns (fixed period or 0), seed, cpus (online), page_size, trap_cost_ns, trigger_cost_ns
+ * (calibrated hidden costs), slots (debug registers per thread), window (look-ahead, accesses).
+ * Unknown keys are kept and shown by `reuse-report --summary -v`.
+ */
+
+enum cache_type { CACHE_DATA = 1, CACHE_UNIFIED = 2, CACHE_INSTRUCTION = 3 };
+
+struct record_cache {
+    uint8_t level; /* 1.. */
+    uint8_t type;  /* enum cache_type */
+    uint16_t ways; /* 0: unknown or fully associative */
+    uint32_t line_size;
+    uint64_t bytes;
+    uint32_t sharing_cpus; /* how many CPUs share one such cache */
+    uint32_t reserved;
+};
+
+struct record_module {
+    uint32_t module_id;
+    uint32_t build_id_size; /* 0..20 */
+    uint64_t load_bias;     /* add to a link-time address to get the run-time one */
+    uint64_t start, end;    /* extent in memory */
+    uint64_t monotonic_ns;
+    uint8_t build_id[24];
+    char path[]; /* absolute, as the target saw it */
+};
+
+struct record_module_end {
+    uint32_t module_id;
+    uint32_t reserved;
+    uint64_t monotonic_ns;
+};
+
+enum mapping_flags { MAPPING_ANONYMOUS = 1, MAPPING_SHARED = 2, MAPPING_HEAP = 4, MAPPING_STACK = 8 };
+
+struct record_mapping {
+    uint64_t start, end;
+    uint64_t offset;
+    uint64_t monotonic_ns;
+    uint32_t flags; /* enum mapping_flags */
+    uint32_t reserved;
+    char path[]; /* empty when anonymous */
+};
+
+struct record_thread {
+    uint32_t thread_id;
+    int32_t tid;             /* the kernel's */
+    uint64_t monotonic_ns;   /* when the runtime first saw it */
+    uint64_t stack_low, stack_high; /* 0 when unknown */
+    char name[16];           /* comm, NUL-padded */
+};
+
+struct record_thread_end {
+    uint32_t thread_id;
+    uint32_t reserved;
+    uint64_t monotonic_ns;
+    uint64_t app_ns;
+};
+
+/* Contexts form a tree; ip is the sampled instruction at the leaf, a return address above it. */
+struct record_context {
+    uint32_t context_id;
+    uint32_t parent_id; /* 0: outermost frame */
+    uint64_t ip;
+};
+
+enum object_kind {
+    OBJECT_UNKNOWN = 0,
+    OBJECT_HEAP,    /* reference = site_id */
+    OBJECT_GLOBAL,  /* reference = module_id; the report finds the symbol by address */
+    OBJECT_STACK,   /* reference = thread_id of the stack's owner */
+    OBJECT_MAPPING, /* reference = site_id of the mmap call */
+    OBJECT_HEAP_UNTRACKED, /* heap memory whose block was not tracked (table full, or older) */
+    OBJECT_NAMED,   /* reference = site_id; named through the API */
+};
+
+enum allocator {
+    ALLOCATOR_MALLOC = 1, ALLOCATOR_CALLOC, ALLOCATOR_REALLOC, ALLOCATOR_MEMALIGN,
+    ALLOCATOR_POSIX_MEMALIGN, ALLOCATOR_ALIGNED_ALLOC, ALLOCATOR_VALLOC, ALLOCATOR_PVALLOC,
+    ALLOCATOR_MMAP, ALLOCATOR_MREMAP, ALLOCATOR_API,
+};
+
+struct record_site {
+    uint32_t site_id;
+    uint32_t context_id; /* leaf: return address into the caller of the allocator */
+    uint16_t allocator;  /* enum allocator */
+    uint16_t reserved[3];
+    char name[]; /* given through the API, else empty */
+};
+
+struct record_site_totals {
+    uint32_t site_id;
+    uint32_t reserved;
+    uint64_t blocks, bytes;       /* allocated since the start */
+    uint64_t largest_bytes;       /* largest single block */
+    uint64_t live_bytes_peak;     /* 0 when not tracked */
+};
+
+enum watch_mode {
+    WATCH_NONE = 0,      /* resolved in the window, or no register was given */
+    WATCH_ACCESSED = 1,  /* the accessed word is watched */
+    WATCH_OTHER = 2,     /* another word of the run's line, chosen uniformly, is watched */
+};
+
+enum sample_flags {
+    SAMPLE_SHORT_SKIP = 1,   /* the interpreter stopped before the random skip was used up */
+    SAMPLE_ARM_FAILED = 2,   /* a register was wanted and could not be had */
+    SAMPLE_INVALIDATION_WATCH = 4, /* other threads' stores to invalidation_address are watched */
+};
+
+enum { REUSE_TIME_NONE = 0xffffffffu };
+
+struct record_sample {
+    uint64_t sample_id;
+    uint32_t thread_id;
+    uint32_t context_id;
+    uint64_t monotonic_ns;
+    uint64_t app_ns;      /* at the sampled access */
+    uint64_t weight_ns;   /* app time that this sample stands for (sampled in inverse proportion) */
+    uint64_t ip;
+    uint64_t address;
+    uint64_t loop;        /* identifies the loop for access rates: its head's ip; 0 none */
+    uint64_t reuse_ip;    /* next use in the window at the run's line size; 0 none */
+    uint64_t object_base; /* block, symbol-less for globals: 0 */
+    uint64_t object_size;
+    uint32_t object_reference;
+    uint8_t object_kind;  /* enum object_kind */
+    uint8_t width;        /* bytes */
+    uint8_t kind;         /* enum access_kind */
+    uint8_t stop;         /* enum interpreter_stop that ended the window; 0: window complete */
+    uint32_t window_accesses; /* accesses examined after the sampled one */
+    uint16_t cpu;
+    uint16_t flags;       /* enum sample_flags */
+    /* Reuse time (1 = the very next access) per line size 32, 64 ... 4096, within the window;
+     * REUSE_TIME_NONE when not reused in it. */
+    uint32_t window_reuse[LINE_SIZE_COUNT];
+    uint8_t watch_mode;   /* enum watch_mode */
+    uint8_t watch_slot;
+    uint8_t watch_length; /* bytes */
+    uint8_t words_accessed; /* 8-byte words of the line that the access itself touched */
+    uint32_t reserved;
+    uint64_t watch_address;
+    uint64_t invalidation_address; /* watched in all threads, or 0; 8 bytes */
+};
+
+enum watch_end {
+    WATCH_REUSED = 1,      /* the owner touched the watched bytes again */
+    WATCH_INVALIDATED = 2, /* another thread stored to the line's watched word */
+    WATCH_EVICTED = 3,     /* the policy gave the register to a later sample: censored */
+    WATCH_THREAD_ENDED = 4,/* censored */
+    WATCH_PROCESS_ENDED = 5, /* censored; also assumed by readers for watches without an end */
+    WATCH_FREED = 6,       /* the block was freed or unmapped: never reused as this object */
+    WATCH_LOST = 7,        /* the register was taken away (exec, debugger): censored at last sight */
+};
+
+enum watch_end_flags {
+    WATCH_END_VISIT_KNOWN = 1, /* the two fields below were determined by looking ahead */
+    WATCH_END_VISIT_TOUCHES_ACCESSED = 2, /* the visit also touches the originally accessed word */
+};
+
+struct record_watch_end {
+    uint64_t sample_id;
+    uint32_t thread_id;  /* whose access ended it; the owner's for censored ends */
+    uint32_t context_id; /* of the ending access; 0 when not taken */
+    uint64_t monotonic_ns;
+    uint64_t app_ns;     /* of the owner; app_ns - sample.app_ns is the time watched */
+    uint64_t ip;         /* of the ending access (x86: the instruction after it) */
+    uint8_t reason;      /* enum watch_end */
+    uint8_t flags;       /* enum watch_end_flags */
+    uint8_t words_after; /* other words of the line touched after the trap in the same visit */
+    uint8_t kind;        /* enum access_kind, 0 unknown */
+    uint16_t cpu;
+    uint16_t reserved;
+};
+
+enum rate_method {
+    RATE_WATCH_AHEAD = 1, /* two predicted accesses, timed by two watches */
+    RATE_ODOMETER = 2,    /* a register or memory word with a constant step per loop visit */
+    RATE_EXACT = 3,       /* counted */
+};
+
+/* accesses made by the thread in elapsed_ns of its app time, in code of the given loop. */
+struct record_rate {
+    uint32_t thread_id;
+    uint8_t method; /* enum rate_method */
+    uint8_t accepted; /* 1: passed the method's own checks; 0: kept for diagnosis only */
+    uint16_t reserved;
+    uint64_t loop;
+    uint64_t head;  /* loop head that carried the odometer, 0 for watches */
+    uint64_t monotonic_ns;
+    uint64_t app_ns; /* at the start of the reading */
+    uint64_t accesses;
+    uint64_t elapsed_ns;
+};
+
+/* What was lost and why; cumulative. Indexes of record_totals.lost. */
+enum loss {
+    LOSS_UNREADABLE = 0,  /* the interpreter found no access before it had to stop */
+    LOSS_ASYNCHRONOUS,    /* signal delivered late (SIGTRAP was blocked): place unknown */
+    LOSS_IN_RUNTIME,      /* expiry inside the profiler itself or the loader */
+    LOSS_BUFFER,          /* no room in the output buffer */
+    LOSS_NO_REGISTER,     /* debug registers taken by somebody else */
+    LOSS_TRAP_UNKNOWN,    /* trap of a watch that had ended already */
+    LOSS_CONTEXT,         /* calling context could not be taken or stored */
+    LOSS_THREAD,          /* threads that could not be profiled (no descriptor, no permission) */
+    LOSS_COUNT = 12       /* room for more */
+};
+
+struct record_totals {
+    uint32_t thread_id;
+    uint32_t reserved;
+    uint64_t monotonic_ns;
+    uint64_t app_ns;
+    uint64_t handler_ns;  /* time taken by the profiler in this thread, hidden kernel cost included */
+    uint64_t expirations; /* clock expiries seen */
+    uint64_t samples;
+    uint64_t armed, reused, invalidated, evicted, ended; /* watches; ended: thread, process, freed, lost */
+    uint64_t lost[LOSS_COUNT];
+};
+
+enum note_severity { NOTE_INFORMATION = 1, NOTE_WARNING = 2 };
+
+struct record_note {
+    uint32_t severity;
+    uint32_t reserved;
+    char text[];
+};
+
+struct record_end {
+    uint64_t monotonic_ns;
+    uint64_t wall_ns;      /* length of the run */
+    uint32_t exit_status;  /* 0 when unknown */
+    uint32_t reserved;
+};
+
+/* Which accesses a histogram counts. key and key2 depend on it. */
+enum histogram_scope {
+    SCOPE_PROCESS = 1,  /* all threads, private caches; keys 0 */
+    SCOPE_THREAD = 2,   /* key = thread_id */
+    SCOPE_OBJECT = 3,   /* key = object_kind << 32 | reference; key2 = symbol address for globals */
+    SCOPE_LINE = 4,     /* key = ip of the access (mapped to source by the report) */
+    SCOPE_REGION = 5,   /* key = region_id */
+    SCOPE_SHARED = 6,   /* merged clock of a group of threads; key = group number */
+    SCOPE_PARTITION = 7,/* key = object as above, key2 = ways << 32 | 1 isolated, 0 the rest */
+};
+
+enum histogram_measure {
+    MEASURE_STACK_DISTANCE = 1, /* distinct other lines in between */
+    MEASURE_REUSE_TIME = 2,     /* accesses; 1 = the very next */
+    MEASURE_COHERENCE = 3,      /* stack distance of uses whose line was invalidated meanwhile */
+};
+
+/*
+ * Bins cover [0, 2^63): values 0..127 have a bin each; above, every octave has 64 equal bins.
+ * Only bins in use are stored, in increasing order.
+ */
+struct histogram_bin {
+    uint32_t bin;
+    uint32_t reserved;
+    uint64_t count;
+};
+
+struct record_histogram {
+    uint8_t scope;
+    uint8_t measure;
+    uint16_t reserved;
+    uint32_t line_size;
+    uint64_t key, key2;
+    uint64_t accesses; /* cold included */
+    uint64_t cold;
+    uint32_t bin_count;
+    uint32_t rate_denominator; /* 1: every line; n: a spatially hashed 1/n of the lines, counts scaled */
+    struct histogram_bin bins[];
+};
+
+enum transfer_kind { TRANSFER_RAW = 1, TRANSFER_WAR = 2, TRANSFER_WAW = 3 };
+
+/* Coherence transfers between two threads, per object and line of source; cumulative per key. */
+struct record_transfer {
+    uint32_t source_thread, destination_thread;
+    uint8_t kind; /* enum transfer_kind */
+    uint8_t true_sharing;
+    uint8_t object_kind;
+    uint8_t reserved;
+    uint32_t object_reference;
+    uint32_t line_size;
+    uint32_t reserved2;
+    uint64_t object_address; /* line address, or symbol address, or 0 when aggregated */
+    uint64_t source_ip, destination_ip; /* 0 when aggregated */
+    double transfers; /* count or estimate */
+    double variance;  /* 0 when exact */
+};
+
+struct record_region {
+    uint32_t region_id;
+    uint32_t reserved;
+    uint64_t entry_ip; /* function entry, or 0 for a span of the API */
+    char name[];
+};
+
+#endif
