@@ -32,6 +32,9 @@ void document_free(struct document *document)
         free(table);
     }
     free(document->tables.items);
+    for (size_t i = 0; i < document->columns.count; i++)
+        free(document->columns.items[i]);
+    free(document->columns.items);
     key_map_free(document->strings);
     free(document);
 }
@@ -94,13 +97,6 @@ void section_paragraph(struct document *document, struct section *section, const
     ARRAY_PUSH(&section->blocks, block);
 }
 
-void section_lines(struct document *document, struct section *section, const char *text)
-{
-    struct block block = {.kind = BLOCK_LINES, .paragraph = kept(document, text)};
-
-    ARRAY_PUSH(&section->blocks, block);
-}
-
 struct table *document_table(struct document *document, const char *key, const char *title,
                              const char *basis, const struct column *columns, size_t column_count)
 {
@@ -113,6 +109,19 @@ struct table *document_table(struct document *document, const char *key, const c
     table->column_count = column_count;
     ARRAY_PUSH(&document->tables, table);
     return table;
+}
+
+struct column *document_columns(struct document *document, size_t count)
+{
+    struct column *columns = allocate_zeroed(count, sizeof(*columns));
+
+    ARRAY_PUSH(&document->columns, columns);
+    return columns;
+}
+
+const char *document_string(struct document *document, const char *text)
+{
+    return kept(document, text);
 }
 
 void table_remark(struct document *document, struct table *table, const char *remark)

@@ -78,14 +78,14 @@ struct fact {
     const char *text; /* replaces the cell in text; NULL: the cell is formatted */
 };
 
-enum block_kind { BLOCK_FACTS, BLOCK_TABLE, BLOCK_PARAGRAPH, BLOCK_LINES };
+enum block_kind { BLOCK_FACTS, BLOCK_TABLE, BLOCK_PARAGRAPH };
 
 struct block {
     enum block_kind kind;
     ARRAY(struct fact) facts;
     struct table *table;
-    const char *key;       /* of a list of paragraphs in JSON; NULL: text only */
-    const char *paragraph; /* wrapped (BLOCK_PARAGRAPH) or as it stands (BLOCK_LINES) */
+    const char *key; /* of a list of paragraphs in JSON; NULL: text only */
+    const char *paragraph;
 };
 
 struct section {
@@ -99,6 +99,7 @@ struct document {
     struct key_map *strings;
     ARRAY(struct section) sections;
     ARRAY(struct table *) tables; /* all of them, for release */
+    ARRAY(void *) columns;        /* made by document_columns() */
 };
 
 struct document *document_create(void);
@@ -115,12 +116,15 @@ void section_fact_as(struct document *, struct section *, const char *key, const
                      enum interval_keys, struct cell, const char *text);
 void section_table(struct section *, struct table *);
 void section_paragraph(struct document *, struct section *, const char *key, const char *text);
-void section_lines(struct document *, struct section *, const char *text);
 
 /* columns must outlive the document; key, title, basis and remark are copied. */
 struct table *document_table(struct document *, const char *key, const char *title,
                              const char *basis, const struct column *columns, size_t column_count);
 void table_remark(struct document *, struct table *, const char *remark);
+
+/* Zeroed columns that live as long as the document, for tables whose columns are not constant. */
+struct column *document_columns(struct document *, size_t count);
+const char *document_string(struct document *, const char *text);
 
 /* A new row of empty cells; valid until the next one is added. */
 struct row *table_row(struct table *);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* strchrnul */
 #include <ctype.h>
+#include <langinfo.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +86,12 @@ static char *bare_number(enum cell_kind kind, double value)
     }
 }
 
-/* 12.3+-0.5 with one sign for both: the larger half of the interval. */
+static const char *plus_minus(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "\u00b1" : "+-";
+}
+
+/* 12.3+-0.5: the larger half of the interval stands for both. */
 static char *number_with_interval(const struct cell *cell)
 {
     const struct estimate *value = &cell->value;
@@ -94,15 +101,13 @@ static char *number_with_interval(const struct cell *cell)
     if (!cell->interval || !(half > 0))
         return number;
     if (!isfinite(half)) {
-        free(number);
-        number = bare_number(cell->kind, value->value);
-        text = format_string("%s\u00b1?", number);
+        text = format_string("%s%s?", number, plus_minus());
         free(number);
         return text;
     }
     spread = cell->kind == CELL_SHARE ? format_string("%.1f", fmax(100 * half, 0.1))
                                       : bare_number(cell->kind, half);
-    text = format_string("%s\u00b1%s", number, spread);
+    text = format_string("%s%s%s", number, plus_minus(), spread);
     free(spread);
     free(number);
     return text;
@@ -343,9 +348,6 @@ static void put_block(const struct block *block, FILE *stream)
         break;
     case BLOCK_PARAGRAPH:
         put_wrapped(block->paragraph, 0, stream);
-        break;
-    case BLOCK_LINES:
-        fputs(block->paragraph, stream);
         break;
     }
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* vasprintf, program_invocation_short_name */
 #include "support/memory.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* strcasestr */
 #include "symbols/allocation_name.h"
 
 #include <stdlib.h>

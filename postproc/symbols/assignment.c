@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* strcasestr, memrchr, strchrnul */
 #include "symbols/assignment.h"
 
 #include <ctype.h>

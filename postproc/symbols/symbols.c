@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* memmem */
 #include "symbols/symbols.h"
 
 #include <stdlib.h>
@@ -281,34 +282,36 @@ void symbol_module_variables(struct symbol_module *module, const uint64_t *addre
 {
     struct declared_variable *declared;
     uint64_t *starts;
-    size_t *positions, found = 0;
+    size_t *found_at, found = 0;
 
     open_module(module);
     starts = allocate_zeroed(n, sizeof(*starts));
-    positions = allocate_zeroed(n, sizeof(*positions));
-    declared = allocate_zeroed(n, sizeof(*declared));
+    found_at = allocate_zeroed(n, sizeof(*found_at)); /* number in starts + 1; 0: no symbol */
     for (size_t i = 0; i < n; i++) {
-        if (!object_symbol(module, addresses[i], &out[i]))
-            continue;
-        starts[found] = out[i].address;
-        positions[found++] = i;
-    }
-    if (module->dwarf != NULL && found > 0) {
-        dwarf_file_variables(module->dwarf, starts, found, declared);
-        for (size_t k = 0; k < found; k++) {
-            struct data_symbol *symbol = &out[positions[k]];
-
-            if (declared[k].name == NULL)
-                continue;
-            /* A readable linkage name is qualified; the debug information may say less. */
-            if (strstr(symbol->name, "::") == NULL)
-                symbol->name = declared[k].name;
-            symbol->file = declared[k].file;
-            symbol->line = declared[k].line;
+        if (i > 0 && found_at[i - 1] > 0 && addresses[i] - out[i - 1].address < out[i - 1].size) {
+            out[i] = out[i - 1];
+            found_at[i] = found_at[i - 1];
+        } else if (object_symbol(module, addresses[i], &out[i])) {
+            starts[found] = out[i].address;
+            found_at[i] = ++found;
         }
     }
+    declared = allocate_zeroed(found, sizeof(*declared));
+    if (module->dwarf != NULL && found > 0)
+        dwarf_file_variables(module->dwarf, starts, found, declared);
+    for (size_t i = 0; i < n; i++) {
+        const struct declared_variable *variable;
+
+        if (found_at[i] == 0 || (variable = &declared[found_at[i] - 1])->name == NULL)
+            continue;
+        /* A readable linkage name is qualified; the debug information may say less. */
+        if (strstr(out[i].name, "::") == NULL)
+            out[i].name = variable->name;
+        out[i].file = variable->file;
+        out[i].line = variable->line;
+    }
     free(declared);
-    free(positions);
+    free(found_at);
     free(starts);
 }
 

@@ -54,7 +54,7 @@ struct data_symbol {
     uint32_t line;
 };
 
-/* Finds the variables that hold the link-time addresses, all in one pass. */
+/* Finds the variables that hold the link-time addresses, all in one pass; quickest if ascending. */
 void symbol_module_variables(struct symbol_module *, const uint64_t *addresses, size_t n,
                              struct data_symbol *out);
 
