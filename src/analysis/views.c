@@ -123,7 +123,7 @@ static int list_events(const struct analysis *analysis, struct view *view,
         for (size_t k = 0; k < n; k++) {
             events[k].sample = (uint32_t)i;
             evidence[i].unresolved |=
-                events[k].observer == OBSERVER_WINDOW && events[k].multiplicity == 0;
+                events[k].observer == OBSERVER_WINDOW && !(events[k].multiplicity > 0);
             evidence[i].accessed |= events[k].observer == OBSERVER_ACCESSED;
             evidence[i].other |= events[k].observer == OBSERVER_OTHER;
             evidence[i].covered |= events[k].observer == OBSERVER_INVALIDATION;

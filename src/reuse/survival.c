@@ -12,7 +12,7 @@ static int order_at_same_time(const struct survival_event *event)
 {
     if (event->begins)
         return 1;
-    return event->multiplicity ? 0 : 2;
+    return event->multiplicity > 0 ? 0 : 2;
 }
 
 static int compare_events(const void *a, const void *b)
@@ -167,7 +167,7 @@ static void apply(struct mixture *mixture, struct stratum *stratum,
         return;
     }
     /* A lost stratum keeps its last value: what is left of its observers sees only a part. */
-    if (event->multiplicity && !stratum->lost)
+    if (event->multiplicity > 0 && !stratum->lost)
         count_end(mixture, stratum, event, weight);
     change_at_risk(mixture, stratum, event->observer, -weight);
     if (event->observer != OBSERVER_INVALIDATION)

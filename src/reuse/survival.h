@@ -33,12 +33,12 @@ enum observer {
 
 /* Beginnings of windows are implied: every sample of a survival_input has one at time 0. */
 struct survival_event {
-    double time;           /* accesses since the use; observers see (beginning, end] */
-    uint32_t sample;       /* index into the arrays of survival_input */
-    uint16_t multiplicity; /* ends only: how often the end counts; 0: censored */
-    uint8_t observer;      /* enum observer */
-    uint8_t begins;        /* 1: the observer begins; 0: it ends */
-    float design;          /* inverse of the probability that the sample got this observer */
+    double time;        /* accesses since the use; observers see (beginning, end] */
+    uint32_t sample;    /* index into the arrays of survival_input */
+    float multiplicity; /* ends only: how often the end counts; 0: censored */
+    float design;       /* inverse of the probability that the sample got this observer */
+    uint8_t observer;   /* enum observer */
+    uint8_t begins;     /* 1: the observer begins; 0: it ends */
 };
 
 /* Sorts events into the order that survival_estimate() needs; a total order, so deterministic. */
