@@ -52,7 +52,7 @@ struct mixture {
     double shared_survival; /* exp(-shared cumulative hazard) */
     double shared_at_risk;
     uint32_t shared_observers;
-    double other_factor;
+    double factor[OBSERVER_COUNT]; /* what-if, by observer */
 };
 
 static void set_survival(struct mixture *mixture, struct stratum *stratum, double survival)
@@ -87,15 +87,27 @@ static double watch_part(const struct stratum *stratum)
     return watches / (stratum->at_risk[OBSERVER_WINDOW] + watches);
 }
 
-static void count_invalidation(struct mixture *mixture, struct stratum *stratum, double increment)
+/*
+ * What is left after an end with this hazard. 1 - hazard keeps the product unbiased (a martingale);
+ * where few observers of a multiple end make the hazard exceed what a factor can express, the
+ * continuous limit bounds the loss. The two meet smoothly enough at one half.
+ */
+static double left_after(double hazard)
 {
+    return hazard <= 0.5 ? 1 - hazard : 0.5 * exp(1 - 2 * hazard);
+}
+
+static void count_invalidation(struct mixture *mixture, struct stratum *stratum, double hazard)
+{
+    double factor = left_after(hazard);
+
     if (stratum->shares_invalidation) {
         double before = mixture->shared_survival;
-        mixture->shared_survival *= exp(-increment);
+        mixture->shared_survival *= factor;
         mixture->invalidated += mixture->survival[1] * (before - mixture->shared_survival);
     } else {
         double before = stratum->survival;
-        set_survival(mixture, stratum, before * exp(-increment));
+        set_survival(mixture, stratum, before * factor);
         mixture->invalidated += stratum->share * (before - stratum->survival);
     }
 }
@@ -103,35 +115,28 @@ static void count_invalidation(struct mixture *mixture, struct stratum *stratum,
 static void count_end(struct mixture *mixture, struct stratum *stratum,
                       const struct survival_event *event, double weight)
 {
-    double factor;
+    unsigned observer = event->observer;
+    double multiplicity = (double)event->multiplicity * mixture->factor[observer];
+    double at_risk = stratum->at_risk[observer], hazard, left;
 
-    switch (event->observer) {
+    switch (observer) {
     case OBSERVER_WINDOW:
-        factor = 1 - weight / (stratum->at_risk[OBSERVER_WINDOW] + watching(stratum));
-        /* The last observer's own end leaves nobody; the quotient may miss 1 by rounding. */
-        if (stratum->observers[OBSERVER_WINDOW] == 1 && watching(stratum) == 0)
-            factor = 0;
-        set_survival(mixture, stratum, stratum->survival * factor);
+        hazard = weight / (at_risk + watching(stratum));
         break;
-    case OBSERVER_ACCESSED:
-        factor = 1 - watch_part(stratum) * weight / stratum->at_risk[OBSERVER_ACCESSED];
-        if (stratum->observers[OBSERVER_ACCESSED] == 1 && !stratum->observers[OBSERVER_WINDOW])
-            factor = 0;
-        set_survival(mixture, stratum, stratum->survival * factor);
-        break;
-    case OBSERVER_OTHER:
-        factor = exp(-watch_part(stratum) * mixture->other_factor * event->multiplicity * weight /
-                     stratum->at_risk[OBSERVER_OTHER]);
-        stratum->other_counted = true;
-        set_survival(mixture, stratum, stratum->survival * factor);
-        break;
+    case OBSERVER_INVALIDATION:
+        if (stratum->shares_invalidation)
+            at_risk = mixture->shared_at_risk;
+        count_invalidation(mixture, stratum, multiplicity * weight / at_risk);
+        return;
     default:
-        count_invalidation(mixture, stratum,
-                           event->multiplicity * weight /
-                               (stratum->shares_invalidation
-                                    ? mixture->shared_at_risk
-                                    : stratum->at_risk[OBSERVER_INVALIDATION]));
+        hazard = watch_part(stratum) * multiplicity * weight / at_risk;
+        stratum->other_counted |= observer == OBSERVER_OTHER;
     }
+    if (multiplicity > 1)
+        left = left_after(hazard);
+    else /* the last observer's own end leaves nobody; the quotient may miss 1 by rounding */
+        left = hazard < 1 - 1e-9 ? 1 - hazard : 0;
+    set_survival(mixture, stratum, stratum->survival * left);
 }
 
 static void change_at_risk(struct mixture *mixture, struct stratum *stratum, unsigned observer,
@@ -189,11 +194,22 @@ static int append(struct survival_curve *curve, double time, const struct mixtur
     /* Rounding of the running sums must not break monotony or the bounds. */
     double ceiling = curve->count ? curve->points[curve->count - 1].survival : 1;
     survival = survival < 0 ? 0 : survival > ceiling ? ceiling : survival;
+    struct survival_point area = {0};
+    if (curve->count) {
+        const struct survival_point *before = &curve->points[curve->count - 1];
+        area.survival_area = before->survival_area + (time - before->time) * before->survival;
+        area.invalidated_area =
+            before->invalidated_area + (time - before->time) * before->invalidated;
+        area.unknown_area = before->unknown_area + (time - before->time) * before->unknown;
+    }
     curve->points[curve->count++] = (struct survival_point){
         .time = time,
         .survival = survival < 1e-12 ? 0 : survival,
         .invalidated = mixture->invalidated,
         .unknown = unknown > survival ? survival : unknown,
+        .survival_area = area.survival_area,
+        .invalidated_area = area.invalidated_area,
+        .unknown_area = area.unknown_area,
     };
     return 0;
 }
@@ -231,7 +247,11 @@ static double stretched(const struct survival_input *input, double time)
 int survival_estimate(const struct survival_input *input, struct survival_curve *out)
 {
     struct stratum *strata = calloc(input->strata ? input->strata : 1, sizeof *strata);
-    struct mixture mixture = {.shared_survival = 1, .other_factor = input->other_factor};
+    struct mixture mixture = {.shared_survival = 1,
+                              .factor = {[OBSERVER_WINDOW] = 1,
+                                         [OBSERVER_ACCESSED] = input->accessed_factor,
+                                         [OBSERVER_OTHER] = input->other_factor,
+                                         [OBSERVER_INVALIDATION] = 1}};
     int result = 0;
 
     out->count = 0;

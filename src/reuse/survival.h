@@ -10,11 +10,12 @@
  *   other         visits that do not touch that word, each with a known probability;
  *   invalidation  other threads' stores to the line, each with a known probability.
  *
- * The hazards add up: Kaplan-Meier factors for window and accessed, Nelson-Aalen increments scaled
- * by the inverse of the probability (multiplicity) for the others; Aalen-Johansen for the share
- * that invalidation ends. Observers may start late (left truncation: they count as at risk only
- * while they look) and stop early (right censoring). Strata are estimated apart and mixed by the
- * weight of their samples. Derivations, assumptions and sources: docs/estimators.md.
+ * The hazards add up: every end is a product-limit factor 1 - multiplicity / observers at risk,
+ * where the multiplicity is the inverse of the probability of seeing it (Kaplan-Meier where that is
+ * 1); Aalen-Johansen for the share that invalidation ends. Observers may start late (left
+ * truncation: they count as at risk only while they look) and stop early (right censoring). Strata
+ * are estimated apart and mixed by the weight of their samples. Derivations, assumptions and
+ * sources: docs/estimators.md.
  */
 #ifndef REUSE_REUSE_SURVIVAL_H
 #define REUSE_REUSE_SURVIVAL_H
@@ -57,7 +58,8 @@ struct survival_input {
     /* Times beyond pivot are stretched: pivot + (time - pivot) * scale. For replicates with another
      * access rate. scale 1 changes nothing. */
     double pivot, scale;
-    double other_factor; /* multiplies the multiplicity of "other" ends; 1 changes nothing */
+    /* What-if: multiply the hazards that these observers see; 1 changes nothing. */
+    double accessed_factor, other_factor;
 };
 
 /* One more point than steps: point 0 is time 0. A right-continuous step function. */
@@ -67,6 +69,8 @@ struct survival_point {
     double invalidated; /* cumulative incidence of invalidation, non-decreasing */
     double unknown;     /* part of survival that nobody observes any more: the true survival lies
                            between survival - unknown and survival */
+    /* Integrals of the three from 0 to time. */
+    double survival_area, invalidated_area, unknown_area;
 };
 
 struct survival_curve {
