@@ -20,8 +20,8 @@ void eviction_times(const struct survival_curve *, const double *lines, size_t n
 
 /* What accesses do, as shares of them. */
 struct miss_shares {
-    double missed;      /* neither reused nor invalidated in time: capacity and cold */
-    double invalidated; /* invalidated in time: coherence */
+    double missed;      /* not reused in time: capacity and cold */
+    double invalidated; /* reused in time, but invalidated meanwhile: coherence */
     double unknown;     /* part of missed that nobody observed */
 };
 

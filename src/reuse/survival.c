@@ -39,28 +39,29 @@ struct stratum {
     double at_risk[OBSERVER_COUNT];
     uint32_t observers[OBSERVER_COUNT]; /* decides emptiness: sums of doubles do not return to 0 */
     double share;
-    double survival; /* of the stratum; without the shared invalidation hazard where that is used */
+    double survival; /* P(not reused) */
+    double valid;    /* P(not invalidated), unless the stratum takes part in the shared hazard */
     bool shares_invalidation;
     bool other_counted; /* an "other" end has counted: losing these observers loses knowledge */
     bool lost;          /* nobody observes it any more */
 };
 
-/* Sums over strata of share * survival, split by who takes part in the shared hazard. */
+/* Sums over strata of share times theirs, and what strata share. */
 struct mixture {
-    double survival[2], unknown[2]; /* [shares_invalidation] */
-    double invalidated;
-    double shared_survival; /* exp(-shared cumulative hazard) */
-    double shared_at_risk;
+    double survival, invalidated, unknown;
+    double shared_valid, shared_at_risk;
     uint32_t shared_observers;
     double factor[OBSERVER_COUNT]; /* what-if, by observer */
 };
 
+/* A part of the stratum is reused; as much of it as was invalidated before is a coherence miss. */
 static void set_survival(struct mixture *mixture, struct stratum *stratum, double survival)
 {
-    if (survival < 0)
-        survival = 0;
-    mixture->survival[stratum->shares_invalidation] +=
-        stratum->share * (survival - stratum->survival);
+    double valid = stratum->shares_invalidation ? mixture->shared_valid : stratum->valid;
+    double reused = stratum->share * (stratum->survival - survival);
+
+    mixture->survival -= reused;
+    mixture->invalidated += reused * (1 - valid);
     stratum->survival = survival;
 }
 
@@ -97,21 +98,6 @@ static double left_after(double hazard)
     return hazard <= 0.5 ? 1 - hazard : 0.5 * exp(1 - 2 * hazard);
 }
 
-static void count_invalidation(struct mixture *mixture, struct stratum *stratum, double hazard)
-{
-    double factor = left_after(hazard);
-
-    if (stratum->shares_invalidation) {
-        double before = mixture->shared_survival;
-        mixture->shared_survival *= factor;
-        mixture->invalidated += mixture->survival[1] * (before - mixture->shared_survival);
-    } else {
-        double before = stratum->survival;
-        set_survival(mixture, stratum, before * factor);
-        mixture->invalidated += stratum->share * (before - stratum->survival);
-    }
-}
-
 static void count_end(struct mixture *mixture, struct stratum *stratum,
                       const struct survival_event *event, double weight)
 {
@@ -125,8 +111,9 @@ static void count_end(struct mixture *mixture, struct stratum *stratum,
         break;
     case OBSERVER_INVALIDATION:
         if (stratum->shares_invalidation)
-            at_risk = mixture->shared_at_risk;
-        count_invalidation(mixture, stratum, multiplicity * weight / at_risk);
+            mixture->shared_valid *= left_after(multiplicity * weight / mixture->shared_at_risk);
+        else
+            stratum->valid *= left_after(multiplicity * weight / at_risk);
         return;
     default:
         hazard = watch_part(stratum) * multiplicity * weight / at_risk;
@@ -161,7 +148,7 @@ static void note_lost(struct mixture *mixture, struct stratum *stratum)
         (stratum->observers[OBSERVER_OTHER] || !stratum->other_counted))
         return;
     stratum->lost = true;
-    mixture->unknown[stratum->shares_invalidation] += stratum->share * stratum->survival;
+    mixture->unknown += stratum->share * stratum->survival;
 }
 
 static void apply(struct mixture *mixture, struct stratum *stratum,
@@ -189,11 +176,10 @@ static int append(struct survival_curve *curve, double time, const struct mixtur
         curve->points = points;
         curve->capacity = capacity;
     }
-    double survival = mixture->survival[0] + mixture->survival[1] * mixture->shared_survival;
-    double unknown = mixture->unknown[0] + mixture->unknown[1] * mixture->shared_survival;
+    double survival = mixture->survival, unknown = mixture->unknown;
     /* Rounding of the running sums must not break monotony or the bounds. */
     double ceiling = curve->count ? curve->points[curve->count - 1].survival : 1;
-    survival = survival < 0 ? 0 : survival > ceiling ? ceiling : survival;
+    survival = survival < 1e-12 ? 0 : survival > ceiling ? ceiling : survival;
     struct survival_point area = {0};
     if (curve->count) {
         const struct survival_point *before = &curve->points[curve->count - 1];
@@ -204,7 +190,7 @@ static int append(struct survival_curve *curve, double time, const struct mixtur
     }
     curve->points[curve->count++] = (struct survival_point){
         .time = time,
-        .survival = survival < 1e-12 ? 0 : survival,
+        .survival = survival,
         .invalidated = mixture->invalidated,
         .unknown = unknown > survival ? survival : unknown,
         .survival_area = area.survival_area,
@@ -220,7 +206,7 @@ static double prepare(const struct survival_input *input, struct stratum *strata
     double total = 0;
 
     for (uint32_t k = 0; k < input->strata; k++) {
-        strata[k].survival = 1;
+        strata[k].survival = strata[k].valid = 1;
         strata[k].shares_invalidation = input->shares_invalidation && input->shares_invalidation[k];
     }
     for (size_t i = 0; i < input->sample_count; i++) {
@@ -232,10 +218,8 @@ static double prepare(const struct survival_input *input, struct stratum *strata
             total += weight;
         }
     }
-    for (uint32_t k = 0; k < input->strata && total > 0; k++) {
+    for (uint32_t k = 0; k < input->strata && total > 0; k++)
         strata[k].share = strata[k].at_risk[OBSERVER_WINDOW] / total;
-        mixture->survival[strata[k].shares_invalidation] += strata[k].share;
-    }
     return total;
 }
 
@@ -247,7 +231,8 @@ static double stretched(const struct survival_input *input, double time)
 int survival_estimate(const struct survival_input *input, struct survival_curve *out)
 {
     struct stratum *strata = calloc(input->strata ? input->strata : 1, sizeof *strata);
-    struct mixture mixture = {.shared_survival = 1,
+    struct mixture mixture = {.survival = 1,
+                              .shared_valid = 1,
                               .factor = {[OBSERVER_WINDOW] = 1,
                                          [OBSERVER_ACCESSED] = input->accessed_factor,
                                          [OBSERVER_OTHER] = input->other_factor,

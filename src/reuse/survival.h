@@ -2,8 +2,8 @@
 /*
  * Survival curves of reuse times from partial, censored observations. Pure; allocates with malloc.
  *
- * S(t) = P(line neither reused nor invalidated up to and including t), t in accesses since the use.
- * A sample is seen by observers that each see a part of what ends it:
+ * S(t) = P(line not reused up to and including t), t in accesses since the use, whether or not it
+ * was invalidated meanwhile. A sample is seen by observers that each see a part of what ends it:
  *
  *   window        every visit to the line, from the use to the end of the look-ahead window;
  *   accessed      visits that touch the word that the sample accessed, from there on;
@@ -66,7 +66,7 @@ struct survival_input {
 struct survival_point {
     double time;        /* strictly increasing */
     double survival;    /* non-increasing, in [0, 1] */
-    double invalidated; /* cumulative incidence of invalidation, non-decreasing */
+    double invalidated; /* P(reused up to time, but invalidated before that), non-decreasing */
     double unknown;     /* part of survival that nobody observes any more: the true survival lies
                            between survival - unknown and survival */
     /* Integrals of the three from 0 to time. */
