@@ -30,11 +30,18 @@ bool analysis_was_watched(const struct analysis *analysis, uint32_t sample)
            analysis->samples[sample].watched > 0;
 }
 
+/* Words that one access touches. The sampled one stands for those that visit the line later: a
+ * watch on one of several words that are touched at once counts for its part. */
+static unsigned touched_words(const struct record_sample *record)
+{
+    return record->words_accessed ? record->words_accessed : 1;
+}
+
 /* Words of the analysed line that the access did not touch; 0 when it covered the line. */
 static unsigned other_words(const struct analysis *analysis, const struct record_sample *record)
 {
     unsigned words = analysis->line_size / WORD_BYTES;
-    unsigned touched = record->words_accessed ? record->words_accessed : 1;
+    unsigned touched = touched_words(record);
 
     return touched < words ? words - touched : 0;
 }
@@ -45,17 +52,23 @@ static bool coin_was_tossed(const struct analysis *analysis, const struct record
     return record->words_accessed * (unsigned)WORD_BYTES < analysis->run_line_size;
 }
 
-/* Does the trap of an "other" watch count as a visit that leaves the accessed word alone? */
-static bool counts_as_other_visit(const struct record_watch_end *end)
+/*
+ * Does a trap on a watched word count? Every visit to the line ends in one place: whoever watches
+ * that word counts the visit, so that none counts twice. Without knowledge of the visit words are
+ * taken as independent.
+ */
+static bool ends_visit(const struct record_watch_end *end)
 {
-    if (!(end->flags & WATCH_END_VISIT_KNOWN))
-        return true; /* words taken as independent */
-    return !(end->flags & WATCH_END_VISIT_TOUCHES_ACCESSED) && end->words_after == 0;
+    return !(end->flags & WATCH_END_VISIT_KNOWN) || end->words_after == 0 ||
+           end->flags & WATCH_END_VISIT_ENDS_HERE;
 }
 
-static bool counts_as_invalidation(const struct record_watch_end *end)
+/* Where traps on accessed words did not look ahead, they count all visits that touch their word,
+ * and traps on other words leave to them what they know of those. */
+static bool ends_other_visit(const struct analysis *analysis, const struct record_watch_end *end)
 {
-    return !(end->flags & WATCH_END_VISIT_KNOWN) || end->words_after == 0;
+    return ends_visit(end) &&
+           (analysis->accessed_visits_known || !(end->flags & WATCH_END_VISIT_TOUCHES_ACCESSED));
 }
 
 static bool ended_by_death(const struct analysed_sample *sample)
@@ -95,7 +108,7 @@ size_t analysis_observe(const struct analysis *analysis, uint32_t index,
     if (accessed) {
         begin.observer = finish.observer = OBSERVER_ACCESSED;
         begin.design = finish.design = tossed ? 2 : 1;
-        finish.multiplicity = reason == WATCH_REUSED;
+        finish.multiplicity = reason == WATCH_REUSED && ends_visit(end);
         events[n++] = begin;
         if (!forever)
             events[n++] = finish;
@@ -107,8 +120,8 @@ size_t analysis_observe(const struct analysis *analysis, uint32_t index,
         begin.observer = finish.observer = OBSERVER_OTHER;
         begin.design = finish.design = tossed ? 2 : 1;
         finish.multiplicity = 0;
-        if (!accessed && reason == WATCH_REUSED && counts_as_other_visit(end))
-            finish.multiplicity = (uint16_t)others;
+        if (!accessed && reason == WATCH_REUSED && ends_other_visit(analysis, end))
+            finish.multiplicity = (float)others / (float)touched_words(record);
         events[n++] = begin;
         if (!forever)
             events[n++] = finish;
@@ -118,8 +131,10 @@ size_t analysis_observe(const struct analysis *analysis, uint32_t index,
         begin.observer = finish.observer = OBSERVER_INVALIDATION;
         begin.design = finish.design = 1;
         finish.multiplicity = 0;
-        if (reason == WATCH_INVALIDATED && counts_as_invalidation(end))
-            finish.multiplicity = (uint16_t)(analysis->line_size / WORD_BYTES);
+        finish.time = sample->covered;
+        if (reason == WATCH_INVALIDATED && ends_visit(end))
+            finish.multiplicity =
+                (float)(analysis->line_size / WORD_BYTES) / (float)touched_words(record);
         events[n++] = begin;
         if (!forever)
             events[n++] = finish;

@@ -123,7 +123,7 @@ static int list_events(const struct analysis *analysis, struct view *view,
         for (size_t k = 0; k < n; k++) {
             events[k].sample = (uint32_t)i;
             evidence[i].unresolved |=
-                events[k].observer == OBSERVER_WINDOW && events[k].multiplicity == 0;
+                events[k].observer == OBSERVER_WINDOW && !(events[k].multiplicity > 0);
             evidence[i].accessed |= events[k].observer == OBSERVER_ACCESSED;
             evidence[i].other |= events[k].observer == OBSERVER_OTHER;
             evidence[i].covered |= events[k].observer == OBSERVER_INVALIDATION;
@@ -194,22 +194,22 @@ int view_estimate(const struct analysis *analysis, struct view *view, uint32_t r
         .shares_invalidation = view->shares_invalidation,
         .pivot = analysis->pivot,
         .scale = weights > 0 ? stretched / weights : 1,
-        .other_factor = replicate_other_factor(analysis, replicate),
     };
+    replicate_factors(analysis, replicate, &input.accessed_factor, &input.other_factor);
     return survival_estimate(&input, out);
 }
 
-void outcome_add(struct outcome_shares *sum, const struct survival_point *point, double weight)
+void miss_shares_add(struct miss_shares *sum, struct miss_shares one, double weight)
 {
-    sum->missed += weight * point->survival;
-    sum->invalidated += weight * point->invalidated;
-    sum->unknown += weight * point->unknown;
+    sum->missed += weight * one.missed;
+    sum->invalidated += weight * one.invalidated;
+    sum->unknown += weight * one.unknown;
 }
 
-void outcome_divide(struct outcome_shares *sum, double weight)
+void miss_shares_divide(struct miss_shares *sum, double weight)
 {
     if (weight <= 0) {
-        *sum = (struct outcome_shares){1, 0, 1};
+        *sum = (struct miss_shares){1, 0, 1};
         return;
     }
     sum->missed /= weight;
