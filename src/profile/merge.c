@@ -156,8 +156,8 @@ bool profile_merge_add(struct profile_merge *merge, const struct profile *profil
 
 static void release(struct profile_merge *merge)
 {
-    for (uint32_t i = 0; merge->sums && i < merge->histograms.count; i++)
-        free(merge->sums[i].bins);
+    for (size_t i = 0; i < merge->sum_capacity; i++)
+        free(merge->sums[i]);
     free(merge->sums);
     key_map_clear(&merge->modules);
     key_map_clear(&merge->contexts);

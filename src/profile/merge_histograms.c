@@ -43,29 +43,40 @@ static void write_histogram(struct profile_merge *merge, const struct record_his
                  head->bin_count * sizeof(*bins));
 }
 
-/* Adds one ascending list of bins to another. */
-static bool add_bins(struct histogram_sum *sum, const struct histogram_bin *bins, uint32_t count)
+/* A histogram of the same key as head, with the counts of both; sum is NULL or freed. */
+static struct record_histogram *add_up(struct record_histogram *sum,
+                                       const struct record_histogram *head,
+                                       const struct histogram_bin *bins)
 {
-    struct histogram_bin *both = malloc(((size_t)sum->head.bin_count + count + 1) * sizeof(*both));
+    uint32_t count = head->bin_count;
+    uint32_t sum_count = sum ? sum->bin_count : 0;
+    struct record_histogram *both =
+        malloc(sizeof(*both) + ((size_t)sum_count + count) * sizeof(*bins));
     if (!both)
-        return false;
+        return NULL;
+    *both = *head;
     uint32_t i = 0;
     uint32_t k = 0;
     uint32_t n = 0;
-    while (i < sum->head.bin_count || k < count) {
-        if (k == count || (i < sum->head.bin_count && sum->bins[i].bin < bins[k].bin)) {
-            both[n++] = sum->bins[i++];
-        } else if (i == sum->head.bin_count || bins[k].bin < sum->bins[i].bin) {
-            both[n++] = bins[k++];
+    while (i < sum_count || k < count) {
+        if (k == count || (i < sum_count && sum->bins[i].bin < bins[k].bin)) {
+            both->bins[n++] = sum->bins[i++];
+        } else if (i == sum_count || bins[k].bin < sum->bins[i].bin) {
+            both->bins[n++] = bins[k++];
         } else {
-            both[n] = sum->bins[i++];
-            both[n++].count += bins[k++].count;
+            both->bins[n] = sum->bins[i++];
+            both->bins[n++].count += bins[k++].count;
         }
     }
-    free(sum->bins);
-    sum->bins = both;
-    sum->head.bin_count = n;
-    return true;
+    both->bin_count = n;
+    if (sum) {
+        both->accesses += sum->accesses;
+        both->cold += sum->cold;
+        if (sum->rate_denominator > both->rate_denominator)
+            both->rate_denominator = sum->rate_denominator; /* the coarsest */
+    }
+    free(sum);
+    return both;
 }
 
 static void add_histogram(struct profile_merge *merge, const struct record_histogram *head,
@@ -79,18 +90,12 @@ static void add_histogram(struct profile_merge *merge, const struct record_histo
         return;
     }
     if (!merge_reserve(merge, (void **)&merge->sums, &merge->sum_capacity, number,
-                       sizeof(*merge->sums)))
+                       sizeof(struct record_histogram *)))
         return;
-    struct histogram_sum *sum = &merge->sums[number - 1];
-    if (added) {
-        sum->head = *head;
-        sum->head.accesses = sum->head.cold = sum->head.bin_count = 0;
-    }
-    sum->head.accesses += head->accesses;
-    sum->head.cold += head->cold;
-    if (head->rate_denominator > sum->head.rate_denominator)
-        sum->head.rate_denominator = head->rate_denominator; /* the coarsest */
-    if (!add_bins(sum, bins, head->bin_count))
+    struct record_histogram *both = add_up(merge->sums[number - 1], head, bins);
+    if (both)
+        merge->sums[number - 1] = both;
+    else
         merge->no_memory = true;
 }
 
@@ -111,7 +116,7 @@ void merge_histograms(struct merge_input *input)
 void merge_write_sums(struct profile_merge *merge)
 {
     for (uint32_t i = 0; i < merge->histograms.count; i++)
-        write_histogram(merge, &merge->sums[i].head, merge->sums[i].bins);
+        write_histogram(merge, merge->sums[i], merge->sums[i]->bins);
     for (uint32_t i = 0; i < merge->site_capacity && i < merge->sites.count; i++) {
         if (merge->site_totals[i].site_id)
             merge_append(merge, RECORD_SITE_TOTALS, &merge->site_totals[i],

@@ -7,12 +7,6 @@
 #include "profile/merge.h"
 #include "profile/writer.h"
 
-/* Counts of one key, added up over the inputs. */
-struct histogram_sum {
-    struct record_histogram head;
-    struct histogram_bin *bins; /* head.bin_count of them */
-};
-
 struct profile_merge {
     struct profile_writer writer;
     unsigned char *buffer;
@@ -28,7 +22,7 @@ struct profile_merge {
     uint64_t next_start;                    /* first free address for modules */
     struct record_site_totals *site_totals; /* by site number - 1 */
     size_t site_capacity;
-    struct histogram_sum *sums; /* by histogram number - 1 */
+    struct record_histogram **sums; /* by histogram number - 1 */
     size_t sum_capacity;
     struct record_cache *caches; /* of every origin; origin_id is the output's */
     size_t cache_count, cache_capacity;

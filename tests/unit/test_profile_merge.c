@@ -284,19 +284,18 @@ static const char *file_name(char *name, size_t size, int number)
 
 static uint32_t add_module(struct process *process, const char *path, uint64_t bias, uint8_t id)
 {
-    struct {
-        struct record_module head;
-        char path[32];
-    } module = {.head = {.module_id = ++process->builder.modules,
-                         .build_id_size = 20,
-                         .load_bias = bias,
-                         .start = bias,
-                         .end = bias + 0x10000,
-                         .monotonic_ns = process->builder.now_ns,
-                         .build_id = {id}}};
-    (void)snprintf(module.path, sizeof(module.path), "%s", path);
-    profile_builder_record(&process->builder, RECORD_MODULE, &module, sizeof(module));
-    return module.head.module_id;
+    struct record_module module = {
+        .module_id = ++process->builder.modules,
+        .build_id_size = 20,
+        .load_bias = bias,
+        .start = bias,
+        .end = bias + 0x10000,
+        .monotonic_ns = process->builder.now_ns,
+        .build_id = {id},
+    };
+    profile_builder_record_with_tail(&process->builder, RECORD_MODULE, &module, sizeof(module),
+                                     path, strlen(path) + 1);
+    return module.module_id;
 }
 
 /* Frames that are the same functions in every process. */
