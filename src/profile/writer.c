@@ -250,9 +250,13 @@ static bool append(struct profile_writer *writer, enum record_type type, const v
         if (HALF - writer->used >= size)
             break;
         swap_and_write(writer, now_ns);
-        if (load_state(writer) != WRITER_OPEN || !take_lock(writer))
+        if (!take_lock(writer))
             return false;
         waits--;
+    }
+    if (load_state(writer) != WRITER_OPEN) { /* full, or closed, while the lock was free */
+        release_lock(writer);
+        return false;
     }
     put_record(writer, type, fixed, fixed_size, tail, tail_size);
     bool due = now_ns > writer->last_flush_ns &&
@@ -306,16 +310,30 @@ void profile_writer_set_descriptor(struct profile_writer *writer, int descriptor
     errno = saved_errno;
 }
 
+/* Writes all there is, and closes the writer while nobody can append. */
+static void drain(struct profile_writer *writer, uint64_t now_ns)
+{
+    while (load_state(writer) == WRITER_OPEN) {
+        if (!take_lock(writer) || !wait_until_written(writer, FLUSH_NAPS)) {
+            __atomic_store_n(&writer->state, WRITER_CLOSED, __ATOMIC_RELEASE);
+        } else if (writer->used > 0) {
+            swap_and_write(writer, now_ns);
+        } else {
+            __atomic_store_n(&writer->state, WRITER_CLOSED, __ATOMIC_RELEASE);
+            release_lock(writer);
+        }
+    }
+}
+
 void profile_writer_close(struct profile_writer *writer, uint64_t now_ns)
 {
     int saved_errno = errno;
-    bool open = flush(writer, now_ns);
-    if (writer->buffer && load_state(writer) != WRITER_CLOSED) {
+    if (writer->buffer && writer->descriptor >= 0) {
+        drain(writer, now_ns);
+        (void)flush(writer, now_ns); /* after a failure: counts what was left as lost */
         if (descriptor_is_ours(writer))
             (void)close(writer->descriptor);
         writer->descriptor = -1;
-        if (open)
-            __atomic_store_n(&writer->state, WRITER_CLOSED, __ATOMIC_RELEASE);
     }
     errno = saved_errno;
 }
