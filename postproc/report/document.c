@@ -7,7 +7,7 @@ struct document *document_create(void)
 {
     struct document *document = allocate_zeroed(1, sizeof(*document));
 
-    document->strings = key_map_create();
+    document->strings = intern_table_create();
     return document;
 }
 
@@ -35,13 +35,13 @@ void document_free(struct document *document)
     for (size_t i = 0; i < document->columns.count; i++)
         free(document->columns.items[i]);
     free(document->columns.items);
-    key_map_free(document->strings);
+    intern_table_free(document->strings);
     free(document);
 }
 
 static const char *kept(struct document *document, const char *text)
 {
-    return text != NULL ? key_map_string(document->strings, text) : NULL;
+    return text != NULL ? intern_table_string(document->strings, text) : NULL;
 }
 
 struct section *document_section(struct document *document, const char *name, const char *title,
@@ -91,8 +91,7 @@ void section_table(struct section *section, struct table *table)
 void section_paragraph(struct document *document, struct section *section, const char *key,
                        const char *text)
 {
-    struct block block = {
-        .kind = BLOCK_PARAGRAPH, .key = key, .paragraph = kept(document, text)};
+    struct block block = {.kind = BLOCK_PARAGRAPH, .key = key, .paragraph = kept(document, text)};
 
     ARRAY_PUSH(&section->blocks, block);
 }

@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 #include "estimate.h"
-#include "support/key_map.h"
+#include "support/intern_table.h"
 #include "support/memory.h"
 
 enum cell_kind {
-    CELL_EMPTY,  /* not known or not applicable: null, or a dash */
+    CELL_EMPTY, /* not known or not applicable: null, or a dash */
     CELL_TEXT,
     CELL_NUMBER, /* plain: identifiers, line numbers, levels */
     CELL_COUNT,  /* of accesses, samples ... : 1.25 M */
@@ -56,8 +56,8 @@ struct column {
 };
 
 struct row {
-    struct cell *cells;  /* one per column */
-    const char *detail;  /* a line under the row in text; NULL: none */
+    struct cell *cells; /* one per column */
+    const char *detail; /* a line under the row in text; NULL: none */
 };
 
 struct table {
@@ -89,14 +89,14 @@ struct block {
 };
 
 struct section {
-    const char *name;  /* the option without its dashes */
+    const char *name; /* the option without its dashes */
     const char *title;
     bool shown; /* in text and CSV; JSON shows facts of hidden sections as well */
     ARRAY(struct block) blocks;
 };
 
 struct document {
-    struct key_map *strings;
+    struct intern_table *strings;
     ARRAY(struct section) sections;
     ARRAY(struct table *) tables; /* all of them, for release */
     ARRAY(void *) columns;        /* made by document_columns() */

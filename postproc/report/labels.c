@@ -26,8 +26,7 @@ static void finish_grouping(struct model *model, struct grouping *grouping, size
         if (label == GROUP_NONE)
             continue;
         if (model->exact) {
-            const struct record_histogram *histogram =
-                analysis_histogram(model->analysis, i, NULL);
+            const struct record_histogram *histogram = analysis_histogram(model->analysis, i, NULL);
 
             if (histogram->measure == MEASURE_STACK_DISTANCE)
                 grouping->accesses[label] += (double)histogram->accesses;
@@ -76,11 +75,11 @@ static struct line_key key_of_line(const struct code_line *line)
 
 void model_label_lines(struct model *model)
 {
-    struct key_map *keys;
+    struct intern_table *keys;
 
     if (model->by_line.labels != NULL)
         return;
-    keys = key_map_create();
+    keys = intern_table_create();
     start_grouping(model, &model->by_line);
     for (size_t i = 0; i < model->observations; i++) {
         uint64_t ip, when = 0;
@@ -105,12 +104,12 @@ void model_label_lines(struct model *model)
         number = resolver_code(model->resolver, profile, ip, when, false);
         line = line_of_frame(model, resolver_location(model->resolver, number), 0);
         key = key_of_line(&line);
-        number = key_map_insert(keys, &key, sizeof(key));
+        number = intern_table_insert(keys, &key, sizeof(key));
         if (number == model->lines.count)
             ARRAY_PUSH(&model->lines, line);
         model->by_line.labels[i] = number;
     }
-    key_map_free(keys);
+    intern_table_free(keys);
     finish_grouping(model, &model->by_line, model->lines.count);
 }
 
@@ -125,16 +124,15 @@ static struct calling_context resolve_context(struct model *model, size_t profil
 
     /* A context that could not be taken: the instruction itself is known. */
     if (context == NULL) {
-        uint32_t number = resolver_code(model->resolver, profile, sample->ip,
-                                        sample->monotonic_ns, false);
-        struct code_line line =
-            line_of_frame(model, resolver_location(model->resolver, number), 0);
+        uint32_t number =
+            resolver_code(model->resolver, profile, sample->ip, sample->monotonic_ns, false);
+        struct code_line line = line_of_frame(model, resolver_location(model->resolver, number), 0);
 
         ARRAY_PUSH(&frames, line);
     }
     while (context != NULL) {
-        uint32_t number = resolver_code(model->resolver, profile, context->ip,
-                                        sample->monotonic_ns, !leaf);
+        uint32_t number =
+            resolver_code(model->resolver, profile, context->ip, sample->monotonic_ns, !leaf);
 
         for (size_t i = 0; i < resolver_location(model->resolver, number)->frames.count; i++) {
             struct code_line line =
@@ -149,7 +147,7 @@ static struct calling_context resolve_context(struct model *model, size_t profil
 }
 
 /* Number of the context in model->contexts; equal ones, from whatever profile, have one number. */
-static uint32_t intern_context(struct model *model, struct key_map *keys,
+static uint32_t intern_context(struct model *model, struct intern_table *keys,
                                struct calling_context context)
 {
     struct line_key *key = allocate_zeroed(context.count, sizeof(*key));
@@ -157,7 +155,7 @@ static uint32_t intern_context(struct model *model, struct key_map *keys,
 
     for (size_t i = 0; i < context.count; i++)
         key[i] = key_of_line(&context.frames[i]);
-    number = key_map_insert(keys, key, context.count * sizeof(*key));
+    number = intern_table_insert(keys, key, context.count * sizeof(*key));
     free(key);
     if (number == model->contexts.count)
         ARRAY_PUSH(&model->contexts, context);
@@ -168,13 +166,13 @@ static uint32_t intern_context(struct model *model, struct key_map *keys,
 
 void model_label_contexts(struct model *model)
 {
-    struct key_map *keys, *seen;
+    struct intern_table *keys, *seen;
     ARRAY(uint32_t) numbers = {0};
 
     if (model->by_context.labels != NULL)
         return;
-    keys = key_map_create();
-    seen = key_map_create();
+    keys = intern_table_create();
+    seen = intern_table_create();
     start_grouping(model, &model->by_context);
     for (size_t i = 0; !model->exact && i < model->observations; i++) {
         struct {
@@ -187,15 +185,15 @@ void model_label_contexts(struct model *model)
         key.profile = profile;
         key.context = sample->context_id;
         key.ip = sample->context_id == 0 ? sample->ip : 0;
-        number = key_map_insert(seen, &key, sizeof(key));
+        number = intern_table_insert(seen, &key, sizeof(key));
         if (number == numbers.count)
             ARRAY_PUSH(&numbers,
                        intern_context(model, keys, resolve_context(model, profile, sample)));
         model->by_context.labels[i] = numbers.items[number];
     }
     free(numbers.items);
-    key_map_free(seen);
-    key_map_free(keys);
+    intern_table_free(seen);
+    intern_table_free(keys);
     finish_grouping(model, &model->by_context, model->contexts.count);
 }
 
@@ -219,14 +217,14 @@ static void list_threads(struct model *model)
             struct thread_entry entry = {.profile = p,
                                          .thread_id = thread->thread_id,
                                          .tid = thread->tid,
-                                         .cpu_ns = cpu_time_of(model->profiles[p],
-                                                               thread->thread_id)};
+                                         .cpu_ns =
+                                             cpu_time_of(model->profiles[p], thread->thread_id)};
             char name[sizeof(thread->name) + 1] = {0};
 
             if (model->options->thread != 0 && thread->tid != model->options->thread)
                 continue;
             memcpy(name, thread->name, sizeof(thread->name));
-            entry.name = key_map_string(model->strings, name);
+            entry.name = intern_table_string(model->strings, name);
             ARRAY_PUSH(&model->threads, entry);
         }
     }
@@ -234,17 +232,17 @@ static void list_threads(struct model *model)
 
 void model_label_threads(struct model *model)
 {
-    struct key_map *keys;
+    struct intern_table *keys;
 
     if (model->by_thread.labels != NULL)
         return;
-    keys = key_map_create();
+    keys = intern_table_create();
     start_grouping(model, &model->by_thread);
     list_threads(model);
     for (size_t i = 0; i < model->threads.count; i++) {
         uint64_t key[2] = {model->threads.items[i].profile, model->threads.items[i].thread_id};
 
-        key_map_insert(keys, key, sizeof(key));
+        intern_table_insert(keys, key, sizeof(key));
     }
     for (size_t i = 0; i < model->observations; i++) {
         uint64_t key[2];
@@ -261,9 +259,9 @@ void model_label_threads(struct model *model)
             key[1] = analysis_sample(model->analysis, i, &profile)->thread_id;
         }
         key[0] = profile;
-        model->by_thread.labels[i] = key_map_find(keys, key, sizeof(key));
+        model->by_thread.labels[i] = intern_table_find(keys, key, sizeof(key));
     }
-    key_map_free(keys);
+    intern_table_free(keys);
     finish_grouping(model, &model->by_thread, model->threads.count);
 }
 

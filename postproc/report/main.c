@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "profile/merge.h"
 #include "report/options.h"
 #include "report/render.h"
 #include "report/sections.h"
@@ -38,9 +39,9 @@ static char *newest_profile(void)
             strcmp(entry->d_name + length - (sizeof(suffix) - 1), suffix) != 0 ||
             stat(entry->d_name, &status) != 0 || !S_ISREG(status.st_mode))
             continue;
-        if (found != NULL && (status.st_mtim.tv_sec < newest.tv_sec ||
-                              (status.st_mtim.tv_sec == newest.tv_sec &&
-                               status.st_mtim.tv_nsec <= newest.tv_nsec)))
+        if (found != NULL &&
+            (status.st_mtim.tv_sec < newest.tv_sec ||
+             (status.st_mtim.tv_sec == newest.tv_sec && status.st_mtim.tv_nsec <= newest.tv_nsec)))
             continue;
         newest = status.st_mtim;
         free(found);
@@ -157,6 +158,16 @@ static int report(const struct report_options *options, const char *const *names
     return status;
 }
 
+static int merge(const struct report_options *options)
+{
+    char message[1024];
+
+    if (!profile_merge_files(options->profiles.items, options->profiles.count, options->output,
+                             message, sizeof(message)))
+        return fail(message);
+    return 0;
+}
+
 static int report_newest(const struct report_options *options)
 {
     char *name = newest_profile();
@@ -186,7 +197,8 @@ int main(int argc, char **argv)
         status = STATUS_USAGE;
         break;
     case OPTIONS_RUN:
-        status = options.profiles.count > 0
+        status = options.merge ? merge(&options)
+                 : options.profiles.count > 0
                      ? report(&options, options.profiles.items, options.profiles.count)
                      : report_newest(&options);
         break;

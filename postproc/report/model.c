@@ -128,8 +128,7 @@ static bool context_has_function(struct model *model, size_t profile, uint32_t c
     bool leaf = true;
 
     while ((context = profile_context(model->profiles[profile], context_id)) != NULL) {
-        uint32_t number =
-            resolver_code(model->resolver, profile, context->ip, monotonic_ns, !leaf);
+        uint32_t number = resolver_code(model->resolver, profile, context->ip, monotonic_ns, !leaf);
         const struct location *location = resolver_location(model->resolver, number);
 
         for (size_t i = 0; i < location->frames.count; i++) {
@@ -147,7 +146,7 @@ static bool context_has_function(struct model *model, size_t profile, uint32_t c
 /* Samples: any frame of the context is in the function. */
 static size_t label_sampled_region(struct model *model)
 {
-    struct key_map *contexts = key_map_create();
+    struct intern_table *contexts = intern_table_create();
     ARRAY(bool) inside = {0};
     size_t found = 0;
 
@@ -160,7 +159,7 @@ static size_t label_sampled_region(struct model *model)
         uint32_t number;
 
         key.context = sample->context_id;
-        number = key_map_insert(contexts, &key, sizeof(key));
+        number = intern_table_insert(contexts, &key, sizeof(key));
         if (number == inside.count)
             ARRAY_PUSH(&inside, context_has_function(model, key.profile, sample->context_id,
                                                      sample->monotonic_ns));
@@ -168,7 +167,7 @@ static size_t label_sampled_region(struct model *model)
         found += inside.items[number];
     }
     free(inside.items);
-    key_map_free(contexts);
+    intern_table_free(contexts);
     return found;
 }
 
@@ -179,8 +178,7 @@ static size_t label_exact_region(struct model *model)
 
     for (size_t i = 0; i < model->observations; i++) {
         size_t profile;
-        const struct record_histogram *histogram =
-            analysis_histogram(model->analysis, i, &profile);
+        const struct record_histogram *histogram = analysis_histogram(model->analysis, i, &profile);
         const struct record_region *region =
             histogram->scope == SCOPE_REGION
                 ? profile_region(model->profiles[profile], (uint32_t)histogram->key)
@@ -216,15 +214,14 @@ struct model *model_create(const struct report_options *options,
     model->options = options;
     model->profiles = profiles;
     model->profile_count = profile_count;
-    model->strings = key_map_create();
+    model->strings = intern_table_create();
     model->search = (struct file_search){.sysroot = options->sysroot,
                                          .debug_directories = options->debug_directories.items,
-                                         .debug_directory_count =
-                                             options->debug_directories.count};
+                                         .debug_directory_count = options->debug_directories.count};
     model->resolver = resolver_create(profiles, profile_count, &model->search, model->strings);
     model->namer = allocation_namer_create(&model->search, model->strings);
-    if (!choose_machine(model, message, message_size) ||
-        !analyse(model, message, message_size) || !label_region(model, message, message_size)) {
+    if (!choose_machine(model, message, message_size) || !analyse(model, message, message_size) ||
+        !label_region(model, message, message_size)) {
         model_free(model);
         return NULL;
     }
@@ -260,7 +257,7 @@ void model_free(struct model *model)
     allocation_namer_free(model->namer);
     resolver_free(model->resolver);
     analysis_free(model->analysis);
-    key_map_free(model->strings);
+    intern_table_free(model->strings);
     free(model);
 }
 
@@ -340,8 +337,8 @@ const struct ranking *model_rank(struct model *model, struct grouping *grouping)
         candidate.group = order[i].group;
         candidate.accesses = order[i].accesses;
         analysis_miss_ratio_curve(model->analysis,
-                                  (struct subset){grouping->labels, candidate.group},
-                                  model->sizes, model->size_count, candidate.points);
+                                  (struct subset){grouping->labels, candidate.group}, model->sizes,
+                                  model->size_count, candidate.points);
         insert_ranked(model, ranking->items, &ranking->count, top, &candidate);
     }
     free(order);

@@ -39,10 +39,10 @@ struct ranking {
 
 /* Groups of observations that have something in common. */
 struct grouping {
-    uint32_t *labels;  /* of each observation; GROUP_NONE: in none */
-    size_t count;      /* groups */
-    double *accesses;  /* of each group */
-    size_t *samples;   /* of each group; 0 in exact profiles */
+    uint32_t *labels; /* of each observation; GROUP_NONE: in none */
+    size_t count;     /* groups */
+    double *accesses; /* of each group */
+    size_t *samples;  /* of each group; 0 in exact profiles */
     struct ranking ranking;
 };
 
@@ -55,10 +55,10 @@ struct code_line {
 };
 
 struct data_object {
-    const char *name; /* never NULL */
-    const char *kind; /* heap, global, stack, mapping, named, unknown */
-    uint64_t size;    /* bytes; 0: unknown */
-    uint64_t blocks;  /* heap: allocated blocks; 0: unknown */
+    const char *name;            /* never NULL */
+    const char *kind;            /* heap, global, stack, mapping, named, unknown */
+    uint64_t size;               /* bytes; 0: unknown */
+    uint64_t blocks;             /* heap: allocated blocks; 0: unknown */
     const char *function, *file; /* of the allocation or declaration; NULL: unknown */
     uint32_t line;
 };
@@ -82,7 +82,7 @@ struct model {
     const struct profile *const *profiles;
     size_t profile_count;
     struct analysis *analysis;
-    struct key_map *strings;
+    struct intern_table *strings;
     struct file_search search;
     struct resolver *resolver;
     struct allocation_namer *namer;
@@ -99,7 +99,7 @@ struct model {
     struct curve_point octaves[MODEL_OCTAVES]; /* the same curve at 1 KiB, 2 KiB ... 64 MiB */
     struct miss_split misses[MACHINE_LEVELS_MAX];
 
-    uint32_t *region; /* labels: 0 inside; NULL when no region was asked for */
+    uint32_t *region;         /* labels: 0 inside; NULL when no region was asked for */
     struct estimate accesses; /* of the region or everything */
 
     struct grouping by_line, by_object, by_context, by_thread;

@@ -15,20 +15,20 @@ const char *code_line_text(struct model *model, const struct code_line *line)
     if (line->module == NULL || strstr(line->function, line->module) != NULL)
         return line->function;
     text = format_string("%s (%s)", line->function, line->module);
-    kept = key_map_string(model->strings, text);
+    kept = intern_table_string(model->strings, text);
     free(text);
     return kept;
 }
 
 /* Sums of weights by a small number. */
 struct tally {
-    struct key_map *keys;
+    struct intern_table *keys;
     ARRAY(double) weights;
 };
 
 static void tally_add(struct tally *tally, uint32_t number, double weight)
 {
-    uint32_t slot = key_map_insert(tally->keys, &number, sizeof(number));
+    uint32_t slot = intern_table_insert(tally->keys, &number, sizeof(number));
 
     if (slot == tally->weights.count)
         ARRAY_PUSH(&tally->weights, 0.0);
@@ -37,7 +37,7 @@ static void tally_add(struct tally *tally, uint32_t number, double weight)
 
 static void tally_free(struct tally *tally)
 {
-    key_map_free(tally->keys);
+    intern_table_free(tally->keys);
     free(tally->weights.items);
 }
 
@@ -49,8 +49,8 @@ static bool next_use_of(struct model *model, size_t observation, uint32_t *locat
     const struct record_watch_end *end = analysis_sample_end(model->analysis, observation);
 
     if (sample->reuse_ip != 0) {
-        *location = resolver_code(model->resolver, profile, sample->reuse_ip,
-                                  sample->monotonic_ns, false);
+        *location =
+            resolver_code(model->resolver, profile, sample->reuse_ip, sample->monotonic_ns, false);
         return true;
     }
     if (end != NULL && end->reason == WATCH_REUSED && end->ip != 0) {
@@ -114,7 +114,8 @@ static void collect_uses(struct model *model, const struct tally *locations,
 void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t group,
                   struct next_uses *out)
 {
-    struct tally locations = {.keys = key_map_create()}, objects = {.keys = key_map_create()};
+    struct tally locations = {.keys = intern_table_create()},
+                 objects = {.keys = intern_table_create()};
     ARRAY(uint32_t) numbers = {0};
     ARRAY(uint32_t) object_numbers = {0};
     double total = 0, best = 0;

@@ -24,11 +24,11 @@ struct pending_global {
 
 struct labelling {
     struct model *model;
-    struct key_map *keys; /* struct object_key -> number of the object */
-    struct key_map *sites; /* (profile, site) -> number in site_objects */
+    struct intern_table *keys;  /* struct object_key -> number of the object */
+    struct intern_table *sites; /* (profile, site) -> number in site_objects */
     ARRAY(uint32_t) site_objects;
     ARRAY(struct pending_global) globals;
-    struct key_map *newer_sources;
+    struct intern_table *newer_sources;
 };
 
 /* Strings are shared, so their addresses identify them. */
@@ -51,7 +51,7 @@ static uint32_t intern_object(struct labelling *labelling, const struct data_obj
     key.function = object->function;
     key.line = object->line;
     key.number = distinction;
-    number = key_map_insert(labelling->keys, &key, sizeof(key));
+    number = intern_table_insert(labelling->keys, &key, sizeof(key));
     if (number == model->objects.count)
         ARRAY_PUSH(&model->objects, *object);
     return number;
@@ -84,13 +84,11 @@ enum { NAMING_FRAMES_MAX = 64 };
 static size_t allocation_frames(struct model *model, size_t profile, uint32_t context_id,
                                 uint64_t monotonic_ns, struct context_frame *frames)
 {
-    const struct record_context *context =
-        profile_context(model->profiles[profile], context_id);
+    const struct record_context *context = profile_context(model->profiles[profile], context_id);
     size_t count = 0;
 
     while (context != NULL && count < NAMING_FRAMES_MAX) {
-        uint32_t number =
-            resolver_code(model->resolver, profile, context->ip, monotonic_ns, true);
+        uint32_t number = resolver_code(model->resolver, profile, context->ip, monotonic_ns, true);
         const struct location *location = resolver_location(model->resolver, number);
 
         for (size_t i = 0; i < location->frames.count && count < NAMING_FRAMES_MAX; i++)
@@ -117,7 +115,7 @@ static const char *name_of_place(struct model *model, const struct context_frame
         text = format_string("%s+0x%" PRIx64, module, frame->address);
     else
         text = format_string("0x%" PRIx64, frame->address);
-    kept = key_map_string(model->strings, text);
+    kept = intern_table_string(model->strings, text);
     free(text);
     return kept;
 }
@@ -143,7 +141,7 @@ static void name_by_context(struct labelling *labelling, size_t profile,
     object->file = source->file;
     object->line = source->line;
     if (found.newer_source != NULL)
-        key_map_string(labelling->newer_sources, found.newer_source);
+        intern_table_string(labelling->newer_sources, found.newer_source);
 }
 
 static uint32_t object_of_site(struct labelling *labelling, const struct reference *reference)
@@ -151,7 +149,7 @@ static uint32_t object_of_site(struct labelling *labelling, const struct referen
     struct model *model = labelling->model;
     const struct profile *profile = model->profiles[reference->profile];
     uint64_t key[2] = {reference->profile, reference->id};
-    uint32_t number = key_map_insert(labelling->sites, key, sizeof(key)), object_number;
+    uint32_t number = intern_table_insert(labelling->sites, key, sizeof(key)), object_number;
     const struct record_site *site;
     const struct record_site_totals *totals;
     struct data_object object = {.size = reference->size};
@@ -172,7 +170,7 @@ static uint32_t object_of_site(struct labelling *labelling, const struct referen
     else
         name_by_context(labelling, reference->profile, site, reference->monotonic_ns, &object);
     if (site != NULL && site->name[0] != '\0')
-        object.name = key_map_string(model->strings, site->name);
+        object.name = intern_table_string(model->strings, site->name);
     object_number = intern_object(labelling, &object, site == NULL ? reference->id : 0);
     if (totals != NULL) {
         struct data_object *kept = &model->objects.items[object_number];
@@ -197,7 +195,7 @@ static uint32_t object_of_stack(struct labelling *labelling, const struct refere
         memcpy(name, thread->name, sizeof(thread->name));
         text = format_string("stack of %s (%" PRId32 ")", *name != '\0' ? name : "thread",
                              thread->tid);
-        object.name = key_map_string(model->strings, text);
+        object.name = intern_table_string(model->strings, text);
         object.size = thread->stack_high - thread->stack_low;
         free(text);
     }
@@ -229,7 +227,7 @@ static uint32_t object_of_address(struct labelling *labelling, const struct refe
         object.name = "untracked heap blocks";
         object.kind = "heap";
     } else if (mapping != NULL && mapping->path[0] != '\0') {
-        object.name = key_map_string(model->strings, mapping->path);
+        object.name = intern_table_string(model->strings, mapping->path);
         object.kind = "mapping";
         object.size = mapping->end - mapping->start;
     } else if (mapping != NULL && (mapping->flags & MAPPING_ANONYMOUS) != 0) {
@@ -288,7 +286,7 @@ static uint32_t object_of_symbol(struct labelling *labelling, struct symbol_modu
                          ? format_string("%s %s", symbol_module_name(module), symbol->section)
                          : format_string("data of %s", symbol_module_name(module));
 
-        object.name = key_map_string(labelling->model->strings, text);
+        object.name = intern_table_string(labelling->model->strings, text);
         free(text);
         return intern_object(labelling, &object, 0);
     }
@@ -333,8 +331,7 @@ static void label_globals(struct labelling *labelling)
     }
 }
 
-static bool reference_of(const struct model *model, size_t observation,
-                         struct reference *reference)
+static bool reference_of(const struct model *model, size_t observation, struct reference *reference)
 {
     memset(reference, 0, sizeof(*reference));
     if (model->exact) {
@@ -361,7 +358,7 @@ static bool reference_of(const struct model *model, size_t observation,
 
 static void remark_newer_sources(struct labelling *labelling)
 {
-    uint32_t count = key_map_count(labelling->newer_sources);
+    uint32_t count = intern_table_count(labelling->newer_sources);
     char *text;
 
     if (count == 0)
@@ -369,16 +366,16 @@ static void remark_newer_sources(struct labelling *labelling)
     text = format_string("%" PRIu32 " source file%s newer than the program: heap objects "
                          "allocated there are named by place, not by variable",
                          count, count == 1 ? " is" : "s are");
-    ARRAY_PUSH(&labelling->model->remarks, key_map_string(labelling->model->strings, text));
+    ARRAY_PUSH(&labelling->model->remarks, intern_table_string(labelling->model->strings, text));
     free(text);
 }
 
 void object_labels_assign(struct model *model)
 {
     struct labelling labelling = {.model = model,
-                                  .keys = key_map_create(),
-                                  .sites = key_map_create(),
-                                  .newer_sources = key_map_create()};
+                                  .keys = intern_table_create(),
+                                  .sites = intern_table_create(),
+                                  .newer_sources = intern_table_create()};
 
     for (size_t i = 0; i < model->observations; i++) {
         struct reference reference;
@@ -393,7 +390,7 @@ void object_labels_assign(struct model *model)
     remark_newer_sources(&labelling);
     free(labelling.globals.items);
     free(labelling.site_objects.items);
-    key_map_free(labelling.newer_sources);
-    key_map_free(labelling.sites);
-    key_map_free(labelling.keys);
+    intern_table_free(labelling.newer_sources);
+    intern_table_free(labelling.sites);
+    intern_table_free(labelling.keys);
 }

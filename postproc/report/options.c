@@ -227,8 +227,7 @@ enum options_result report_options_parse(struct report_options *options, int arg
         if (option == '?') {
             char letter[] = {'-', (char)optopt, '\0'};
 
-            wrong("unknown or ambiguous option '%s'",
-                  optopt != 0 && optopt < 256 ? letter : given);
+            wrong("unknown or ambiguous option '%s'", optopt != 0 && optopt < 256 ? letter : given);
             return OPTIONS_WRONG;
         }
         if (!take_option(options, option, optarg))

@@ -25,13 +25,13 @@ enum report_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 struct report_options {
     bool sections[SECTION_COUNT];
     enum report_format format;
-    const char *machine;   /* name or file; NULL: that of the run */
-    uint32_t line_size;    /* 0: that of the run */
-    int32_t thread;        /* kernel's tid; 0: all */
-    const char *region;    /* function or region; NULL: everything */
-    size_t top;            /* rows of the tables that have no natural end */
-    const char *output;    /* NULL: standard output */
-    const char *sysroot;   /* "" when not given */
+    const char *machine; /* name or file; NULL: that of the run */
+    uint32_t line_size;  /* 0: that of the run */
+    int32_t thread;      /* kernel's tid; 0: all */
+    const char *region;  /* function or region; NULL: everything */
+    size_t top;          /* rows of the tables that have no natural end */
+    const char *output;  /* NULL: standard output */
+    const char *sysroot; /* "" when not given */
     ARRAY(const char *) debug_directories;
     bool merge;
     bool verbose;

@@ -151,11 +151,11 @@ static char *heading_line(const char *heading, int line)
 }
 
 struct layout {
-    size_t count;    /* columns in text */
-    size_t *column;  /* their numbers in the table */
+    size_t count;   /* columns in text */
+    size_t *column; /* their numbers in the table */
     size_t *width;
     bool *left;
-    char **strings;  /* rows x count */
+    char **strings; /* rows x count */
     bool two_line_heading;
 };
 
@@ -175,8 +175,7 @@ static void fit_page(const struct table *table, struct layout *layout)
 
         for (size_t i = 0; i < layout->count; i++) {
             total += layout->width[i] + (i > 0 ? (size_t)GAP : 0);
-            if (table->columns[layout->column[i]].flexible &&
-                layout->width[i] > FLEXIBLE_MIN &&
+            if (table->columns[layout->column[i]].flexible && layout->width[i] > FLEXIBLE_MIN &&
                 (widest == SIZE_MAX || layout->width[i] > layout->width[widest]))
                 widest = i;
         }

@@ -22,10 +22,10 @@ struct resolver {
     const struct profile *const *profiles;
     size_t profile_count;
     const struct file_search *search;
-    struct key_map *strings;
+    struct intern_table *strings;
     struct symbols *symbols;
     struct profile_places *places;
-    struct key_map *keys; /* struct code_key -> number of the location */
+    struct intern_table *keys; /* struct code_key -> number of the location */
     ARRAY(struct location) locations;
 };
 
@@ -35,7 +35,7 @@ struct code_key {
 };
 
 struct resolver *resolver_create(const struct profile *const *profiles, size_t profile_count,
-                                 const struct file_search *search, struct key_map *strings)
+                                 const struct file_search *search, struct intern_table *strings)
 {
     struct resolver *resolver = allocate_zeroed(1, sizeof(*resolver));
 
@@ -44,7 +44,7 @@ struct resolver *resolver_create(const struct profile *const *profiles, size_t p
     resolver->search = search;
     resolver->strings = strings;
     resolver->symbols = symbols_create(search, strings);
-    resolver->keys = key_map_create();
+    resolver->keys = intern_table_create();
     resolver->places = allocate_zeroed(profile_count, sizeof(*resolver->places));
     for (size_t p = 0; p < profile_count; p++)
         resolver->places[p].modules =
@@ -64,7 +64,7 @@ void resolver_free(struct resolver *resolver)
         perf_map_free(&resolver->places[p].perf_map);
     }
     free(resolver->places);
-    key_map_free(resolver->keys);
+    intern_table_free(resolver->keys);
     symbols_free(resolver->symbols);
     free(resolver);
 }
@@ -99,11 +99,10 @@ static struct symbol_module *module_of(struct resolver *resolver, size_t profile
     return cached->module;
 }
 
-struct symbol_module *resolver_module(struct resolver *resolver, size_t profile,
-                                      uint32_t module_id, uint64_t *load_bias)
+struct symbol_module *resolver_module(struct resolver *resolver, size_t profile, uint32_t module_id,
+                                      uint64_t *load_bias)
 {
-    const struct record_module *record =
-        profile_module(resolver->profiles[profile], module_id);
+    const struct record_module *record = profile_module(resolver->profiles[profile], module_id);
 
     if (record == NULL)
         return NULL;
@@ -140,7 +139,7 @@ static void fill_location(struct resolver *resolver, size_t profile, struct loca
     }
     name = name_of_generated(resolver, profile, location->address);
     if (name != NULL)
-        frame.function = key_map_string(resolver->strings, name);
+        frame.function = intern_table_string(resolver->strings, name);
     ARRAY_PUSH(&location->frames, frame);
 }
 
@@ -161,7 +160,7 @@ uint32_t resolver_code(struct resolver *resolver, size_t profile, uint64_t ip,
     memset(&key, 0, sizeof(key));
     key.module = location.module;
     key.address = location.address;
-    number = key_map_insert(resolver->keys, &key, sizeof(key));
+    number = intern_table_insert(resolver->keys, &key, sizeof(key));
     if (number < resolver->locations.count)
         return number;
     fill_location(resolver, profile, &location);
@@ -183,16 +182,16 @@ const char *location_function(struct resolver *resolver, const struct location *
     if (function != NULL)
         return function;
     if (location->module != NULL)
-        text = format_string("%s+0x%" PRIx64, symbol_module_name(location->module),
-                             location->address);
+        text =
+            format_string("%s+0x%" PRIx64, symbol_module_name(location->module), location->address);
     else
         text = format_string("0x%" PRIx64, location->address);
-    kept = key_map_string(resolver->strings, text);
+    kept = intern_table_string(resolver->strings, text);
     free(text);
     return kept;
 }
 
-const char *place_text(struct key_map *strings, const char *file, uint32_t line)
+const char *place_text(struct intern_table *strings, const char *file, uint32_t line)
 {
     const char *start, *kept;
     char *text;
@@ -204,7 +203,7 @@ const char *place_text(struct key_map *strings, const char *file, uint32_t line)
     while (start > file && (start[-1] != '/' || ++parts < 2))
         start--;
     text = line != 0 ? format_string("%s:%" PRIu32, start, line) : copy_string(start);
-    kept = key_map_string(strings, text);
+    kept = intern_table_string(strings, text);
     free(text);
     return kept;
 }

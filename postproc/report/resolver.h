@@ -21,7 +21,7 @@ struct resolver;
 
 /* Everything given must outlive the resolver. */
 struct resolver *resolver_create(const struct profile *const *profiles, size_t profile_count,
-                                 const struct file_search *, struct key_map *strings);
+                                 const struct file_search *, struct intern_table *strings);
 void resolver_free(struct resolver *);
 
 struct symbols *resolver_symbols(struct resolver *);
@@ -42,6 +42,6 @@ struct symbol_module *resolver_module(struct resolver *, size_t profile, uint32_
 const char *location_function(struct resolver *, const struct location *, size_t frame);
 
 /* "dir/file.c:12" shortened to the last two parts of the path, or NULL; lives as the strings. */
-const char *place_text(struct key_map *strings, const char *file, uint32_t line);
+const char *place_text(struct intern_table *strings, const char *file, uint32_t line);
 
 #endif

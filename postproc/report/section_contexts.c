@@ -70,8 +70,7 @@ static void add_context(struct model *model, struct document *document, struct t
 
     if (context->count > 0)
         row->cells[PLACE] = cell_text(document, code_line_text(model, &context->frames[0]));
-    row->cells[SAMPLES] =
-        cell_value(CELL_COUNT, (double)model->by_context.samples[ranked->group]);
+    row->cells[SAMPLES] = cell_value(CELL_COUNT, (double)model->by_context.samples[ranked->group]);
     row->cells[ACCESSES] =
         cell_estimate(CELL_COUNT, analysis_subset_accesses(model->analysis, subset));
     row->cells[SHARE] =
@@ -103,7 +102,8 @@ void section_contexts(struct model *model, struct document *document)
     for (size_t i = 0; i < ranking->count; i++)
         add_context(model, document, table, levels, &ranking->items[i]);
     if (model->exact)
-        table_remark(document, table, "An exact profile counts by line, object and region, not "
-                                      "by calling context.");
+        table_remark(document, table,
+                     "An exact profile counts by line, object and region, not "
+                     "by calling context.");
     section_table(section, table);
 }

@@ -82,12 +82,12 @@ static void add_detail(struct model *model, struct document *document, struct ro
          *longer;
 
     for (size_t i = 0; i < uses->count && i < 2; i++) {
-        longer = format_string("%s%s%s (%.0f %%)", detail,
-                               i > 0            ? ", "
-                               : *detail != '\0' ? "; used next at "
-                                                 : "used next at ",
-                               code_line_text(model, &uses->uses[i].line),
-                               100 * uses->uses[i].share);
+        longer =
+            format_string("%s%s%s (%.0f %%)", detail,
+                          i > 0             ? ", "
+                          : *detail != '\0' ? "; used next at "
+                                            : "used next at ",
+                          code_line_text(model, &uses->uses[i].line), 100 * uses->uses[i].share);
         free(detail);
         detail = longer;
     }
@@ -148,8 +148,8 @@ void section_lines(struct model *model, struct document *document)
     ranking = model_rank(model, &model->by_line);
     text = format_string("Part of all misses, most at %s first",
                          level_name(model, document, model_focus_level(model)));
-    table = document_table(document, "lines", text, basis_text(model, document, ""), columns,
-                           count);
+    table =
+        document_table(document, "lines", text, basis_text(model, document, ""), columns, count);
     free(text);
     for (size_t i = 0; i < ranking->count; i++)
         add_line(model, document, table, levels, &ranking->items[i]);

@@ -46,8 +46,7 @@ static void add_curve_row(struct document *document, struct table *table,
     char *bar = bar_of(point, full);
 
     row->cells[0] = cell_value(CELL_BYTES, point->bytes);
-    row->cells[1] =
-        point->beyond ? cell_beyond() : cell_estimate(CELL_SHARE, point->miss_ratio);
+    row->cells[1] = point->beyond ? cell_beyond() : cell_estimate(CELL_SHARE, point->miss_ratio);
     row->cells[2] = cell_text(document, mark);
     row->cells[3] = point->beyond ? cell_empty() : cell_text(document, bar);
     free(bar);
@@ -55,8 +54,7 @@ static void add_curve_row(struct document *document, struct table *table,
 
 void section_mrc(struct model *model, struct document *document)
 {
-    struct section *section =
-        document_section(document, "mrc", "Miss ratio by cache size", true);
+    struct section *section = document_section(document, "mrc", "Miss ratio by cache size", true);
     double full = full_scale(model);
     char *scale = format_string("0 .. %.0f %%\n", 100 * full), *remark;
     struct column *columns = document_columns(document, 4);

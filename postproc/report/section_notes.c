@@ -28,9 +28,8 @@ static void note_modules(struct model *model, struct document *document, struct 
 
         if (symbol_module_state(module) != state)
             continue;
-        longer = text == NULL
-                     ? format_string("%s: %s", words, symbol_module_name(module))
-                     : format_string("%s, %s", text, symbol_module_name(module));
+        longer = text == NULL ? format_string("%s: %s", words, symbol_module_name(module))
+                              : format_string("%s, %s", text, symbol_module_name(module));
         free(text);
         text = longer;
     }
@@ -67,8 +66,7 @@ static void note_end(struct model *model, struct document *document, struct sect
             continue;
         text = format_string("%s ends early%s: the run was killed, is still going on, or the "
                              "disk was full. Everything up to its last whole record is used",
-                             profile->path,
-                             profile->dropped_bytes > 0 ? ", within a record" : "");
+                             profile->path, profile->dropped_bytes > 0 ? ", within a record" : "");
         section_paragraph(document, section, "notes", text);
         free(text);
     }
@@ -81,8 +79,7 @@ void section_notes(struct model *model, struct document *document)
     note_end(model, document, section);
     for (size_t p = 0; p < model->profile_count; p++)
         for (size_t i = 0; i < model->profiles[p]->notes.count; i++)
-            section_paragraph(document, section, "notes",
-                              model->profiles[p]->notes.items[i]->text);
+            section_paragraph(document, section, "notes", model->profiles[p]->notes.items[i]->text);
     if (model->machine_assumed)
         section_paragraph(document, section, "notes",
                           "The profile does not say what caches its machine has; common sizes "

@@ -36,13 +36,11 @@ static void add_detail(struct model *model, struct document *document, struct ro
     if (place == NULL && object->function == NULL)
         return;
     blocks = object->blocks > 1 ? number_count((double)object->blocks) : NULL;
-    detail = format_string("%s %s%s%s%s%s%s",
-                           strcmp(object->kind, "global") == 0 ? "declared at" : "allocated at",
-                           place != NULL ? place : "unknown line",
-                           object->function != NULL ? " in " : "",
-                           object->function != NULL ? object->function : "",
-                           blocks != NULL ? ", " : "", blocks != NULL ? blocks : "",
-                           blocks != NULL ? " blocks" : "");
+    detail = format_string(
+        "%s %s%s%s%s%s%s", strcmp(object->kind, "global") == 0 ? "declared at" : "allocated at",
+        place != NULL ? place : "unknown line", object->function != NULL ? " in " : "",
+        object->function != NULL ? object->function : "", blocks != NULL ? ", " : "",
+        blocks != NULL ? blocks : "", blocks != NULL ? " blocks" : "");
     row_detail(document, row, detail);
     free(blocks);
     free(detail);
@@ -99,8 +97,7 @@ void section_objects(struct model *model, struct document *document)
     for (size_t i = 0; i < ranking->count; i++)
         add_object(model, document, table, levels, &ranking->items[i]);
     if (model->by_object.count > ranking->count) {
-        char *remark =
-            format_string("%zu objects in all: see --top.", model->by_object.count);
+        char *remark = format_string("%zu objects in all: see --top.", model->by_object.count);
 
         table_remark(document, table, remark);
         free(remark);

@@ -173,11 +173,10 @@ static void add_time(struct document *document, struct section *section,
                      const struct run_totals *totals)
 {
     char *wall = number_time((double)totals->wall_ns), *cpu = number_time((double)totals->cpu_ns);
-    char *text = format_string("%s wall, %s CPU in %zu thread%s%s",
-                               totals->wall_ns > 0 ? wall : "unknown",
-                               totals->cpu_ns > 0 ? cpu : "unknown", totals->threads,
-                               totals->threads == 1 ? "" : "s",
-                               totals->incomplete > 0 ? "; the profile ends early" : "");
+    char *text = format_string(
+        "%s wall, %s CPU in %zu thread%s%s", totals->wall_ns > 0 ? wall : "unknown",
+        totals->cpu_ns > 0 ? cpu : "unknown", totals->threads, totals->threads == 1 ? "" : "s",
+        totals->incomplete > 0 ? "; the profile ends early" : "");
 
     section_fact_as(document, section, "complete", "Run", INTERVAL_NONE,
                     cell_truth(totals->incomplete == 0), text);
@@ -186,8 +185,7 @@ static void add_time(struct document *document, struct section *section,
     free(wall);
 }
 
-static void add_measurement(struct model *model, struct document *document,
-                            struct section *section)
+static void add_measurement(struct model *model, struct document *document, struct section *section)
 {
     const char *engine = common_text(model, "engine");
     struct cell accesses = cell_estimate(CELL_COUNT, model->accesses);
@@ -220,11 +218,10 @@ static void add_measurement(struct model *model, struct document *document,
 static void add_watches(struct document *document, struct section *section,
                         const struct run_totals *totals, bool exact)
 {
-    char *text = format_string("%" PRIu64 " armed: %" PRIu64 " reused, %" PRIu64
-                               " invalidated, %" PRIu64 " evicted by the policy, %" PRIu64
-                               " ended with their data, thread or process",
-                               totals->armed, totals->reused, totals->invalidated,
-                               totals->evicted, totals->ended);
+    char *text = format_string(
+        "%" PRIu64 " armed: %" PRIu64 " reused, %" PRIu64 " invalidated, %" PRIu64
+        " evicted by the policy, %" PRIu64 " ended with their data, thread or process",
+        totals->armed, totals->reused, totals->invalidated, totals->evicted, totals->ended);
 
     section_fact_as(document, section, "watches.armed", exact ? NULL : "Watches", INTERVAL_NONE,
                     cell_value(CELL_COUNT, (double)totals->armed), text);
@@ -337,17 +334,14 @@ static struct cell part_cell(const struct miss_split *split, struct estimate par
 
 static void add_misses(struct model *model, struct document *document, struct section *section)
 {
-    char *title =
-        format_string("Misses of each level (%s)", model->machine_assumed
-                                                       ? "common sizes: the machine is not known"
-                                                   : model->options->machine != NULL
-                                                       ? model->machine.name
-                                                       : "the run's machine");
-    struct table *table =
-        document_table(document, "misses", title,
-                       basis_text(model, document,
-                                  ", modelled as fully associative LRU caches, one per thread"),
-                       miss_columns, sizeof(miss_columns) / sizeof(*miss_columns));
+    char *title = format_string("Misses of each level (%s)",
+                                model->machine_assumed ? "common sizes: the machine is not known"
+                                : model->options->machine != NULL ? model->machine.name
+                                                                  : "the run's machine");
+    struct table *table = document_table(
+        document, "misses", title,
+        basis_text(model, document, ", modelled as fully associative LRU caches, one per thread"),
+        miss_columns, sizeof(miss_columns) / sizeof(*miss_columns));
 
     free(title);
     for (size_t i = 0; i < model->machine.levels; i++) {

@@ -71,14 +71,13 @@ void fill_levels(const struct model *model, struct document *document, struct ta
                  struct row *row, size_t levels, enum level_columns what,
                  const struct ranked_group *group)
 {
-    struct table *inner =
-        document_table(document, NULL, NULL, NULL, level_row_columns,
-                       sizeof(level_row_columns) / sizeof(*level_row_columns));
+    struct table *inner = document_table(document, NULL, NULL, NULL, level_row_columns,
+                                         sizeof(level_row_columns) / sizeof(*level_row_columns));
 
     for (size_t i = 0; i < model->machine.levels; i++) {
         const struct curve_point *point = &group->points[model->level_size[i]];
-        struct cell ratio = point->beyond ? cell_beyond()
-                                          : cell_estimate(CELL_SHARE, point->miss_ratio);
+        struct cell ratio =
+            point->beyond ? cell_beyond() : cell_estimate(CELL_SHARE, point->miss_ratio);
         struct cell share = point->beyond
                                 ? cell_beyond()
                                 : cell_estimate(CELL_SHARE, model_share_of_misses(model, group, i));

@@ -26,7 +26,7 @@ void *reallocate(void *pointer, size_t count, size_t size)
 {
     if (size != 0 && count > SIZE_MAX / size)
         or_out_of_memory(NULL);
-    return or_out_of_memory(realloc(pointer, count * size ? count * size : 1));
+    return or_out_of_memory(realloc(pointer, count != 0 && size != 0 ? count * size : 1));
 }
 
 char *copy_string(const char *text)

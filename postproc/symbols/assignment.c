@@ -50,9 +50,9 @@ static bool is_word(const struct statement *statement, size_t i)
 static bool is_keyword(const struct statement *statement, size_t i)
 {
     static const char *const keywords[] = {
-        "return", "if",   "while",  "for",    "switch", "case",   "else",  "do",    "goto",
-        "sizeof", "new",  "delete", "throw",  "using",  "typedef", "co_return", "co_await", "not",
-        "and",    "or",   "catch",  "assert", NULL};
+        "return",   "if",     "while", "for",    "switch", "case",   "else",    "do",
+        "goto",     "sizeof", "new",   "delete", "throw",  "using",  "typedef", "co_return",
+        "co_await", "not",    "and",   "or",     "catch",  "assert", NULL};
 
     return token_in(statement, i, keywords);
 }
@@ -84,7 +84,8 @@ static void split_tokens(struct statement *statement)
             continue;
         }
         if (is_word_char(c))
-            while (i + token.length < statement->to && is_word_char(statement->code[i + token.length]))
+            while (i + token.length < statement->to &&
+                   is_word_char(statement->code[i + token.length]))
                 token.length++;
         else
             token.length = operator_length(statement->code + i, statement->to - i);
@@ -173,7 +174,8 @@ static bool is_cast(const struct statement *statement, size_t open, size_t close
     if (close == open + 1)
         return false;
     for (size_t i = open + 1; i < close; i++)
-        if (!token_in(statement, i, allowed) && (!is_word(statement, i) || is_keyword(statement, i)))
+        if (!token_in(statement, i, allowed) &&
+            (!is_word(statement, i) || is_keyword(statement, i)))
             return false;
     return true;
 }
@@ -252,8 +254,8 @@ static void take_name(const struct statement *statement, size_t first, size_t la
     shown = without_this(statement, first, last);
     out->name = text_of(statement, shown, last);
     out->declared = text_of(statement, word, word);
-    out->member = word > first && (token_is(statement, word - 1, ".") ||
-                                   token_is(statement, word - 1, "->"));
+    out->member =
+        word > first && (token_is(statement, word - 1, ".") || token_is(statement, word - 1, "->"));
     out->kind = ASSIGNMENT_NAMED;
 }
 
@@ -405,8 +407,7 @@ static bool take_object(const struct statement *statement, size_t call, struct a
 {
     size_t first;
 
-    if (call < 2 ||
-        !(token_is(statement, call - 1, ".") || token_is(statement, call - 1, "->")))
+    if (call < 2 || !(token_is(statement, call - 1, ".") || token_is(statement, call - 1, "->")))
         return false;
     first = start_of_postfix(statement, call - 2);
     if (first != NONE)
@@ -417,10 +418,10 @@ static bool take_object(const struct statement *statement, size_t call, struct a
 /* Methods that make their object own more memory. */
 static bool is_growing_method(const char *callee)
 {
-    static const char *const names[] = {"resize", "reserve", "push_back", "push_front",
-                                        "emplace_back", "emplace_front", "emplace", "insert",
-                                        "insert_or_assign", "try_emplace", "assign", "append",
-                                        "push", "rehash", NULL};
+    static const char *const names[] = {
+        "resize",        "reserve", "push_back", "push_front",       "emplace_back",
+        "emplace_front", "emplace", "insert",    "insert_or_assign", "try_emplace",
+        "assign",        "append",  "push",      "rehash",           NULL};
 
     for (size_t i = 0; names[i] != NULL; i++)
         if (strcmp(callee, names[i]) == 0)

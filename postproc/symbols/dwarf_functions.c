@@ -40,8 +40,8 @@ static void add_function(struct walk *walk, struct entry entry)
     size_t before = walk->unit->function_ranges.count;
     Dwarf_Error error = NULL;
 
-    entry_ranges(entry, walk->unit->version, walk->unit_low,
-                 (uint32_t)walk->unit->functions.count, &walk->unit->function_ranges);
+    entry_ranges(entry, walk->unit->version, walk->unit_low, (uint32_t)walk->unit->functions.count,
+                 &walk->unit->function_ranges);
     if (walk->unit->function_ranges.count == before)
         return;
     if (!dwarf_succeeded(entry.debug, dwarf_dieoffset(entry.die, &function.self.die, &error),

@@ -39,8 +39,8 @@ struct code_function {
 };
 
 struct unit {
-    Dwarf_Off header;  /* offset of the unit's header in .debug_info */
-    Dwarf_Off die;     /* of the unit's top entry */
+    Dwarf_Off header; /* offset of the unit's header in .debug_info */
+    Dwarf_Off die;    /* of the unit's top entry */
     Dwarf_Half version;
     const char *directory;
 
@@ -53,15 +53,15 @@ struct unit {
     size_t file_count;
     ARRAY(struct line_span) lines; /* sorted by low */
 
-    struct key_map *variables, *members; /* names; NULL until asked for */
+    struct intern_table *variables, *members; /* names; NULL until asked for */
 };
 
 struct dwarf_file {
     int descriptor, alternate_descriptor;
     char *path;
     Dwarf_Debug debug, alternate; /* alternate: NULL if none */
-    struct key_map *strings;
-    ARRAY(struct unit) units; /* by header offset */
+    struct intern_table *strings;
+    ARRAY(struct unit) units;   /* by header offset */
     address_ranges unit_ranges; /* sorted by low */
     size_t split_units;
 };

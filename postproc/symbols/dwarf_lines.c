@@ -32,16 +32,16 @@ static const char *path_of_file(struct dwarf_file *file, const struct unit *unit
             directory = NULL;
     }
     if (*name == '/')
-        return key_map_string(file->strings, name);
+        return intern_table_string(file->strings, name);
     if (directory == NULL || *directory == '\0')
         directory = unit->directory;
     if (directory == NULL)
-        return key_map_string(file->strings, name);
+        return intern_table_string(file->strings, name);
     if (*directory == '/' || unit->directory == NULL || directory == unit->directory)
         path = format_string("%s/%s", directory, name);
     else
         path = format_string("%s/%s/%s", unit->directory, directory, name);
-    result = key_map_string(file->strings, path);
+    result = intern_table_string(file->strings, path);
     free(path);
     return result;
 }
@@ -82,8 +82,8 @@ static void copy_lines(struct dwarf_file *file, struct unit *unit, Dwarf_Line_Co
     struct line_span open = {0};
     bool is_open = false;
 
-    if (!dwarf_succeeded(file->debug,
-                         dwarf_srclines_from_linecontext(table, &rows, &count, &error), error))
+    if (!dwarf_succeeded(file->debug, dwarf_srclines_from_linecontext(table, &rows, &count, &error),
+                         error))
         return;
     for (Dwarf_Signed i = 0; i < count; i++) {
         Dwarf_Addr address = 0;
@@ -126,8 +126,8 @@ static void load_table(struct dwarf_file *file, struct unit *unit, bool with_row
 
     if (die.die == NULL)
         return;
-    if (dwarf_succeeded(file->debug,
-                        dwarf_srclines_b(die.die, &version, &tables, &table, &error), error)) {
+    if (dwarf_succeeded(file->debug, dwarf_srclines_b(die.die, &version, &tables, &table, &error),
+                        error)) {
         copy_files(file, unit, table, version);
         if (with_rows && tables == 1)
             copy_lines(file, unit, table);

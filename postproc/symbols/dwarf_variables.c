@@ -93,9 +93,8 @@ static bool static_address(struct entry entry, uint64_t *address)
         for (Dwarf_Unsigned i = 1, shift = 0; i < length && shift < 64; i++, shift += 7)
             index |= (Dwarf_Unsigned)(expression[i] & 0x7f) << shift;
         error = NULL;
-        known = dwarf_succeeded(entry.debug,
-                                dwarf_debug_addr_index_to_addr(entry.die, index, &value, &error),
-                                error);
+        known = dwarf_succeeded(
+            entry.debug, dwarf_debug_addr_index_to_addr(entry.die, index, &value, &error), error);
         *address = value;
     }
     dwarf_dealloc_attribute(attribute);
