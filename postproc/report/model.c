@@ -345,18 +345,26 @@ const struct ranking *model_rank(struct model *model, struct grouping *grouping)
     return ranking;
 }
 
+struct estimate model_part(struct estimate part, double total)
+{
+    double rest = fmax(0, total - part.value);
+
+    return (struct estimate){
+        part.value > 0 ? part.value / (part.value + rest) : 0,
+        part.lo > 0 ? part.lo / (part.lo + rest) : 0,
+        part.hi > 0 ? part.hi / (part.hi + rest) : 0,
+    };
+}
+
 struct estimate model_share_of_misses(const struct model *model, const struct ranked_group *group,
                                       size_t level)
 {
     size_t size = model->level_size[level];
-    double total = model->accesses.value * model->whole[size].miss_ratio.value;
     struct estimate ratio = group->points[size].miss_ratio;
 
-    if (!(total > 0))
-        return (struct estimate){0, 0, 0};
-    return (struct estimate){fmin(1, group->accesses * ratio.value / total),
-                             fmin(1, group->accesses * ratio.lo / total),
-                             fmin(1, group->accesses * ratio.hi / total)};
+    return model_part((struct estimate){group->accesses * ratio.value, group->accesses * ratio.lo,
+                                        group->accesses * ratio.hi},
+                      model->accesses.value * model->whole[size].miss_ratio.value);
 }
 
 bool model_median_distance(const struct model *model, const struct curve_point *points, size_t from,

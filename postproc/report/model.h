@@ -134,6 +134,12 @@ const struct ranking *model_rank(struct model *, struct grouping *);
 /* The level whose misses decide what is worth looking at: the second one if there are two. */
 size_t model_focus_level(const struct model *);
 
+/*
+ * What share of the total the part is. The interval is that of the part alone: what is not in it is
+ * taken as certain, so that the share of everything is one.
+ */
+struct estimate model_part(struct estimate part, double total);
+
 /* Part of all misses of a level that a group makes. */
 struct estimate model_share_of_misses(const struct model *, const struct ranked_group *,
                                       size_t level);

@@ -111,14 +111,51 @@ static void collect_uses(struct model *model, const struct tally *locations,
     free(uses.items);
 }
 
+/* Objects with a smaller part of the group's accesses do not explain it. */
+#define OBJECT_PART_MIN 0.05
+
+/* Of the objects that the group touches, the one with most misses at the focus level. */
+static void find_object(struct model *model, const struct grouping *grouping, uint32_t group,
+                        const struct tally *objects, const uint32_t *numbers, struct next_uses *out)
+{
+    double size = model->sizes[model->level_size[model_focus_level(model)]], most = -1;
+    double total = grouping->accesses[group];
+    uint32_t *labels = NULL;
+
+    for (size_t i = 0; i < objects->weights.count; i++) {
+        double accesses = objects->weights.items[i], misses = accesses;
+        struct curve_point point;
+
+        if (accesses < OBJECT_PART_MIN * total && objects->weights.count > 1)
+            continue;
+        if (objects->weights.count > 1) {
+            if (labels == NULL)
+                labels = allocate_zeroed(model->observations, sizeof(*labels));
+            for (size_t k = 0; k < model->observations; k++)
+                labels[k] = grouping->labels[k] == group && model->by_object.labels[k] == numbers[i]
+                                ? 1
+                                : 0;
+            analysis_miss_ratio_curve(model->analysis, (struct subset){labels, 1}, &size, 1,
+                                      &point);
+            misses = accesses * point.miss_ratio.value;
+        }
+        if (misses > most) {
+            most = misses;
+            out->object = numbers[i];
+            out->object_share = total > 0 ? accesses / total : 0;
+        }
+    }
+    free(labels);
+}
+
 void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t group,
                   struct next_uses *out)
 {
-    struct tally locations = {.keys = intern_table_create()},
-                 objects = {.keys = intern_table_create()};
+    struct tally locations = {.keys = intern_table_create()};
+    struct tally objects = {.keys = intern_table_create()};
     ARRAY(uint32_t) numbers = {0};
     ARRAY(uint32_t) object_numbers = {0};
-    double total = 0, best = 0;
+    double total = 0;
 
     memset(out, 0, sizeof(*out));
     out->object = GROUP_NONE;
@@ -143,14 +180,7 @@ void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t
     }
     if (total > 0)
         collect_uses(model, &locations, numbers.items, total, out);
-    for (size_t i = 0; i < objects.weights.count; i++) {
-        if (objects.weights.items[i] > best) {
-            best = objects.weights.items[i];
-            out->object = object_numbers.items[i];
-        }
-    }
-    if (grouping->accesses[group] > 0)
-        out->object_share = best / grouping->accesses[group];
+    find_object(model, grouping, group, &objects, object_numbers.items, out);
     free(object_numbers.items);
     free(numbers.items);
     tally_free(&objects);

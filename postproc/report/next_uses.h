@@ -16,7 +16,7 @@ struct next_uses {
     struct next_use uses[NEXT_USES_MAX]; /* most frequent first */
     size_t count;
     size_t observed;     /* samples whose next use was seen */
-    uint32_t object;     /* that most accesses of the group touch; GROUP_NONE: unknown */
+    uint32_t object;     /* with most of the group's misses; GROUP_NONE: unknown */
     double object_share; /* of the group's accesses */
 };
 

@@ -282,7 +282,12 @@ static void put_wrapped(const char *text, size_t indent, FILE *stream)
 
     while (*text != '\0') {
         size_t length = strcspn(text, " \n"), width;
-        char *word = format_string("%.*s", (int)length, text);
+        char *word;
+
+        /* A number and its unit stay together. */
+        if (strncmp(text + length, " %", 2) == 0)
+            length += 2 + strcspn(text + length + 2, " \n");
+        word = format_string("%.*s", (int)length, text);
 
         width = text_width(word);
         if (column > indent && column + 1 + width > PAGE) {
@@ -351,6 +356,14 @@ static void put_block(const struct block *block, FILE *stream)
     }
 }
 
+/* Whether an empty line parts two blocks. */
+static bool starts_apart(const struct block *before, const struct block *block)
+{
+    if (block->kind == BLOCK_PARAGRAPH)
+        return before->kind != BLOCK_PARAGRAPH;
+    return block->kind != BLOCK_TABLE || block->table->title != NULL;
+}
+
 void render_text(const struct document *document, FILE *stream)
 {
     bool started = false;
@@ -366,9 +379,7 @@ void render_text(const struct document *document, FILE *stream)
         if (section->title != NULL)
             fprintf(stream, "== %s ==\n", section->title);
         for (size_t k = 0; k < section->blocks.count; k++) {
-            if (k > 0 && section->blocks.items[k].kind != BLOCK_PARAGRAPH &&
-                (section->blocks.items[k].kind != BLOCK_TABLE ||
-                 section->blocks.items[k].table->title != NULL))
+            if (k > 0 && starts_apart(&section->blocks.items[k - 1], &section->blocks.items[k]))
                 fputc('\n', stream);
             put_block(&section->blocks.items[k], stream);
         }

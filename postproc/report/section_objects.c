@@ -10,7 +10,7 @@
 
 static const struct column before[] = {
     {.key = "name", .heading = "object", .flexible = true},
-    {.key = "kind", .heading = "kind"},
+    {.key = "kind"},
     {.key = "size", .heading = "size"},
     {.key = "blocks"},
     {.key = "alloc.function"},
@@ -22,6 +22,7 @@ static const struct column before[] = {
 };
 
 static const struct column after[] = {
+    {.heading = "misses\n% of all"},
     {.key = "mrc"},
 };
 
@@ -31,16 +32,16 @@ static void add_detail(struct model *model, struct document *document, struct ro
                        const struct data_object *object)
 {
     const char *place = place_text(model->strings, object->file, object->line);
-    char *detail, *blocks;
+    bool global = strcmp(object->kind, "global") == 0;
+    char *blocks = object->blocks > 1 ? number_count((double)object->blocks) : NULL;
+    char *detail = format_string("%s%s%s%s%s%s%s%s", object->kind, blocks != NULL ? ", " : "",
+                                 blocks != NULL ? blocks : "", blocks != NULL ? " blocks" : "",
+                                 place == NULL ? ""
+                                 : global      ? ", declared at "
+                                               : ", allocated at ",
+                                 place != NULL ? place : "", object->function != NULL ? " in " : "",
+                                 object->function != NULL ? object->function : "");
 
-    if (place == NULL && object->function == NULL)
-        return;
-    blocks = object->blocks > 1 ? number_count((double)object->blocks) : NULL;
-    detail = format_string(
-        "%s %s%s%s%s%s%s", strcmp(object->kind, "global") == 0 ? "declared at" : "allocated at",
-        place != NULL ? place : "unknown line", object->function != NULL ? " in " : "",
-        object->function != NULL ? object->function : "", blocks != NULL ? ", " : "",
-        blocks != NULL ? blocks : "", blocks != NULL ? " blocks" : "");
     row_detail(document, row, detail);
     free(blocks);
     free(detail);
@@ -71,6 +72,8 @@ static void add_object(struct model *model, struct document *document, struct ta
         cell_estimate(CELL_SHARE, share_of_accesses(model, &model->by_object, ranked->group));
     fill_levels(model, document, table, row, levels, LEVELS_MISS_RATIO, ranked);
     row->cells[levels + model->machine.levels] =
+        cell_estimate(CELL_SHARE, model_share_of_misses(model, ranked, model_focus_level(model)));
+    row->cells[levels + model->machine.levels + 1] =
         cell_table(curve_table(model, document, NULL, ranked->points));
     add_detail(model, document, row, object);
 }
@@ -91,7 +94,7 @@ void section_objects(struct model *model, struct document *document)
     title = format_string("Most misses at %s first",
                           level_name(model, document, model_focus_level(model)));
     table = document_table(document, "objects", title,
-                           basis_text(model, document, "; misses per access of the object"),
+                           basis_text(model, document, "; miss: misses per access of the object"),
                            columns, count);
     free(title);
     for (size_t i = 0; i < ranking->count; i++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/section_support.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,14 +94,10 @@ void fill_levels(const struct model *model, struct document *document, struct ta
 struct estimate share_of_accesses(const struct model *model, const struct grouping *grouping,
                                   uint32_t group)
 {
-    struct estimate part;
-    double total = model->accesses.value;
+    struct estimate part =
+        analysis_subset_accesses(model->analysis, (struct subset){grouping->labels, group});
 
-    if (!(total > 0))
-        return (struct estimate){0, 0, 0};
-    part = analysis_subset_accesses(model->analysis, (struct subset){grouping->labels, group});
-    return (struct estimate){fmin(1, part.value / total), fmin(1, part.lo / total),
-                             fmin(1, part.hi / total)};
+    return model_part(part, model->accesses.value);
 }
 
 static const struct column curve_columns[] = {

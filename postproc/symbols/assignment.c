@@ -548,8 +548,12 @@ static size_t calls_in(const struct statement *statement, const char *callee)
     return calls;
 }
 
-/* With no column, two calls on one line cannot be told apart. */
-static size_t calls_on_line(const struct source_text *source, uint32_t line, const char *callee)
+/*
+ * With no column: the one call of callee on the line, or its first word if there is none. False if
+ * there are two, which cannot be told apart.
+ */
+static bool find_position(const struct source_text *source, uint32_t line, const char *callee,
+                          size_t *position)
 {
     struct statement whole = {.code = source->code, .from = source->lines[line - 1]};
     size_t calls;
@@ -557,8 +561,12 @@ static size_t calls_on_line(const struct source_text *source, uint32_t line, con
     whole.to = line < source->line_count ? source->lines[line] : source->size;
     split_tokens(&whole);
     calls = calls_in(&whole, callee);
+    *position = whole.tokens.count > 0 ? whole.tokens.items[0].start : whole.from;
+    for (size_t i = 0; i < whole.tokens.count; i++)
+        if (is_call_of(&whole, i, callee))
+            *position = whole.tokens.items[i].start;
     free(whole.tokens.items);
-    return calls;
+    return calls < 2;
 }
 
 void assignment_find(const struct source_text *source, uint32_t line, uint32_t column,
@@ -578,11 +586,8 @@ void assignment_find(const struct source_text *source, uint32_t line, uint32_t c
     end = line < source->line_count ? source->lines[line] - 1 : source->size;
     if (column > 0)
         position = position + column - 1 < end ? position + column - 1 : end;
-    else if (calls_on_line(source, line, callee) > 1)
+    else if (!find_position(source, line, callee, &position))
         return;
-    else
-        while (position < end && isspace((unsigned char)source->code[position]))
-            position++;
     find_statement(source, position, &statement);
     split_tokens(&statement);
     call = find_call(&statement, callee, position, column > 0);

@@ -82,15 +82,17 @@ struct dwarf_file *dwarf_file_open(const char *path, const char *alternate,
                                    struct intern_table *strings)
 {
     struct dwarf_file *file = allocate_zeroed(1, sizeof(*file));
+    char message[128];
 
     file->strings = strings;
     file->alternate_descriptor = -1;
-    file->debug = open_debug(path, &file->descriptor);
+    file->image = elf_image_open(path, message, sizeof(message));
+    file->debug = file->image != NULL ? open_debug(path, &file->descriptor) : NULL;
     if (file->debug == NULL) {
+        elf_image_close(file->image);
         free(file);
         return NULL;
     }
-    file->path = copy_string(path);
     if (alternate != NULL)
         file->alternate = open_debug(alternate, &file->alternate_descriptor);
     if (file->alternate != NULL) {
@@ -134,7 +136,7 @@ void dwarf_file_close(struct dwarf_file *file)
         dwarf_succeeded(NULL, dwarf_finish(file->alternate, &error), error);
         close(file->alternate_descriptor);
     }
-    free(file->path);
+    elf_image_close(file->image);
     free(file);
 }
 

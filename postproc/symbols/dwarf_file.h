@@ -43,7 +43,10 @@ struct dwarf_file *dwarf_file_open(const char *path, const char *alternate,
                                    struct intern_table *strings);
 void dwarf_file_close(struct dwarf_file *);
 
-/* Appends the frames of an address, innermost first; appends nothing if no unit covers it. */
+/*
+ * Appends the frames of an address, innermost first; appends nothing if no unit covers it. Inlined
+ * functions that are declared artificial are left out: debuggers take them for one operation too.
+ */
 void dwarf_file_frames(struct dwarf_file *, uint64_t address, source_frames *out);
 
 /* Finds the variables that start at the addresses; fills out[0..n-1]. One pass for all of them. */
