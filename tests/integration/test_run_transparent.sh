@@ -6,6 +6,8 @@ mkdir "$work/bin" "$work/lib"
 cp "$REUSE_BUILDDIR/postproc/reuse-run" "$work/bin"
 cp "$REUSE_BUILDDIR/tests/support/.libs/libstandin.so" "$work/lib/libreuse.so"
 reuse_run=$work/bin/reuse-run
+# A reuse-run built with sanitizers must start where LD_PRELOAD is set, too.
+export ASAN_OPTIONS=verify_asan_link_order=0
 library=$(realpath "$work/lib/libreuse.so")
 
 for expected in 0 1 77 125 255; do
