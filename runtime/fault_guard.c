@@ -7,7 +7,6 @@
  * The price: a stack overflow that another thread suffers during the few microseconds of a guarded
  * section kills the process even if the target meant to survive it on its alternate stack.
  */
-#define _GNU_SOURCE
 #include "fault_guard.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
 #include "sampling/loops.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "signal_safe.h"
 
@@ -48,22 +49,21 @@ void loops_visit(struct loops *loops, uint64_t ip, const uint64_t registers[LOOP
         head->visits = 1;
         head->steady = 0xffffu & ~(1u << LOOP_STACK_POINTER) & ~unknown;
         head->first_accesses = head->last_accesses = accesses;
-        for (int r = 0; r < LOOP_REGISTERS; r++)
-            head->last_value[r] = registers[r];
+        memcpy(head->snapshot, registers, sizeof head->snapshot);
         return;
     }
     head->visits++;
     head->last_accesses = accesses;
     for (uint32_t left = head->steady; left; left &= left - 1) {
         int r = __builtin_ctz(left);
-        int64_t step = (int64_t)(registers[r] - head->last_value[r]);
+        int64_t step = (int64_t)(registers[r] - head->snapshot[r]);
 
         if (head->visits == 2)
             head->step[r] = step;
         if (step == 0 || step != head->step[r] || unknown >> r & 1)
             head->steady &= ~(1u << r);
-        head->last_value[r] = registers[r];
     }
+    memcpy(head->snapshot, registers, sizeof head->snapshot);
 }
 
 const struct loop_head *loops_hottest(const struct loops *loops)
@@ -76,8 +76,9 @@ const struct loop_head *loops_hottest(const struct loops *loops)
     return best;
 }
 
-bool loops_odometer(const struct loops *loops, struct odometer *odometer)
+const struct loop_head *loops_odometer(const struct loops *loops, struct odometer *odometer)
 {
+    const struct loop_head *best = NULL;
     double longest = 0;
 
     for (unsigned i = 0; i < loops->count; i++) {
@@ -91,6 +92,7 @@ bool loops_odometer(const struct loops *loops, struct odometer *odometer)
         if (period <= longest)
             continue;
         longest = period;
+        best = head;
         r = __builtin_ctz(head->steady);
         *odometer = (struct odometer){
             .head = head->ip,
@@ -98,9 +100,9 @@ bool loops_odometer(const struct loops *loops, struct odometer *odometer)
             .register_number = (unsigned)r,
             .step = head->step[r],
             .accesses_per_visit = period,
-            .next_value = head->last_value[r],
+            .next_value = head->snapshot[r],
             .accesses = head->last_accesses,
         };
     }
-    return longest > 0;
+    return best;
 }

@@ -21,7 +21,7 @@ struct loop_head {
     uint32_t steady;          /* bit r: register r kept one constant non-zero step so far */
     uint64_t first_accesses;  /* access count at the first and the last visit */
     uint64_t last_accesses;
-    uint64_t last_value[LOOP_REGISTERS];
+    uint64_t snapshot[LOOP_REGISTERS]; /* all registers at the last visit */
     int64_t step[LOOP_REGISTERS];
 };
 
@@ -51,9 +51,9 @@ struct odometer {
 };
 
 /*
- * The odometer with the longest period: head with at least three visits, a steady register and
- * the most accesses per visit. False when there is none.
+ * The odometer with the longest period: a head with at least three visits and a steady register, and
+ * of those the one with the most accesses per visit. NULL when there is none.
  */
-bool loops_odometer(const struct loops *, struct odometer *);
+const struct loop_head *loops_odometer(const struct loops *, struct odometer *);
 
 #endif
