@@ -57,10 +57,15 @@ static ZydisEncoderOperand state_at(size_t offset, unsigned size)
 static void append_move(struct assembly *a, ZydisMnemonic mnemonic, ZydisRegister reg,
                         size_t offset, unsigned size, bool to_state)
 {
-    ZydisEncoderRequest request = {.mnemonic = mnemonic, .operand_count = 2};
-    request.operands[to_state] =
+    /* EVEX moves have a mask in the middle. */
+    int vector = vector_register(reg);
+    bool evex = vector >= 16 || (vector >= 0 && size == 64);
+    ZydisEncoderRequest request = {.mnemonic = mnemonic, .operand_count = 2 + evex};
+    request.operands[1] = (ZydisEncoderOperand){.type = ZYDIS_OPERAND_TYPE_REGISTER,
+                                                .reg = {.value = ZYDIS_REGISTER_K0}};
+    request.operands[to_state ? 1 + evex : 0] =
         (ZydisEncoderOperand){.type = ZYDIS_OPERAND_TYPE_REGISTER, .reg = {.value = reg}};
-    request.operands[!to_state] = state_at(offset, size);
+    request.operands[to_state ? 0 : 1 + evex] = state_at(offset, size);
     append(a, &request);
 }
 
