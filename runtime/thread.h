@@ -92,6 +92,7 @@ struct thread {
     _Atomic uint64_t overhead_ns; /* our share of the thread's CPU clock; read by other threads */
     uint64_t period_ns;           /* mean period in force: the weight of the next sample */
     uint64_t carried_ns;          /* of expiries that gave no sample through our own fault */
+    bool in_handler;
     uint64_t events;              /* handler entries */
 
     /* policy */

@@ -305,6 +305,7 @@ enum loss {
     LOSS_TRAP_UNKNOWN,   /* trap of a watch that had ended already */
     LOSS_CONTEXT,        /* calling context could not be taken or stored */
     LOSS_THREAD,         /* threads that could not be profiled (no descriptor, no permission) */
+    LOSS_OWN_TRAP,     /* a register trapped on what the profiler read: no loss, but a cost */
     LOSS_COUNT = 12      /* room for more */
 };
 
