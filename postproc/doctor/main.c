@@ -14,7 +14,7 @@
 #include "doctor/finding.h"
 #include "doctor/output.h"
 #include "doctor/probe.h"
-#include "launcher/library.h"
+#include "launcher/engine_qemu.h"
 
 static void (*const probes[FINDING_PROGRAM])(struct finding *) = {
     [FINDING_SYSTEM] = probe_system,     [FINDING_PERMISSION] = probe_permission,
@@ -30,7 +30,6 @@ enum { ENGINES = 3 };
 
 static void conclude(const struct finding *findings, struct verdict verdicts[ENGINES])
 {
-    char plugin[PATH_MAX];
     enum finding_state clock = findings[FINDING_CLOCK].state, trap = findings[FINDING_TRAP].state;
 
     verdicts[0] =
@@ -52,7 +51,7 @@ static void conclude(const struct finding *findings, struct verdict verdicts[ENG
 
     verdicts[2] = (struct verdict){"exact", findings[FINDING_QEMU].state,
                                    "every access, under qemu-user (also: simulate)"};
-    if (library_find_plugin(plugin) != 0)
+    if (!qemu_engines_present())
         verdicts[2] = (struct verdict){"exact", FINDING_MISSING, "not part of this build"};
     else if (findings[FINDING_QEMU].state == FINDING_MISSING)
         verdicts[2].reason = "qemu-user is missing or too old (also: simulate)";

@@ -3,6 +3,8 @@
 #ifndef REUSE_LAUNCHER_ENGINE_QEMU_H
 #define REUSE_LAUNCHER_ENGINE_QEMU_H
 
+#include <stdbool.h>
+
 #include "launcher/environment.h"
 #include "launcher/target.h"
 #include "options.h"
