@@ -173,6 +173,23 @@ struct location locate(struct emitter *e, const ZydisDecodedOperand *operand)
     return location;
 }
 
+/* Instructions that load registers which they do not name. */
+static bool restores_registers(ZydisMnemonic mnemonic)
+{
+    return mnemonic == ZYDIS_MNEMONIC_XRSTOR || mnemonic == ZYDIS_MNEMONIC_XRSTOR64 ||
+           mnemonic == ZYDIS_MNEMONIC_FXRSTOR || mnemonic == ZYDIS_MNEMONIC_FXRSTOR64;
+}
+
+static bool touches_x87(const ZydisDecodedInstruction *instruction)
+{
+    return instruction->meta.isa_ext == ZYDIS_ISA_EXT_X87 ||
+           instruction->meta.isa_ext == ZYDIS_ISA_EXT_MMX ||
+           instruction->meta.category == ZYDIS_CATEGORY_X87_ALU ||
+           instruction->meta.isa_set == ZYDIS_ISA_SET_SSE2MMX ||
+           instruction->meta.isa_set == ZYDIS_ISA_SET_SSSE3MMX ||
+           restores_registers(instruction->mnemonic);
+}
+
 void x86_decode_unmodelled(struct emitter *e)
 {
     uint64_t written = 0;
@@ -199,13 +216,17 @@ void x86_decode_unmodelled(struct emitter *e)
                 e->block->store_lines += size / 64;
         }
     }
+    bool x87 = touches_x87(e->instruction);
+    if (restores_registers(e->instruction->mnemonic))
+        written |= ~UINT64_C(0) << REGISTER_OPMASK;
     const ZydisAccessedFlags *flags = e->instruction->cpu_flags;
     bool flags_written =
         flags && (flags->modified | flags->set_0 | flags->set_1 | flags->undefined);
-    if (written || flags_written) {
+    if (written || flags_written || x87) {
         struct micro_op *op = emit(e, OP_POISON);
         op->immediate = (int64_t)written;
         op->scale = flags_written;
+        op->width = x87;
     }
 }
 

@@ -165,6 +165,19 @@ static bool decode_mxcsr(struct emitter *e, bool loads)
     return true;
 }
 
+static bool decode_x87_control(struct emitter *e, bool loads)
+{
+    struct location location = locate(e, &e->operands[0]);
+    if (loads) {
+        emit_load(e, REGISTER_OPERAND, &location, 2, false);
+        emit_registers(e, OP_X87_LOAD_CONTROL, REGISTER_ZERO, REGISTER_OPERAND);
+    } else {
+        emit_registers(e, OP_X87_STORE_CONTROL, REGISTER_OPERAND, REGISTER_ZERO);
+        emit_store(e, REGISTER_OPERAND, &location, 2, false);
+    }
+    return true;
+}
+
 bool x86_decode_vector(struct emitter *e)
 {
     switch (e->instruction->mnemonic) {
@@ -221,6 +234,10 @@ bool x86_decode_vector(struct emitter *e)
     case ZYDIS_MNEMONIC_STMXCSR:
     case ZYDIS_MNEMONIC_VSTMXCSR:
         return decode_mxcsr(e, false);
+    case ZYDIS_MNEMONIC_FLDCW:
+        return decode_x87_control(e, true);
+    case ZYDIS_MNEMONIC_FNSTCW:
+        return decode_x87_control(e, false);
     case ZYDIS_MNEMONIC_VZEROUPPER:
     case ZYDIS_MNEMONIC_VZEROALL:
         emit(e, OP_ZERO_UPPER)->scale = e->instruction->mnemonic == ZYDIS_MNEMONIC_VZEROALL;
