@@ -258,6 +258,7 @@ enum watch_end {
 enum watch_end_flags {
     WATCH_END_VISIT_KNOWN = 1, /* the two fields below were determined by looking ahead */
     WATCH_END_VISIT_TOUCHES_ACCESSED = 2, /* the visit also touches the originally accessed word */
+    WATCH_END_VISIT_ENDS_HERE = 4, /* the last access of the visit touches the watched word */
 };
 
 struct record_watch_end {

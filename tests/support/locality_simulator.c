@@ -201,6 +201,8 @@ static void end_watch(struct engine *engine, unsigned slot, enum watch_end reaso
             end.flags = WATCH_END_VISIT_KNOWN;
             if (visit_touches_sampled(&visit))
                 end.flags |= WATCH_END_VISIT_TOUCHES_ACCESSED;
+            if (visit_ends_at_trapped(&visit))
+                end.flags |= WATCH_END_VISIT_ENDS_HERE;
             end.words_after = (uint8_t)visit_words_after(&visit);
         }
     }
