@@ -96,7 +96,14 @@ struct analysis *analysis_create(const struct profile *const *profiles, size_t p
         analysis->options = *options;
     if (!analysis->options.bootstrap)
         analysis->options.bootstrap = BOOTSTRAP_DEFAULT;
-    analysis->profiles = profiles;
+    analysis->profiles = malloc((profile_count + 1) * sizeof *analysis->profiles);
+    if (!analysis->profiles) {
+        snprintf(message, message_size, "out of memory");
+        analysis_free(analysis);
+        return NULL;
+    }
+    for (size_t p = 0; p < profile_count; p++)
+        analysis->profiles[p] = profiles[p];
     analysis->profile_count = profile_count;
     if (!choose_basis(analysis, message, message_size)) {
         analysis_free(analysis);
@@ -130,6 +137,7 @@ void analysis_free(struct analysis *analysis)
     free(analysis->by_cell);
     free(analysis->rate_factors);
     free(analysis->histograms);
+    free(analysis->profiles);
     free(analysis);
 }
 

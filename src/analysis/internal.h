@@ -41,7 +41,7 @@ struct eviction_cache; /* evictions.c */
 
 struct analysis {
     struct analysis_options options;
-    const struct profile *const *profiles;
+    const struct profile **profiles;
     size_t profile_count;
     uint32_t line_size;
     uint32_t run_line_size; /* that watches and visits refer to */

@@ -13,7 +13,7 @@
 #include "sampling/window.h"
 #include "support/profile_builder.h"
 
-enum { WORD = 8, VISIT_ACCESSES = 500, SLOTS = 16, BASE = 0x10000000 };
+enum { WORD = 8, VISIT_ACCESSES = 60, SLOTS = 16, BASE = 0x10000000 };
 
 static void *need(void *memory)
 {
