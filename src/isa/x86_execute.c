@@ -13,6 +13,7 @@
 #include "isa/x86_integer.h"
 #include "isa/x86_masked.h"
 #include "isa/x86_memory.h"
+#include "isa/x86_save.h"
 #include "isa/x86_vector.h"
 #include "isa/x86_x87.h"
 
@@ -835,6 +836,16 @@ stub_unknown:
 do_X87_STUB:
     WITH_STATE(x87_stub(it, op));
     op++;
+    NEXT;
+do_SAVE_STATE:
+    WITH_STATE(taken = x86_save_state(it, op, IP(), ADDRESS(), &out));
+    if (!taken)
+        STOP(INTERPRETER_UNKNOWN);
+    NEXT;
+do_RESTORE_STATE:
+    WITH_STATE(taken = x86_restore_state(it, op, IP(), ADDRESS(), &out));
+    if (!taken)
+        STOP(INTERPRETER_UNKNOWN);
     NEXT;
 do_MASKED_LOAD : {
     enum memory_outcome outcome;
