@@ -37,7 +37,7 @@ static bool passing;
     } while (0)
 
 /* Keeps the compiler from leaving out allocations, and from tail calls. */
-static void *volatile keep;
+static __thread void *volatile keep;
 #define KEPT(call)                                                                                 \
     ({                                                                                             \
         keep = (call);                                                                             \
