@@ -20,13 +20,19 @@
 enum { NAMES_MAX = 1024, NAME_BYTES_MAX = 120, NAME_SHIFT = 16 };
 
 /*
- * Walking stacks is bounded: a thread may walk one frame (some 10 ns) per allocation, and some more
- * to begin with. While it is over that, a caller of the allocator whose contexts were walked many
- * times, because it is reached on ever new ways, gets shorter contexts from then on. They say less,
- * but nothing wrong.
+ * Walking stacks is bounded: a thread may walk one frame (some 10 to 20 ns) per two allocations,
+ * and some more to begin with. While it is over that, a caller of the allocator whose contexts were
+ * walked many times, because it is reached on ever new ways, gets shorter contexts from then on.
+ * They say less, but nothing wrong.
  */
-enum { CALLERS = 4096, CALLER_PROBES = 4, CALLER_WALKS = 256, FRAMES_IN_ADVANCE = 400000 };
-static const uint8_t context_depths[] = {UNWIND_FRAMES_MAX, 8, 1};
+enum {
+    CALLERS = 4096,
+    CALLER_PROBES = 4,
+    CALLER_WALKS = 256,
+    ALLOCATIONS_PER_FRAME = 2,
+    FRAMES_IN_ADVANCE = 200000
+};
+static const uint8_t context_depths[] = {UNWIND_FRAMES_MAX, 8, 4, 1};
 
 struct caller {
     _Atomic uint64_t ip;    /* 0: free */
@@ -137,7 +143,7 @@ static unsigned context_depth(const struct thread_cache *cache, uint64_t ip)
         return UNWIND_FRAMES_MAX;
     uint32_t stage = atomic_load_explicit(&caller->stage, memory_order_relaxed);
     if (atomic_fetch_add_explicit(&caller->walks, 1, memory_order_relaxed) >= CALLER_WALKS &&
-        cache->frames_walked > cache->allocations + FRAMES_IN_ADVANCE &&
+        cache->frames_walked > cache->allocations / ALLOCATIONS_PER_FRAME + FRAMES_IN_ADVANCE &&
         stage + 1 < sizeof context_depths) {
         atomic_store_explicit(&caller->stage, ++stage, memory_order_relaxed);
         atomic_store_explicit(&caller->walks, 0, memory_order_relaxed);
@@ -168,7 +174,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 }
 
 /* The word's present value, relative as it should be. */
-static uint64_t stack_word(uint64_t stack_pointer, uint32_t word)
+UNWIND_READS_FRAMES static uint64_t stack_word(uint64_t stack_pointer, uint32_t word)
 {
     const uint64_t *words = (const uint64_t *)stack_pointer;
     const uint64_t value = words[word & STACK_WORD_DISTANCE];
@@ -431,7 +437,7 @@ void allocation_site_totals(void (*callback)(void *user, const struct record_sit
         };
         thread_cache_each(add_pending, &sum);
         const int64_t peak = atomic_load_explicit(&totals->live_peak, memory_order_relaxed);
-        if (sum.blocks == 0)
+        if (sum.blocks == 0 && sum.live <= 0 && peak <= 0)
             continue;
         callback(user, &(struct record_site_totals){
                            .site_id = site,

@@ -74,8 +74,17 @@ struct thread_cache {
     struct site_cache_entry sites[SITE_CACHE_ENTRIES];
 };
 
-/* The calling thread's cache; NULL when there is none to be had. Keeps errno. */
-struct thread_cache *thread_cache_get(void);
+/* The calling thread's cache once it has one; set by thread_cache_take() alone. */
+extern __thread struct thread_cache *thread_cache_own __attribute__((tls_model("initial-exec")));
+
+/* Finds the calling thread a cache; NULL when there is none to be had. Keeps errno. */
+struct thread_cache *thread_cache_take(void);
+
+/* The calling thread's cache, or NULL. */
+static inline struct thread_cache *thread_cache_get(void)
+{
+    return __builtin_expect(thread_cache_own != NULL, 1) ? thread_cache_own : thread_cache_take();
+}
 
 /* Gives the calling thread's cache back; it gets no other. Its batches must be empty. */
 void thread_cache_release(void);

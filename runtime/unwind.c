@@ -106,6 +106,11 @@ static void remember_stack(const struct range *stack)
     thread_state.busy = false;
 }
 
+void unwind_know_stack(uint64_t low, uint64_t high)
+{
+    remember_stack(&(struct range){.low = low, .high = high});
+}
+
 bool unwind_known_stack(uint64_t stack_pointer, uint64_t *low, uint64_t *high)
 {
     if (thread_state.busy)
@@ -246,7 +251,7 @@ static void rely_on(struct cursor *cursor, uint64_t address, uint64_t value, boo
     trace->value[trace->count++] = value;
 }
 
-static bool read_word(struct cursor *cursor, uint64_t address, uint64_t *value)
+UNWIND_READS_FRAMES static bool read_word(struct cursor *cursor, uint64_t address, uint64_t *value)
 {
     if (address % 8 != 0 || address < cursor->stack.low)
         return false;
@@ -329,7 +334,8 @@ static enum step step_by_frame_pointer(struct cursor *cursor)
 
 /* Ordinary frames, as many in a row as there are: with known rules, on memory known to be readable.
  */
-static size_t step_plain(struct cursor *cursor, uint64_t *ips, size_t n, size_t max)
+UNWIND_READS_FRAMES static size_t step_plain(struct cursor *cursor, uint64_t *ips, size_t n,
+                                             size_t max)
 {
     struct call_frame_rule rule;
     struct unwind_trace *trace = cursor->trace;

@@ -93,6 +93,16 @@ struct unwind_start unwind_start_of_signal(const ucontext_t *context);
 bool unwind_is_readable(uint64_t address);
 
 /*
+ * Tells that [low, high), whole pages of 4 KiB around the stack pointer of the calling thread, are
+ * and stay readable while it runs on them. Saves the probes: to be called where a thread starts, if
+ * at all.
+ */
+void unwind_know_stack(uint64_t low, uint64_t high);
+
+/* Functions that read other functions' frames, where the sanitizer has its marks. */
+#define UNWIND_READS_FRAMES __attribute__((no_sanitize("address")))
+
+/*
  * Stack range of the calling thread around `stack_pointer` that is known to be readable: [*low,
  * *high). False when nothing is known yet; a walk makes it known.
  */
