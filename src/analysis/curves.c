@@ -6,7 +6,6 @@
  * and looked up at the eviction times of the whole cell: it shares the cache with everything else
  * that its thread does.
  */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -402,10 +401,9 @@ size_t analysis_stack_distance_histogram(const struct analysis *analysis, struct
 
     if (analysis->exact)
         return exact_histogram_shares(analysis, subset, MEASURE_STACK_DISTANCE, out);
-    /* A distance of d or more misses in a cache of d lines; bin 0 is [0, 1): every cache misses
-     * what is not there at all, so its left share is 1. */
+    /* A distance of d or more misses in a cache of d lines; all distances are 0 or more. */
     bounds[0] = 0;
-    bytes[0] = DBL_MIN;
+    bytes[0] = EVICTIONS_NO_CACHE;
     for (int k = 1; k < OCTAVES; k++) {
         bounds[k] = ldexp(1, k - 1);
         bytes[k] = bounds[k] * analysis->line_size;

@@ -137,21 +137,54 @@ static int compute(const struct analysis *analysis, struct eviction_cache *cache
     return 0;
 }
 
+/* Appends a size that is not known yet behind the n that are missing; returns how many then are. */
+static size_t want_size(struct eviction_cache *cache, size_t missing, double bytes)
+{
+    for (size_t i = 0; i < cache->count + missing; i++) {
+        if (cache->sizes[i].bytes == bytes)
+            return missing;
+    }
+    cache->sizes[cache->count + missing] = (struct cached_size){.bytes = bytes};
+    return missing + 1;
+}
+
+/*
+ * Sizes that reports ask for anyway: one pass over the samples serves them all. Those of the curve,
+ * of the run's caches and the A64FX's, and powers of two in lines (histograms of stack distances).
+ */
+enum { STANDARD_MAX = 256, OCTAVES = 47 };
+
+static size_t want_standard_sizes(const struct analysis *analysis, struct eviction_cache *cache)
+{
+    double curve[ANALYSIS_CURVE_SIZES];
+    size_t missing = want_size(cache, 0, EVICTIONS_NO_CACHE);
+
+    analysis_curve_sizes(curve);
+    for (int i = 0; i < ANALYSIS_CURVE_SIZES; i++)
+        missing = want_size(cache, missing, curve[i]);
+    for (int i = 0; i < OCTAVES; i++)
+        missing = want_size(cache, missing, ldexp(analysis->line_size, i));
+    for (size_t p = 0; p < analysis->profile_count; p++) {
+        for (size_t i = 0; i < analysis->profiles[p]->caches.count && missing < STANDARD_MAX; i++)
+            missing =
+                want_size(cache, missing, (double)analysis->profiles[p]->caches.items[i].bytes);
+    }
+    return missing;
+}
+
 int evictions_prepare(const struct analysis *analysis, const double *bytes, size_t n, size_t *index)
 {
     struct eviction_cache *cache = analysis->evictions;
-    size_t missing = 0;
     struct cached_size *sizes =
-        realloc(cache->sizes, (cache->count + n + 1) * sizeof *cache->sizes);
+        realloc(cache->sizes, (cache->count + n + STANDARD_MAX) * sizeof *cache->sizes);
 
     if (!sizes)
         return -1;
     cache->sizes = sizes;
-    for (size_t i = 0; i < n; i++) {
-        if (find_size(cache, bytes[i]) == cache->count)
-            cache->sizes[cache->count + missing++] = (struct cached_size){.bytes = bytes[i]};
-    }
-    if ((missing || !cache->cold) && compute(analysis, cache, missing))
+    size_t missing = cache->count ? 0 : want_standard_sizes(analysis, cache);
+    for (size_t i = 0; i < n; i++)
+        missing = want_size(cache, missing, bytes[i]);
+    if (missing && compute(analysis, cache, missing))
         return -1;
     for (size_t i = 0; i < n; i++)
         index[i] = find_size(cache, bytes[i]);

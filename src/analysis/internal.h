@@ -3,6 +3,8 @@
 #ifndef REUSE_ANALYSIS_INTERNAL_H
 #define REUSE_ANALYSIS_INTERNAL_H
 
+#include <float.h>
+
 #include "analysis/analysis.h"
 #include "analysis/loop_rates.h"
 #include "reuse/miss_ratio.h"
@@ -41,7 +43,7 @@ struct eviction_cache; /* evictions.c */
 
 struct analysis {
     struct analysis_options options;
-    const struct profile *const *profiles;
+    const struct profile **profiles;
     size_t profile_count;
     uint32_t line_size;
     uint32_t run_line_size; /* that watches and visits refer to */
@@ -124,6 +126,9 @@ void miss_shares_add(struct miss_shares *sum, struct miss_shares, double weight)
 void miss_shares_divide(struct miss_shares *sum, double weight);
 
 /* evictions.c: eviction times of every cell's caches in every replicate, kept once computed. */
+/* A size in which nothing fits: all accesses miss. */
+#define EVICTIONS_NO_CACHE DBL_MIN
+
 /* Makes sure that all sizes (bytes, ascending) are known; index[i] gets the place of bytes[i]. */
 int evictions_prepare(const struct analysis *, const double *bytes, size_t n, size_t *index);
 double eviction_time_of(const struct analysis *, size_t size, uint32_t replicate, uint32_t cell);

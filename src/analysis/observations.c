@@ -126,10 +126,12 @@ size_t analysis_observe(const struct analysis *analysis, uint32_t index,
         if (!forever)
             events[n++] = finish;
     }
-    if (record->invalidation_address &&
+    if (record->invalidation_address && sample->covered > 0 &&
         same_line(analysis, record->invalidation_address, record->address)) {
         begin.observer = finish.observer = OBSERVER_INVALIDATION;
+        /* Armed with the access itself: other threads do not wait for the window to end. */
         begin.design = finish.design = 1;
+        begin.time = 0;
         finish.multiplicity = 0;
         finish.time = sample->covered;
         if (reason == WATCH_INVALIDATED && ends_visit(end))

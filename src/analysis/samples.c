@@ -107,7 +107,7 @@ static bool ended_in_order(const struct profile *profile, uint32_t thread_id)
 /*
  * Accesses between a sample and the end of its watch. A watch that is shorter than the time to the
  * next sample and ended inside the sample's own loop ran at that loop's rate; any other is read off
- * the clock. The window was free of reuse, so no watch is shorter than it.
+ * the clock. 0: there was no watch, or nothing is known of it.
  */
 static double watched_accesses(const struct analysis *analysis,
                                const struct analysed_sample *sample,
@@ -136,8 +136,7 @@ static double watched_accesses(const struct analysis *analysis,
         else
             accesses = access_clock_between(clock, record->app_ns, end->app_ns);
     }
-    double least = (double)record->window_accesses + 1;
-    return accesses > least ? accesses : least;
+    return fmax(accesses, 1);
 }
 
 static int convert_times(struct analysis *analysis)
@@ -168,6 +167,12 @@ static int convert_times(struct analysis *analysis)
         for (size_t i = 0; i < n && result == 0; i++) {
             struct analysed_sample *sample = &analysis->samples[order[first[t] + i]];
             sample->watched = watched_accesses(analysis, sample, &clock);
+            if (sample->watched > 0 && sample->record->invalidation_address)
+                sample->covered = sample->watched;
+            /* The window was free of reuse, so the watch of the line lasted longer. */
+            if (sample->watched > 0)
+                sample->watched =
+                    fmax(sample->watched, (double)sample->record->window_accesses + 1);
         }
         access_clock_free(&clock);
     }
@@ -210,13 +215,12 @@ static int find_coverage(struct analysis *analysis)
         return -1;
     for (size_t i = 0; i < analysis->count; i++) {
         struct analysed_sample *sample = &analysis->samples[i];
-        if (sample->watched <= 0 || !sample->record->invalidation_address)
+        if (sample->covered <= 0)
             continue;
         const struct record_thread *thread =
             profile_thread(analysis->profiles[sample->profile], sample->record->thread_id);
         covered[n++] = (struct coverage){sample->profile, thread ? thread->origin_id : 0,
                                          sample->record->monotonic_ns, (uint32_t)i};
-        sample->covered = sample->watched;
     }
     qsort(covered, n, sizeof *covered, compare_coverage);
     for (size_t i = 0; i + 1 < n; i++) {
@@ -228,8 +232,7 @@ static int find_coverage(struct analysis *analysis)
             continue;
         double part = (double)(next->monotonic_ns - sample->record->monotonic_ns) /
                       (double)(sample->end->monotonic_ns - sample->record->monotonic_ns);
-        double least = (double)sample->record->window_accesses + 1;
-        sample->covered = fmax(least, sample->watched * part);
+        sample->covered *= part;
     }
     free(covered);
     return 0;

@@ -4,37 +4,29 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "profile/explain.h"
 #include "profile/merge_internal.h"
-
-__attribute__((format(printf, 3, 4))) static bool explain(char *message, size_t size,
-                                                          const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(message, size, format, arguments);
-    va_end(arguments);
-    return false;
-}
 
 static bool explain_output(const struct profile_merge *merge, int error, char *message, size_t size)
 {
     bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-    return explain(message, size, "cannot write '%s': %s; %s", merge->out_path, strerror(error),
-                   full ? "make room, or name a file on another disk"
-                        : "name a file in a directory that you may write to");
+    return profile_explain(message, size, "cannot write '%s': %s; %s", merge->out_path,
+                           strerror(error),
+                           full ? "make room, or name a file on another disk"
+                                : "name a file in a directory that you may write to");
 }
 
 static bool explain_memory(char *message, size_t size)
 {
-    return explain(message, size,
-                   "not enough memory to merge: merge fewer profiles at once, then the results");
+    return profile_explain(
+        message, size,
+        "not enough memory to merge: merge fewer profiles at once, then the results");
 }
 
 bool merge_reserve(struct profile_merge *merge, void **items, size_t *capacity, size_t needed,
@@ -122,10 +114,11 @@ static bool check_agreement(struct profile_merge *merge, const struct profile *p
     }
     if (strcmp(*first, value) == 0)
         return true;
-    return explain(message, message_size,
-                   "'%s' was taken with %s %s, '%s' with %s: merge them apart, they cannot be one "
-                   "profile",
-                   profile->path, what, value, merge->first_path, *first);
+    return profile_explain(
+        message, message_size,
+        "'%s' was taken with %s %s, '%s' with %s: merge them apart, they cannot be one "
+        "profile",
+        profile->path, what, value, merge->first_path, *first);
 }
 
 bool profile_merge_add(struct profile_merge *merge, const struct profile *profile, char *message,
@@ -198,8 +191,8 @@ bool profile_merge_finish(struct profile_merge *merge, char *message, size_t mes
     if (merge->writer.state != WRITER_CLOSED)
         good = explain_output(merge, merge->writer.error, message, message_size);
     else if (merge->writer.lost_records > 0)
-        good = explain(message, message_size, "cannot merge into '%s': a record is too long",
-                       merge->out_path);
+        good = profile_explain(message, message_size,
+                               "cannot merge into '%s': a record is too long", merge->out_path);
     else if (merge->part_path && rename(merge->part_path, merge->out_path) != 0)
         good = explain_output(merge, errno, message, message_size);
     if (!good) {

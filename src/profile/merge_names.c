@@ -6,7 +6,8 @@
 #include "profile/merge_internal.h"
 #include "profile/reader_internal.h"
 
-enum { PLACE_ALIGNMENT = 4096 /* the longest line: addresses keep their place in lines */ };
+/* The longest line: addresses keep their place in lines of every size. */
+static const uint64_t PLACE_ALIGNMENT = 4096;
 
 /* A module larger than this is damage; it stays where it is. */
 static const uint64_t EXTENT_MAX = (uint64_t)1 << 40;
@@ -59,8 +60,7 @@ static void place_module(struct profile_merge *merge, const struct record_module
     uint64_t start = module->start;
     if (module->end > module->start && size <= EXTENT_MAX) {
         start = merge->next_start + module->start % PLACE_ALIGNMENT;
-        merge->next_start =
-            (start + size + 2 * PLACE_ALIGNMENT - 1) & ~(uint64_t)(PLACE_ALIGNMENT - 1);
+        merge->next_start = (start + size + 2 * PLACE_ALIGNMENT - 1) & ~(PLACE_ALIGNMENT - 1);
     }
     merge->module_starts[number - 1] = start;
     struct record_module placed = *module;

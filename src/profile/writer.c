@@ -27,7 +27,8 @@ enum {
     NAP_NS = 100 * 1000, /* one sleep while waiting for the lock or for room */
     LOCK_NAPS = 100,     /* long enough for a holder that the scheduler took off the CPU */
     ROOM_NAPS = 10,      /* a write(2) that takes longer is a slow disk: do not stop the target */
-    FLUSH_NAPS = 20000,  /* a flush asked for by the owner may wait for a slow disk: 2 s */
+    OWNER_TRIES = 100,
+    FLUSH_NAPS = 20000, /* a flush asked for by the owner may wait for a slow disk: 2 s */
 };
 
 static void relax(void)
@@ -64,6 +65,16 @@ static bool take_lock(struct profile_writer *writer)
         nap();
     }
     return try_lock(writer);
+}
+
+/* For the owner's calls, which must not fail because many threads append: some 2 s. */
+static bool take_lock_patiently(struct profile_writer *writer)
+{
+    for (int i = 0; i < OWNER_TRIES; i++) {
+        if (take_lock(writer))
+            return true;
+    }
+    return false;
 }
 
 static void release_lock(struct profile_writer *writer)
@@ -200,7 +211,9 @@ static void swap_and_write(struct profile_writer *writer, uint64_t now_ns)
     writer->last_flush_ns = now_ns;
     release_lock(writer);
 
-    if (load_state(writer) == WRITER_OPEN)
+    /* Closed, too: the one who closes writes what had been accepted. */
+    int state = load_state(writer);
+    if (state == WRITER_OPEN || state == WRITER_CLOSED)
         write_half(writer, full, size, records);
     else
         count_lost(writer, records);
@@ -282,7 +295,7 @@ bool profile_writer_append(struct profile_writer *writer, enum record_type type,
 
 static bool flush(struct profile_writer *writer, uint64_t now_ns)
 {
-    if (!writer->buffer || !take_lock(writer) || !wait_until_written(writer, FLUSH_NAPS))
+    if (!writer->buffer || !take_lock_patiently(writer) || !wait_until_written(writer, FLUSH_NAPS))
         return false;
     if (writer->used > 0)
         swap_and_write(writer, now_ns);
@@ -303,34 +316,22 @@ void profile_writer_set_descriptor(struct profile_writer *writer, int descriptor
 {
     int saved_errno = errno;
     /* The owner will close the old number next: nobody may be writing to it. */
-    if (take_lock(writer) && wait_until_written(writer, FLUSH_NAPS)) {
+    if (take_lock_patiently(writer) && wait_until_written(writer, FLUSH_NAPS)) {
         writer->descriptor = descriptor;
         release_lock(writer);
     }
     errno = saved_errno;
 }
 
-/* Writes all there is, and closes the writer while nobody can append. */
-static void drain(struct profile_writer *writer, uint64_t now_ns)
-{
-    while (load_state(writer) == WRITER_OPEN) {
-        if (!take_lock(writer) || !wait_until_written(writer, FLUSH_NAPS)) {
-            __atomic_store_n(&writer->state, WRITER_CLOSED, __ATOMIC_RELEASE);
-        } else if (writer->used > 0) {
-            swap_and_write(writer, now_ns);
-        } else {
-            __atomic_store_n(&writer->state, WRITER_CLOSED, __ATOMIC_RELEASE);
-            release_lock(writer);
-        }
-    }
-}
-
 void profile_writer_close(struct profile_writer *writer, uint64_t now_ns)
 {
     int saved_errno = errno;
+    int open = WRITER_OPEN;
     if (writer->buffer && writer->descriptor >= 0) {
-        drain(writer, now_ns);
-        (void)flush(writer, now_ns); /* after a failure: counts what was left as lost */
+        /* First the state, so that nobody appends any more; then what was accepted before. */
+        (void)__atomic_compare_exchange_n(&writer->state, &open, WRITER_CLOSED, false,
+                                          __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+        (void)flush(writer, now_ns);
         if (descriptor_is_ours(writer))
             (void)close(writer->descriptor);
         writer->descriptor = -1;

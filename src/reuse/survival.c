@@ -43,7 +43,7 @@ struct stratum {
     double valid;    /* P(not invalidated), unless the stratum takes part in the shared hazard */
     bool shares_invalidation;
     bool other_counted; /* an "other" end has counted: losing these observers loses knowledge */
-    bool lost;          /* nobody observes it any more */
+    bool lost;          /* not all of its hazard is observed any more */
 };
 
 /* Sums over strata of share times theirs, and what strata share. */
@@ -62,6 +62,8 @@ static void set_survival(struct mixture *mixture, struct stratum *stratum, doubl
 
     mixture->survival -= reused;
     mixture->invalidated += reused * (1 - valid);
+    if (stratum->lost)
+        mixture->unknown -= reused;
     stratum->survival = survival;
 }
 
@@ -158,8 +160,9 @@ static void apply(struct mixture *mixture, struct stratum *stratum,
         change_at_risk(mixture, stratum, event->observer, weight);
         return;
     }
-    /* A lost stratum keeps its last value: what is left of its observers sees only a part. */
-    if (event->multiplicity > 0 && !stratum->lost)
+    /* In a lost stratum the observers that are left see a part of the hazard. Their ends still
+     * count: the result bounds the survival from above, and all of it is reported as unknown. */
+    if (event->multiplicity > 0)
         count_end(mixture, stratum, event, weight);
     change_at_risk(mixture, stratum, event->observer, -weight);
     if (event->observer != OBSERVER_INVALIDATION)
@@ -176,7 +179,7 @@ static int append(struct survival_curve *curve, double time, const struct mixtur
         curve->points = points;
         curve->capacity = capacity;
     }
-    double survival = mixture->survival, unknown = mixture->unknown;
+    double survival = mixture->survival, unknown = fmax(0, mixture->unknown);
     /* Rounding of the running sums must not break monotony or the bounds. */
     double ceiling = curve->count ? curve->points[curve->count - 1].survival : 1;
     survival = survival < 1e-12 ? 0 : survival > ceiling ? ceiling : survival;
@@ -200,8 +203,7 @@ static int append(struct survival_curve *curve, double time, const struct mixtur
     return 0;
 }
 
-static double prepare(const struct survival_input *input, struct stratum *strata,
-                      struct mixture *mixture)
+static double prepare(const struct survival_input *input, struct stratum *strata)
 {
     double total = 0;
 
@@ -242,7 +244,7 @@ int survival_estimate(const struct survival_input *input, struct survival_curve 
     out->count = 0;
     if (!strata)
         return -1;
-    if (prepare(input, strata, &mixture) > 0)
+    if (prepare(input, strata) > 0)
         result = append(out, 0, &mixture);
     for (size_t i = 0; i < input->event_count && result == 0 && out->count;) {
         double raw = input->events[i].time, time = stretched(input, raw);

@@ -67,8 +67,8 @@ struct survival_point {
     double time;        /* strictly increasing */
     double survival;    /* non-increasing, in [0, 1] */
     double invalidated; /* P(reused up to time, but invalidated before that), non-decreasing */
-    double unknown;     /* part of survival that nobody observes any more: the true survival lies
-                           between survival - unknown and survival */
+    double unknown;     /* part of survival whose hazard is not (fully) observed any more: the true
+                           survival lies between survival - unknown and survival */
     /* Integrals of the three from 0 to time. */
     double survival_area, invalidated_area, unknown_area;
 };

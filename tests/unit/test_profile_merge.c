@@ -19,6 +19,7 @@
 #include "profile/merge.h"
 #include "sampling/random.h"
 #include "support/profile_builder.h"
+#include "support/profile_mutator.h"
 
 static char directory[] = "/tmp/reuse-merge-XXXXXX";
 static char message[512];
@@ -663,6 +664,45 @@ static void test_output_over_input(void **state)
     profile_free(profile);
 }
 
+/* Whatever the reader lets through, the merge takes; and what it writes is whole. */
+static void test_damaged_inputs(void **state)
+{
+    (void)state;
+    char name[128];
+    char out[128];
+    struct random random;
+    size_t size;
+    uint64_t seed = (uint64_t)getpid();
+    unsigned char *data = read_whole_file(file_name(name, sizeof(name), 1), &size);
+    print_message("seed %llu\n", (unsigned long long)seed);
+    random_seed(&random, seed);
+    file_name(out, sizeof(out), 150);
+    for (int i = 0; i < 200; i++) {
+        size_t changed_size;
+        unsigned char *changed = mutate_profile(&random, data, size, &changed_size);
+        repair_checksums(changed, changed_size);
+        struct profile *profile =
+            profile_parse(changed, changed_size, "changed", message, sizeof(message));
+        free(changed);
+        if (!profile)
+            continue;
+        const struct profile *const inputs[2] = {profile, profile};
+        if (!profile_merge(inputs, 2, out, message, sizeof(message)))
+            fail_msg("%s", message);
+        struct profile *merged = profile_builder_load(out);
+        assert_true(merged->complete);
+        assert_int_equal(merged->invalid_records, 0);
+        assert_int_equal(merged->dropped_bytes, 0);
+        assert_int_equal(merged->lost_records, 0);
+        assert_int_equal(merged->samples.count, 2 * profile->samples.count);
+        assert_int_equal(merged->origins.count,
+                         profile->origins.count ? 2 * profile->origins.count : 2);
+        profile_free(merged);
+        profile_free(profile);
+    }
+    free(data);
+}
+
 static int make_inputs(void **state)
 {
     (void)state;
@@ -691,6 +731,7 @@ int main(void)
         cmocka_unit_test(test_different_machines_keep_their_caches),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_output_over_input),
+        cmocka_unit_test(test_damaged_inputs),
     };
     return cmocka_run_group_tests(tests, make_inputs, remove_directory);
 }

@@ -10,9 +10,9 @@ script=$source_directory/tests/integration/read_profile_by_schema.py
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-echo 1..3
+echo 1..4
 if ! command -v python3 >/dev/null; then
-    for i in 1 2 3; do echo "ok $i - foreign reader # SKIP python3 is not installed"; done
+    for i in 1 2 3 4; do echo "ok $i - foreign reader # SKIP python3 is not installed"; done
     exit 0
 fi
 
@@ -41,3 +41,13 @@ for cut in 1 20 333 $((size / 20)); do
     diff "$work/expected" "$work/found" >&2 || same=1
 done
 result 3 "the same of a file that was cut short" $same
+
+# The worked example of the documentation is what it says.
+sed -n '/^```hex$/,/^```$/p' "$source_directory/docs/profile-format.md" | grep -E '^[0-9a-f]{4} ' |
+    cut -c7-53 | tr -d ' \n' | python3 -c 'import sys
+sys.stdout.buffer.write(bytes.fromhex(sys.stdin.read()))' >"$work/example.rprof"
+"$dump" "$work/example.rprof" >"$work/found"
+[ "$(stat -c %s "$work/example.rprof")" -eq 128 ] && grep -qx 'run 1' "$work/found" &&
+    grep -qx 'context 1' "$work/found" && grep -qx 'context.ip 4198710' "$work/found" &&
+    grep -qx 'end 1' "$work/found"
+result 4 "the example of the documentation" $?
