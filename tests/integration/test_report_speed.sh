@@ -17,8 +17,7 @@ python3 "$here/report_large.py" "$report" | "$script" "$work/large.rprof" || exi
 size=$(stat -c %s "$work/large.rprof")
 check "the profile is about 100 MB" test "$size" -gt 90000000
 
-for options in "" "--format json"; do
-    run python3 - "$report" $options "$work/large.rprof" <<'END'
+cat >"$work/measure.py" <<'END'
 import resource, subprocess, sys
 status = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
 usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -26,6 +25,8 @@ seconds, mebibytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 print(f"{seconds:.1f} s of processor time, {mebibytes:.0f} MiB")
 sys.exit(status or not (seconds < 5 and mebibytes < 500 / 1.048576))
 END
+for options in "" "--format json"; do
+    run python3 "$work/measure.py" "$report" $options "$work/large.rprof"
     echo "# ${options:-default}: $(cat "$work/out")"
     check "seconds and megabytes, ${options:-default sections}" status_is 0
 done
