@@ -120,6 +120,10 @@ run "$report" --help
 check "--help" test "$status" -eq 0 -a -s out -a ! -s err
 check "--help names every section" bash -c 'for s in summary histogram mrc threads objects lines contexts
     do grep -q -- "--$s " out || exit 1; done'
+check "the manual has every option" bash -c '"$0" --help | grep -oE -- "--[a-z-]+" | sort -u |
+    while read -r option; do
+        sed "s/\\\\-/-/g" "$1" | grep -q -- "$option" || { echo "$option"; exit 1; }
+    done' "$report" "$REUSE_SRCDIR/man/reuse-report.1"
 run "$report" --version
 check "--version" out_has '^reuse-report .*[0-9]'
 finish
