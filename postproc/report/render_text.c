@@ -116,6 +116,8 @@ static char *number_with_interval(const struct cell *cell)
 
 static char *cell_string(const struct cell *cell)
 {
+    char *number, *text;
+
     switch (cell->kind) {
     case CELL_TEXT:
         return copy_string(cell->text);
@@ -124,6 +126,11 @@ static char *cell_string(const struct cell *cell)
         return copy_string("-");
     case CELL_BEYOND:
         return copy_string("beyond");
+    case CELL_ABOVE:
+        number = number_bytes(cell->value.value);
+        text = format_string("> %s", number);
+        free(number);
+        return text;
     case CELL_TRUTH:
         return copy_string(cell->value.value != 0 ? "yes" : "no");
     default:
