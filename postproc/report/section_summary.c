@@ -173,10 +173,11 @@ static void add_time(struct document *document, struct section *section,
                      const struct run_totals *totals)
 {
     char *wall = number_time((double)totals->wall_ns), *cpu = number_time((double)totals->cpu_ns);
-    char *text = format_string(
-        "%s wall, %s CPU in %zu thread%s%s", totals->wall_ns > 0 ? wall : "unknown",
-        totals->cpu_ns > 0 ? cpu : "unknown", totals->threads, totals->threads == 1 ? "" : "s",
-        totals->incomplete > 0 ? "; the profile ends early" : "");
+    char *text = format_string("%s%s%s%s%zu thread%s%s", totals->wall_ns > 0 ? wall : "",
+                               totals->wall_ns > 0 ? " wall, " : "", totals->cpu_ns > 0 ? cpu : "",
+                               totals->cpu_ns > 0 ? " CPU, " : "", totals->threads,
+                               totals->threads == 1 ? "" : "s",
+                               totals->incomplete > 0 ? "; the profile ends early" : "");
 
     section_fact_as(document, section, "complete", "Run", INTERVAL_NONE,
                     cell_truth(totals->incomplete == 0), text);
