@@ -246,7 +246,7 @@ static double coherence_misses(const struct miss_shares *shares)
 
 static struct estimate less_unknown(struct estimate estimate, double unknown)
 {
-    estimate.lo = fmax(0, estimate.lo - unknown);
+    estimate.lo = fmax(0, estimate.lo - fmax(0, unknown));
     return estimate;
 }
 
