@@ -6,7 +6,6 @@
  * signal) would never be sampled. The kernel's mask therefore never contains SIGTRAP; what the
  * target believes is remembered per thread, and a SIGTRAP that is not ours waits for it.
  */
-#define _GNU_SOURCE
 #include "interpose_signal.h"
 
 #include <errno.h>
@@ -15,7 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "exported.h"
 #include "fault_guard.h"
 #include "interpose.h"
 #include "perf_event.h"
@@ -42,7 +40,7 @@ int real_sigaction(int signal, const struct sigaction *action, struct sigaction 
     static int (*next)(int, const struct sigaction *, struct sigaction *);
 
     if (!next)
-        next = interpose_next("sigaction");
+        next = interpose_real("sigaction");
     return next(signal, action, old);
 }
 
@@ -51,7 +49,7 @@ int real_pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
     static int (*next)(int, const sigset_t *, sigset_t *);
 
     if (!next)
-        next = interpose_next("pthread_sigmask");
+        next = interpose_real("pthread_sigmask");
     return next(how, set, old);
 }
 
@@ -147,7 +145,7 @@ static void on_trap(int signal, siginfo_t *information, void *context)
 int signal_begin(trap_handler handler)
 {
     struct sigaction ours;
-    sigset_t trap;
+    sigset_t trap, before;
 
     our_handler = handler;
     memset(&ours, 0, sizeof ours);
@@ -164,16 +162,36 @@ int signal_begin(trap_handler handler)
         return -errno;
     sigemptyset(&trap);
     sigaddset(&trap, SIGTRAP);
-    sigset_t before;
     real_pthread_sigmask(SIG_UNBLOCK, &trap, &before);
     believes_blocked = sigismember(&before, SIGTRAP) == 1;
     atomic_store(&taken, true);
     return 0;
 }
 
+bool signal_is_at_trap_entry(uint64_t ip)
+{
+    return ip == (uintptr_t)on_trap;
+}
+
+void signal_end(void)
+{
+    atomic_store(&taken, false);
+    real_sigaction(SIGTRAP, &target_disposition, NULL);
+}
+
+bool signal_is_believed_blocked(void)
+{
+    return believes_blocked;
+}
+
+void signal_believe_blocked(bool blocked)
+{
+    believes_blocked = blocked;
+}
+
 /* ---- what the target calls ---- */
 
-EXPORTED int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
+INTERPOSED int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
     if (signal == SIGSEGV || signal == SIGBUS)
         return fault_guard_sigaction(signal, action, old);
@@ -213,36 +231,36 @@ static bool is_virtual(int signal)
     return signal == SIGTRAP || signal == SIGSEGV || signal == SIGBUS;
 }
 
-EXPORTED sighandler_t signal(int number, sighandler_t handler)
+INTERPOSED sighandler_t signal(int number, sighandler_t handler)
 {
     static sighandler_t (*next)(int, sighandler_t);
 
     if (is_virtual(number) && handler != SIG_ERR)
         return set_handler(number, handler, SA_RESTART);
     if (!next)
-        next = interpose_next("signal");
+        next = interpose_real("signal");
     return next(number, handler);
 }
 
-EXPORTED sighandler_t bsd_signal(int number, sighandler_t handler);
-EXPORTED sighandler_t bsd_signal(int number, sighandler_t handler)
+INTERPOSED sighandler_t bsd_signal(int number, sighandler_t handler);
+INTERPOSED sighandler_t bsd_signal(int number, sighandler_t handler)
 {
     return signal(number, handler);
 }
 
-EXPORTED sighandler_t sysv_signal(int number, sighandler_t handler)
+INTERPOSED sighandler_t sysv_signal(int number, sighandler_t handler)
 {
     static sighandler_t (*next)(int, sighandler_t);
 
     if (is_virtual(number) && handler != SIG_ERR)
         return set_handler(number, handler, (int)(SA_RESETHAND | SA_NODEFER));
     if (!next)
-        next = interpose_next("sysv_signal");
+        next = interpose_real("sysv_signal");
     return next(number, handler);
 }
 
-EXPORTED sighandler_t __sysv_signal(int number, sighandler_t handler);
-EXPORTED sighandler_t __sysv_signal(int number, sighandler_t handler)
+INTERPOSED sighandler_t __sysv_signal(int number, sighandler_t handler);
+INTERPOSED sighandler_t __sysv_signal(int number, sighandler_t handler)
 {
     return sysv_signal(number, handler);
 }
@@ -285,16 +303,16 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old,
     return result;
 }
 
-EXPORTED int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+INTERPOSED int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
     return change_mask(how, set, old, real_pthread_sigmask);
 }
 
-EXPORTED int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+INTERPOSED int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
     static int (*next)(int, const sigset_t *, sigset_t *);
 
     if (!next)
-        next = interpose_next("sigprocmask");
+        next = interpose_real("sigprocmask");
     return change_mask(how, set, old, next);
 }

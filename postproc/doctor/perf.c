@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "launcher/process_status.h"
+
 #define CONTAINER_REMEDY                                                                           \
     "docker or podman run --cap-add=PERFMON (or --security-opt seccomp=unconfined); in "           \
     "Kubernetes securityContext.seccompProfile.type: Unconfined"
@@ -55,49 +57,31 @@ void perf_handle_traps(void (*handler)(int, siginfo_t *, void *))
     sigaction(SIGTRAP, &action, NULL);
 }
 
-int perf_paranoid(void)
+bool perf_read_number(const char *path, long *number)
 {
-    int value = PERF_PARANOID_ABSENT;
-    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-    if (!file)
-        return value;
-    if (fscanf(file, "%d", &value) != 1)
-        value = PERF_PARANOID_ABSENT;
-    fclose(file);
-    return value;
-}
-
-/* Reads one line of /proc/self/status; false if there is none such. */
-static bool read_status(const char *key, int base, uint64_t *value)
-{
-    char line[256];
-    bool found = false;
-    size_t length = strlen(key);
-    FILE *file = fopen("/proc/self/status", "re");
+    char line[64], *end = line;
+    FILE *file = fopen(path, "re");
     if (!file)
         return false;
-    while (!found && fgets(line, sizeof line, file)) {
-        if (strncmp(line, key, length) == 0 && line[length] == ':') {
-            *value = strtoull(line + length + 1, NULL, base);
-            found = true;
-        }
-    }
+    if (fgets(line, sizeof line, file))
+        *number = strtol(line, &end, 10);
     fclose(file);
-    return found;
+    return end > line;
+}
+
+int perf_paranoid(void)
+{
+    long value;
+    return perf_read_number("/proc/sys/kernel/perf_event_paranoid", &value) ? (int)value
+                                                                            : PERF_PARANOID_ABSENT;
 }
 
 int perf_is_privileged(void)
 {
     enum { CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38 };
     uint64_t effective;
-    return read_status("CapEff", 16, &effective) &&
+    return process_status_read("CapEff", 16, &effective) &&
            (effective & (UINT64_C(1) << CAPABILITY_PERFMON | UINT64_C(1) << CAPABILITY_SYS_ADMIN));
-}
-
-int perf_seccomp_mode(void)
-{
-    uint64_t mode;
-    return read_status("Seccomp", 10, &mode) ? (int)mode : -1;
 }
 
 static void explain_access(struct finding *finding)
@@ -128,9 +112,9 @@ void perf_explain(struct finding *finding, int error)
         return;
     case EPERM:
         finding_result(finding, FINDING_MISSING, "refused with EPERM (%s)",
-                       perf_seccomp_mode() == 2 ? "a seccomp filter is in force"
-                                                : "no seccomp filter is in force");
-        finding_meaning(finding, perf_seccomp_mode() == 2
+                       process_seccomp_mode() == 2 ? "a seccomp filter is in force"
+                                                   : "no seccomp filter is in force");
+        finding_meaning(finding, process_seccomp_mode() == 2
                                      ? "the filter of the container or service forbids "
                                        "perf_event_open; the kernel itself was not asked"
                                      : "a security module or the kernel's lockdown forbids it");

@@ -9,7 +9,7 @@
 
 /* Relative to the folder that holds the running program. */
 static const char *const beside[] = {
-    "../runtime/.libs", "../../runtime/.libs", "../lib", "../lib64", "../lib/" REUSE_MULTIARCH,
+    "../runtime/.libs", "../../runtime/.libs", "../lib", "../lib64", ("../lib/" REUSE_MULTIARCH),
 };
 
 static int try(const char *folder, const char *relative, char path[PATH_MAX])

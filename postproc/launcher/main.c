@@ -23,6 +23,7 @@
 #include "launcher/engine_qemu.h"
 #include "launcher/environment.h"
 #include "launcher/library.h"
+#include "launcher/sandbox.h"
 #include "launcher/target.h"
 #include "launcher/usage.h"
 #include "options.h"
@@ -150,6 +151,13 @@ static int prepare_preload(const struct target *target, struct environment *envi
      * does not see LD_PRELOAD, it stays set for the programs that the target starts. */
     if (target->kind == TARGET_OTHER_MACHINE || target->kind == TARGET_OTHER_LOADER)
         return -1;
+    if (sandbox_kills_events()) {
+        fprintf(stderr,
+                "reuse-run: a seccomp filter kills what calls perf_event_open: %s runs "
+                "unprofiled (reuse-doctor says more)\n",
+                target->path);
+        return -1;
+    }
     if (library_find(library) != 0)
         return fail("libreuse.so is neither in this build tree nor beside reuse-run nor "
                     "in " REUSE_LIBRARY_FOLDER "; install libreuse, or run make");
@@ -193,33 +201,41 @@ static int become(const struct target *target, char **arguments, char **environm
     return error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
-int main(int argc, char **argv)
+/* Everything after the environment is set up; returns the exit status, if it returns. */
+static int launch(int argc, char **argv, struct environment *environment)
 {
     static struct target target;
     static struct options options;
-    struct environment environment;
     char path[PATH_MAX], message[OPTIONS_MESSAGE_MAX];
 
-    if (environment_begin(&environment, environ) != 0)
-        return fail("out of memory");
-    int status = read_options(argc, argv, &environment);
+    int status = read_options(argc, argv, environment);
     if (status >= 0)
         return status;
     if (optind >= argc)
         return fail("no program given; usage: reuse-run [OPTIONS] [--] PROGRAM [ARGS]");
-    if (options_parse((const char *const *)environment.entries, &options, message,
+    if (options_parse((const char *const *)environment->entries, &options, message,
                       sizeof message) != 0)
         return fail(message);
 
-    const char *search_path = environment_get(&environment, "PATH");
+    const char *search_path = environment_get(environment, "PATH");
     int error = target_find(argv[optind], search_path, path);
     if (error)
         return complain_program(argv[optind], path, error);
     target_inspect(path, search_path, &target);
     if (options.engine == ENGINE_EXACT || options.engine == ENGINE_SIMULATE)
-        return run_under_qemu(&options, &target, argv + optind, &environment);
-    status = prepare_preload(&target, &environment);
+        return run_under_qemu(&options, &target, argv + optind, environment);
+    status = prepare_preload(&target, environment);
     if (status >= 0)
         return status;
-    return become(&target, argv + optind, environment.entries);
+    return become(&target, argv + optind, environment->entries);
+}
+
+int main(int argc, char **argv)
+{
+    struct environment environment;
+    if (environment_begin(&environment, environ) != 0)
+        return fail("out of memory");
+    int status = launch(argc, argv, &environment);
+    environment_end(&environment);
+    return status;
 }

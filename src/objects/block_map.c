@@ -228,6 +228,15 @@ static bool insert_small(struct block_map *map, uint64_t base, uint64_t size, ui
     }
 }
 
+void block_map_prefetch(const struct block_map *map, uint64_t base)
+{
+    const struct page_entry *page = in_range(base) ? find_page(map, base) : NULL;
+    const struct cells *cells =
+        page == NULL ? NULL : atomic_load_explicit(&page->cells, memory_order_acquire);
+    if (cells != NULL)
+        __builtin_prefetch(&cells->start[cell_index(base)], 1);
+}
+
 static bool remove_small(struct block_map *map, uint64_t base, struct block *removed)
 {
     const struct page_entry *page = find_page(map, base);
@@ -509,6 +518,21 @@ bool block_map_find(const struct block_map *map, uint64_t address, struct block 
     /* The ragged ends of a large block lie in pages next to those that it covers. */
     return covering(map, address + PAGE_BYTES, address, found) != NULL ||
            (address >= PAGE_BYTES && covering(map, address - PAGE_BYTES, address, found) != NULL);
+}
+
+bool block_map_next(const struct block_map *map, uint64_t from, uint64_t to, struct block *found)
+{
+    while (from < to && in_range(from)) {
+        if (covering(map, from, from, found) != NULL)
+            return true;
+        const struct middle_table *middle =
+            atomic_load_explicit(&map->huge[from >> HUGE_SHIFT].middle, memory_order_acquire);
+        const unsigned shift = middle == NULL                 ? HUGE_SHIFT
+                               : find_page(map, from) == NULL ? MIDDLE_SHIFT
+                                                              : PAGE_SHIFT;
+        from = ((from >> shift) + 1) << shift;
+    }
+    return false;
 }
 
 bool block_map_page_seen(const struct block_map *map, uint64_t address)

@@ -58,6 +58,12 @@ struct block_map *block_map_create(void *memory, block_map_pages pages, void *co
 bool block_map_insert(struct block_map *, uint64_t base, uint64_t size, uint32_t site);
 
 /*
+ * Starts to load what an insertion of a small block at base will write. Worth it when the caller
+ * has something else to do before.
+ */
+void block_map_prefetch(const struct block_map *, uint64_t base);
+
+/*
  * Forgets the block that starts at base; fills *removed if it was tracked. To be called before the
  * memory goes back to the allocator, else a new owner's block could be forgotten in its place.
  */
@@ -68,6 +74,13 @@ bool block_map_remove(struct block_map *, uint64_t base, struct block *removed);
  * inserted nor removed during the call; for those it is either found whole or not found.
  */
 bool block_map_find(const struct block_map *, uint64_t address, struct block *found);
+
+/*
+ * The first block that covers a whole page of [from, to), in order of addresses; from and to are
+ * multiples of 4096. Ranges where nothing was ever tracked are passed over in steps of 2 MiB and 1
+ * GiB.
+ */
+bool block_map_next(const struct block_map *, uint64_t from, uint64_t to, struct block *found);
 
 /* Whether the address's page holds, or ever held, the start of a small block. Signal-safe,
  * wait-free. */

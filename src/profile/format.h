@@ -240,7 +240,7 @@ struct record_sample {
     uint8_t watch_slot;
     uint8_t watch_length;   /* bytes */
     uint8_t words_accessed; /* 8-byte words of the line that the access itself touched */
-    uint32_t reserved;
+    uint32_t region_id; /* innermost span of the API that the thread was in; 0 none */
     uint64_t watch_address;
     uint64_t invalidation_address; /* watched in all threads, or 0; 8 bytes */
 };
@@ -306,6 +306,7 @@ enum loss {
     LOSS_TRAP_UNKNOWN,   /* trap of a watch that had ended already */
     LOSS_CONTEXT,        /* calling context could not be taken or stored */
     LOSS_THREAD,         /* threads that could not be profiled (no descriptor, no permission) */
+    LOSS_OWN_TRAP,     /* a register trapped on what the profiler read: no loss, but a cost */
     LOSS_COUNT = 12      /* room for more */
 };
 

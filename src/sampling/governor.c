@@ -72,8 +72,8 @@ uint64_t governor_next_period(struct governor *governor, uint64_t app_ns)
     /* Never more than half of the time, however small a budget the minimum period grants. */
     if (period < 2 * governor->cost_average)
         period = 2 * governor->cost_average;
-    if (period > GOVERNOR_PERIOD_MAX_NS)
-        period = GOVERNOR_PERIOD_MAX_NS;
+    if (period > (double)GOVERNOR_PERIOD_MAX_NS)
+        period = (double)GOVERNOR_PERIOD_MAX_NS;
     return (uint64_t)period;
 }
 
