@@ -418,7 +418,6 @@ size_t analysis_stack_distance_histogram(const struct analysis *analysis, struct
 
 struct estimate analysis_subset_accesses(const struct analysis *analysis, struct subset subset)
 {
-    struct estimate out = {0};
     double squares = 0, sum = 0;
     double *of_loop;
 
@@ -439,9 +438,7 @@ struct estimate analysis_subset_accesses(const struct analysis *analysis, struct
     for (size_t k = 0; of_loop && k < analysis->rates.count; k++)
         variance += pow(of_loop[k] * analysis->rates.loops[k].log_deviation, 2);
     free(of_loop);
-    double half = 1.96 * sqrt(variance > 0 ? variance : 0);
-    out.value = sum;
-    out.lo = sum > half ? sum - half : 0;
-    out.hi = sum + half;
-    return out;
+    /* Rates are uncertain by factors, so the interval is one, too. */
+    double factor = sum > 0 && variance > 0 ? exp(1.96 * sqrt(variance) / sum) : 1;
+    return (struct estimate){sum, sum / factor, sum * factor};
 }

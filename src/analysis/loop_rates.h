@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The access rate of every loop of the profiles: from its own readings where there are any, else
- * borrowed (loops near by, then the threads that run it, then everything).
+ * borrowed from loops near by, the threads that run it, and readings that failed their checks.
  */
 #ifndef REUSE_ANALYSIS_LOOP_RATES_H
 #define REUSE_ANALYSIS_LOOP_RATES_H
@@ -21,7 +21,8 @@ struct loop_rate {
     struct estimate per_ns;
     double log_deviation; /* standard error of ln(per_ns) */
     size_t readings, agreeing;
-    bool measured; /* has readings of its own */
+    bool measured;          /* has accepted readings of its own */
+    double rejected_per_ns; /* what readings say that failed their own checks; 0: none */
 };
 
 struct loop_rates {
