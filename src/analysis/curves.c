@@ -352,8 +352,8 @@ static size_t octaves(const struct analysis *analysis, const struct results *res
     }
     for (size_t k = 0; k < n; k++) {
         for (uint32_t r = 0; r < replicates; r++) {
-            double left = all_misses(&results->shares[k * replicates + r]);
-            double next = k + 1 < n ? all_misses(&results->shares[(k + 1) * replicates + r]) : 0;
+            double left = results->shares[k * replicates + r].missed;
+            double next = k + 1 < n ? results->shares[(k + 1) * replicates + r].missed : 0;
             values[r] = left > next ? left - next : 0;
         }
         bins[k].lo = bounds[k];

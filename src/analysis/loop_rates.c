@@ -13,12 +13,13 @@ enum { NEIGHBOUR_BYTES = 4096, INSTRUCTION_BYTES_MAX = 15 };
  * loops of real programs differ by factors of 100 (streams to pointer chases). */
 #define BETWEEN_LOOPS 1.2
 #define BETWEEN_NEIGHBOURS 0.6
-/* Error of ln(rate) of readings that failed their own checks: some evidence, of no known quality.
- */
-#define REJECTED_DEVIATION 1.0
-/* Without a single reading: about one access per nanosecond, within a factor of ten. */
-#define UNMEASURED_RATE 1.0
-#define UNMEASURED_FACTOR 10.0
+/* Error of ln(rate) of readings that failed their own checks. Watches fail when they were short or
+ * disturbed; odometers when they did not move evenly, and may then be off by any factor. */
+#define REJECTED_WATCHES 0.5
+#define REJECTED_ODOMETERS 1.0
+/* What is known before any reading: about one access per nanosecond, within a factor of ten. */
+#define PRIOR_RATE 1.0
+#define PRIOR_FACTOR 10.0
 
 static int compare_loops(const void *a, const void *b)
 {
@@ -95,7 +96,10 @@ static int compare_located(const void *a, const void *b)
 
     if (x->loop != y->loop)
         return x->loop < y->loop ? -1 : 1;
-    return (int)y->accepted - (int)x->accepted;
+    if (x->accepted != y->accepted)
+        return (int)y->accepted - (int)x->accepted;
+    /* The methods of accepted readings are compared, those of rejected ones kept apart. */
+    return x->accepted ? 0 : (int)x->reading.can_wrap - (int)y->reading.can_wrap;
 }
 
 static size_t locate_readings(const struct profile *const *profiles, size_t profile_count,
@@ -118,6 +122,14 @@ static size_t locate_readings(const struct profile *const *profiles, size_t prof
     return n;
 }
 
+static void believe(struct rate_belief *belief, double per_ns, double deviation)
+{
+    double precision = 1 / (deviation * deviation);
+
+    belief->precision += precision;
+    belief->sum += precision * log(per_ns);
+}
+
 /* Accepted readings measure a loop; rejected ones are noted where there are no others. */
 static int measure(const struct profile *const *profiles, size_t profile_count,
                    struct loop_rates *rates)
@@ -136,9 +148,7 @@ static int measure(const struct profile *const *profiles, size_t profile_count,
     size_t n = locate_readings(profiles, profile_count, rates, located);
     for (size_t i = 0, end; i < n; i = end) {
         struct loop_rate *loop = &rates->loops[located[i].loop];
-        for (end = i; end < n && located[end].loop == located[i].loop &&
-                      located[end].accepted == located[i].accepted;
-             end++)
+        for (end = i; end < n && compare_located(&located[end], &located[i]) == 0; end++)
             readings[end - i] = located[end].reading;
         struct rate_estimate estimate = rate_combine(readings, end - i);
         if (located[i].accepted) {
@@ -148,8 +158,9 @@ static int measure(const struct profile *const *profiles, size_t profile_count,
             loop->agreeing = estimate.agreeing;
             loop->measured = true;
             rates->any = true;
-        } else if (!loop->measured) {
-            loop->rejected_per_ns = estimate.per_ns.value;
+        } else {
+            believe(&loop->rejected, estimate.per_ns.value,
+                    located[i].reading.can_wrap ? REJECTED_ODOMETERS : REJECTED_WATCHES);
         }
     }
     free(located);
@@ -168,32 +179,16 @@ static void average_add(struct average *average, double time, const struct loop_
     average->product += time * loop->per_ns.value;
 }
 
-/* What is known of ln(rate), from independent pieces of evidence. */
-struct belief {
-    double precision, sum; /* sum of precision * ln(rate) */
-};
-
-static void believe(struct belief *belief, double per_ns, double deviation)
-{
-    double precision = 1 / (deviation * deviation);
-
-    belief->precision += precision;
-    belief->sum += precision * log(per_ns);
-}
-
 /* The rate of a loop without readings of its own. */
 static void borrow(struct loop_rate *loop, const struct average *near, const struct average *far)
 {
-    struct belief belief = {0};
+    struct rate_belief belief = loop->rejected;
 
     if (near->time > 0)
         believe(&belief, near->product / near->time, BETWEEN_NEIGHBOURS);
     if (far->time > 0)
         believe(&belief, far->product / far->time, BETWEEN_LOOPS);
-    else
-        believe(&belief, UNMEASURED_RATE, log(UNMEASURED_FACTOR) / 1.96);
-    if (loop->rejected_per_ns > 0)
-        believe(&belief, loop->rejected_per_ns, REJECTED_DEVIATION);
+    believe(&belief, PRIOR_RATE, log(PRIOR_FACTOR) / 1.96);
     loop->log_deviation = sqrt(1 / belief.precision);
     double value = exp(belief.sum / belief.precision), factor = exp(1.96 * loop->log_deviation);
     loop->per_ns = (struct estimate){value, value / factor, value * factor};

@@ -13,6 +13,11 @@
 #include "estimate.h"
 #include "profile/reader.h"
 
+/* What is known of ln(rate), from independent pieces of evidence. */
+struct rate_belief {
+    double precision, sum; /* sum of precision * ln(rate) */
+};
+
 struct loop_rate {
     uint32_t profile; /* addresses mean something within a profile only */
     uint64_t loop;
@@ -21,8 +26,8 @@ struct loop_rate {
     struct estimate per_ns;
     double log_deviation; /* standard error of ln(per_ns) */
     size_t readings, agreeing;
-    bool measured;          /* has accepted readings of its own */
-    double rejected_per_ns; /* what readings say that failed their own checks; 0: none */
+    bool measured;               /* has accepted readings of its own */
+    struct rate_belief rejected; /* what readings say that failed their own checks */
 };
 
 struct loop_rates {
