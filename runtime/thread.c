@@ -93,6 +93,7 @@ static void initialise(struct thread *thread)
     governor_begin(&thread->governor, settings.options.budget_percent / 100,
                    settings.options.period, settings.trigger_ns + SAMPLE_COST_NS);
     memset(&thread->rate, 0, sizeof thread->rate);
+    memset(thread->odometers, 0, sizeof thread->odometers);
     thread->rate_per_ns = 0;
     thread->rate_depth = 0;
     thread->samples_to_rate = 0;
