@@ -335,8 +335,8 @@ struct miss_split analysis_misses(const struct analysis *analysis, struct subset
     return out;
 }
 
-/* Octaves of [first, 2 first), ... and a last bin for everything else. survived holds, for each
- * lower bound, the shares of what was not reused before it. */
+/* Bins between ascending bounds, the last one open. results: at place k what was not reused before
+ * bounds[k]. */
 static size_t octaves(const struct analysis *analysis, const struct results *results,
                       const double *bounds, size_t n, struct histogram_share **out)
 {
