@@ -59,7 +59,7 @@ static bool reads_whole(const ZydisDecodedInstruction *instruction)
     case ZYDIS_EXCEPTION_CLASS_E10NF:
         return true;
     default:
-        return false;
+        return instruction->mnemonic == ZYDIS_MNEMONIC_VDBPSADBW; /* Zydis 4.0 has it wrong */
     }
 }
 

@@ -173,7 +173,7 @@ static bool plan_register(struct plan *plan, const ZydisDecodedOperand *operand,
             bit = 0; /* k0 as a write mask means none */
     } else if (general != REGISTER_ZERO) {
         bool fixed = operand->visibility != ZYDIS_OPERAND_VISIBILITY_EXPLICIT;
-        if (general == REGISTER_RSP || (reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH) ||
+        if ((reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH) ||
             !assign_general(plan, general, fixed, next))
             return false;
         plan->general_written |= (uint32_t)writes << general;

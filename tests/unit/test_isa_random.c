@@ -10,6 +10,8 @@
  *
  * Environment: ISA_RANDOM_SEED, ISA_RANDOM_COUNT (instructions).
  */
+#include "config.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
