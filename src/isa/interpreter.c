@@ -52,6 +52,7 @@ static void load_extended(struct interpreter *it, const uint8_t *area)
     uint64_t saved = COMPONENT_SSE, used = COMPONENT_X87 | COMPONENT_SSE;
     memcpy(&magic, area + SOFTWARE, sizeof magic);
     memcpy(&it->mxcsr, area + MXCSR, sizeof it->mxcsr);
+    it->mxcsr &= MXCSR_WRITABLE;
     if (magic == MAGIC) {
         memcpy(&saved, area + SOFTWARE + 8, sizeof saved);
         memcpy(&used, area + HEADER, sizeof used);
