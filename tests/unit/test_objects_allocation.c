@@ -4,6 +4,7 @@
  * find the right site, contexts are shortened only when they cost too much; the guard against
  * re-entry and the filter of watched addresses.
  */
+#include <alloca.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -167,6 +168,36 @@ static void endless_contexts_are_bounded(void **state)
     go(0x600000);
 }
 
+/* Frames that are found through frame pointers, at ever other depths: once walked, all are known.
+ */
+__attribute__((noinline)) static void sink_down(unsigned depth, uint64_t address, unsigned times)
+{
+    volatile char *memory = alloca(16 + depth % 2 * 64);
+    memory[0] = 1;
+    if (depth > 0) {
+        sink_down(depth - 1, address, times);
+    } else {
+        for (unsigned i = 0; i < times; i++) {
+            come(address, 8);
+            go(address);
+        }
+    }
+    memory[1] = 1;
+}
+
+static void contexts_are_known_at_any_depth(void **state)
+{
+    (void)state;
+    struct allocation_statistics before, after;
+    for (unsigned depth = 0; depth < 50; depth++)
+        sink_down(depth, 0x700000, 2);
+    allocation_statistics(&before);
+    for (unsigned depth = 40; depth < 300; depth++)
+        sink_down(depth, 0x700000, 10);
+    allocation_statistics(&after);
+    assert_true(after.contexts_walked - before.contexts_walked <= 10);
+}
+
 /* A jump out of a wrapper leaves the mark; it must not switch tracking off for good. */
 static void guard_recovers_from_jumps(void **state)
 {
@@ -216,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_add_up),
+        cmocka_unit_test(contexts_are_known_at_any_depth),
         cmocka_unit_test(endless_contexts_are_bounded),
         cmocka_unit_test(guard_recovers_from_jumps),
         cmocka_unit_test(filter_has_no_false_negatives),
