@@ -20,7 +20,7 @@
 enum { NAMES_MAX = 1024, NAME_BYTES_MAX = 120, NAME_SHIFT = 16 };
 
 /*
- * Walking stacks is bounded: a thread may walk one frame (some 10 to 20 ns) per two allocations,
+ * Walking stacks is bounded: a thread may walk one frame (some 10 to 30 ns) per four allocations,
  * and some more to begin with. While it is over that, a caller of the allocator whose contexts were
  * walked many times, because it is reached on ever new ways, gets shorter contexts from then on.
  * They say less, but nothing wrong.
@@ -29,7 +29,7 @@ enum {
     CALLERS = 4096,
     CALLER_PROBES = 4,
     CALLER_WALKS = 256,
-    ALLOCATIONS_PER_FRAME = 2,
+    ALLOCATIONS_PER_FRAME = 4,
     FRAMES_IN_ADVANCE = 200000
 };
 static const uint8_t context_depths[] = {UNWIND_FRAMES_MAX, 8, 4, 1};
