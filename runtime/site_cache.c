@@ -25,13 +25,23 @@ static uint64_t word_end(uint32_t word)
 UNWIND_READS_FRAMES static uint64_t stack_word(uint64_t stack_pointer, uint32_t word)
 {
     const uint64_t *words = (const uint64_t *)stack_pointer;
-    const uint64_t value = words[word & STACK_WORD_DISTANCE];
-    return (word & STACK_WORD_IS_ADDRESS) != 0 ? value - stack_pointer : value;
+    /* The top bit, spread: the stack pointer or 0, without a branch. */
+    return words[word & STACK_WORD_DISTANCE] - (stack_pointer & -(uint64_t)(word >> 31));
 }
 
 static uint64_t relative_frame_pointer(const struct unwind_start *caller)
 {
     return caller->frame_pointer - caller->stack_pointer;
+}
+
+static uint64_t first_hash(const struct unwind_start *caller, unsigned allocator)
+{
+    return mix(allocator, caller->ip);
+}
+
+static uint16_t *recent_at(struct site_cache *cache, const struct unwind_start *caller)
+{
+    return &cache->recent[mix(caller->ip, caller->stack_pointer) >> 40 & (SITE_CACHE_RECENT - 1)];
 }
 
 static struct site_cache_teller *teller_at(struct site_cache *cache, uint64_t hash)
@@ -54,7 +64,7 @@ struct path {
 static inline void follow(struct site_cache *cache, const struct unwind_start *caller,
                           unsigned allocator, uint64_t stack_bytes, struct path *path)
 {
-    uint64_t hash = mix(allocator, caller->ip);
+    uint64_t hash = first_hash(caller, allocator);
     unsigned levels = 0;
     while (levels < SITE_CACHE_LEVELS) {
         struct site_cache_teller *teller = teller_at(cache, hash);
@@ -85,15 +95,47 @@ static void learn(struct site_cache *cache, const struct path *path,
     teller->tag = tag_of(path->hash);
 }
 
+/* Whether all words are as the entry remembers them. */
+UNWIND_READS_FRAMES static inline bool same_words(const struct site_cache_entry *entry,
+                                                  uint64_t stack_pointer)
+{
+    uint64_t difference = 0;
+    /* Hardly ever is a word different here: no branch for each of them. */
+    for (unsigned i = 0; i < entry->words; i++)
+        difference |= stack_word(stack_pointer, entry->word[i]) ^ entry->value[i];
+    return difference == 0;
+}
+
+static inline bool same_call(const struct site_cache_entry *entry,
+                             const struct unwind_start *caller, unsigned allocator,
+                             uint64_t stack_bytes)
+{
+    return entry->ip == caller->ip && entry->allocator == allocator && entry->reach <= stack_bytes;
+}
+
+static inline bool same_frame_pointer(const struct site_cache_entry *entry,
+                                      const struct unwind_start *caller)
+{
+    return !entry->uses_frame_pointer || entry->frame_pointer == relative_frame_pointer(caller);
+}
+
 bool site_cache_find(struct site_cache *cache, const struct unwind_start *caller,
                      unsigned allocator, uint64_t stack_bytes, uint32_t *site)
 {
+    /* A call at the same depth of the stack most often has the same history. */
+    uint16_t *recent = recent_at(cache, caller);
+    const struct site_cache_entry *entry = &cache->entries[*recent];
+    if (same_call(entry, caller, allocator, stack_bytes) && same_frame_pointer(entry, caller) &&
+        same_words(entry, caller->stack_pointer)) {
+        *site = entry->site;
+        return true;
+    }
     struct path path;
     follow(cache, caller, allocator, stack_bytes, &path);
-    const struct site_cache_entry *entry = entry_at(cache, path.hash);
-    if (entry->ip != caller->ip || entry->allocator != allocator || entry->reach > stack_bytes)
+    entry = entry_at(cache, path.hash);
+    if (!same_call(entry, caller, allocator, stack_bytes))
         return false;
-    if (entry->uses_frame_pointer && entry->frame_pointer != relative_frame_pointer(caller)) {
+    if (!same_frame_pointer(entry, caller)) {
         learn(cache, &path, &(struct site_cache_teller){.tells_frame_pointer = true});
         return false;
     }
@@ -104,6 +146,7 @@ bool site_cache_find(struct site_cache *cache, const struct unwind_start *caller
             return false;
         }
     }
+    *recent = (uint16_t)(entry - cache->entries);
     *site = entry->site;
     return true;
 }
@@ -121,9 +164,14 @@ static bool encode(const struct unwind_start *caller, const struct unwind_trace 
     return true;
 }
 
-/* Moves the first teller that looks at a place which means nothing in this history. */
+/* Moves the first teller that looks at a place which means nothing in this history; a history
+ * without words, of a context of one frame, needs none. */
 static void correct(const struct path *path, const struct site_cache_entry *entry)
 {
+    if (entry->words == 0 && path->levels != 0) {
+        path->tellers[0]->tag = 0;
+        return;
+    }
     for (unsigned level = 0; level < path->levels; level++) {
         struct site_cache_teller *teller = path->tellers[level];
         if (teller->tells_frame_pointer ||
@@ -131,7 +179,7 @@ static void correct(const struct path *path, const struct site_cache_entry *entr
             continue;
         const unsigned words = teller->index < entry->words ? teller->index : entry->words;
         teller->index = (uint8_t)(words / 2);
-        teller->word = entry->words == 0 ? 0 : entry->word[teller->index];
+        teller->word = entry->word[teller->index];
         /* Nothing comes before the first word but the frame pointer. */
         teller->tells_frame_pointer = words == 0;
         return;
@@ -162,5 +210,6 @@ void site_cache_fill(struct site_cache *cache, const struct unwind_start *caller
     entry->allocator = (uint16_t)allocator;
     entry->site = site;
     entry->ip = caller->ip;
+    *recent_at(cache, caller) = (uint16_t)(entry - cache->entries);
     correct(&path, entry);
 }
