@@ -50,11 +50,15 @@ static void hand_back(int which)
 static void on_fault(int signal, siginfo_t *information, void *context)
 {
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    uint64_t ip = (uint64_t)registers[REG_RIP];
     int saved = errno, which = signal == SIGSEGV ? 0 : 1;
+    uint64_t landing;
 
-    uint64_t landing = guarded_memory_recover(ip);
-
+    /* Linux delivers the first synchronous signal of the queue, blocked or not, once any of them is
+     * unblocked: a SIGTRAP that waits for our handler to end comes in before the fault, and what the
+     * fault interrupts is its handler's first instruction. The faulting load is one frame further. */
+    if (signal_is_at_trap_entry((uint64_t)registers[REG_RIP]))
+        registers = ((ucontext_t *)registers[REG_RDX])->uc_mcontext.gregs;
+    landing = guarded_memory_recover((uint64_t)registers[REG_RIP]);
     if (landing) {
         registers[REG_RIP] = (greg_t)landing;
         return;

@@ -99,11 +99,13 @@ static void copy_registers(const ucontext_t *context, struct interpreter_registe
     registers->gs_base = 0;
 }
 
-void look_ahead_hook(struct thread *thread, interpreter_branch hook, void *context)
+void look_ahead_hook(struct thread *thread, interpreter_branch branch,
+                     interpreter_condition condition, void *context)
 {
     struct interpreter_options options = {
-        .backward_branch = hook ? hook : on_backward_branch,
-        .branch_context = hook ? context : thread,
+        .backward_branch = branch ? branch : on_backward_branch,
+        .condition = condition,
+        .branch_context = branch ? context : thread,
     };
 
     interpreter_set_options(thread->interpreter, &options);

@@ -17,7 +17,9 @@ enum {
     DEPTH_MAX = 600 * 1000,
     /* A reading is tried after every sample whose number in a geometric series comes up; the
      * governor then decides whether it can be paid. */
-    SAMPLES_BETWEEN = 6,
+    SAMPLES_BETWEEN = 4,
+    FAILURES_MAX = 4,      /* of an odometer in a row before it is forgotten */
+    EXPLORATIONS_MAX = 64, /* of one loop */
     ATTEMPTS_MAX = 4,
     /* An exploration that meets cache misses at every step must end some time. */
     EXPLORE_NS_MAX = 4 * 1000 * 1000,
@@ -25,12 +27,14 @@ enum {
 };
 
 /* Intervals that can be timed, in ns: the noise of a signal's entry is about half a microsecond. */
-static const double probe_ns = 300e3, probe_min_ns = 60e3, probe_longest_ns = 5e6;
+static const double probe_ns = 300e3, probe_min_ns = 40e3, probe_longest_ns = 5e6;
 static const double two_watches_min_ns = 16e3, two_watches_ns = 40e3;
-/* While nothing has been measured: a high rate, so that loops are thought to end early. */
-static const double rate_unknown = 4.0;
+/* While nothing has been measured. */
+static const double rate_unknown = 1.0;
 /* Cost of one interpreted access, for budgeting; instructions without access included. */
 static const double interpret_ns = 25;
+
+static void odometer_judge(struct thread *thread, bool good);
 
 static double rate_guess(const struct thread *thread)
 {
@@ -53,7 +57,8 @@ static void report(struct thread *thread, enum rate_method method, bool accepted
     };
 
     output_append(RECORD_RATE, &record, sizeof record, NULL, 0);
-    if (accepted && elapsed > 0) {
+    /* Even a reading too short to be reported tells the order of magnitude. */
+    if ((accepted || thread->rate_per_ns == 0) && accesses > 0 && (int64_t)elapsed > 0) {
         double rate = accesses / (double)elapsed;
 
         thread->rate_per_ns =
@@ -63,133 +68,94 @@ static void report(struct thread *thread, enum rate_method method, bool accepted
 
 /* ---- odometer ---- */
 
-/* The loop head that a look-ahead waits for. */
-struct arrival {
-    const struct odometer *odometer;
+/* A look-ahead that waits for the visits of an odometer's loop head. */
+struct chase {
+    struct followed_odometer followed;
     struct interpreter *interpreter;
-    bool arrived;
-    uint64_t value;
-    uint64_t accesses;
-    uint64_t flags; /* at the branch that came round */
 };
 
 static void on_arrival(void *context, const struct interpreter *interpreter, uint64_t target,
                        uint64_t accesses)
 {
-    struct arrival *arrival = context;
+    struct chase *chase = context;
+    const struct odometer *odometer = chase->followed.odometer;
     struct interpreter_registers registers;
+    uint64_t value;
 
-    if (arrival->arrived || target != arrival->odometer->head)
+    if (target != odometer->head)
         return;
     interpreter_get_registers(interpreter, &registers);
-    if (registers.general[INTERPRETER_RSP] != arrival->odometer->stack_pointer)
+    if (registers.general[INTERPRETER_RSP] != odometer->stack_pointer)
         return;
-    if (arrival->odometer->address) {
-        if (!interpreter_peek(arrival->interpreter, arrival->odometer->address, 4, &arrival->value))
+    if (odometer->address) {
+        if (!interpreter_peek(chase->interpreter, odometer->address, 4, &value))
             return;
     } else {
-        if (interpreter_poisoned_registers(interpreter) >> arrival->odometer->register_number & 1)
+        if (interpreter_poisoned_registers(interpreter) >> odometer->register_number & 1)
             return;
-        arrival->value = registers.general[arrival->odometer->register_number];
+        value = registers.general[odometer->register_number];
     }
-    arrival->arrived = true;
-    arrival->flags = registers.flags;
-    arrival->accesses = accesses;
+    followed_arrival(&chase->followed, value, accesses);
 }
 
-/* Interprets until the head is reached or `limit` accesses have passed. */
-static bool run_to_head(struct thread *thread, struct arrival *arrival, uint64_t limit)
+static void on_condition(void *context, uint64_t ip, int64_t outcome)
 {
+    struct chase *chase = context;
+
+    followed_condition(&chase->followed, ip, outcome);
+}
+
+/* Follows the odometer from the interruption on over so many arrivals; false if it went astray. */
+static bool follow(struct thread *thread, const ucontext_t *context,
+                   const struct odometer *odometer, unsigned arrivals, struct chase *chase)
+{
+    uint64_t limit = (uint64_t)((arrivals + 1) * odometer->accesses_per_visit) + 1024, seen = 0;
     enum interpreter_stop why;
-    uint64_t seen = 0;
 
-    arrival->arrived = false;
-    arrival->interpreter = thread->interpreter;
-    look_ahead_hook(thread, on_arrival, arrival);
+    followed_begin(&chase->followed, odometer);
+    if (!look_ahead_begin(thread, context))
+        return false;
+    chase->interpreter = thread->interpreter;
+    look_ahead_hook(thread, on_arrival, on_condition, chase);
     do {
-        seen += look_ahead_next(thread, THREAD_BATCH / 2, &why);
-    } while (!arrival->arrived && seen < limit && why == INTERPRETER_FULL);
-    look_ahead_hook(thread, NULL, NULL);
-    return arrival->arrived;
+        seen += look_ahead_next(thread, THREAD_BATCH / 4, &why);
+    } while (chase->followed.arrivals < arrivals && seen < limit && why == INTERPRETER_FULL);
+    look_ahead_hook(thread, NULL, NULL, NULL);
+    look_ahead_end(thread);
+    return chase->followed.arrivals >= arrivals;
 }
 
-/* Which side of its bound a loop's test is on: unsigned below, and signed less. */
-static unsigned side_of_bound(uint64_t flags)
+/* Where the odometer stood when the look-ahead began, in visits since its base value. */
+static double position(const struct odometer *odometer, const struct followed_odometer *followed)
 {
-    enum { CARRY = 0, SIGN = 7, OVERFLOW = 11 };
-
-    return (flags >> CARRY & 1) | ((flags >> SIGN ^ flags >> OVERFLOW) & 1) << 1;
+    return odometer_visits(odometer, odometer->base_value, followed->value[0]) -
+           (double)followed->accesses[0] / odometer->accesses_per_visit;
 }
 
-/*
- * How many more visits the loop will see at least: moves every steady register ahead by 1, 2, 4 ...
- * steps on the copied state and tries whether the loop still comes round. A loop that tests for
- * equality with its bound would come round for ever beyond it, but its comparison then comes out
- * on the other side. 0: it cannot be told.
- */
-static double visits_left(struct thread *thread, const struct loop_head *head,
-                          const struct odometer *odometer, double enough)
-{
-    struct interpreter_registers registers;
-    struct arrival arrival = {.odometer = odometer};
-    uint64_t limit = (uint64_t)(2 * odometer->accesses_per_visit) + 256;
-    double left = 0;
-    unsigned side = 0;
-
-    for (double ahead = 1; ahead < 2 * enough; ahead *= 2) {
-        interpreter_get_registers(thread->interpreter, &registers);
-        for (int r = 0; r < LOOP_REGISTERS; r++) {
-            registers.general[r] = head->snapshot[r];
-            if (head->steady >> r & 1)
-                registers.general[r] += (uint64_t)((int64_t)ahead * head->step[r]);
-        }
-        registers.ip = head->ip;
-        interpreter_begin(thread->interpreter, &registers, NULL);
-        if (!run_to_head(thread, &arrival, limit))
-            break;
-        if (ahead == 1)
-            side = side_of_bound(arrival.flags);
-        if (side_of_bound(arrival.flags) != side)
-            break;
-        left = ahead;
-    }
-    return left;
-}
-
-/* Position of the odometer, in visits since its base value, at the start of a look-ahead. */
-static double position(const struct odometer *odometer, uint64_t value, uint64_t accesses)
-{
-    return odometer_visits(odometer, odometer->base_value, value) -
-           (double)accesses / odometer->accesses_per_visit;
-}
-
-/* Starts an odometer reading from the loops just seen; false: none that runs long enough. */
-static bool start_odometer(struct thread *thread, uint64_t app_now, uint64_t explored)
+/* Starts an odometer reading; false: the loop does not run long enough, or not as foreseen. */
+static bool start_odometer(struct thread *thread, const ucontext_t *context,
+                           const struct odometer *odometer, uint64_t app_now, uint64_t explored)
 {
     struct rate_reading *rate = &thread->rate;
-    struct odometer odometer;
-    const struct loop_head *head = loops_odometer(&thread->loops, &odometer);
-    double per_visit_ns, left_ns, wanted_ns;
+    double guess = rate_guess(thread), left_ns = 4 * probe_ns, left;
+    struct chase chase;
 
-    if (!head)
+    if (!follow(thread, context, odometer, FOLLOWED_ARRIVALS, &chase) ||
+        !followed_is_steady(&chase.followed))
         return false;
-    per_visit_ns = odometer.accesses_per_visit / rate_guess(thread);
-    wanted_ns = 2 * probe_ns + (double)explored / rate_guess(thread);
-    /* A word of the frame cannot be moved ahead; such code is slow, and a loop that ends meanwhile
-     * shows in the comparison of the two stretches. */
-    left_ns = odometer.address
-                  ? wanted_ns
-                  : per_visit_ns *
-                        visits_left(thread, head, &odometer, wanted_ns / per_visit_ns + 2);
-    left_ns -= (double)explored / rate_guess(thread);
+    /* Where no end can be foreseen there is none of the kind that makes a register jump back; one
+     * that comes all the same shows in the comparison of the two stretches. */
+    left = followed_visits_left(&chase.followed);
+    if (left > 0)
+        left_ns = (left * followed_accesses_per_visit(&chase.followed) - (double)explored) / guess;
     if (left_ns < 2 * probe_min_ns)
         return false;
+    rate->odometer = *odometer;
     rate->explored = explored;
     rate->attempts = 0;
-    rate->odometer = odometer;
     rate->phase = RATE_PROBING;
     rate->probes = 1;
-    rate->position[0] = position(&odometer, odometer.base_value, odometer.accesses);
+    rate->position[0] = position(odometer, &chase.followed);
     rate->time[0] = app_now;
     rate->step_ns[0] = probe_min_ns;
     rate->step_ns[1] = left_ns / 2 < probe_ns ? left_ns / 2 : probe_ns;
@@ -199,9 +165,17 @@ static bool start_odometer(struct thread *thread, uint64_t app_now, uint64_t exp
 /* What was found at this depth misled or was not enough: an outer loop may serve. */
 static void look_deeper(struct thread *thread)
 {
-    thread->rate_depth *= 3;
+    thread->rate_depth *= 2;
     if (thread->rate_depth > DEPTH_MAX)
         thread->rate_depth = DEPTH_MAX;
+}
+
+/* It was enough: the next loop may need less. */
+static void look_nearer(struct thread *thread)
+{
+    thread->rate_depth -= thread->rate_depth / 4;
+    if (thread->rate_depth < DEPTH_FIRST)
+        thread->rate_depth = DEPTH_FIRST;
 }
 
 static void finish_odometer(struct thread *thread)
@@ -217,10 +191,9 @@ static void finish_odometer(struct thread *thread)
     }
     /* A register that wrapped round, or another activation, moves unlike time does. The first
      * stretch runs on cold caches after our handler, hence the wide margin, and is not counted. */
-    if (per_ns[0] < 0.6 * per_ns[1] || per_ns[0] > 1.4 * per_ns[1])
+    if (per_ns[0] < 0.5 * per_ns[1] || per_ns[0] > 1.4 * per_ns[1])
         accepted = false;
-    if (!accepted)
-        look_deeper(thread);
+    odometer_judge(thread, accepted);
     if (visits[1] > 0)
         accesses = visits[1] * rate->odometer.accesses_per_visit;
     report(thread, RATE_ODOMETER, accepted, rate->odometer.head, rate->time[1], accesses,
@@ -251,23 +224,16 @@ static bool still_where_explored(struct rate_reading *rate)
 bool rate_probe(struct thread *thread, ucontext_t *context, uint64_t app_now)
 {
     struct rate_reading *rate = &thread->rate;
-    struct arrival arrival = {.odometer = &rate->odometer};
-    uint64_t limit = (uint64_t)(2 * rate->odometer.accesses_per_visit) + 1024;
-    bool arrived;
+    struct chase chase;
 
     if (rate->phase != RATE_PROBING)
         return false;
-    if (!look_ahead_begin(thread, context)) {
+    if (!follow(thread, context, &rate->odometer, 1, &chase)) {
+        odometer_judge(thread, false);
         rate->phase = RATE_IDLE;
         return true;
     }
-    arrived = run_to_head(thread, &arrival, limit);
-    look_ahead_end(thread);
-    if (!arrived) {
-        rate->phase = RATE_IDLE;
-        return true;
-    }
-    rate->position[rate->probes] = position(&rate->odometer, arrival.value, arrival.accesses);
+    rate->position[rate->probes] = position(&rate->odometer, &chase.followed);
     rate->time[rate->probes] = app_now;
     if (rate->probes == 1 && still_where_explored(rate))
         return true;
@@ -285,6 +251,61 @@ bool rate_wants_clock(struct thread *thread, uint64_t *period)
     *period = (uint64_t)rate->step_ns[rate->probes - 1];
     thread->rate.spent_ns += *period;
     return true;
+}
+
+/* ---- odometers known from earlier ---- */
+
+static struct known_odometer *find_known(struct thread *thread, uint64_t loop)
+{
+    for (unsigned i = 0; i < THREAD_ODOMETERS; i++)
+        if (thread->odometers[i].loop == loop && thread->odometers[i].uses > 0)
+            return &thread->odometers[i];
+    return NULL;
+}
+
+/* Remembers an odometer that exploring has found, in place of the least used one. */
+static void remember(struct thread *thread, uint64_t loop, const struct odometer *odometer)
+{
+    struct known_odometer *place = find_known(thread, loop);
+
+    for (unsigned i = 0; !place && i < THREAD_ODOMETERS; i++)
+        if (thread->odometers[i].uses == 0)
+            place = &thread->odometers[i];
+    if (!place) {
+        place = &thread->odometers[0];
+        for (unsigned i = 1; i < THREAD_ODOMETERS; i++)
+            if (thread->odometers[i].uses < place->uses)
+                place = &thread->odometers[i];
+    }
+    if (place->loop == loop && place->uses > 0 && place->odometer.head == odometer->head &&
+        place->odometer.register_number == odometer->register_number) {
+        /* Visits differ: the mean over all explorations is what they cost in the long run. */
+        place->explorations++;
+        place->odometer.accesses_per_visit +=
+            (odometer->accesses_per_visit - place->odometer.accesses_per_visit) /
+            place->explorations;
+        place->odometer.stack_pointer = odometer->stack_pointer;
+        place->odometer.address = odometer->address;
+        return;
+    }
+    *place = (struct known_odometer){
+        .loop = loop, .odometer = *odometer, .uses = 1, .explorations = 1};
+}
+
+/* A reading by a known odometer succeeded or failed; one that fails again and again is forgotten. */
+static void odometer_judge(struct thread *thread, bool good)
+{
+    struct known_odometer *known = find_known(thread, thread->rate.loop);
+
+    if (!known)
+        return;
+    if (good) {
+        known->uses++;
+        known->failures = 0;
+    } else if (++known->failures >= FAILURES_MAX) {
+        known->uses = 0;
+        look_deeper(thread);
+    }
 }
 
 /* ---- two predicted accesses ---- */
@@ -333,13 +354,10 @@ void rate_trap(struct thread *thread, unsigned slot, uint64_t ip, uint64_t app_n
     double accesses = (double)(rate->predicted_access[1] - rate->predicted_access[0]);
     /* Only our own two entries lie between: else the stretch was disturbed. */
     bool accepted = thread->events - rate->events <= 2 && (int64_t)elapsed > 0 &&
-                    (double)elapsed >= two_watches_min_ns / 2;
+                    (double)elapsed >= two_watches_min_ns;
 
     rate->phase = RATE_IDLE;
     report(thread, RATE_WATCH_AHEAD, accepted, 0, rate->time[0], accesses, elapsed);
-    if ((int64_t)elapsed > 0 && (double)elapsed < two_watches_ns / 2 &&
-        thread->rate_depth < DEPTH_MAX)
-        thread->rate_depth *= 2;
 }
 
 void rate_cancel(struct thread *thread)
@@ -354,15 +372,17 @@ void rate_cancel(struct thread *thread)
 
 /* ---- when ---- */
 
-/* Looks far ahead: loops for odometers, untouched words for timing. Returns the accesses seen. */
+/*
+ * Looks far ahead: loops for odometers, untouched words for timing, both in thread->loops and
+ * candidates. Returns the accesses seen.
+ */
 static uint64_t explore(struct thread *thread, uint64_t depth, bool track,
                         struct candidate candidates[2])
 {
     enum interpreter_stop why;
     uint64_t seen = 0, started = thread_cpu_ns();
-
-    unsigned batches = 0;
     double wanted = two_watches_ns * rate_guess(thread);
+    unsigned batches = 0;
 
     candidates[0] = candidates[1] = (struct candidate){0};
     do {
@@ -389,37 +409,76 @@ static uint64_t explore(struct thread *thread, uint64_t depth, bool track,
     return seen;
 }
 
-void rate_consider(struct thread *thread, ucontext_t *context, uint64_t app_now, uint64_t loop)
+/* Explores, and starts whatever reading that allows. */
+static void explore_and_start(struct thread *thread, ucontext_t *context, uint64_t app_now)
 {
     struct rate_reading *rate = &thread->rate;
     struct candidate candidates[2];
-    uint64_t seen, started;
-    bool track, busy;
+    struct odometer odometer;
+    uint64_t seen;
+    bool track, found;
+
+    if (!look_ahead_begin(thread, context))
+        return;
+    track = first_touch_begin();
+    seen = explore(thread, thread->rate_depth, track, candidates);
+    if (track)
+        first_touch_end();
+    look_ahead_end(thread);
+    found = loops_odometer(&thread->loops, &odometer) != NULL;
+    if (found && start_odometer(thread, context, &odometer, app_now, seen)) {
+        remember(thread, rate->loop, &odometer);
+        look_nearer(thread);
+        return;
+    }
+    if (candidates[0].address) {
+        double apart_ns =
+            (double)(candidates[1].index - candidates[0].index) / rate_guess(thread);
+
+        if (apart_ns > two_watches_min_ns / 2 && start_two_watches(thread, candidates, app_now) &&
+            apart_ns > two_watches_min_ns)
+            return;
+    }
+    /* Too little to hold on to at this depth: look further next time. */
+    if (seen >= thread->rate_depth)
+        look_deeper(thread);
+}
+
+void rate_consider(struct thread *thread, ucontext_t *context, uint64_t app_now, uint64_t loop)
+{
+    struct rate_reading *rate = &thread->rate;
+    const struct known_odometer *known;
+    uint64_t started, expected;
 
     if (rate->phase != RATE_IDLE || thread->samples_to_rate-- > 0)
         return;
     thread->samples_to_rate = random_below(&thread->random, 2 * SAMPLES_BETWEEN);
     if (thread->rate_depth == 0)
         thread->rate_depth = DEPTH_FIRST;
-    if (!governor_affords_rate(&thread->governor, app_now,
-                               (uint64_t)(interpret_ns * thread->rate_depth)))
+    known = find_known(thread, loop);
+    /* Now and then a known loop is explored again, for the mean length of its visits. */
+    if (known && known->explorations < EXPLORATIONS_MAX && random_below(&thread->random, 8) == 0)
+        known = NULL;
+    expected = (uint64_t)(interpret_ns *
+                          (known ? (FOLLOWED_ARRIVALS + 3) * known->odometer.accesses_per_visit
+                                 : thread->rate_depth)) +
+               2 * settings.trigger_ns;
+    if (!governor_affords_rate(&thread->governor, app_now, expected)) {
+        /* A look that will never be paid for is no use: nearer ones may be. */
+        if (!known)
+            look_nearer(thread);
         return;
+    }
     started = thread_cpu_ns();
-    if (!look_ahead_begin(thread, context))
-        return;
     rate->loop = loop;
-    track = first_touch_begin();
-    seen = explore(thread, thread->rate_depth, track, candidates);
-    if (track)
-        first_touch_end();
-    busy = start_odometer(thread, app_now, seen);
-    look_ahead_end(thread);
-    if (!busy && candidates[0].address &&
-        (double)(candidates[1].index - candidates[0].index) >
-            two_watches_min_ns * (thread->rate_per_ns > 0 ? thread->rate_per_ns : 0.5))
-        busy = start_two_watches(thread, candidates, app_now);
-    /* Nothing to hold on to at this depth: look further next time, for an outer loop. */
-    if (!busy && seen >= thread->rate_depth)
-        look_deeper(thread);
-    thread->rate_cost_ns = thread_cpu_ns() - started;
+    if (!known) {
+        explore_and_start(thread, context, app_now);
+    } else {
+        struct odometer odometer = known->odometer;
+
+        if (!start_odometer(thread, context, &odometer, app_now,
+                            (uint64_t)(FOLLOWED_ARRIVALS * odometer.accesses_per_visit)))
+            odometer_judge(thread, false);
+    }
+    thread->rate_cost_ns += thread_cpu_ns() - started;
 }

@@ -87,11 +87,13 @@ static void initialise(struct thread *thread)
     }
     atomic_store(&thread->overhead_ns, 0);
     thread->carried_ns = 0;
+    thread->in_handler = false;
     thread->events = 0;
     random_seed(&thread->random, settings.seed + thread->id);
     governor_begin(&thread->governor, settings.options.budget_percent / 100,
                    settings.options.period, settings.trigger_ns + SAMPLE_COST_NS);
     memset(&thread->rate, 0, sizeof thread->rate);
+    memset(thread->odometers, 0, sizeof thread->odometers);
     thread->rate_per_ns = 0;
     thread->rate_depth = 0;
     thread->samples_to_rate = 0;

@@ -19,12 +19,14 @@
 #include "profile/format.h"
 #include "sampling/governor.h"
 #include "sampling/loops.h"
+#include "sampling/odometer.h"
 #include "sampling/random.h"
 #include "sampling/slots.h"
 #include "sampling/window.h"
 
 enum {
     THREAD_WATCHES = 4,        /* most private debug registers per thread */
+    THREAD_ODOMETERS = 16,
     THREAD_REGIONS = 32,     /* nested spans that are told apart */
     THREAD_BATCH = 512,        /* accesses interpreted at a time */
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
@@ -69,6 +71,15 @@ struct rate_reading {
     uint64_t time[3];    /* app time of the traps or positions */
 };
 
+/* An odometer that served before, by the loop of the samples in which it did. */
+struct known_odometer {
+    uint64_t loop;
+    struct odometer odometer;
+    uint32_t uses; /* 0: free */
+    uint32_t failures;
+    uint32_t explorations; /* that its accesses per visit are the mean of */
+};
+
 struct thread {
     /* identity */
     struct thread *next; /* registry; written once */
@@ -92,6 +103,7 @@ struct thread {
     _Atomic uint64_t overhead_ns; /* our share of the thread's CPU clock; read by other threads */
     uint64_t period_ns;           /* mean period in force: the weight of the next sample */
     uint64_t carried_ns;          /* of expiries that gave no sample through our own fault */
+    bool in_handler;
     uint64_t events;              /* handler entries */
 
     /* policy */
@@ -101,6 +113,7 @@ struct thread {
     struct window window;
     struct loops loops;
     struct rate_reading rate;
+    struct known_odometer odometers[THREAD_ODOMETERS];
     double rate_per_ns;      /* latest idea of accesses per ns; 0 none */
     uint32_t rate_depth;     /* accesses to look ahead for an odometer */
     uint64_t rate_cost_ns;    /* of the last exploration, not yet told to the governor */

@@ -90,6 +90,7 @@ void interpreter_begin(struct interpreter *it, const struct interpreter_register
     it->flags.other = (uint32_t)registers->flags & ~(uint32_t)FLAGS_ARITHMETIC;
     it->instructions = 0;
     it->accesses = 0;
+    it->saved.address = 0;
     it->mxcsr_poisoned = false;
     it->poison = 0;
     if (extended) {

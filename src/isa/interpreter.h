@@ -63,11 +63,19 @@ struct interpreter;
 typedef void (*interpreter_branch)(void *context, const struct interpreter *interpreter,
                                    uint64_t target, uint64_t accesses);
 
+/*
+ * Called at every conditional jump whose flags come from an integer operation, before it is decided.
+ * ip is the jump's; result what the flags were set from, sign-extended (cmp: left minus right). From it
+ * the end of a loop can be foreseen. May be NULL.
+ */
+typedef void (*interpreter_condition)(void *context, uint64_t ip, int64_t result);
+
 struct interpreter_options {
     interpreter_read read; /* or NULL */
     void *read_context;
     interpreter_branch backward_branch;
-    void *branch_context;
+    interpreter_condition condition;
+    void *branch_context; /* for both hooks */
 };
 
 /* Bytes that interpreter_create() needs; a constant of the build (about 256 KiB). */

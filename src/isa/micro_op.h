@@ -156,6 +156,8 @@ enum {
     X(MASKED_LOAD, ADDRESSES | BY_ITSELF)  /* to the scratch area; see x86_masked.h */ \
     X(MASKED_STORE, ADDRESSES | BY_ITSELF) \
     X(GATHER, BY_ITSELF) X(SCATTER, BY_ITSELF) \
+    X(SAVE_STATE, ADDRESSES | BY_ITSELF)  /* xsave; s: compacted */ \
+    X(RESTORE_STATE, ADDRESSES | BY_ITSELF) \
     X(X87_STUB, BY_ITSELF)                /* a STUB that works on the x87 state */ \
     X(X87_LOAD_CONTROL, BY_ITSELF) X(X87_STORE_CONTROL, BY_ITSELF) \
     X(LOAD_MXCSR, BY_ITSELF)              /* from s */ \

@@ -176,8 +176,7 @@ struct location locate(struct emitter *e, const ZydisDecodedOperand *operand)
 /* Instructions that load registers which they do not name. */
 static bool restores_registers(ZydisMnemonic mnemonic)
 {
-    return mnemonic == ZYDIS_MNEMONIC_XRSTOR || mnemonic == ZYDIS_MNEMONIC_XRSTOR64 ||
-           mnemonic == ZYDIS_MNEMONIC_FXRSTOR || mnemonic == ZYDIS_MNEMONIC_FXRSTOR64;
+    return mnemonic == ZYDIS_MNEMONIC_FXRSTOR || mnemonic == ZYDIS_MNEMONIC_FXRSTOR64;
 }
 
 static bool touches_x87(const ZydisDecodedInstruction *instruction)
@@ -287,7 +286,7 @@ void x86_decode_block(struct block *block, uint64_t ip, const uint8_t *code, siz
         unsigned stores_before = block->store_lines;
         decode_instruction(&e);
         if (e.accesses > ACCESSES_PER_INSTRUCTION && block->instructions > 0) {
-            /* Many accesses (xsave): it starts a block of its own. */
+            /* Many accesses (xsave, gathers): it starts a block of its own. */
             block->ops_count = (uint16_t)ops_before;
             block->store_lines = (uint8_t)stores_before;
             e.accesses = 0;

@@ -178,6 +178,19 @@ static bool decode_x87_control(struct emitter *e, bool loads)
     return true;
 }
 
+static bool decode_save(struct emitter *e, bool saves, bool compacted)
+{
+    struct location location = locate(e, &e->operands[0]);
+    emit_access(e, saves ? OP_SAVE_STATE : OP_RESTORE_STATE, &location, 64,
+                saves ? ACCESS_STORE : ACCESS_LOAD, false)
+        ->s = compacted;
+    /* As many as there may be: it gets a block of its own. */
+    e->accesses = BLOCK_ACCESSES_MAX;
+    if (saves)
+        e->block->store_lines += BLOCK_ACCESSES_MAX + 1;
+    return true;
+}
+
 bool x86_decode_vector(struct emitter *e)
 {
     switch (e->instruction->mnemonic) {
@@ -234,6 +247,19 @@ bool x86_decode_vector(struct emitter *e)
     case ZYDIS_MNEMONIC_STMXCSR:
     case ZYDIS_MNEMONIC_VSTMXCSR:
         return decode_mxcsr(e, false);
+    case ZYDIS_MNEMONIC_XSAVE:
+    case ZYDIS_MNEMONIC_XSAVE64:
+    case ZYDIS_MNEMONIC_XSAVEOPT:
+    case ZYDIS_MNEMONIC_XSAVEOPT64:
+        return decode_save(e, true, false);
+    case ZYDIS_MNEMONIC_XSAVEC:
+    case ZYDIS_MNEMONIC_XSAVEC64:
+        return decode_save(e, true, true);
+    case ZYDIS_MNEMONIC_XRSTOR:
+    case ZYDIS_MNEMONIC_XRSTOR64:
+        /* Which format the area has, its header tells; glibc's is the compacted one where the
+         * processor has it. */
+        return decode_save(e, false, true);
     case ZYDIS_MNEMONIC_FLDCW:
         return decode_x87_control(e, true);
     case ZYDIS_MNEMONIC_FNSTCW:

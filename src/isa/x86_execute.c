@@ -13,6 +13,7 @@
 #include "isa/x86_integer.h"
 #include "isa/x86_masked.h"
 #include "isa/x86_memory.h"
+#include "isa/x86_save.h"
 #include "isa/x86_vector.h"
 #include "isa/x86_x87.h"
 
@@ -398,6 +399,8 @@ do_JUMP_REGISTER:
         : EVALUATE(number, expression, STOP(INTERPRETER_POISONED_BRANCH)) goto jump_if;
     FOR_CONDITIONS(JUMP_IF)
 jump_if:
+    if (unlikely(it->options.condition != NULL) && !(flags->kind & FLAGS_FROM_VALUE))
+        it->options.condition(it->options.branch_context, IP(), (int64_t)flags->result);
     link = taken;
     if (taken) {
         ip = (uint64_t)op->immediate;
@@ -835,6 +838,16 @@ stub_unknown:
 do_X87_STUB:
     WITH_STATE(x87_stub(it, op));
     op++;
+    NEXT;
+do_SAVE_STATE:
+    WITH_STATE(taken = x86_save_state(it, op, IP(), ADDRESS(), &out));
+    if (!taken)
+        STOP(INTERPRETER_UNKNOWN);
+    NEXT;
+do_RESTORE_STATE:
+    WITH_STATE(taken = x86_restore_state(it, op, IP(), ADDRESS(), &out));
+    if (!taken)
+        STOP(INTERPRETER_UNKNOWN);
     NEXT;
 do_MASKED_LOAD : {
     enum memory_outcome outcome;
