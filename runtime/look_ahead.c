@@ -74,12 +74,10 @@ static void on_backward_branch(void *context, const struct interpreter *interpre
                                uint64_t target, uint64_t accesses)
 {
     struct thread *thread = context;
-    struct interpreter_registers registers;
-    struct loop_head *head;
+    struct loop_head *head =
+        loops_visit(&thread->loops, target, interpreter_general(interpreter),
+                    interpreter_poisoned_registers(interpreter), accesses);
 
-    interpreter_get_registers(interpreter, &registers);
-    head = loops_visit(&thread->loops, target, registers.general,
-                       interpreter_poisoned_registers(interpreter), accesses);
     if (head)
         show_frame(thread, head);
 }

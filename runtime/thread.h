@@ -26,7 +26,7 @@
 
 enum {
     THREAD_WATCHES = 4,        /* most private debug registers per thread */
-    THREAD_ODOMETERS = 16,
+    THREAD_KNOWN_LOOPS = 32,
     THREAD_REGIONS = 32,     /* nested spans that are told apart */
     THREAD_BATCH = 512,        /* accesses interpreted at a time */
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
@@ -71,13 +71,18 @@ struct rate_reading {
     uint64_t time[3];    /* app time of the traps or positions */
 };
 
-/* An odometer that served before, by the loop of the samples in which it did. */
-struct known_odometer {
+/* What earlier readings have taught about a loop. */
+struct known_loop {
     uint64_t loop;
+    uint32_t depth;       /* accesses to look ahead for something to hold on to; 0: unused entry */
+    bool has_odometer;
     struct odometer odometer;
-    uint32_t uses; /* 0: free */
-    uint32_t failures;
     uint32_t explorations; /* that its accesses per visit are the mean of */
+    uint32_t failures;     /* of the odometer in a row */
+    uint64_t test_ip;      /* conditional jump that ends the loop */
+    int64_t test_step;     /* change of its outcome per visit; 0 unknown */
+    double rate_per_ns;    /* accesses, about; 0 unknown */
+    uint64_t last_use;     /* in samples of the thread */
 };
 
 struct thread {
@@ -113,9 +118,7 @@ struct thread {
     struct window window;
     struct loops loops;
     struct rate_reading rate;
-    struct known_odometer odometers[THREAD_ODOMETERS];
-    double rate_per_ns;      /* latest idea of accesses per ns; 0 none */
-    uint32_t rate_depth;     /* accesses to look ahead for an odometer */
+    struct known_loop known_loops[THREAD_KNOWN_LOOPS];
     uint64_t rate_cost_ns;    /* of the last exploration, not yet told to the governor */
     uint32_t samples_to_rate; /* samples until the next rate reading is considered */
     struct access batch[THREAD_BATCH];

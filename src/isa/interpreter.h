@@ -107,6 +107,9 @@ size_t interpreter_run(struct interpreter *, struct access *out, size_t capacity
 /* State after the last completed instruction. */
 void interpreter_get_registers(const struct interpreter *, struct interpreter_registers *);
 
+/* The 16 general registers alone, in place: cheap enough for every turn of a loop. */
+const uint64_t *interpreter_general(const struct interpreter *);
+
 /* Bit r set: general[r] is poisoned (its value is unknown). */
 uint32_t interpreter_poisoned_registers(const struct interpreter *);
 

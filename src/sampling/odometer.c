@@ -44,9 +44,9 @@ void followed_condition(struct followed_odometer *followed, uint64_t ip, int64_t
 
 bool followed_is_steady(const struct followed_odometer *followed)
 {
-    if (followed->arrivals < FOLLOWED_ARRIVALS)
+    if (followed->arrivals < 2)
         return false;
-    for (unsigned i = 1; i < FOLLOWED_ARRIVALS; i++)
+    for (unsigned i = 1; i < followed->arrivals; i++)
         if (odometer_visits(followed->odometer, followed->value[i - 1], followed->value[i]) != 1)
             return false;
     return true;
@@ -61,23 +61,29 @@ double followed_accesses_per_visit(const struct followed_odometer *followed)
     return (double)(followed->accesses[last] - followed->accesses[0]) / last;
 }
 
-double followed_visits_left(const struct followed_odometer *followed)
+double followed_visits_left(const struct followed_odometer *followed, uint64_t *ip, int64_t *step)
 {
     double left = 0;
 
+    *ip = 0;
+    *step = 0;
+
     for (unsigned i = 0; i < followed->test_count; i++) {
         const struct followed_test *test = &followed->tests[i];
-        int64_t step = (int64_t)((uint64_t)test->outcome[1] - (uint64_t)test->outcome[0]);
+        int64_t change = (int64_t)((uint64_t)test->outcome[1] - (uint64_t)test->outcome[0]);
         int64_t last = test->outcome[FOLLOWED_ARRIVALS - 2];
         double visits;
 
-        if (test->seen < FOLLOWED_ARRIVALS - 1 || step == 0 ||
-            (int64_t)((uint64_t)last - (uint64_t)test->outcome[1]) != step)
+        if (test->seen < FOLLOWED_ARRIVALS - 1 || change == 0 ||
+            (int64_t)((uint64_t)last - (uint64_t)test->outcome[1]) != change)
             continue;
         /* The test of the visit under way came out as `last`; it reaches zero so much later. */
-        visits = -(double)last / (double)step;
-        if (visits >= 1 && (left == 0 || visits < left))
-            left = visits;
+        visits = -(double)last / (double)change;
+        if (visits < 1 || (left > 0 && visits >= left))
+            continue;
+        left = visits;
+        *ip = test->ip;
+        *step = change;
     }
     return left;
 }

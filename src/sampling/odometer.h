@@ -40,13 +40,17 @@ void followed_arrival(struct followed_odometer *, uint64_t value, uint64_t acces
 /* A conditional jump between two arrivals. */
 void followed_condition(struct followed_odometer *, uint64_t ip, int64_t outcome);
 
-/* All arrivals were seen and the value stepped as foreseen. */
+/* The value stepped as foreseen from arrival to arrival, of which there are at least two. */
 bool followed_is_steady(const struct followed_odometer *);
 
 /* Mean accesses per visit over the arrivals seen. */
 double followed_accesses_per_visit(const struct followed_odometer *);
 
-/* Visits after the last arrival until the nearest foreseeable turn; 0 when none can be foreseen. */
-double followed_visits_left(const struct followed_odometer *);
+/*
+ * Visits after the last arrival until the nearest foreseeable turn; 0 when none can be foreseen. All
+ * arrivals must have been seen. *ip and *step tell the jump that will make it and the change of its
+ * outcome per visit, or are 0.
+ */
+double followed_visits_left(const struct followed_odometer *, uint64_t *ip, int64_t *step);
 
 #endif
