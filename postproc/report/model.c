@@ -266,6 +266,11 @@ struct subset model_whole(const struct model *model)
     return (struct subset){.groups = model->region, .group = 0};
 }
 
+bool model_splits(const struct model *model)
+{
+    return !model->exact || (model->region == NULL && model->options->thread == 0);
+}
+
 size_t model_focus_level(const struct model *model)
 {
     return model->machine.levels > 1 ? 1 : 0;

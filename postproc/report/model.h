@@ -119,6 +119,15 @@ void model_free(struct model *);
 /* Everything that was asked about: the region, or all accesses. */
 struct subset model_whole(const struct model *);
 
+/*
+ * False when lines and objects of what was asked about are not known: an exact profile counts them
+ * for the whole process, not for one region or thread.
+ */
+bool model_splits(const struct model *);
+
+/* A frame as a line of code. Without a source line the function, or the address, stands for it. */
+struct code_line model_line_of_frame(struct model *, const struct location *, size_t frame);
+
 /* Label the observations; called once each, by the sections that need them. */
 void model_label_lines(struct model *);
 void model_label_objects(struct model *);

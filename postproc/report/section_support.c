@@ -64,6 +64,20 @@ static const struct column level_row_columns[] = {
     {.key = "share", .interval = INTERVAL_SUFFIXED},
 };
 
+/* Of a total that may as well be zero or twice as large there are no shares. */
+static struct cell share_cell(const struct model *model, const struct ranked_group *group,
+                              size_t level)
+{
+    size_t size = model->level_size[level];
+    const struct estimate *total = &model->whole[size].miss_ratio;
+
+    if (group->points[size].beyond)
+        return cell_beyond();
+    if (!(total->value > 0) || total->hi > 2 * total->value)
+        return cell_empty();
+    return cell_estimate(CELL_SHARE, model_share_of_misses(model, group, level));
+}
+
 void fill_levels(const struct model *model, struct document *document, struct table *table,
                  struct row *row, size_t levels, enum level_columns what,
                  const struct ranked_group *group)
@@ -75,9 +89,7 @@ void fill_levels(const struct model *model, struct document *document, struct ta
         const struct curve_point *point = &group->points[model->level_size[i]];
         struct cell ratio =
             point->beyond ? cell_beyond() : cell_estimate(CELL_SHARE, point->miss_ratio);
-        struct cell share = point->beyond
-                                ? cell_beyond()
-                                : cell_estimate(CELL_SHARE, model_share_of_misses(model, group, i));
+        struct cell share = share_cell(model, group, i);
         struct row *inner_row = table_row(inner);
 
         inner_row->cells[0] = cell_value(CELL_NUMBER, model->machine.caches[i].level);
