@@ -279,6 +279,9 @@ static void list_threads(struct model *model)
                 continue;
             memcpy(name, thread->name, sizeof(thread->name));
             entry.name = intern_table_string(model->strings, name);
+            entry.pid = profile_origin_text(model->profiles[p], thread->origin_id, "pid", NULL);
+            entry.host = profile_origin_text(model->profiles[p], thread->origin_id, "host", NULL);
+            entry.rank = profile_origin_text(model->profiles[p], thread->origin_id, "rank", NULL);
             ARRAY_PUSH(&model->threads, entry);
         }
     }

@@ -74,7 +74,8 @@ struct thread_entry {
     uint32_t thread_id;
     int32_t tid;
     const char *name;
-    uint64_t cpu_ns; /* 0: unknown */
+    uint64_t cpu_ns;               /* 0: unknown */
+    const char *pid, *host, *rank; /* of its process; NULL: unknown */
 };
 
 struct model {

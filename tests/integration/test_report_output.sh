@@ -177,6 +177,8 @@ check "two profiles together" json_says 'r["samples"] == 8000 and r["processes"]
 run "$report" --merge -o merged.rprof p.rprof newer.rprof
 check "--merge: succeeds" test "$status" -eq 0 -a ! -s out
 run "$report" --format json merged.rprof
+check "a merged profile keeps its processes apart" json_says 'len(r["threads"]) == 4 and
+    {t["pid"] for t in r["threads"]} == {42} and {t["host"] for t in r["threads"]} == {"testhost"}'
 check "a merged profile says the same" json_says 'r["samples"] == 8000 and r["processes"] == 2 and
     named("matrix")["alloc"]["line"] == matrix and r["lines"][0]["line"] == dot'
 
