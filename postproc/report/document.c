@@ -168,6 +168,11 @@ struct cell cell_beyond(void)
     return (struct cell){.kind = CELL_BEYOND};
 }
 
+struct cell cell_above(double bytes)
+{
+    return cell_value(CELL_ABOVE, bytes);
+}
+
 struct cell cell_table(struct table *table)
 {
     return (struct cell){.kind = CELL_TABLE, .table = table};

@@ -102,7 +102,10 @@ void model_label_lines(struct model *model)
             when = sample->monotonic_ns;
         }
         number = resolver_code(model->resolver, profile, ip, when, false);
-        line = line_of_frame(model, resolver_location(model->resolver, number), 0);
+        if (ip != 0)
+            line = line_of_frame(model, resolver_location(model->resolver, number), 0);
+        else /* where the exact engine puts instructions that hardly count */
+            line = (struct code_line){.function = "other instructions"};
         key = key_of_line(&line);
         number = intern_table_insert(keys, &key, sizeof(key));
         if (number == model->lines.count)

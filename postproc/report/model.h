@@ -144,12 +144,14 @@ struct estimate model_part(struct estimate part, double total);
 struct estimate model_share_of_misses(const struct model *, const struct ranked_group *,
                                       size_t level);
 
+enum median { MEDIAN_KNOWN, MEDIAN_BEYOND, MEDIAN_ABOVE };
+
 /*
  * Median stack distance, in bytes, of those accesses of a group that miss in a cache of the size
- * with index `from` (MODEL_SIZES_MAX: of all accesses). False when it lies beyond the largest size
- * or is not known.
+ * with index `from` (MODEL_SIZES_MAX: of all accesses). MEDIAN_BEYOND: it was not watched for that
+ * long; MEDIAN_ABOVE: it is larger than the largest size, or more than half is never used again.
  */
-bool model_median_distance(const struct model *, const struct curve_point *points, size_t from,
-                           double *bytes);
+enum median model_median_distance(const struct model *, const struct curve_point *points,
+                                  size_t from, double *bytes);
 
 #endif

@@ -66,6 +66,7 @@ static json_t *cell_json(const struct cell *cell)
         return json_boolean(cell->value.value != 0);
     case CELL_EMPTY:
     case CELL_BEYOND:
+    case CELL_ABOVE:
         return json_null();
     default:
         return number(cell->value.value);
@@ -85,7 +86,7 @@ static void set_cell(json_t *object, const char *key, enum interval_keys interva
 {
     const char *last;
     json_t *holder = holder_of(object, key, &last);
-    bool known = cell->kind != CELL_EMPTY && cell->kind != CELL_BEYOND;
+    bool known = cell->kind != CELL_EMPTY && cell->kind != CELL_BEYOND && cell->kind != CELL_ABOVE;
     double lo = known ? cell->value.lo : NAN, hi = known ? cell->value.hi : NAN;
 
     if (interval == INTERVAL_OBJECT) {

@@ -22,14 +22,12 @@ const char *level_name(const struct model *model, struct document *document, siz
 
 const char *basis_text(const struct model *model, struct document *document, const char *what)
 {
-    const char *kept;
-    char *number, *text;
+    char *number = number_count((double)model->observations);
+    char *text = model->exact ? format_string("Exact: every access was counted%s.", what)
+                              : format_string("Estimated from %s samples%s; intervals at 95 %%.",
+                                              number, what);
+    const char *kept = document_string(document, text);
 
-    if (model->exact)
-        return document_string(document, "Exact: every access was counted.");
-    number = number_count((double)model->observations);
-    text = format_string("Estimated from %s samples%s; intervals at 95 %%.", number, what);
-    kept = document_string(document, text);
     free(text);
     free(number);
     return kept;
@@ -124,8 +122,15 @@ struct table *curve_table(const struct model *model, struct document *document, 
 
 struct cell distance_cell(const struct model *model, const struct curve_point *points, size_t from)
 {
-    double bytes;
+    double bytes = 0;
 
-    return model_median_distance(model, points, from, &bytes) ? cell_value(CELL_BYTES, bytes)
-                                                              : cell_beyond();
+    switch (model_median_distance(model, points, from, &bytes)) {
+    case MEDIAN_KNOWN:
+        return cell_value(CELL_BYTES, bytes);
+    case MEDIAN_ABOVE:
+        return cell_above(bytes);
+    case MEDIAN_BEYOND:
+        break;
+    }
+    return cell_beyond();
 }
