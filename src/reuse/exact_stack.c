@@ -187,6 +187,7 @@ struct exact_reuse exact_stack_use_far(struct exact_stack *stack, uint64_t line)
 {
     struct exact_reuse reuse = {EXACT_STACK_COLD, EXACT_STACK_COLD};
     uint64_t i = find_entry(stack, line);
+    stack->far++;
     bool known = entry_line(&stack->table[i]) == line;
 
     if (stack->near_count == EXACT_STACK_NEAR)

@@ -35,7 +35,7 @@ struct exact_line {
     uint64_t words[2];
 };
 
-/* Fields are private; count, clock and untracked may be read. */
+/* Fields are private; clock, count, far and untracked may be read. */
 struct exact_stack {
     uint64_t near_line[EXACT_STACK_NEAR];  /* most recent first */
     uint64_t near_clock[EXACT_STACK_NEAR]; /* of the last use */
@@ -47,6 +47,7 @@ struct exact_stack {
     uint64_t table_entries;
     uint64_t place_count[4]; /* entries in use by place in their group */
     uint64_t count;          /* distinct lines so far */
+    uint64_t far;            /* accesses that the near lines missed */
     uint64_t untracked;      /* first uses that found no memory and count as cold again later */
     struct exact_order order;
 };

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See syscalls.h. Entry and return of a call are seen on the same host thread. */
+#include "syscalls.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "modules.h"
+#include "output.h"
+#include "stream.h"
+
+struct syscall_numbers {
+    const char *target;
+    int64_t mmap, munmap, execve, execveat, exit, exit_group;
+};
+
+/* Linux' tables; x86-64 has its own, aarch64 the generic one. */
+static const struct syscall_numbers tables[] = {
+    {"x86_64", 9, 11, 59, 322, 60, 231},
+    {"aarch64", 222, 215, 221, 281, 93, 94},
+};
+
+static const struct syscall_numbers *numbers; /* set before the guest runs */
+
+/* Arguments of the calling thread's call. */
+static __thread uint64_t arguments[6];
+
+static int exit_status; /* of the last thread that exited; read when the run is over */
+
+bool syscalls_know(const char *target_name)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        if (strcmp(tables[i].target, target_name) == 0)
+            numbers = &tables[i];
+    return numbers != NULL;
+}
+
+void syscalls_on_entry(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2,
+                       uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
+{
+    (void)id;
+    (void)a7;
+    (void)a8;
+    memcpy(arguments, (uint64_t[]){a1, a2, a3, a4, a5, a6}, sizeof arguments);
+    if (number == numbers->exit || number == numbers->exit_group) {
+        exit_status = (int)(a1 & 0xff);
+    } else if (number == numbers->execve || number == numbers->execveat) {
+        /* If it succeeds, nothing of us will be left to write. */
+        struct guest_thread *thread = stream_thread(vcpu);
+        if (thread != NULL)
+            stream_drain(thread);
+        output_snapshot();
+    }
+}
+
+void syscalls_on_return(qemu_plugin_id_t id, unsigned vcpu, int64_t number, int64_t result)
+{
+    (void)id;
+    (void)vcpu;
+    bool failed = result < 0 && result > -4096;
+    if (failed)
+        return;
+    if (number == numbers->mmap) {
+        enum { PROTECTION = 2, FLAGS = 3, DESCRIPTOR = 4, OFFSET = 5 };
+        if (arguments[FLAGS] & MAP_FIXED)
+            modules_unmapped((uint64_t)result, arguments[1]);
+        if ((arguments[PROTECTION] & PROT_EXEC) && !(arguments[FLAGS] & MAP_ANONYMOUS))
+            modules_mapped((uint64_t)result, (int)arguments[DESCRIPTOR], arguments[OFFSET]);
+    } else if (number == numbers->munmap) {
+        modules_unmapped(arguments[0], arguments[1]);
+    }
+}
+
+int syscalls_exit_status(void)
+{
+    return exit_status;
+}
