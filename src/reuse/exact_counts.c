@@ -108,9 +108,14 @@ struct exact_cell *exact_counts_cell(struct exact_counts *counts, uint32_t instr
     return cell;
 }
 
+/*
+ * Bins of one cell lie side by side, which is kind to the cache; a collision, mostly with such a run of
+ * another cell, is resolved by steps that differ from cell to cell.
+ */
 static struct exact_far *far_entry(struct exact_far *far, uint64_t size, uint64_t key)
 {
-    for (uint64_t i = mixed(key);; i++) {
+    uint64_t hash = mixed((key - 1) >> 13), step = hash >> 16 | 1;
+    for (uint64_t i = hash + ((key - 1) & EXACT_BIN_COLD);; i += step) {
         i &= size - 1;
         if (far[i].key == key || far[i].key == 0)
             return &far[i];
@@ -138,7 +143,7 @@ void exact_counts_add_far(struct exact_counts *counts, const struct exact_cell *
     uint64_t key = ((uint64_t)cell->number << 16 | line_size << 13 | bin) + 1;
     struct exact_far *entry = far_entry(counts->far, counts->far_size, key);
     if (entry->key == 0) {
-        bool full = (counts->far_count + 1) * 4 > counts->far_size * 3;
+        bool full = (counts->far_count + 1) * 2 > counts->far_size;
         if (full && !grow_far(counts) && counts->far_count + 1 == counts->far_size) {
             counts->lost += n;
             return;

@@ -93,14 +93,6 @@ uint64_t exact_order_capacity(const struct exact_order *order)
     return (uint64_t)order->block_count * EXACT_ORDER_BLOCK_BITS;
 }
 
-uint64_t exact_order_left(const struct exact_order *order)
-{
-    uint32_t block = order->next >> 9;
-    if (block >= order->block_count)
-        return 0;
-    return (uint64_t)(order->block_count - block) * EXACT_ORDER_BLOCK_BITS - (order->next & 511);
-}
-
 uint64_t exact_order_bytes(const struct exact_order *order)
 {
     uint64_t bytes = 0, children = order->block_count;

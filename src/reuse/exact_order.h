@@ -59,7 +59,13 @@ void exact_order_destroy(struct exact_order *);
 
 /* Times that can be handed out in all, and those that are left. */
 uint64_t exact_order_capacity(const struct exact_order *);
-uint64_t exact_order_left(const struct exact_order *);
+static inline uint64_t exact_order_left(const struct exact_order *order)
+{
+    uint32_t block = order->next >> 9;
+    if (block >= order->block_count)
+        return 0;
+    return (uint64_t)(order->block_count - block) * EXACT_ORDER_BLOCK_BITS - (order->next & 511);
+}
 uint64_t exact_order_bytes(const struct exact_order *);
 
 /* Times of the set that are earlier than or equal to `time`. */
