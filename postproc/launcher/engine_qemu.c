@@ -4,6 +4,11 @@
 
 #include <stdio.h>
 
+bool qemu_engines_present(void)
+{
+    return false;
+}
+
 int run_under_qemu(const struct options *options, const struct target *target,
                    char *const *arguments, struct environment *environment)
 {

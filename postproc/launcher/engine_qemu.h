@@ -3,9 +3,15 @@
 #ifndef REUSE_LAUNCHER_ENGINE_QEMU_H
 #define REUSE_LAUNCHER_ENGINE_QEMU_H
 
+#include <stdbool.h>
+
 #include "launcher/environment.h"
 #include "launcher/target.h"
 #include "options.h"
+
+/* Whether this installation or build tree holds the engines; says nothing about qemu-user itself.
+ */
+bool qemu_engines_present(void);
 
 /*
  * Runs a target under qemu-user. `arguments` is the target's argument vector, `environment` its

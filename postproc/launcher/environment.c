@@ -13,12 +13,28 @@ int environment_begin(struct environment *environment, char *const *original)
     size_t count = 0;
     while (original[count])
         count++;
-    environment->entries = malloc((count + 1) * sizeof *environment->entries);
+    environment->count = 0;
+    environment->entries = calloc(count + 1, sizeof *environment->entries);
     if (!environment->entries)
         return -1;
-    memcpy(environment->entries, original, (count + 1) * sizeof *environment->entries);
-    environment->count = count;
+    for (; environment->count < count; environment->count++) {
+        char *entry = strdup(original[environment->count]);
+        if (!entry) {
+            environment_end(environment);
+            return -1;
+        }
+        environment->entries[environment->count] = entry;
+    }
     return 0;
+}
+
+void environment_end(struct environment *environment)
+{
+    for (size_t i = 0; i < environment->count; i++)
+        free(environment->entries[i]);
+    free(environment->entries);
+    environment->entries = NULL;
+    environment->count = 0;
 }
 
 static bool names(const char *entry, const char *name, size_t length)
@@ -37,7 +53,9 @@ int environment_set(struct environment *environment, const char *name, const cha
     if (asprintf(&entry, "%s=%s", name, value) < 0)
         return -1;
     for (size_t i = 0; i < environment->count; i++) {
-        if (!names(larger[i], name, length))
+        if (names(larger[i], name, length))
+            free(larger[i]);
+        else
             larger[kept++] = larger[i];
     }
     larger[kept++] = entry;

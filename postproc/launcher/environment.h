@@ -9,18 +9,18 @@
 #include <stddef.h>
 
 struct environment {
-    char **entries; /* NULL-terminated; strings of the original or owned by this, never freed: the
-                       process ends or becomes another program */
+    char **entries; /* NULL-terminated; the array and the strings are the environment's own */
     size_t count;
 };
 
-/* Starts from `original` (as environ). Returns 0, or -1 without memory. */
+/* Starts as a copy of `original` (as environ). Returns 0, or -1 without memory. */
 int environment_begin(struct environment *, char *const *original);
+void environment_end(struct environment *);
 
 /* Sets a variable, replacing every earlier setting of it. Returns 0, or -1 without memory. */
 int environment_set(struct environment *, const char *name, const char *value);
 
-/* The value of a variable, or NULL. */
+/* The value of a variable, or NULL. Valid until the variable is set again. */
 const char *environment_get(const struct environment *, const char *name);
 
 /*

@@ -193,33 +193,41 @@ static int become(const struct target *target, char **arguments, char **environm
     return error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
-int main(int argc, char **argv)
+/* Everything after the environment is set up; returns the exit status, if it returns. */
+static int launch(int argc, char **argv, struct environment *environment)
 {
     static struct target target;
     static struct options options;
-    struct environment environment;
     char path[PATH_MAX], message[OPTIONS_MESSAGE_MAX];
 
-    if (environment_begin(&environment, environ) != 0)
-        return fail("out of memory");
-    int status = read_options(argc, argv, &environment);
+    int status = read_options(argc, argv, environment);
     if (status >= 0)
         return status;
     if (optind >= argc)
         return fail("no program given; usage: reuse-run [OPTIONS] [--] PROGRAM [ARGS]");
-    if (options_parse((const char *const *)environment.entries, &options, message,
+    if (options_parse((const char *const *)environment->entries, &options, message,
                       sizeof message) != 0)
         return fail(message);
 
-    const char *search_path = environment_get(&environment, "PATH");
+    const char *search_path = environment_get(environment, "PATH");
     int error = target_find(argv[optind], search_path, path);
     if (error)
         return complain_program(argv[optind], path, error);
     target_inspect(path, search_path, &target);
     if (options.engine == ENGINE_EXACT || options.engine == ENGINE_SIMULATE)
-        return run_under_qemu(&options, &target, argv + optind, &environment);
-    status = prepare_preload(&target, &environment);
+        return run_under_qemu(&options, &target, argv + optind, environment);
+    status = prepare_preload(&target, environment);
     if (status >= 0)
         return status;
-    return become(&target, argv + optind, environment.entries);
+    return become(&target, argv + optind, environment->entries);
+}
+
+int main(int argc, char **argv)
+{
+    struct environment environment;
+    if (environment_begin(&environment, environ) != 0)
+        return fail("out of memory");
+    int status = launch(argc, argv, &environment);
+    environment_end(&environment);
+    return status;
 }

@@ -27,9 +27,9 @@ void usage_print(FILE *file)
     }
     print_option(file, 'h', "help", NULL, "this text", "");
     print_option(file, 'V', "version", NULL, "the version", "");
-    fputs("\nDefaults are in parentheses. An option sets a variable in PROGRAM's environment\n"
-          "(--line-size: REUSE_LINE_SIZE; --no-sharing: REUSE_SHARING=0), which does the same\n"
-          "with LD_PRELOAD=libreuse.so PROGRAM. Exit status: PROGRAM's own; 125 if reuse-run\n"
-          "failed, 126 if PROGRAM is not executable, 127 if it was not found.\n",
+    fputs("\nDefaults are in parentheses. An option sets a variable for PROGRAM (--line-size:\n"
+          "REUSE_LINE_SIZE; --no-sharing: REUSE_SHARING=0), which does the same without\n"
+          "reuse-run: LD_PRELOAD=libreuse.so PROGRAM. Exit status: PROGRAM's own, or 125\n"
+          "failure of reuse-run, 126 PROGRAM is not executable, 127 PROGRAM not found.\n",
           file);
 }

@@ -56,13 +56,12 @@ static void test_fixed_records(void **state)
     ROUND_TRIP_FIXED(RECORD_SITE_TOTALS, record_site_totals, site_totals,
                      records[i].site_id = i + 1u);
     ROUND_TRIP_FIXED(RECORD_SAMPLE, record_sample, samples, records[i].sample_id = i + 1u);
-    ROUND_TRIP_FIXED(RECORD_WATCH_END, record_watch_end, watch_ends,
-                     records[i].sample_id = i + 1u);
+    ROUND_TRIP_FIXED(RECORD_WATCH_END, record_watch_end, watch_ends, records[i].sample_id = i + 1u);
     ROUND_TRIP_FIXED(RECORD_RATE, record_rate, rates, (void)0);
     ROUND_TRIP_FIXED(RECORD_TOTALS, record_totals, totals, records[i].thread_id = i + 1u);
-    ROUND_TRIP_FIXED(RECORD_TRANSFER, record_transfer, transfers,
-                     (records[i].source_thread = i, records[i].transfers = i + 0.5,
-                      records[i].variance = i));
+    ROUND_TRIP_FIXED(
+        RECORD_TRANSFER, record_transfer, transfers,
+        (records[i].source_thread = i, records[i].transfers = i + 0.5, records[i].variance = i));
 }
 
 static int make_path(void **state)
