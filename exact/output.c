@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,9 +25,7 @@
 
 static const uint64_t second_ns = 1000000000;
 
-static const struct options *options;
-static unsigned program_index;
-static const char *qemu_version;
+static const struct settings *settings;
 static uint64_t start_ns; /* CLOCK_MONOTONIC */
 
 /* Everything from here to the next blank line is under `lock`. */
@@ -34,6 +34,7 @@ static struct profile_writer writer;
 static unsigned char *buffer;
 static char path[OPTIONS_OUTPUT_MAX];
 static bool created, failed;
+static bool forked; /* this process is a forked child */
 static bool silent; /* a forked child that is not profiled */
 static uint32_t modules_written;
 
@@ -61,7 +62,7 @@ static void give_up(const char *what, int error)
 static int create_file(void)
 {
     char reason[OPTIONS_MESSAGE_MAX];
-    if (!output_run_path(options, path, sizeof path, reason, sizeof reason)) {
+    if (!output_run_path(&settings->options, path, sizeof path, reason, sizeof reason)) {
         if (!failed)
             fprintf(stderr, "libreuse: exact: output pattern: %s; no profile is written\n", reason);
         failed = true;
@@ -69,14 +70,24 @@ static int create_file(void)
     }
     if (buffer == NULL)
         buffer = malloc(PROFILE_WRITER_BUFFER);
-    int descriptor =
-        buffer == NULL ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+    /* Who was in this process, or its parent, before may have written under that name. */
+    bool first = !forked && settings->generation == 0;
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (first ? O_TRUNC : O_EXCL);
+    size_t length = strlen(path);
+    int descriptor = -1;
+    errno = ENOMEM;
+    if (buffer != NULL)
+        descriptor = open(path, flags, 0666);
+    for (unsigned i = 0; descriptor < 0 && !first && errno == EEXIST && i < 1000; i++) {
+        snprintf(path + length, sizeof path - length, i == 0 ? ".%d" : ".%d.%u", (int)getpid(), i);
+        descriptor = open(path, flags, 0666);
+    }
     if (descriptor < 0) {
         give_up("cannot create", errno);
         return -1;
     }
     profile_writer_open(&writer, descriptor, buffer, UINT64_MAX);
-    output_run_write(&writer, options, program_index, qemu_version, start_ns);
+    output_run_write(&writer, settings, start_ns);
     created = true;
     return descriptor;
 }
@@ -218,11 +229,9 @@ static void snapshot(bool all)
     free(one);
 }
 
-void output_start(const struct options *given, unsigned index, const char *version)
+void output_start(const struct settings *given)
 {
-    options = given;
-    program_index = index;
-    qemu_version = version;
+    settings = given;
     start_ns = monotonic_ns();
     next_snapshot_ns = start_ns + 2 * second_ns;
     locality_thread_done = write_thread_end;
@@ -260,7 +269,7 @@ void output_note(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (!options->quiet)
+    if (!settings->options.quiet)
         fprintf(stderr, "libreuse: exact: %s\n", text);
     if (!begin())
         return;
@@ -269,7 +278,7 @@ void output_note(const char *format, ...)
     end();
 }
 
-void output_finish(int exit_status)
+static void finish(int exit_status)
 {
     pthread_mutex_lock(&snapshot_lock);
     uint64_t accesses = 0, bytes = 0, lost = 0, threads = 0;
@@ -297,16 +306,45 @@ void output_finish(int exit_status)
             .monotonic_ns = now, .wall_ns = now - start_ns, .exit_status = (uint32_t)exit_status};
         append(RECORD_END, &record, sizeof record, NULL);
         end();
-        if (!options->quiet && !failed)
+        if (!settings->options.quiet && !failed)
             fprintf(stderr,
                     "libreuse: exact: %" PRIu64 " accesses of %" PRIu64
                     " thread%s in %.1f s -> %s; see it with: reuse-report %s\n",
                     accesses, threads, threads == 1 ? "" : "s",
                     (double)(now - start_ns) / (double)second_ns, path, path);
-        if (options->verbose)
+        if (settings->options.verbose)
             fprintf(stderr, "libreuse: exact: analysis took %.1f MB\n", (double)bytes / 1e6);
     }
     pthread_mutex_unlock(&snapshot_lock);
+}
+
+void output_finish(int exit_status)
+{
+    finish(exit_status);
+}
+
+static void drain_all(void)
+{
+    for (struct guest_thread *thread = stream_all_threads(); thread != NULL;
+         thread = thread->following)
+        stream_drain(thread);
+}
+
+void output_before_exec(void)
+{
+    if (!forked || created) {
+        drain_all();
+        finish(0);
+    }
+}
+
+void output_killed(int number)
+{
+    drain_all();
+    output_note("the program was ended by signal %d%s", number,
+                number == SIGILL ? " (QEMU cannot run AVX-512; build with -march=x86-64-v3 at most)"
+                                 : "");
+    finish(128 + number);
 }
 
 void output_after_fork(bool go_on)
@@ -315,6 +353,7 @@ void output_after_fork(bool go_on)
     pthread_mutex_init(&snapshot_lock, NULL);
     created = false;
     failed = false;
+    forked = true;
     silent = !go_on;
     modules_written = 0;
     start_ns = monotonic_ns();

@@ -26,6 +26,11 @@ void output_run_set_program(const char *path)
         snprintf(program, sizeof program, "%s", path);
 }
 
+const char *output_run_program(void)
+{
+    return program;
+}
+
 static const char *host_name(void)
 {
     static struct utsname name; /* under output's lock */
@@ -163,17 +168,17 @@ static void append_caches(struct profile_writer *writer)
     }
 }
 
-void output_run_write(struct profile_writer *writer, const struct options *options,
-                      unsigned program_index, const char *qemu_version, uint64_t start_monotonic_ns)
+void output_run_write(struct profile_writer *writer, const struct settings *settings,
+                      uint64_t start_monotonic_ns)
 {
     struct utsname kernel;
     struct timespec now;
     char directory[PATH_MAX];
     clock_gettime(CLOCK_REALTIME, &now);
-    append_pair(writer, "engine", engine_names[options->engine]);
+    append_pair(writer, "engine", engine_names[settings->options.engine]);
     append_pair(writer, "version", PACKAGE_VERSION);
     append_pair(writer, "program", program);
-    append_command(writer, program_index);
+    append_command(writer, settings->program_index);
     append_number(writer, "pid", (uint64_t)getpid());
     append_number(writer, "ppid", (uint64_t)getppid());
     append_pair(writer, "host", host_name());
@@ -190,6 +195,6 @@ void output_run_write(struct profile_writer *writer, const struct options *optio
     append_number(writer, "line_size", locality_line_size(0));
     append_number(writer, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
     append_number(writer, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
-    append_pair(writer, "qemu", qemu_version);
+    append_pair(writer, "qemu", settings->qemu_version);
     append_caches(writer);
 }

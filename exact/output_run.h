@@ -7,19 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "options.h"
+#include "settings.h"
 #include "profile/writer.h"
 
 /* Path of the profile, absolute; false with one line in reason. */
 bool output_run_path(const struct options *, char *path, size_t size, char *reason,
                      size_t reason_size);
 
-/* Appends RECORD_RUN and RECORD_CACHE records. program_index: where the program's path stands in
- * QEMU's command line, 0 when unknown. */
-void output_run_write(struct profile_writer *, const struct options *, unsigned program_index,
-                      const char *qemu_version, uint64_t start_monotonic_ns);
+/* Appends RECORD_RUN and RECORD_CACHE records. */
+void output_run_write(struct profile_writer *, const struct settings *, uint64_t start_monotonic_ns);
 
 /* Path of the guest's program. Set before either of the above. */
 void output_run_set_program(const char *path);
+const char *output_run_program(void);
 
 #endif

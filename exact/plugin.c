@@ -114,7 +114,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     locality_set_line_sizes(settings.line_sizes, settings.line_size_count);
     stream_add_consumer(&locality_consumer);
     modules_note_own_mappings();
-    output_start(&settings.options, settings.program_index, settings.qemu_version);
+    output_start(&settings);
+    syscalls_start(&settings);
     pthread_atfork(NULL, NULL, after_fork_in_child);
     qemu_plugin_register_vcpu_init_cb(id, on_vcpu_start);
     qemu_plugin_register_vcpu_exit_cb(id, on_vcpu_end);

@@ -62,6 +62,8 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
     for (int i = 0; i < argc; i++) {
         if (strncmp(argv[i], "program=", 8) == 0) {
             settings->program_index = (unsigned)strtoul(argv[i] + 8, NULL, 10);
+        } else if (strncmp(argv[i], "generation=", 11) == 0) {
+            settings->generation = (unsigned)strtoul(argv[i] + 11, NULL, 10);
         } else if (strncmp(argv[i], "qemu=", 5) == 0) {
             snprintf(settings->qemu_version, sizeof settings->qemu_version, "%s", argv[i] + 5);
         } else {

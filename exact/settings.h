@@ -13,11 +13,13 @@ struct settings {
     uint32_t line_sizes[EXACT_LINE_SIZES_MAX]; /* the run's first */
     unsigned line_size_count;
     unsigned program_index; /* of the program in QEMU's command line; 0 unknown */
+    unsigned generation;    /* programs that the process was before, by exec */
     char qemu_version[32];
 };
 
 /*
- * Reads the environment and the plugin's arguments (program=INDEX, qemu=VERSION). False with one
+ * Reads the environment and the plugin's arguments (program=INDEX, qemu=VERSION,
+ * generation=COUNT). False with one
  * line in message.
  */
 bool settings_read(struct settings *, int argc, char **argv, char *message, size_t message_size);

@@ -2,9 +2,11 @@
 /* See syscalls.h. Entry and return of a call are seen on the same host thread. */
 #include "syscalls.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "exec.h"
 #include "modules.h"
 #include "output.h"
 #include "stream.h"
@@ -21,6 +23,7 @@ static const struct syscall_numbers tables[] = {
 };
 
 static const struct syscall_numbers *numbers; /* set before the guest runs */
+static const struct settings *settings;       /* likewise */
 
 /* Arguments of the calling thread's call. */
 static __thread uint64_t arguments[6];
@@ -35,21 +38,44 @@ bool syscalls_know(const char *target_name)
     return numbers != NULL;
 }
 
+void syscalls_start(const struct settings *given)
+{
+    settings = given;
+}
+
+/*
+ * The guest replaces its program. If that succeeds nothing of this engine is left, so everything is
+ * written before; then we become the new program under QEMU ourselves.
+ */
+static void before_exec(uint64_t path, uint64_t program_arguments, uint64_t environment,
+                        bool is_plain)
+{
+    char reason[512] = "a file given by descriptor is started outside of QEMU and not analysed";
+    bool follow = (settings->options.follow & FOLLOW_EXEC) != 0;
+    bool carry = follow && is_plain &&
+                 exec_prepare(path, program_arguments, environment, settings->program_index,
+                              settings->generation + 1, reason, sizeof reason);
+    if (follow && reason[0] != '\0')
+        output_note("%s", reason);
+    if (carry || !follow || reason[0] != '\0')
+        output_before_exec();
+    if (carry)
+        exec_carry_over();
+}
+
 void syscalls_on_entry(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2,
                        uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
     (void)id;
+    (void)vcpu;
     (void)a7;
     (void)a8;
     memcpy(arguments, (uint64_t[]){a1, a2, a3, a4, a5, a6}, sizeof arguments);
     if (number == numbers->exit || number == numbers->exit_group) {
         exit_status = (int)(a1 & 0xff);
     } else if (number == numbers->execve || number == numbers->execveat) {
-        /* If it succeeds, nothing of us will be left to write. */
-        struct guest_thread *thread = stream_thread(vcpu);
-        if (thread != NULL)
-            stream_drain(thread);
-        output_snapshot();
+        bool at = number == numbers->execveat;
+        before_exec(at ? a2 : a1, at ? a3 : a2, at ? a4 : a3, !at || (int)a1 == AT_FDCWD);
     }
 }
 
