@@ -3,6 +3,8 @@
  * See exec.h. The guest's execve would have the kernel start the program natively. Instead QEMU's
  * own command line, which reuse-run made, is repeated for the new program.
  */
+#include "config.h"
+
 #include "exec.h"
 
 #include <elf.h>

@@ -8,6 +8,9 @@
 #include "instructions.h"
 #include "objects.h"
 
+/* Instructions with less than one access in so many are written together, as instruction 0. */
+enum { NEGLIGIBLE = 100000 };
+
 static void append(struct profile_writer *writer, struct record_histogram *record,
                    const struct histogram_bin *bins, uint64_t now_ns)
 {
@@ -57,8 +60,6 @@ static void add_row(void *context, const struct exact_cell *cell, unsigned size,
                     uint64_t count)
 {
     struct rows *rows = context;
-    if (count == 0)
-        return;
     if (rows->count == rows->capacity) {
         size_t capacity = rows->capacity ? 2 * rows->capacity : 4096;
         struct row *items = realloc(rows->items, capacity * sizeof *items);
@@ -90,41 +91,62 @@ static int by_keys(const void *a, const void *b)
     return (x->bin > y->bin) - (x->bin < y->bin);
 }
 
+/* Writes counts by bin as one histogram. */
+static void write_counts(struct profile_writer *writer, struct record_histogram record,
+                         const uint64_t counts[EXACT_BIN_COLD + 1], uint64_t now_ns)
+{
+    struct histogram_bin bins[EXACT_BIN_COLD];
+    record.cold = record.accesses = counts[EXACT_BIN_COLD];
+    for (uint32_t bin = 0; bin < EXACT_BIN_COLD; bin++) {
+        if (counts[bin] == 0)
+            continue;
+        record.accesses += counts[bin];
+        bins[record.bin_count++] =
+            (struct histogram_bin){histogram_bin_of(exact_bin_low(bin)), 0, counts[bin]};
+    }
+    if (record.accesses > 0)
+        append(writer, &record, bins, now_ns);
+}
+
 void histograms_write_by(struct profile_writer *writer, enum histogram_scope scope,
                          const struct exact_counts *counts, uint64_t now_ns)
 {
     struct rows rows = {.scope = scope};
-    for (uint32_t i = 0; i < counts->cell_count; i++)
-        for (unsigned size = 0; size < counts->line_sizes; size++)
-            for (uint32_t distance = 0; distance < EXACT_STACK_NEAR; distance++)
-                add_row(&rows, counts->cells[i], size, distance,
-                        counts->cells[i]->near[size][distance]);
-    exact_counts_each_far(counts, add_row, &rows);
+    uint64_t total[EXACT_LINE_SIZES_MAX] = {0};
+    uint64_t rest[EXACT_LINE_SIZES_MAX][EXACT_BIN_COLD + 1] = {{0}};
+    exact_counts_each(counts, add_row, &rows);
     if (rows.count > 0)
         qsort(rows.items, rows.count, sizeof *rows.items, by_keys);
+    for (size_t i = 0; i < rows.count; i++)
+        total[rows.items[i].size] += rows.items[i].count;
 
-    struct histogram_bin *bins = malloc(HISTOGRAM_BIN_COUNT * sizeof *bins);
-    for (size_t i = 0; bins != NULL && i < rows.count;) {
+    for (size_t i = 0; i < rows.count;) {
         const struct row *first = &rows.items[i];
+        uint64_t group[EXACT_BIN_COLD + 1] = {0}, accesses = 0;
+        for (; i < rows.count; i++) {
+            const struct row *row = &rows.items[i];
+            if (row->key != first->key || row->key2 != first->key2 || row->size != first->size)
+                break;
+            group[row->bin] += row->count;
+            accesses += row->count;
+        }
+        bool negligible =
+            scope == SCOPE_LINE && (first->key == 0 || accesses * NEGLIGIBLE < total[first->size]);
         struct record_histogram record = {.scope = (uint8_t)scope,
                                           .measure = MEASURE_STACK_DISTANCE,
                                           .line_size = locality_line_size(first->size),
                                           .key = first->key,
                                           .key2 = first->key2};
-        for (; i < rows.count; i++) {
-            const struct row *row = &rows.items[i];
-            if (row->key != first->key || row->key2 != first->key2 || row->size != first->size)
-                break;
-            record.accesses += row->count;
-            if (row->bin == EXACT_BIN_COLD)
-                record.cold += row->count;
-            else if (record.bin_count > 0 && bins[record.bin_count - 1].bin == row->bin)
-                bins[record.bin_count - 1].count += row->count;
-            else
-                bins[record.bin_count++] = (struct histogram_bin){row->bin, 0, row->count};
-        }
-        append(writer, &record, bins, now_ns);
+        if (!negligible)
+            write_counts(writer, record, group, now_ns);
+        for (uint32_t bin = 0; negligible && bin <= EXACT_BIN_COLD; bin++)
+            rest[first->size][bin] += group[bin];
     }
-    free(bins);
+    for (unsigned size = 0; size < counts->line_sizes; size++) {
+        struct record_histogram record = {.scope = (uint8_t)scope,
+                                          .measure = MEASURE_STACK_DISTANCE,
+                                          .line_size = locality_line_size(size)};
+        write_counts(writer, record, rest[size], now_ns);
+    }
     free(rows.items);
 }

@@ -33,7 +33,7 @@ struct locality {
     uint32_t current_capacity;
     uint32_t epoch; /* objects_epoch() when the cells' address ranges were found */
     bool prefetch;  /* the last batch had many far accesses */
-    uint64_t (*time)[HISTOGRAM_BIN_COUNT];
+    struct locality_histograms *histograms;
 };
 
 /* What ended threads leave; under ended_lock. */
@@ -64,7 +64,7 @@ static void destroy(struct locality *locality)
         exact_stack_destroy(&locality->stacks[size]);
     exact_counts_destroy(&locality->counts);
     free(locality->current);
-    free(locality->time);
+    free(locality->histograms);
     free(locality);
 }
 
@@ -74,8 +74,8 @@ static void *thread_started(struct guest_thread *thread)
     if (locality == NULL)
         return NULL;
     locality->thread = thread;
-    locality->time = calloc(size_count, sizeof *locality->time);
-    bool whole = locality->time != NULL && exact_counts_create(&locality->counts, size_count);
+    locality->histograms = calloc(1, sizeof *locality->histograms);
+    bool whole = locality->histograms != NULL && exact_counts_create(&locality->counts, size_count);
     for (unsigned size = 0; size < size_count && whole; size++)
         whole = exact_stack_create(&locality->stacks[size]);
     if (whole)
@@ -112,11 +112,22 @@ static void find_stack(struct guest_thread *thread, uint64_t address)
     objects_add_stack(thread->thread_id, thread->stack_low, thread->stack_high);
 }
 
-/* The cell of an instruction on the object at address; NULL when memory is short. */
-static __attribute__((noinline)) struct exact_cell *
-find_cell(struct locality *locality, uint32_t instruction, uint64_t address)
+/*
+ * The cell of an instruction on the object at address, made its current one; NULL when memory is
+ * short. `before` is its current one, NULL if it has none: instructions change between few objects.
+ */
+static __attribute__((noinline)) struct exact_cell *find_cell(struct locality *locality,
+                                                              uint32_t instruction,
+                                                              uint64_t address,
+                                                              struct exact_cell *before)
 {
     uint64_t low, range;
+    struct exact_cell *other = before != NULL ? before->other : NULL;
+    if (other != NULL && address - other->low < other->size) {
+        other->other = before;
+        locality->current[instruction] = other;
+        return other;
+    }
     if (!know_instruction(locality, instruction))
         return NULL;
     if (locality->thread->stack_high == 0 && instruction_at(instruction)->role & ROLE_PUSH)
@@ -127,6 +138,7 @@ find_cell(struct locality *locality, uint32_t instruction, uint64_t address)
         return NULL;
     cell->low = low;
     cell->size = range;
+    cell->other = before != cell ? before : NULL;
     locality->current[instruction] = cell;
     return cell;
 }
@@ -141,18 +153,19 @@ static void forget_ranges(struct locality *locality)
 static inline void count_use(struct locality *locality, struct exact_cell *cell, unsigned size,
                              uint64_t line)
 {
+    struct locality_histograms *histograms = locality->histograms;
     struct exact_reuse reuse = exact_stack_use(&locality->stacks[size], line);
-    if (reuse.distance < EXACT_STACK_NEAR)
-        cell->near[size][reuse.distance]++;
-    else
-        exact_counts_add_far(&locality->counts, cell, size,
-                             reuse.distance == EXACT_STACK_COLD ? (uint32_t)EXACT_BIN_COLD
-                                                                : histogram_bin_of(reuse.distance),
-                             1);
-    if (reuse.time < 128)
-        locality->time[size][reuse.time]++;
-    else if (reuse.time != EXACT_STACK_COLD)
-        locality->time[size][histogram_bin_of(reuse.time)]++;
+    if (reuse.distance < EXACT_STACK_NEAR) {
+        exact_counts_add_near(&locality->counts, cell, size, reuse.distance);
+    } else if (reuse.distance == EXACT_STACK_COLD) {
+        exact_counts_add_far(&locality->counts, cell, size, EXACT_BIN_COLD, 1);
+        histograms->cold[size]++;
+        return;
+    } else {
+        exact_counts_add_far(&locality->counts, cell, size, exact_bin_of(reuse.distance), 1);
+        histograms->distance[size][histogram_bin_of(reuse.distance)]++;
+    }
+    histograms->time[size][reuse.time < 128 ? reuse.time : histogram_bin_of(reuse.time)]++;
 }
 
 static inline __attribute__((always_inline)) void
@@ -170,7 +183,7 @@ analyse(struct locality *locality, const struct stream_access *batch, size_t cou
                                       ? locality->current[access->instruction]
                                       : NULL;
         if (cell == NULL || address - cell->low >= cell->size) {
-            cell = find_cell(locality, access->instruction, address);
+            cell = find_cell(locality, access->instruction, address, cell);
             if (cell == NULL) {
                 locality->counts.lost++;
                 continue;
@@ -204,28 +217,13 @@ static void batch(void *state, const struct stream_access *accesses, size_t coun
     locality->prefetch = (locality->stacks[0].far - far_before) * PREFETCH_SHARE > count;
 }
 
-static void add_far_distance(void *context, const struct exact_cell *cell, unsigned size,
-                             uint32_t bin, uint64_t count)
+static void add_near(void *context, const struct exact_cell *cell, unsigned size, uint32_t bin,
+                     uint64_t count)
 {
     (void)cell;
     struct locality_histograms *histograms = context;
-    histograms->accesses[size] += count;
-    if (bin == EXACT_BIN_COLD)
-        histograms->cold[size] += count;
-    else
+    if (bin < EXACT_STACK_NEAR)
         histograms->distance[size][bin] += count;
-}
-
-static void add_distances(struct locality_histograms *histograms, const struct exact_counts *counts)
-{
-    for (uint32_t i = 0; i < counts->cell_count; i++)
-        for (unsigned size = 0; size < size_count; size++)
-            for (unsigned distance = 0; distance < EXACT_STACK_NEAR; distance++) {
-                uint64_t count = counts->cells[i]->near[size][distance];
-                histograms->distance[size][distance] += count;
-                histograms->accesses[size] += count;
-            }
-    exact_counts_each_far(counts, add_far_distance, histograms);
 }
 
 void locality_add_thread(const void *state, struct locality_histograms *histograms,
@@ -234,10 +232,10 @@ void locality_add_thread(const void *state, struct locality_histograms *histogra
     const struct locality *locality = state;
     if (locality == NULL)
         return;
-    add_distances(histograms, &locality->counts);
+    histograms_add(histograms, locality->histograms);
+    exact_counts_each(&locality->counts, add_near, histograms);
     for (unsigned size = 0; size < size_count; size++)
-        for (uint32_t bin = 0; bin < HISTOGRAM_BIN_COUNT; bin++)
-            histograms->time[size][bin] += locality->time[size][bin];
+        histograms->accesses[size] += locality->stacks[size].clock;
     if (counts != NULL)
         exact_counts_add(counts, &locality->counts);
 }
@@ -295,9 +293,10 @@ uint64_t locality_bytes(const void *state)
     if (locality == NULL)
         return 0;
     uint64_t bytes = exact_counts_bytes(&locality->counts) +
-                     locality->current_capacity * sizeof *locality->current;
+                     locality->current_capacity * sizeof *locality->current +
+                     sizeof *locality->histograms;
     for (unsigned size = 0; size < size_count; size++)
-        bytes += exact_stack_bytes(&locality->stacks[size]) + sizeof *locality->time;
+        bytes += exact_stack_bytes(&locality->stacks[size]);
     return bytes;
 }
 

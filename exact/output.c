@@ -246,8 +246,8 @@ void output_snapshot(void)
 }
 
 /*
- * Every snapshot repeats all counts. Each comes half as long again after the start as the one
- * before, so their total stays within three times the last one.
+ * Every snapshot repeats all counts. Each comes twice as long after the start as the one before, so
+ * their total stays within twice the last one.
  */
 void output_when_due(struct guest_thread *thread)
 {
@@ -258,7 +258,7 @@ void output_when_due(struct guest_thread *thread)
         return;
     snapshot(false);
     uint64_t elapsed = monotonic_ns() - start_ns;
-    __atomic_store_n(&next_snapshot_ns, start_ns + elapsed + elapsed / 2, __ATOMIC_RELAXED);
+    __atomic_store_n(&next_snapshot_ns, start_ns + 2 * elapsed, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&snapshot_lock);
 }
 

@@ -7,15 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "settings.h"
 #include "profile/writer.h"
+#include "settings.h"
 
 /* Path of the profile, absolute; false with one line in reason. */
 bool output_run_path(const struct options *, char *path, size_t size, char *reason,
                      size_t reason_size);
 
 /* Appends RECORD_RUN and RECORD_CACHE records. */
-void output_run_write(struct profile_writer *, const struct settings *, uint64_t start_monotonic_ns);
+void output_run_write(struct profile_writer *, const struct settings *,
+                      uint64_t start_monotonic_ns);
 
 /* Path of the guest's program. Set before either of the above. */
 void output_run_set_program(const char *path);

@@ -56,15 +56,32 @@ bool look_ahead_is_runtime(uint64_t ip)
     return ip - own_low < own_high - own_low;
 }
 
+static void show_frame(struct thread *thread, struct loop_head *head)
+{
+    uint32_t words[LOOP_FRAME_WORDS], unknown = 0;
+
+    for (unsigned i = 0; i < LOOP_FRAME_WORDS; i++) {
+        uint64_t value = 0;
+
+        if (!interpreter_peek(thread->interpreter, head->frame + 4 * i, 4, &value))
+            unknown |= 1u << i;
+        words[i] = (uint32_t)value;
+    }
+    loops_frame(head, words, unknown);
+}
+
 static void on_backward_branch(void *context, const struct interpreter *interpreter,
                                uint64_t target, uint64_t accesses)
 {
     struct thread *thread = context;
     struct interpreter_registers registers;
+    struct loop_head *head;
 
     interpreter_get_registers(interpreter, &registers);
-    loops_visit(&thread->loops, target, registers.general,
-                interpreter_poisoned_registers(interpreter), accesses);
+    head = loops_visit(&thread->loops, target, registers.general,
+                       interpreter_poisoned_registers(interpreter), accesses);
+    if (head)
+        show_frame(thread, head);
 }
 
 static void copy_registers(const ucontext_t *context, struct interpreter_registers *registers)

@@ -206,9 +206,10 @@ static bool find_rule(uint64_t ip, struct call_frame_rule *rule)
 /* One frame. A frame pointer that came from memory is part of the trace only once it is used. */
 struct cursor {
     uint64_t ip, stack_pointer, frame_pointer, link;
-    uint64_t frame_pointer_slot; /* where it was read, 0: it is the register of the start */
-    bool is_call;
+    uint64_t frame_pointer_slot;  /* where it was read, 0: it is the register of the start */
+    bool frame_pointer_relied_on; /* its present value is accounted for in the trace */
     bool frame_pointer_known;
+    bool is_call;
     bool link_known;
     struct range stack;
     struct unwind_trace *trace;
@@ -244,10 +245,13 @@ static bool use_frame_pointer(struct cursor *cursor)
 {
     if (!cursor->frame_pointer_known)
         return false;
-    if (cursor->frame_pointer_slot != 0) {
+    if (cursor->frame_pointer_relied_on)
+        return true;
+    cursor->frame_pointer_relied_on = true;
+    if (cursor->frame_pointer_slot != 0)
         rely_on(cursor, cursor->frame_pointer_slot, cursor->frame_pointer);
-        cursor->frame_pointer_slot = 0;
-    }
+    else if (cursor->trace != NULL)
+        cursor->trace->uses_frame_pointer = true;
     return true;
 }
 
@@ -301,6 +305,7 @@ static enum step step_by_frame_pointer(struct cursor *cursor)
     cursor->stack_pointer = frame + 16;
     cursor->frame_pointer = caller_frame;
     cursor->frame_pointer_slot = frame;
+    cursor->frame_pointer_relied_on = false;
     return STEP_DONE;
 }
 
@@ -345,6 +350,7 @@ static enum step step(struct cursor *cursor)
             return STEP_LOST;
         cursor->frame_pointer = frame_pointer;
         cursor->frame_pointer_slot = address;
+        cursor->frame_pointer_relied_on = false;
     } else if (rule.frame_pointer != PLACE_SAME) {
         cursor->frame_pointer_known = false;
     }
@@ -371,6 +377,7 @@ size_t unwind(const struct unwind_start *start, uint64_t *ips, size_t max,
     if (trace != NULL) {
         trace->count = 0;
         trace->complete = true;
+        trace->uses_frame_pointer = false;
     }
     if (max == 0)
         return 0;

@@ -39,12 +39,13 @@ struct unwind_start {
 };
 
 /*
- * The memory that decided the outcome of a walk: as long as ip, stack pointer and frame pointer at
- * its start and all these words are the same, so is the context. complete: none was left out.
+ * What decided the outcome of a walk: as long as ip and stack pointer at its start, the frame
+ * pointer if it was used, and all these words are the same, so is the context.
  */
 struct unwind_trace {
     unsigned count;
-    bool complete;
+    bool complete;           /* no word was left out */
+    bool uses_frame_pointer; /* that of the start */
     uint64_t address[UNWIND_TRACE_MAX];
     uint64_t value[UNWIND_TRACE_MAX];
 };

@@ -55,20 +55,26 @@ void perf_handle_traps(void (*handler)(int, siginfo_t *, void *))
     sigaction(SIGTRAP, &action, NULL);
 }
 
-int perf_paranoid(void)
+bool perf_read_number(const char *path, long *number)
 {
-    int value = PERF_PARANOID_ABSENT;
-    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+    char line[64], *end = line;
+    FILE *file = fopen(path, "re");
     if (!file)
-        return value;
-    if (fscanf(file, "%d", &value) != 1)
-        value = PERF_PARANOID_ABSENT;
+        return false;
+    if (fgets(line, sizeof line, file))
+        *number = strtol(line, &end, 10);
     fclose(file);
-    return value;
+    return end > line;
 }
 
-/* Reads one line of /proc/self/status; false if there is none such. */
-static bool read_status(const char *key, int base, uint64_t *value)
+int perf_paranoid(void)
+{
+    long value;
+    return perf_read_number("/proc/sys/kernel/perf_event_paranoid", &value) ? (int)value
+                                                                            : PERF_PARANOID_ABSENT;
+}
+
+bool perf_read_status(const char *key, int base, uint64_t *number)
 {
     char line[256];
     bool found = false;
@@ -78,7 +84,7 @@ static bool read_status(const char *key, int base, uint64_t *value)
         return false;
     while (!found && fgets(line, sizeof line, file)) {
         if (strncmp(line, key, length) == 0 && line[length] == ':') {
-            *value = strtoull(line + length + 1, NULL, base);
+            *number = strtoull(line + length + 1, NULL, base);
             found = true;
         }
     }
@@ -90,14 +96,14 @@ int perf_is_privileged(void)
 {
     enum { CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38 };
     uint64_t effective;
-    return read_status("CapEff", 16, &effective) &&
+    return perf_read_status("CapEff", 16, &effective) &&
            (effective & (UINT64_C(1) << CAPABILITY_PERFMON | UINT64_C(1) << CAPABILITY_SYS_ADMIN));
 }
 
 int perf_seccomp_mode(void)
 {
     uint64_t mode;
-    return read_status("Seccomp", 10, &mode) ? (int)mode : -1;
+    return perf_read_status("Seccomp", 10, &mode) ? (int)mode : -1;
 }
 
 static void explain_access(struct finding *finding)

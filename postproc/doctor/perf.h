@@ -5,6 +5,7 @@
 
 #include <linux/perf_event.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "doctor/finding.h"
@@ -42,6 +43,12 @@ int perf_seccomp_mode(void);
  * the error and leaves meaning and remedy to the caller.
  */
 void perf_explain(struct finding *, int error);
+
+/* The number that a file of one line begins with; false if there is none. */
+bool perf_read_number(const char *path, long *number);
+
+/* A number from /proc/self/status, in the given base; false if there is no such line. */
+bool perf_read_status(const char *key, int base, uint64_t *number);
 
 /* CPU time of the calling thread, and monotonic time, in ns. */
 uint64_t perf_cpu_ns(void);

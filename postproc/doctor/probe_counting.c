@@ -35,8 +35,8 @@ void probe_counting(struct finding *finding)
         uint64_t count, enabled_ns, running_ns;
     } reading;
 
-    finding_tried(finding, "counting the instructions of a loop of %llu",
-                  (unsigned long long)(2 * turns));
+    finding_tried(finding, "counting the instructions of a loop of %lu",
+                  (unsigned long)(2 * turns));
     perf_attributes(&attributes, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     int event = perf_open(&attributes);

@@ -34,15 +34,9 @@ static void sweep_array(void)
 static long read_number(const char *pmu, const char *file)
 {
     char path[128];
-    long value = -1;
+    long value;
     snprintf(path, sizeof path, "/sys/bus/event_source/devices/%s/%s", pmu, file);
-    FILE *stream = fopen(path, "re");
-    if (!stream)
-        return -1;
-    if (fscanf(stream, "%ld", &value) != 1)
-        value = -1;
-    fclose(stream);
-    return value;
+    return perf_read_number(path, &value) ? value : -1;
 }
 
 struct samples {

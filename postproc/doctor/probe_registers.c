@@ -9,7 +9,6 @@
 #include <linux/hw_breakpoint.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -26,29 +25,14 @@ enum { REGISTERS_USUAL = 2 }; /* the least that Armv8 permits; 4 are common */
 
 static uint64_t words[REGISTERS_MAX] __attribute__((aligned(64)));
 
-static int tracer(void)
-{
-    char line[128];
-    int pid = 0;
-    FILE *file = fopen("/proc/self/status", "re");
-    if (!file)
-        return 0;
-    while (fgets(line, sizeof line, file)) {
-        if (sscanf(line, "TracerPid: %d", &pid) == 1)
-            break;
-    }
-    fclose(file);
-    return pid;
-}
-
 static void explain_taken(struct finding *finding)
 {
-    int pid = tracer();
-    if (pid > 0)
+    uint64_t tracer;
+    if (perf_read_status("TracerPid", 10, &tracer) && tracer > 0)
         finding_remedy(finding,
-                       "detach the debugger, process %d, or delete its hardware "
+                       "detach the debugger, process %llu, or delete its hardware "
                        "breakpoints and watchpoints",
-                       pid);
+                       (unsigned long long)tracer);
     else
         finding_remedy(finding, "end the debugger or profiler that holds them; find it with: sudo "
                                 "ls -l /proc/*/fd | grep perf_event");

@@ -169,24 +169,24 @@ void probe_seccomp(struct finding *finding)
 
 void probe_descriptors(struct finding *finding)
 {
-    /* Of one thread: its clock and four watchpoints. */
-    enum { DESCRIPTORS_PER_THREAD = 5, DESCRIPTORS_OTHER = 64, THREADS_COMFORTABLE = 128 };
+    /* The runtime keeps to the upper half of what it may use of the first 4096 descriptors
+     * (runtime/descriptors.h), and takes a clock and four watchpoints for each thread. */
+    enum { DESCRIPTORS_USED_MAX = 4096, DESCRIPTORS_PER_THREAD = 5, THREADS_COMFORTABLE = 64 };
     struct rlimit limit;
     finding_tried(finding, "getrlimit(RLIMIT_NOFILE)");
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
         finding_result(finding, FINDING_INFORMATION, "unknown: %s", strerror(errno));
         return;
     }
-    unsigned long soft = limit.rlim_cur, threads;
-    threads = soft > DESCRIPTORS_OTHER ? (soft - DESCRIPTORS_OTHER) / DESCRIPTORS_PER_THREAD : 0;
+    unsigned long soft = limit.rlim_cur, hard = limit.rlim_max;
+    unsigned long usable = soft < DESCRIPTORS_USED_MAX ? soft : DESCRIPTORS_USED_MAX;
+    unsigned long threads = usable / 2 / DESCRIPTORS_PER_THREAD;
     finding_result(finding, threads >= THREADS_COMFORTABLE ? FINDING_WORKS : FINDING_LIMITED,
-                   "%lu (can be raised to %lu without privileges)", soft,
-                   (unsigned long)limit.rlim_max);
+                   "at most %lu (can be raised to %lu without privileges)", soft, hard);
     finding_meaning(finding,
-                    "profiling takes about %d descriptors per thread: enough for about %lu threads "
-                    "at a time, beside the program's own",
-                    DESCRIPTORS_PER_THREAD, threads);
-    if (threads < THREADS_COMFORTABLE)
+                    "enough to profile about %lu threads at a time; more would run unprofiled",
+                    threads);
+    if (soft < DESCRIPTORS_USED_MAX && hard > soft)
         finding_remedy(finding, "ulimit -n %lu",
-                       limit.rlim_max < 65536 ? (unsigned long)limit.rlim_max : 65536ul);
+                       hard < DESCRIPTORS_USED_MAX ? hard : (unsigned long)DESCRIPTORS_USED_MAX);
 }

@@ -59,7 +59,6 @@ void probe_qemu(struct finding *finding)
     /* The first with the plugin interface as the exact engine uses it. */
     enum { VERSION_NEEDED = 7 };
     char path[PATH_MAX], line[128] = "";
-    int major = 0;
 
     finding_tried(finding, "running %s --version", QEMU_NAME);
     if (target_find(QEMU_NAME, getenv("PATH"), path) != 0) {
@@ -70,12 +69,14 @@ void probe_qemu(struct finding *finding)
                                    : "install your distribution's qemu-user");
         return;
     }
+    static const char prefix[] = QEMU_NAME " version ";
     if (!read_first_line((char *[]){path, (char *)"--version", NULL}, line, sizeof line) ||
-        sscanf(line, QEMU_NAME " version %d", &major) != 1) {
+        strncmp(line, prefix, strlen(prefix)) != 0) {
         finding_result(finding, FINDING_MISSING, "%s does not run", path);
         finding_meaning(finding, "the engines exact and simulate need it");
         return;
     }
+    long major = strtol(line + strlen(prefix), NULL, 10);
     finding_result(finding, major >= VERSION_NEEDED ? FINDING_WORKS : FINDING_MISSING, "%s: %s",
                    path, line);
     finding_meaning(finding, major >= VERSION_NEEDED

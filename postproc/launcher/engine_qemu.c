@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See engine_qemu.h. */
+#include "config.h"
+
 #include "launcher/engine_qemu.h"
 
 #include <errno.h>
@@ -131,6 +133,12 @@ static void add_program(struct words *words, const struct target *target, char *
     add(words, target->path);
     for (size_t i = 1; arguments[i] != NULL; i++)
         add(words, arguments[i]);
+}
+
+bool qemu_engines_present(void)
+{
+    char plugin[PATH_MAX];
+    return library_find_plugin(plugin) == 0;
 }
 
 int run_under_qemu(const struct options *options, const struct target *target,

@@ -9,15 +9,19 @@
 
 /* Relative to the folder that holds the running program. */
 static const char *const beside[] = {
-    "../runtime/.libs/libreuse.so", "../../runtime/.libs/libreuse.so",        "../lib/libreuse.so",
-    "../lib64/libreuse.so",         "../lib/" REUSE_MULTIARCH "/libreuse.so",
+    "../runtime/.libs/libreuse.so",
+    "../../runtime/.libs/libreuse.so",
+    "../lib/libreuse.so",
+    "../lib64/libreuse.so",
+    ("../lib/" REUSE_MULTIARCH "/libreuse.so"),
 };
+
 static const char *const plugin_beside[] = {
     "../exact/.libs/libreuse-exact.so",
     "../../exact/.libs/libreuse-exact.so",
     "../lib/libreuse/libreuse-exact.so",
     "../lib64/libreuse/libreuse-exact.so",
-    "../lib/" REUSE_MULTIARCH "/libreuse/libreuse-exact.so",
+    ("../lib/" REUSE_MULTIARCH "/libreuse/libreuse-exact.so"),
 };
 
 static int try(const char *folder, const char *relative, char path[PATH_MAX])

@@ -47,8 +47,10 @@ struct interpreter_registers {
 
 /*
  * Reads size bytes (1..64, never across a page) of the target at address into buffer; false if
- * that would fault. Must be async-signal-safe. The default reads the own address space guarded by
- * the caller's fault handler; tests read another process.
+ * that would fault. Must be async-signal-safe. NULL (the runtime's choice, and by far the fastest)
+ * reads the own address space with loads that may fault: the process's SIGSEGV and SIGBUS handlers
+ * must then call guarded_memory_recover() (guarded_memory.h). Tests read another process.
+ * Hooks run under the target's rounding mode: integer code only.
  */
 typedef bool (*interpreter_read)(void *context, uint64_t address, void *buffer, size_t size);
 
@@ -62,7 +64,7 @@ typedef void (*interpreter_branch)(void *context, const struct interpreter *inte
                                    uint64_t target, uint64_t accesses);
 
 struct interpreter_options {
-    interpreter_read read;
+    interpreter_read read; /* or NULL */
     void *read_context;
     interpreter_branch backward_branch;
     void *branch_context;
@@ -100,7 +102,13 @@ void interpreter_get_registers(const struct interpreter *, struct interpreter_re
 /* Bit r set: general[r] is poisoned (its value is unknown). */
 uint32_t interpreter_poisoned_registers(const struct interpreter *);
 
-/* Since interpreter_begin(). */
+/* The six arithmetic flags, in the positions of rflags: set bits are unknown. */
+uint64_t interpreter_poisoned_flags(const struct interpreter *);
+
+/* Vector register n (0..31), all 64 bytes; false if it is poisoned. */
+bool interpreter_get_vector(const struct interpreter *, unsigned n, uint8_t bytes[64]);
+
+/* Since interpreter_begin(); an element of a repeated string instruction counts as one. */
 uint64_t interpreter_instructions(const struct interpreter *);
 uint64_t interpreter_accesses(const struct interpreter *);
 
@@ -126,9 +134,15 @@ int instruction_accesses(const void *code, size_t size, const struct interpreter
  */
 void decode_cache_create(void *memory, size_t size, void *executable, size_t executable_size);
 
+/* For the child after fork(), before it interprets: forgets readers that exist only in the parent.
+ */
+void decode_cache_after_fork(void);
+
 /* Counters for tests and diagnostics. */
 struct decode_cache_statistics {
-    uint64_t blocks, instructions, resets, uncached;
+    uint64_t blocks, instructions; /* decoded and kept; decoded in all */
+    uint64_t resets;               /* times that the cache was emptied because it was full */
+    uint64_t uncached;             /* blocks decoded without being kept */
 };
 void decode_cache_statistics(struct decode_cache_statistics *);
 

@@ -511,6 +511,21 @@ bool block_map_find(const struct block_map *map, uint64_t address, struct block 
            (address >= PAGE_BYTES && covering(map, address - PAGE_BYTES, address, found) != NULL);
 }
 
+bool block_map_next(const struct block_map *map, uint64_t from, uint64_t to, struct block *found)
+{
+    while (from < to && in_range(from)) {
+        if (covering(map, from, from, found) != NULL)
+            return true;
+        const struct middle_table *middle =
+            atomic_load_explicit(&map->huge[from >> HUGE_SHIFT].middle, memory_order_acquire);
+        const unsigned shift = middle == NULL                 ? HUGE_SHIFT
+                               : find_page(map, from) == NULL ? MIDDLE_SHIFT
+                                                              : PAGE_SHIFT;
+        from = ((from >> shift) + 1) << shift;
+    }
+    return false;
+}
+
 bool block_map_page_seen(const struct block_map *map, uint64_t address)
 {
     const struct page_entry *page = in_range(address) ? find_page(map, address) : NULL;

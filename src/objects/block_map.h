@@ -69,6 +69,13 @@ bool block_map_remove(struct block_map *, uint64_t base, struct block *removed);
  */
 bool block_map_find(const struct block_map *, uint64_t address, struct block *found);
 
+/*
+ * The first block that covers a whole page of [from, to), in order of addresses; from and to are
+ * multiples of 4096. Ranges where nothing was ever tracked are passed over in steps of 2 MiB and 1
+ * GiB.
+ */
+bool block_map_next(const struct block_map *, uint64_t from, uint64_t to, struct block *found);
+
 /* Whether the address's page holds, or ever held, the start of a small block. Signal-safe,
  * wait-free. */
 bool block_map_page_seen(const struct block_map *, uint64_t address);

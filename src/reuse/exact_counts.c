@@ -42,7 +42,7 @@ void exact_counts_destroy(struct exact_counts *counts)
 
 static size_t cell_bytes(const struct exact_counts *counts)
 {
-    return sizeof(struct exact_cell) + counts->line_sizes * sizeof(uint64_t[EXACT_STACK_NEAR]);
+    return sizeof(struct exact_cell) + counts->line_sizes * sizeof(uint32_t[EXACT_STACK_NEAR]);
 }
 
 uint64_t exact_counts_bytes(const struct exact_counts *counts)
@@ -109,12 +109,12 @@ struct exact_cell *exact_counts_cell(struct exact_counts *counts, uint32_t instr
 }
 
 /*
- * Bins of one cell lie side by side, which is kind to the cache; a collision, mostly with such a run of
- * another cell, is resolved by steps that differ from cell to cell.
+ * Bins of one cell lie side by side, which is kind to the cache; a collision, mostly with such a
+ * run of another cell, is resolved by steps that differ from cell to cell.
  */
 static struct exact_far *far_entry(struct exact_far *far, uint64_t size, uint64_t key)
 {
-    uint64_t hash = mixed((key - 1) >> 13), step = hash >> 16 | 1;
+    uint64_t hash = mixed((key - 1) >> 9), step = hash >> 16 | 1;
     for (uint64_t i = hash + ((key - 1) & EXACT_BIN_COLD);; i += step) {
         i &= size - 1;
         if (far[i].key == key || far[i].key == 0)
@@ -140,7 +140,7 @@ static bool grow_far(struct exact_counts *counts)
 void exact_counts_add_far(struct exact_counts *counts, const struct exact_cell *cell,
                           unsigned line_size, uint32_t bin, uint64_t n)
 {
-    uint64_t key = ((uint64_t)cell->number << 16 | line_size << 13 | bin) + 1;
+    uint64_t key = ((uint64_t)cell->number << 16 | line_size << 9 | bin) + 1;
     struct exact_far *entry = far_entry(counts->far, counts->far_size, key);
     if (entry->key == 0) {
         bool full = (counts->far_count + 1) * 2 > counts->far_size;
@@ -155,21 +155,27 @@ void exact_counts_add_far(struct exact_counts *counts, const struct exact_cell *
     entry->count += n;
 }
 
-void exact_counts_each_far(const struct exact_counts *counts,
-                           void (*visit)(void *context, const struct exact_cell *,
-                                         unsigned line_size, uint32_t bin, uint64_t count),
-                           void *context)
+void exact_counts_each(const struct exact_counts *counts,
+                       void (*visit)(void *context, const struct exact_cell *, unsigned line_size,
+                                     uint32_t bin, uint64_t count),
+                       void *context)
 {
+    for (uint32_t i = 0; i < counts->cell_count; i++)
+        for (unsigned size = 0; size < counts->line_sizes; size++)
+            for (uint32_t distance = 0; distance < EXACT_STACK_NEAR; distance++)
+                if (counts->cells[i]->near[size][distance] != 0)
+                    visit(context, counts->cells[i], size, distance,
+                          counts->cells[i]->near[size][distance]);
     for (uint64_t i = 0; i < counts->far_size; i++) {
         if (counts->far[i].key == 0)
             continue;
         uint64_t key = counts->far[i].key - 1;
-        visit(context, counts->cells[key >> 16], key >> 13 & 7, key & EXACT_BIN_COLD,
+        visit(context, counts->cells[key >> 16], key >> 9 & 127, key & EXACT_BIN_COLD,
               counts->far[i].count);
     }
 }
 
-static void add_far(void *context, const struct exact_cell *cell, unsigned line_size, uint32_t bin,
+static void add_one(void *context, const struct exact_cell *cell, unsigned line_size, uint32_t bin,
                     uint64_t count)
 {
     struct exact_counts *into = context;
@@ -182,17 +188,6 @@ static void add_far(void *context, const struct exact_cell *cell, unsigned line_
 
 void exact_counts_add(struct exact_counts *into, const struct exact_counts *from)
 {
-    for (uint32_t i = 0; i < from->cell_count; i++) {
-        const struct exact_cell *cell = from->cells[i];
-        struct exact_cell *mine = exact_counts_cell(into, cell->instruction, cell->object);
-        for (unsigned size = 0; size < from->line_sizes; size++)
-            for (unsigned distance = 0; distance < EXACT_STACK_NEAR; distance++) {
-                if (mine == NULL)
-                    into->lost += cell->near[size][distance];
-                else
-                    mine->near[size][distance] += cell->near[size][distance];
-            }
-    }
-    exact_counts_each_far(from, add_far, into);
+    exact_counts_each(from, add_one, into);
     into->lost += from->lost;
 }

@@ -291,6 +291,44 @@ static void unseen_release_is_replaced(void **state)
     drop_map(map);
 }
 
+static void next_walks_in_order(void **state)
+{
+    (void)state;
+    struct budget budget;
+    struct block_map *map = new_map(&budget, SIZE_MAX);
+    struct block found;
+    const uint64_t low = UINT64_C(0x7f0000000000), high = low + (UINT64_C(8) << 30);
+    assert_false(block_map_next(map, 0, UINT64_C(1) << 48, &found));
+    for (unsigned round = 0; round < 200; round++) {
+        struct oracle *oracle = calloc(1, sizeof *oracle);
+        for (unsigned i = 0; i < 20; i++) {
+            const struct block block = {.base = low + next_random() % (high - low) / 4096 * 4096,
+                                        .size =
+                                            (1 + next_random() % (1u << next_random() % 20)) * 4096,
+                                        .site = 1};
+            if (block.base + block.size <= high && oracle_insert(oracle, block))
+                assert_true(block_map_insert(map, block.base, block.size, 1));
+        }
+        uint64_t from = low + next_random() % (high - low) / 4096 * 4096;
+        const struct block *within = oracle_find(oracle, from);
+        size_t i = within != NULL ? (size_t)(within - oracle->blocks) : upper_bound(oracle, from);
+        for (; i < oracle->count; i++) {
+            assert_false(
+                block_map_next(map, from, within != NULL ? from : oracle->blocks[i].base, &found));
+            assert_true(block_map_next(map, from, high, &found));
+            assert_int_equal(found.base, oracle->blocks[i].base);
+            assert_int_equal(found.size, oracle->blocks[i].size);
+            from = found.base + found.size;
+            within = NULL;
+        }
+        assert_false(block_map_next(map, from, high, &found));
+        for (i = 0; i < oracle->count; i++)
+            assert_true(block_map_remove(map, oracle->blocks[i].base, &found));
+        free(oracle);
+    }
+    drop_map(map);
+}
+
 static void page_seen_tells_heap_pages(void **state)
 {
     (void)state;
@@ -451,6 +489,7 @@ int main(void)
         cmocka_unit_test(huge_block_is_cheap),
         cmocka_unit_test(edges_of_the_address_space),
         cmocka_unit_test(unseen_release_is_replaced),
+        cmocka_unit_test(next_walks_in_order),
         cmocka_unit_test(page_seen_tells_heap_pages),
         cmocka_unit_test(exhausted_budget_is_counted),
         cmocka_unit_test(concurrent_writers_and_readers),

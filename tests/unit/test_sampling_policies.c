@@ -149,10 +149,43 @@ static void the_outermost_steady_register_is_the_odometer(void **state)
     assert_int_equal(odometer.register_number, 1);
     assert_int_equal(odometer.step, -4);
     assert_true(odometer.accesses_per_visit == 61);
-    assert_int_equal(odometer.next_value, 100 - 4 * 4);
+    assert_int_equal(odometer.base_value, 100 - 4 * 4);
     assert_int_equal(odometer.accesses, accesses);
     /* The inner register jumped back at every row: no odometer, but the hottest head. */
     assert_int_equal(loops_hottest(&loops)->ip, 0x400100);
+}
+
+static void a_word_of_the_frame_serves_where_registers_do_not(void **state)
+{
+    struct loops loops;
+    struct odometer odometer;
+    uint64_t registers[LOOP_REGISTERS] = {0};
+    unsigned looks = 0;
+
+    (void)state;
+    loops_begin(&loops);
+    registers[LOOP_STACK_POINTER] = 0x7ffe1000;
+    registers[LOOP_FRAME_POINTER] = 0x7ffe1100;
+    for (uint32_t i = 0; i < 1000; i++) {
+        uint32_t words[LOOP_FRAME_WORDS] = {0};
+        struct loop_head *head;
+
+        registers[0] = i * i; /* no odometer */
+        head = loops_visit(&loops, 0x1000, registers, 0, 7 * i);
+        words[20] = 0xfffffff0u + 3 * i; /* wraps round */
+        words[21] = i * i;
+        if (head) {
+            looks++;
+            assert_int_equal(head->frame, 0x7ffe1100 - 4 * LOOP_FRAME_WORDS);
+            loops_frame(head, words, 0);
+        }
+    }
+    assert_in_range(looks, 5, 20);
+    assert_non_null(loops_odometer(&loops, &odometer));
+    assert_int_equal(odometer.address, 0x7ffe1100 - 4 * LOOP_FRAME_WORDS + 4 * 20);
+    assert_int_equal(odometer.step, 3);
+    assert_true(odometer.accesses_per_visit == 7);
+    assert_true(odometer_visits(&odometer, 0xfffffffd, 0x00000003) == 2);
 }
 
 static void two_visits_or_unknown_registers_make_no_odometer(void **state)
@@ -184,6 +217,7 @@ int main(void)
         cmocka_unit_test(a_fixed_period_is_kept_but_cannot_livelock),
         cmocka_unit_test(rate_readings_have_their_own_purse),
         cmocka_unit_test(the_outermost_steady_register_is_the_odometer),
+        cmocka_unit_test(a_word_of_the_frame_serves_where_registers_do_not),
         cmocka_unit_test(two_visits_or_unknown_registers_make_no_odometer),
     };
 

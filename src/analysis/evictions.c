@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Eviction times of every cell's caches, in every replicate. All questions about subsets need them,
+ * so they are computed for a size once and kept. The whole program's outcome falls out on the way.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/internal.h"
+#include "reuse/miss_ratio.h"
+
+struct cached_size {
+    double bytes;
+    double *times;                /* [replicate][cell] */
+    struct outcome_shares *whole; /* [replicate] */
+};
+
+struct eviction_cache {
+    struct cached_size *sizes; /* in the order in which they were asked for */
+    size_t count;
+    struct outcome_shares *end; /* [replicate], after every watch */
+};
+
+struct eviction_cache *evictions_create(void)
+{
+    return calloc(1, sizeof(struct eviction_cache));
+}
+
+void evictions_free(struct eviction_cache *cache)
+{
+    if (!cache)
+        return;
+    for (size_t i = 0; i < cache->count; i++) {
+        free(cache->sizes[i].times);
+        free(cache->sizes[i].whole);
+    }
+    free(cache->sizes);
+    free(cache->end);
+    free(cache);
+}
+
+static size_t find_size(const struct eviction_cache *cache, double bytes)
+{
+    size_t i = 0;
+
+    while (i < cache->count && cache->sizes[i].bytes != bytes)
+        i++;
+    return i;
+}
+
+/* One cell, all replicates: fills times, adds the cell's part to the whole. */
+static int evict_cell(const struct analysis *analysis, uint32_t cell, struct cached_size *sizes,
+                      size_t n, double *weights, struct outcome_shares *end)
+{
+    const struct cell *range = &analysis->cells[cell];
+    struct view view;
+    struct survival_curve curve = {0};
+    double *lines = malloc(2 * n * sizeof *lines), *times = lines + n;
+    int result =
+        lines ? view_create(analysis, analysis->by_cell + range->first, range->count, &view) : -1;
+
+    if (result) {
+        free(lines);
+        return -1;
+    }
+    for (size_t i = 0; i < n; i++)
+        lines[i] = sizes[i].bytes / analysis->line_size;
+    for (uint32_t r = 0; r < replicate_count(analysis) && result == 0; r++) {
+        result = view_estimate(analysis, &view, r, &curve);
+        if (result)
+            break;
+        double weight = 0;
+        for (size_t i = 0; i < view.count; i++)
+            weight += view.weight[i];
+        if (curve.count)
+            eviction_times(&curve, lines, n, times);
+        for (size_t i = 0; i < n; i++) {
+            double time = curve.count ? times[i] : INFINITY;
+            sizes[i].times[r * analysis->cell_count + cell] = time;
+            if (curve.count)
+                outcome_add(&sizes[i].whole[r], survival_at(&curve, time), weight);
+        }
+        if (curve.count && end)
+            outcome_add(&end[r], &curve.points[curve.count - 1], weight);
+        weights[r] += weight;
+    }
+    view_free(&view);
+    survival_free(&curve);
+    free(lines);
+    return result;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    const struct cached_size *x = a, *y = b;
+
+    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+}
+
+/* Computes n new sizes, which start at cache->sizes[cache->count]. */
+static int compute(const struct analysis *analysis, struct eviction_cache *cache, size_t n)
+{
+    uint32_t replicates = replicate_count(analysis);
+    struct cached_size *sizes = cache->sizes + cache->count;
+    double *weights = calloc(replicates, sizeof *weights);
+    struct outcome_shares *end = cache->end ? NULL : calloc(replicates, sizeof *end);
+    int result = weights && (end || cache->end) ? 0 : -1;
+
+    qsort(sizes, n, sizeof *sizes, compare_sizes);
+    for (size_t i = 0; i < n; i++) {
+        sizes[i].times = malloc((replicates * analysis->cell_count + 1) * sizeof *sizes[i].times);
+        sizes[i].whole = calloc(replicates, sizeof *sizes[i].whole);
+        if (!sizes[i].times || !sizes[i].whole)
+            result = -1;
+    }
+    for (uint32_t c = 0; c < analysis->cell_count && result == 0; c++)
+        result = evict_cell(analysis, c, sizes, n, weights, end);
+    for (uint32_t r = 0; r < replicates && result == 0; r++) {
+        for (size_t i = 0; i < n; i++)
+            outcome_divide(&sizes[i].whole[r], weights[r]);
+        if (end)
+            outcome_divide(&end[r], weights[r]);
+    }
+    free(weights);
+    if (result) {
+        for (size_t i = 0; i < n; i++) {
+            free(sizes[i].times);
+            free(sizes[i].whole);
+        }
+        free(end);
+        return -1;
+    }
+    if (end)
+        cache->end = end;
+    cache->count += n;
+    return 0;
+}
+
+int evictions_prepare(const struct analysis *analysis, const double *bytes, size_t n, size_t *index)
+{
+    struct eviction_cache *cache = analysis->evictions;
+    size_t missing = 0;
+    struct cached_size *sizes =
+        realloc(cache->sizes, (cache->count + n + 1) * sizeof *cache->sizes);
+
+    if (!sizes)
+        return -1;
+    cache->sizes = sizes;
+    for (size_t i = 0; i < n; i++) {
+        if (find_size(cache, bytes[i]) == cache->count)
+            cache->sizes[cache->count + missing++] = (struct cached_size){.bytes = bytes[i]};
+    }
+    if ((missing || !cache->end) && compute(analysis, cache, missing))
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        index[i] = find_size(cache, bytes[i]);
+    return 0;
+}
+
+double eviction_time_of(const struct analysis *analysis, size_t size, uint32_t replicate,
+                        uint32_t cell)
+{
+    return analysis->evictions->sizes[size].times[replicate * analysis->cell_count + cell];
+}
+
+const struct outcome_shares *evictions_whole(const struct analysis *analysis, size_t size,
+                                             uint32_t replicate)
+{
+    return &analysis->evictions->sizes[size].whole[replicate];
+}
+
+const struct outcome_shares *evictions_whole_end(const struct analysis *analysis,
+                                                 uint32_t replicate)
+{
+    return &analysis->evictions->end[replicate];
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the processor under us can execute and how it saves its state. */
+#ifndef REUSE_ISA_X86_PROCESSOR_H
+#define REUSE_ISA_X86_PROCESSOR_H
+
+#include <Zydis/Zydis.h>
+/* Zydis brings in assert.h, whose macro code for signal handlers does not want. */
+#undef assert
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Byte offsets in the standard (not compacted) XSAVE area; 0 if the component does not exist. */
+struct x86_processor {
+    bool avx, avx512; /* usable: the system saves the registers */
+    uint32_t ymm_high, opmask, zmm_high, zmm_16_31;
+    bool shadow_stack; /* in use by this thread: rdssp returns something */
+};
+
+/* Written once by x86_processor_detect(), before any interpreter runs. */
+extern struct x86_processor x86_processor;
+
+void x86_processor_detect(void);
+
+/* Whether it executes instructions of this set; false for sets unknown here. Async-signal-safe. */
+bool x86_processor_has(ZydisISASet set);
+
+#endif
