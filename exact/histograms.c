@@ -26,19 +26,24 @@ void histograms_write(struct profile_writer *writer, enum histogram_scope scope,
     if (bins == NULL)
         return;
     for (unsigned size = 0; size < locality_line_sizes(); size++)
-        for (int measure = MEASURE_STACK_DISTANCE; measure <= MEASURE_REUSE_TIME; measure++) {
+        for (int measure = MEASURE_STACK_DISTANCE; measure <= MEASURE_COHERENCE; measure++) {
             const uint64_t *counts = measure == MEASURE_STACK_DISTANCE ? histograms->distance[size]
-                                                                       : histograms->time[size];
+                                     : measure == MEASURE_REUSE_TIME   ? histograms->time[size]
+                                                                       : histograms->invalidated;
+            bool coherence = measure == MEASURE_COHERENCE;
+            if (coherence && size > 0)
+                continue;
             struct record_histogram record = {.scope = (uint8_t)scope,
                                               .measure = (uint8_t)measure,
                                               .line_size = locality_line_size(size),
                                               .key = key,
                                               .accesses = histograms->accesses[size],
-                                              .cold = histograms->cold[size]};
+                                              .cold = coherence ? 0 : histograms->cold[size]};
             for (uint32_t bin = 0; bin < HISTOGRAM_BIN_COUNT; bin++)
                 if (counts[bin] != 0)
                     bins[record.bin_count++] = (struct histogram_bin){bin, 0, counts[bin]};
-            append(writer, &record, bins, now_ns);
+            if (!coherence || record.bin_count > 0)
+                append(writer, &record, bins, now_ns);
         }
     free(bins);
 }

@@ -14,6 +14,7 @@ enum instruction_role {
     ROLE_CALL = 1,   /* its store is the return address */
     ROLE_RETURN = 2, /* its load is the return address */
     ROLE_PUSH = 4,   /* stores through the stack pointer, calls included */
+    ROLE_MODIFY = 8, /* loads an operand and stores to it: a read-modify-write */
 };
 
 struct instruction {

@@ -150,8 +150,9 @@ static void forget_ranges(struct locality *locality)
         locality->counts.cells[i]->size = 0;
 }
 
-static inline void count_use(struct locality *locality, struct exact_cell *cell, unsigned size,
-                             uint64_t line)
+/* Adds one use of a line; returns what it reused. */
+static inline struct exact_reuse count_use(struct locality *locality, struct exact_cell *cell,
+                                           unsigned size, uint64_t line)
 {
     struct locality_histograms *histograms = locality->histograms;
     struct exact_reuse reuse = exact_stack_use(&locality->stacks[size], line);
@@ -160,12 +161,13 @@ static inline void count_use(struct locality *locality, struct exact_cell *cell,
     } else if (reuse.distance == EXACT_STACK_COLD) {
         exact_counts_add_far(&locality->counts, cell, size, EXACT_BIN_COLD, 1);
         histograms->cold[size]++;
-        return;
+        return reuse;
     } else {
         exact_counts_add_far(&locality->counts, cell, size, exact_bin_of(reuse.distance), 1);
         histograms->distance[size][histogram_bin_of(reuse.distance)]++;
     }
     histograms->time[size][reuse.time < 128 ? reuse.time : histogram_bin_of(reuse.time)]++;
+    return reuse;
 }
 
 static inline __attribute__((always_inline)) void
@@ -189,11 +191,19 @@ analyse(struct locality *locality, const struct stream_access *batch, size_t cou
                 continue;
             }
         }
+        bool invalidated = stream_invalidated(access);
         unsigned uses = stream_kind(access) == STREAM_READ_MODIFY_WRITE ? 2 : 1;
         for (unsigned use = 0; use < uses; use++)
             for (unsigned size = 0; size < sizes; size++)
-                for (uint64_t line = address >> shifts[size]; line <= last >> shifts[size]; line++)
-                    count_use(locality, cell, size, line);
+                for (uint64_t line = address >> shifts[size]; line <= last >> shifts[size];
+                     line++) {
+                    struct exact_reuse reuse = count_use(locality, cell, size, line);
+                    if (__builtin_expect(invalidated, 0) && size == 0 &&
+                        reuse.distance != EXACT_STACK_COLD) {
+                        locality->histograms->invalidated[histogram_bin_of(reuse.distance)]++;
+                        invalidated = false;
+                    }
+                }
     }
 }
 
@@ -242,6 +252,8 @@ void locality_add_thread(const void *state, struct locality_histograms *histogra
 
 void histograms_add(struct locality_histograms *into, const struct locality_histograms *from)
 {
+    for (uint32_t bin = 0; bin < HISTOGRAM_BIN_COUNT; bin++)
+        into->invalidated[bin] += from->invalidated[bin];
     for (unsigned size = 0; size < size_count; size++) {
         into->accesses[size] += from->accesses[size];
         into->cold[size] += from->cold[size];

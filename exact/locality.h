@@ -27,6 +27,8 @@ struct locality_histograms {
     uint64_t cold[EXACT_LINE_SIZES_MAX];
     uint64_t distance[EXACT_LINE_SIZES_MAX][HISTOGRAM_BIN_COUNT];
     uint64_t time[EXACT_LINE_SIZES_MAX][HISTOGRAM_BIN_COUNT];
+    /* Distances of the uses whose line had been invalidated, at the first line size. */
+    uint64_t invalidated[HISTOGRAM_BIN_COUNT];
 };
 
 /* Adds a live thread's histograms, and its counts if `counts` is not NULL. Under the thread's lock.

@@ -32,6 +32,9 @@ bool operands_decode(const void *code, size_t size, struct instruction *instruct
         /* Gathers and scatters: each element is an operand of its own. */
         unsigned bytes = operand->mem.type == ZYDIS_MEMOP_TYPE_VSIB ? operand->element_size / 8u
                                                                     : operand->size / 8u;
+        if ((operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) &&
+            (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+            instruction->role |= ROLE_MODIFY;
         if (bytes > OPERAND_MAX)
             bytes = OPERAND_MAX;
         if (bytes > WHOLE_OPERAND_MAX && bytes > instruction->operand_bytes)

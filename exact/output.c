@@ -22,6 +22,7 @@
 #include "modules.h"
 #include "output_run.h"
 #include "profile/writer.h"
+#include "sharing.h"
 
 static const uint64_t second_ns = 1000000000;
 
@@ -218,6 +219,7 @@ static void snapshot(bool all)
             if (all)
                 write_unloaded_modules();
             histograms_write(&writer, SCOPE_PROCESS, 0, total, now);
+            sharing_write(&writer, all, now);
             histograms_write_by(&writer, SCOPE_OBJECT, &counts, now);
             histograms_write_by(&writer, SCOPE_LINE, &counts, now);
             end();
@@ -288,6 +290,7 @@ static void finish(int exit_status)
         bytes += locality_bytes(thread->consumer[LOCALITY_CONSUMER]);
         lost += locality_lost(thread->consumer[LOCALITY_CONSUMER]);
     }
+    lost += sharing_lost();
     if (lost > 0)
         output_note("%" PRIu64 " accesses could not be followed for want of memory", lost);
     snapshot(true);

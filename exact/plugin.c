@@ -17,6 +17,7 @@
 #include "output_run.h"
 #include "qemu_api.h"
 #include "settings.h"
+#include "sharing.h"
 #include "stream.h"
 #include "syscalls.h"
 
@@ -51,7 +52,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
         bool in_pieces = instruction_at(number)->operand_bytes > 0;
         qemu_plugin_register_vcpu_mem_cb(insn, in_pieces ? stream_on_pieces : stream_on_access,
                                          QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-                                         (void *)(uintptr_t)number);
+                                         stream_userdata(number));
     }
 }
 
@@ -82,6 +83,7 @@ static void after_fork_in_child(void)
 {
     bool go_on = (settings.options.follow & FOLLOW_FORK) != 0;
     stream_after_fork(go_on);
+    sharing_after_fork();
     instructions_after_fork();
     objects_after_fork();
     modules_after_fork();
@@ -113,6 +115,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     }
     locality_set_line_sizes(settings.line_sizes, settings.line_size_count);
     stream_add_consumer(&locality_consumer);
+    if (settings.options.sharing && !sharing_start(settings.line_sizes[0])) {
+        fprintf(stderr, "libreuse: exact: out of memory\n");
+        return 1;
+    }
     modules_note_own_mappings();
     output_start(&settings);
     syscalls_start(&settings);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "instructions.h"
+#include "sharing.h"
 
 #define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 
@@ -30,7 +31,8 @@ static struct guest_thread *threads[STREAM_VCPUS_MAX];
 static struct guest_thread *all_threads;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t threads_so_far;
-static bool dropping; /* a forked child that is not profiled; set on its only thread */
+static unsigned vcpus_so_far; /* written by the thread that starts one; the first two matter */
+static bool dropping;         /* a forked child that is not profiled; set on its only thread */
 
 void stream_add_consumer(const struct stream_consumer *consumer)
 {
@@ -70,6 +72,7 @@ static struct guest_thread *new_thread(void)
     thread->started_ns = monotonic_ns();
     prctl(PR_GET_NAME, thread->name);
     thread->thread_id = __atomic_add_fetch(&threads_so_far, 1, __ATOMIC_RELAXED);
+    sharing_thread_started(thread);
     for (size_t i = 0; i < consumer_count; i++)
         thread->consumer[i] = consumers[i]->thread_started(thread);
     pthread_mutex_lock(&list_lock);
@@ -92,6 +95,8 @@ struct guest_thread *stream_thread(unsigned vcpu)
 static void consume(struct guest_thread *thread)
 {
     size_t count = (size_t)(thread->next - thread->begin);
+    if (count > 0 && !dropping)
+        sharing_batch(thread, thread->begin, count);
     if (count > 0 && !dropping)
         for (size_t i = 0; i < consumer_count; i++)
             consumers[i]->batch(thread->consumer[i], thread->begin, count);
@@ -118,11 +123,31 @@ static __attribute__((noinline)) struct guest_thread *make_room(unsigned vcpu)
     return thread;
 }
 
-/* QEMU's memory information: log2 of the size in bits 4..6, load and store in bits 16 and 17. */
-static inline uint64_t access_bits(uint64_t address, qemu_plugin_meminfo_t info)
+void *stream_userdata(uint32_t instruction)
+{
+    bool modifies = instruction_at(instruction)->role & ROLE_MODIFY;
+    return (void *)(uintptr_t)(instruction | (uint64_t)(modifies ? STREAM_MODIFIES : 0) << 56);
+}
+
+/*
+ * QEMU's memory information: log2 of the size in bits 4..6, load and store in bits 16 and 17. The
+ * flags are those of userdata.
+ */
+static inline uint64_t access_bits(uint64_t address, qemu_plugin_meminfo_t info, void *userdata)
 {
     uint64_t width = UINT64_C(1) << (info >> 4 & 7);
-    return (address & ADDRESS_MASK) | (width - 1) << 48 | (uint64_t)(info >> 16 & 3) << 54;
+    return (address & ADDRESS_MASK) | (width - 1) << 48 | (uint64_t)(info >> 16 & 3) << 54 |
+           ((uintptr_t)userdata & UINT64_C(0xff) << 56);
+}
+
+/* Tells sharing of an access of `width` bytes, and the access what sharing knows of it. */
+static inline void call_in(struct guest_thread *thread, struct stream_access *access,
+                           unsigned width)
+{
+    bool write = stream_kind(access) & ACCESS_STORE || stream_modifies(access);
+    if (exact_coherence_access(thread->calls_in, stream_address(access), width, write,
+                               access->instruction))
+        access->bits |= UINT64_C(1) * STREAM_INVALIDATED << 56;
 }
 
 void stream_on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
@@ -133,8 +158,10 @@ void stream_on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
         thread = make_room(vcpu);
         access = thread->next;
     }
-    access->bits = access_bits(address, info);
+    access->bits = access_bits(address, info, userdata);
     access->instruction = (uint32_t)(uintptr_t)userdata;
+    if (thread->calls_in != NULL)
+        call_in(thread, access, stream_width(access));
     thread->next = access + 1;
 }
 
@@ -143,13 +170,14 @@ void stream_on_pieces(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     struct guest_thread *thread = threads[vcpu];
     struct stream_access *access = thread->next;
     uint32_t number = (uint32_t)(uintptr_t)userdata;
-    uint64_t bits = access_bits(address, info);
+    uint64_t bits = access_bits(address, info, userdata);
+    unsigned whole = instruction_at(number)->operand_bytes;
     if (access != thread->begin) {
         struct stream_access *last = access - 1;
         unsigned so_far = stream_width(last), width = (bits >> 48 & 63) + 1;
-        bool continues = last->instruction == number && (last->bits ^ bits) >> 54 == 0 &&
+        bool continues = last->instruction == number && ((last->bits ^ bits) >> 54 & 3) == 0 &&
                          stream_address(last) + so_far == (bits & ADDRESS_MASK) &&
-                         so_far + width <= instruction_at(number)->operand_bytes;
+                         so_far + width <= whole;
         if (continues) {
             last->bits += (uint64_t)width << 48;
             return;
@@ -163,6 +191,8 @@ void stream_on_pieces(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     }
     access->bits = bits;
     access->instruction = number;
+    if (thread->calls_in != NULL) /* with the first piece, for all of them */
+        call_in(thread, access, stream_width(access) == 8 ? whole : stream_width(access));
     thread->next = access + 1;
 }
 
@@ -174,6 +204,13 @@ void stream_vcpu_started(unsigned vcpu)
         _exit(125);
     }
     threads[vcpu] = &no_thread;
+    if (++vcpus_so_far == 2) {
+        /* The caller is the first thread, about to start another. */
+        struct guest_thread *only = stream_all_threads();
+        if (only != NULL)
+            stream_drain(only);
+        sharing_become_parallel(only);
+    }
 }
 
 void stream_vcpu_ended(unsigned vcpu)
@@ -202,6 +239,7 @@ void stream_after_fork(bool go_on)
     pthread_mutex_init(&list_lock, NULL);
     all_threads = NULL;
     threads_so_far = 0;
+    vcpus_so_far = 1;
     dropping = !go_on;
     for (unsigned vcpu = 0; vcpu < STREAM_VCPUS_MAX; vcpu++)
         if (threads[vcpu] != NULL)

@@ -17,10 +17,11 @@
 
 #include "access.h"
 #include "qemu_api.h"
+#include "reuse/exact_coherence.h"
 
 /* One access, or the load and store of an atomic read-modify-write. */
 struct stream_access {
-    uint64_t bits;        /* address: 48 bits; width - 1: 6; kind: 2; reserved: 8 */
+    uint64_t bits;        /* address: 48 bits; width - 1: 6; kind: 2; enum stream_flags: 8 */
     uint32_t instruction; /* instructions.h */
     uint32_t reserved;
 };
@@ -28,6 +29,11 @@ struct stream_access {
 enum {
     STREAM_READ_MODIFY_WRITE = ACCESS_LOAD | ACCESS_STORE
 }; /* a kind, beside enum access_kind */
+
+enum stream_flags {
+    STREAM_MODIFIES = 1,    /* a load whose instruction stores to the same place next */
+    STREAM_INVALIDATED = 2, /* the thread had a copy and lost it to another thread's write */
+};
 
 static inline uint64_t stream_address(const struct stream_access *access)
 {
@@ -41,6 +47,14 @@ static inline unsigned stream_kind(const struct stream_access *access)
 {
     return access->bits >> 54 & 3;
 }
+static inline bool stream_modifies(const struct stream_access *access)
+{
+    return access->bits >> 56 & STREAM_MODIFIES;
+}
+static inline bool stream_invalidated(const struct stream_access *access)
+{
+    return access->bits >> 56 & STREAM_INVALIDATED;
+}
 
 enum {
     STREAM_CONSUMERS_MAX = 4,
@@ -52,6 +66,9 @@ enum {
 struct guest_thread {
     struct stream_access *next, *end; /* where the callback appends; written by the guest thread */
     struct stream_access *begin;
+    struct exact_coherence_thread *calls_in; /* checked with every access; NULL while alone */
+    struct exact_coherence_thread *sharing;  /* sharing.c's; NULL without it */
+    bool sharing_far;                        /* sharing.c's: prefetching pays */
     pthread_mutex_t lock; /* over the batch's analysis and everything that consumers keep here */
     uint32_t thread_id;   /* in the profile, from 1 */
     int tid;              /* the kernel's */
@@ -79,6 +96,9 @@ void stream_add_consumer(const struct stream_consumer *);
 
 /* True if QEMU encodes memory information as we expect (checked through its own functions). */
 bool stream_check_encoding(void);
+
+/* What userdata of the callbacks must be. */
+void *stream_userdata(uint32_t instruction);
 
 /* QEMU's callbacks: userdata is the instruction's number. For operands of at most 8 bytes, and
  * others. */

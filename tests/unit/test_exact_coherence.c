@@ -132,7 +132,7 @@ static void random_accesses_at(uint32_t line_size, uint64_t seed)
         events += want.count;
     }
     assert_true(events > 10000);
-    assert_int_equal(exact_coherence_lines(coherence), LINES);
+    assert_int_equal(exact_coherence_shared_lines(coherence), LINES);
     free(threads);
     exact_coherence_destroy(coherence);
 }
