@@ -73,12 +73,12 @@ static void write_random(FILE *out, draw_column *draw)
 {
     uint64_t *columns = malloc(per_row * sizeof *columns);
     check_allocation(columns, "a row", per_row * sizeof *columns);
-    uint64_t entries = 0, state = seed;
+    uint64_t entries = 0, state = random_start(seed);
     for (uint64_t row = 0; row < rows; row++)
         entries += fill_row(row, draw, &state, columns);
     fprintf(out, "%llu %llu %llu\n", (unsigned long long)rows, (unsigned long long)rows,
             (unsigned long long)entries);
-    state = seed;
+    state = random_start(seed);
     for (uint64_t row = 0; row < rows; row++) {
         uint64_t length = fill_row(row, draw, &state, columns);
         for (uint64_t k = 0; k < length; k++)

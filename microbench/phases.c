@@ -39,8 +39,11 @@ static void work(void *context, size_t thread, struct run *run)
     struct node *node = p->nodes;
     uint64_t sum = 0;
     while (run_continues(run)) {
-        for (uint64_t i = 0; i < sweeps; i++)
+        for (uint64_t i = 0; i < sweeps; i++) {
             sum += sweep(p->swept, p->elements);
+            /* Nothing changes between two sweeps: do not let the compiler see that. */
+            __asm__ volatile("" ::: "memory");
+        }
         node = cycle_walk(node, p->count * laps);
     }
     p->sum = sum;

@@ -33,7 +33,7 @@ __attribute__((noinline)) static uint64_t probe(const uint64_t *restrict table, 
 static void work(void *context, size_t thread, struct run *run)
 {
     struct table *p = context;
-    uint64_t state = seed + thread;
+    uint64_t state = random_start(seed + thread);
     while (run_continues(run)) {
         uint64_t sum = probe(p->table, p->elements, &state, probes);
         if (run->iteration == 1)
@@ -45,7 +45,7 @@ static double verify(const struct table *p)
 {
     double checksum = 0;
     for (size_t thread = 0; thread < run_options.threads; thread++) {
-        uint64_t state = seed + thread, expected = 0;
+        uint64_t state = random_start(seed + thread), expected = 0;
         for (size_t i = 0; i < probes; i++)
             expected += 3 * random_below(&state, p->elements);
         if (p->first_sums[thread] != expected)

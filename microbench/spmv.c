@@ -94,8 +94,8 @@ static void trace(const void *context, size_t thread, struct truth_tracer *trace
         truth_access(tracer, ROW_POINTERS, (i + 1) * sizeof *s->row_pointers);
         for (; k < s->row_pointers[i + 1]; k++) {
             truth_access(tracer, COLUMN_INDICES, (size_t)k * sizeof *s->column_indices);
-            truth_access(tracer, VALUES, (size_t)k * sizeof *s->values);
             truth_access(tracer, X, (size_t)s->column_indices[k] * sizeof *s->x);
+            truth_access(tracer, VALUES, (size_t)k * sizeof *s->values);
         }
         truth_access(tracer, Y, i * sizeof *s->y);
     }

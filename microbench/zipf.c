@@ -29,14 +29,15 @@ struct zipf {
     const uint64_t *table;
     const alias_entry *alias; /* NULL: float */
     uint64_t multiplier;      /* odd: scatters the ranks over the table; 1: not */
+    uint64_t mask;            /* elements - 1 when they are scattered, else all ones */
     double range;             /* float: (elements + 1)^(1/power) - 1 */
     uint64_t first_sums[THREADS_MAX];
 };
 
-/* Where the element of a rank lies; elements is a power of two when multiplier is not 1. */
-static inline size_t place_of(size_t rank, uint64_t multiplier, size_t count)
+/* Where the element of a rank lies; not to scatter takes the same instructions. */
+static inline size_t place_of(size_t rank, uint64_t multiplier, uint64_t mask)
 {
-    return multiplier == 1 ? rank : (rank * multiplier) & (count - 1);
+    return (rank * multiplier) & mask;
 }
 
 static inline size_t draw_alias(const alias_entry *restrict alias, size_t count, uint64_t *state)
@@ -60,25 +61,25 @@ static inline size_t draw_float(double range, uint64_t exponent_inverse, size_t 
 
 __attribute__((noinline)) static uint64_t probe_alias(const uint64_t *restrict table,
                                                       const alias_entry *restrict alias,
-                                                      uint64_t multiplier, size_t count,
-                                                      uint64_t *state, size_t steps)
+                                                      uint64_t multiplier, uint64_t mask,
+                                                      size_t count, uint64_t *state, size_t steps)
 {
     uint64_t sum = 0, random = *state;
     for (size_t i = 0; i < steps; i++)
-        sum += table[place_of(draw_alias(alias, count, &random), multiplier, count)];
+        sum += table[place_of(draw_alias(alias, count, &random), multiplier, mask)];
     *state = random;
     return sum;
 }
 
 __attribute__((noinline)) static uint64_t probe_float(const uint64_t *restrict table, double range,
                                                       uint64_t exponent_inverse,
-                                                      uint64_t multiplier, size_t count,
-                                                      uint64_t *state, size_t steps)
+                                                      uint64_t multiplier, uint64_t mask,
+                                                      size_t count, uint64_t *state, size_t steps)
 {
     uint64_t sum = 0, random = *state;
     for (size_t i = 0; i < steps; i++)
         sum +=
-            table[place_of(draw_float(range, exponent_inverse, count, &random), multiplier, count)];
+            table[place_of(draw_float(range, exponent_inverse, count, &random), multiplier, mask)];
     *state = random;
     return sum;
 }
@@ -86,14 +87,14 @@ __attribute__((noinline)) static uint64_t probe_float(const uint64_t *restrict t
 static uint64_t probe(const struct zipf *z, uint64_t *state)
 {
     if (z->alias != NULL)
-        return probe_alias(z->table, z->alias, z->multiplier, elements, state, probes);
-    return probe_float(z->table, z->range, power, z->multiplier, elements, state, probes);
+        return probe_alias(z->table, z->alias, z->multiplier, z->mask, elements, state, probes);
+    return probe_float(z->table, z->range, power, z->multiplier, z->mask, elements, state, probes);
 }
 
 static void work(void *context, size_t thread, struct run *run)
 {
     struct zipf *z = context;
-    uint64_t state = seed + thread;
+    uint64_t state = random_start(seed + thread);
     while (run_continues(run)) {
         uint64_t sum = probe(z, &state);
         if (run->iteration == 1)
@@ -159,7 +160,7 @@ static void tell_truth(struct truth *t, const struct zipf *z, const double *p, s
         double *of_line = calloc(lines, sizeof *of_line);
         check_allocation(of_line, "the probabilities", lines * sizeof *of_line);
         for (size_t r = 0; r < elements; r++)
-            of_line[place_of(r, z->multiplier, elements) * lines / elements] += p[r];
+            of_line[place_of(r, z->multiplier, z->mask) * lines / elements] += p[r];
         struct reference_object objects[2];
         objects[count++] = reference_object_create(table_object, of_line, lines);
         if (z->alias != NULL)
@@ -177,11 +178,11 @@ static double verify(const struct zipf *z)
 {
     double checksum = 0;
     for (size_t thread = 0; thread < run_options.threads; thread++) {
-        uint64_t state = seed + thread, expected = 0;
+        uint64_t state = random_start(seed + thread), expected = 0;
         for (size_t i = 0; i < probes; i++) {
             size_t rank = z->alias != NULL ? draw_alias(z->alias, elements, &state)
                                            : draw_float(z->range, power, elements, &state);
-            expected += 3 * place_of(rank, z->multiplier, elements);
+            expected += 3 * place_of(rank, z->multiplier, z->mask);
         }
         if (z->first_sums[thread] != expected)
             fatal("wrong result on thread %zu: %llu instead of %llu", thread,
@@ -217,6 +218,7 @@ int main(int argc, char **argv)
 
     static struct zipf z;
     z.multiplier = scatter ? 0x9e3779b1u : 1;
+    z.mask = scatter ? elements - 1 : UINT64_MAX;
     z.range = pow((double)elements + 1, 1 / (double)power) - 1;
     size_t bytes = elements * sizeof *z.table;
     uint64_t *table = aligned_alloc(ARRAY_ALIGNMENT, bytes);

@@ -19,6 +19,27 @@
 
 enum { NAMES_MAX = 1024, NAME_BYTES_MAX = 120, NAME_SHIFT = 16 };
 
+/*
+ * Walking stacks is bounded: a thread may walk one frame (some 10 to 20 ns) per two allocations,
+ * and some more to begin with. While it is over that, a caller of the allocator whose contexts were
+ * walked many times, because it is reached on ever new ways, gets shorter contexts from then on.
+ * They say less, but nothing wrong.
+ */
+enum {
+    CALLERS = 4096,
+    CALLER_PROBES = 4,
+    CALLER_WALKS = 256,
+    ALLOCATIONS_PER_FRAME = 2,
+    FRAMES_IN_ADVANCE = 200000
+};
+static const uint8_t context_depths[] = {UNWIND_FRAMES_MAX, 8, 4, 1};
+
+struct caller {
+    _Atomic uint64_t ip;    /* 0: free */
+    _Atomic uint32_t walks; /* at its present depth */
+    _Atomic uint32_t stage; /* index into context_depths */
+};
+
 /* A name given through the API; written before its index is given out. */
 struct name {
     _Atomic bool ready;
@@ -37,7 +58,8 @@ static struct {
     struct name *names;         /* by index, 0 is "" */
     _Atomic uint32_t name_count;
     _Atomic bool ended; /* no hook is to be called any more */
-    _Atomic uint64_t contexts_walked;
+    _Atomic uint64_t contexts_walked, contexts_shortened;
+    struct caller callers[CALLERS];
 } sites;
 
 static const char *name_of(uint64_t pair)
@@ -97,64 +119,146 @@ bool allocation_sites_begin(const struct allocation_options *options)
     return context_tree_child(sites.tree, 0, other | ALLOCATOR_MALLOC) == ALLOCATION_SITE_OTHER;
 }
 
-/* Walks the stack. The trace is of use to a cache; NULL when there is none. */
+/* The caller's element, or NULL when the table has no room near its place. */
+static struct caller *find_caller(uint64_t ip)
+{
+    const uint64_t place = ip * UINT64_C(0x9e3779b97f4a7c15) >> 40; /* golden ratio */
+    for (unsigned i = 0; i < CALLER_PROBES; i++) {
+        struct caller *caller = &sites.callers[(place + i) % CALLERS];
+        uint64_t known = atomic_load_explicit(&caller->ip, memory_order_relaxed);
+        if (known == ip || (known == 0 && (atomic_compare_exchange_strong_explicit(
+                                               &caller->ip, &known, ip, memory_order_relaxed,
+                                               memory_order_relaxed) ||
+                                           known == ip)))
+            return caller;
+    }
+    return NULL;
+}
+
+/* How many frames of this call's context to take. */
+static unsigned context_depth(const struct thread_cache *cache, uint64_t ip)
+{
+    struct caller *caller = find_caller(ip);
+    if (caller == NULL)
+        return UNWIND_FRAMES_MAX;
+    uint32_t stage = atomic_load_explicit(&caller->stage, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&caller->walks, 1, memory_order_relaxed) >= CALLER_WALKS &&
+        cache->frames_walked > cache->allocations / ALLOCATIONS_PER_FRAME + FRAMES_IN_ADVANCE &&
+        stage + 1 < sizeof context_depths) {
+        atomic_store_explicit(&caller->stage, ++stage, memory_order_relaxed);
+        atomic_store_explicit(&caller->walks, 0, memory_order_relaxed);
+    }
+    if (stage > 0)
+        atomic_fetch_add_explicit(&sites.contexts_shortened, 1, memory_order_relaxed);
+    return context_depths[stage];
+}
+
+/* Walks the stack. cache and trace may be NULL. */
 static uint32_t site_by_walk(const struct unwind_start *caller, uint64_t pair,
-                             struct unwind_trace *trace)
+                             struct thread_cache *cache, struct unwind_trace *trace)
 {
     uint64_t ips[UNWIND_FRAMES_MAX];
     atomic_fetch_add_explicit(&sites.contexts_walked, 1, memory_order_relaxed);
-    const size_t n = unwind(caller, ips, UNWIND_FRAMES_MAX, trace);
+    const unsigned depth = cache == NULL ? UNWIND_FRAMES_MAX : context_depth(cache, caller->ip);
+    const size_t n = unwind(caller, ips, depth, trace);
+    if (cache != NULL)
+        cache->frames_walked += n;
     const uint32_t context = context_tree_intern(sites.options->contexts, ips, n);
     const uint32_t site = context == 0 ? 0 : context_tree_child(sites.tree, context, pair);
     return site == 0 ? ALLOCATION_SITE_OTHER : site;
 }
 
-static struct site_cache_entry *cache_set(struct thread_cache *cache,
-                                          const struct unwind_start *caller)
+static uint64_t mix(uint64_t hash, uint64_t word)
 {
-    const uint64_t hash = (caller->ip ^ caller->stack_pointer << 20) * UINT64_C(0x9e3779b97f4a7c15);
-    return cache->sites[hash >> 40 & (SITE_CACHE_SETS - 1)];
+    return (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15) + (hash >> 29); /* golden ratio */
 }
 
-static bool still_holds(const struct site_cache_entry *entry)
+/* The word's present value, relative as it should be. */
+UNWIND_READS_FRAMES static uint64_t stack_word(uint64_t stack_pointer, uint32_t word)
 {
-    const uint64_t *words = (const uint64_t *)entry->stack_pointer;
-    for (unsigned i = 0; i < entry->words; i++) {
-        if (words[entry->offset[i]] != entry->value[i])
-            return false;
+    const uint64_t *words = (const uint64_t *)stack_pointer;
+    const uint64_t value = words[word & STACK_WORD_DISTANCE];
+    return (word & STACK_WORD_IS_ADDRESS) != 0 ? value - stack_pointer : value;
+}
+
+/* Where the cache would keep a call: what tells its histories apart, and then its entry. */
+struct place {
+    struct site_cache_call *call;
+    struct site_cache_entry *entry;
+};
+
+/* stack_bytes: readable ones from the stack pointer on. */
+static struct place place_of(struct thread_cache *cache, const struct unwind_start *caller,
+                             uint64_t stack_bytes)
+{
+    uint64_t hash = mix(0, caller->ip);
+    struct site_cache_call *call = &cache->calls[hash >> 32 & (SITE_CACHE_CALLS - 1)];
+    if (call->reach <= stack_bytes) {
+        for (unsigned i = 0; i < call->count; i++)
+            hash = mix(hash, stack_word(caller->stack_pointer, call->word[i]));
     }
-    return true;
+    return (struct place){.call = call,
+                          .entry = &cache->sites[hash >> 32 & (SITE_CACHE_ENTRIES - 1)]};
+}
+
+static uint64_t word_end(uint32_t word)
+{
+    return ((uint64_t)(word & STACK_WORD_DISTANCE) + 1) * 8;
+}
+
+static void learn(struct site_cache_call *call, uint32_t word)
+{
+    for (unsigned i = 0; i < call->count; i++) {
+        if (call->word[i] == word)
+            return;
+    }
+    call->word[call->next] = word;
+    call->next = (call->next + 1) % SITE_CACHE_TELLERS;
+    if (call->count < SITE_CACHE_TELLERS)
+        call->count++;
+    if (word_end(word) > call->reach)
+        call->reach = word_end(word);
+}
+
+/* Index of the first word that differs from what the entry remembers; its number of words if none.
+ */
+static unsigned first_difference(const struct site_cache_entry *entry, uint64_t stack_pointer)
+{
+    unsigned i = 0;
+    while (i < entry->words && stack_word(stack_pointer, entry->word[i]) == entry->value[i])
+        i++;
+    return i;
 }
 
 static bool same_call(const struct site_cache_entry *entry, const struct unwind_start *caller,
                       enum allocator allocator)
 {
-    return entry->ip == caller->ip && entry->stack_pointer == caller->stack_pointer &&
-           entry->allocator == allocator &&
-           (!entry->uses_frame_pointer || entry->frame_pointer == caller->frame_pointer);
+    return entry->ip == caller->ip && entry->allocator == allocator &&
+           (!entry->uses_frame_pointer ||
+            entry->frame_pointer == caller->frame_pointer - caller->stack_pointer);
 }
 
 static void fill(struct site_cache_entry *entry, const struct unwind_start *caller,
-                 enum allocator allocator, uint32_t site, const struct unwind_trace *trace)
+                 enum allocator allocator, uint32_t site, const struct unwind_trace *trace,
+                 uint64_t stack_bytes)
 {
-    uint64_t low, high;
     entry->ip = 0;
-    if (!trace->complete || !unwind_known_stack(caller->stack_pointer, &low, &high))
+    if (!trace->complete)
         return;
     entry->reach = 0;
     for (unsigned i = 0; i < trace->count; i++) {
         /* Words on another stack, beyond a signal frame, are not remembered. */
-        const uint64_t offset = trace->address[i] - caller->stack_pointer;
-        if (offset % 8 != 0 || offset >= high - caller->stack_pointer)
+        const uint64_t distance = trace->address[i] - caller->stack_pointer;
+        if (distance % 8 != 0 || distance >= stack_bytes || distance / 8 > STACK_WORD_DISTANCE)
             return;
-        entry->offset[i] = (uint32_t)(offset / 8);
-        entry->value[i] = trace->value[i];
-        if (offset + 8 > entry->reach)
-            entry->reach = offset + 8;
+        const bool is_address = (trace->is_address >> i & 1) != 0;
+        entry->word[i] = (uint32_t)(distance / 8) | (is_address ? STACK_WORD_IS_ADDRESS : 0);
+        entry->value[i] = is_address ? trace->value[i] - caller->stack_pointer : trace->value[i];
+        if (distance + 8 > entry->reach)
+            entry->reach = distance + 8;
     }
     entry->words = (uint8_t)trace->count;
-    entry->stack_pointer = caller->stack_pointer;
-    entry->frame_pointer = caller->frame_pointer;
+    entry->frame_pointer = caller->frame_pointer - caller->stack_pointer;
     entry->uses_frame_pointer = trace->uses_frame_pointer;
     entry->allocator = (uint16_t)allocator;
     entry->site = site;
@@ -164,30 +268,35 @@ static void fill(struct site_cache_entry *entry, const struct unwind_start *call
 uint32_t allocation_site(const struct unwind_start *caller, enum allocator allocator)
 {
     struct thread_cache *cache = thread_cache_get();
-    if (cache == NULL)
-        return site_by_walk(caller, allocator, NULL);
-    struct site_cache_entry *set = cache_set(cache, caller);
     uint64_t low, high;
+    if (cache == NULL)
+        return site_by_walk(caller, allocator, NULL, NULL);
+    cache->allocations++;
     if (unwind_known_stack(caller->stack_pointer, &low, &high)) {
-        for (unsigned i = 0; i < SITE_CACHE_WAYS; i++) {
-            if (same_call(&set[i], caller, allocator) &&
-                set[i].reach <= high - caller->stack_pointer && still_holds(&set[i]))
-                return set[i].site;
+        const uint64_t stack_bytes = high - caller->stack_pointer;
+        const struct place place = place_of(cache, caller, stack_bytes);
+        const struct site_cache_entry *entry = place.entry;
+        if (same_call(entry, caller, allocator) && entry->reach <= stack_bytes) {
+            const unsigned i = first_difference(entry, caller->stack_pointer);
+            if (i == entry->words)
+                return entry->site;
+            learn(place.call, entry->word[i]);
         }
     }
     struct unwind_trace trace;
-    const uint32_t site = site_by_walk(caller, allocator, &trace);
-    /* The entry of the same call with another history is replaced, else the older one. */
-    if (!same_call(&set[0], caller, allocator))
-        memcpy(&set[1], &set[0], sizeof set[1]);
-    fill(&set[0], caller, allocator, site, &trace);
+    const uint32_t site = site_by_walk(caller, allocator, cache, &trace);
+    if (unwind_known_stack(caller->stack_pointer, &low, &high)) {
+        const uint64_t stack_bytes = high - caller->stack_pointer;
+        fill(place_of(cache, caller, stack_bytes).entry, caller, allocator, site, &trace,
+             stack_bytes);
+    }
     return site;
 }
 
 uint32_t allocation_named_site(const struct unwind_start *caller, const char *name)
 {
     const uint64_t index = name_index(name);
-    return index == 0 ? 0 : site_by_walk(caller, index << NAME_SHIFT | ALLOCATOR_API, NULL);
+    return index == 0 ? 0 : site_by_walk(caller, index << NAME_SHIFT | ALLOCATOR_API, NULL, NULL);
 }
 
 bool allocation_site_is_named(uint32_t site)
@@ -328,7 +437,7 @@ void allocation_site_totals(void (*callback)(void *user, const struct record_sit
         };
         thread_cache_each(add_pending, &sum);
         const int64_t peak = atomic_load_explicit(&totals->live_peak, memory_order_relaxed);
-        if (sum.blocks == 0)
+        if (sum.blocks == 0 && sum.live <= 0 && peak <= 0)
             continue;
         callback(user, &(struct record_site_totals){
                            .site_id = site,
@@ -374,4 +483,6 @@ void allocation_sites_statistics(struct allocation_sites_statistics *statistics)
     statistics->other_blocks = other.blocks;
     statistics->contexts_walked =
         atomic_load_explicit(&sites.contexts_walked, memory_order_relaxed);
+    statistics->contexts_shortened =
+        atomic_load_explicit(&sites.contexts_shortened, memory_order_relaxed);
 }

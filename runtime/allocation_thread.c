@@ -23,6 +23,8 @@ static _Atomic unsigned pool_used;
 
 __thread uint64_t allocation_inside __attribute__((tls_model("initial-exec")));
 
+__thread struct thread_cache *thread_cache_own __attribute__((tls_model("initial-exec")));
+
 /* index + 1 of the thread's cache; 0: not asked yet; -1: none to be had, or given back. */
 static __thread int cache_index __attribute__((tls_model("initial-exec")));
 
@@ -45,17 +47,19 @@ static struct thread_cache *memory_of(unsigned i)
     return memory;
 }
 
-static struct thread_cache *take(void)
+struct thread_cache *thread_cache_take(void)
 {
+    if (cache_index < 0)
+        return NULL;
     for (unsigned i = 0; i < ALLOCATION_THREADS_MAX; i++) {
         bool taken = atomic_load_explicit(&pool[i].taken, memory_order_relaxed);
         if (taken || !atomic_compare_exchange_strong_explicit(
                          &pool[i].taken, &taken, true, memory_order_acquire, memory_order_relaxed))
             continue;
-        struct thread_cache *cache = memory_of(i);
-        if (cache != NULL) {
+        thread_cache_own = memory_of(i);
+        if (thread_cache_own != NULL) {
             cache_index = (int)i + 1;
-            return cache;
+            return thread_cache_own;
         }
         atomic_store_explicit(&pool[i].taken, false, memory_order_release);
         break;
@@ -64,15 +68,9 @@ static struct thread_cache *take(void)
     return NULL;
 }
 
-struct thread_cache *thread_cache_get(void)
-{
-    if (__builtin_expect(cache_index > 0, 1))
-        return atomic_load_explicit(&pool[cache_index - 1].memory, memory_order_relaxed);
-    return cache_index < 0 ? NULL : take();
-}
-
 void thread_cache_release(void)
 {
+    thread_cache_own = NULL;
     if (cache_index > 0)
         atomic_store_explicit(&pool[cache_index - 1].taken, false, memory_order_release);
     cache_index = -1;

@@ -18,58 +18,8 @@
 #include <unistd.h>
 
 #include "interpose_signal.h"
+#include "isa/guarded_memory.h"
 #include "signal_safe.h"
-
-#if !defined(__x86_64__)
-#error "guarded_copy is written for x86-64 only"
-#endif
-
-/* bool guarded_copy(void *to, const void *from, size_t size): keeps nothing on the stack, so that a
- * fault anywhere between guarded_copy and guarded_copy_fail can go on at guarded_copy_fail. */
-bool guarded_copy(void *to, const void *from, size_t size) __attribute__((visibility("hidden")));
-extern const char guarded_copy_fail[] __attribute__((visibility("hidden")));
-
-__asm__(".text\n"
-        ".p2align 4\n"
-        ".hidden guarded_copy\n"
-        ".globl guarded_copy\n"
-        ".type guarded_copy, @function\n"
-        "guarded_copy:\n"
-        "  cmpq $8, %rdx\n"
-        "  je 4f\n"
-        "  cmpq $4, %rdx\n"
-        "  je 5f\n"
-        "  cmpq $8, %rdx\n"
-        "  jb 2f\n"
-        "1: movq (%rsi), %rax\n"
-        "  movq %rax, (%rdi)\n"
-        "  addq $8, %rsi\n"
-        "  addq $8, %rdi\n"
-        "  subq $8, %rdx\n"
-        "  cmpq $8, %rdx\n"
-        "  jae 1b\n"
-        "2: testq %rdx, %rdx\n"
-        "  jz 6f\n"
-        "3: movzbl (%rsi), %eax\n"
-        "  movb %al, (%rdi)\n"
-        "  incq %rsi\n"
-        "  incq %rdi\n"
-        "  decq %rdx\n"
-        "  jnz 3b\n"
-        "  jmp 6f\n"
-        "4: movq (%rsi), %rax\n"
-        "  movq %rax, (%rdi)\n"
-        "  jmp 6f\n"
-        "5: movl (%rsi), %eax\n"
-        "  movl %eax, (%rdi)\n"
-        "6: movl $1, %eax\n"
-        "  ret\n"
-        ".hidden guarded_copy_fail\n"
-        ".globl guarded_copy_fail\n"
-        "guarded_copy_fail:\n"
-        "  xorl %eax, %eax\n"
-        "  ret\n"
-        ".size guarded_copy, . - guarded_copy\n");
 
 static const int guarded_signals[] = {SIGSEGV, SIGBUS};
 enum { GUARDED = sizeof guarded_signals / sizeof *guarded_signals };
@@ -100,11 +50,17 @@ static void hand_back(int which)
 static void on_fault(int signal, siginfo_t *information, void *context)
 {
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    uint64_t ip = (uint64_t)registers[REG_RIP];
     int saved = errno, which = signal == SIGSEGV ? 0 : 1;
+    uint64_t landing;
 
-    if (ip >= (uintptr_t)guarded_copy && ip < (uintptr_t)guarded_copy_fail) {
-        registers[REG_RIP] = (greg_t)(uintptr_t)guarded_copy_fail;
+    /* Linux delivers the first synchronous signal of the queue, blocked or not, once any of them is
+     * unblocked: a SIGTRAP that waits for our handler to end comes in before the fault, and what the
+     * fault interrupts is its handler's first instruction. The faulting load is one frame further. */
+    if (signal_is_at_trap_entry((uint64_t)registers[REG_RIP]))
+        registers = ((ucontext_t *)registers[REG_RDX])->uc_mcontext.gregs;
+    landing = guarded_memory_recover((uint64_t)registers[REG_RIP]);
+    if (landing) {
+        registers[REG_RIP] = (greg_t)landing;
         return;
     }
     /* Not ours: the target's disposition comes back and the fault happens again under it. A signal
@@ -158,12 +114,6 @@ void fault_guard_leave(void)
     }
     release();
     errno = saved;
-}
-
-bool guarded_read(void *context, uint64_t address, void *buffer, size_t size)
-{
-    (void)context;
-    return guarded_copy(buffer, (const void *)(uintptr_t)address, size);
 }
 
 int fault_guard_sigaction(int signal, const struct sigaction *action, struct sigaction *old)

@@ -97,6 +97,13 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
     }
     if (!thread || !atomic_load_explicit(&thread->alive, memory_order_relaxed))
         return;
+    /* A handler of ours runs on this thread already (how, see on_fault() in fault_guard.c), or a
+     * debug register trapped while one did, on what the interpreter read: not the target's doing. */
+    if (thread->in_handler || (asynchronous && cookie.kind != EVENT_CLOCK)) {
+        thread->totals.lost[LOSS_OWN_TRAP]++;
+        return;
+    }
+    thread->in_handler = true;
     hidden = cookie.kind == EVENT_CLOCK ? settings.trigger_ns : settings.trap_ns;
     overhead = atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed);
     thread->events++;
@@ -119,6 +126,7 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
         sampler_rearm(thread, entry.app_now);
     atomic_store_explicit(&thread->overhead_ns, overhead + thread_cpu_ns() - entered + hidden,
                           memory_order_relaxed);
+    thread->in_handler = false;
 }
 
 static uint64_t median(uint64_t *values, unsigned n)
@@ -197,12 +205,16 @@ static int calibrate_trigger(uint64_t clock)
     if (descriptor < 0)
         return descriptor;
     perf_event_enable(descriptor);
+    /* Expiries in kernel mode give no signal: the clock is read only now and then. */
     while (n < CALIBRATION_ROUNDS && last - begun < PATIENCE_NS) {
+        for (unsigned spin = 0; spin < 200 && calibration.count == count; spin++)
+            __asm__ volatile("");
         uint64_t now = thread_cpu_ns();
 
         if (calibration.count != count) {
             count = calibration.count;
             values[n++] = hidden_part(now - last, clock);
+            now = thread_cpu_ns();
         }
         last = now;
     }

@@ -102,8 +102,9 @@ void allocation_each_site(void (*site)(void *user, uint32_t site_id, uint32_t co
                           void *user);
 
 /*
- * Totals of every site with blocks, what threads have not yet added up included. live_bytes_peak is
- * exact to within 16 KiB per thread: threads add up small blocks in batches. Signal-safe.
+ * Totals of every site that has or had blocks (in the child of a fork also those whose blocks it
+ * only inherited), what threads have not yet added up included. live_bytes_peak is exact to within
+ * 16 KiB per thread: threads add up small blocks in batches. Signal-safe.
  */
 void allocation_site_totals(void (*totals)(void *user, const struct record_site_totals *),
                             void *user);
@@ -132,10 +133,11 @@ void allocation_watch(uint64_t address);
 void allocation_unwatch(uint64_t address);
 
 struct allocation_statistics {
-    uint64_t untracked_blocks; /* no room in the map, or an address that it cannot hold */
-    uint64_t other_blocks;     /* attributed to ALLOCATION_SITE_OTHER */
-    uint64_t node_bytes;       /* memory of the block maps */
-    uint64_t contexts_walked;  /* contexts not found in a thread's cache */
+    uint64_t untracked_blocks;   /* no room in the map, or an address that it cannot hold */
+    uint64_t other_blocks;       /* attributed to ALLOCATION_SITE_OTHER */
+    uint64_t node_bytes;         /* memory of the block maps */
+    uint64_t contexts_walked;    /* contexts not found in a thread's cache */
+    uint64_t contexts_shortened; /* of these: cut to 8, 4 or 1 frames, to bound the cost */
 };
 void allocation_statistics(struct allocation_statistics *);
 

@@ -168,6 +168,11 @@ int signal_begin(trap_handler handler)
     return 0;
 }
 
+bool signal_is_at_trap_entry(uint64_t ip)
+{
+    return ip == (uintptr_t)on_trap;
+}
+
 void signal_end(void)
 {
     atomic_store(&taken, false);

@@ -23,6 +23,9 @@ int real_pthread_sigmask(int how, const sigset_t *set, sigset_t *old);
 /* Takes SIGTRAP over and unblocks it in the calling thread. 0 or -errno. */
 int signal_begin(trap_handler handler);
 
+/* Whether ip is the first instruction of our SIGTRAP handler. Signal-safe. */
+bool signal_is_at_trap_entry(uint64_t ip);
+
 /* Gives SIGTRAP back as the target last left it. */
 void signal_end(void);
 

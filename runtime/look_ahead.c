@@ -102,7 +102,6 @@ static void copy_registers(const ucontext_t *context, struct interpreter_registe
 void look_ahead_hook(struct thread *thread, interpreter_branch hook, void *context)
 {
     struct interpreter_options options = {
-        .read = guarded_read,
         .backward_branch = hook ? hook : on_backward_branch,
         .branch_context = hook ? context : thread,
     };
@@ -116,8 +115,7 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
 
     if (!thread->interpreter) {
         struct interpreter_options options = {
-            .read = guarded_read,
-            .backward_branch = on_backward_branch,
+                .backward_branch = on_backward_branch,
             .branch_context = thread,
         };
         void *memory = memory_map(interpreter_memory_size());

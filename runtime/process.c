@@ -24,6 +24,7 @@
 #include "interpose_loader.h"
 #include "interpose_signal.h"
 #include "interpose_thread.h"
+#include "isa/interpreter.h"
 #include "look_ahead.h"
 #include "maps.h"
 #include "modules.h"
@@ -332,6 +333,7 @@ static void after_fork_child(void)
 
         descriptor_close_all();
         fault_guard_reset();
+        decode_cache_after_fork();
         first_touch_reset_after_fork();
         shared_watch_reset_after_fork();
         atomic_store(&our_pid, follow ? getpid() : 0);

@@ -18,11 +18,15 @@ enum {
     /* A reading is tried after every sample whose number in a geometric series comes up; the
      * governor then decides whether it can be paid. */
     SAMPLES_BETWEEN = 6,
+    ATTEMPTS_MAX = 4,
+    /* An exploration that meets cache misses at every step must end some time. */
+    EXPLORE_NS_MAX = 4 * 1000 * 1000,
+    EXPLORE_BATCHES = 8, /* between looks at the clock */
 };
 
 /* Intervals that can be timed, in ns: the noise of a signal's entry is about half a microsecond. */
-static const double probe_ns = 150e3, probe_min_ns = 60e3, two_watches_min_ns = 8e3,
-                    two_watches_ns = 40e3;
+static const double probe_ns = 300e3, probe_min_ns = 60e3, probe_longest_ns = 5e6;
+static const double two_watches_min_ns = 16e3, two_watches_ns = 40e3;
 /* While nothing has been measured: a high rate, so that loops are thought to end early. */
 static const double rate_unknown = 4.0;
 /* Cost of one interpreted access, for budgeting; instructions without access included. */
@@ -66,6 +70,7 @@ struct arrival {
     bool arrived;
     uint64_t value;
     uint64_t accesses;
+    uint64_t flags; /* at the branch that came round */
 };
 
 static void on_arrival(void *context, const struct interpreter *interpreter, uint64_t target,
@@ -88,6 +93,7 @@ static void on_arrival(void *context, const struct interpreter *interpreter, uin
         arrival->value = registers.general[arrival->odometer->register_number];
     }
     arrival->arrived = true;
+    arrival->flags = registers.flags;
     arrival->accesses = accesses;
 }
 
@@ -107,9 +113,19 @@ static bool run_to_head(struct thread *thread, struct arrival *arrival, uint64_t
     return arrival->arrived;
 }
 
+/* Which side of its bound a loop's test is on: unsigned below, and signed less. */
+static unsigned side_of_bound(uint64_t flags)
+{
+    enum { CARRY = 0, SIGN = 7, OVERFLOW = 11 };
+
+    return (flags >> CARRY & 1) | ((flags >> SIGN ^ flags >> OVERFLOW) & 1) << 1;
+}
+
 /*
  * How many more visits the loop will see at least: moves every steady register ahead by 1, 2, 4 ...
- * steps on the copied state and tries whether the loop still comes round. 0: it cannot be told.
+ * steps on the copied state and tries whether the loop still comes round. A loop that tests for
+ * equality with its bound would come round for ever beyond it, but its comparison then comes out
+ * on the other side. 0: it cannot be told.
  */
 static double visits_left(struct thread *thread, const struct loop_head *head,
                           const struct odometer *odometer, double enough)
@@ -118,8 +134,9 @@ static double visits_left(struct thread *thread, const struct loop_head *head,
     struct arrival arrival = {.odometer = odometer};
     uint64_t limit = (uint64_t)(2 * odometer->accesses_per_visit) + 256;
     double left = 0;
+    unsigned side = 0;
 
-    for (double ahead = 1; ahead < enough; ahead *= 2) {
+    for (double ahead = 1; ahead < 2 * enough; ahead *= 2) {
         interpreter_get_registers(thread->interpreter, &registers);
         for (int r = 0; r < LOOP_REGISTERS; r++) {
             registers.general[r] = head->snapshot[r];
@@ -130,9 +147,11 @@ static double visits_left(struct thread *thread, const struct loop_head *head,
         interpreter_begin(thread->interpreter, &registers, NULL);
         if (!run_to_head(thread, &arrival, limit))
             break;
-        left = ahead;
-        if (ahead * odometer->accesses_per_visit > 1e12)
+        if (ahead == 1)
+            side = side_of_bound(arrival.flags);
+        if (side_of_bound(arrival.flags) != side)
             break;
+        left = ahead;
     }
     return left;
 }
@@ -145,24 +164,28 @@ static double position(const struct odometer *odometer, uint64_t value, uint64_t
 }
 
 /* Starts an odometer reading from the loops just seen; false: none that runs long enough. */
-static bool start_odometer(struct thread *thread, uint64_t app_now)
+static bool start_odometer(struct thread *thread, uint64_t app_now, uint64_t explored)
 {
     struct rate_reading *rate = &thread->rate;
     struct odometer odometer;
     const struct loop_head *head = loops_odometer(&thread->loops, &odometer);
-    double per_visit_ns, left_ns;
+    double per_visit_ns, left_ns, wanted_ns;
 
     if (!head)
         return false;
     per_visit_ns = odometer.accesses_per_visit / rate_guess(thread);
+    wanted_ns = 2 * probe_ns + (double)explored / rate_guess(thread);
     /* A word of the frame cannot be moved ahead; such code is slow, and a loop that ends meanwhile
      * shows in the comparison of the two stretches. */
     left_ns = odometer.address
-                  ? 4 * probe_ns
-                  : per_visit_ns * visits_left(thread, head, &odometer,
-                                               4 * probe_ns / per_visit_ns + 2);
+                  ? wanted_ns
+                  : per_visit_ns *
+                        visits_left(thread, head, &odometer, wanted_ns / per_visit_ns + 2);
+    left_ns -= (double)explored / rate_guess(thread);
     if (left_ns < 2 * probe_min_ns)
         return false;
+    rate->explored = explored;
+    rate->attempts = 0;
     rate->odometer = odometer;
     rate->phase = RATE_PROBING;
     rate->probes = 1;
@@ -171,6 +194,14 @@ static bool start_odometer(struct thread *thread, uint64_t app_now)
     rate->step_ns[0] = probe_min_ns;
     rate->step_ns[1] = left_ns / 2 < probe_ns ? left_ns / 2 : probe_ns;
     return true;
+}
+
+/* What was found at this depth misled or was not enough: an outer loop may serve. */
+static void look_deeper(struct thread *thread)
+{
+    thread->rate_depth *= 3;
+    if (thread->rate_depth > DEPTH_MAX)
+        thread->rate_depth = DEPTH_MAX;
 }
 
 static void finish_odometer(struct thread *thread)
@@ -188,11 +219,33 @@ static void finish_odometer(struct thread *thread)
      * stretch runs on cold caches after our handler, hence the wide margin, and is not counted. */
     if (per_ns[0] < 0.6 * per_ns[1] || per_ns[0] > 1.4 * per_ns[1])
         accepted = false;
+    if (!accepted)
+        look_deeper(thread);
     if (visits[1] > 0)
         accesses = visits[1] * rate->odometer.accesses_per_visit;
     report(thread, RATE_ODOMETER, accepted, rate->odometer.head, rate->time[1], accesses,
            rate->time[2] - rate->time[1]);
     rate->phase = RATE_IDLE;
+}
+
+/*
+ * Exploring has brought into the caches what the loop is about to use: what it does there tells
+ * nothing of its pace. Puts the first probe off until it is through.
+ */
+static bool still_where_explored(struct rate_reading *rate)
+{
+    double visits = rate->position[1] - rate->position[0];
+    double accesses = visits * rate->odometer.accesses_per_visit;
+    double passed_ns = (double)(rate->time[1] - rate->time[0]);
+    double left_ns;
+
+    if (accesses >= (double)rate->explored || visits <= 0 || rate->attempts++ == ATTEMPTS_MAX)
+        return false;
+    left_ns = 1.1 * passed_ns * ((double)rate->explored / accesses - 1);
+    rate->step_ns[0] = left_ns < probe_min_ns       ? probe_min_ns
+                       : left_ns > probe_longest_ns ? probe_longest_ns
+                                                    : left_ns;
+    return true;
 }
 
 bool rate_probe(struct thread *thread, ucontext_t *context, uint64_t app_now)
@@ -216,6 +269,8 @@ bool rate_probe(struct thread *thread, ucontext_t *context, uint64_t app_now)
     }
     rate->position[rate->probes] = position(&rate->odometer, arrival.value, arrival.accesses);
     rate->time[rate->probes] = app_now;
+    if (rate->probes == 1 && still_where_explored(rate))
+        return true;
     if (++rate->probes == 3)
         finish_odometer(thread);
     return true;
@@ -304,7 +359,10 @@ static uint64_t explore(struct thread *thread, uint64_t depth, bool track,
                         struct candidate candidates[2])
 {
     enum interpreter_stop why;
-    uint64_t seen = 0;
+    uint64_t seen = 0, started = thread_cpu_ns();
+
+    unsigned batches = 0;
+    double wanted = two_watches_ns * rate_guess(thread);
 
     candidates[0] = candidates[1] = (struct candidate){0};
     do {
@@ -315,12 +373,18 @@ static uint64_t explore(struct thread *thread, uint64_t depth, bool track,
 
             if (!first_touch(access->address))
                 continue;
+            /* Far enough is enough: what lies further on only costs time. */
+            if (candidates[0].address && candidates[1].address &&
+                (double)(candidates[1].index - candidates[0].index) > wanted)
+                continue;
             candidates[1] = (struct candidate){access->address, access->ip, seen + i};
             /* The stretch before the first of the two warms the caches up again. */
             if (!candidates[0].address && seen + i >= depth / 3)
                 candidates[0] = candidates[1];
         }
         seen += n;
+        if (++batches % EXPLORE_BATCHES == 0 && thread_cpu_ns() - started > EXPLORE_NS_MAX)
+            break;
     } while (why == INTERPRETER_FULL && seen < depth);
     return seen;
 }
@@ -348,17 +412,14 @@ void rate_consider(struct thread *thread, ucontext_t *context, uint64_t app_now,
     seen = explore(thread, thread->rate_depth, track, candidates);
     if (track)
         first_touch_end();
-    busy = start_odometer(thread, app_now);
+    busy = start_odometer(thread, app_now, seen);
     look_ahead_end(thread);
     if (!busy && candidates[0].address &&
         (double)(candidates[1].index - candidates[0].index) >
             two_watches_min_ns * (thread->rate_per_ns > 0 ? thread->rate_per_ns : 0.5))
         busy = start_two_watches(thread, candidates, app_now);
     /* Nothing to hold on to at this depth: look further next time, for an outer loop. */
-    if (!busy && seen >= thread->rate_depth) {
-        thread->rate_depth *= 3;
-        if (thread->rate_depth > DEPTH_MAX)
-            thread->rate_depth = DEPTH_MAX;
-    }
+    if (!busy && seen >= thread->rate_depth)
+        look_deeper(thread);
     thread->rate_cost_ns = thread_cpu_ns() - started;
 }

@@ -14,8 +14,17 @@
 #include "watch.h"
 #include "signal_safe.h"
 
-/* Accesses interpreted at a time: few, because most windows end early. */
-enum { SAMPLE_BATCH = 128 };
+enum {
+    /* Accesses interpreted at a time: few, because most windows end early. */
+    SAMPLE_BATCH = 128,
+    /* A window over code that misses its caches at every step ends earlier: a register takes over
+     * where a trap can be told from the sample, a few microseconds on. Ticks of the time stamp
+     * counter, 20 to 60 us on any machine. */
+    WINDOW_TICKS_MAX = 120 * 1000,
+    WINDOW_ACCESSES_MIN = 200,
+    /* While a handler runs, the clock must not expire once more: longer than any handler takes. */
+    PARKED_PERIOD_NS = 1000 * 1000 * 1000,
+};
 
 /* Fills the window from the interrupted place on. False: no access was seen. */
 static bool fill_window(struct thread *thread, const ucontext_t *context,
@@ -23,6 +32,8 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
 {
     const struct loop_head *hottest;
     bool done = false, any;
+
+    uint64_t started = __builtin_ia32_rdtsc();
 
     *stop = INTERPRETER_FULL;
     *loop = 0;
@@ -32,7 +43,9 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
     while (!done && *stop == INTERPRETER_FULL) {
         size_t n = look_ahead_next(thread, SAMPLE_BATCH, stop);
 
-        done = window_feed(&thread->window, thread->batch, n);
+        done = window_feed(&thread->window, thread->batch, n) ||
+               (thread->window.examined >= WINDOW_ACCESSES_MIN &&
+                __builtin_ia32_rdtsc() - started > WINDOW_TICKS_MAX);
     }
     any = window_end(&thread->window, &thread->random);
     hottest = loops_hottest(&thread->loops);
@@ -103,8 +116,12 @@ void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronou
     uint64_t ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
 
     thread->totals.expirations++;
+    perf_clock_set_period(thread->clock, PARKED_PERIOD_NS);
     if (asynchronous) {
+        /* It expired inside one of our handlers, or while the target held SIGTRAP back in a way
+         * that we cannot see. The next sample stands for this one, too. */
         thread->totals.lost[LOSS_ASYNCHRONOUS]++;
+        thread->carried_ns += thread->period_ns;
         rate_cancel(thread);
         return;
     }
@@ -135,7 +152,8 @@ void sampler_rearm(struct thread *thread, uint64_t app_now)
     }
     mean = governor_next_period(&thread->governor, app_now);
     /* The next sample also stands for the time that a rate reading has just taken. */
-    thread->period_ns = mean + thread->rate.spent_ns;
+    thread->period_ns = mean + thread->rate.spent_ns + thread->carried_ns;
+    thread->carried_ns = 0;
     thread->rate.spent_ns = 0;
     /* Jitter of a quarter either way, so that no rhythm of the target is locked on to. */
     period = mean - mean / 4 + (uint64_t)((double)(random_next(&thread->random) >> 11) * 0x1p-53 *

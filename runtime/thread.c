@@ -86,6 +86,8 @@ static void initialise(struct thread *thread)
         atomic_store(&thread->watches[i].state, WATCH_FREE);
     }
     atomic_store(&thread->overhead_ns, 0);
+    thread->carried_ns = 0;
+    thread->in_handler = false;
     thread->events = 0;
     random_seed(&thread->random, settings.seed + thread->id);
     governor_begin(&thread->governor, settings.options.budget_percent / 100,

@@ -60,6 +60,8 @@ struct rate_reading {
     uint64_t events;  /* handler entries when the reading began, to see disturbances */
     /* odometer */
     struct odometer odometer;
+    uint64_t explored;   /* accesses looked at before the reading began */
+    unsigned attempts;   /* to get past them */
     unsigned probes;     /* positions known */
     double position[3];  /* visits since the base */
     double step_ns[2];   /* planned time between them */
@@ -89,6 +91,8 @@ struct thread {
     /* time */
     _Atomic uint64_t overhead_ns; /* our share of the thread's CPU clock; read by other threads */
     uint64_t period_ns;           /* mean period in force: the weight of the next sample */
+    uint64_t carried_ns;          /* of expiries that gave no sample through our own fault */
+    bool in_handler;
     uint64_t events;              /* handler entries */
 
     /* policy */

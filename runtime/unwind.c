@@ -106,6 +106,11 @@ static void remember_stack(const struct range *stack)
     thread_state.busy = false;
 }
 
+void unwind_know_stack(uint64_t low, uint64_t high)
+{
+    remember_stack(&(struct range){.low = low, .high = high});
+}
+
 bool unwind_known_stack(uint64_t stack_pointer, uint64_t *low, uint64_t *high)
 {
     if (thread_state.busy)
@@ -179,24 +184,41 @@ static const void *exception_header(uint64_t ip)
 }
 #endif
 
+static struct rule_entry *rule_entry(uint64_t key)
+{
+    return &rules[key * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (RULES - 1)]; /* golden ratio */
+}
+
+static uint64_t rule_key(uint64_t ip)
+{
+    return ip ^ atomic_load_explicit(&rules_epoch, memory_order_relaxed);
+}
+
+/* The rule for the instruction at ip if it is in the table. */
+static inline bool recall_rule(uint64_t ip, struct call_frame_rule *rule)
+{
+    _Static_assert(sizeof *rule == 16, "a rule is two words");
+    const uint64_t key = rule_key(ip);
+    const struct rule_entry *entry = rule_entry(key);
+    const uint64_t words[2] = {atomic_load_explicit(&entry->low, memory_order_relaxed),
+                               atomic_load_explicit(&entry->high, memory_order_relaxed)};
+    const uint64_t check = atomic_load_explicit(&entry->check, memory_order_relaxed);
+    memcpy(rule, words, sizeof *rule);
+    return check == (key ^ words[0] ^ words[1]) && check != 0;
+}
+
 /* The rule for the instruction at ip; false when there is none. */
 static bool find_rule(uint64_t ip, struct call_frame_rule *rule)
 {
-    _Static_assert(sizeof *rule == 16, "a rule is two words");
-    const uint64_t key = ip ^ atomic_load_explicit(&rules_epoch, memory_order_relaxed);
-    struct rule_entry *entry =
-        &rules[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (RULES - 1)]; /* golden ratio */
-    uint64_t words[2] = {atomic_load_explicit(&entry->low, memory_order_relaxed),
-                         atomic_load_explicit(&entry->high, memory_order_relaxed)};
-    const uint64_t check = atomic_load_explicit(&entry->check, memory_order_relaxed);
-    if (check == (key ^ words[0] ^ words[1]) && check != 0) {
-        memcpy(rule, words, sizeof *rule);
+    if (recall_rule(ip, rule))
         return true;
-    }
     const void *header = exception_header(ip);
     if (header == NULL || !call_frame_find(header, ip, rule))
         return false;
+    uint64_t words[2];
     memcpy(words, rule, sizeof words);
+    const uint64_t key = rule_key(ip);
+    struct rule_entry *entry = rule_entry(key);
     atomic_store_explicit(&entry->low, words[0], memory_order_relaxed);
     atomic_store_explicit(&entry->high, words[1], memory_order_relaxed);
     atomic_store_explicit(&entry->check, key ^ words[0] ^ words[1], memory_order_relaxed);
@@ -215,7 +237,7 @@ struct cursor {
     struct unwind_trace *trace;
 };
 
-static void rely_on(struct cursor *cursor, uint64_t address, uint64_t value)
+static void rely_on(struct cursor *cursor, uint64_t address, uint64_t value, bool is_address)
 {
     struct unwind_trace *trace = cursor->trace;
     if (trace == NULL)
@@ -224,11 +246,12 @@ static void rely_on(struct cursor *cursor, uint64_t address, uint64_t value)
         trace->complete = false;
         return;
     }
+    trace->is_address |= (uint64_t)is_address << trace->count;
     trace->address[trace->count] = address;
     trace->value[trace->count++] = value;
 }
 
-static bool read_word(struct cursor *cursor, uint64_t address, uint64_t *value)
+UNWIND_READS_FRAMES static bool read_word(struct cursor *cursor, uint64_t address, uint64_t *value)
 {
     if (address % 8 != 0 || address < cursor->stack.low)
         return false;
@@ -249,7 +272,7 @@ static bool use_frame_pointer(struct cursor *cursor)
         return true;
     cursor->frame_pointer_relied_on = true;
     if (cursor->frame_pointer_slot != 0)
-        rely_on(cursor, cursor->frame_pointer_slot, cursor->frame_pointer);
+        rely_on(cursor, cursor->frame_pointer_slot, cursor->frame_pointer, true);
     else if (cursor->trace != NULL)
         cursor->trace->uses_frame_pointer = true;
     return true;
@@ -295,7 +318,7 @@ static enum step step_by_frame_pointer(struct cursor *cursor)
     if (!use_frame_pointer(cursor) || frame < cursor->stack_pointer ||
         !read_word(cursor, frame, &caller_frame) || !read_word(cursor, frame + 8, &return_address))
         return STEP_LOST;
-    rely_on(cursor, frame + 8, return_address);
+    rely_on(cursor, frame + 8, return_address, false);
     return_address = strip_signature(return_address);
     if (return_address < PAGE_BYTES || return_address >> 48 != 0)
         return STEP_LOST;
@@ -307,6 +330,45 @@ static enum step step_by_frame_pointer(struct cursor *cursor)
     cursor->frame_pointer_slot = frame;
     cursor->frame_pointer_relied_on = false;
     return STEP_DONE;
+}
+
+/* Ordinary frames, as many in a row as there are: with known rules, on memory known to be readable.
+ */
+UNWIND_READS_FRAMES static size_t step_plain(struct cursor *cursor, uint64_t *ips, size_t n,
+                                             size_t max)
+{
+    struct call_frame_rule rule;
+    struct unwind_trace *trace = cursor->trace;
+    const uint64_t low = cursor->stack.low, high = cursor->stack.high;
+    uint64_t ip = cursor->ip, stack_pointer = cursor->stack_pointer;
+    while (n < max && recall_rule(ip - 1, &rule) && (rule.flags & CALL_FRAME_PLAIN) != 0) {
+        const uint64_t cfa = stack_pointer + (uint32_t)rule.cfa_offset;
+        const uint64_t place = cfa + (uint64_t)(int64_t)rule.return_address_offset;
+        if (place % 8 != 0 || place < low || place >= high ||
+            (trace != NULL && trace->count == UNWIND_TRACE_MAX))
+            break;
+        const uint64_t return_address = *(const volatile uint64_t *)place;
+        if (rule.frame_pointer == PLACE_AT_CFA) {
+            const uint64_t saved = cfa + (uint64_t)(int64_t)rule.frame_pointer_offset;
+            if (saved % 8 != 0 || saved < low || saved >= high)
+                break;
+            cursor->frame_pointer = *(const volatile uint64_t *)saved;
+            cursor->frame_pointer_slot = saved;
+            cursor->frame_pointer_relied_on = false;
+        }
+        if (strip_signature(return_address) == 0)
+            break;
+        if (trace != NULL) {
+            trace->address[trace->count] = place;
+            trace->value[trace->count++] = return_address;
+        }
+        ip = strip_signature(return_address);
+        stack_pointer = cfa;
+        ips[n++] = ip;
+    }
+    cursor->ip = ip;
+    cursor->stack_pointer = stack_pointer;
+    return n;
 }
 
 static enum step step(struct cursor *cursor)
@@ -326,7 +388,7 @@ static enum step step(struct cursor *cursor)
         const uint64_t place = cfa;
         if (!read_word(cursor, place, &cfa))
             return STEP_LOST;
-        rely_on(cursor, place, cfa);
+        rely_on(cursor, place, cfa, true);
         cfa += (uint64_t)(int64_t)rule.cfa_addend;
     }
 
@@ -334,7 +396,7 @@ static enum step step(struct cursor *cursor)
     if (saved_address(cursor, rule.return_address, rule.return_address_offset, cfa, &address)) {
         if (!read_word(cursor, address, &return_address))
             return STEP_LOST;
-        rely_on(cursor, address, return_address);
+        rely_on(cursor, address, return_address, false);
     } else if (rule.return_address == PLACE_SAME && cursor->link_known) {
         return_address = cursor->link;
     } else {
@@ -377,6 +439,7 @@ size_t unwind(const struct unwind_start *start, uint64_t *ips, size_t max,
     if (trace != NULL) {
         trace->count = 0;
         trace->complete = true;
+        trace->is_address = 0;
         trace->uses_frame_pointer = false;
     }
     if (max == 0)
@@ -391,10 +454,17 @@ size_t unwind(const struct unwind_start *start, uint64_t *ips, size_t max,
                             .link_known = !start->is_call,
                             .stack = stack_around(start->stack_pointer),
                             .trace = trace};
+    if (max > UNWIND_FRAMES_MAX)
+        max = UNWIND_FRAMES_MAX;
     size_t n = 1;
     enum step outcome = STEP_DONE;
-    while (n < max && n < UNWIND_FRAMES_MAX && (outcome = step(&cursor)) == STEP_DONE)
+    for (;;) {
+        if (cursor.is_call)
+            n = step_plain(&cursor, ips, n, max);
+        if (n == max || (outcome = step(&cursor)) != STEP_DONE)
+            break;
         ips[n++] = cursor.ip;
+    }
     if (outcome == STEP_LOST)
         atomic_fetch_add_explicit(&truncated_walks, 1, memory_order_relaxed);
     remember_stack(&cursor.stack);

@@ -39,13 +39,17 @@ struct unwind_start {
 };
 
 /*
- * What decided the outcome of a walk: as long as ip and stack pointer at its start, the frame
- * pointer if it was used, and all these words are the same, so is the context.
+ * What decided the outcome of a walk: at the same ip, the frames are the same if all these words
+ * are, and the frame pointer if it was used. Words that lie at the same distance from the stack
+ * pointer as here do, and addresses of frames (is_address, and the frame pointer) are the same if
+ * their distance from the stack pointer is: a context does not depend on how deep it lies in the
+ * stack.
  */
 struct unwind_trace {
     unsigned count;
     bool complete;           /* no word was left out */
     bool uses_frame_pointer; /* that of the start */
+    uint64_t is_address;     /* bit i: of word i */
     uint64_t address[UNWIND_TRACE_MAX];
     uint64_t value[UNWIND_TRACE_MAX];
 };
@@ -87,6 +91,16 @@ struct unwind_start unwind_start_of_signal(const ucontext_t *context);
 
 /* True when the 8 bytes at address can be read; address is a multiple of 8. Keeps errno. */
 bool unwind_is_readable(uint64_t address);
+
+/*
+ * Tells that [low, high), whole pages of 4 KiB around the stack pointer of the calling thread, are
+ * and stay readable while it runs on them. Saves the probes: to be called where a thread starts, if
+ * at all.
+ */
+void unwind_know_stack(uint64_t low, uint64_t high);
+
+/* Functions that read other functions' frames, where the sanitizer has its marks. */
+#define UNWIND_READS_FRAMES __attribute__((no_sanitize("address")))
 
 /*
  * Stack range of the calling thread around `stack_pointer` that is known to be readable: [*low,

@@ -9,12 +9,13 @@
 
 uint64_t cycle_build(struct node *nodes, size_t node_size, size_t count, uint64_t seed)
 {
+    uint64_t state = random_start(seed);
     size_t *order = malloc(count * sizeof *order);
     check_allocation(order, "the order of the nodes", count * sizeof *order);
     for (size_t i = 0; i < count; i++)
         order[i] = i;
     for (size_t i = count - 1; i > 1; i--) { /* node 0 stays first */
-        size_t j = 1 + random_below(&seed, i), swapped = order[i];
+        size_t j = 1 + random_below(&state, i), swapped = order[i];
         order[i] = order[j];
         order[j] = swapped;
     }

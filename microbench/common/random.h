@@ -5,13 +5,25 @@
 
 #include <stdint.h>
 
-/* SplitMix64 (Steele, Lea and Flood 2014): advances *state, which may start anywhere. */
-static inline uint64_t random_next(uint64_t *state)
+/* The state that belongs to a seed, by the mixing function of SplitMix64 (Steele, Lea and Flood
+ * 2014), so that neighbouring seeds give unlike sequences. Never 0. */
+static inline uint64_t random_start(uint64_t seed)
 {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    uint64_t z = seed + 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return (z ^ (z >> 31)) | 1;
+}
+
+/* xorshift64* (Vigna 2016): advances *state, which must not be 0. Good high bits, one constant. */
+static inline uint64_t random_next(uint64_t *state)
+{
+    uint64_t x = *state;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    *state = x;
+    return x * 0x2545f4914f6cdd1du;
 }
 
 /* 0 .. bound-1, from the high bits; the bias is below bound / 2^64. */

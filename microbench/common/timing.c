@@ -36,6 +36,9 @@ bool run_continues(struct run *run)
     return done < run->limit && time_is_left(run, done);
 }
 
+/* Each entry belongs to its thread while that runs, and to run_threads() before and after. */
+static struct run runs[THREADS_MAX];
+
 struct worker {
     run_work *work;
     void *context;
@@ -54,10 +57,8 @@ void run_threads(const struct run_options *options, run_work *work, void *contex
                  const volatile void **markers)
 {
     size_t threads = options->threads;
-    struct run *runs = aligned_alloc(ARRAY_ALIGNMENT, threads * sizeof *runs);
     struct worker *workers = calloc(threads, sizeof *workers);
     pthread_t *handles = calloc(threads, sizeof *handles);
-    check_allocation(runs, "the threads", threads * sizeof *runs);
     check_allocation(workers, "the threads", threads * sizeof *workers);
     check_allocation(handles, "the threads", threads * sizeof *handles);
 
@@ -85,7 +86,6 @@ void run_threads(const struct run_options *options, run_work *work, void *contex
     }
     free(handles);
     free(workers);
-    free(runs);
 }
 
 size_t share_begin(size_t total, size_t unit, size_t parts, size_t index)

@@ -36,7 +36,7 @@ typedef void run_work(void *context, size_t thread, struct run *run);
 /*
  * Runs work on options->threads threads (thread 0 is the caller) and returns when all are done.
  * done[thread] receives the number of iterations that each did; markers, unless NULL, the address
- * of each thread's mark, valid only as a number afterwards.
+ * of each thread's mark. May be called once.
  */
 void run_threads(const struct run_options *options, run_work *work, void *context, uint64_t *done,
                  const volatile void **markers);

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "launcher/process_status.h"
+
 #define CONTAINER_REMEDY                                                                           \
     "docker or podman run --cap-add=PERFMON (or --security-opt seccomp=unconfined); in "           \
     "Kubernetes securityContext.seccompProfile.type: Unconfined"
@@ -74,36 +76,12 @@ int perf_paranoid(void)
                                                                             : PERF_PARANOID_ABSENT;
 }
 
-bool perf_read_status(const char *key, int base, uint64_t *number)
-{
-    char line[256];
-    bool found = false;
-    size_t length = strlen(key);
-    FILE *file = fopen("/proc/self/status", "re");
-    if (!file)
-        return false;
-    while (!found && fgets(line, sizeof line, file)) {
-        if (strncmp(line, key, length) == 0 && line[length] == ':') {
-            *number = strtoull(line + length + 1, NULL, base);
-            found = true;
-        }
-    }
-    fclose(file);
-    return found;
-}
-
 int perf_is_privileged(void)
 {
     enum { CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38 };
     uint64_t effective;
-    return perf_read_status("CapEff", 16, &effective) &&
+    return process_status_read("CapEff", 16, &effective) &&
            (effective & (UINT64_C(1) << CAPABILITY_PERFMON | UINT64_C(1) << CAPABILITY_SYS_ADMIN));
-}
-
-int perf_seccomp_mode(void)
-{
-    uint64_t mode;
-    return perf_read_status("Seccomp", 10, &mode) ? (int)mode : -1;
 }
 
 static void explain_access(struct finding *finding)
@@ -134,9 +112,9 @@ void perf_explain(struct finding *finding, int error)
         return;
     case EPERM:
         finding_result(finding, FINDING_MISSING, "refused with EPERM (%s)",
-                       perf_seccomp_mode() == 2 ? "a seccomp filter is in force"
-                                                : "no seccomp filter is in force");
-        finding_meaning(finding, perf_seccomp_mode() == 2
+                       process_seccomp_mode() == 2 ? "a seccomp filter is in force"
+                                                   : "no seccomp filter is in force");
+        finding_meaning(finding, process_seccomp_mode() == 2
                                      ? "the filter of the container or service forbids "
                                        "perf_event_open; the kernel itself was not asked"
                                      : "a security module or the kernel's lockdown forbids it");

@@ -34,9 +34,6 @@ int perf_paranoid(void);
 /* Whether this process may pass over kernel.perf_event_paranoid (CAP_PERFMON or CAP_SYS_ADMIN). */
 int perf_is_privileged(void);
 
-/* The mode in /proc/self/status: 0 none, 1 strict, 2 filter; -1 unknown. */
-int perf_seccomp_mode(void);
-
 /*
  * Fills in result, meaning and remedy of a finding whose perf_event_open was refused with `error`
  * for a reason that concerns all events: ENOSYS, EPERM, EACCES, EMFILE. For other errors it names
@@ -46,9 +43,6 @@ void perf_explain(struct finding *, int error);
 
 /* The number that a file of one line begins with; false if there is none. */
 bool perf_read_number(const char *path, long *number);
-
-/* A number from /proc/self/status, in the given base; false if there is no such line. */
-bool perf_read_status(const char *key, int base, uint64_t *number);
 
 /* CPU time of the calling thread, and monotonic time, in ns. */
 uint64_t perf_cpu_ns(void);

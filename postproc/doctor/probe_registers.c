@@ -15,6 +15,7 @@
 
 #include "doctor/perf.h"
 #include "doctor/probe.h"
+#include "launcher/process_status.h"
 
 enum { REGISTERS_MAX = 32 };
 #if defined(__x86_64__)
@@ -28,7 +29,7 @@ static uint64_t words[REGISTERS_MAX] __attribute__((aligned(64)));
 static void explain_taken(struct finding *finding)
 {
     uint64_t tracer;
-    if (perf_read_status("TracerPid", 10, &tracer) && tracer > 0)
+    if (process_status_read("TracerPid", 10, &tracer) && tracer > 0)
         finding_remedy(finding,
                        "detach the debugger, process %llu, or delete its hardware "
                        "breakpoints and watchpoints",

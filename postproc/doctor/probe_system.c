@@ -13,6 +13,7 @@
 
 #include "doctor/perf.h"
 #include "doctor/probe.h"
+#include "launcher/process_status.h"
 
 #if defined(__x86_64__)
 /* CPUID leaf 0x40000000 holds the hypervisor's signature if bit 31 of leaf 1's ECX is set. */
@@ -152,7 +153,7 @@ void probe_capability(struct finding *finding)
 
 void probe_seccomp(struct finding *finding)
 {
-    int mode = perf_seccomp_mode();
+    int mode = process_seccomp_mode();
     finding_tried(finding, "the mode in /proc/self/status");
     if (mode < 0) {
         finding_result(finding, FINDING_INFORMATION, "unknown: /proc/self/status does not tell");

@@ -23,6 +23,7 @@
 #include "launcher/engine_qemu.h"
 #include "launcher/environment.h"
 #include "launcher/library.h"
+#include "launcher/sandbox.h"
 #include "launcher/target.h"
 #include "launcher/usage.h"
 #include "options.h"
@@ -150,6 +151,13 @@ static int prepare_preload(const struct target *target, struct environment *envi
      * does not see LD_PRELOAD, it stays set for the programs that the target starts. */
     if (target->kind == TARGET_OTHER_MACHINE || target->kind == TARGET_OTHER_LOADER)
         return -1;
+    if (sandbox_kills_events()) {
+        fprintf(stderr,
+                "reuse-run: a seccomp filter kills what calls perf_event_open: %s runs "
+                "unprofiled (reuse-doctor says more)\n",
+                target->path);
+        return -1;
+    }
     if (library_find(library) != 0)
         return fail("libreuse.so is neither in this build tree nor beside reuse-run nor "
                     "in " REUSE_LIBRARY_FOLDER "; install libreuse, or run make");

@@ -7,7 +7,7 @@ struct document *document_create(void)
 {
     struct document *document = allocate_zeroed(1, sizeof(*document));
 
-    document->strings = key_map_create();
+    document->strings = intern_table_create();
     return document;
 }
 
@@ -32,13 +32,16 @@ void document_free(struct document *document)
         free(table);
     }
     free(document->tables.items);
-    key_map_free(document->strings);
+    for (size_t i = 0; i < document->columns.count; i++)
+        free(document->columns.items[i]);
+    free(document->columns.items);
+    intern_table_free(document->strings);
     free(document);
 }
 
 static const char *kept(struct document *document, const char *text)
 {
-    return text != NULL ? key_map_string(document->strings, text) : NULL;
+    return text != NULL ? intern_table_string(document->strings, text) : NULL;
 }
 
 struct section *document_section(struct document *document, const char *name, const char *title,
@@ -88,15 +91,7 @@ void section_table(struct section *section, struct table *table)
 void section_paragraph(struct document *document, struct section *section, const char *key,
                        const char *text)
 {
-    struct block block = {
-        .kind = BLOCK_PARAGRAPH, .key = key, .paragraph = kept(document, text)};
-
-    ARRAY_PUSH(&section->blocks, block);
-}
-
-void section_lines(struct document *document, struct section *section, const char *text)
-{
-    struct block block = {.kind = BLOCK_LINES, .paragraph = kept(document, text)};
+    struct block block = {.kind = BLOCK_PARAGRAPH, .key = key, .paragraph = kept(document, text)};
 
     ARRAY_PUSH(&section->blocks, block);
 }
@@ -113,6 +108,19 @@ struct table *document_table(struct document *document, const char *key, const c
     table->column_count = column_count;
     ARRAY_PUSH(&document->tables, table);
     return table;
+}
+
+struct column *document_columns(struct document *document, size_t count)
+{
+    struct column *columns = allocate_zeroed(count, sizeof(*columns));
+
+    ARRAY_PUSH(&document->columns, columns);
+    return columns;
+}
+
+const char *document_string(struct document *document, const char *text)
+{
+    return kept(document, text);
 }
 
 void table_remark(struct document *document, struct table *table, const char *remark)

@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 #include "estimate.h"
-#include "support/key_map.h"
+#include "support/intern_table.h"
 #include "support/memory.h"
 
 enum cell_kind {
-    CELL_EMPTY,  /* not known or not applicable: null, or a dash */
+    CELL_EMPTY, /* not known or not applicable: null, or a dash */
     CELL_TEXT,
     CELL_NUMBER, /* plain: identifiers, line numbers, levels */
     CELL_COUNT,  /* of accesses, samples ... : 1.25 M */
@@ -56,8 +56,8 @@ struct column {
 };
 
 struct row {
-    struct cell *cells;  /* one per column */
-    const char *detail;  /* a line under the row in text; NULL: none */
+    struct cell *cells; /* one per column */
+    const char *detail; /* a line under the row in text; NULL: none */
 };
 
 struct table {
@@ -78,27 +78,28 @@ struct fact {
     const char *text; /* replaces the cell in text; NULL: the cell is formatted */
 };
 
-enum block_kind { BLOCK_FACTS, BLOCK_TABLE, BLOCK_PARAGRAPH, BLOCK_LINES };
+enum block_kind { BLOCK_FACTS, BLOCK_TABLE, BLOCK_PARAGRAPH };
 
 struct block {
     enum block_kind kind;
     ARRAY(struct fact) facts;
     struct table *table;
-    const char *key;       /* of a list of paragraphs in JSON; NULL: text only */
-    const char *paragraph; /* wrapped (BLOCK_PARAGRAPH) or as it stands (BLOCK_LINES) */
+    const char *key; /* of a list of paragraphs in JSON; NULL: text only */
+    const char *paragraph;
 };
 
 struct section {
-    const char *name;  /* the option without its dashes */
+    const char *name; /* the option without its dashes */
     const char *title;
     bool shown; /* in text and CSV; JSON shows facts of hidden sections as well */
     ARRAY(struct block) blocks;
 };
 
 struct document {
-    struct key_map *strings;
+    struct intern_table *strings;
     ARRAY(struct section) sections;
     ARRAY(struct table *) tables; /* all of them, for release */
+    ARRAY(void *) columns;        /* made by document_columns() */
 };
 
 struct document *document_create(void);
@@ -115,12 +116,15 @@ void section_fact_as(struct document *, struct section *, const char *key, const
                      enum interval_keys, struct cell, const char *text);
 void section_table(struct section *, struct table *);
 void section_paragraph(struct document *, struct section *, const char *key, const char *text);
-void section_lines(struct document *, struct section *, const char *text);
 
 /* columns must outlive the document; key, title, basis and remark are copied. */
 struct table *document_table(struct document *, const char *key, const char *title,
                              const char *basis, const struct column *columns, size_t column_count);
 void table_remark(struct document *, struct table *, const char *remark);
+
+/* Zeroed columns that live as long as the document, for tables whose columns are not constant. */
+struct column *document_columns(struct document *, size_t count);
+const char *document_string(struct document *, const char *text);
 
 /* A new row of empty cells; valid until the next one is added. */
 struct row *table_row(struct table *);

@@ -43,8 +43,7 @@ char *number_bytes(double bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
 
-    return scaled(bytes < 1024 ? round(bytes) : bytes, 1024, units,
-                  sizeof(units) / sizeof(*units));
+    return scaled(bytes < 1024 ? round(bytes) : bytes, 1024, units, sizeof(units) / sizeof(*units));
 }
 
 char *number_time(double ns)

@@ -3,9 +3,9 @@
 #ifndef REUSE_POSTPROC_NUMBERS_H
 #define REUSE_POSTPROC_NUMBERS_H
 
-char *number_count(double count); /* 950, 12.3 k, 4.56 M */
-char *number_bytes(double bytes); /* 640 B, 32 KiB, 1.5 MiB */
-char *number_time(double ns);     /* 15 ns, 1.5 ms, 12.3 s */
+char *number_count(double count);   /* 950, 12.3 k, 4.56 M */
+char *number_bytes(double bytes);   /* 640 B, 32 KiB, 1.5 MiB */
+char *number_time(double ns);       /* 15 ns, 1.5 ms, 12.3 s */
 char *number_percent(double share); /* 0.123 -> "12.3"; without the sign */
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* strchrnul */
 #include <ctype.h>
+#include <langinfo.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +86,12 @@ static char *bare_number(enum cell_kind kind, double value)
     }
 }
 
-/* 12.3+-0.5 with one sign for both: the larger half of the interval. */
+static const char *plus_minus(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "\u00b1" : "+-";
+}
+
+/* 12.3+-0.5: the larger half of the interval stands for both. */
 static char *number_with_interval(const struct cell *cell)
 {
     const struct estimate *value = &cell->value;
@@ -94,15 +101,13 @@ static char *number_with_interval(const struct cell *cell)
     if (!cell->interval || !(half > 0))
         return number;
     if (!isfinite(half)) {
-        free(number);
-        number = bare_number(cell->kind, value->value);
-        text = format_string("%s\u00b1?", number);
+        text = format_string("%s%s?", number, plus_minus());
         free(number);
         return text;
     }
     spread = cell->kind == CELL_SHARE ? format_string("%.1f", fmax(100 * half, 0.1))
                                       : bare_number(cell->kind, half);
-    text = format_string("%s\u00b1%s", number, spread);
+    text = format_string("%s%s%s", number, plus_minus(), spread);
     free(spread);
     free(number);
     return text;
@@ -146,11 +151,11 @@ static char *heading_line(const char *heading, int line)
 }
 
 struct layout {
-    size_t count;    /* columns in text */
-    size_t *column;  /* their numbers in the table */
+    size_t count;   /* columns in text */
+    size_t *column; /* their numbers in the table */
     size_t *width;
     bool *left;
-    char **strings;  /* rows x count */
+    char **strings; /* rows x count */
     bool two_line_heading;
 };
 
@@ -170,8 +175,7 @@ static void fit_page(const struct table *table, struct layout *layout)
 
         for (size_t i = 0; i < layout->count; i++) {
             total += layout->width[i] + (i > 0 ? (size_t)GAP : 0);
-            if (table->columns[layout->column[i]].flexible &&
-                layout->width[i] > FLEXIBLE_MIN &&
+            if (table->columns[layout->column[i]].flexible && layout->width[i] > FLEXIBLE_MIN &&
                 (widest == SIZE_MAX || layout->width[i] > layout->width[widest]))
                 widest = i;
         }
@@ -278,7 +282,12 @@ static void put_wrapped(const char *text, size_t indent, FILE *stream)
 
     while (*text != '\0') {
         size_t length = strcspn(text, " \n"), width;
-        char *word = format_string("%.*s", (int)length, text);
+        char *word;
+
+        /* A number and its unit stay together. */
+        if (strncmp(text + length, " %", 2) == 0)
+            length += 2 + strcspn(text + length + 2, " \n");
+        word = format_string("%.*s", (int)length, text);
 
         width = text_width(word);
         if (column > indent && column + 1 + width > PAGE) {
@@ -344,10 +353,15 @@ static void put_block(const struct block *block, FILE *stream)
     case BLOCK_PARAGRAPH:
         put_wrapped(block->paragraph, 0, stream);
         break;
-    case BLOCK_LINES:
-        fputs(block->paragraph, stream);
-        break;
     }
+}
+
+/* Whether an empty line parts two blocks. */
+static bool starts_apart(const struct block *before, const struct block *block)
+{
+    if (block->kind == BLOCK_PARAGRAPH)
+        return before->kind != BLOCK_PARAGRAPH;
+    return block->kind != BLOCK_TABLE || block->table->title != NULL;
 }
 
 void render_text(const struct document *document, FILE *stream)
@@ -365,9 +379,7 @@ void render_text(const struct document *document, FILE *stream)
         if (section->title != NULL)
             fprintf(stream, "== %s ==\n", section->title);
         for (size_t k = 0; k < section->blocks.count; k++) {
-            if (k > 0 && section->blocks.items[k].kind != BLOCK_PARAGRAPH &&
-                (section->blocks.items[k].kind != BLOCK_TABLE ||
-                 section->blocks.items[k].table->title != NULL))
+            if (k > 0 && starts_apart(&section->blocks.items[k - 1], &section->blocks.items[k]))
                 fputc('\n', stream);
             put_block(&section->blocks.items[k], stream);
         }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* vasprintf, program_invocation_short_name */
 #include "support/memory.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ void *reallocate(void *pointer, size_t count, size_t size)
 {
     if (size != 0 && count > SIZE_MAX / size)
         or_out_of_memory(NULL);
-    return or_out_of_memory(realloc(pointer, count * size ? count * size : 1));
+    return or_out_of_memory(realloc(pointer, count != 0 && size != 0 ? count * size : 1));
 }
 
 char *copy_string(const char *text)

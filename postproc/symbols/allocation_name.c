@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* strcasestr */
 #include "symbols/allocation_name.h"
 
 #include <stdlib.h>
@@ -13,18 +14,18 @@ struct cached_source {
 
 struct allocation_namer {
     const struct file_search *search;
-    struct key_map *strings, *paths;
+    struct intern_table *strings, *paths;
     ARRAY(struct cached_source) sources; /* by the number of the path */
 };
 
 struct allocation_namer *allocation_namer_create(const struct file_search *search,
-                                                 struct key_map *strings)
+                                                 struct intern_table *strings)
 {
     struct allocation_namer *namer = allocate_zeroed(1, sizeof(*namer));
 
     namer->search = search;
     namer->strings = strings;
-    namer->paths = key_map_create();
+    namer->paths = intern_table_create();
     return namer;
 }
 
@@ -35,13 +36,13 @@ void allocation_namer_free(struct allocation_namer *namer)
     for (size_t i = 0; i < namer->sources.count; i++)
         source_text_free(&namer->sources.items[i].text);
     free(namer->sources.items);
-    key_map_free(namer->paths);
+    intern_table_free(namer->paths);
     free(namer);
 }
 
 static const struct source_text *source_of(struct allocation_namer *namer, const char *path)
 {
-    uint32_t number = key_map_insert(namer->paths, path, strlen(path));
+    uint32_t number = intern_table_insert(namer->paths, path, strlen(path));
     struct cached_source source = {.readable = false};
     char *found;
 
@@ -139,7 +140,7 @@ static enum assignment_kind read_statement(struct allocation_namer *namer,
     kind = assignment.kind;
     if (kind == ASSIGNMENT_NAMED) {
         if (is_verified(frame, &assignment))
-            out->name = key_map_string(namer->strings, assignment.name);
+            out->name = intern_table_string(namer->strings, assignment.name);
         else
             kind = ASSIGNMENT_UNKNOWN;
     }
@@ -156,7 +157,8 @@ void allocation_name_find(struct allocation_namer *namer, const struct context_f
     for (size_t i = 0; i < n; i++) {
         const struct source_frame *source = &frames[i].source;
         char *name = source->function != NULL ? unqualified(source->function) : NULL;
-        bool passes_on = name != NULL && (is_language_library(source) || is_allocator_by_name(name));
+        bool passes_on =
+            name != NULL && (is_language_library(source) || is_allocator_by_name(name));
 
         /* Whatever comes of the frames above, this one is nearer to the program than the last. */
         out->frame = i;

@@ -20,15 +20,15 @@ struct context_frame {
 };
 
 struct allocation_name {
-    const char *name; /* NULL: none that is certain; lives as long as the strings */
-    size_t frame;     /* index of the frame that the object is placed at */
+    const char *name;         /* NULL: none that is certain; lives as long as the strings */
+    size_t frame;             /* index of the frame that the object is placed at */
     const char *newer_source; /* a source file not trusted because it is newer than its module */
 };
 
 struct allocation_namer;
 
 struct allocation_namer *allocation_namer_create(const struct file_search *,
-                                                 struct key_map *strings);
+                                                 struct intern_table *strings);
 void allocation_namer_free(struct allocation_namer *);
 
 /* frames[0] is the caller of the allocator `callee` (malloc, calloc ...); n >= 1. */

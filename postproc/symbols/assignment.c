@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* strcasestr, memrchr, strchrnul */
 #include "symbols/assignment.h"
 
 #include <ctype.h>
@@ -49,9 +50,9 @@ static bool is_word(const struct statement *statement, size_t i)
 static bool is_keyword(const struct statement *statement, size_t i)
 {
     static const char *const keywords[] = {
-        "return", "if",   "while",  "for",    "switch", "case",   "else",  "do",    "goto",
-        "sizeof", "new",  "delete", "throw",  "using",  "typedef", "co_return", "co_await", "not",
-        "and",    "or",   "catch",  "assert", NULL};
+        "return",   "if",     "while", "for",    "switch", "case",   "else",    "do",
+        "goto",     "sizeof", "new",   "delete", "throw",  "using",  "typedef", "co_return",
+        "co_await", "not",    "and",   "or",     "catch",  "assert", NULL};
 
     return token_in(statement, i, keywords);
 }
@@ -83,7 +84,8 @@ static void split_tokens(struct statement *statement)
             continue;
         }
         if (is_word_char(c))
-            while (i + token.length < statement->to && is_word_char(statement->code[i + token.length]))
+            while (i + token.length < statement->to &&
+                   is_word_char(statement->code[i + token.length]))
                 token.length++;
         else
             token.length = operator_length(statement->code + i, statement->to - i);
@@ -172,7 +174,8 @@ static bool is_cast(const struct statement *statement, size_t open, size_t close
     if (close == open + 1)
         return false;
     for (size_t i = open + 1; i < close; i++)
-        if (!token_in(statement, i, allowed) && (!is_word(statement, i) || is_keyword(statement, i)))
+        if (!token_in(statement, i, allowed) &&
+            (!is_word(statement, i) || is_keyword(statement, i)))
             return false;
     return true;
 }
@@ -251,8 +254,8 @@ static void take_name(const struct statement *statement, size_t first, size_t la
     shown = without_this(statement, first, last);
     out->name = text_of(statement, shown, last);
     out->declared = text_of(statement, word, word);
-    out->member = word > first && (token_is(statement, word - 1, ".") ||
-                                   token_is(statement, word - 1, "->"));
+    out->member =
+        word > first && (token_is(statement, word - 1, ".") || token_is(statement, word - 1, "->"));
     out->kind = ASSIGNMENT_NAMED;
 }
 
@@ -404,8 +407,7 @@ static bool take_object(const struct statement *statement, size_t call, struct a
 {
     size_t first;
 
-    if (call < 2 ||
-        !(token_is(statement, call - 1, ".") || token_is(statement, call - 1, "->")))
+    if (call < 2 || !(token_is(statement, call - 1, ".") || token_is(statement, call - 1, "->")))
         return false;
     first = start_of_postfix(statement, call - 2);
     if (first != NONE)
@@ -416,10 +418,10 @@ static bool take_object(const struct statement *statement, size_t call, struct a
 /* Methods that make their object own more memory. */
 static bool is_growing_method(const char *callee)
 {
-    static const char *const names[] = {"resize", "reserve", "push_back", "push_front",
-                                        "emplace_back", "emplace_front", "emplace", "insert",
-                                        "insert_or_assign", "try_emplace", "assign", "append",
-                                        "push", "rehash", NULL};
+    static const char *const names[] = {
+        "resize",        "reserve", "push_back", "push_front",       "emplace_back",
+        "emplace_front", "emplace", "insert",    "insert_or_assign", "try_emplace",
+        "assign",        "append",  "push",      "rehash",           NULL};
 
     for (size_t i = 0; names[i] != NULL; i++)
         if (strcmp(callee, names[i]) == 0)
@@ -546,8 +548,12 @@ static size_t calls_in(const struct statement *statement, const char *callee)
     return calls;
 }
 
-/* With no column, two calls on one line cannot be told apart. */
-static size_t calls_on_line(const struct source_text *source, uint32_t line, const char *callee)
+/*
+ * With no column: the one call of callee on the line, or its first word if there is none. False if
+ * there are two, which cannot be told apart.
+ */
+static bool find_position(const struct source_text *source, uint32_t line, const char *callee,
+                          size_t *position)
 {
     struct statement whole = {.code = source->code, .from = source->lines[line - 1]};
     size_t calls;
@@ -555,8 +561,12 @@ static size_t calls_on_line(const struct source_text *source, uint32_t line, con
     whole.to = line < source->line_count ? source->lines[line] : source->size;
     split_tokens(&whole);
     calls = calls_in(&whole, callee);
+    *position = whole.tokens.count > 0 ? whole.tokens.items[0].start : whole.from;
+    for (size_t i = 0; i < whole.tokens.count; i++)
+        if (is_call_of(&whole, i, callee))
+            *position = whole.tokens.items[i].start;
     free(whole.tokens.items);
-    return calls;
+    return calls < 2;
 }
 
 void assignment_find(const struct source_text *source, uint32_t line, uint32_t column,
@@ -576,11 +586,8 @@ void assignment_find(const struct source_text *source, uint32_t line, uint32_t c
     end = line < source->line_count ? source->lines[line] - 1 : source->size;
     if (column > 0)
         position = position + column - 1 < end ? position + column - 1 : end;
-    else if (calls_on_line(source, line, callee) > 1)
+    else if (!find_position(source, line, callee, &position))
         return;
-    else
-        while (position < end && isspace((unsigned char)source->code[position]))
-            position++;
     find_statement(source, position, &statement);
     split_tokens(&statement);
     call = find_call(&statement, callee, position, column > 0);

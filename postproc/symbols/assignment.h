@@ -27,8 +27,8 @@ struct assignment {
  * The call of `callee` (unqualified: malloc, xmalloc, new, resize, vector) at line (1..) and column
  * (1.., 0 unknown). Release with assignment_free().
  */
-void assignment_find(const struct source_text *, uint32_t line, uint32_t column,
-                     const char *callee, struct assignment *out);
+void assignment_find(const struct source_text *, uint32_t line, uint32_t column, const char *callee,
+                     struct assignment *out);
 void assignment_free(struct assignment *);
 
 #endif

@@ -25,7 +25,8 @@ struct file_search {
 /* sysroot + path; the caller frees it. */
 char *file_under_sysroot(const struct file_search *, const char *path);
 
-/* The debug file of a build-id, opened; NULL if there is none. Needs no other file of the module. */
+/* The debug file of a build-id, opened; NULL if there is none. Needs no other file of the module.
+ */
 struct elf_image *debug_file_by_build_id(const struct file_search *, const uint8_t *build_id,
                                          size_t build_id_size);
 

@@ -137,10 +137,10 @@ static void ranges_of_old_list(struct entry entry, Dwarf_Off offset, uint64_t ba
     Dwarf_Off real = 0;
     Dwarf_Error error = NULL;
 
-    if (!dwarf_succeeded(
-            entry.debug,
-            dwarf_get_ranges_b(entry.debug, offset, entry.die, &real, &list, &count, &bytes, &error),
-            error))
+    if (!dwarf_succeeded(entry.debug,
+                         dwarf_get_ranges_b(entry.debug, offset, entry.die, &real, &list, &count,
+                                            &bytes, &error),
+                         error))
         return;
     for (Dwarf_Signed i = 0; i < count; i++) {
         if (list[i].dwr_type == DW_RANGES_END)
@@ -288,7 +288,7 @@ static const char *take_linkage_name(const struct dwarf_file *file, struct entry
         return NULL;
     readable = demangle(mangled);
     if (readable != NULL)
-        name = key_map_string(file->strings, readable);
+        name = intern_table_string(file->strings, readable);
     free(readable);
     return name;
 }
@@ -297,7 +297,7 @@ static const char *take_plain_name(const struct dwarf_file *file, struct entry e
 {
     const char *name;
 
-    return entry_text(entry, DW_AT_name, &name) ? key_map_string(file->strings, name) : NULL;
+    return entry_text(entry, DW_AT_name, &name) ? intern_table_string(file->strings, name) : NULL;
 }
 
 const char *entry_plain_name(const struct dwarf_file *file, struct entry entry)
@@ -328,9 +328,9 @@ void entry_children(struct entry entry, entry_visitor visit, void *context)
                visit(context, child, tag);
         error = NULL;
         if (more)
-            more = dwarf_succeeded(
-                entry.debug, dwarf_siblingof_b(entry.debug, child.die, 1, &next.die, &error),
-                error);
+            more = dwarf_succeeded(entry.debug,
+                                   dwarf_siblingof_b(entry.debug, child.die, 1, &next.die, &error),
+                                   error);
         entry_release(child);
         child = next;
     }

@@ -17,10 +17,10 @@ static Dwarf_Debug open_debug(const char *path, int *descriptor)
     *descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (*descriptor < 0)
         return NULL;
-    if (!dwarf_succeeded(NULL,
-                         dwarf_init_b(*descriptor, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL,
-                                      &debug, &error),
-                         error)) {
+    if (!dwarf_succeeded(
+            NULL,
+            dwarf_init_b(*descriptor, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL, &debug, &error),
+            error)) {
         close(*descriptor);
         *descriptor = -1;
         return NULL;
@@ -47,7 +47,7 @@ static void add_unit(struct dwarf_file *file, Dwarf_Off header, Dwarf_Half versi
         if (tag == DW_TAG_skeleton_unit || entry_text(die, DW_AT_GNU_dwo_name, &directory))
             file->split_units++;
         if (entry_text(die, DW_AT_comp_dir, &directory))
-            unit.directory = key_map_string(file->strings, directory);
+            unit.directory = intern_table_string(file->strings, directory);
         if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
             entry_ranges(die, version, unit_low_address(die), (uint32_t)file->units.count,
                          &file->unit_ranges);
@@ -78,18 +78,21 @@ static void load_units(struct dwarf_file *file)
     sort_ranges(&file->unit_ranges);
 }
 
-struct dwarf_file *dwarf_file_open(const char *path, const char *alternate, struct key_map *strings)
+struct dwarf_file *dwarf_file_open(const char *path, const char *alternate,
+                                   struct intern_table *strings)
 {
     struct dwarf_file *file = allocate_zeroed(1, sizeof(*file));
+    char message[128];
 
     file->strings = strings;
     file->alternate_descriptor = -1;
-    file->debug = open_debug(path, &file->descriptor);
+    file->image = elf_image_open(path, message, sizeof(message));
+    file->debug = file->image != NULL ? open_debug(path, &file->descriptor) : NULL;
     if (file->debug == NULL) {
+        elf_image_close(file->image);
         free(file);
         return NULL;
     }
-    file->path = copy_string(path);
     if (alternate != NULL)
         file->alternate = open_debug(alternate, &file->alternate_descriptor);
     if (file->alternate != NULL) {
@@ -112,8 +115,8 @@ static void free_unit(struct unit *unit)
     free(unit->function_ranges.items);
     free(unit->files);
     free(unit->lines.items);
-    key_map_free(unit->variables);
-    key_map_free(unit->members);
+    intern_table_free(unit->variables);
+    intern_table_free(unit->members);
 }
 
 void dwarf_file_close(struct dwarf_file *file)
@@ -133,7 +136,7 @@ void dwarf_file_close(struct dwarf_file *file)
         dwarf_succeeded(NULL, dwarf_finish(file->alternate, &error), error);
         close(file->alternate_descriptor);
     }
-    free(file->path);
+    elf_image_close(file->image);
     free(file);
 }
 

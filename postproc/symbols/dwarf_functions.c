@@ -40,8 +40,8 @@ static void add_function(struct walk *walk, struct entry entry)
     size_t before = walk->unit->function_ranges.count;
     Dwarf_Error error = NULL;
 
-    entry_ranges(entry, walk->unit->version, walk->unit_low,
-                 (uint32_t)walk->unit->functions.count, &walk->unit->function_ranges);
+    entry_ranges(entry, walk->unit->version, walk->unit_low, (uint32_t)walk->unit->functions.count,
+                 &walk->unit->function_ranges);
     if (walk->unit->function_ranges.count == before)
         return;
     if (!dwarf_succeeded(entry.debug, dwarf_dieoffset(entry.die, &function.self.die, &error),
@@ -163,14 +163,25 @@ struct code_function *unit_function(struct dwarf_file *file, struct unit *unit, 
     return function;
 }
 
+static bool is_artificial(const struct dwarf_file *file, struct entry die)
+{
+    struct entry origin = entry_follow(file, die, DW_AT_abstract_origin);
+    bool artificial = origin.die != NULL && entry_flag(origin, DW_AT_artificial);
+
+    entry_release(origin);
+    return artificial;
+}
+
 static const char *name_of(struct dwarf_file *file, struct code_entry *entry)
 {
     if (!entry->named) {
         struct entry die = entry_at(file->debug, entry->die);
 
         entry->named = true;
-        if (die.die != NULL)
+        if (die.die != NULL) {
             entry->name = entry_name(file, die);
+            entry->artificial = is_artificial(file, die);
+        }
         entry_release(die);
     }
     return entry->name;
@@ -213,7 +224,8 @@ void dwarf_file_frames(struct dwarf_file *file, uint64_t address, source_frames 
 
             frame.function = name_of(file, entry);
             frame.scope = entry->die;
-            ARRAY_PUSH(out, frame);
+            if (!entry->artificial)
+                ARRAY_PUSH(out, frame);
             frame.file = unit_file(file, unit, entry->call_file);
             frame.line = entry->call_line;
             frame.column = entry->call_column;

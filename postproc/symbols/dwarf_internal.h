@@ -7,6 +7,7 @@
 #include <libdwarf.h>
 
 #include "symbols/dwarf_file.h"
+#include "symbols/elf_image.h"
 
 /* [low, high) belongs to entry number `index` of whatever the table is about. */
 struct address_range {
@@ -27,6 +28,7 @@ struct code_entry {
     Dwarf_Off die;
     const char *name; /* NULL until asked for */
     bool named;
+    bool artificial; /* a thin cover (SIMD intrinsics, fortified memcpy); known once named */
     uint32_t parent; /* enclosing inlined entry; 0: the function itself */
     uint32_t call_file, call_line, call_column;
 };
@@ -39,8 +41,8 @@ struct code_function {
 };
 
 struct unit {
-    Dwarf_Off header;  /* offset of the unit's header in .debug_info */
-    Dwarf_Off die;     /* of the unit's top entry */
+    Dwarf_Off header; /* offset of the unit's header in .debug_info */
+    Dwarf_Off die;    /* of the unit's top entry */
     Dwarf_Half version;
     const char *directory;
 
@@ -53,15 +55,15 @@ struct unit {
     size_t file_count;
     ARRAY(struct line_span) lines; /* sorted by low */
 
-    struct key_map *variables, *members; /* names; NULL until asked for */
+    struct intern_table *variables, *members; /* names; NULL until asked for */
 };
 
 struct dwarf_file {
     int descriptor, alternate_descriptor;
-    char *path;
+    struct elf_image *image;      /* the same file, for what is read without libdwarf */
     Dwarf_Debug debug, alternate; /* alternate: NULL if none */
-    struct key_map *strings;
-    ARRAY(struct unit) units; /* by header offset */
+    struct intern_table *strings;
+    ARRAY(struct unit) units;   /* by header offset */
     address_ranges unit_ranges; /* sorted by low */
     size_t split_units;
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "symbols/dwarf_internal.h"
+#include "symbols/line_program.h"
 
 /* Path of file number `number`: directory of the table, made absolute with the unit's directory. */
 static const char *path_of_file(struct dwarf_file *file, const struct unit *unit,
@@ -32,16 +33,16 @@ static const char *path_of_file(struct dwarf_file *file, const struct unit *unit
             directory = NULL;
     }
     if (*name == '/')
-        return key_map_string(file->strings, name);
+        return intern_table_string(file->strings, name);
     if (directory == NULL || *directory == '\0')
         directory = unit->directory;
     if (directory == NULL)
-        return key_map_string(file->strings, name);
+        return intern_table_string(file->strings, name);
     if (*directory == '/' || unit->directory == NULL || directory == unit->directory)
         path = format_string("%s/%s", directory, name);
     else
         path = format_string("%s/%s/%s", unit->directory, directory, name);
-    result = key_map_string(file->strings, path);
+    result = intern_table_string(file->strings, path);
     free(path);
     return result;
 }
@@ -73,44 +74,40 @@ static int compare_spans(const void *left, const void *right)
     return a->low != b->low ? (a->low < b->low ? -1 : 1) : 0;
 }
 
+struct collector {
+    struct unit *unit;
+    struct line_span open;
+    bool is_open;
+};
+
 /* A row holds from its address to that of the next row of its sequence. */
+static void collect_row(void *context, const struct line_row *row)
+{
+    struct collector *collector = context;
+
+    /* Discarded sections start at 0 or 1. */
+    if (collector->is_open && collector->open.low > 1 && collector->open.low < row->address) {
+        collector->open.high = row->address;
+        ARRAY_PUSH(&collector->unit->lines, collector->open);
+    }
+    collector->open = (struct line_span){
+        .low = row->address, .file = row->file, .line = row->line, .column = row->column};
+    collector->is_open = !row->end_sequence;
+}
+
 static void copy_lines(struct dwarf_file *file, struct unit *unit, Dwarf_Line_Context table)
 {
-    Dwarf_Line *rows = NULL;
-    Dwarf_Signed count = 0;
+    struct collector collector = {.unit = unit};
+    const unsigned char *section;
+    Dwarf_Unsigned offset = 0;
     Dwarf_Error error = NULL;
-    struct line_span open = {0};
-    bool is_open = false;
+    size_t size;
 
-    if (!dwarf_succeeded(file->debug,
-                         dwarf_srclines_from_linecontext(table, &rows, &count, &error), error))
+    section = elf_image_section_data(file->image, ".debug_line", &size);
+    if (section == NULL ||
+        !dwarf_succeeded(file->debug, dwarf_srclines_table_offset(table, &offset, &error), error))
         return;
-    for (Dwarf_Signed i = 0; i < count; i++) {
-        Dwarf_Addr address = 0;
-        Dwarf_Unsigned line = 0, number = 0, column = 0;
-        Dwarf_Bool ends = 0;
-
-        error = NULL;
-        if (dwarf_lineaddr(rows[i], &address, &error) != DW_DLV_OK ||
-            dwarf_lineno(rows[i], &line, &error) != DW_DLV_OK ||
-            dwarf_line_srcfileno(rows[i], &number, &error) != DW_DLV_OK ||
-            dwarf_lineoff_b(rows[i], &column, &error) != DW_DLV_OK ||
-            dwarf_lineendsequence(rows[i], &ends, &error) != DW_DLV_OK) {
-            if (error != NULL)
-                dwarf_dealloc_error(file->debug, error);
-            break;
-        }
-        /* Discarded sections start at 0 or 1. */
-        if (is_open && open.low > 1 && open.low < address) {
-            open.high = address;
-            ARRAY_PUSH(&unit->lines, open);
-        }
-        open = (struct line_span){.low = address,
-                                  .file = (uint32_t)number,
-                                  .line = (uint32_t)line,
-                                  .column = (uint32_t)column};
-        is_open = !ends;
-    }
+    line_program_run(section, size, offset, collect_row, &collector);
     if (unit->lines.count > 0)
         qsort(unit->lines.items, unit->lines.count, sizeof(*unit->lines.items), compare_spans);
 }
@@ -126,8 +123,8 @@ static void load_table(struct dwarf_file *file, struct unit *unit, bool with_row
 
     if (die.die == NULL)
         return;
-    if (dwarf_succeeded(file->debug,
-                        dwarf_srclines_b(die.die, &version, &tables, &table, &error), error)) {
+    if (dwarf_succeeded(file->debug, dwarf_srclines_b(die.die, &version, &tables, &table, &error),
+                        error)) {
         copy_files(file, unit, table, version);
         if (with_rows && tables == 1)
             copy_lines(file, unit, table);

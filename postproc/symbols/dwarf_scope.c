@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Is a name declared where a function was compiled? Guards names that were read from source text. */
+/* Is a name declared where a function was compiled? Guards names that were read from source text.
+ */
 #include <string.h>
 
 #include "symbols/dwarf_internal.h"
 
-static void insert_name(struct key_map *names, const char *name)
+static void insert_name(struct intern_table *names, const char *name)
 {
     if (name != NULL)
-        key_map_insert(names, name, strlen(name));
+        intern_table_insert(names, name, strlen(name));
 }
 
 struct collection {
     struct dwarf_file *file;
-    struct key_map *variables, *members;
+    struct intern_table *variables, *members;
     int depth;
 };
 
@@ -43,11 +44,11 @@ static bool collect_names(void *context, struct entry child, Dwarf_Half tag)
     case DW_TAG_subprogram: /* structures that are local to a function */
     case DW_TAG_lexical_block:
         if (tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block) {
-            struct key_map *locals = key_map_create();
+            struct intern_table *locals = intern_table_create();
 
             collection.variables = locals;
             entry_children(child, collect_names, &collection);
-            key_map_free(locals);
+            intern_table_free(locals);
         } else {
             entry_children(child, collect_names, &collection);
         }
@@ -76,8 +77,8 @@ static void load_names(struct dwarf_file *file, struct unit *unit)
     struct entry die = entry_at(file->debug, unit->die);
     struct collection collection = {.file = file};
 
-    unit->variables = key_map_create();
-    unit->members = key_map_create();
+    unit->variables = intern_table_create();
+    unit->members = intern_table_create();
     collection.variables = unit->variables;
     collection.members = unit->members;
     if (die.die != NULL)
@@ -146,9 +147,9 @@ enum declared_as dwarf_file_declares(struct dwarf_file *file, uint64_t address,
         return DECLARED_VARIABLE;
     if (unit->variables == NULL)
         load_names(file, unit);
-    if (key_map_find(unit->variables, name, strlen(name)) != KEY_MAP_NONE)
+    if (intern_table_find(unit->variables, name, strlen(name)) != INTERN_TABLE_NONE)
         return DECLARED_VARIABLE;
-    if (key_map_find(unit->members, name, strlen(name)) != KEY_MAP_NONE)
+    if (intern_table_find(unit->members, name, strlen(name)) != INTERN_TABLE_NONE)
         return DECLARED_MEMBER;
     return DECLARED_NOWHERE;
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "symbols/dwarf_internal.h"
-#include "symbols/elf_image.h"
 
 struct wanted {
     const uint64_t *addresses;
@@ -93,9 +92,8 @@ static bool static_address(struct entry entry, uint64_t *address)
         for (Dwarf_Unsigned i = 1, shift = 0; i < length && shift < 64; i++, shift += 7)
             index |= (Dwarf_Unsigned)(expression[i] & 0x7f) << shift;
         error = NULL;
-        known = dwarf_succeeded(entry.debug,
-                                dwarf_debug_addr_index_to_addr(entry.die, index, &value, &error),
-                                error);
+        known = dwarf_succeeded(
+            entry.debug, dwarf_debug_addr_index_to_addr(entry.die, index, &value, &error), error);
         *address = value;
     }
     dwarf_dealloc_attribute(attribute);
@@ -255,12 +253,10 @@ void dwarf_file_variables(struct dwarf_file *file, const uint64_t *addresses, si
 {
     struct wanted wanted = {.addresses = addresses, .count = n, .out = out, .file = file};
     const unsigned char *bytes;
-    struct elf_image *image;
-    char message[128];
     size_t size;
 
     memset(out, 0, n * sizeof(*out));
-    if (n == 0 || (image = elf_image_open(file->path, message, sizeof(message))) == NULL)
+    if (n == 0)
         return;
     wanted.missing = n;
     wanted.order = allocate_zeroed(n, sizeof(*wanted.order));
@@ -268,12 +264,11 @@ void dwarf_file_variables(struct dwarf_file *file, const uint64_t *addresses, si
         wanted.order[i] = (uint32_t)i;
     sort_base = addresses;
     qsort(wanted.order, n, sizeof(*wanted.order), compare_order);
-    bytes = elf_image_section_data(image, ".debug_info", &size);
+    bytes = elf_image_section_data(file->image, ".debug_info", &size);
     if (bytes != NULL)
         walk_units_with_addresses(&wanted, bytes, size);
-    bytes = wanted.missing > 0 ? elf_image_section_data(image, ".debug_addr", &size) : NULL;
+    bytes = wanted.missing > 0 ? elf_image_section_data(file->image, ".debug_addr", &size) : NULL;
     if (bytes != NULL)
         walk_units_with_indexes(&wanted, bytes, size);
     free(wanted.order);
-    elf_image_close(image);
 }

@@ -81,8 +81,8 @@ struct elf_image *elf_image_open(const char *path, char *message, size_t message
     image->machine = header.e_machine;
     read_build_id(image);
     image->has_dwarf = section_named(image->elf, ".debug_info", &ignored) != NULL;
-    image->has_symbol_table = section_named(image->elf, ".symtab", &ignored) != NULL &&
-                              ignored.sh_type == SHT_SYMTAB;
+    image->has_symbol_table =
+        section_named(image->elf, ".symtab", &ignored) != NULL && ignored.sh_type == SHT_SYMTAB;
     return image;
 }
 

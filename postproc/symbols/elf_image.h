@@ -30,8 +30,8 @@ struct elf_image {
     Elf *elf;
     uint16_t machine; /* EM_X86_64 ... */
     uint8_t build_id[BUILD_ID_MAX];
-    size_t build_id_size; /* 0: none */
-    bool has_dwarf;       /* .debug_info */
+    size_t build_id_size;  /* 0: none */
+    bool has_dwarf;        /* .debug_info */
     bool has_symbol_table; /* .symtab; .dynsym alone is what strip leaves */
     bool symbols_loaded;
     elf_symbols functions; /* sorted by address */

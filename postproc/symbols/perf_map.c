@@ -34,7 +34,8 @@ void perf_map_load(struct perf_map *map, const char *path)
     map->text = read_whole(path);
     if (map->text == NULL)
         return;
-    for (line = strtok_r(map->text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+    for (line = strtok_r(map->text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
         struct elf_symbol symbol = {0};
         char *end;
 

@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 struct source_text {
-    char *code;      /* comments, literals and preprocessor lines are blanks; newlines are kept */
+    char *code; /* comments, literals and preprocessor lines are blanks; newlines are kept */
     size_t size;
-    size_t *lines;   /* offset of line i + 1 */
+    size_t *lines; /* offset of line i + 1 */
     size_t line_count;
     int64_t modified; /* seconds since the epoch */
-    bool fortran;    /* by the file's name; the code is then the text as it stands */
+    bool fortran;     /* by the file's name; the code is then the text as it stands */
 };
 
 /* Files larger than this are generated, and not worth reading for a name. */

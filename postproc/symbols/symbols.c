@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* memmem */
 #include "symbols/symbols.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ struct symbol_module {
     size_t build_id_size;
     bool opened;
     enum module_state state;
-    struct elf_image *image; /* the module's own file; NULL if missing or wrong */
+    struct elf_image *image;       /* the module's own file; NULL if missing or wrong */
     struct elf_image *debug_image; /* separate debug file; NULL if none */
     struct dwarf_file *dwarf;
     int64_t modified;
@@ -22,17 +23,17 @@ struct symbol_module {
 
 struct symbols {
     const struct file_search *search;
-    struct key_map *strings, *keys;
+    struct intern_table *strings, *keys;
     ARRAY(struct symbol_module *) modules;
 };
 
-struct symbols *symbols_create(const struct file_search *search, struct key_map *strings)
+struct symbols *symbols_create(const struct file_search *search, struct intern_table *strings)
 {
     struct symbols *symbols = allocate_zeroed(1, sizeof(*symbols));
 
     symbols->search = search;
     symbols->strings = strings;
-    symbols->keys = key_map_create();
+    symbols->keys = intern_table_create();
     return symbols;
 }
 
@@ -49,7 +50,7 @@ void symbols_free(struct symbols *symbols)
         free(module);
     }
     free(symbols->modules.items);
-    key_map_free(symbols->keys);
+    intern_table_free(symbols->keys);
     free(symbols);
 }
 
@@ -67,14 +68,14 @@ struct symbol_module *symbols_module(struct symbols *symbols, const char *path,
     key = allocate_zeroed(length + build_id_size, 1);
     memcpy(key, path, length);
     memcpy(key + length, build_id, build_id_size);
-    number = key_map_insert(symbols->keys, key, length + build_id_size);
+    number = intern_table_insert(symbols->keys, key, length + build_id_size);
     free(key);
     if (number < symbols->modules.count)
         return symbols->modules.items[number];
 
     module = allocate_zeroed(1, sizeof(*module));
     module->owner = symbols;
-    module->path = key_map_string(symbols->strings, path);
+    module->path = intern_table_string(symbols->strings, path);
     slash = strrchr(module->path, '/');
     module->name = slash != NULL && slash[1] != '\0' ? slash + 1 : module->path;
     memcpy(module->build_id, build_id, build_id_size);
@@ -89,8 +90,7 @@ static bool is_virtual(const char *path)
            strncmp(path, "linux-gate", 10) == 0;
 }
 
-static bool has_recorded_build_id(const struct symbol_module *module,
-                                  const struct elf_image *image)
+static bool has_recorded_build_id(const struct symbol_module *module, const struct elf_image *image)
 {
     return module->build_id_size == 0 ||
            (image->build_id_size == module->build_id_size &&
@@ -134,8 +134,8 @@ static void open_module(struct symbol_module *module)
     }
     module->debug_image = debug_file_by_build_id(search, module->build_id, module->build_id_size);
     if (module->debug_image == NULL && module->image != NULL)
-        module->debug_image = debug_file_by_build_id(search, module->image->build_id,
-                                                     module->image->build_id_size);
+        module->debug_image =
+            debug_file_by_build_id(search, module->image->build_id, module->image->build_id_size);
     if (module->debug_image == NULL && module->image != NULL && !module->image->has_dwarf)
         module->debug_image = debug_file_by_link(search, module->image, module->path);
     open_dwarf(module, module->debug_image);
@@ -180,7 +180,8 @@ bool symbol_module_is_split(struct symbol_module *module)
 static const char *readable(struct symbol_module *module, const char *linkage_name)
 {
     char *name = demangle(linkage_name);
-    const char *kept = key_map_string(module->owner->strings, name != NULL ? name : linkage_name);
+    const char *kept =
+        intern_table_string(module->owner->strings, name != NULL ? name : linkage_name);
 
     free(name);
     return kept;
@@ -194,7 +195,7 @@ static const char *readable_stub(struct symbol_module *module, char *stub)
 
     *at = '\0';
     name = format_string("%s@plt", readable(module, stub));
-    kept = key_map_string(module->owner->strings, name);
+    kept = intern_table_string(module->owner->strings, name);
     free(name);
     return kept;
 }
@@ -281,34 +282,36 @@ void symbol_module_variables(struct symbol_module *module, const uint64_t *addre
 {
     struct declared_variable *declared;
     uint64_t *starts;
-    size_t *positions, found = 0;
+    size_t *found_at, found = 0;
 
     open_module(module);
     starts = allocate_zeroed(n, sizeof(*starts));
-    positions = allocate_zeroed(n, sizeof(*positions));
-    declared = allocate_zeroed(n, sizeof(*declared));
+    found_at = allocate_zeroed(n, sizeof(*found_at)); /* number in starts + 1; 0: no symbol */
     for (size_t i = 0; i < n; i++) {
-        if (!object_symbol(module, addresses[i], &out[i]))
-            continue;
-        starts[found] = out[i].address;
-        positions[found++] = i;
-    }
-    if (module->dwarf != NULL && found > 0) {
-        dwarf_file_variables(module->dwarf, starts, found, declared);
-        for (size_t k = 0; k < found; k++) {
-            struct data_symbol *symbol = &out[positions[k]];
-
-            if (declared[k].name == NULL)
-                continue;
-            /* A readable linkage name is qualified; the debug information may say less. */
-            if (strstr(symbol->name, "::") == NULL)
-                symbol->name = declared[k].name;
-            symbol->file = declared[k].file;
-            symbol->line = declared[k].line;
+        if (i > 0 && found_at[i - 1] > 0 && addresses[i] - out[i - 1].address < out[i - 1].size) {
+            out[i] = out[i - 1];
+            found_at[i] = found_at[i - 1];
+        } else if (object_symbol(module, addresses[i], &out[i])) {
+            starts[found] = out[i].address;
+            found_at[i] = ++found;
         }
     }
+    declared = allocate_zeroed(found, sizeof(*declared));
+    if (module->dwarf != NULL && found > 0)
+        dwarf_file_variables(module->dwarf, starts, found, declared);
+    for (size_t i = 0; i < n; i++) {
+        const struct declared_variable *variable;
+
+        if (found_at[i] == 0 || (variable = &declared[found_at[i] - 1])->name == NULL)
+            continue;
+        /* A readable linkage name is qualified; the debug information may say less. */
+        if (strstr(out[i].name, "::") == NULL)
+            out[i].name = variable->name;
+        out[i].file = variable->file;
+        out[i].line = variable->line;
+    }
     free(declared);
-    free(positions);
+    free(found_at);
     free(starts);
 }
 

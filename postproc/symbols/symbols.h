@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "support/key_map.h"
+#include "support/intern_table.h"
 #include "symbols/debug_files.h"
 #include "symbols/dwarf_file.h"
 
@@ -28,7 +28,7 @@ enum module_state {
 };
 
 /* The search and the strings must outlive the result. */
-struct symbols *symbols_create(const struct file_search *, struct key_map *strings);
+struct symbols *symbols_create(const struct file_search *, struct intern_table *strings);
 void symbols_free(struct symbols *);
 
 /* The module of a path and build-id (size 0: unknown); one object for equal ones. */
@@ -46,15 +46,15 @@ const char *symbol_module_name(const struct symbol_module *); /* last part of th
 void symbol_module_frames(struct symbol_module *, uint64_t address, source_frames *out);
 
 struct data_symbol {
-    const char *name; /* NULL: unknown */
-    uint64_t address; /* link-time start; with no symbol that of the section, or the query's */
-    uint64_t size;    /* 0: unknown */
+    const char *name;    /* NULL: unknown */
+    uint64_t address;    /* link-time start; with no symbol that of the section, or the query's */
+    uint64_t size;       /* 0: unknown */
     const char *section; /* NULL: unknown */
-    const char *file; /* of the declaration, or NULL */
+    const char *file;    /* of the declaration, or NULL */
     uint32_t line;
 };
 
-/* Finds the variables that hold the link-time addresses, all in one pass. */
+/* Finds the variables that hold the link-time addresses, all in one pass; quickest if ascending. */
 void symbol_module_variables(struct symbol_module *, const uint64_t *addresses, size_t n,
                              struct data_symbol *out);
 

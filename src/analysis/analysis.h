@@ -20,7 +20,8 @@
 
 struct analysis_options {
     uint32_t line_size; /* 0: the run's */
-    uint32_t bootstrap; /* replicates for intervals; 0: the default (100) */
+    uint32_t bootstrap; /* replicates for intervals; 0: the default (100; fewer, down to 35, for
+                              profiles of more than 100 000 samples) */
     uint64_t seed;      /* of the bootstrap; results are a function of profile, options, seed */
     uint32_t thread_id; /* 0: all threads */
 };

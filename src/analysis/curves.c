@@ -6,12 +6,10 @@
  * and looked up at the eviction times of the whole cell: it shares the cache with everything else
  * that its thread does.
  */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "analysis/internal.h"
-#include "reuse/miss_ratio.h"
 
 enum {
     OWN_VIEW_MIN = 64, /* samples of the subset that a cell needs to be estimated apart */
@@ -94,55 +92,52 @@ struct places {
     size_t n;
 };
 
-/* shares[place * replicates + replicate]; end[replicate]: after every watch. */
+/* shares[place * replicates + replicate]; cold[replicate]: in a cache that holds everything. */
 struct results {
-    struct outcome_shares *shares;
-    struct outcome_shares *end;
+    struct miss_shares *shares;
+    struct miss_shares *cold;
     size_t samples;
 };
 
-static void look_up(const struct analysis *analysis, const struct view *view,
-                    const struct survival_curve *curve, uint32_t replicate, struct places places,
-                    struct outcome_shares *shares, double *weight_of_cell)
+/* Adds what the view's samples do at the places in one replicate; returns their weight. */
+static double look_up(const struct analysis *analysis, const struct view *view,
+                      const struct survival_curve *curve, uint32_t replicate, struct places places,
+                      struct results *out)
 {
     uint32_t replicates = replicate_count(analysis);
+    double total = 0;
 
     /* A view's samples are ordered by cell. */
     for (size_t i = 0, end; i < view->count; i = end) {
         uint32_t cell = analysis->samples[view->sample[i]].cell;
-        double weight = 0;
+        double run = analysis->cells[cell].run, weight = 0;
         for (end = i; end < view->count && analysis->samples[view->sample[end]].cell == cell; end++)
             weight += view->weight[end];
-        if (!places.sizes) {
-            *weight_of_cell += weight;
+        if (weight <= 0)
             continue;
+        for (size_t k = 0; k < places.n; k++) {
+            double time = places.times
+                              ? places.times[k]
+                              : eviction_time_of(analysis, places.sizes[k], replicate, cell);
+            miss_shares_add(&out->shares[k * replicates + replicate],
+                            misses_in_run(curve, time, run), weight);
         }
-        for (size_t k = 0; k < places.n && weight > 0; k++) {
-            double time = eviction_time_of(analysis, places.sizes[k], replicate, cell);
-            outcome_add(&shares[k * replicates + replicate], survival_at(curve, time), weight);
-        }
-        *weight_of_cell += weight;
+        miss_shares_add(&out->cold[replicate], misses_in_run(curve, INFINITY, run), weight);
+        total += weight;
     }
+    return total;
 }
 
 static int evaluate_view(const struct analysis *analysis, struct view *view, struct places places,
                          struct results *out, double *weights)
 {
-    uint32_t replicates = replicate_count(analysis);
     struct survival_curve curve = {0};
     int result = 0;
 
-    for (uint32_t r = 0; r < replicates && result == 0; r++) {
-        double weight = 0;
+    for (uint32_t r = 0; r < replicate_count(analysis) && result == 0; r++) {
         result = view_estimate(analysis, view, r, &curve);
-        if (result || curve.count == 0)
-            continue;
-        look_up(analysis, view, &curve, r, places, out->shares, &weight);
-        for (size_t k = 0; k < places.n && !places.sizes; k++)
-            outcome_add(&out->shares[k * replicates + r], survival_at(&curve, places.times[k]),
-                        weight);
-        outcome_add(&out->end[r], &curve.points[curve.count - 1], weight);
-        weights[r] += weight;
+        if (result == 0 && curve.count)
+            weights[r] += look_up(analysis, view, &curve, r, places, out);
     }
     survival_free(&curve);
     return result;
@@ -151,7 +146,7 @@ static int evaluate_view(const struct analysis *analysis, struct view *view, str
 static void results_free(struct results *results)
 {
     free(results->shares);
-    free(results->end);
+    free(results->cold);
 }
 
 static int evaluate(const struct analysis *analysis, struct subset subset, struct places places,
@@ -164,8 +159,8 @@ static int evaluate(const struct analysis *analysis, struct subset subset, struc
 
     *out = (struct results){0};
     out->shares = calloc(replicates * places.n + 1, sizeof *out->shares);
-    out->end = calloc(replicates, sizeof *out->end);
-    if (weights && out->shares && out->end)
+    out->cold = calloc(replicates, sizeof *out->cold);
+    if (weights && out->shares && out->cold)
         result = views_create(analysis, subset, &views);
     if (result == 0) {
         for (size_t i = 0; i < views.count && result == 0; i++)
@@ -175,8 +170,8 @@ static int evaluate(const struct analysis *analysis, struct subset subset, struc
     }
     for (uint32_t r = 0; r < replicates && result == 0; r++) {
         for (size_t k = 0; k < places.n; k++)
-            outcome_divide(&out->shares[k * replicates + r], weights[r]);
-        outcome_divide(&out->end[r], weights[r]);
+            miss_shares_divide(&out->shares[k * replicates + r], weights[r]);
+        miss_shares_divide(&out->cold[r], weights[r]);
     }
     free(weights);
     if (result)
@@ -201,12 +196,12 @@ static int evaluate_sizes(const struct analysis *analysis, struct subset subset,
     } else {
         *out = (struct results){.samples = analysis->count};
         out->shares = malloc((replicates * n + 1) * sizeof *out->shares);
-        out->end = malloc(replicates * sizeof *out->end);
-        if (out->shares && out->end) {
+        out->cold = malloc(replicates * sizeof *out->cold);
+        if (out->shares && out->cold) {
             for (uint32_t r = 0; r < replicates; r++) {
                 for (size_t k = 0; k < n; k++)
                     out->shares[k * replicates + r] = *evictions_whole(analysis, index[k], r);
-                out->end[r] = *evictions_whole_end(analysis, r);
+                out->cold[r] = *evictions_whole_cold(analysis, r);
             }
             result = 0;
         } else {
@@ -224,8 +219,8 @@ static double least_claim(size_t samples)
 }
 
 static struct estimate interval_of(const struct analysis *analysis,
-                                   const struct outcome_shares *shares, size_t samples,
-                                   double (*part)(const struct outcome_shares *))
+                                   const struct miss_shares *shares, size_t samples,
+                                   double (*part)(const struct miss_shares *))
 {
     uint32_t replicates = replicate_count(analysis);
     double *values = malloc(replicates * sizeof *values);
@@ -239,12 +234,12 @@ static struct estimate interval_of(const struct analysis *analysis,
     return out;
 }
 
-static double all_misses(const struct outcome_shares *shares)
+static double all_misses(const struct miss_shares *shares)
 {
     return fmin(1, shares->missed + shares->invalidated);
 }
 
-static double coherence_misses(const struct outcome_shares *shares)
+static double coherence_misses(const struct miss_shares *shares)
 {
     return shares->invalidated;
 }
@@ -273,7 +268,7 @@ void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset su
         return;
     }
     for (size_t k = 0; k < n; k++) {
-        const struct outcome_shares *shares = &results.shares[k * replicates];
+        const struct miss_shares *shares = &results.shares[k * replicates];
         points[k].bytes = bytes[k];
         points[k].miss_ratio = less_unknown(
             interval_of(analysis, shares, results.samples, all_misses), shares[0].unknown);
@@ -320,30 +315,22 @@ struct miss_split analysis_misses(const struct analysis *analysis, struct subset
         return (struct miss_split){nothing_known, nothing_known, nothing_known, true};
 
     uint32_t replicates = replicate_count(analysis);
-    const struct outcome_shares *end = results.end;
+    struct miss_shares *shares = results.shares, *cold = results.cold;
     double accesses = analysis_subset_accesses(analysis, subset).value;
     double footprint = accesses > 0 ? fmin(1, footprint_lines(analysis) / accesses) : 1;
-    struct outcome_shares *cold = calloc(replicates, sizeof *cold);
-    struct miss_split out = {nothing_known, nothing_known, nothing_known, true};
-    if (cold) {
-        struct outcome_shares *capacity = results.shares;
-        out.beyond = results.shares[0].unknown > UNKNOWN_MAX;
-        out.coherence = interval_of(analysis, results.shares, results.samples, coherence_misses);
-        for (uint32_t r = 0; r < replicates; r++) {
-            double supported = fmax(0, end[r].missed - end[r].unknown);
-            cold[r].missed = fmin(fmin(supported, footprint), results.shares[r].missed);
-        }
-        double unknown = results.shares[0].unknown;
-        out.cold = interval_of(analysis, cold, results.samples, all_misses);
-        out.cold.hi = fmin(1, out.cold.hi + fmin(end[0].unknown, footprint));
-        for (uint32_t r = 0; r < replicates; r++) {
-            capacity[r].missed -= cold[r].missed;
-            capacity[r].invalidated = 0;
-        }
-        out.capacity =
-            less_unknown(interval_of(analysis, capacity, results.samples, all_misses), unknown);
-        free(cold);
+    double unknown = shares[0].unknown;
+    struct miss_split out = {.beyond = unknown > UNKNOWN_MAX};
+
+    out.coherence = interval_of(analysis, shares, results.samples, coherence_misses);
+    for (uint32_t r = 0; r < replicates; r++) {
+        cold[r].missed = fmin(fmin(cold[r].missed, footprint), shares[r].missed);
+        cold[r].invalidated = shares[r].invalidated = 0;
+        shares[r].missed -= cold[r].missed;
     }
+    out.cold =
+        less_unknown(interval_of(analysis, cold, results.samples, all_misses), cold[0].unknown);
+    out.capacity =
+        less_unknown(interval_of(analysis, shares, results.samples, all_misses), unknown);
     results_free(&results);
     return out;
 }
@@ -414,10 +401,9 @@ size_t analysis_stack_distance_histogram(const struct analysis *analysis, struct
 
     if (analysis->exact)
         return exact_histogram_shares(analysis, subset, MEASURE_STACK_DISTANCE, out);
-    /* A distance of d or more misses in a cache of d lines; bin 0 is [0, 1): every cache misses
-     * what is not there at all, so its left share is 1. */
+    /* A distance of d or more misses in a cache of d lines; all distances are 0 or more. */
     bounds[0] = 0;
-    bytes[0] = DBL_MIN;
+    bytes[0] = EVICTIONS_NO_CACHE;
     for (int k = 1; k < OCTAVES; k++) {
         bounds[k] = ldexp(1, k - 1);
         bytes[k] = bounds[k] * analysis->line_size;

@@ -88,8 +88,8 @@ static struct totals totals_at(const struct analysis *analysis, struct subset su
             totals.cold += (double)histogram->cold;
             totals.far += count_above(histogram, lines);
         } else if (histogram->measure == MEASURE_COHERENCE) {
-            /* Uses whose line was invalidated meanwhile; those at or above the capacity would have
-             * missed anyway and are counted among the far ones. */
+            /* Part of the reuses above: those whose line was invalidated meanwhile. At or above the
+             * capacity they would have missed anyway and are among the far ones. */
             totals.coherence += count_above(histogram, 0) - count_above(histogram, lines);
         }
     }

@@ -3,8 +3,11 @@
 #ifndef REUSE_ANALYSIS_INTERNAL_H
 #define REUSE_ANALYSIS_INTERNAL_H
 
+#include <float.h>
+
 #include "analysis/analysis.h"
 #include "analysis/loop_rates.h"
+#include "reuse/miss_ratio.h"
 #include "reuse/survival.h"
 
 /* A sample, judged. */
@@ -18,26 +21,29 @@ struct analysed_sample {
     double weight;  /* accesses that it stands for */
     double watched; /* accesses from its use to the last time its watch was known to run;
                        0 when it had none */
+    double covered; /* the part of watched in which other threads' stores were watched for */
 };
 
 struct analysed_thread {
     uint32_t profile;
     uint32_t thread_id;
     size_t samples;
-    double scale; /* expiries of the thread per sample taken: >= 1 */
+    double accesses; /* made by the thread */
+    double scale;    /* expiries of the thread per sample taken: >= 1 */
 };
 
 /* Samples that are assumed to behave alike over time: a phase of a thread, or many small threads.
  */
 struct cell {
     size_t first, count; /* range of by_cell */
+    double run;          /* accesses of a thread from its start to its end, on average */
 };
 
 struct eviction_cache; /* evictions.c */
 
 struct analysis {
     struct analysis_options options;
-    const struct profile *const *profiles;
+    const struct profile **profiles;
     size_t profile_count;
     uint32_t line_size;
     uint32_t run_line_size; /* that watches and visits refer to */
@@ -51,6 +57,8 @@ struct analysis {
     struct cell *cells;
     size_t cell_count;
     uint32_t *by_cell; /* sample indexes, cell after cell */
+
+    bool accessed_visits_known; /* traps on the accessed word looked ahead as well */
 
     struct eviction_cache *evictions; /* filled as sizes are asked for */
     float *rate_factors;              /* replicates.c: [replicate][loop] */
@@ -85,10 +93,10 @@ int analysis_divide(struct analysis *);
  */
 int replicates_create(struct analysis *);
 uint32_t replicate_count(const struct analysis *);
-bool replicate_is_variant(const struct analysis *, uint32_t replicate);
 double replicate_weight(const struct analysis *, uint32_t replicate, uint32_t sample);
 double replicate_rate_factor(const struct analysis *, uint32_t replicate, uint32_t loop);
-double replicate_other_factor(const struct analysis *, uint32_t replicate);
+void replicate_factors(const struct analysis *, uint32_t replicate, double *accessed,
+                       double *other);
 
 /* Interval of values[0] from its replicates; floor: least distance from value that is claimed. */
 struct estimate replicate_interval(const struct analysis *, const double *values, double floor);
@@ -111,27 +119,23 @@ void view_free(struct view *);
 int view_estimate(const struct analysis *, struct view *, uint32_t replicate,
                   struct survival_curve *out);
 
-/* What a set of accesses does at one size, in shares of its accesses. */
-struct outcome_shares {
-    double missed;      /* neither reused nor invalidated in time */
-    double invalidated; /* in time */
-    double unknown;     /* part of missed that nobody observed */
-};
-void outcome_add(struct outcome_shares *sum, const struct survival_point *, double weight);
+/* Weighted sums of what accesses do at one size. */
+void miss_shares_add(struct miss_shares *sum, struct miss_shares, double weight);
 /* Divides by the weight that was added; without any (a replicate that drew no sample of the set)
  * nothing is known. */
-void outcome_divide(struct outcome_shares *sum, double weight);
+void miss_shares_divide(struct miss_shares *sum, double weight);
 
 /* evictions.c: eviction times of every cell's caches in every replicate, kept once computed. */
+/* A size in which nothing fits: all accesses miss. */
+#define EVICTIONS_NO_CACHE DBL_MIN
+
 /* Makes sure that all sizes (bytes, ascending) are known; index[i] gets the place of bytes[i]. */
 int evictions_prepare(const struct analysis *, const double *bytes, size_t n, size_t *index);
 double eviction_time_of(const struct analysis *, size_t size, uint32_t replicate, uint32_t cell);
 /* Of all samples together. */
-const struct outcome_shares *evictions_whole(const struct analysis *, size_t size,
-                                             uint32_t replicate);
-/* Share of all accesses that is known never to be reused, and that nobody knows about, at the end
- * of all watches. */
-const struct outcome_shares *evictions_whole_end(const struct analysis *, uint32_t replicate);
+const struct miss_shares *evictions_whole(const struct analysis *, size_t size, uint32_t replicate);
+/* The same for a cache that holds everything: what was never used before. */
+const struct miss_shares *evictions_whole_cold(const struct analysis *, uint32_t replicate);
 struct eviction_cache *evictions_create(void);
 void evictions_free(struct eviction_cache *);
 

@@ -53,13 +53,22 @@ static bool coin_was_tossed(const struct analysis *analysis, const struct record
 }
 
 /*
- * Does a trap count? Every visit to the line has one last word: whoever watches that word counts
- * the visit, so that none counts twice. Without knowledge of the visit words are taken as
- * independent.
+ * Does a trap on a watched word count? Every visit to the line ends in one place: whoever watches
+ * that word counts the visit, so that none counts twice. Without knowledge of the visit words are
+ * taken as independent.
  */
 static bool ends_visit(const struct record_watch_end *end)
 {
-    return !(end->flags & WATCH_END_VISIT_KNOWN) || end->words_after == 0;
+    return !(end->flags & WATCH_END_VISIT_KNOWN) || end->words_after == 0 ||
+           end->flags & WATCH_END_VISIT_ENDS_HERE;
+}
+
+/* Where traps on accessed words did not look ahead, they count all visits that touch their word,
+ * and traps on other words leave to them what they know of those. */
+static bool ends_other_visit(const struct analysis *analysis, const struct record_watch_end *end)
+{
+    return ends_visit(end) &&
+           (analysis->accessed_visits_known || !(end->flags & WATCH_END_VISIT_TOUCHES_ACCESSED));
 }
 
 static bool ended_by_death(const struct analysed_sample *sample)
@@ -111,17 +120,20 @@ size_t analysis_observe(const struct analysis *analysis, uint32_t index,
         begin.observer = finish.observer = OBSERVER_OTHER;
         begin.design = finish.design = tossed ? 2 : 1;
         finish.multiplicity = 0;
-        if (!accessed && reason == WATCH_REUSED && ends_visit(end))
+        if (!accessed && reason == WATCH_REUSED && ends_other_visit(analysis, end))
             finish.multiplicity = (float)others / (float)touched_words(record);
         events[n++] = begin;
         if (!forever)
             events[n++] = finish;
     }
-    if (record->invalidation_address &&
+    if (record->invalidation_address && sample->covered > 0 &&
         same_line(analysis, record->invalidation_address, record->address)) {
         begin.observer = finish.observer = OBSERVER_INVALIDATION;
+        /* Armed with the access itself: other threads do not wait for the window to end. */
         begin.design = finish.design = 1;
+        begin.time = 0;
         finish.multiplicity = 0;
+        finish.time = sample->covered;
         if (reason == WATCH_INVALIDATED && ends_visit(end))
             finish.multiplicity =
                 (float)(analysis->line_size / WORD_BYTES) / (float)touched_words(record);

@@ -10,6 +10,12 @@
  * error that is believed: timer and counting noise that readings of one run share. */
 #define SINGLE_DEVIATION 0.25
 #define LEAST_ERROR 0.01
+/* Share of the readings that makes a stretch of them a crowd: more than wrapped readings, which
+ * spread evenly from nothing to the truth, put into the uppermost stretch. */
+#define CROWD 0.25
+/* Readings further above the crowd than this are mistakes. */
+#define STRAY 3.0
+enum { ENOUGH_WATCHES = 5 };
 
 static int compare_readings(const void *a, const void *b)
 {
@@ -20,34 +26,46 @@ static int compare_readings(const void *a, const void *b)
     return (int)x->can_wrap - (int)y->can_wrap;
 }
 
-/*
- * Where readings crowd: the factor-wide stretch that holds most of them; of stretches nearly as
- * full (60 %) the highest, because wrapped readings also crowd but only below the truth. readings
- * are sorted. Returns the stretch's mean.
- */
-static double crowd(const struct rate_reading *readings, size_t n)
-{
-    size_t most = 0, best_first = 0, best_end = 1;
+/* A stretch of readings within the factor AGREEMENT. */
+struct stretch {
+    size_t first, count;
+    double centre; /* mean */
+};
 
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t first = 0, end = 0; first < n; first++) {
-            while (end < n && readings[end].per_ns <= readings[first].per_ns * AGREEMENT)
-                end++;
-            if (pass == 0 && end - first > most) {
-                most = end - first;
-            } else if (pass == 1 && (double)(end - first) >= 0.6 * (double)most &&
-                       end >= best_end) {
-                best_first = first;
-                best_end = end;
-            }
-            if (end == n && pass == 0)
-                break;
-        }
-    }
+static struct stretch stretch_from(const struct rate_reading *readings, size_t n, size_t first)
+{
+    struct stretch stretch = {.first = first};
     double sum = 0;
-    for (size_t i = best_first; i < best_end; i++)
+
+    for (size_t i = first; i < n && readings[i].per_ns <= readings[first].per_ns * AGREEMENT; i++) {
         sum += readings[i].per_ns;
-    return sum / (double)(best_end - best_first);
+        stretch.count++;
+    }
+    stretch.centre = sum / (double)stretch.count;
+    return stretch;
+}
+
+/*
+ * Where sorted readings crowd: the fullest stretch, or one nearly as full (60 %) and clearly above
+ * it (1.5 times), because wrapped readings can also crowd, but only below the truth.
+ */
+static struct stretch crowd(const struct rate_reading *readings, size_t n)
+{
+    struct stretch fullest = {0}, best;
+
+    for (size_t i = 0; i < n; i++) {
+        struct stretch stretch = stretch_from(readings, n, i);
+        if (stretch.count >= fullest.count)
+            fullest = stretch;
+    }
+    best = fullest;
+    for (size_t i = fullest.first + fullest.count; i < n; i++) {
+        struct stretch stretch = stretch_from(readings, n, i);
+        if (stretch.centre > 1.5 * fullest.centre && stretch.count * 5 >= fullest.count * 3 &&
+            (best.first == fullest.first || stretch.count >= best.count))
+            best = stretch;
+    }
+    return best;
 }
 
 struct mean {
@@ -87,21 +105,42 @@ static struct mean mean_between(const struct rate_reading *readings, size_t n, b
     return mean;
 }
 
+/*
+ * Below what an odometer is taken to have wrapped. Genuine variation lies on both sides of a crowd;
+ * wrapping adds to the lower side only: so the cut is the mirror image of how far readings reach
+ * above. Without a crowd there is nothing to mirror at: the code varies, and everything counts.
+ */
+static double wrapped_below(const struct rate_reading *readings, size_t n, struct stretch best)
+{
+    if ((double)best.count < CROWD * (double)n)
+        return 0;
+    double reach = readings[n - 1 - (n - 1) / 20].per_ns / best.centre;
+    if (reach > STRAY)
+        reach = STRAY;
+    if (reach < AGREEMENT)
+        reach = AGREEMENT;
+    return best.centre / reach;
+}
+
+static bool consistent(const struct mean *a, const struct mean *b)
+{
+    double apart = fabs(a->value - b->value);
+
+    return apart <= 2.5 * hypot(a->error, b->error) || apart <= 0.1 * fmax(a->value, b->value);
+}
+
 struct rate_estimate rate_combine(struct rate_reading *readings, size_t n)
 {
     qsort(readings, n, sizeof *readings, compare_readings);
 
-    double centre = crowd(readings, n);
-    /* Genuine variation lies on both sides of the crowd; wrapping adds to the lower side only. So
-     * odometers are cut below at the mirror image of how far readings reach above. */
-    double top = readings[n - 1 - (n - 1) / 20].per_ns;
-    double reach = top > centre ? top / centre : 1;
-    if (reach > 3)
-        reach = 3; /* a stray short reading may be far too high */
-    if (reach < AGREEMENT)
-        reach = AGREEMENT;
-    struct mean odometer = mean_between(readings, n, true, centre / reach, centre * reach);
-    struct mean watch = mean_between(readings, n, false, 0, centre * 3);
+    struct stretch best = crowd(readings, n);
+    /* A stray short reading may be far too high: none counts for more than this. */
+    double top = best.centre * STRAY;
+    struct mean watch = mean_between(readings, n, false, 0, top);
+    struct mean odometer = mean_between(readings, n, true, 0, top);
+    /* Watches do not wrap. Where odometers agree with them on the whole, neither did those. */
+    if (watch.n < ENOUGH_WATCHES || !consistent(&watch, &odometer))
+        odometer = mean_between(readings, n, true, wrapped_below(readings, n, best), top);
     struct rate_estimate out = {.readings = n};
     double value, error, low = INFINITY, high = 0;
 
@@ -109,9 +148,7 @@ struct rate_estimate rate_combine(struct rate_reading *readings, size_t n)
         value = odometer.n ? odometer.value : watch.value;
         error = odometer.n ? odometer.error : watch.error;
     } else {
-        double apart = fabs(odometer.value - watch.value);
-        double allowed = 2.5 * hypot(odometer.error, watch.error);
-        if (apart <= allowed || apart <= 0.1 * watch.value) {
+        if (consistent(&odometer, &watch)) {
             double a = 1 / (odometer.error * odometer.error), b = 1 / (watch.error * watch.error);
             value = (a * odometer.value + b * watch.value) / (a + b);
             error = sqrt(1 / (a + b));
@@ -131,7 +168,7 @@ struct rate_estimate rate_combine(struct rate_reading *readings, size_t n)
         /* No crowd to speak of: the middle of everything, and the top, are possible as well. */
         double middle = readings[n / 2].per_ns;
         low = middle < low ? middle : low;
-        high = top;
+        high = readings[n - 1 - (n - 1) / 20].per_ns;
     }
     out.log_deviation = error / value;
     double factor = exp(1.96 * out.log_deviation);

@@ -9,6 +9,8 @@
 
 #include "analysis/internal.h"
 
+enum { WORD_BYTES = 8, EXTREMES = 2 };
+
 static uint64_t mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
@@ -44,10 +46,11 @@ static double normal(uint64_t bits)
 
 uint32_t replicate_count(const struct analysis *analysis)
 {
-    return 1 + analysis->options.bootstrap + (analysis->line_size != analysis->run_line_size);
+    return 1 + analysis->options.bootstrap +
+           (analysis->line_size > analysis->run_line_size ? EXTREMES : 0);
 }
 
-bool replicate_is_variant(const struct analysis *analysis, uint32_t replicate)
+static bool is_extreme(const struct analysis *analysis, uint32_t replicate)
 {
     return replicate > analysis->options.bootstrap;
 }
@@ -72,7 +75,7 @@ int replicates_create(struct analysis *analysis)
 
 double replicate_rate_factor(const struct analysis *analysis, uint32_t replicate, uint32_t loop)
 {
-    if (replicate_is_variant(analysis, replicate))
+    if (is_extreme(analysis, replicate))
         return 1;
     return analysis->rate_factors[replicate * analysis->rates.count + loop];
 }
@@ -81,21 +84,27 @@ double replicate_weight(const struct analysis *analysis, uint32_t replicate, uin
 {
     double weight = analysis->samples[sample].weight;
 
-    if (replicate == 0 || replicate_is_variant(analysis, replicate))
+    if (replicate == 0 || is_extreme(analysis, replicate))
         return weight;
     return weight * replicate_rate_factor(analysis, replicate, analysis->samples[sample].loop) *
            poisson((uint32_t)(draw(analysis, replicate, sample) >> 32));
 }
 
-double replicate_other_factor(const struct analysis *analysis, uint32_t replicate)
+void replicate_factors(const struct analysis *analysis, uint32_t replicate, double *accessed,
+                       double *other)
 {
-    enum { WORD_BYTES = 8 };
+    double run = analysis->run_line_size, line = analysis->line_size;
 
-    if (!replicate_is_variant(analysis, replicate))
-        return 1;
-    /* Words outside the run's line are never visited alone. */
-    return (double)(analysis->run_line_size / WORD_BYTES - 1) /
-           (double)(analysis->line_size / WORD_BYTES - 1);
+    *accessed = *other = 1;
+    if (!is_extreme(analysis, replicate))
+        return;
+    /* The words outside the run's line are never visited alone ... */
+    *other = (run - WORD_BYTES) / (line - WORD_BYTES);
+    if (replicate == analysis->options.bootstrap + 1)
+        return;
+    /* ... or every block of the run's line size is visited by itself, all alike. */
+    *accessed = line / run;
+    *other *= line / run;
 }
 
 struct estimate replicate_interval(const struct analysis *analysis, const double *values,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From records to judged samples: whose, in which loop, what they stand for, how long watched. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "analysis/access_clock.h"
@@ -67,6 +68,10 @@ static int list_samples(struct analysis *analysis)
                 .end = profile_watch_end(profile, record->sample_id),
                 .profile = (uint32_t)p,
                 .loop = (uint32_t)loop_rates_find(&analysis->rates, p, record->loop)};
+            const struct record_watch_end *end = analysis->samples[n - 1].end;
+            if (record->watch_mode == WATCH_ACCESSED && end && end->reason == WATCH_REUSED &&
+                end->flags & WATCH_END_VISIT_KNOWN)
+                analysis->accessed_visits_known = true;
             if (record->window_accesses > analysis->pivot)
                 analysis->pivot = record->window_accesses;
         }
@@ -90,10 +95,19 @@ static int list_samples(struct analysis *analysis)
     return 0;
 }
 
+static bool ended_in_order(const struct profile *profile, uint32_t thread_id)
+{
+    const struct record_thread *thread = profile_thread(profile, thread_id);
+    const struct record_origin *origin =
+        thread && thread->origin_id ? profile_origin(profile, thread->origin_id) : NULL;
+
+    return origin ? origin->flags & ORIGIN_COMPLETE : profile->complete;
+}
+
 /*
  * Accesses between a sample and the end of its watch. A watch that is shorter than the time to the
  * next sample and ended inside the sample's own loop ran at that loop's rate; any other is read off
- * the clock. The window was free of reuse, so no watch is shorter than it.
+ * the clock. 0: there was no watch, or nothing is known of it.
  */
 static double watched_accesses(const struct analysis *analysis,
                                const struct analysed_sample *sample,
@@ -109,7 +123,8 @@ static double watched_accesses(const struct analysis *analysis,
     if (!end) {
         /* Cut short by a kill: still armed at the thread's last sign of life. In a profile that
          * ended in order the end was lost, and nothing is known of the watch. */
-        if (analysis->profiles[sample->profile]->complete || clock->count == 0)
+        if (ended_in_order(analysis->profiles[sample->profile], record->thread_id) ||
+            clock->count == 0)
             return 0;
         accesses =
             access_clock_between(clock, record->app_ns, clock->ticks[clock->count - 1].app_ns);
@@ -121,8 +136,7 @@ static double watched_accesses(const struct analysis *analysis,
         else
             accesses = access_clock_between(clock, record->app_ns, end->app_ns);
     }
-    double least = (double)record->window_accesses + 1;
-    return accesses > least ? accesses : least;
+    return fmax(accesses, 1);
 }
 
 static int convert_times(struct analysis *analysis)
@@ -146,12 +160,19 @@ static int convert_times(struct analysis *analysis)
             struct analysed_sample *sample = &analysis->samples[order[first[t] + i]];
             double rate = analysis->rates.loops[sample->loop].per_ns.value;
             sample->weight = (double)sample->record->weight_ns * rate * analysis->threads[t].scale;
+            analysis->threads[t].accesses += sample->weight;
             ticks[i] = (struct clock_sample){sample->record->app_ns, sample->weight, rate};
         }
         result = access_clock_create(ticks, n, &clock);
         for (size_t i = 0; i < n && result == 0; i++) {
             struct analysed_sample *sample = &analysis->samples[order[first[t] + i]];
             sample->watched = watched_accesses(analysis, sample, &clock);
+            if (sample->watched > 0 && sample->record->invalidation_address)
+                sample->covered = sample->watched;
+            /* The window was free of reuse, so the watch of the line lasted longer. */
+            if (sample->watched > 0)
+                sample->watched =
+                    fmax(sample->watched, (double)sample->record->window_accesses + 1);
         }
         access_clock_free(&clock);
     }
@@ -161,9 +182,65 @@ static int convert_times(struct analysis *analysis)
     return result;
 }
 
+/* Samples whose lines other threads' stores were watched for. */
+struct coverage {
+    uint32_t profile, origin;
+    uint64_t monotonic_ns;
+    uint32_t sample;
+};
+
+static int compare_coverage(const void *a, const void *b)
+{
+    const struct coverage *x = a, *y = b;
+
+    if (x->profile != y->profile)
+        return x->profile < y->profile ? -1 : 1;
+    if (x->origin != y->origin)
+        return x->origin < y->origin ? -1 : 1;
+    if (x->monotonic_ns != y->monotonic_ns)
+        return x->monotonic_ns < y->monotonic_ns ? -1 : 1;
+    return x->sample != y->sample ? (x->sample < y->sample ? -1 : 1) : 0;
+}
+
+/*
+ * A process has one register for other threads' stores. It leaves a watch when that ends, or when a
+ * later sample takes it; the private watch then goes on alone.
+ */
+static int find_coverage(struct analysis *analysis)
+{
+    struct coverage *covered = malloc((analysis->count + 1) * sizeof *covered);
+    size_t n = 0;
+
+    if (!covered)
+        return -1;
+    for (size_t i = 0; i < analysis->count; i++) {
+        struct analysed_sample *sample = &analysis->samples[i];
+        if (sample->covered <= 0)
+            continue;
+        const struct record_thread *thread =
+            profile_thread(analysis->profiles[sample->profile], sample->record->thread_id);
+        covered[n++] = (struct coverage){sample->profile, thread ? thread->origin_id : 0,
+                                         sample->record->monotonic_ns, (uint32_t)i};
+    }
+    qsort(covered, n, sizeof *covered, compare_coverage);
+    for (size_t i = 0; i + 1 < n; i++) {
+        struct analysed_sample *sample = &analysis->samples[covered[i].sample];
+        const struct coverage *next = &covered[i + 1];
+        if (next->profile != covered[i].profile || next->origin != covered[i].origin ||
+            !sample->end || sample->end->reason == WATCH_INVALIDATED ||
+            sample->end->monotonic_ns <= next->monotonic_ns)
+            continue;
+        double part = (double)(next->monotonic_ns - sample->record->monotonic_ns) /
+                      (double)(sample->end->monotonic_ns - sample->record->monotonic_ns);
+        sample->covered *= part;
+    }
+    free(covered);
+    return 0;
+}
+
 int analysis_judge_samples(struct analysis *analysis)
 {
-    if (list_samples(analysis))
+    if (list_samples(analysis) || convert_times(analysis))
         return -1;
-    return convert_times(analysis);
+    return find_coverage(analysis);
 }

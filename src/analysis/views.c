@@ -194,22 +194,22 @@ int view_estimate(const struct analysis *analysis, struct view *view, uint32_t r
         .shares_invalidation = view->shares_invalidation,
         .pivot = analysis->pivot,
         .scale = weights > 0 ? stretched / weights : 1,
-        .other_factor = replicate_other_factor(analysis, replicate),
     };
+    replicate_factors(analysis, replicate, &input.accessed_factor, &input.other_factor);
     return survival_estimate(&input, out);
 }
 
-void outcome_add(struct outcome_shares *sum, const struct survival_point *point, double weight)
+void miss_shares_add(struct miss_shares *sum, struct miss_shares one, double weight)
 {
-    sum->missed += weight * point->survival;
-    sum->invalidated += weight * point->invalidated;
-    sum->unknown += weight * point->unknown;
+    sum->missed += weight * one.missed;
+    sum->invalidated += weight * one.invalidated;
+    sum->unknown += weight * one.unknown;
 }
 
-void outcome_divide(struct outcome_shares *sum, double weight)
+void miss_shares_divide(struct miss_shares *sum, double weight)
 {
     if (weight <= 0) {
-        *sum = (struct outcome_shares){1, 0, 1};
+        *sum = (struct miss_shares){1, 0, 1};
         return;
     }
     sum->missed /= weight;

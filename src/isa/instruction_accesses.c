@@ -2,6 +2,7 @@
 /* Memory operands of a single instruction. Signal-safe. */
 #include "isa/interpreter.h"
 #include "isa/x86_decode.h"
+#include "isa/x86_processor.h"
 
 #include "signal_safe.h"
 
@@ -80,6 +81,32 @@ static bool touches(const ZydisDecodedInstruction *instruction, const ZydisDecod
     }
 }
 
+/* Bytes that an operand spans; that of xsave and xrstor depends on registers. */
+static unsigned size_of(const ZydisDecodedInstruction *instruction,
+                        const ZydisDecodedOperand *operand,
+                        const struct interpreter_registers *registers)
+{
+    bool compacted = true;
+    switch (instruction->mnemonic) {
+    case ZYDIS_MNEMONIC_XSAVE:
+    case ZYDIS_MNEMONIC_XSAVE64:
+    case ZYDIS_MNEMONIC_XSAVEOPT:
+    case ZYDIS_MNEMONIC_XSAVEOPT64:
+        compacted = false;
+        break;
+    case ZYDIS_MNEMONIC_XSAVEC:
+    case ZYDIS_MNEMONIC_XSAVEC64:
+    case ZYDIS_MNEMONIC_XRSTOR:
+    case ZYDIS_MNEMONIC_XRSTOR64:
+        break;
+    default:
+        return width_of(operand);
+    }
+    return x86_processor_save_size((registers->general[REGISTER_RAX] & 0xffffffff) |
+                                       registers->general[REGISTER_RDX] << 32,
+                                   compacted);
+}
+
 int instruction_accesses(const void *code, size_t size,
                          const struct interpreter_registers *registers, struct access *out,
                          size_t capacity, unsigned *length)
@@ -102,10 +129,14 @@ int instruction_accesses(const void *code, size_t size,
             bool writes = operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
             if (!touches(&instruction, operand) || !(stores ? writes : reads))
                 continue;
+            unsigned bytes = size_of(&instruction, operand, registers);
+            /* xsave reads its header, of which no more is told. */
+            if (bytes != width_of(operand))
+                reads = reads && !writes;
             uint64_t address = address_of(&instruction, operand, registers) +
                                stack_adjustment(&instruction, operand);
-            for (unsigned done = 0; done < width_of(operand) && count < capacity; done += 64) {
-                unsigned left = width_of(operand) - done;
+            for (unsigned done = 0; done < bytes && count < capacity; done += 64) {
+                unsigned left = bytes - done;
                 out[count++] = (struct access){
                     .ip = registers->ip,
                     .address = address + done,

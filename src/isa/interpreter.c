@@ -5,6 +5,7 @@
 #include "isa/state.h"
 #include "isa/x86_processor.h"
 #include "isa/x86_vector.h"
+#include "isa/x86_x87.h"
 
 #include "signal_safe.h"
 
@@ -40,6 +41,7 @@ static void load_extended(struct interpreter *it, const uint8_t *area)
         SOFTWARE = 464, /* uint32_t magic, uint32_t size, uint64_t components */
         HEADER = 512,   /* uint64_t components not in their initial state */
         MAGIC = 0x46505853,
+        COMPONENT_X87 = 1 << 0,
         COMPONENT_SSE = 1 << 1,
         COMPONENT_YMM = 1 << 2,
         COMPONENT_OPMASK = 1 << 5,
@@ -47,7 +49,7 @@ static void load_extended(struct interpreter *it, const uint8_t *area)
         COMPONENT_ZMM_16_31 = 1 << 7,
     };
     uint32_t magic;
-    uint64_t saved = COMPONENT_SSE, used = COMPONENT_SSE;
+    uint64_t saved = COMPONENT_SSE, used = COMPONENT_X87 | COMPONENT_SSE;
     memcpy(&magic, area + SOFTWARE, sizeof magic);
     memcpy(&it->mxcsr, area + MXCSR, sizeof it->mxcsr);
     if (magic == MAGIC) {
@@ -55,6 +57,7 @@ static void load_extended(struct interpreter *it, const uint8_t *area)
         memcpy(&used, area + HEADER, sizeof used);
         saved |= COMPONENT_SSE;
     }
+    x87_begin(it, area, !(used & COMPONENT_X87));
     /* A component that is saved but not used is in its initial state: zeros. */
     memset(it->vector, 0, sizeof it->vector);
     memset(it->opmask, 0, sizeof it->opmask);
@@ -87,11 +90,13 @@ void interpreter_begin(struct interpreter *it, const struct interpreter_register
     it->flags.other = (uint32_t)registers->flags & ~(uint32_t)FLAGS_ARITHMETIC;
     it->instructions = 0;
     it->accesses = 0;
+    it->saved.address = 0;
     it->mxcsr_poisoned = false;
     it->poison = 0;
     if (extended) {
         load_extended(it, extended);
     } else {
+        x87_begin(it, NULL, false);
         it->mxcsr = MXCSR_DEFAULT;
         it->poison = ~UINT64_C(0) << REGISTER_OPMASK;
     }
@@ -103,6 +108,7 @@ size_t interpreter_run(struct interpreter *it, struct access *out, size_t capaci
     size_t count;
     uint32_t mxcsr = x86_enter_mxcsr(it);
     *why = x86_execute(it, out, capacity, instruction_budget, &count);
+    x87_leave(it);
     x86_leave_mxcsr(it, mxcsr);
     return count;
 }

@@ -141,7 +141,7 @@ enum {
     X(FLAG_BITS, BY_ITSELF)            /* clear displacement, set immediate, flip width */ \
     X(STRING, BY_ITSELF)               /* d: enum string_operation; scale: repeat; s: segment */ \
     /* what is not modelled */ \
-    X(POISON, BY_ITSELF)               /* immediate: registers; scale: nonzero poisons flags */ \
+    X(POISON, BY_ITSELF)               /* immediate: registers; scale: flags; width: x87 */ \
     X(TOUCH, ADDRESSES)                /* load, or store of poison (scale), of immediate bytes */ \
     /* vectors and the scratch area; d, s: REGISTER_VECTOR + n or REGISTER_SCRATCH */ \
     X(VECTOR_LOAD, ADDRESSES | WRITES_D)  /* immediate: zeroes from width up to there */ \
@@ -153,6 +153,13 @@ enum {
     X(ZERO_UPPER, BY_ITSELF)              /* vzeroupper; scale: vzeroall */ \
     X(STUB, BY_ITSELF)                    /* runs one instruction; see STUB_MASKS */ \
     X(STUB_MASKS, BY_ITSELF)              /* data of the STUB before it, never executed */ \
+    X(MASKED_LOAD, ADDRESSES | BY_ITSELF)  /* to the scratch area; see x86_masked.h */ \
+    X(MASKED_STORE, ADDRESSES | BY_ITSELF) \
+    X(GATHER, BY_ITSELF) X(SCATTER, BY_ITSELF) \
+    X(SAVE_STATE, ADDRESSES | BY_ITSELF)  /* xsave; s: compacted */ \
+    X(RESTORE_STATE, ADDRESSES | BY_ITSELF) \
+    X(X87_STUB, BY_ITSELF)                /* a STUB that works on the x87 state */ \
+    X(X87_LOAD_CONTROL, BY_ITSELF) X(X87_STORE_CONTROL, BY_ITSELF) \
     X(LOAD_MXCSR, BY_ITSELF)              /* from s */ \
     X(STORE_MXCSR, BY_ITSELF)             /* to d */
 /* clang-format on */

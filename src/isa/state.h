@@ -28,9 +28,21 @@ struct interpreter {
     uint64_t ip;
     uint64_t instructions;
     uint64_t accesses;
-    uint32_t mxcsr;      /* the target's, exception masks included */
-    bool mxcsr_poisoned; /* a floating-point operation was skipped: its sticky flags are unknown */
+    uint32_t mxcsr;       /* the target's, exception masks included */
+    bool mxcsr_poisoned;  /* a floating-point operation was skipped: its sticky flags are unknown */
+    bool x87_poisoned;    /* all of the x87 state is unknown */
+    bool x87_live;        /* it is in the processor, not in x87_area */
+    uint16_t x87_control; /* the target's control word, exception masks included */
     struct interpreter_options options;
+    uint8_t x87_area[512] __attribute__((aligned(64))); /* FXSAVE layout, no vector registers */
+    struct {
+        uint64_t address; /* of the last xsave; 0 for none */
+        uint64_t components, poison;
+        uint32_t mxcsr, target_mxcsr;
+        bool mxcsr_poisoned;
+        uint64_t opmask[8];
+        uint8_t vector[32][VECTOR_BYTES];
+    } saved;
     /* Memory operand of the instruction in a stub. */
     uint8_t scratch[VECTOR_BYTES] __attribute__((aligned(64)));
     uint8_t vector[32][VECTOR_BYTES] __attribute__((aligned(64)));

@@ -173,6 +173,22 @@ struct location locate(struct emitter *e, const ZydisDecodedOperand *operand)
     return location;
 }
 
+/* Instructions that load registers which they do not name. */
+static bool restores_registers(ZydisMnemonic mnemonic)
+{
+    return mnemonic == ZYDIS_MNEMONIC_FXRSTOR || mnemonic == ZYDIS_MNEMONIC_FXRSTOR64;
+}
+
+static bool touches_x87(const ZydisDecodedInstruction *instruction)
+{
+    return instruction->meta.isa_ext == ZYDIS_ISA_EXT_X87 ||
+           instruction->meta.isa_ext == ZYDIS_ISA_EXT_MMX ||
+           instruction->meta.category == ZYDIS_CATEGORY_X87_ALU ||
+           instruction->meta.isa_set == ZYDIS_ISA_SET_SSE2MMX ||
+           instruction->meta.isa_set == ZYDIS_ISA_SET_SSSE3MMX ||
+           restores_registers(instruction->mnemonic);
+}
+
 void x86_decode_unmodelled(struct emitter *e)
 {
     uint64_t written = 0;
@@ -199,13 +215,17 @@ void x86_decode_unmodelled(struct emitter *e)
                 e->block->store_lines += size / 64;
         }
     }
+    bool x87 = touches_x87(e->instruction);
+    if (restores_registers(e->instruction->mnemonic))
+        written |= ~UINT64_C(0) << REGISTER_OPMASK;
     const ZydisAccessedFlags *flags = e->instruction->cpu_flags;
     bool flags_written =
         flags && (flags->modified | flags->set_0 | flags->set_1 | flags->undefined);
-    if (written || flags_written) {
+    if (written || flags_written || x87) {
         struct micro_op *op = emit(e, OP_POISON);
         op->immediate = (int64_t)written;
         op->scale = flags_written;
+        op->width = x87;
     }
 }
 
@@ -266,7 +286,7 @@ void x86_decode_block(struct block *block, uint64_t ip, const uint8_t *code, siz
         unsigned stores_before = block->store_lines;
         decode_instruction(&e);
         if (e.accesses > ACCESSES_PER_INSTRUCTION && block->instructions > 0) {
-            /* Many accesses (xsave): it starts a block of its own. */
+            /* Many accesses (xsave, gathers): it starts a block of its own. */
             block->ops_count = (uint16_t)ops_before;
             block->store_lines = (uint8_t)stores_before;
             e.accesses = 0;

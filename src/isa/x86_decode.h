@@ -47,8 +47,14 @@ bool x86_decode_control(struct emitter *);
 bool x86_decode_vector(struct emitter *);
 /* Runs on the real processor, on copied registers. Also false if the processor lacks it. */
 bool x86_decode_stub(struct emitter *);
+bool x86_decode_gather(struct emitter *);
 /* Reports its accesses and poisons what it writes; the last resort. */
 void x86_decode_unmodelled(struct emitter *);
+
+/* How a mask selects elements of a memory operand; false if none does. */
+struct mask_layout;
+bool mask_layout_of(const struct emitter *, const ZydisDecodedOperand *memory,
+                    struct mask_layout *);
 
 /* Appends a micro-operation with no operands. */
 struct micro_op *emit(struct emitter *, unsigned code);

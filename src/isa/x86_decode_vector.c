@@ -165,6 +165,32 @@ static bool decode_mxcsr(struct emitter *e, bool loads)
     return true;
 }
 
+static bool decode_x87_control(struct emitter *e, bool loads)
+{
+    struct location location = locate(e, &e->operands[0]);
+    if (loads) {
+        emit_load(e, REGISTER_OPERAND, &location, 2, false);
+        emit_registers(e, OP_X87_LOAD_CONTROL, REGISTER_ZERO, REGISTER_OPERAND);
+    } else {
+        emit_registers(e, OP_X87_STORE_CONTROL, REGISTER_OPERAND, REGISTER_ZERO);
+        emit_store(e, REGISTER_OPERAND, &location, 2, false);
+    }
+    return true;
+}
+
+static bool decode_save(struct emitter *e, bool saves, bool compacted)
+{
+    struct location location = locate(e, &e->operands[0]);
+    emit_access(e, saves ? OP_SAVE_STATE : OP_RESTORE_STATE, &location, 64,
+                saves ? ACCESS_STORE : ACCESS_LOAD, false)
+        ->s = compacted;
+    /* As many as there may be: it gets a block of its own. */
+    e->accesses = BLOCK_ACCESSES_MAX;
+    if (saves)
+        e->block->store_lines += BLOCK_ACCESSES_MAX + 1;
+    return true;
+}
+
 bool x86_decode_vector(struct emitter *e)
 {
     switch (e->instruction->mnemonic) {
@@ -221,6 +247,23 @@ bool x86_decode_vector(struct emitter *e)
     case ZYDIS_MNEMONIC_STMXCSR:
     case ZYDIS_MNEMONIC_VSTMXCSR:
         return decode_mxcsr(e, false);
+    case ZYDIS_MNEMONIC_XSAVE:
+    case ZYDIS_MNEMONIC_XSAVE64:
+    case ZYDIS_MNEMONIC_XSAVEOPT:
+    case ZYDIS_MNEMONIC_XSAVEOPT64:
+        return decode_save(e, true, false);
+    case ZYDIS_MNEMONIC_XSAVEC:
+    case ZYDIS_MNEMONIC_XSAVEC64:
+        return decode_save(e, true, true);
+    case ZYDIS_MNEMONIC_XRSTOR:
+    case ZYDIS_MNEMONIC_XRSTOR64:
+        /* Which format the area has, its header tells; glibc's is the compacted one where the
+         * processor has it. */
+        return decode_save(e, false, true);
+    case ZYDIS_MNEMONIC_FLDCW:
+        return decode_x87_control(e, true);
+    case ZYDIS_MNEMONIC_FNSTCW:
+        return decode_x87_control(e, false);
     case ZYDIS_MNEMONIC_VZEROUPPER:
     case ZYDIS_MNEMONIC_VZEROALL:
         emit(e, OP_ZERO_UPPER)->scale = e->instruction->mnemonic == ZYDIS_MNEMONIC_VZEROALL;

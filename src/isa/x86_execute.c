@@ -11,8 +11,11 @@
 #include "isa/decode_cache.h"
 #include "isa/x86_fetch.h"
 #include "isa/x86_integer.h"
+#include "isa/x86_masked.h"
 #include "isa/x86_memory.h"
+#include "isa/x86_save.h"
 #include "isa/x86_vector.h"
+#include "isa/x86_x87.h"
 
 #include "signal_safe.h"
 
@@ -697,6 +700,8 @@ do_BIT_ADDRESS : {
     OUT_OF_LINE(LOAD_MXCSR, x86_load_mxcsr)
     OUT_OF_LINE(STORE_MXCSR, x86_store_mxcsr)
     OUT_OF_LINE(POISON, x86_poison)
+    OUT_OF_LINE(X87_LOAD_CONTROL, x87_load_control)
+    OUT_OF_LINE(X87_STORE_CONTROL, x87_store_control)
 do_DIVIDE:
     WITH_STATE(taken = x86_divide(it, op));
     if (!taken)
@@ -828,6 +833,40 @@ stub_unknown:
     op++;
     NEXT;
 }
+do_X87_STUB:
+    WITH_STATE(x87_stub(it, op));
+    op++;
+    NEXT;
+do_SAVE_STATE:
+    WITH_STATE(taken = x86_save_state(it, op, IP(), ADDRESS(), &out));
+    if (!taken)
+        STOP(INTERPRETER_UNKNOWN);
+    NEXT;
+do_RESTORE_STATE:
+    WITH_STATE(taken = x86_restore_state(it, op, IP(), ADDRESS(), &out));
+    if (!taken)
+        STOP(INTERPRETER_UNKNOWN);
+    NEXT;
+do_MASKED_LOAD : {
+    enum memory_outcome outcome;
+    WITH_STATE(outcome = x86_masked_load(it, op, IP(), ADDRESS(), &out));
+    if (outcome == MEMORY_FAULT)
+        STOP(INTERPRETER_UNREADABLE);
+    NEXT;
+}
+do_MASKED_STORE:
+    WITH_STATE(x86_masked_store(it, op, IP(), ADDRESS(), &out));
+    NEXT;
+do_GATHER:
+    WITH_STATE(why = x86_gather(it, op, IP(), &out));
+    if (why != INTERPRETER_FULL)
+        goto stop;
+    NEXT;
+do_SCATTER:
+    WITH_STATE(why = x86_scatter(it, op, IP(), &out));
+    if (why != INTERPRETER_FULL)
+        goto stop;
+    NEXT;
 do_STUB_MASKS: /* data */
     STOP(INTERPRETER_UNKNOWN);
 

@@ -67,11 +67,46 @@ static uint64_t enabled_components(void)
     return (uint64_t)high << 32 | low;
 }
 
-static uint32_t component_offset(unsigned component)
+/* State components beyond the first two, from CPUID leaf 0xD; size 0 if not enabled. */
+enum { COMPONENTS = 20 };
+static struct component {
+    uint32_t offset, size;
+    bool aligned; /* to 64 bytes in the compacted format */
+} components[COMPONENTS];
+
+static void detect_components(uint64_t enabled)
 {
-    uint32_t a, b, c, d;
-    __cpuid_count(0xd, component, a, b, c, d);
-    return b;
+    memset(components, 0, sizeof components);
+    for (unsigned i = 2; i < COMPONENTS; i++) {
+        uint32_t a, b, c, d;
+        if (!(enabled >> i & 1))
+            continue;
+        __cpuid_count(0xd, i, a, b, c, d);
+        components[i] = (struct component){.offset = b, .size = a, .aligned = c & 2};
+    }
+}
+
+unsigned x86_processor_save_size(uint64_t wanted, bool compacted)
+{
+    unsigned size = 576; /* FXSAVE area and header */
+    for (unsigned i = 2; i < COMPONENTS; i++) {
+        if (!(wanted >> i & 1) || components[i].size == 0)
+            continue;
+        if (compacted && components[i].aligned)
+            size = (size + 63) & ~63u;
+        if (compacted)
+            size += components[i].size;
+        else if (size < components[i].offset + components[i].size)
+            size = components[i].offset + components[i].size;
+    }
+    return size;
+}
+
+bool x86_processor_saves_vectors(uint64_t saved)
+{
+    const uint64_t needed = 0x2 | (x86_processor.ymm_high ? 0x4 : 0) |
+                            (x86_processor.opmask ? 0x20 : 0) | (x86_processor.zmm_high ? 0xc0 : 0);
+    return (saved & needed) == needed;
 }
 
 void x86_processor_detect(void)
@@ -92,10 +127,11 @@ void x86_processor_detect(void)
          * without either are rare enough to do without. */
         p->avx512 = p->avx && (enabled & ZMM_STATE) == ZMM_STATE && words[LEAF_7_B] >> 16 & 1 &&
                     words[LEAF_7_B] >> 30 & 1 && words[LEAF_7_B] >> 31 & 1;
-        p->ymm_high = enabled & 1 << 2 ? component_offset(2) : 0;
-        p->opmask = enabled & 1 << 5 ? component_offset(5) : 0;
-        p->zmm_high = enabled & 1 << 6 ? component_offset(6) : 0;
-        p->zmm_16_31 = enabled & 1 << 7 ? component_offset(7) : 0;
+        detect_components(enabled);
+        p->ymm_high = components[2].offset;
+        p->opmask = components[5].offset;
+        p->zmm_high = components[6].offset;
+        p->zmm_16_31 = components[7].offset;
     }
     /* Does nothing where shadow stacks are off. */
     uint64_t shadow = 0;

@@ -21,6 +21,15 @@ extern struct x86_processor x86_processor;
 
 void x86_processor_detect(void);
 
+/*
+ * Bytes that xsave (compacted: xsavec) takes at most for these components, those that the system
+ * has not enabled left out.
+ */
+unsigned x86_processor_save_size(uint64_t components, bool compacted);
+
+/* Whether these components hold all of the vector registers that exist, and MXCSR. */
+bool x86_processor_saves_vectors(uint64_t components);
+
 /* Whether it executes instructions of this set; false for sets unknown here. Async-signal-safe. */
 bool x86_processor_has(ZydisISASet set);
 

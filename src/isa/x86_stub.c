@@ -15,6 +15,7 @@
 #include "isa/lazy_flags.h"
 #include "isa/state.h"
 #include "isa/x86_decode.h"
+#include "isa/x86_masked.h"
 #include "isa/x86_processor.h"
 
 #include "signal_safe.h"
@@ -57,10 +58,15 @@ static ZydisEncoderOperand state_at(size_t offset, unsigned size)
 static void append_move(struct assembly *a, ZydisMnemonic mnemonic, ZydisRegister reg,
                         size_t offset, unsigned size, bool to_state)
 {
-    ZydisEncoderRequest request = {.mnemonic = mnemonic, .operand_count = 2};
-    request.operands[to_state] =
+    /* EVEX moves have a mask in the middle. */
+    int vector = vector_register(reg);
+    bool evex = vector >= 16 || (vector >= 0 && size == 64);
+    ZydisEncoderRequest request = {.mnemonic = mnemonic, .operand_count = 2 + evex};
+    request.operands[1] = (ZydisEncoderOperand){.type = ZYDIS_OPERAND_TYPE_REGISTER,
+                                                .reg = {.value = ZYDIS_REGISTER_K0}};
+    request.operands[to_state ? 1 + evex : 0] =
         (ZydisEncoderOperand){.type = ZYDIS_OPERAND_TYPE_REGISTER, .reg = {.value = reg}};
-    request.operands[!to_state] = state_at(offset, size);
+    request.operands[to_state ? 0 : 1 + evex] = state_at(offset, size);
     append(a, &request);
 }
 
@@ -79,6 +85,21 @@ static void append_flags(struct assembly *a, bool load)
     }
 }
 
+static bool is_x87_instruction(const ZydisDecodedInstruction *instruction)
+{
+    switch (instruction->mnemonic) {
+    case ZYDIS_MNEMONIC_FNSTENV:
+    case ZYDIS_MNEMONIC_FLDENV:
+    case ZYDIS_MNEMONIC_FNSAVE:
+    case ZYDIS_MNEMONIC_FRSTOR:
+    case ZYDIS_MNEMONIC_FNINIT:
+        return false; /* whole environments */
+    default:
+        return instruction->meta.category == ZYDIS_CATEGORY_X87_ALU ||
+               instruction->meta.category == ZYDIS_CATEGORY_FCMOV;
+    }
+}
+
 /* The instruction's registers, and what stands for them in the stub. */
 struct plan {
     uint64_t reads, writes; /* poison masks */
@@ -89,6 +110,8 @@ struct plan {
     uint8_t vector_bytes[32]; /* how much of each is loaded */
     const ZydisDecodedOperand *memory;
     bool wide; /* VEX or EVEX */
+    bool x87;
+    bool merges; /* elements that a mask leaves out keep their value */
 };
 
 static size_t vector_offset(unsigned n)
@@ -116,6 +139,12 @@ static bool assign_general(struct plan *plan, unsigned guest, bool fixed, unsign
     return true;
 }
 
+static bool is_x87(ZydisRegister reg)
+{
+    return ZydisRegisterGetClass(reg) == ZYDIS_REGCLASS_X87 || reg == ZYDIS_REGISTER_X87CONTROL ||
+           reg == ZYDIS_REGISTER_X87STATUS || reg == ZYDIS_REGISTER_X87TAG;
+}
+
 static bool plan_register(struct plan *plan, const ZydisDecodedOperand *operand, unsigned *next)
 {
     ZydisRegister reg = operand->reg.value;
@@ -129,6 +158,8 @@ static bool plan_register(struct plan *plan, const ZydisDecodedOperand *operand,
         uint8_t bytes = class == ZYDIS_REGCLASS_ZMM ? 64 : class == ZYDIS_REGCLASS_YMM ? 32 : 16;
         /* A legacy instruction that writes part of a register keeps the rest. */
         if (writes && !plan->wide && operand->size < 128)
+            reads = true;
+        if (writes && plan->merges)
             reads = true;
         if (plan->vector_bytes[vector] < bytes)
             plan->vector_bytes[vector] = bytes;
@@ -148,6 +179,8 @@ static bool plan_register(struct plan *plan, const ZydisDecodedOperand *operand,
         plan->general_written |= (uint32_t)writes << general;
         if (writes && operand->size < 32)
             reads = true;
+    } else if (plan->x87 && is_x87(reg)) {
+        return true;
     } else {
         /* Flags are dealt with apart, MXCSR is the processor's own; MMX, x87 and others are not
          * ours to touch. */
@@ -166,6 +199,8 @@ static bool make_plan(const struct emitter *e, struct plan *plan)
     unsigned next = 0;
     memset(plan->general, 0xff, sizeof plan->general);
     plan->wide = e->instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY;
+    plan->merges = e->instruction->avx.mask.mode == ZYDIS_MASK_MODE_MERGING;
+    plan->x87 = is_x87_instruction(e->instruction);
     /* Fixed registers first, so that free ones do not take their place. */
     for (int pass = 0; pass < 2; pass++) {
         for (unsigned i = 0; i < e->instruction->operand_count; i++) {
@@ -191,10 +226,7 @@ static bool make_plan(const struct emitter *e, struct plan *plan)
             }
         }
     }
-    /* A masked memory operand is partly untouched, which a scratch area does not tell. */
-    bool masked = (plan->opmasks & ~1u) != 0 && plan->memory &&
-                  e->instruction->avx.mask.reg > ZYDIS_REGISTER_K0;
-    return !masked;
+    return true;
 }
 
 static ZydisRegister host_register(ZydisRegister guest, unsigned host)
@@ -255,11 +287,37 @@ static void append_registers(struct assembly *a, const struct plan *plan, bool t
     }
 }
 
+/* The memory operand, between the target's memory and the scratch area. */
+static void emit_memory(struct emitter *e, const struct plan *plan, const struct location *location,
+                        bool stores, bool read_modify_write)
+{
+    unsigned width = width_of(plan->memory);
+    struct mask_layout layout;
+    struct micro_op *op;
+    if (mask_layout_of(e, plan->memory, &layout)) {
+        op = emit_access(e, stores ? OP_MASKED_STORE : OP_MASKED_LOAD, location, width,
+                         stores ? ACCESS_STORE : ACCESS_LOAD, read_modify_write);
+        memcpy(&op->immediate, &layout, sizeof layout);
+    } else {
+        op = emit_access(e, stores ? OP_VECTOR_STORE : OP_VECTOR_LOAD, location, width,
+                         stores ? ACCESS_STORE : ACCESS_LOAD, read_modify_write);
+    }
+    if (stores)
+        op->s = REGISTER_SCRATCH;
+    else
+        op->d = REGISTER_SCRATCH;
+}
+
 bool x86_decode_stub(struct emitter *e)
 {
     struct plan plan = {0};
     struct assembly assembly = {.size = 0};
-    if (!x86_processor_has(e->instruction->meta.isa_set) || !make_plan(e, &plan))
+    if (e->instruction->meta.category == ZYDIS_CATEGORY_GATHER ||
+        e->instruction->meta.category == ZYDIS_CATEGORY_AVX2GATHER ||
+        e->instruction->meta.category == ZYDIS_CATEGORY_SCATTER)
+        return x86_decode_gather(e);
+    if (!(x86_processor_has(e->instruction->meta.isa_set) || is_x87_instruction(e->instruction)) ||
+        !make_plan(e, &plan))
         return false;
     const ZydisAccessedFlags *flags = e->instruction->cpu_flags;
     uint32_t tested = flags ? flags->tested & FLAGS_ARITHMETIC : 0;
@@ -287,13 +345,11 @@ bool x86_decode_stub(struct emitter *e)
     bool loads = plan.memory && plan.memory->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
     bool stores = plan.memory && plan.memory->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
     struct location location = {.base = REGISTER_ZERO};
-    unsigned width = plan.memory ? width_of(plan.memory) : 0;
     if (plan.memory)
         location = locate(e, plan.memory);
     if (loads)
-        emit_access(e, OP_VECTOR_LOAD, &location, width, ACCESS_LOAD, loads && stores)->d =
-            REGISTER_SCRATCH;
-    struct micro_op *op = emit(e, OP_STUB);
+        emit_memory(e, &plan, &location, false, stores);
+    struct micro_op *op = emit(e, plan.x87 ? OP_X87_STUB : OP_STUB);
     op->immediate = (int64_t)(uintptr_t)stub;
     op->displacement = tested;
     op->scale = plan.vectors != 0;
@@ -302,7 +358,6 @@ bool x86_decode_stub(struct emitter *e)
     op->immediate = (int64_t)(plan.writes | (stores ? REGISTER_BIT(REGISTER_SCRATCH) : 0));
     op->access = set | undefined << 16;
     if (stores)
-        emit_access(e, OP_VECTOR_STORE, &location, width, ACCESS_STORE, loads && stores)->s =
-            REGISTER_SCRATCH;
+        emit_memory(e, &plan, &location, true, loads);
     return true;
 }

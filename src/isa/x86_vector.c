@@ -61,6 +61,8 @@ void x86_poison(struct interpreter *it, const struct micro_op *op)
     it->poison |= (uint64_t)op->immediate;
     if (op->scale)
         lazy_flags_poison(&it->flags);
+    if (op->width)
+        it->x87_poisoned = true;
 }
 
 uint32_t x86_enter_mxcsr(struct interpreter *it)

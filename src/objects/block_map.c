@@ -228,6 +228,15 @@ static bool insert_small(struct block_map *map, uint64_t base, uint64_t size, ui
     }
 }
 
+void block_map_prefetch(const struct block_map *map, uint64_t base)
+{
+    const struct page_entry *page = in_range(base) ? find_page(map, base) : NULL;
+    const struct cells *cells =
+        page == NULL ? NULL : atomic_load_explicit(&page->cells, memory_order_acquire);
+    if (cells != NULL)
+        __builtin_prefetch(&cells->start[cell_index(base)], 1);
+}
+
 static bool remove_small(struct block_map *map, uint64_t base, struct block *removed)
 {
     const struct page_entry *page = find_page(map, base);

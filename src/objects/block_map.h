@@ -58,6 +58,12 @@ struct block_map *block_map_create(void *memory, block_map_pages pages, void *co
 bool block_map_insert(struct block_map *, uint64_t base, uint64_t size, uint32_t site);
 
 /*
+ * Starts to load what an insertion of a small block at base will write. Worth it when the caller
+ * has something else to do before.
+ */
+void block_map_prefetch(const struct block_map *, uint64_t base);
+
+/*
  * Forgets the block that starts at base; fills *removed if it was tracked. To be called before the
  * memory goes back to the allocator, else a new owner's block could be forgotten in its place.
  */

@@ -445,6 +445,10 @@ static bool make_rule(const struct row *row, bool is_signal, struct call_frame_r
     rule->return_address_offset = (int16_t)row->return_address.offset;
     rule->frame_pointer = row->frame_pointer.place;
     rule->frame_pointer_offset = (int32_t)row->frame_pointer.offset;
+    if (!is_signal && cfa->kind == FRAME_VALUE_REGISTER && cfa->offset > 0 &&
+        cfa->reg == CALL_FRAME_STACK_POINTER && rule->return_address == PLACE_AT_CFA &&
+        (rule->frame_pointer == PLACE_AT_CFA || rule->frame_pointer == PLACE_SAME))
+        rule->flags |= CALL_FRAME_PLAIN;
     return rule->return_address != PLACE_UNKNOWN && rule->cfa_offset == cfa->offset &&
            rule->cfa_addend == cfa->addend &&
            rule->return_address_offset == row->return_address.offset &&

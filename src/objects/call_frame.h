@@ -48,6 +48,9 @@ enum call_frame_place {
 enum call_frame_flags {
     CALL_FRAME_SIGNAL = 1, /* a signal trampoline: the caller was interrupted, it did not call */
     CALL_FRAME_DEREFERENCE = 2, /* CFA = *(register + offset) + addend, else register + offset */
+    /* An ordinary frame by far most often: CFA = stack pointer + offset, more than 0, the return
+     * address at CFA + offset and the frame pointer there or untouched. */
+    CALL_FRAME_PLAIN = 4,
 };
 
 struct call_frame_rule {

@@ -61,13 +61,13 @@ struct context_tree *context_tree_create(void *memory, uint32_t capacity, contex
     return tree;
 }
 
-/* Finalizer of MurmurHash3 (Appleby, public domain): every input bit reaches every output bit. */
+/* The two halves of a product depend on all bits of both factors (after W. Yi's wyhash). */
 static uint64_t hash_pair(uint32_t parent, uint64_t ip)
 {
-    uint64_t hash = ip ^ (uint64_t)parent << 40 ^ (uint64_t)parent >> 24;
-    hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
-    hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return hash ^ hash >> 33;
+    const unsigned __int128 product =
+        (unsigned __int128)(ip ^ UINT64_C(0xa0761d6478bd642f)) *
+        ((uint64_t)parent * UINT64_C(0x9e3779b97f4a7c15) ^ UINT64_C(0xe7037ed1a0b428db));
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 /* A new node's number, or 0 when there is no room. */

@@ -258,6 +258,7 @@ enum watch_end {
 enum watch_end_flags {
     WATCH_END_VISIT_KNOWN = 1, /* the two fields below were determined by looking ahead */
     WATCH_END_VISIT_TOUCHES_ACCESSED = 2, /* the visit also touches the originally accessed word */
+    WATCH_END_VISIT_ENDS_HERE = 4, /* the last access of the visit touches the watched word */
 };
 
 struct record_watch_end {
@@ -305,6 +306,7 @@ enum loss {
     LOSS_TRAP_UNKNOWN,   /* trap of a watch that had ended already */
     LOSS_CONTEXT,        /* calling context could not be taken or stored */
     LOSS_THREAD,         /* threads that could not be profiled (no descriptor, no permission) */
+    LOSS_OWN_TRAP,     /* a register trapped on what the profiler read: no loss, but a cost */
     LOSS_COUNT = 12      /* room for more */
 };
 

@@ -9,12 +9,11 @@
 #include "profile/reader.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profile/checksum.h"
+#include "profile/explain.h"
 #include "profile/reader_internal.h"
 
 struct record {
@@ -27,15 +26,6 @@ struct census {
     size_t counts[RECORD_TYPE_COUNT];
     size_t arena_bytes;
 };
-
-__attribute__((format(printf, 3, 4))) static void explain(char *message, size_t size,
-                                                          const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(message, size, format, arguments);
-    va_end(arguments);
-}
 
 static const struct record_layout *layout_of(uint16_t type)
 {
@@ -263,43 +253,49 @@ static bool check_file_header(const unsigned char *data, size_t size, const char
     memcpy(&header, data, size < sizeof(header) ? size : sizeof(header));
     size_t signature = size < sizeof(header.magic) ? size : sizeof(header.magic);
     if (size == 0) {
-        explain(message, message_size,
-                "'%s' is empty: the profiled program was stopped before it wrote anything, or the "
-                "disk was full; profile it again",
-                name);
+        (void)profile_explain(
+            message, message_size,
+            "'%s' is empty: the profiled program was stopped before it wrote anything, or the "
+            "disk was full; profile it again",
+            name);
     } else if (size > 6 && memcmp(header.magic, PROFILE_MAGIC, 6) == 0 &&
                memcmp(header.magic, PROFILE_MAGIC, signature) != 0) {
-        explain(message, message_size,
-                "'%s' was changed by a transfer in text mode: copy the original again as binary",
-                name);
+        (void)profile_explain(
+            message, message_size,
+            "'%s' was changed by a transfer in text mode: copy the original again as binary", name);
     } else if (memcmp(header.magic, PROFILE_MAGIC, signature) != 0) {
-        explain(message, message_size,
-                "'%s' is not a libreuse profile (no RPROF signature): name a file that reuse-run "
-                "or libreuse.so wrote (*.rprof)",
-                name);
+        (void)profile_explain(
+            message, message_size,
+            "'%s' is not a libreuse profile (no RPROF signature): name a file that reuse-run "
+            "or libreuse.so wrote (*.rprof)",
+            name);
     } else if (size < sizeof(header)) {
-        explain(message, message_size,
-                "'%s' is cut short within its header (%zu bytes): nothing can be read; profile "
-                "the program again",
-                name, size);
+        (void)profile_explain(
+            message, message_size,
+            "'%s' is cut short within its header (%zu bytes): nothing can be read; profile "
+            "the program again",
+            name, size);
     } else if (header.byte_order == __builtin_bswap32(PROFILE_BYTE_ORDER)) {
-        explain(message, message_size,
-                "'%s' was written on a machine of the other byte order: run reuse-report on a "
-                "machine like that one",
-                name);
+        (void)profile_explain(
+            message, message_size,
+            "'%s' was written on a machine of the other byte order: run reuse-report on a "
+            "machine like that one",
+            name);
     } else if (header.byte_order == PROFILE_BYTE_ORDER &&
                header.version_major > PROFILE_VERSION_MAJOR) {
-        explain(message, message_size,
-                "'%s' was written by a newer libreuse (format %u, this one reads %d): update "
-                "reuse-report",
-                name, header.version_major, PROFILE_VERSION_MAJOR);
+        (void)profile_explain(
+            message, message_size,
+            "'%s' was written by a newer libreuse (format %u, this one reads %d): update "
+            "reuse-report",
+            name, header.version_major, PROFILE_VERSION_MAJOR);
     } else if (header.byte_order != PROFILE_BYTE_ORDER ||
                header.version_major != PROFILE_VERSION_MAJOR ||
                header.header_size < sizeof(header) || header.header_size > size) {
-        explain(message, message_size,
-                "'%s' has a damaged header: nothing can be read; copy the original again or "
-                "profile the program again",
-                name);
+        (void)profile_explain(
+            message, message_size,
+            "'%s' has a damaged header: nothing can be read; copy the original again or "
+            "profile the program again",
+            name);
     } else {
         *first_record = header.header_size;
         return true;
@@ -326,9 +322,10 @@ struct profile *profile_parse(const void *bytes, size_t size, const char *name, 
             return profile;
     }
     profile_free(profile);
-    explain(message, message_size,
-            "'%s' does not fit into memory (%zu MB): use a machine with more, or a shorter run",
-            name, size >> 20);
+    (void)profile_explain(
+        message, message_size,
+        "'%s' does not fit into memory (%zu MB): use a machine with more, or a shorter run", name,
+        size >> 20);
     return NULL;
 }
 

@@ -27,7 +27,8 @@ enum {
     NAP_NS = 100 * 1000, /* one sleep while waiting for the lock or for room */
     LOCK_NAPS = 100,     /* long enough for a holder that the scheduler took off the CPU */
     ROOM_NAPS = 10,      /* a write(2) that takes longer is a slow disk: do not stop the target */
-    FLUSH_NAPS = 20000,  /* a flush asked for by the owner may wait for a slow disk: 2 s */
+    OWNER_TRIES = 100,
+    FLUSH_NAPS = 20000, /* a flush asked for by the owner may wait for a slow disk: 2 s */
 };
 
 static void relax(void)
@@ -64,6 +65,16 @@ static bool take_lock(struct profile_writer *writer)
         nap();
     }
     return try_lock(writer);
+}
+
+/* For the owner's calls, which must not fail because many threads append: some 2 s. */
+static bool take_lock_patiently(struct profile_writer *writer)
+{
+    for (int i = 0; i < OWNER_TRIES; i++) {
+        if (take_lock(writer))
+            return true;
+    }
+    return false;
 }
 
 static void release_lock(struct profile_writer *writer)
@@ -200,7 +211,9 @@ static void swap_and_write(struct profile_writer *writer, uint64_t now_ns)
     writer->last_flush_ns = now_ns;
     release_lock(writer);
 
-    if (load_state(writer) == WRITER_OPEN)
+    /* Closed, too: the one who closes writes what had been accepted. */
+    int state = load_state(writer);
+    if (state == WRITER_OPEN || state == WRITER_CLOSED)
         write_half(writer, full, size, records);
     else
         count_lost(writer, records);
@@ -250,9 +263,13 @@ static bool append(struct profile_writer *writer, enum record_type type, const v
         if (HALF - writer->used >= size)
             break;
         swap_and_write(writer, now_ns);
-        if (load_state(writer) != WRITER_OPEN || !take_lock(writer))
+        if (!take_lock(writer))
             return false;
         waits--;
+    }
+    if (load_state(writer) != WRITER_OPEN) { /* full, or closed, while the lock was free */
+        release_lock(writer);
+        return false;
     }
     put_record(writer, type, fixed, fixed_size, tail, tail_size);
     bool due = now_ns > writer->last_flush_ns &&
@@ -278,7 +295,7 @@ bool profile_writer_append(struct profile_writer *writer, enum record_type type,
 
 static bool flush(struct profile_writer *writer, uint64_t now_ns)
 {
-    if (!writer->buffer || !take_lock(writer) || !wait_until_written(writer, FLUSH_NAPS))
+    if (!writer->buffer || !take_lock_patiently(writer) || !wait_until_written(writer, FLUSH_NAPS))
         return false;
     if (writer->used > 0)
         swap_and_write(writer, now_ns);
@@ -299,7 +316,7 @@ void profile_writer_set_descriptor(struct profile_writer *writer, int descriptor
 {
     int saved_errno = errno;
     /* The owner will close the old number next: nobody may be writing to it. */
-    if (take_lock(writer) && wait_until_written(writer, FLUSH_NAPS)) {
+    if (take_lock_patiently(writer) && wait_until_written(writer, FLUSH_NAPS)) {
         writer->descriptor = descriptor;
         release_lock(writer);
     }
@@ -309,13 +326,15 @@ void profile_writer_set_descriptor(struct profile_writer *writer, int descriptor
 void profile_writer_close(struct profile_writer *writer, uint64_t now_ns)
 {
     int saved_errno = errno;
-    bool open = flush(writer, now_ns);
-    if (writer->buffer && load_state(writer) != WRITER_CLOSED) {
+    int open = WRITER_OPEN;
+    if (writer->buffer && writer->descriptor >= 0) {
+        /* First the state, so that nobody appends any more; then what was accepted before. */
+        (void)__atomic_compare_exchange_n(&writer->state, &open, WRITER_CLOSED, false,
+                                          __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+        (void)flush(writer, now_ns);
         if (descriptor_is_ours(writer))
             (void)close(writer->descriptor);
         writer->descriptor = -1;
-        if (open)
-            __atomic_store_n(&writer->state, WRITER_CLOSED, __ATOMIC_RELEASE);
     }
     errno = saved_errno;
 }

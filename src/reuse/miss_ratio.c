@@ -25,14 +25,29 @@ void eviction_times(const struct survival_curve *curve, const double *lines, siz
         times[i++] = INFINITY;
 }
 
+static double in_run(double value, double area, double time, double run)
+{
+    return value * (1 - time / run) + area / run;
+}
+
+struct miss_shares misses_in_run(const struct survival_curve *curve, double eviction_time,
+                                 double run)
+{
+    double time = eviction_time < run ? eviction_time : run;
+    const struct survival_point *point = survival_at(curve, time);
+    double rest = time - point->time;
+
+    return (struct miss_shares){
+        in_run(point->survival, point->survival_area + rest * point->survival, time, run),
+        in_run(point->invalidated, point->invalidated_area + rest * point->invalidated, time, run),
+        in_run(point->unknown, point->unknown_area + rest * point->unknown, time, run),
+    };
+}
+
 double stack_distance_of(const struct survival_curve *curve, double time)
 {
-    double integral = 0;
+    const struct survival_point *point = survival_at(curve, time);
+    double integral = point->survival_area + (time - point->time) * point->survival;
 
-    for (size_t k = 0; k < curve->count && curve->points[k].time < time; k++) {
-        double next = k + 1 < curve->count ? curve->points[k + 1].time : INFINITY;
-        integral +=
-            curve->points[k].survival * ((next < time ? next : time) - curve->points[k].time);
-    }
     return integral > 1 ? integral - 1 : 0;
 }

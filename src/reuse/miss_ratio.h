@@ -18,6 +18,20 @@
  */
 void eviction_times(const struct survival_curve *, const double *lines, size_t n, double *times);
 
+/* What accesses do, as shares of them. */
+struct miss_shares {
+    double missed;      /* not reused in time: capacity and cold */
+    double invalidated; /* reused in time, but invalidated meanwhile: coherence */
+    double unknown;     /* part of missed that nobody observed */
+};
+
+/*
+ * Shares at an eviction time, in a run of `run` accesses that starts with empty caches. An access
+ * that is younger than the eviction time when the run begins misses if its line was not used since
+ * the beginning. eviction_time INFINITY: cold misses alone.
+ */
+struct miss_shares misses_in_run(const struct survival_curve *, double eviction_time, double run);
+
 /*
  * Expected stack distance (distinct other lines) of a reuse at time >= 1:
  * integral_0^time S, less the line itself.

@@ -39,28 +39,31 @@ struct stratum {
     double at_risk[OBSERVER_COUNT];
     uint32_t observers[OBSERVER_COUNT]; /* decides emptiness: sums of doubles do not return to 0 */
     double share;
-    double survival; /* of the stratum; without the shared invalidation hazard where that is used */
+    double survival; /* P(not reused) */
+    double valid;    /* P(not invalidated), unless the stratum takes part in the shared hazard */
     bool shares_invalidation;
     bool other_counted; /* an "other" end has counted: losing these observers loses knowledge */
-    bool lost;          /* nobody observes it any more */
+    bool lost;          /* not all of its hazard is observed any more */
 };
 
-/* Sums over strata of share * survival, split by who takes part in the shared hazard. */
+/* Sums over strata of share times theirs, and what strata share. */
 struct mixture {
-    double survival[2], unknown[2]; /* [shares_invalidation] */
-    double invalidated;
-    double shared_survival; /* exp(-shared cumulative hazard) */
-    double shared_at_risk;
+    double survival, invalidated, unknown;
+    double shared_valid, shared_at_risk;
     uint32_t shared_observers;
-    double other_factor;
+    double factor[OBSERVER_COUNT]; /* what-if, by observer */
 };
 
+/* A part of the stratum is reused; as much of it as was invalidated before is a coherence miss. */
 static void set_survival(struct mixture *mixture, struct stratum *stratum, double survival)
 {
-    if (survival < 0)
-        survival = 0;
-    mixture->survival[stratum->shares_invalidation] +=
-        stratum->share * (survival - stratum->survival);
+    double valid = stratum->shares_invalidation ? mixture->shared_valid : stratum->valid;
+    double reused = stratum->share * (stratum->survival - survival);
+
+    mixture->survival -= reused;
+    mixture->invalidated += reused * (1 - valid);
+    if (stratum->lost)
+        mixture->unknown -= reused;
     stratum->survival = survival;
 }
 
@@ -87,51 +90,42 @@ static double watch_part(const struct stratum *stratum)
     return watches / (stratum->at_risk[OBSERVER_WINDOW] + watches);
 }
 
-static void count_invalidation(struct mixture *mixture, struct stratum *stratum, double increment)
+/*
+ * What is left after an end with this hazard. 1 - hazard keeps the product unbiased (a martingale);
+ * where few observers of a multiple end make the hazard exceed what a factor can express, the
+ * continuous limit bounds the loss. The two meet smoothly enough at one half.
+ */
+static double left_after(double hazard)
 {
-    if (stratum->shares_invalidation) {
-        double before = mixture->shared_survival;
-        mixture->shared_survival *= exp(-increment);
-        mixture->invalidated += mixture->survival[1] * (before - mixture->shared_survival);
-    } else {
-        double before = stratum->survival;
-        set_survival(mixture, stratum, before * exp(-increment));
-        mixture->invalidated += stratum->share * (before - stratum->survival);
-    }
+    return hazard <= 0.5 ? 1 - hazard : 0.5 * exp(1 - 2 * hazard);
 }
 
 static void count_end(struct mixture *mixture, struct stratum *stratum,
                       const struct survival_event *event, double weight)
 {
-    double factor;
+    unsigned observer = event->observer;
+    double multiplicity = (double)event->multiplicity * mixture->factor[observer];
+    double at_risk = stratum->at_risk[observer], hazard, left;
 
-    switch (event->observer) {
+    switch (observer) {
     case OBSERVER_WINDOW:
-        factor = 1 - weight / (stratum->at_risk[OBSERVER_WINDOW] + watching(stratum));
-        /* The last observer's own end leaves nobody; the quotient may miss 1 by rounding. */
-        if (stratum->observers[OBSERVER_WINDOW] == 1 && watching(stratum) == 0)
-            factor = 0;
-        set_survival(mixture, stratum, stratum->survival * factor);
+        hazard = weight / (at_risk + watching(stratum));
         break;
-    case OBSERVER_ACCESSED:
-        factor = 1 - watch_part(stratum) * weight / stratum->at_risk[OBSERVER_ACCESSED];
-        if (stratum->observers[OBSERVER_ACCESSED] == 1 && !stratum->observers[OBSERVER_WINDOW])
-            factor = 0;
-        set_survival(mixture, stratum, stratum->survival * factor);
-        break;
-    case OBSERVER_OTHER:
-        factor = exp(-watch_part(stratum) * mixture->other_factor * event->multiplicity * weight /
-                     stratum->at_risk[OBSERVER_OTHER]);
-        stratum->other_counted = true;
-        set_survival(mixture, stratum, stratum->survival * factor);
-        break;
+    case OBSERVER_INVALIDATION:
+        if (stratum->shares_invalidation)
+            mixture->shared_valid *= left_after(multiplicity * weight / mixture->shared_at_risk);
+        else
+            stratum->valid *= left_after(multiplicity * weight / at_risk);
+        return;
     default:
-        count_invalidation(mixture, stratum,
-                           event->multiplicity * weight /
-                               (stratum->shares_invalidation
-                                    ? mixture->shared_at_risk
-                                    : stratum->at_risk[OBSERVER_INVALIDATION]));
+        hazard = watch_part(stratum) * multiplicity * weight / at_risk;
+        stratum->other_counted |= observer == OBSERVER_OTHER;
     }
+    if (multiplicity > 1)
+        left = left_after(hazard);
+    else /* the last observer's own end leaves nobody; the quotient may miss 1 by rounding */
+        left = hazard < 1 - 1e-9 ? 1 - hazard : 0;
+    set_survival(mixture, stratum, stratum->survival * left);
 }
 
 static void change_at_risk(struct mixture *mixture, struct stratum *stratum, unsigned observer,
@@ -156,7 +150,7 @@ static void note_lost(struct mixture *mixture, struct stratum *stratum)
         (stratum->observers[OBSERVER_OTHER] || !stratum->other_counted))
         return;
     stratum->lost = true;
-    mixture->unknown[stratum->shares_invalidation] += stratum->share * stratum->survival;
+    mixture->unknown += stratum->share * stratum->survival;
 }
 
 static void apply(struct mixture *mixture, struct stratum *stratum,
@@ -166,8 +160,9 @@ static void apply(struct mixture *mixture, struct stratum *stratum,
         change_at_risk(mixture, stratum, event->observer, weight);
         return;
     }
-    /* A lost stratum keeps its last value: what is left of its observers sees only a part. */
-    if (event->multiplicity > 0 && !stratum->lost)
+    /* In a lost stratum the observers that are left see a part of the hazard. Their ends still
+     * count: the result bounds the survival from above, and all of it is reported as unknown. */
+    if (event->multiplicity > 0)
         count_end(mixture, stratum, event, weight);
     change_at_risk(mixture, stratum, event->observer, -weight);
     if (event->observer != OBSERVER_INVALIDATION)
@@ -184,27 +179,36 @@ static int append(struct survival_curve *curve, double time, const struct mixtur
         curve->points = points;
         curve->capacity = capacity;
     }
-    double survival = mixture->survival[0] + mixture->survival[1] * mixture->shared_survival;
-    double unknown = mixture->unknown[0] + mixture->unknown[1] * mixture->shared_survival;
+    double survival = mixture->survival, unknown = fmax(0, mixture->unknown);
     /* Rounding of the running sums must not break monotony or the bounds. */
     double ceiling = curve->count ? curve->points[curve->count - 1].survival : 1;
-    survival = survival < 0 ? 0 : survival > ceiling ? ceiling : survival;
+    survival = survival < 1e-12 ? 0 : survival > ceiling ? ceiling : survival;
+    struct survival_point area = {0};
+    if (curve->count) {
+        const struct survival_point *before = &curve->points[curve->count - 1];
+        area.survival_area = before->survival_area + (time - before->time) * before->survival;
+        area.invalidated_area =
+            before->invalidated_area + (time - before->time) * before->invalidated;
+        area.unknown_area = before->unknown_area + (time - before->time) * before->unknown;
+    }
     curve->points[curve->count++] = (struct survival_point){
         .time = time,
-        .survival = survival < 1e-12 ? 0 : survival,
+        .survival = survival,
         .invalidated = mixture->invalidated,
         .unknown = unknown > survival ? survival : unknown,
+        .survival_area = area.survival_area,
+        .invalidated_area = area.invalidated_area,
+        .unknown_area = area.unknown_area,
     };
     return 0;
 }
 
-static double prepare(const struct survival_input *input, struct stratum *strata,
-                      struct mixture *mixture)
+static double prepare(const struct survival_input *input, struct stratum *strata)
 {
     double total = 0;
 
     for (uint32_t k = 0; k < input->strata; k++) {
-        strata[k].survival = 1;
+        strata[k].survival = strata[k].valid = 1;
         strata[k].shares_invalidation = input->shares_invalidation && input->shares_invalidation[k];
     }
     for (size_t i = 0; i < input->sample_count; i++) {
@@ -216,10 +220,8 @@ static double prepare(const struct survival_input *input, struct stratum *strata
             total += weight;
         }
     }
-    for (uint32_t k = 0; k < input->strata && total > 0; k++) {
+    for (uint32_t k = 0; k < input->strata && total > 0; k++)
         strata[k].share = strata[k].at_risk[OBSERVER_WINDOW] / total;
-        mixture->survival[strata[k].shares_invalidation] += strata[k].share;
-    }
     return total;
 }
 
@@ -231,13 +233,18 @@ static double stretched(const struct survival_input *input, double time)
 int survival_estimate(const struct survival_input *input, struct survival_curve *out)
 {
     struct stratum *strata = calloc(input->strata ? input->strata : 1, sizeof *strata);
-    struct mixture mixture = {.shared_survival = 1, .other_factor = input->other_factor};
+    struct mixture mixture = {.survival = 1,
+                              .shared_valid = 1,
+                              .factor = {[OBSERVER_WINDOW] = 1,
+                                         [OBSERVER_ACCESSED] = input->accessed_factor,
+                                         [OBSERVER_OTHER] = input->other_factor,
+                                         [OBSERVER_INVALIDATION] = 1}};
     int result = 0;
 
     out->count = 0;
     if (!strata)
         return -1;
-    if (prepare(input, strata, &mixture) > 0)
+    if (prepare(input, strata) > 0)
         result = append(out, 0, &mixture);
     for (size_t i = 0; i < input->event_count && result == 0 && out->count;) {
         double raw = input->events[i].time, time = stretched(input, raw);

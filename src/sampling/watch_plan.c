@@ -75,6 +75,7 @@ void visit_begin(struct visit *visit, uint64_t sampled_address, uint64_t trapped
     visit->line_size = line_size;
     visit->trapped_word = trapped_address / WATCH_WORD;
     visit->sampled_word = sampled_address / WATCH_WORD;
+    visit->ends_at_trapped = true;
 }
 
 void visit_feed(struct visit *visit, const struct access *accesses, size_t n)
@@ -89,6 +90,8 @@ void visit_feed(struct visit *visit, const struct access *accesses, size_t n)
             first = visit->line;
         if (last >= visit->line + visit->line_size)
             last = visit->line + visit->line_size - 1;
+        visit->ends_at_trapped =
+            visit->trapped_word >= first / WATCH_WORD && visit->trapped_word <= last / WATCH_WORD;
         for (uint64_t word = (first - visit->line) / WATCH_WORD;
              word <= (last - visit->line) / WATCH_WORD; word++)
             visit->words[word / 64] |= UINT64_C(1) << (word % 64);
@@ -109,6 +112,11 @@ unsigned visit_words_after(const struct visit *visit)
     for (size_t i = 0; i < sizeof visit->words / sizeof *visit->words; i++)
         count += (unsigned)__builtin_popcountll(visit->words[i]);
     return count - touched(visit, visit->trapped_word);
+}
+
+bool visit_ends_at_trapped(const struct visit *visit)
+{
+    return visit->ends_at_trapped;
 }
 
 bool visit_touches_sampled(const struct visit *visit)

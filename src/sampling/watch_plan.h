@@ -39,6 +39,7 @@ struct visit {
     uint32_t line_size;
     uint64_t trapped_word;
     uint64_t sampled_word; /* accessed word of the original sample */
+    bool ends_at_trapped; /* the last access so far touches the trapped word */
     uint64_t words[LINE_SIZE_MAX / WATCH_WORD / 64]; /* bit per word: touched after the trap */
 };
 
@@ -48,6 +49,9 @@ void visit_feed(struct visit *, const struct access *, size_t n);
 
 /* Other words than the trapped one touched after it. */
 unsigned visit_words_after(const struct visit *);
+
+/* Whether the last access of the visit touches the trapped word (true of one word of a visit). */
+bool visit_ends_at_trapped(const struct visit *);
 
 /* Whether the originally sampled word is among them. */
 bool visit_touches_sampled(const struct visit *);

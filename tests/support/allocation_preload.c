@@ -208,12 +208,14 @@ __attribute__((destructor)) static void end(void)
     const int length = snprintf(
         line, sizeof line,
         "pid %d announced %u sites %llu blocks %llu bytes %llu peak %llu other %llu untracked %llu "
-        "walked %llu contexts %u overflows %llu truncated %llu node_bytes %llu mappings %u\n",
+        "walked %llu shortened %llu contexts %u overflows %llu truncated %llu node_bytes %llu "
+        "mappings %u\n",
         getpid(), atomic_load(&new_sites), (unsigned long long)sums.sites,
         (unsigned long long)sums.blocks, (unsigned long long)sums.bytes,
         (unsigned long long)sums.peak, (unsigned long long)statistics.other_blocks,
         (unsigned long long)statistics.untracked_blocks,
-        (unsigned long long)statistics.contexts_walked, context_tree_count(contexts),
+        (unsigned long long)statistics.contexts_walked,
+        (unsigned long long)statistics.contexts_shortened, context_tree_count(contexts),
         (unsigned long long)context_tree_overflows(contexts),
         (unsigned long long)unwind_truncated(), (unsigned long long)statistics.node_bytes,
         atomic_load(&new_mappings));

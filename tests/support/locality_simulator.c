@@ -13,7 +13,7 @@
 #include "sampling/window.h"
 #include "support/profile_builder.h"
 
-enum { WORD = 8, VISIT_ACCESSES = 500, SLOTS = 16, BASE = 0x10000000 };
+enum { WORD = 8, VISIT_ACCESSES = 60, SLOTS = 16, BASE = 0x10000000 };
 
 static void *need(void *memory)
 {
@@ -190,7 +190,9 @@ static void end_watch(struct engine *engine, unsigned slot, enum watch_end reaso
 
     if (reason == WATCH_REUSED || reason == WATCH_INVALIDATED) {
         end.ip = place_ip(visitor->accesses[at].place);
-        if (!engine->options->blind) {
+        bool blind = engine->options->blind || (engine->options->blind_accessed &&
+                                                watch->sample.watch_mode == WATCH_ACCESSED);
+        if (!blind) {
             struct visit visit;
             visit_begin(&visit, watch->sample.address, trapped, engine->line_size);
             for (size_t i = at + 1; i < visitor->count && i <= at + VISIT_ACCESSES; i++) {
@@ -201,6 +203,8 @@ static void end_watch(struct engine *engine, unsigned slot, enum watch_end reaso
             end.flags = WATCH_END_VISIT_KNOWN;
             if (visit_touches_sampled(&visit))
                 end.flags |= WATCH_END_VISIT_TOUCHES_ACCESSED;
+            if (visit_ends_at_trapped(&visit))
+                end.flags |= WATCH_END_VISIT_ENDS_HERE;
             end.words_after = (uint8_t)visit_words_after(&visit);
         }
     }

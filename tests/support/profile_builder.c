@@ -243,6 +243,13 @@ void profile_builder_record(struct profile_builder *builder, enum record_type ty
     append(builder, type, record, size, NULL, 0);
 }
 
+void profile_builder_record_with_tail(struct profile_builder *builder, enum record_type type,
+                                      const void *fixed, size_t fixed_size, const void *tail,
+                                      size_t tail_size)
+{
+    append(builder, type, fixed, fixed_size, tail, tail_size);
+}
+
 void profile_builder_cut(struct profile_builder *builder)
 {
     check(profile_writer_flush(&builder->writer, builder->now_ns), "the file cannot be written");

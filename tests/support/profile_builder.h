@@ -73,6 +73,10 @@ void profile_builder_note(struct profile_builder *, enum note_severity, const ch
 void profile_builder_record(struct profile_builder *, enum record_type, const void *record,
                             size_t size);
 
+/* The same with a tail: text with its NUL, pairs, bins. */
+void profile_builder_record_with_tail(struct profile_builder *, enum record_type, const void *fixed,
+                                      size_t fixed_size, const void *tail, size_t tail_size);
+
 /* Writes RECORD_END and closes the file. */
 void profile_builder_finish(struct profile_builder *);
 

@@ -52,16 +52,15 @@ static void write_exact_counts(struct profile_builder *builder, uint32_t thread)
 void write_every_record(const char *path)
 {
     struct profile_builder builder;
-    struct {
-        struct record_origin head;
-        char pairs[16];
-    } origin = {.head = {.origin_id = 1, .flags = ORIGIN_COMPLETE}, .pairs = "host\0node1"};
+    struct record_origin origin = {.origin_id = 1, .flags = ORIGIN_COMPLETE};
+    static const char pairs[] = "host\0node1";
     profile_builder_begin(&builder, path);
     profile_builder_run(&builder, "engine", "clock");
     profile_builder_run(&builder, "line_size", "64");
     struct record_cache cache = {.level = 1, .type = CACHE_DATA, .line_size = 64, .bytes = 32768};
     profile_builder_record(&builder, RECORD_CACHE, &cache, sizeof(cache));
-    profile_builder_record(&builder, RECORD_ORIGIN, &origin, sizeof(origin));
+    profile_builder_record_with_tail(&builder, RECORD_ORIGIN, &origin, sizeof(origin), pairs,
+                                     sizeof(pairs));
     uint32_t thread = profile_builder_thread(&builder, 4711, "main");
     uint32_t context = profile_builder_context(&builder, 0, 0x401000);
     context = profile_builder_context(&builder, context, 0x401234);

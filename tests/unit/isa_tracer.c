@@ -70,7 +70,8 @@ static bool read_child(void *context, uint64_t address, void *buffer, size_t siz
 void tracer_setup(void)
 {
     const size_t cache_size = 4 << 20, code_size = 1 << 20;
-    void *cache = mmap(NULL, cache_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *cache =
+        mmap(NULL, cache_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void *code = mmap(NULL, code_size, PROT_READ | PROT_WRITE | PROT_EXEC,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void *state = mmap(NULL, interpreter_memory_size(), PROT_READ | PROT_WRITE,
@@ -128,7 +129,8 @@ static uint64_t next_random(uint64_t *state)
     return *state * 0x2545F4914F6CDD1D;
 }
 
-static void get_registers(pid_t child, struct interpreter_registers *registers, bool *in_system_call)
+static void get_registers(pid_t child, struct interpreter_registers *registers,
+                          bool *in_system_call)
 {
     struct user_regs_struct u;
     ptrace(PTRACE_GETREGS, child, NULL, &u);
@@ -189,16 +191,15 @@ static void describe(char *text, size_t size, const char *what, uint64_t ip, uin
 {
     uint8_t code[16] = {0};
     ZydisDisassembledInstruction instruction;
-    memory.page[0] = memory.page[0];
     for (unsigned i = 0; i < sizeof code && read_child(&memory, ip + i, &code[i], 1); i++)
         ;
     const char *name = "?";
-    if (ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, ip, code, sizeof code,
-                                           &instruction)))
+    if (ZYAN_SUCCESS(
+            ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, ip, code, sizeof code, &instruction)))
         name = instruction.text;
     int at = snprintf(text, size, "%s: expected %#llx, got %#llx; at %#llx: %s  [", what,
-                      (unsigned long long)expected, (unsigned long long)got,
-                      (unsigned long long)ip, name);
+                      (unsigned long long)expected, (unsigned long long)got, (unsigned long long)ip,
+                      name);
     for (unsigned i = 0; i < sizeof code && at > 0 && (size_t)at < size; i++)
         at += snprintf(text + at, size - (size_t)at, "%02x", code[i]);
 }
@@ -292,6 +293,19 @@ static void compare_vectors(struct tracer_result *result, const struct tracer_op
     }
 }
 
+/* Whether a mask or a vector of indices selects what the instruction at ip touches. */
+static bool selects_elements(uint64_t ip)
+{
+    uint8_t code[16] = {0};
+    for (unsigned i = 0; i < sizeof code && read_child(&memory, ip + i, &code[i], 1); i++)
+        ;
+    ZydisDisassembledInstruction d;
+    if (!ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, ip, code, sizeof code, &d)))
+        return false;
+    return d.info.avx.mask.reg > ZYDIS_REGISTER_K0 || strstr(d.text, "maskmov") != NULL ||
+           strstr(d.text, "gather") != NULL || strstr(d.text, "scatter") != NULL;
+}
+
 /* The accesses of the instruction that the child is about to execute. */
 static size_t real_accesses(const struct interpreter_registers *registers, struct access *out)
 {
@@ -376,6 +390,17 @@ static bool window(pid_t child, const struct tracer_options *options, uint64_t *
         while (stepped < snapshots[i].instructions) {
             struct access real[64];
             size_t count = real_accesses(&registers, real);
+            if (selects_elements(registers.ip)) {
+                /* Which elements is not known from outside; those predicted must be inside. */
+                for (; seen < accesses && predicted[seen].ip == registers.ip; seen++) {
+                    if (count > 0 && (predicted[seen].address < real[0].address ||
+                                      predicted[seen].address + predicted[seen].width >
+                                          real[0].address + real[0].width))
+                        mismatch(result, options, "masked access", registers.ip, real[0].address,
+                                 predicted[seen].address);
+                }
+                count = 0;
+            }
             for (size_t j = 0; j < count; j++, seen++) {
                 if (seen >= accesses || !same_access(&real[j], &predicted[seen])) {
                     mismatch(result, options, "access", registers.ip, real[j].address,

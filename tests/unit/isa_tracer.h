@@ -15,9 +15,9 @@
 
 struct tracer_options {
     uint64_t seed;
-    unsigned windows;      /* how many to compare */
-    unsigned accesses;     /* per window; less when it stops */
-    unsigned pause_us_max; /* the child runs freely for up to this long between windows */
+    unsigned windows;       /* how many to compare */
+    unsigned accesses;      /* per window; less when it stops */
+    unsigned pause_us_max;  /* the child runs freely for up to this long between windows */
     bool every_instruction; /* compare after each instruction, else after runs of random length */
     bool verbose;
 };

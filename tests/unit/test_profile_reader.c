@@ -298,15 +298,11 @@ static void test_other_versions_of_records(void **state)
 
 static void add_histogram(uint32_t claimed, const struct histogram_bin *bins, uint32_t count)
 {
-    struct {
-        struct record_histogram head;
-        struct histogram_bin bins[4];
-    } record = {.head = {.scope = SCOPE_PROCESS, .line_size = 64, .bin_count = claimed}};
-    static uint64_t key;
-    record.head.key = ++key;
-    memcpy(record.bins, bins, count * sizeof(*bins));
-    profile_builder_record(&builder, RECORD_HISTOGRAM, &record,
-                           sizeof(record.head) + count * sizeof(*bins));
+    static uint64_t key; /* another one each time: none replaces another */
+    struct record_histogram head = {
+        .scope = SCOPE_PROCESS, .line_size = 64, .key = ++key, .bin_count = claimed};
+    profile_builder_record_with_tail(&builder, RECORD_HISTOGRAM, &head, sizeof(head), bins,
+                                     count * sizeof(*bins));
 }
 
 static void test_unsound_content_is_skipped(void **state)

@@ -93,6 +93,33 @@ static void test_threads_append_at_once(void **state)
     profile_free(profile);
 }
 
+/* Closed under the feet of the threads: what was accepted is in the file, the rest is counted. */
+static void test_close_while_threads_append(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        pthread_t threads[THREADS];
+        size_t appended = 0;
+        open_writer(path, UINT64_MAX);
+        for (uintptr_t i = 0; i < THREADS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, append_many, (void *)i), 0);
+        struct timespec wait = {.tv_nsec = 100000L * round};
+        nanosleep(&wait, NULL);
+        profile_writer_close(&writer, 0);
+        for (int i = 0; i < THREADS; i++) {
+            void *result;
+            assert_int_equal(pthread_join(threads[i], &result), 0);
+            appended += (uintptr_t)result;
+        }
+        struct profile *profile = profile_builder_load(path);
+        assert_int_equal(writer.state, WRITER_CLOSED);
+        assert_int_equal(profile->dropped_bytes, 0);
+        assert_int_equal(profile->samples.count, appended);
+        assert_int_equal(appended + writer.lost_records, THREADS * PER_THREAD);
+        profile_free(profile);
+    }
+}
+
 static volatile sig_atomic_t handled;
 static volatile uint64_t handler_appended;
 
@@ -130,7 +157,10 @@ static void test_signal_handler_appends(void **state)
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while (id < 200000 && now.tv_sec - start.tv_sec < 2);
     assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+    (void)signal(SIGALRM, SIG_IGN); /* drops one that is pending */
     profile_writer_close(&writer, 0);
+    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
     assert_true(handled > 10);
     assert_int_equal(appended, id);
     assert_int_equal(handler_appended, handled);
@@ -468,6 +498,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_threads_append_at_once, begin),
+        cmocka_unit_test(test_close_while_threads_append),
         cmocka_unit_test_setup(test_signal_handler_appends, begin),
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_device_full),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Open addressing with linear probing; the table is at most half full. */
-#include "support/key_map.h"
+#include "support/intern_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,9 @@ struct key {
     size_t size;
 };
 
-struct key_map {
+struct intern_table {
     ARRAY(struct key) keys;
-    uint32_t *slots; /* number of the key + 1; 0: free */
+    uint32_t *slots;   /* number of the key + 1; 0: free */
     size_t slot_count; /* a power of two */
 };
 
@@ -31,7 +31,7 @@ static uint64_t hash_of(const void *key, size_t size)
 }
 
 /* The slot that holds the key, or the free slot where it belongs. */
-static size_t slot_of(const struct key_map *map, uint64_t hash, const void *key, size_t size)
+static size_t slot_of(const struct intern_table *map, uint64_t hash, const void *key, size_t size)
 {
     size_t slot = hash & (map->slot_count - 1);
 
@@ -45,7 +45,7 @@ static size_t slot_of(const struct key_map *map, uint64_t hash, const void *key,
     return slot;
 }
 
-static void set_slot_count(struct key_map *map, size_t slot_count)
+static void set_slot_count(struct intern_table *map, size_t slot_count)
 {
     free(map->slots);
     map->slots = allocate_zeroed(slot_count, sizeof(*map->slots));
@@ -57,15 +57,15 @@ static void set_slot_count(struct key_map *map, size_t slot_count)
     }
 }
 
-struct key_map *key_map_create(void)
+struct intern_table *intern_table_create(void)
 {
-    struct key_map *map = allocate_zeroed(1, sizeof(*map));
+    struct intern_table *map = allocate_zeroed(1, sizeof(*map));
 
     set_slot_count(map, 64);
     return map;
 }
 
-void key_map_free(struct key_map *map)
+void intern_table_free(struct intern_table *map)
 {
     if (map == NULL)
         return;
@@ -76,7 +76,7 @@ void key_map_free(struct key_map *map)
     free(map);
 }
 
-uint32_t key_map_insert(struct key_map *map, const void *key, size_t size)
+uint32_t intern_table_insert(struct intern_table *map, const void *key, size_t size)
 {
     uint64_t hash = hash_of(key, size);
     size_t slot = slot_of(map, hash, key, size);
@@ -96,21 +96,21 @@ uint32_t key_map_insert(struct key_map *map, const void *key, size_t size)
     return number;
 }
 
-uint32_t key_map_find(const struct key_map *map, const void *key, size_t size)
+uint32_t intern_table_find(const struct intern_table *map, const void *key, size_t size)
 {
     size_t slot = slot_of(map, hash_of(key, size), key, size);
 
-    return map->slots[slot] != 0 ? map->slots[slot] - 1 : KEY_MAP_NONE;
+    return map->slots[slot] != 0 ? map->slots[slot] - 1 : INTERN_TABLE_NONE;
 }
 
-uint32_t key_map_count(const struct key_map *map)
+uint32_t intern_table_count(const struct intern_table *map)
 {
     return (uint32_t)map->keys.count;
 }
 
-const char *key_map_string(struct key_map *map, const char *text)
+const char *intern_table_string(struct intern_table *map, const char *text)
 {
-    uint32_t number = key_map_insert(map, text, strlen(text)); /* may move the keys */
+    uint32_t number = intern_table_insert(map, text, strlen(text)); /* may move the keys */
 
     return map->keys.items[number].bytes;
 }
