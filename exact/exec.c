@@ -155,7 +155,8 @@ static void make_environment(void)
 {
     extern char **environ;
     for (size_t i = 0; i < environment.count; i++)
-        if (strncmp(environment.items[i], "LD_PRELOAD=", 11) == 0) {
+        if (strncmp(environment.items[i], "LD_PRELOAD=", 11) == 0 ||
+            strncmp(environment.items[i], "REUSE_OUTPUT=", 13) == 0) {
             free(environment.items[i]);
             environment.items[i--] = environment.items[--environment.count];
             environment.items[environment.count] = NULL;

@@ -22,6 +22,7 @@
 #include "modules.h"
 #include "output_run.h"
 #include "profile/writer.h"
+#include "say.h"
 #include "sharing.h"
 
 static const uint64_t second_ns = 1000000000;
@@ -54,8 +55,7 @@ static uint64_t monotonic_ns(void)
 static void give_up(const char *what, int error)
 {
     if (!failed)
-        fprintf(stderr, "libreuse: exact: %s %s: %s; no profile is written\n", what, path,
-                strerror(error));
+        say("%s %s: %s; no profile is written", what, path, strerror(error));
     failed = true;
 }
 
@@ -65,7 +65,7 @@ static int create_file(void)
     char reason[OPTIONS_MESSAGE_MAX];
     if (!output_run_path(&settings->options, path, sizeof path, reason, sizeof reason)) {
         if (!failed)
-            fprintf(stderr, "libreuse: exact: output pattern: %s; no profile is written\n", reason);
+            say("output pattern: %s; no profile is written", reason);
         failed = true;
         return -1;
     }
@@ -166,7 +166,12 @@ static void announce(struct guest_thread *thread)
                                    .monotonic_ns = thread->started_ns,
                                    .stack_low = thread->stack_low,
                                    .stack_high = thread->stack_high};
-    memcpy(record.name, thread->name, sizeof record.name);
+    /* A thread that was never given a name has QEMU's: the program's is meant. */
+    const char *program = output_run_program(), *slash = strrchr(program, '/');
+    if (strncmp(thread->name, "qemu-", 5) == 0)
+        snprintf(record.name, sizeof record.name, "%s", slash != NULL ? slash + 1 : program);
+    else
+        memcpy(record.name, thread->name, sizeof record.name);
     append(RECORD_THREAD, &record, sizeof record, NULL);
     thread->announced = true;
 }
@@ -272,7 +277,7 @@ void output_note(const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (!settings->options.quiet)
-        fprintf(stderr, "libreuse: exact: %s\n", text);
+        say("%s", text);
     if (!begin())
         return;
     struct record_note record = {.severity = NOTE_WARNING};
@@ -309,14 +314,13 @@ static void finish(int exit_status)
             .monotonic_ns = now, .wall_ns = now - start_ns, .exit_status = (uint32_t)exit_status};
         append(RECORD_END, &record, sizeof record, NULL);
         end();
-        if (!settings->options.quiet && !failed)
-            fprintf(stderr,
-                    "libreuse: exact: %" PRIu64 " accesses of %" PRIu64
-                    " thread%s in %.1f s -> %s; see it with: reuse-report %s\n",
-                    accesses, threads, threads == 1 ? "" : "s",
-                    (double)(now - start_ns) / (double)second_ns, path, path);
+        if (!failed && !settings->options.quiet && (!forked || settings->options.verbose))
+            say("%" PRIu64 " accesses of %" PRIu64
+                " thread%s in %.1f s -> %s; see it with: reuse-report %s",
+                accesses, threads, threads == 1 ? "" : "s",
+                (double)(now - start_ns) / (double)second_ns, path, path);
         if (settings->options.verbose)
-            fprintf(stderr, "libreuse: exact: analysis took %.1f MB\n", (double)bytes / 1e6);
+            say("analysis took %.1f MB", (double)bytes / 1e6);
     }
     pthread_mutex_unlock(&snapshot_lock);
 }
@@ -357,6 +361,7 @@ void output_after_fork(bool go_on)
     created = false;
     failed = false;
     forked = true;
+    say_after_fork();
     silent = !go_on;
     modules_written = 0;
     start_ns = monotonic_ns();

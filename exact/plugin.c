@@ -16,6 +16,7 @@
 #include "output.h"
 #include "output_run.h"
 #include "qemu_api.h"
+#include "say.h"
 #include "settings.h"
 #include "sharing.h"
 #include "stream.h"
@@ -95,30 +96,30 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 {
     char message[OPTIONS_MESSAGE_MAX];
     if (info->system_emulation) {
-        fprintf(stderr, "libreuse: exact: needs qemu-user (qemu-x86_64), not a system emulator\n");
+        say("needs qemu-user (qemu-x86_64), not a system emulator");
         return 1;
     }
     if (!syscalls_know(info->target_name)) {
-        fprintf(stderr, "libreuse: exact: programs for %s cannot be analysed\n", info->target_name);
+        say("programs for %s cannot be analysed", info->target_name);
         return 1;
     }
     if (!stream_check_encoding()) {
-        fprintf(stderr,
-                "libreuse: exact: this QEMU describes accesses in another way (interface "
-                "version %d); use QEMU 7.2\n",
-                info->version.cur);
+        say("this QEMU describes accesses in another way (interface "
+            "version %d); use QEMU 7.2",
+            info->version.cur);
         return 1;
     }
     if (!settings_read(&settings, argc, argv, message, sizeof message)) {
-        fprintf(stderr, "libreuse: exact: %s\n", message);
+        say("%s", message);
         return 1;
     }
     locality_set_line_sizes(settings.line_sizes, settings.line_size_count);
     stream_add_consumer(&locality_consumer);
     if (settings.options.sharing && !sharing_start(settings.line_sizes[0])) {
-        fprintf(stderr, "libreuse: exact: out of memory\n");
+        say("out of memory");
         return 1;
     }
+    say_start();
     modules_note_own_mappings();
     output_start(&settings);
     syscalls_start(&settings);

@@ -6,9 +6,11 @@
  */
 #include "settings.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "access.h"
 
@@ -43,6 +45,28 @@ static bool read_line_sizes(struct settings *settings)
     }
 }
 
+/*
+ * A relative pattern means the directory in which the run started, also for children that have gone
+ * elsewhere, and for the programs that they become.
+ */
+static void make_output_absolute(struct settings *settings)
+{
+    char directory[PATH_MAX], absolute[OPTIONS_OUTPUT_MAX];
+    size_t used = 0;
+    if (settings->options.output[0] == '/' || getcwd(directory, sizeof directory) == NULL)
+        return;
+    for (const char *c = directory; *c != '\0' && used + 2 < sizeof absolute; c++) {
+        absolute[used++] = *c;
+        if (*c == '%')
+            absolute[used++] = *c;
+    }
+    int length = snprintf(absolute + used, sizeof absolute - used, "/%s", settings->options.output);
+    if (length < 0 || (size_t)length >= sizeof absolute - used)
+        return;
+    memcpy(settings->options.output, absolute, used + (size_t)length + 1);
+    setenv("REUSE_OUTPUT", absolute, 1);
+}
+
 bool settings_read(struct settings *settings, int argc, char **argv, char *message,
                    size_t message_size)
 {
@@ -51,6 +75,7 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
     if (options_parse((const char *const *)environ, &settings->options, message, message_size) != 0)
         return false;
     settings->options.engine = ENGINE_EXACT;
+    make_output_absolute(settings);
     if (!read_line_sizes(settings)) {
         snprintf(
             message, message_size,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "instructions.h"
+#include "say.h"
 #include "sharing.h"
 
 #define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
@@ -61,8 +62,7 @@ static struct guest_thread *new_thread(void)
     struct guest_thread *thread = calloc(1, sizeof *thread);
     struct stream_access *buffer = aligned_alloc(64, STREAM_BATCH * sizeof *buffer);
     if (thread == NULL || buffer == NULL) {
-        fprintf(stderr,
-                "libreuse: exact: out of memory for a thread's buffer; stopping the program\n");
+        say("out of memory for a thread's buffer; stopping the program");
         _exit(125);
     }
     pthread_mutex_init(&thread->lock, NULL);
@@ -199,8 +199,7 @@ void stream_on_pieces(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
 void stream_vcpu_started(unsigned vcpu)
 {
     if (vcpu >= STREAM_VCPUS_MAX) {
-        fprintf(stderr, "libreuse: exact: more than %d threads at once; stopping the program\n",
-                STREAM_VCPUS_MAX);
+        say("more than %d threads at once; stopping the program", STREAM_VCPUS_MAX);
         _exit(125);
     }
     threads[vcpu] = &no_thread;

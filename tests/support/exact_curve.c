@@ -3,7 +3,10 @@
  * Prints the miss-ratio curve of a profile that counted every access: one line of bytes, miss ratio
  * for each of 48 sizes from 1 KiB to 64 MiB, the sizes at which engines are compared.
  *
- *     exact_curve [-l LINE_SIZE] [-t THREAD_ID] PROFILE
+ *     exact_curve [-l LINE_SIZE] [-t THREAD_ID] [-b | -s] PROFILE
+ *
+ * -b prints the bins of the histogram instead (smallest distance, count), -s the transfers (source,
+ * destination, kind, truth, address, count).
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,30 +30,40 @@ static double misses(const struct record_histogram *histogram, double lines)
     return sum;
 }
 
-int main(int argc, char **argv)
+static void print_curve(const struct record_histogram *histogram)
 {
-    uint32_t line_size = 0, thread = 0;
-    int option;
-    while ((option = getopt(argc, argv, "l:t:")) != -1) {
-        if (option == 'l')
-            line_size = (uint32_t)strtoul(optarg, NULL, 10);
-        else if (option == 't')
-            thread = (uint32_t)strtoul(optarg, NULL, 10);
-        else
-            return 2;
+    (void)printf("# accesses %llu cold %llu line_size %u\n",
+                 (unsigned long long)histogram->accesses, (unsigned long long)histogram->cold,
+                 histogram->line_size);
+    for (int i = 0; i < SIZES; i++) {
+        double bytes = 1024 * pow(65536, (double)i / (SIZES - 1));
+        (void)printf("%.0f %.6f\n", bytes,
+                     misses(histogram, bytes / histogram->line_size) / (double)histogram->accesses);
     }
-    if (optind != argc - 1) {
-        (void)fprintf(stderr, "usage: exact_curve [-l LINE_SIZE] [-t THREAD_ID] PROFILE\n");
-        return 2;
+}
+
+static void print_bins(const struct record_histogram *histogram)
+{
+    for (uint32_t i = 0; i < histogram->bin_count; i++)
+        (void)printf("%llu %llu\n", (unsigned long long)histogram_bin_low(histogram->bins[i].bin),
+                     (unsigned long long)histogram->bins[i].count);
+}
+
+static void print_transfers(const struct profile *profile)
+{
+    static const char *const kinds[] = {"", "RAW", "WAR", "WAW"};
+    for (size_t i = 0; i < profile->transfers.count; i++) {
+        const struct record_transfer *transfer = &profile->transfers.items[i];
+        (void)printf("%u %u %s %s 0x%llx %.0f\n", transfer->source_thread,
+                     transfer->destination_thread, kinds[transfer->kind & 3],
+                     transfer->true_sharing ? "true" : "false",
+                     (unsigned long long)transfer->object_address, transfer->transfers);
     }
-    char message[512];
-    struct profile *profile = profile_load(argv[optind], message, sizeof message);
-    if (!profile) {
-        (void)fprintf(stderr, "exact_curve: %s\n", message);
-        return 1;
-    }
-    if (line_size == 0)
-        line_size = (uint32_t)profile_run_number(profile, "line_size", 64);
+}
+
+static const struct record_histogram *find_histogram(const struct profile *profile,
+                                                     uint32_t line_size, uint32_t thread)
+{
     const struct record_histogram *found = NULL;
     for (size_t i = 0; i < profile->histograms.count; i++) {
         const struct record_histogram *histogram = profile->histograms.items[i];
@@ -60,19 +73,53 @@ int main(int argc, char **argv)
             histogram->line_size == line_size)
             found = histogram;
     }
-    if (!found || found->accesses == 0) {
-        (void)fprintf(stderr, "exact_curve: %s: no stack distances at lines of %u bytes\n",
-                      argv[optind], line_size);
-        profile_free(profile);
+    return found;
+}
+
+static int usage(void)
+{
+    (void)fprintf(stderr, "usage: exact_curve [-l LINE_SIZE] [-t THREAD_ID] [-b | -s] PROFILE\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t line_size = 0, thread = 0;
+    bool bins = false, transfers = false;
+    int option;
+    while ((option = getopt(argc, argv, "l:t:bs")) != -1) {
+        if (option == 'l')
+            line_size = (uint32_t)strtoul(optarg, NULL, 10);
+        else if (option == 't')
+            thread = (uint32_t)strtoul(optarg, NULL, 10);
+        else if (option == 'b')
+            bins = true;
+        else if (option == 's')
+            transfers = true;
+        else
+            return usage();
+    }
+    if (optind != argc - 1)
+        return usage();
+    char message[512];
+    struct profile *profile = profile_load(argv[optind], message, sizeof message);
+    if (!profile) {
+        (void)fprintf(stderr, "exact_curve: %s\n", message);
         return 1;
     }
-    (void)printf("# accesses %llu cold %llu line_size %u\n", (unsigned long long)found->accesses,
-                 (unsigned long long)found->cold, line_size);
-    for (int i = 0; i < SIZES; i++) {
-        double bytes = 1024 * pow(65536, (double)i / (SIZES - 1));
-        (void)printf("%.0f %.6f\n", bytes,
-                     misses(found, bytes / line_size) / (double)found->accesses);
-    }
+    if (line_size == 0)
+        line_size = (uint32_t)profile_run_number(profile, "line_size", 64);
+    const struct record_histogram *histogram = find_histogram(profile, line_size, thread);
+    if (transfers)
+        print_transfers(profile);
+    else if (!histogram || histogram->accesses == 0)
+        (void)fprintf(stderr, "exact_curve: %s: no stack distances at lines of %u bytes\n",
+                      argv[optind], line_size);
+    else if (bins)
+        print_bins(histogram);
+    else
+        print_curve(histogram);
+    bool done = transfers || (histogram && histogram->accesses > 0);
     profile_free(profile);
-    return 0;
+    return done ? 0 : 1;
 }
