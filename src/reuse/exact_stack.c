@@ -5,6 +5,7 @@
 #endif
 #include "reuse/exact_stack.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -207,4 +208,50 @@ struct exact_reuse exact_stack_use_far(struct exact_stack *stack, uint64_t line)
     }
     stack->near_entry[0] = i;
     return reuse;
+}
+
+/* A line with its place in the order of last uses, 0 the oldest. */
+struct ordered_line {
+    uint64_t place, line, clock;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct ordered_line *x = a, *y = b;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+bool exact_stack_filter(struct exact_stack *stack, const struct exact_stack *from,
+                        bool (*keep)(void *context, uint64_t line), void *context)
+{
+    struct ordered_line *lines = malloc((from->count + EXACT_STACK_NEAR) * sizeof *lines);
+    size_t count = 0;
+    if (lines == NULL)
+        return false;
+    if (!exact_stack_create(stack)) {
+        free(lines);
+        return false;
+    }
+    for (uint64_t i = 0; i < from->table_entries; i++) {
+        const struct exact_line *entry = &from->table[i];
+        uint64_t line = entry_line(entry);
+        if (line == NO_LINE || entry_time(entry) == NO_TIME || is_near(from, line) ||
+            !keep(context, line))
+            continue;
+        lines[count++] = (struct ordered_line){exact_order_rank(&from->order, entry_time(entry)),
+                                               line, entry_clock(entry)};
+    }
+    qsort(lines, count, sizeof *lines, by_place);
+    for (unsigned i = from->near_count; i-- > 0;)
+        if (keep(context, from->near_line[i]))
+            lines[count++] =
+                (struct ordered_line){UINT64_MAX, from->near_line[i], from->near_clock[i]};
+    for (size_t i = 0; i < count; i++) {
+        stack->clock = lines[i].clock - 1;
+        exact_stack_use(stack, lines[i].line);
+    }
+    stack->clock = from->clock;
+    stack->far = 0;
+    free(lines);
+    return true;
 }

@@ -59,6 +59,13 @@ void exact_stack_destroy(struct exact_stack *);
 /* Bytes in use. */
 uint64_t exact_stack_bytes(const struct exact_stack *);
 
+/*
+ * Makes a stack that is what `from` would be if it had seen only the lines that `keep` accepts, but
+ * for its clock, which is that of `from`. False when memory is short.
+ */
+bool exact_stack_filter(struct exact_stack *, const struct exact_stack *from,
+                        bool (*keep)(void *context, uint64_t line), void *context);
+
 struct exact_reuse exact_stack_use_far(struct exact_stack *, uint64_t line); /* of use, below */
 
 /*
