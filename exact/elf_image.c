@@ -56,8 +56,8 @@ bool elf_image_read(const char *path, struct elf_image *image)
     for (size_t i = 0; i < count && gelf_getphdr(elf, (int)i, &header) != NULL; i++) {
         size_t most = sizeof image->segments / sizeof image->segments[0];
         if (header.p_type == PT_LOAD && image->segment_count < most)
-            image->segments[image->segment_count++] =
-                (struct elf_segment){header.p_vaddr, header.p_offset, header.p_memsz};
+            image->segments[image->segment_count++] = (struct elf_segment){
+                header.p_vaddr, header.p_offset, header.p_memsz, (header.p_flags & PF_X) != 0};
         else if (header.p_type == PT_NOTE && image->build_id_size == 0)
             read_build_id(elf, &header, image);
     }

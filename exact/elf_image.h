@@ -12,6 +12,7 @@ struct elf_segment {
     uint64_t address; /* link-time */
     uint64_t offset;
     uint64_t memory_size;
+    bool executable;
 };
 
 struct elf_symbol {

@@ -11,6 +11,7 @@
 #include "guest_memory.h"
 #include "instructions.h"
 #include "objects.h"
+#include "partitions.h"
 
 enum {
     PREFETCH_AHEAD = 12,          /* accesses */
@@ -34,12 +35,14 @@ struct locality {
     uint32_t epoch; /* objects_epoch() when the cells' address ranges were found */
     bool prefetch;  /* the last batch had many far accesses */
     struct locality_histograms *histograms;
+    struct partitions partitions;
 };
 
 /* What ended threads leave; under ended_lock. */
 static pthread_mutex_t ended_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct exact_counts ended_counts;
 static struct locality_histograms *ended_histograms;
+static struct partition_sums *ended_partitions;
 
 void locality_set_line_sizes(const uint32_t *line_sizes, unsigned count)
 {
@@ -65,6 +68,7 @@ static void destroy(struct locality *locality)
     exact_counts_destroy(&locality->counts);
     free(locality->current);
     free(locality->histograms);
+    partitions_destroy(&locality->partitions);
     free(locality);
 }
 
@@ -161,6 +165,8 @@ static inline struct exact_reuse count_use(struct locality *locality, struct exa
     } else if (reuse.distance == EXACT_STACK_COLD) {
         exact_counts_add_far(&locality->counts, cell, size, EXACT_BIN_COLD, 1);
         histograms->cold[size]++;
+        if (size == 0)
+            partitions_count_cold(&locality->partitions, cell->object);
         return reuse;
     } else {
         exact_counts_add_far(&locality->counts, cell, size, exact_bin_of(reuse.distance), 1);
@@ -198,6 +204,8 @@ analyse(struct locality *locality, const struct stream_access *batch, size_t cou
                 for (uint64_t line = address >> shifts[size]; line <= last >> shifts[size];
                      line++) {
                     struct exact_reuse reuse = count_use(locality, cell, size, line);
+                    if (size == 0 && __builtin_expect(locality->partitions.stacks.count > 0, 0))
+                        exact_partitions_use(&locality->partitions.stacks, cell->object, line);
                     if (__builtin_expect(invalidated, 0) && size == 0 &&
                         reuse.distance != EXACT_STACK_COLD) {
                         locality->histograms->invalidated[histogram_bin_of(reuse.distance)]++;
@@ -224,6 +232,14 @@ static void batch(void *state, const struct stream_access *accesses, size_t coun
         analyse(locality, accesses, count, 2);
     else
         analyse(locality, accesses, count, size_count);
+    if (locality->partitions.ripe != 0) {
+        struct locality_histograms *so_far = calloc(1, sizeof *so_far);
+        if (so_far != NULL) {
+            locality_add_thread(locality, so_far, NULL);
+            partitions_follow_ripe(&locality->partitions, &locality->stacks[0], shifts[0], so_far);
+        }
+        free(so_far);
+    }
     locality->prefetch = (locality->stacks[0].far - far_before) * PREFETCH_SHARE > count;
 }
 
@@ -280,6 +296,10 @@ static void *thread_ended(void *state)
             ended_histograms = calloc(1, sizeof *ended_histograms);
         if (ended_histograms != NULL)
             histograms_add(ended_histograms, histograms);
+        if (ended_partitions == NULL)
+            ended_partitions = partition_sums_create();
+        if (ended_partitions != NULL)
+            partition_sums_add(ended_partitions, &locality->partitions, histograms);
         if (ended_counts.cells != NULL || exact_counts_create(&ended_counts, size_count))
             exact_counts_add(&ended_counts, &locality->counts);
         pthread_mutex_unlock(&ended_lock);
@@ -296,6 +316,22 @@ void locality_add_ended(struct locality_histograms *histograms, struct exact_cou
         histograms_add(histograms, ended_histograms);
     if (counts != NULL && ended_counts.cells != NULL)
         exact_counts_add(counts, &ended_counts);
+    pthread_mutex_unlock(&ended_lock);
+}
+
+void locality_add_partitions(const void *state, struct partition_sums *sums,
+                             const struct locality_histograms *all)
+{
+    const struct locality *locality = state;
+    if (locality != NULL)
+        partition_sums_add(sums, &locality->partitions, all);
+}
+
+void locality_add_ended_partitions(struct partition_sums *sums)
+{
+    pthread_mutex_lock(&ended_lock);
+    if (ended_partitions != NULL)
+        partition_sums_merge(sums, ended_partitions);
     pthread_mutex_unlock(&ended_lock);
 }
 
@@ -328,6 +364,7 @@ void locality_after_fork(void)
     pthread_mutex_init(&ended_lock, NULL);
     memset(&ended_counts, 0, sizeof ended_counts);
     ended_histograms = NULL;
+    ended_partitions = NULL;
 }
 
 const struct stream_consumer locality_consumer = {

@@ -42,6 +42,12 @@ void locality_add_ended(struct locality_histograms *, struct exact_counts *count
 /* Adds all of `from`. */
 void histograms_add(struct locality_histograms *into, const struct locality_histograms *from);
 
+/* Adds what a live thread, or all ended ones, counted in split caches. */
+struct partition_sums;
+void locality_add_partitions(const void *state, struct partition_sums *,
+                             const struct locality_histograms *all);
+void locality_add_ended_partitions(struct partition_sums *);
+
 /* Bytes that the analysis of a live thread takes; accesses that could not be followed or counted.
  */
 uint64_t locality_bytes(const void *state);

@@ -71,18 +71,21 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Under lock. */
-static bool is_known(const char *path, uint64_t load_bias)
+/* Whether the address lies in a module from that file. Under lock. */
+static bool is_known(const char *path, uint64_t address)
 {
     for (const struct module *module = all; module != NULL; module = module->following)
-        if (module->unloaded_ns == 0 && module->load_bias == load_bias &&
+        if (module->unloaded_ns == 0 && module->start <= address && address < module->end &&
             strcmp(module->path, path) == 0)
             return true;
     return false;
 }
 
-/* A file's page at offset was mapped at a guest address: the module, if it is one. */
-static void add(const char *path, uint64_t address, uint64_t offset)
+/*
+ * A file's page at offset was mapped at a guest address: the module, if it is one. Two segments may
+ * begin in the same page of the file: then the first, or the first executable one, is meant.
+ */
+static void add(const char *path, uint64_t address, uint64_t offset, bool executable)
 {
     struct elf_image image;
     if (!elf_image_read(path, &image))
@@ -91,7 +94,8 @@ static void add(const char *path, uint64_t address, uint64_t offset)
     uint64_t low = UINT64_MAX, high = 0;
     for (size_t i = 0; i < image.segment_count; i++) {
         const struct elf_segment *segment = &image.segments[i];
-        if (mapped == NULL && (segment->offset & -PAGE) == offset)
+        if (mapped == NULL && (segment->offset & -PAGE) == offset &&
+            (segment->executable || !executable))
             mapped = segment;
         if (segment->address < low)
             low = segment->address & -PAGE;
@@ -104,7 +108,7 @@ static void add(const char *path, uint64_t address, uint64_t offset)
 
     pthread_mutex_lock(&lock);
     struct module *module =
-        is_known(path, load_bias) ? NULL : malloc(sizeof *module + strlen(path) + 1);
+        is_known(path, address) ? NULL : malloc(sizeof *module + strlen(path) + 1);
     if (module != NULL) {
         *module = (struct module){.module_id = ++count,
                                   .image = image,
@@ -125,7 +129,7 @@ static void add_unless_own(const struct mapped_file *file, void *guest_base)
     for (size_t i = 0; i < own_count; i++)
         if (own[i] == file->start)
             return;
-    add(file->path, file->start - *(const uint64_t *)guest_base, file->offset);
+    add(file->path, file->start - *(const uint64_t *)guest_base, file->offset, false);
 }
 
 void modules_find_program(uint64_t guest_base)
@@ -141,7 +145,7 @@ void modules_mapped(uint64_t address, int descriptor, uint64_t offset)
     if (length <= 0)
         return;
     path[length] = '\0';
-    add(path, address, offset);
+    add(path, address, offset, true);
 }
 
 void modules_unmapped(uint64_t address, uint64_t size)

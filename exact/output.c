@@ -21,6 +21,7 @@
 #include "locality.h"
 #include "modules.h"
 #include "output_run.h"
+#include "partitions.h"
 #include "profile/writer.h"
 #include "say.h"
 #include "sharing.h"
@@ -201,18 +202,21 @@ static void write_thread_end(struct guest_thread *thread,
 static void snapshot(bool all)
 {
     struct locality_histograms *total = calloc(1, sizeof *total), *one = malloc(sizeof *one);
+    struct partition_sums *partitions = partition_sums_create();
     struct exact_counts counts;
     bool counted = exact_counts_create(&counts, locality_line_sizes());
-    if (total == NULL || one == NULL || !counted) {
+    if (total == NULL || one == NULL || partitions == NULL || !counted) {
         output_note("out of memory for a snapshot of the counts");
     } else {
         locality_add_ended(total, &counts);
+        locality_add_ended_partitions(partitions);
         for (struct guest_thread *thread = stream_all_threads(); thread != NULL;
              thread = thread->following) {
             pthread_mutex_lock(&thread->lock);
             if (!thread->ended) {
                 memset(one, 0, sizeof *one);
                 locality_add_thread(thread->consumer[LOCALITY_CONSUMER], one, &counts);
+                locality_add_partitions(thread->consumer[LOCALITY_CONSUMER], partitions, one);
                 histograms_add(total, one);
                 write_thread(thread, one);
             }
@@ -224,6 +228,7 @@ static void snapshot(bool all)
             if (all)
                 write_unloaded_modules();
             histograms_write(&writer, SCOPE_PROCESS, 0, total, now);
+            partition_sums_write(partitions, &writer, total, now);
             sharing_write(&writer, all, now);
             histograms_write_by(&writer, SCOPE_OBJECT, &counts, now);
             histograms_write_by(&writer, SCOPE_LINE, &counts, now);
@@ -232,6 +237,7 @@ static void snapshot(bool all)
     }
     if (counted)
         exact_counts_destroy(&counts);
+    partition_sums_destroy(partitions);
     free(total);
     free(one);
 }

@@ -15,6 +15,7 @@
 #include "objects.h"
 #include "output.h"
 #include "output_run.h"
+#include "partitions.h"
 #include "qemu_api.h"
 #include "say.h"
 #include "settings.h"
@@ -114,6 +115,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         return 1;
     }
     locality_set_line_sizes(settings.line_sizes, settings.line_size_count);
+    partitions_set_wanted(settings.partitions);
     stream_add_consumer(&locality_consumer);
     if (settings.options.sharing && !sharing_start(settings.line_sizes[0])) {
         say("out of memory");

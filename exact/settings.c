@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See settings.h. REUSE_LINE_SIZES is the exact engine's own variable: line sizes to compute at
+ * See settings.h. The exact engine's own variables: REUSE_LINE_SIZES, line sizes to compute at
  * once, separated by commas; REUSE_LINE_SIZE, the run's, is always among them, and the default is
- * to add 256.
+ * to add 256. REUSE_PARTITIONS, the number of data objects to follow in a part of the cache of
+ * their own.
  */
 #include "settings.h"
 
@@ -84,6 +85,9 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
             getenv("REUSE_LINE_SIZES"), EXACT_LINE_SIZES_MAX, LINE_SIZE_MIN, LINE_SIZE_MAX);
         return false;
     }
+    const char *partitions = getenv("REUSE_PARTITIONS");
+    if (partitions != NULL)
+        settings->partitions = (unsigned)strtoul(partitions, NULL, 10);
     for (int i = 0; i < argc; i++) {
         if (strncmp(argv[i], "program=", 8) == 0) {
             settings->program_index = (unsigned)strtoul(argv[i] + 8, NULL, 10);

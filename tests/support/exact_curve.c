@@ -3,10 +3,11 @@
  * Prints the miss-ratio curve of a profile that counted every access: one line of bytes, miss ratio
  * for each of 48 sizes from 1 KiB to 64 MiB, the sizes at which engines are compared.
  *
- *     exact_curve [-l LINE_SIZE] [-t THREAD_ID] [-b | -s] PROFILE
+ *     exact_curve [-l LINE_SIZE] [-t THREAD_ID] [-b | -s | -p] PROFILE
  *
  * -b prints the bins of the histogram instead (smallest distance, count), -s the transfers (source,
- * destination, kind, truth, address, count).
+ * destination, kind, truth, address, count), -p the misses of an A64FX' first level (4 ways of 64
+ * lines) undivided and with each followed object in 1, 2 and 3 ways of its own.
  */
 #include <math.h>
 #include <stdio.h>
@@ -61,6 +62,27 @@ static void print_transfers(const struct profile *profile)
     }
 }
 
+static void print_partitions(const struct profile *profile,
+                             const struct record_histogram *undivided)
+{
+    enum { WAYS = 4, WAY_LINES = 64 };
+    (void)printf("undivided %.0f\n", misses(undivided, WAYS * WAY_LINES));
+    for (size_t i = 0; i < profile->histograms.count; i++) {
+        const struct record_histogram *object = profile->histograms.items[i];
+        for (size_t k = 0; object->scope == SCOPE_PARTITION && k < profile->histograms.count; k++) {
+            const struct record_histogram *rest = profile->histograms.items[k];
+            if (rest->scope != SCOPE_PARTITION_REST || rest->key != object->key ||
+                rest->key2 != object->key2)
+                continue;
+            (void)printf("0x%llx", (unsigned long long)object->key2);
+            for (int ways = 1; ways < WAYS; ways++)
+                (void)printf(" %.0f", misses(object, ways * WAY_LINES) +
+                                          misses(rest, (WAYS - ways) * WAY_LINES));
+            (void)printf("\n");
+        }
+    }
+}
+
 static const struct record_histogram *find_histogram(const struct profile *profile,
                                                      uint32_t line_size, uint32_t thread)
 {
@@ -78,16 +100,17 @@ static const struct record_histogram *find_histogram(const struct profile *profi
 
 static int usage(void)
 {
-    (void)fprintf(stderr, "usage: exact_curve [-l LINE_SIZE] [-t THREAD_ID] [-b | -s] PROFILE\n");
+    (void)fprintf(stderr,
+                  "usage: exact_curve [-l LINE_SIZE] [-t THREAD_ID] [-b | -s | -p] PROFILE\n");
     return 2;
 }
 
 int main(int argc, char **argv)
 {
     uint32_t line_size = 0, thread = 0;
-    bool bins = false, transfers = false;
+    bool bins = false, transfers = false, partitions = false;
     int option;
-    while ((option = getopt(argc, argv, "l:t:bs")) != -1) {
+    while ((option = getopt(argc, argv, "l:t:bsp")) != -1) {
         if (option == 'l')
             line_size = (uint32_t)strtoul(optarg, NULL, 10);
         else if (option == 't')
@@ -96,6 +119,8 @@ int main(int argc, char **argv)
             bins = true;
         else if (option == 's')
             transfers = true;
+        else if (option == 'p')
+            partitions = true;
         else
             return usage();
     }
@@ -117,6 +142,8 @@ int main(int argc, char **argv)
                       argv[optind], line_size);
     else if (bins)
         print_bins(histogram);
+    else if (partitions)
+        print_partitions(profile, histogram);
     else
         print_curve(histogram);
     bool done = transfers || (histogram && histogram->accesses > 0);
