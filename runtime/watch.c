@@ -243,6 +243,8 @@ unsigned watch_follow_visit(struct thread *thread, uint64_t sampled_address,
     flags = WATCH_END_VISIT_KNOWN;
     if (visit_touches_sampled(&visit))
         flags |= WATCH_END_VISIT_TOUCHES_ACCESSED;
+    if (visit_ends_at_trapped(&visit))
+        flags |= WATCH_END_VISIT_ENDS_HERE;
     *words_after = visit_words_after(&visit);
     return flags;
 }
@@ -251,14 +253,13 @@ static void finish_by_reuse(struct thread *thread, unsigned slot, ucontext_t *co
                             uint64_t app_now)
 {
     struct watch *watch = &thread->watches[slot];
-    unsigned flags = 0, words_after = 0;
+    unsigned flags, words_after;
     uint64_t ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
 
     /* Off first: everything below takes time, and the word may be hot. */
     perf_event_disable(watch->descriptor);
-    if (watch->sample.watch_mode == WATCH_OTHER)
-        flags = watch_follow_visit(thread, watch->sample.address, watch->sample.watch_address,
-                                   context, &words_after);
+    flags = watch_follow_visit(thread, watch->sample.address, watch->sample.watch_address, context,
+                               &words_after);
     watch_end(thread, slot, WATCH_REUSED, app_now, thread, ip,
               attribution_context(thread, context, ip), flags, words_after);
 }

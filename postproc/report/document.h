@@ -53,6 +53,7 @@ struct column {
     const char *heading; /* NULL: not in text. "name\nunit" */
     enum interval_keys interval;
     bool flexible; /* text that may be shortened in the middle to fit the page */
+    bool optional; /* left out of text when the page is too narrow; the last ones first */
 };
 
 struct row {

@@ -36,7 +36,7 @@ static uint32_t thread_id_of(const struct model *model, int32_t tid)
 /* Intervals of many samples are narrow: fewer replicates give them well enough, and quickly. */
 static uint32_t replicates_for(const struct model *model)
 {
-    enum { MOST = 100, FEWEST = 24, PRODUCT = 2500000 };
+    enum { MOST = 100, FEWEST = 16, PRODUCT = 2500000 };
     size_t samples = 1;
 
     for (size_t p = 0; p < model->profile_count; p++)

@@ -9,10 +9,10 @@ static const struct column before[] = {
     {.key = "tid", .heading = "tid"},
     {.key = "name", .heading = "name", .flexible = true},
     {.key = "process"},
-    {.key = "cpu_ns", .heading = "CPU time"},
+    {.key = "cpu_ns", .heading = "CPU time", .optional = true},
     {.key = "samples"},
     {.key = "accesses", .heading = "accesses", .interval = INTERVAL_SUFFIXED},
-    {.key = "accesses_share", .heading = "share\n%"},
+    {.key = "accesses_share", .heading = "share\n%", .optional = true},
 };
 
 enum { TID, NAME, PROCESS, CPU, SAMPLES, ACCESSES, SHARE };

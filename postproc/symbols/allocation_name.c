@@ -137,6 +137,12 @@ static enum assignment_kind read_statement(struct allocation_namer *namer,
         return ASSIGNMENT_UNKNOWN;
     }
     assignment_find(text, frame->source.line, frame->source.column, callee, &assignment);
+    /* The C library's functions call themselves __strdup, and the source calls them strdup. */
+    if (assignment.kind == ASSIGNMENT_UNKNOWN && *callee == '_') {
+        callee += starts_with(callee, "__GI_") ? strlen("__GI_") : 0;
+        callee += strspn(callee, "_");
+        assignment_find(text, frame->source.line, frame->source.column, callee, &assignment);
+    }
     kind = assignment.kind;
     if (kind == ASSIGNMENT_NAMED) {
         if (is_verified(frame, &assignment))

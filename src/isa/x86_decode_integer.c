@@ -82,11 +82,21 @@ static bool is_memory_operand(const ZydisDecodedOperand *operand)
     return operand->type == ZYDIS_OPERAND_TYPE_MEMORY;
 }
 
+static bool is_segment(const ZydisDecodedOperand *operand)
+{
+    return operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           ZydisRegisterGetClass(operand->reg.value) == ZYDIS_REGCLASS_SEGMENT;
+}
+
 static bool decode_move(struct emitter *e)
 {
     const ZydisDecodedOperand *to = &e->operands[0], *from = &e->operands[1];
+    if (is_segment(to)) {
+        emit_stop(e, INTERPRETER_UNKNOWN); /* would change a base */
+        return true;
+    }
     if (!is_integer_place(to) || !is_integer_place(from))
-        return false; /* segment registers; control registers are privileged */
+        return false;
     struct place destination = place_of(e, to), source = place_of(e, from);
     unsigned width = destination.width;
     if (is_memory_operand(to) && from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
@@ -305,10 +315,13 @@ static bool decode_divide(struct emitter *e, bool is_signed)
 static bool decode_push(struct emitter *e)
 {
     const ZydisDecodedOperand *operand = &e->operands[0];
-    if (!is_integer_place(operand))
-        return false;
-    struct place source = place_of(e, operand);
-    unsigned s = read_place(e, &source, REGISTER_HIGH, false);
+    unsigned s = REGISTER_HIGH;
+    if (is_integer_place(operand)) {
+        struct place source = place_of(e, operand);
+        s = read_place(e, &source, REGISTER_HIGH, false);
+    } else {
+        emit(e, OP_POISON)->immediate = (int64_t)REGISTER_BIT(s); /* a segment's selector */
+    }
     if (e->instruction->operand_width == 16) {
         struct location at = below_stack;
         at.displacement = -2;
@@ -325,8 +338,10 @@ static bool decode_push(struct emitter *e)
 static bool decode_pop(struct emitter *e)
 {
     const ZydisDecodedOperand *operand = &e->operands[0];
-    if (!is_integer_place(operand))
-        return false;
+    if (!is_integer_place(operand)) {
+        emit_stop(e, INTERPRETER_UNKNOWN); /* a segment, whose base would change */
+        return true;
+    }
     unsigned width = e->instruction->operand_width == 16 ? 2 : 8;
     if (width == 8 && is_general(operand)) {
         emit_access(e, OP_POP, &top_of_stack, 8, ACCESS_LOAD, false)->d =
@@ -415,17 +430,17 @@ static bool decode_exchange_add(struct emitter *e)
 
 static bool decode_compare_exchange(struct emitter *e)
 {
-    struct place a = place_of(e, &e->operands[0]);
-    if (is_high_byte(a.operand) || is_high_byte(&e->operands[1]))
+    /* With a register as destination, processors differ in what they leave of its upper half. */
+    if (!is_memory_operand(&e->operands[0]) || is_high_byte(&e->operands[1]))
         return false;
-    bool rmw = is_memory_operand(a.operand);
-    unsigned old = read_place(e, &a, REGISTER_HIGH, rmw);
+    struct place a = place_of(e, &e->operands[0]);
+    unsigned old = read_place(e, &a, REGISTER_HIGH, true);
     emit_registers(e, OP_MOVE_64, REGISTER_HIGH, old);
     emit_registers(e, OP_CMP_8_R + 2 * width_index(a.width), REGISTER_RAX, REGISTER_HIGH);
     emit_registers(e, OP_COMPARE_EXCHANGE, REGISTER_HIGH,
                    general_register(e->operands[1].reg.value))
         ->width = (uint8_t)a.width;
-    write_place(e, &a, REGISTER_HIGH, rmw);
+    write_place(e, &a, REGISTER_HIGH, true);
     return true;
 }
 
