@@ -3,7 +3,7 @@
  * A report before it takes a form: sections of facts, tables and sentences. Sections compute each
  * number once and put it here; the text, JSON and CSV renderers only write what stands here.
  *
- * Everything is owned by the document; strings are copied into it.
+ * Everything is owned by the document; strings are copied into it, as valid UTF-8.
  */
 #ifndef REUSE_POSTPROC_DOCUMENT_H
 #define REUSE_POSTPROC_DOCUMENT_H

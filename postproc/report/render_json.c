@@ -38,28 +38,11 @@ static json_t *number(double value)
 
 static json_t *table_value(const struct table *table);
 
-/* Text from the target (names, arguments) need not be UTF-8. */
-static json_t *text_value(const char *text)
-{
-    json_t *value = json_string(text);
-    char *copy;
-
-    if (value != NULL)
-        return value;
-    copy = copy_string(text);
-    for (char *c = copy; *c != '\0'; c++)
-        if ((unsigned char)*c >= 0x80)
-            *c = '?';
-    value = json_string(copy);
-    free(copy);
-    return value;
-}
-
 static json_t *cell_json(const struct cell *cell)
 {
     switch (cell->kind) {
     case CELL_TEXT:
-        return text_value(cell->text);
+        return json_string(cell->text);
     case CELL_TABLE:
         return table_value(cell->table);
     case CELL_TRUTH:
@@ -134,7 +117,7 @@ static void append_text(json_t *root, const char *key, const char *text)
         array = json_array();
         json_object_set_new(holder, last, array);
     }
-    json_array_append_new(array, text_value(text));
+    json_array_append_new(array, json_string(text));
 }
 
 void render_json(const struct document *document, FILE *stream)

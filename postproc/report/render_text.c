@@ -38,7 +38,10 @@ static size_t bytes_of_width(const char *text, size_t width)
 static void put_safely(const char *text, size_t bytes, FILE *stream)
 {
     for (size_t i = 0; i < bytes; i++)
-        fputc(iscntrl((unsigned char)text[i]) ? '?' : text[i], stream);
+        fputc(isspace((unsigned char)text[i])   ? ' '
+              : iscntrl((unsigned char)text[i]) ? '?'
+                                                : text[i],
+              stream);
 }
 
 static void put_spaces(size_t count, FILE *stream)

@@ -6,6 +6,9 @@
 
 #include "report/numbers.h"
 
+/* Miss ratios below this are zero to the reader of a line. */
+#define MISSES_MIN 0.0005
+
 const char *level_name(const struct model *model, struct document *document, size_t level)
 {
     const char *kept;
@@ -136,6 +139,10 @@ struct cell distance_cell(const struct model *model, const struct curve_point *p
 {
     double bytes = 0;
 
+    /* Next to no misses have no median worth a number. */
+    if (from < model->size_count && !points[from].beyond &&
+        points[from].miss_ratio.value < MISSES_MIN)
+        return cell_empty();
     switch (model_median_distance(model, points, from, &bytes)) {
     case MEDIAN_KNOWN:
         return cell_value(CELL_BYTES, bytes);

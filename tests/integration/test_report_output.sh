@@ -144,6 +144,9 @@ check "--machine evaluates for another machine and its lines" json_says 'r["line
 printf 'name = small\ncache = 1 4096 64 4 1\ncache = 2 65536 64 8 1\n' >small.machine
 run "$report" --format json --machine small.machine p.rprof
 check "--machine FILE" json_says '[m["bytes"] for m in r["misses"]] == [4096, 65536]'
+printf 'name = deep\ncache = 1 32768 64 8 1\ncache = 2 524288 64 8 1\ncache = 3 8388608 64 16 4\ncache = 4 134217728 64 16 64\n' >deep.machine
+run "$report" --machine deep.machine --threads --objects --lines --contexts --mrc p.rprof
+check "four levels of cache fit the page" narrow
 run "$report" --format json --thread 1002 p.rprof
 check "--thread: this one alone" json_says 'r["samples"] == 1000 and
     [t["tid"] for t in r["threads"]] == [1002]'

@@ -39,7 +39,9 @@ static char *report_in(const struct document *document,
 static void check_text(const char *text)
 {
     for (size_t column = 0; *text != '\0'; text++) {
-        column = *text == '\n' ? 0 : column + 1;
+        bool continues = ((unsigned char)*text & 0xc0) == 0x80; /* of a UTF-8 character */
+
+        column = *text == '\n' ? 0 : column + !continues;
         assert_in_range(column, 0, 80);
         assert_true(*text == '\n' || (unsigned char)*text >= ' ');
     }
