@@ -19,10 +19,11 @@
 #include "profile/reader.h"
 
 struct analysis_options {
-    uint32_t line_size;    /* 0: the run's */
-    uint32_t bootstrap;    /* replicates for intervals; 0: the default (100) */
-    uint64_t seed;         /* of the bootstrap; results are a function of profile, options, seed */
-    uint32_t thread_id;    /* 0: all threads */
+    uint32_t line_size; /* 0: the run's */
+    uint32_t bootstrap; /* replicates for intervals; 0: the default (100; fewer, down to 35, for
+                              profiles of more than 100 000 samples) */
+    uint64_t seed;      /* of the bootstrap; results are a function of profile, options, seed */
+    uint32_t thread_id; /* 0: all threads */
 };
 
 struct analysis;
@@ -41,14 +42,15 @@ size_t analysis_sample_count(const struct analysis *);
 const struct record_sample *analysis_sample(const struct analysis *, size_t index,
                                             size_t *profile_index);
 double analysis_sample_weight(const struct analysis *, size_t index); /* accesses it stands for */
-const struct record_watch_end *analysis_sample_end(const struct analysis *, size_t index); /* or NULL */
+const struct record_watch_end *analysis_sample_end(const struct analysis *,
+                                                   size_t index); /* or NULL */
 
 /* Total accesses; how well the access clock is known. */
 struct estimate analysis_accesses(const struct analysis *);
 struct access_rate_summary {
-    struct estimate per_ns;  /* time-averaged accesses per ns of application CPU time */
-    double agreement;        /* share of readings that agree within 15 % with their loop's rate */
-    double covered;          /* share of application time in code whose own rate was measured */
+    struct estimate per_ns; /* time-averaged accesses per ns of application CPU time */
+    double agreement;       /* share of readings that agree within 15 % with their loop's rate */
+    double covered;         /* share of application time in code whose own rate was measured */
     size_t readings;
     double size_axis_low, size_axis_high; /* factors: the cache-size axis may be off by this much;
                                              1, 1 when exact or certain */
@@ -96,11 +98,14 @@ struct miss_split {
 struct miss_split analysis_misses(const struct analysis *, struct subset, double bytes);
 
 struct histogram_share {
-    double lo, hi;       /* [lo, hi) in accesses or lines; hi = INFINITY: cold or beyond */
+    double lo, hi;         /* [lo, hi) in accesses or lines; hi = INFINITY: cold or beyond */
     struct estimate share; /* of the subset's accesses */
 };
 
-/* Power-of-two bins, plus a last one for cold (never reused) and beyond. Caller frees *out. */
+/*
+ * Power-of-two bins, plus a last one for cold (never reused) and beyond. Reuses count where they
+ * lie, whether or not another thread invalidated the line meanwhile. Caller frees *out.
+ */
 size_t analysis_reuse_time_histogram(const struct analysis *, struct subset,
                                      struct histogram_share **out);
 size_t analysis_stack_distance_histogram(const struct analysis *, struct subset,

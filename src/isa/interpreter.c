@@ -124,6 +124,11 @@ void interpreter_get_registers(const struct interpreter *it,
     registers->gs_base = it->r[REGISTER_GS];
 }
 
+const uint64_t *interpreter_general(const struct interpreter *it)
+{
+    return it->r;
+}
+
 uint32_t interpreter_poisoned_registers(const struct interpreter *it)
 {
     return (uint32_t)it->poison & 0xffff;

@@ -63,11 +63,19 @@ struct interpreter;
 typedef void (*interpreter_branch)(void *context, const struct interpreter *interpreter,
                                    uint64_t target, uint64_t accesses);
 
+/*
+ * Called at every conditional jump whose flags come from an integer operation, before it is decided.
+ * ip is the jump's; result what the flags were set from, sign-extended (cmp: left minus right). From it
+ * the end of a loop can be foreseen. May be NULL.
+ */
+typedef void (*interpreter_condition)(void *context, uint64_t ip, int64_t result);
+
 struct interpreter_options {
     interpreter_read read; /* or NULL */
     void *read_context;
     interpreter_branch backward_branch;
-    void *branch_context;
+    interpreter_condition condition;
+    void *branch_context; /* for both hooks */
 };
 
 /* Bytes that interpreter_create() needs; a constant of the build (about 256 KiB). */
@@ -98,6 +106,9 @@ size_t interpreter_run(struct interpreter *, struct access *out, size_t capacity
 
 /* State after the last completed instruction. */
 void interpreter_get_registers(const struct interpreter *, struct interpreter_registers *);
+
+/* The 16 general registers alone, in place: cheap enough for every turn of a loop. */
+const uint64_t *interpreter_general(const struct interpreter *);
 
 /* Bit r set: general[r] is poisoned (its value is unknown). */
 uint32_t interpreter_poisoned_registers(const struct interpreter *);

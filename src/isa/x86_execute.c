@@ -349,6 +349,8 @@ do_JUMP_REGISTER:
         : EVALUATE(number, expression, STOP(INTERPRETER_POISONED_BRANCH)) goto jump_if;
     FOR_CONDITIONS(JUMP_IF)
 jump_if:
+    if (unlikely(it->options.condition != NULL) && !(flags->kind & FLAGS_FROM_VALUE))
+        it->options.condition(it->options.branch_context, IP(), (int64_t)flags->result);
     link = taken;
     if (taken) {
         ip = (uint64_t)op->immediate;

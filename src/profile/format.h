@@ -9,11 +9,21 @@
  * structure a reader knows: new fields are appended within a major version (minor version bump).
  * Structures that end in text carry a NUL-terminated string, zero-padded to a multiple of 8.
  *
- * Identifiers (thread, context, site, module, sample) are unique within a file, start at 1, and are
- * defined by a record before any record refers to them; 0 means none or unknown.
+ * Structures that end in text or bins cannot grow; those of fixed size can.
  *
- * Times: *_ns are nanoseconds. monotonic_ns is CLOCK_MONOTONIC of the host. app_ns is CPU time of one
- * thread without the time that the profiler itself took in it (handlers and their kernel entry).
+ * Identifiers (thread, context, site, module, sample, region, origin) are unique within a file,
+ * start at 1, and are defined by a record before any record refers to them; 0 means none or
+ * unknown.
+ *
+ * A merged file holds the runs of several processes (origins, RECORD_ORIGIN). Its RECORD_RUN has
+ * the keys on which all origins agree; a thread names its origin, and through it every sample does.
+ * Data addresses and monotonic_ns compare only within an origin. Code addresses (and those of
+ * globals) were moved so that a module has one place for all origins, at or above
+ * PROFILE_MERGED_ADDRESS where no process has any.
+ *
+ * Times: *_ns are nanoseconds. monotonic_ns is CLOCK_MONOTONIC of the host. app_ns is CPU time of
+ * one thread without the time that the profiler itself took in it (handlers and their kernel
+ * entry).
  */
 #ifndef REUSE_PROFILE_FORMAT_H
 #define REUSE_PROFILE_FORMAT_H
@@ -25,6 +35,7 @@
 #define PROFILE_MAGIC "\x89RPROF\r\n" /* 8 bytes, no terminator in the file */
 enum { PROFILE_VERSION_MAJOR = 1, PROFILE_VERSION_MINOR = 0 };
 #define PROFILE_BYTE_ORDER 0x01020304u
+#define PROFILE_MERGED_ADDRESS 0x4000000000000000u
 
 struct profile_file_header {
     char magic[8];
@@ -36,9 +47,9 @@ struct profile_file_header {
 };
 
 struct record_header {
-    uint16_t type; /* enum record_type */
-    uint16_t flags; /* 0 */
-    uint32_t length; /* payload bytes, multiple of 8, at most PROFILE_RECORD_MAX */
+    uint16_t type;     /* enum record_type */
+    uint16_t flags;    /* 0 */
+    uint32_t length;   /* payload bytes, multiple of 8, at most PROFILE_RECORD_MAX */
     uint32_t sequence; /* 0, 1, 2 ...: a gap means records lost before they reached the file */
     uint32_t checksum; /* CRC-32C of the header with checksum = 0, then of the payload */
 };
@@ -46,26 +57,28 @@ struct record_header {
 enum { PROFILE_RECORD_MAX = 1 << 20 };
 
 enum record_type {
-    RECORD_SCHEMA = 1,   /* text: every record type and field of the writer, for foreign readers */
-    RECORD_RUN,          /* text pairs: key NUL value NUL ... ; see profile_run_keys below */
-    RECORD_CACHE,        /* struct record_cache: one cache of the run's machine */
-    RECORD_MODULE,       /* struct record_module: a loaded ELF object */
-    RECORD_MODULE_END,   /* struct record_module_end: unloaded */
-    RECORD_MAPPING,      /* struct record_mapping: a mapped file or anonymous mapping */
-    RECORD_THREAD,       /* struct record_thread */
-    RECORD_THREAD_END,   /* struct record_thread_end */
-    RECORD_CONTEXT,      /* struct record_context: one node of the calling-context tree */
-    RECORD_SITE,         /* struct record_site: an allocation context = a heap data object */
-    RECORD_SITE_TOTALS,  /* struct record_site_totals: cumulative, the last one counts */
-    RECORD_SAMPLE,       /* struct record_sample */
-    RECORD_WATCH_END,    /* struct record_watch_end */
-    RECORD_RATE,         /* struct record_rate: one reading of the access rate */
-    RECORD_TOTALS,       /* struct record_totals: per thread, cumulative, the last one counts */
-    RECORD_NOTE,         /* struct record_note: one line for the user */
-    RECORD_END,          /* struct record_end: the run ended in order */
-    RECORD_HISTOGRAM,    /* struct record_histogram: counts from an engine that saw every access */
-    RECORD_TRANSFER,     /* struct record_transfer: coherence traffic between two threads */
-    RECORD_REGION,       /* struct record_region: names a region */
+    RECORD_SCHEMA = 1,  /* text: every record type and field of the writer, for foreign readers */
+    RECORD_RUN,         /* text pairs: key NUL value NUL ... ; the keys are listed below */
+    RECORD_CACHE,       /* struct record_cache: one cache of the run's machine */
+    RECORD_MODULE,      /* struct record_module: a loaded ELF object */
+    RECORD_MODULE_END,  /* struct record_module_end: unloaded */
+    RECORD_MAPPING,     /* struct record_mapping: a mapped file or anonymous mapping */
+    RECORD_THREAD,      /* struct record_thread */
+    RECORD_THREAD_END,  /* struct record_thread_end */
+    RECORD_CONTEXT,     /* struct record_context: one node of the calling-context tree */
+    RECORD_SITE,        /* struct record_site: an allocation context = a heap data object */
+    RECORD_SITE_TOTALS, /* struct record_site_totals: cumulative, the last one counts */
+    RECORD_SAMPLE,      /* struct record_sample */
+    RECORD_WATCH_END,   /* struct record_watch_end */
+    RECORD_RATE,        /* struct record_rate: one reading of the access rate */
+    RECORD_TOTALS,      /* struct record_totals: per thread, cumulative, the last one counts */
+    RECORD_NOTE,        /* struct record_note: one line for the user */
+    RECORD_END,         /* struct record_end: the run ended in order */
+    RECORD_HISTOGRAM,   /* struct record_histogram: counts from an engine that saw every access */
+    RECORD_TRANSFER,    /* struct record_transfer: coherence traffic between two threads */
+    RECORD_REGION,      /* struct record_region: names a region */
+    RECORD_ORIGIN,      /* struct record_origin: one process of a merged file */
+    RECORD_TYPE_COUNT
 };
 
 /*
@@ -86,7 +99,7 @@ struct record_cache {
     uint32_t line_size;
     uint64_t bytes;
     uint32_t sharing_cpus; /* how many CPUs share one such cache */
-    uint32_t reserved;
+    uint32_t origin_id;    /* whose machine; 0: that of every origin */
 };
 
 struct record_module {
@@ -105,23 +118,30 @@ struct record_module_end {
     uint64_t monotonic_ns;
 };
 
-enum mapping_flags { MAPPING_ANONYMOUS = 1, MAPPING_SHARED = 2, MAPPING_HEAP = 4, MAPPING_STACK = 8 };
+enum mapping_flags {
+    MAPPING_ANONYMOUS = 1,
+    MAPPING_SHARED = 2,
+    MAPPING_HEAP = 4,
+    MAPPING_STACK = 8
+};
 
 struct record_mapping {
     uint64_t start, end;
     uint64_t offset;
     uint64_t monotonic_ns;
     uint32_t flags; /* enum mapping_flags */
-    uint32_t reserved;
+    uint32_t origin_id;
     char path[]; /* empty when anonymous */
 };
 
 struct record_thread {
     uint32_t thread_id;
-    int32_t tid;             /* the kernel's */
-    uint64_t monotonic_ns;   /* when the runtime first saw it */
+    int32_t tid;                    /* the kernel's */
+    uint64_t monotonic_ns;          /* when the runtime first saw it */
     uint64_t stack_low, stack_high; /* 0 when unknown */
-    char name[16];           /* comm, NUL-padded */
+    char name[16];                  /* comm, NUL-padded */
+    uint32_t origin_id;             /* 0: the process that RECORD_RUN describes */
+    uint32_t reserved;
 };
 
 struct record_thread_end {
@@ -140,18 +160,26 @@ struct record_context {
 
 enum object_kind {
     OBJECT_UNKNOWN = 0,
-    OBJECT_HEAP,    /* reference = site_id */
-    OBJECT_GLOBAL,  /* reference = module_id; the report finds the symbol by address */
-    OBJECT_STACK,   /* reference = thread_id of the stack's owner */
-    OBJECT_MAPPING, /* reference = site_id of the mmap call */
+    OBJECT_HEAP,           /* reference = site_id */
+    OBJECT_GLOBAL,         /* reference = module_id; the report finds the symbol by address */
+    OBJECT_STACK,          /* reference = thread_id of the stack's owner */
+    OBJECT_MAPPING,        /* reference = site_id of the mmap call */
     OBJECT_HEAP_UNTRACKED, /* heap memory whose block was not tracked (table full, or older) */
-    OBJECT_NAMED,   /* reference = site_id; named through the API */
+    OBJECT_NAMED,          /* reference = site_id; named through the API */
 };
 
 enum allocator {
-    ALLOCATOR_MALLOC = 1, ALLOCATOR_CALLOC, ALLOCATOR_REALLOC, ALLOCATOR_MEMALIGN,
-    ALLOCATOR_POSIX_MEMALIGN, ALLOCATOR_ALIGNED_ALLOC, ALLOCATOR_VALLOC, ALLOCATOR_PVALLOC,
-    ALLOCATOR_MMAP, ALLOCATOR_MREMAP, ALLOCATOR_API,
+    ALLOCATOR_MALLOC = 1,
+    ALLOCATOR_CALLOC,
+    ALLOCATOR_REALLOC,
+    ALLOCATOR_MEMALIGN,
+    ALLOCATOR_POSIX_MEMALIGN,
+    ALLOCATOR_ALIGNED_ALLOC,
+    ALLOCATOR_VALLOC,
+    ALLOCATOR_PVALLOC,
+    ALLOCATOR_MMAP,
+    ALLOCATOR_MREMAP,
+    ALLOCATOR_API,
 };
 
 struct record_site {
@@ -165,20 +193,20 @@ struct record_site {
 struct record_site_totals {
     uint32_t site_id;
     uint32_t reserved;
-    uint64_t blocks, bytes;       /* allocated since the start */
-    uint64_t largest_bytes;       /* largest single block */
-    uint64_t live_bytes_peak;     /* 0 when not tracked */
+    uint64_t blocks, bytes;   /* allocated since the start */
+    uint64_t largest_bytes;   /* largest single block */
+    uint64_t live_bytes_peak; /* 0 when not tracked */
 };
 
 enum watch_mode {
-    WATCH_NONE = 0,      /* resolved in the window, or no register was given */
-    WATCH_ACCESSED = 1,  /* the accessed word is watched */
-    WATCH_OTHER = 2,     /* another word of the run's line, chosen uniformly, is watched */
+    WATCH_NONE = 0,     /* resolved in the window, or no register was given */
+    WATCH_ACCESSED = 1, /* the accessed word is watched */
+    WATCH_OTHER = 2,    /* another word of the run's line, chosen uniformly, is watched */
 };
 
 enum sample_flags {
-    SAMPLE_SHORT_SKIP = 1,   /* the interpreter stopped before the random skip was used up */
-    SAMPLE_ARM_FAILED = 2,   /* a register was wanted and could not be had */
+    SAMPLE_SHORT_SKIP = 1,         /* the interpreter stopped before the random skip was used up */
+    SAMPLE_ARM_FAILED = 2,         /* a register was wanted and could not be had */
     SAMPLE_INVALIDATION_WATCH = 4, /* other threads' stores to invalidation_address are watched */
 };
 
@@ -189,8 +217,8 @@ struct record_sample {
     uint32_t thread_id;
     uint32_t context_id;
     uint64_t monotonic_ns;
-    uint64_t app_ns;      /* at the sampled access */
-    uint64_t weight_ns;   /* app time that this sample stands for (sampled in inverse proportion) */
+    uint64_t app_ns;    /* at the sampled access */
+    uint64_t weight_ns; /* app time that this sample stands for (sampled in inverse proportion) */
     uint64_t ip;
     uint64_t address;
     uint64_t loop;        /* identifies the loop for access rates: its head's ip; 0 none */
@@ -198,38 +226,39 @@ struct record_sample {
     uint64_t object_base; /* block, symbol-less for globals: 0 */
     uint64_t object_size;
     uint32_t object_reference;
-    uint8_t object_kind;  /* enum object_kind */
-    uint8_t width;        /* bytes */
-    uint8_t kind;         /* enum access_kind */
-    uint8_t stop;         /* enum interpreter_stop that ended the window; 0: window complete */
+    uint8_t object_kind;      /* enum object_kind */
+    uint8_t width;            /* bytes */
+    uint8_t kind;             /* enum access_kind */
+    uint8_t stop;             /* enum interpreter_stop that ended the window; 0: window complete */
     uint32_t window_accesses; /* accesses examined after the sampled one */
     uint16_t cpu;
-    uint16_t flags;       /* enum sample_flags */
+    uint16_t flags; /* enum sample_flags */
     /* Reuse time (1 = the very next access) per line size 32, 64 ... 4096, within the window;
      * REUSE_TIME_NONE when not reused in it. */
     uint32_t window_reuse[LINE_SIZE_COUNT];
-    uint8_t watch_mode;   /* enum watch_mode */
+    uint8_t watch_mode; /* enum watch_mode */
     uint8_t watch_slot;
-    uint8_t watch_length; /* bytes */
+    uint8_t watch_length;   /* bytes */
     uint8_t words_accessed; /* 8-byte words of the line that the access itself touched */
-    uint32_t reserved;
+    uint32_t region_id;     /* innermost span of the API that the thread was in; 0 none */
     uint64_t watch_address;
     uint64_t invalidation_address; /* watched in all threads, or 0; 8 bytes */
 };
 
 enum watch_end {
-    WATCH_REUSED = 1,      /* the owner touched the watched bytes again */
-    WATCH_INVALIDATED = 2, /* another thread stored to the line's watched word */
-    WATCH_EVICTED = 3,     /* the policy gave the register to a later sample: censored */
-    WATCH_THREAD_ENDED = 4,/* censored */
+    WATCH_REUSED = 1,        /* the owner touched the watched bytes again */
+    WATCH_INVALIDATED = 2,   /* another thread stored to the line's watched word */
+    WATCH_EVICTED = 3,       /* the policy gave the register to a later sample: censored */
+    WATCH_THREAD_ENDED = 4,  /* censored */
     WATCH_PROCESS_ENDED = 5, /* censored; also assumed by readers for watches without an end */
-    WATCH_FREED = 6,       /* the block was freed or unmapped: never reused as this object */
-    WATCH_LOST = 7,        /* the register was taken away (exec, debugger): censored at last sight */
+    WATCH_FREED = 6,         /* the block was freed or unmapped: never reused as this object */
+    WATCH_LOST = 7, /* the register was taken away (exec, debugger): censored at last sight */
 };
 
 enum watch_end_flags {
     WATCH_END_VISIT_KNOWN = 1, /* the two fields below were determined by looking ahead */
     WATCH_END_VISIT_TOUCHES_ACCESSED = 2, /* the visit also touches the originally accessed word */
+    WATCH_END_VISIT_ENDS_HERE = 4, /* the last access of the visit touches the watched word */
 };
 
 struct record_watch_end {
@@ -256,11 +285,11 @@ enum rate_method {
 /* accesses made by the thread in elapsed_ns of its app time, in code of the given loop. */
 struct record_rate {
     uint32_t thread_id;
-    uint8_t method; /* enum rate_method */
+    uint8_t method;   /* enum rate_method */
     uint8_t accepted; /* 1: passed the method's own checks; 0: kept for diagnosis only */
     uint16_t reserved;
     uint64_t loop;
-    uint64_t head;  /* loop head that carried the odometer, 0 for watches */
+    uint64_t head; /* loop head that carried the odometer, 0 for watches */
     uint64_t monotonic_ns;
     uint64_t app_ns; /* at the start of the reading */
     uint64_t accesses;
@@ -269,15 +298,16 @@ struct record_rate {
 
 /* What was lost and why; cumulative. Indexes of record_totals.lost. */
 enum loss {
-    LOSS_UNREADABLE = 0,  /* the interpreter found no access before it had to stop */
-    LOSS_ASYNCHRONOUS,    /* signal delivered late (SIGTRAP was blocked): place unknown */
-    LOSS_IN_RUNTIME,      /* expiry inside the profiler itself or the loader */
-    LOSS_BUFFER,          /* no room in the output buffer */
-    LOSS_NO_REGISTER,     /* debug registers taken by somebody else */
-    LOSS_TRAP_UNKNOWN,    /* trap of a watch that had ended already */
-    LOSS_CONTEXT,         /* calling context could not be taken or stored */
-    LOSS_THREAD,          /* threads that could not be profiled (no descriptor, no permission) */
-    LOSS_COUNT = 12       /* room for more */
+    LOSS_UNREADABLE = 0, /* the interpreter found no access before it had to stop */
+    LOSS_ASYNCHRONOUS,   /* signal delivered late (SIGTRAP was blocked): place unknown */
+    LOSS_IN_RUNTIME,     /* expiry inside the profiler itself or the loader */
+    LOSS_BUFFER,         /* no room in the output buffer */
+    LOSS_NO_REGISTER,    /* debug registers taken by somebody else */
+    LOSS_TRAP_UNKNOWN,   /* trap of a watch that had ended already */
+    LOSS_CONTEXT,        /* calling context could not be taken or stored */
+    LOSS_THREAD,         /* threads that could not be profiled (no descriptor, no permission) */
+    LOSS_OWN_TRAP,       /* a register trapped on what the profiler read: no loss, but a cost */
+    LOSS_COUNT = 12      /* room for more */
 };
 
 struct record_totals {
@@ -285,10 +315,12 @@ struct record_totals {
     uint32_t reserved;
     uint64_t monotonic_ns;
     uint64_t app_ns;
-    uint64_t handler_ns;  /* time taken by the profiler in this thread, hidden kernel cost included */
+    uint64_t
+        handler_ns; /* time taken by the profiler in this thread, hidden kernel cost included */
     uint64_t expirations; /* clock expiries seen */
     uint64_t samples;
-    uint64_t armed, reused, invalidated, evicted, ended; /* watches; ended: thread, process, freed, lost */
+    uint64_t armed, reused, invalidated, evicted,
+        ended; /* watches; ended: thread, process, freed, lost */
     uint64_t lost[LOSS_COUNT];
 };
 
@@ -296,26 +328,29 @@ enum note_severity { NOTE_INFORMATION = 1, NOTE_WARNING = 2 };
 
 struct record_note {
     uint32_t severity;
-    uint32_t reserved;
+    uint32_t origin_id;
     char text[];
 };
 
 struct record_end {
     uint64_t monotonic_ns;
-    uint64_t wall_ns;      /* length of the run */
-    uint32_t exit_status;  /* 0 when unknown */
+    uint64_t wall_ns;     /* length of the run */
+    uint32_t exit_status; /* 0 when unknown */
     uint32_t reserved;
 };
 
 /* Which accesses a histogram counts. key and key2 depend on it. */
 enum histogram_scope {
-    SCOPE_PROCESS = 1,  /* all threads, private caches; keys 0 */
-    SCOPE_THREAD = 2,   /* key = thread_id */
-    SCOPE_OBJECT = 3,   /* key = object_kind << 32 | reference; key2 = symbol address for globals */
-    SCOPE_LINE = 4,     /* key = ip of the access (mapped to source by the report) */
-    SCOPE_REGION = 5,   /* key = region_id */
-    SCOPE_SHARED = 6,   /* merged clock of a group of threads; key = group number */
-    SCOPE_PARTITION = 7,/* key = object as above, key2 = ways << 32 | 1 isolated, 0 the rest */
+    SCOPE_PROCESS = 1, /* all threads, private caches; keys 0 */
+    SCOPE_THREAD = 2,  /* key = thread_id */
+    SCOPE_OBJECT = 3,  /* key = object_kind << 32 | reference; key2 = symbol address for globals */
+    SCOPE_LINE = 4,    /* key = ip of the access (mapped to source by the report) */
+    SCOPE_REGION = 5,  /* key = region_id */
+    SCOPE_SHARED = 6,  /* merged clock of a group of threads; key = group number */
+    /* A cache split in two, all threads; the keys are those of SCOPE_OBJECT. Distances hold for any
+     * division: the object's uses in a part of its own, and all others' in the rest. */
+    SCOPE_PARTITION = 7,
+    SCOPE_PARTITION_REST = 8,
 };
 
 enum histogram_measure {
@@ -328,6 +363,8 @@ enum histogram_measure {
  * Bins cover [0, 2^63): values 0..127 have a bin each; above, every octave has 64 equal bins.
  * Only bins in use are stored, in increasing order.
  */
+enum { HISTOGRAM_BIN_COUNT = 128 + 56 * 64 };
+
 struct histogram_bin {
     uint32_t bin;
     uint32_t reserved;
@@ -343,7 +380,8 @@ struct record_histogram {
     uint64_t accesses; /* cold included */
     uint64_t cold;
     uint32_t bin_count;
-    uint32_t rate_denominator; /* 1: every line; n: a spatially hashed 1/n of the lines, counts scaled */
+    uint32_t
+        rate_denominator; /* 1: every line; n: a spatially hashed 1/n of the lines, counts scaled */
     struct histogram_bin bins[];
 };
 
@@ -359,10 +397,10 @@ struct record_transfer {
     uint32_t object_reference;
     uint32_t line_size;
     uint32_t reserved2;
-    uint64_t object_address; /* line address, or symbol address, or 0 when aggregated */
+    uint64_t object_address;            /* line address, or symbol address, or 0 when aggregated */
     uint64_t source_ip, destination_ip; /* 0 when aggregated */
-    double transfers; /* count or estimate */
-    double variance;  /* 0 when exact */
+    double transfers;                   /* count or estimate */
+    double variance;                    /* 0 when exact */
 };
 
 struct record_region {
@@ -370,6 +408,20 @@ struct record_region {
     uint32_t reserved;
     uint64_t entry_ip; /* function entry, or 0 for a span of the API */
     char name[];
+};
+
+enum origin_flags { ORIGIN_COMPLETE = 1 /* its RECORD_END was seen */ };
+
+/* Only in merged files: what the origin's own file said about its run. */
+struct record_origin {
+    uint32_t origin_id;
+    uint32_t flags; /* enum origin_flags */
+    uint64_t wall_ns;
+    uint64_t dropped_bytes; /* cut off at the end of its file */
+    uint64_t lost_records;
+    uint32_t exit_status;
+    uint32_t reserved;
+    char pairs[]; /* its RECORD_RUN: key NUL value NUL ... */
 };
 
 #endif

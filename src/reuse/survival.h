@@ -1,56 +1,91 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Survival curves of reuse times from censored observations. Pure; allocates with malloc.
- * Derivations, assumptions and sources: docs/estimators.md.
+ * Survival curves of reuse times from partial, censored observations. Pure; allocates with malloc.
+ *
+ * S(t) = P(line not reused up to and including t), t in accesses since the use, whether or not it
+ * was invalidated meanwhile. A sample is seen by observers that each see a part of what ends it:
+ *
+ *   window        every visit to the line, from the use to the end of the look-ahead window;
+ *   accessed      visits that touch the word that the sample accessed, from there on;
+ *   other         visits that do not touch that word, each with a known probability;
+ *   invalidation  other threads' stores to the line, each with a known probability.
+ *
+ * The hazards add up: every end is a product-limit factor 1 - multiplicity / observers at risk,
+ * where the multiplicity is the inverse of the probability of seeing it (Kaplan-Meier where that is
+ * 1); Aalen-Johansen for the share that invalidation ends. Observers may start late (left
+ * truncation: they count as at risk only while they look) and stop early (right censoring). Strata
+ * are estimated apart and mixed by the weight of their samples. Derivations, assumptions and
+ * sources: docs/estimators.md.
  */
 #ifndef REUSE_REUSE_SURVIVAL_H
 #define REUSE_REUSE_SURVIVAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "estimate.h"
-
-/* How one watched interval ended. */
-enum interval_end {
-    INTERVAL_REUSED,
-    INTERVAL_INVALIDATED, /* competing risk */
-    INTERVAL_CENSORED,    /* evicted, thread or process ended */
-    INTERVAL_COLD_END,    /* the data ceased to exist: can never be reused */
+enum observer {
+    OBSERVER_WINDOW = 0, /* starts at 0 for every sample */
+    OBSERVER_ACCESSED,
+    OBSERVER_OTHER,
+    OBSERVER_INVALIDATION,
+    OBSERVER_COUNT
 };
 
-/* One observed interval. */
-struct interval {
-    double time;   /* accesses from use to end, >= 1 */
-    double weight; /* accesses that the observation stands for, > 0 */
-    double hazard_weight; /* multiplicity of the end event (1; 7 for a lone other word): see
-                             docs/estimators.md, "from words to lines". 0: end counts as censoring */
-    enum interval_end end;
+/* Beginnings of windows are implied: every sample of a survival_input has one at time 0. */
+struct survival_event {
+    double time;        /* accesses since the use; observers see (beginning, end] */
+    uint32_t sample;    /* index into the arrays of survival_input */
+    float multiplicity; /* ends only: how often the end counts; 0: censored */
+    float design;       /* inverse of the probability that the sample got this observer */
+    uint8_t observer;   /* enum observer */
+    uint8_t begins;     /* 1: the observer begins; 0: it ends */
 };
 
-/* A right-continuous step function; time[i] strictly increasing, value[i] non-increasing for S. */
+/* Sorts events into the order that survival_estimate() needs; a total order, so deterministic. */
+void survival_sort(struct survival_event *events, size_t n);
+
+struct survival_input {
+    const struct survival_event *events; /* sorted */
+    size_t event_count;
+    size_t sample_count;        /* samples are numbered 0 .. sample_count-1 */
+    const double *weight_of;    /* by sample: accesses that it stands for, >= 0; 0 leaves it out */
+    const uint32_t *stratum_of; /* by sample: 0 .. strata-1 */
+    uint32_t strata;
+    /* By stratum: too few samples were covered by invalidation watches; all such strata share one
+     * invalidation hazard. NULL: none. */
+    const bool *shares_invalidation;
+    /* Times beyond pivot are stretched: pivot + (time - pivot) * scale. For replicates with another
+     * access rate. scale 1 changes nothing. */
+    double pivot, scale;
+    /* What-if: multiply the hazards that these observers see; 1 changes nothing. */
+    double accessed_factor, other_factor;
+};
+
+/* One more point than steps: point 0 is time 0. A right-continuous step function. */
+struct survival_point {
+    double time;        /* strictly increasing */
+    double survival;    /* non-increasing, in [0, 1] */
+    double invalidated; /* P(reused up to time, but invalidated before that), non-decreasing */
+    double unknown;     /* part of survival whose hazard is not (fully) observed any more: the true
+                           survival lies between survival - unknown and survival */
+    /* Integrals of the three from 0 to time. */
+    double survival_area, invalidated_area, unknown_area;
+};
+
 struct survival_curve {
-    size_t count;
-    double *time;      /* accesses */
-    double *survival;  /* P(not reused, and not invalidated, up to and including time) */
-    double *invalidated; /* cumulative incidence of invalidation up to time (Aalen-Johansen) */
-    double *variance;  /* of survival (Greenwood) */
-    double longest;    /* longest time anybody was under observation: nothing is known beyond */
+    size_t count; /* 0 when there was no sample with a weight */
+    size_t capacity;
+    struct survival_point *points;
 };
 
-/* Kaplan-Meier with competing risks over n intervals (weights allowed). 0 or -1 (errno). */
-int survival_estimate(const struct interval *intervals, size_t n, struct survival_curve *out);
+/* Estimates into *out, whose memory is reused (start with {0}). 0, or -1 and errno ENOMEM. */
+int survival_estimate(const struct survival_input *, struct survival_curve *out);
 
-/*
- * Mixture of strata: sum of share[k] * curve[k]; shares sum to 1. Beyond a stratum's longest time its
- * last value is kept, and out->longest is the time up to which strata of at least 95 % of the share
- * are known. 0 or -1.
+/* The point that holds at time (the last one with point.time <= time); time >= 0, may be INFINITY.
  */
-int survival_mix(const struct survival_curve *curves, const double *shares, size_t n,
-                 struct survival_curve *out);
+const struct survival_point *survival_at(const struct survival_curve *, double time);
 
-double survival_at(const struct survival_curve *, double time);
-double invalidated_at(const struct survival_curve *, double time);
 void survival_free(struct survival_curve *);
 
 #endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * reuse-doctor: tries what the engines need on this machine, as this user, and says what each
+ * result means and what would change it. Nothing is taken from a list that can be tried. Exit
+ * status: 0 if at least one engine can be used, 1 if none, 2 wrong usage.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "config.h"
+#include "doctor/finding.h"
+#include "doctor/output.h"
+#include "doctor/probe.h"
+#include "launcher/engine_qemu.h"
+
+static void (*const probes[FINDING_PROGRAM])(struct finding *) = {
+    [FINDING_SYSTEM] = probe_system,     [FINDING_PERMISSION] = probe_permission,
+    [FINDING_PARANOID] = probe_paranoid, [FINDING_CAPABILITY] = probe_capability,
+    [FINDING_SECCOMP] = probe_seccomp,   [FINDING_DESCRIPTORS] = probe_descriptors,
+    [FINDING_CLOCK] = probe_clock,       [FINDING_REGISTERS] = probe_registers,
+    [FINDING_TRAP] = probe_trap,         [FINDING_INHERITED] = probe_inherited,
+    [FINDING_COUNTING] = probe_counting, [FINDING_PRECISE] = probe_precise,
+    [FINDING_QEMU] = probe_qemu,         [FINDING_LIBC] = probe_libc,
+};
+
+enum { ENGINES = 3 };
+
+static void conclude(const struct finding *findings, struct verdict verdicts[ENGINES])
+{
+    enum finding_state clock = findings[FINDING_CLOCK].state, trap = findings[FINDING_TRAP].state;
+
+    verdicts[0] =
+        (struct verdict){"clock", clock, "samples by CPU time, watchpoints for long reuses"};
+    if (clock == FINDING_MISSING)
+        verdicts[0].reason = "no samples, see: Sampling by CPU time";
+    else if (trap != FINDING_WORKS)
+        verdicts[0] = (struct verdict){"clock", FINDING_LIMITED,
+                                       "reuse beyond the look-ahead window is not observed"};
+    else if (findings[FINDING_INHERITED].state != FINDING_WORKS)
+        verdicts[0] =
+            (struct verdict){"clock", FINDING_LIMITED, "sharing between threads is not observed"};
+
+    /* Never usable yet; says whether waiting for it would help on this machine. */
+    bool precise = findings[FINDING_PRECISE].state != FINDING_MISSING;
+    verdicts[1] = (struct verdict){"pmu", FINDING_MISSING,
+                                   precise ? "not part of this version; the hardware would serve it"
+                                           : "no hardware samples with addresses"};
+
+    verdicts[2] = (struct verdict){"exact", findings[FINDING_QEMU].state,
+                                   "every access, under qemu-user (also: simulate)"};
+    if (!qemu_engines_present())
+        verdicts[2] = (struct verdict){"exact", FINDING_MISSING, "not part of this build"};
+    else if (findings[FINDING_QEMU].state == FINDING_MISSING)
+        verdicts[2].reason = "qemu-user is missing or too old (also: simulate)";
+}
+
+static int usage_error(const char *problem, const char *word)
+{
+    fprintf(stderr, "reuse-doctor: %s '%s'; reuse-doctor --help lists the options\n", problem,
+            word);
+    return 2;
+}
+
+static void print_usage(void)
+{
+    puts("Usage: reuse-doctor [--format text|json] [PROGRAM]\n"
+         "Tries what profiling needs on this machine, and says what would enable more; with\n"
+         "PROGRAM, also whether that program can be profiled.\n\n"
+         "      --format NAME   text (default) or json\n"
+         "  -h, --help          this text\n"
+         "  -V, --version       the version\n\n"
+         "Exit status: 0 if at least one engine works, 1 if none does, 2 for wrong usage.");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"format", required_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+    };
+    struct verdict verdicts[ENGINES];
+    bool json = false;
+    int option;
+
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":hV", options, NULL)) != -1) {
+        switch (option) {
+        case 'f':
+            json = strcmp(optarg, "json") == 0;
+            if (!json && strcmp(optarg, "text") != 0)
+                return usage_error("--format is text or json, not", optarg);
+            break;
+        case 'h':
+            print_usage();
+            return 0;
+        case 'V':
+            puts("reuse-doctor " PACKAGE_VERSION);
+            return 0;
+        case ':':
+            return usage_error("a value is missing after", argv[optind - 1]);
+        default:
+            return usage_error("unknown option", argv[optind - 1]);
+        }
+    }
+    if (argc - optind > 1)
+        return usage_error("only one program can be looked at, not also", argv[optind + 1]);
+
+    struct finding *findings = mmap(NULL, FINDING_COUNT * sizeof *findings, PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (findings == MAP_FAILED) {
+        fprintf(stderr, "reuse-doctor: no memory: %s\n", strerror(errno));
+        return 1;
+    }
+    for (int id = 0; id < FINDING_PROGRAM; id++)
+        probe_run(probes[id], &findings[id]);
+    int count = FINDING_PROGRAM;
+    if (optind < argc) {
+        probe_program(&findings[FINDING_PROGRAM], argv[optind]);
+        count = FINDING_COUNT;
+    }
+    conclude(findings, verdicts);
+
+    bool written = true;
+    if (json)
+        written = output_json(stdout, findings, count, verdicts, ENGINES);
+    else
+        output_text(stdout, findings, count, verdicts, ENGINES);
+    if (fflush(stdout) != 0 || ferror(stdout) || !written) {
+        fprintf(stderr, "reuse-doctor: the output cannot be written: %s\n", strerror(errno));
+        return 1;
+    }
+    for (int i = 0; i < ENGINES; i++) {
+        if (verdicts[i].state != FINDING_MISSING)
+            return 0;
+    }
+    return 1;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See usage.h. */
+#include "launcher/usage.h"
+
+#include "options.h"
+
+static void print_option(FILE *file, char letter, const char *name, const char *argument,
+                         const char *help, const char *fallback)
+{
+    char option[32];
+    char shorter[] = {letter ? '-' : ' ', letter ? letter : ' ', letter ? ',' : ' ', '\0'};
+    snprintf(option, sizeof option, "--%s%s%s", name, argument ? " " : "",
+             argument ? argument : "");
+    fprintf(file, "  %s %-20s%s", shorter, option, help);
+    fprintf(file, argument && *fallback ? " (%s)\n" : "\n", fallback);
+}
+
+void usage_print(FILE *file)
+{
+    fputs("Usage: reuse-run [OPTIONS] [--] PROGRAM [ARGS]\n"
+          "Runs PROGRAM and records where data is reused too late; reuse-report shows it.\n\n",
+          file);
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct option_description *option = &option_table[i];
+        print_option(file, option->letter, option->name, option->argument, option->help,
+                     option->fallback);
+    }
+    print_option(file, 'h', "help", NULL, "this text", "");
+    print_option(file, 'V', "version", NULL, "the version", "");
+    fputs("\nDefaults are in parentheses. An option sets a variable for PROGRAM (--line-size:\n"
+          "REUSE_LINE_SIZE; --no-sharing: REUSE_SHARING=0), which does the same without\n"
+          "reuse-run: LD_PRELOAD=libreuse.so PROGRAM. Exit status: PROGRAM's own, or 125\n"
+          "failure of reuse-run, 126 PROGRAM is not executable, 127 PROGRAM not found.\n",
+          file);
+}

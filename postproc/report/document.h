@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A report before it takes a form: sections of facts, tables and sentences. Sections compute each
+ * number once and put it here; the text, JSON and CSV renderers only write what stands here.
+ *
+ * Everything is owned by the document; strings are copied into it.
+ */
+#ifndef REUSE_POSTPROC_DOCUMENT_H
+#define REUSE_POSTPROC_DOCUMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "estimate.h"
+#include "support/intern_table.h"
+#include "support/memory.h"
+
+enum cell_kind {
+    CELL_EMPTY, /* not known or not applicable: null, or a dash */
+    CELL_TEXT,
+    CELL_NUMBER, /* plain: identifiers, line numbers, levels */
+    CELL_COUNT,  /* of accesses, samples ... : 1.25 M */
+    CELL_BYTES,  /* 32 KiB */
+    CELL_SHARE,  /* 0..1, shown in percent */
+    CELL_FACTOR, /* 0.95 x */
+    CELL_TIME,   /* ns: 1.5 ms */
+    CELL_BEYOND, /* farther than was watched */
+    CELL_ABOVE,  /* bytes: more than value, which is the most that was looked at */
+    CELL_TABLE,  /* a table of its own; not in text */
+    CELL_TRUTH,  /* true or false */
+};
+
+struct table;
+
+struct cell {
+    enum cell_kind kind;
+    bool interval; /* value.lo and value.hi mean something */
+    struct estimate value;
+    const char *text;
+    struct table *table;
+};
+
+/* Where the ends of a value's interval go in JSON and CSV. */
+enum interval_keys {
+    INTERVAL_NONE,
+    INTERVAL_SUFFIXED, /* key_lo, key_hi beside key */
+    INTERVAL_BARE,     /* lo, hi beside key: at most one such column in a table */
+    INTERVAL_OBJECT,   /* facts only: key is an object {value, lo, hi} */
+};
+
+struct column {
+    const char *key;     /* JSON and CSV name; a.b is member b of object a. NULL: text only */
+    const char *heading; /* NULL: not in text. "name\nunit" */
+    enum interval_keys interval;
+    bool flexible; /* text that may be shortened in the middle to fit the page */
+    bool optional; /* left out of text when the page is too narrow; the last ones first */
+};
+
+struct row {
+    struct cell *cells; /* one per column */
+    const char *detail; /* a line under the row in text; NULL: none */
+};
+
+struct table {
+    const char *key;   /* JSON name; NULL: text only */
+    const char *title; /* NULL: not in text */
+    const char *basis; /* what the numbers rest on, and their interval; NULL: said elsewhere */
+    const struct column *columns;
+    size_t column_count;
+    ARRAY(struct row) rows;
+    const char *remark; /* below the table in text; NULL: none */
+};
+
+struct fact {
+    const char *key;   /* JSON name, dots as in columns; NULL: text only */
+    const char *label; /* NULL: not in text */
+    enum interval_keys interval;
+    struct cell cell;
+    const char *text; /* replaces the cell in text; NULL: the cell is formatted */
+};
+
+enum block_kind { BLOCK_FACTS, BLOCK_TABLE, BLOCK_PARAGRAPH };
+
+struct block {
+    enum block_kind kind;
+    ARRAY(struct fact) facts;
+    struct table *table;
+    const char *key; /* of a list of paragraphs in JSON; NULL: text only */
+    const char *paragraph;
+};
+
+struct section {
+    const char *name; /* the option without its dashes */
+    const char *title;
+    bool shown; /* in text and CSV; JSON shows facts of hidden sections as well */
+    ARRAY(struct block) blocks;
+};
+
+struct document {
+    struct intern_table *strings;
+    ARRAY(struct section) sections;
+    ARRAY(struct table *) tables; /* all of them, for release */
+    ARRAY(void *) columns;        /* made by document_columns() */
+};
+
+struct document *document_create(void);
+void document_free(struct document *);
+
+/* Adds an empty section at the end; valid until the next one is added. */
+struct section *document_section(struct document *, const char *name, const char *title,
+                                 bool shown);
+
+void section_fact(struct section *, const char *key, const char *label, enum interval_keys,
+                  struct cell);
+/* A fact whose text form differs from its value. */
+void section_fact_as(struct document *, struct section *, const char *key, const char *label,
+                     enum interval_keys, struct cell, const char *text);
+void section_table(struct section *, struct table *);
+void section_paragraph(struct document *, struct section *, const char *key, const char *text);
+
+/* columns must outlive the document; key, title, basis and remark are copied. */
+struct table *document_table(struct document *, const char *key, const char *title,
+                             const char *basis, const struct column *columns, size_t column_count);
+void table_remark(struct document *, struct table *, const char *remark);
+
+/* Zeroed columns that live as long as the document, for tables whose columns are not constant. */
+struct column *document_columns(struct document *, size_t count);
+const char *document_string(struct document *, const char *text);
+
+/* A new row of empty cells; valid until the next one is added. */
+struct row *table_row(struct table *);
+void row_detail(struct document *, struct row *, const char *detail);
+
+struct cell cell_empty(void);
+struct cell cell_text(struct document *, const char *text); /* NULL: empty */
+struct cell cell_value(enum cell_kind, double value);
+struct cell cell_estimate(enum cell_kind, struct estimate);
+struct cell cell_beyond(void);
+struct cell cell_above(double bytes);
+struct cell cell_table(struct table *);
+struct cell cell_truth(bool);
+
+#endif

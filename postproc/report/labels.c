@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which source line, calling context and thread each observation belongs to. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/model.h"
+#include "report/object_labels.h"
+
+static void start_grouping(const struct model *model, struct grouping *grouping)
+{
+    grouping->labels = allocate_zeroed(model->observations, sizeof(*grouping->labels));
+    for (size_t i = 0; i < model->observations; i++)
+        grouping->labels[i] = GROUP_NONE;
+}
+
+/* Adds up what each group holds; observations outside the region leave their group. */
+static void finish_grouping(struct model *model, struct grouping *grouping, size_t count)
+{
+    grouping->count = count;
+    grouping->accesses = allocate_zeroed(count, sizeof(*grouping->accesses));
+    grouping->samples = allocate_zeroed(count, sizeof(*grouping->samples));
+    for (size_t i = 0; i < model->observations; i++) {
+        uint32_t label = grouping->labels[i];
+
+        if (label == GROUP_NONE)
+            continue;
+        if (model->exact) {
+            const struct record_histogram *histogram = analysis_histogram(model->analysis, i, NULL);
+
+            if (histogram->measure == MEASURE_STACK_DISTANCE)
+                grouping->accesses[label] += (double)histogram->accesses;
+        } else if (model->region != NULL && model->region[i] == GROUP_NONE) {
+            grouping->labels[i] = GROUP_NONE;
+        } else {
+            grouping->accesses[label] += analysis_sample_weight(model->analysis, i);
+            grouping->samples[label]++;
+        }
+    }
+}
+
+/* A frame as a line of code. Without a source line the function, or the address, stands for it. */
+static struct code_line line_of_frame(struct model *model, const struct location *location,
+                                      size_t frame)
+{
+    const struct source_frame *source = &location->frames.items[frame];
+    struct code_line line = {.function = location_function(model->resolver, location, frame)};
+
+    if (source->file != NULL && source->line != 0) {
+        line.file = source->file;
+        line.line = source->line;
+    }
+    if (location->module != NULL)
+        line.module = symbol_module_name(location->module);
+    return line;
+}
+
+/* Strings are shared, so their addresses identify them. */
+struct line_key {
+    const char *function, *file, *module;
+    uint64_t line;
+};
+
+static struct line_key key_of_line(const struct code_line *line)
+{
+    struct line_key key;
+
+    memset(&key, 0, sizeof(key));
+    key.function = line->function;
+    key.file = line->file;
+    key.module = line->file == NULL ? line->module : NULL;
+    key.line = line->line;
+    return key;
+}
+
+void model_label_lines(struct model *model)
+{
+    struct intern_table *keys;
+
+    if (model->by_line.labels != NULL)
+        return;
+    keys = intern_table_create();
+    start_grouping(model, &model->by_line);
+    for (size_t i = 0; i < model->observations; i++) {
+        uint64_t ip, when = 0;
+        struct code_line line;
+        struct line_key key;
+        size_t profile;
+        uint32_t number;
+
+        if (model->exact) {
+            const struct record_histogram *histogram =
+                analysis_histogram(model->analysis, i, &profile);
+
+            if (histogram->scope != SCOPE_LINE)
+                continue;
+            ip = histogram->key;
+        } else {
+            const struct record_sample *sample = analysis_sample(model->analysis, i, &profile);
+
+            ip = sample->ip;
+            when = sample->monotonic_ns;
+        }
+        number = resolver_code(model->resolver, profile, ip, when, false);
+        if (ip != 0)
+            line = line_of_frame(model, resolver_location(model->resolver, number), 0);
+        else /* where the exact engine puts instructions that hardly count */
+            line = (struct code_line){.function = "other instructions"};
+        key = key_of_line(&line);
+        number = intern_table_insert(keys, &key, sizeof(key));
+        if (number == model->lines.count)
+            ARRAY_PUSH(&model->lines, line);
+        model->by_line.labels[i] = number;
+    }
+    intern_table_free(keys);
+    finish_grouping(model, &model->by_line, model->lines.count);
+}
+
+/* All source frames of a context, inlined ones included. */
+static struct calling_context resolve_context(struct model *model, size_t profile,
+                                              const struct record_sample *sample)
+{
+    ARRAY(struct code_line) frames = {0};
+    const struct record_context *context =
+        profile_context(model->profiles[profile], sample->context_id);
+    bool leaf = true;
+
+    /* A context that could not be taken: the instruction itself is known. */
+    if (context == NULL) {
+        uint32_t number =
+            resolver_code(model->resolver, profile, sample->ip, sample->monotonic_ns, false);
+        struct code_line line = line_of_frame(model, resolver_location(model->resolver, number), 0);
+
+        ARRAY_PUSH(&frames, line);
+    }
+    while (context != NULL) {
+        uint32_t number =
+            resolver_code(model->resolver, profile, context->ip, sample->monotonic_ns, !leaf);
+
+        for (size_t i = 0; i < resolver_location(model->resolver, number)->frames.count; i++) {
+            struct code_line line =
+                line_of_frame(model, resolver_location(model->resolver, number), i);
+
+            ARRAY_PUSH(&frames, line);
+        }
+        context = profile_context(model->profiles[profile], context->parent_id);
+        leaf = false;
+    }
+    return (struct calling_context){.frames = frames.items, .count = frames.count};
+}
+
+/* Number of the context in model->contexts; equal ones, from whatever profile, have one number. */
+static uint32_t intern_context(struct model *model, struct intern_table *keys,
+                               struct calling_context context)
+{
+    struct line_key *key = allocate_zeroed(context.count, sizeof(*key));
+    uint32_t number;
+
+    for (size_t i = 0; i < context.count; i++)
+        key[i] = key_of_line(&context.frames[i]);
+    number = intern_table_insert(keys, key, context.count * sizeof(*key));
+    free(key);
+    if (number == model->contexts.count)
+        ARRAY_PUSH(&model->contexts, context);
+    else
+        free(context.frames);
+    return number;
+}
+
+void model_label_contexts(struct model *model)
+{
+    struct intern_table *keys, *seen;
+    ARRAY(uint32_t) numbers = {0};
+
+    if (model->by_context.labels != NULL)
+        return;
+    keys = intern_table_create();
+    seen = intern_table_create();
+    start_grouping(model, &model->by_context);
+    for (size_t i = 0; !model->exact && i < model->observations; i++) {
+        struct {
+            uint64_t profile, context, ip;
+        } key = {0};
+        size_t profile;
+        const struct record_sample *sample = analysis_sample(model->analysis, i, &profile);
+        uint32_t number;
+
+        key.profile = profile;
+        key.context = sample->context_id;
+        key.ip = sample->context_id == 0 ? sample->ip : 0;
+        number = intern_table_insert(seen, &key, sizeof(key));
+        if (number == numbers.count)
+            ARRAY_PUSH(&numbers,
+                       intern_context(model, keys, resolve_context(model, profile, sample)));
+        model->by_context.labels[i] = numbers.items[number];
+    }
+    free(numbers.items);
+    intern_table_free(seen);
+    intern_table_free(keys);
+    finish_grouping(model, &model->by_context, model->contexts.count);
+}
+
+static uint64_t cpu_time_of(const struct profile *profile, uint32_t thread_id)
+{
+    const struct record_totals *totals = profile_thread_totals(profile, thread_id);
+    uint64_t time = totals != NULL ? totals->app_ns : 0;
+
+    for (size_t i = 0; i < profile->thread_ends.count; i++)
+        if (profile->thread_ends.items[i].thread_id == thread_id &&
+            profile->thread_ends.items[i].app_ns > time)
+            time = profile->thread_ends.items[i].app_ns;
+    return time;
+}
+
+static void list_threads(struct model *model)
+{
+    for (size_t p = 0; p < model->profile_count; p++) {
+        for (size_t i = 0; i < model->profiles[p]->threads.count; i++) {
+            const struct record_thread *thread = &model->profiles[p]->threads.items[i];
+            struct thread_entry entry = {.profile = p,
+                                         .thread_id = thread->thread_id,
+                                         .tid = thread->tid,
+                                         .cpu_ns =
+                                             cpu_time_of(model->profiles[p], thread->thread_id)};
+            char name[sizeof(thread->name) + 1] = {0};
+
+            if (model->options->thread != 0 && thread->tid != model->options->thread)
+                continue;
+            memcpy(name, thread->name, sizeof(thread->name));
+            entry.name = intern_table_string(model->strings, name);
+            ARRAY_PUSH(&model->threads, entry);
+        }
+    }
+}
+
+void model_label_threads(struct model *model)
+{
+    struct intern_table *keys;
+
+    if (model->by_thread.labels != NULL)
+        return;
+    keys = intern_table_create();
+    start_grouping(model, &model->by_thread);
+    list_threads(model);
+    for (size_t i = 0; i < model->threads.count; i++) {
+        uint64_t key[2] = {model->threads.items[i].profile, model->threads.items[i].thread_id};
+
+        intern_table_insert(keys, key, sizeof(key));
+    }
+    for (size_t i = 0; i < model->observations; i++) {
+        uint64_t key[2];
+        size_t profile;
+
+        if (model->exact) {
+            const struct record_histogram *histogram =
+                analysis_histogram(model->analysis, i, &profile);
+
+            if (histogram->scope != SCOPE_THREAD)
+                continue;
+            key[1] = histogram->key;
+        } else {
+            key[1] = analysis_sample(model->analysis, i, &profile)->thread_id;
+        }
+        key[0] = profile;
+        model->by_thread.labels[i] = intern_table_find(keys, key, sizeof(key));
+    }
+    intern_table_free(keys);
+    finish_grouping(model, &model->by_thread, model->threads.count);
+}
+
+void model_label_objects(struct model *model)
+{
+    if (model->by_object.labels != NULL)
+        return;
+    start_grouping(model, &model->by_object);
+    object_labels_assign(model);
+    finish_grouping(model, &model->by_object, model->objects.count);
+}

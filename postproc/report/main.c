@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* reuse-report: shows what profiles say. Exit status 0, 1 on failure, 2 on wrong usage. */
+#include <dirent.h>
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "profile/merge.h"
+#include "report/options.h"
+#include "report/render.h"
+#include "report/sections.h"
+
+enum { STATUS_FAILURE = 1, STATUS_USAGE = 2 };
+
+static int fail(const char *message)
+{
+    fprintf(stderr, "reuse-report: %s\n", message);
+    return STATUS_FAILURE;
+}
+
+/* The newest *.rprof of the working directory; the caller frees it. NULL if there is none. */
+static char *newest_profile(void)
+{
+    static const char suffix[] = ".rprof";
+    DIR *directory = opendir(".");
+    struct timespec newest = {0};
+    struct dirent *entry;
+    char *found = NULL;
+
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        size_t length = strlen(entry->d_name);
+        struct stat status;
+
+        if (length < sizeof(suffix) - 1 ||
+            strcmp(entry->d_name + length - (sizeof(suffix) - 1), suffix) != 0 ||
+            stat(entry->d_name, &status) != 0 || !S_ISREG(status.st_mode))
+            continue;
+        if (found != NULL &&
+            (status.st_mtim.tv_sec < newest.tv_sec ||
+             (status.st_mtim.tv_sec == newest.tv_sec && status.st_mtim.tv_nsec <= newest.tv_nsec)))
+            continue;
+        newest = status.st_mtim;
+        free(found);
+        found = copy_string(entry->d_name);
+    }
+    if (directory != NULL)
+        closedir(directory);
+    return found;
+}
+
+static void build_document(struct model *model, struct document *document)
+{
+    const bool *wanted = model->options->sections;
+    void (*const builders[SECTION_COUNT])(struct model *, struct document *) = {
+        [SECTION_HISTOGRAM] = section_histogram, [SECTION_MRC] = section_mrc,
+        [SECTION_THREADS] = section_threads,     [SECTION_OBJECTS] = section_objects,
+        [SECTION_LINES] = section_lines,         [SECTION_CONTEXTS] = section_contexts,
+    };
+
+    section_summary(model, document, wanted[SECTION_SUMMARY]);
+    for (size_t i = 0; i < SECTION_COUNT; i++)
+        if (wanted[i] && builders[i] != NULL)
+            builders[i](model, document);
+    section_notes(model, document);
+}
+
+static void warn_of_wrong_files(struct model *model)
+{
+    struct symbols *symbols = resolver_symbols(model->resolver);
+
+    for (size_t i = 0; i < symbols_module_count(symbols); i++) {
+        struct symbol_module *module = symbols_module_number(symbols, i);
+
+        if (symbol_module_state(module) == MODULE_WRONG_BUILD_ID)
+            fprintf(stderr,
+                    "reuse-report: warning: %s%s is not the file that ran: its build-id differs\n",
+                    model->search.sysroot, symbol_module_path(module));
+    }
+}
+
+/* Writes what was rendered in one go, so that a failure leaves nothing half-said before it. */
+static int write_out(const struct report_options *options, const char *text, size_t size)
+{
+    const char *name = options->output != NULL ? options->output : "standard output";
+    FILE *stream = options->output != NULL ? fopen(options->output, "we") : stdout;
+    bool written;
+    char *message;
+
+    if (stream == NULL) {
+        message = format_string("cannot write %s: %s", name, strerror(errno));
+        fail(message);
+        free(message);
+        return STATUS_FAILURE;
+    }
+    written = fwrite(text, 1, size, stream) == size && fflush(stream) == 0;
+    /* A reader that has seen enough (head, a pager) is no failure of ours. */
+    if (!written && errno == EPIPE && options->output == NULL)
+        return 0;
+    if (stream != stdout && fclose(stream) != 0)
+        written = false;
+    if (written)
+        return 0;
+    message = format_string("cannot write %s: %s", name, strerror(errno));
+    fail(message);
+    free(message);
+    return STATUS_FAILURE;
+}
+
+static int render(const struct report_options *options, struct model *model)
+{
+    void (*const renderers[])(const struct document *, FILE *) = {
+        [FORMAT_TEXT] = render_text, [FORMAT_JSON] = render_json, [FORMAT_CSV] = render_csv};
+    struct document *document = document_create();
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    int status;
+
+    if (memory == NULL) {
+        document_free(document);
+        return fail("out of memory");
+    }
+    build_document(model, document);
+    renderers[options->format](document, memory);
+    fclose(memory);
+    warn_of_wrong_files(model);
+    status = write_out(options, text, size);
+    free(text);
+    document_free(document);
+    return status;
+}
+
+static int report(const struct report_options *options, const char *const *names, size_t count)
+{
+    struct profile **profiles = allocate_zeroed(count, sizeof(profiles[0]));
+    struct model *model = NULL;
+    char message[1024];
+    int status = 0;
+
+    for (size_t i = 0; i < count && status == 0; i++) {
+        profiles[i] = profile_load(names[i], message, sizeof(message));
+        if (profiles[i] == NULL)
+            status = fail(message);
+    }
+    if (status == 0) {
+        model = model_create(options, (const struct profile *const *)profiles, count, message,
+                             sizeof(message));
+        status = model != NULL ? render(options, model) : fail(message);
+    }
+    model_free(model);
+    for (size_t i = 0; i < count; i++)
+        profile_free(profiles[i]);
+    free(profiles);
+    return status;
+}
+
+static int merge(const struct report_options *options)
+{
+    char message[1024];
+
+    if (!profile_merge_files(options->profiles.items, options->profiles.count, options->output,
+                             message, sizeof(message)))
+        return fail(message);
+    return 0;
+}
+
+static int report_newest(const struct report_options *options)
+{
+    char *name = newest_profile();
+    const char *const names[] = {name};
+    int status;
+
+    if (name == NULL)
+        return fail("no *.rprof here and none named: run the program with reuse-run, or say "
+                    "which file");
+    fprintf(stderr, "reuse-report: %s\n", name);
+    status = report(options, names, 1);
+    free(name);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct report_options options;
+    int status = 0;
+
+    setlocale(LC_CTYPE, "");
+    signal(SIGPIPE, SIG_IGN);
+    switch (report_options_parse(&options, argc, argv)) {
+    case OPTIONS_DONE:
+        break;
+    case OPTIONS_WRONG:
+        status = STATUS_USAGE;
+        break;
+    case OPTIONS_RUN:
+        status = options.merge ? merge(&options)
+                 : options.profiles.count > 0
+                     ? report(&options, options.profiles.items, options.profiles.count)
+                     : report_newest(&options);
+        break;
+    }
+    report_options_free(&options);
+    return status;
+}

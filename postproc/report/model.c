@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sizes that stand in when nothing is known of the machine: common ones, named as assumed. */
+static const struct machine common_machine = {
+    .name = "assumed",
+    .levels = 3,
+    .caches = {{1, 32 << 10, 64, 8, 1}, {2, 1 << 20, 64, 16, 1}, {3, 32 << 20, 64, 16, 0}},
+};
+
+static bool choose_machine(struct model *model, char *message, size_t size)
+{
+    if (model->options->machine != NULL)
+        return machine_find(model->options->machine, &model->machine, message, size);
+    if (machine_of_profile(model->profiles[0], &model->machine) && model->machine.levels > 0)
+        return true;
+    model->machine = common_machine;
+    model->machine_assumed = true;
+    return true;
+}
+
+static uint32_t thread_id_of(const struct model *model, int32_t tid)
+{
+    for (size_t p = 0; p < model->profile_count; p++)
+        for (size_t i = 0; i < model->profiles[p]->threads.count; i++)
+            if (model->profiles[p]->threads.items[i].tid == tid)
+                return model->profiles[p]->threads.items[i].thread_id;
+    return 0;
+}
+
+/* Intervals of many samples are narrow: fewer replicates give them well enough, and quickly. */
+static uint32_t replicates_for(const struct model *model)
+{
+    enum { MOST = 100, FEWEST = 16, PRODUCT = 2500000 };
+    size_t samples = 1;
+
+    for (size_t p = 0; p < model->profile_count; p++)
+        samples += model->profiles[p]->samples.count;
+    if (samples < PRODUCT / MOST)
+        return MOST;
+    return samples < PRODUCT / FEWEST ? (uint32_t)(PRODUCT / samples) : FEWEST;
+}
+
+static bool analyse(struct model *model, char *message, size_t size)
+{
+    struct analysis_options options = {.line_size = model->options->line_size,
+                                       .bootstrap = replicates_for(model)};
+
+    if (model->options->line_size == 0 && model->options->machine != NULL &&
+        model->machine.levels > 0 && line_size_is_valid(model->machine.caches[0].line_size))
+        options.line_size = model->machine.caches[0].line_size;
+    if (model->options->thread != 0) {
+        options.thread_id = thread_id_of(model, model->options->thread);
+        if (options.thread_id == 0) {
+            snprintf(message, size, "%s: no thread %d in it (see --threads)",
+                     model->profiles[0]->path, model->options->thread);
+            return false;
+        }
+    }
+    model->analysis =
+        analysis_create(model->profiles, model->profile_count, &options, message, size);
+    if (model->analysis == NULL)
+        return false;
+    model->exact = analysis_is_exact(model->analysis);
+    model->observations = model->exact ? analysis_histogram_count(model->analysis)
+                                       : analysis_sample_count(model->analysis);
+    return true;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+static void choose_sizes(struct model *model)
+{
+    double sizes[MODEL_SIZES_MAX];
+    size_t count = ANALYSIS_CURVE_SIZES;
+
+    analysis_curve_sizes(sizes);
+    for (size_t i = 0; i < model->machine.levels; i++)
+        sizes[count++] = (double)model->machine.caches[i].bytes;
+    qsort(sizes, count, sizeof(*sizes), compare_doubles);
+    for (size_t i = 0; i < count; i++)
+        if (model->size_count == 0 || sizes[i] > model->sizes[model->size_count - 1])
+            model->sizes[model->size_count++] = sizes[i];
+    for (size_t i = 0; i < model->machine.levels; i++)
+        while (model->sizes[model->level_size[i]] < (double)model->machine.caches[i].bytes)
+            model->level_size[i]++;
+}
+
+/* One question for all sizes: what the analysis works out for a size serves every subset. */
+static void evaluate_whole(struct model *model)
+{
+    double sizes[MODEL_SIZES_MAX + MODEL_OCTAVES];
+    struct curve_point points[MODEL_SIZES_MAX + MODEL_OCTAVES];
+    size_t count = 0, size = 0, octave = 0;
+
+    memcpy(sizes, model->sizes, model->size_count * sizeof(*sizes));
+    count = model->size_count;
+    for (size_t i = 0; i < MODEL_OCTAVES; i++)
+        sizes[count++] = ldexp(1024, (int)i);
+    qsort(sizes, count, sizeof(*sizes), compare_doubles);
+    analysis_miss_ratio_curve(model->analysis, model_whole(model), sizes, count, points);
+    for (size_t i = 0; i < count; i++) {
+        if (size < model->size_count && sizes[i] == model->sizes[size])
+            model->whole[size++] = points[i];
+        if (octave < MODEL_OCTAVES && sizes[i] == ldexp(1024, (int)octave))
+            model->octaves[octave++] = points[i];
+    }
+    for (size_t i = 0; i < model->machine.levels; i++)
+        model->misses[i] = analysis_misses(model->analysis, model_whole(model),
+                                           (double)model->machine.caches[i].bytes);
+    model->accesses = analysis_subset_accesses(model->analysis, model_whole(model));
+}
+
+static bool context_has_function(struct model *model, size_t profile, uint32_t context_id,
+                                 uint64_t monotonic_ns)
+{
+    const struct record_context *context;
+    bool leaf = true;
+
+    while ((context = profile_context(model->profiles[profile], context_id)) != NULL) {
+        uint32_t number = resolver_code(model->resolver, profile, context->ip, monotonic_ns, !leaf);
+        const struct location *location = resolver_location(model->resolver, number);
+
+        for (size_t i = 0; i < location->frames.count; i++) {
+            const char *function = location->frames.items[i].function;
+
+            if (function != NULL && strcmp(function, model->options->region) == 0)
+                return true;
+        }
+        context_id = context->parent_id;
+        leaf = false;
+    }
+    return false;
+}
+
+/* Samples: any frame of the context is in the function. */
+static size_t label_sampled_region(struct model *model)
+{
+    struct intern_table *contexts = intern_table_create();
+    ARRAY(bool) inside = {0};
+    size_t found = 0;
+
+    for (size_t i = 0; i < model->observations; i++) {
+        struct {
+            size_t profile;
+            uint64_t context;
+        } key = {0};
+        const struct record_sample *sample = analysis_sample(model->analysis, i, &key.profile);
+        uint32_t number;
+
+        key.context = sample->context_id;
+        number = intern_table_insert(contexts, &key, sizeof(key));
+        if (number == inside.count)
+            ARRAY_PUSH(&inside, context_has_function(model, key.profile, sample->context_id,
+                                                     sample->monotonic_ns));
+        model->region[i] = inside.items[number] ? 0 : GROUP_NONE;
+        found += inside.items[number];
+    }
+    free(inside.items);
+    intern_table_free(contexts);
+    return found;
+}
+
+/* Exact profiles: the histograms that were taken for the region. */
+static size_t label_exact_region(struct model *model)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < model->observations; i++) {
+        size_t profile;
+        const struct record_histogram *histogram = analysis_histogram(model->analysis, i, &profile);
+        const struct record_region *region =
+            histogram->scope == SCOPE_REGION
+                ? profile_region(model->profiles[profile], (uint32_t)histogram->key)
+                : NULL;
+        bool inside = region != NULL && strcmp(region->name, model->options->region) == 0;
+
+        model->region[i] = inside ? 0 : GROUP_NONE;
+        found += inside;
+    }
+    return found;
+}
+
+static bool label_region(struct model *model, char *message, size_t size)
+{
+    size_t found;
+
+    if (model->options->region == NULL)
+        return true;
+    model->region = allocate_zeroed(model->observations, sizeof(*model->region));
+    found = model->exact ? label_exact_region(model) : label_sampled_region(model);
+    if (found == 0)
+        snprintf(message, size, "%s: no access in a function or region '%s'",
+                 model->profiles[0]->path, model->options->region);
+    return found > 0;
+}
+
+struct model *model_create(const struct report_options *options,
+                           const struct profile *const *profiles, size_t profile_count,
+                           char *message, size_t message_size)
+{
+    struct model *model = allocate_zeroed(1, sizeof(*model));
+
+    model->options = options;
+    model->profiles = profiles;
+    model->profile_count = profile_count;
+    model->strings = intern_table_create();
+    model->search = (struct file_search){.sysroot = options->sysroot,
+                                         .debug_directories = options->debug_directories.items,
+                                         .debug_directory_count = options->debug_directories.count};
+    model->resolver = resolver_create(profiles, profile_count, &model->search, model->strings);
+    model->namer = allocation_namer_create(&model->search, model->strings);
+    if (!choose_machine(model, message, message_size) || !analyse(model, message, message_size) ||
+        !label_region(model, message, message_size)) {
+        model_free(model);
+        return NULL;
+    }
+    choose_sizes(model);
+    evaluate_whole(model);
+    return model;
+}
+
+static void free_grouping(struct grouping *grouping)
+{
+    free(grouping->labels);
+    free(grouping->accesses);
+    free(grouping->samples);
+    free(grouping->ranking.items);
+}
+
+void model_free(struct model *model)
+{
+    if (model == NULL)
+        return;
+    free_grouping(&model->by_line);
+    free_grouping(&model->by_object);
+    free_grouping(&model->by_context);
+    free_grouping(&model->by_thread);
+    for (size_t i = 0; i < model->contexts.count; i++)
+        free(model->contexts.items[i].frames);
+    free(model->contexts.items);
+    free(model->lines.items);
+    free(model->objects.items);
+    free(model->threads.items);
+    free(model->remarks.items);
+    free(model->region);
+    allocation_namer_free(model->namer);
+    resolver_free(model->resolver);
+    analysis_free(model->analysis);
+    intern_table_free(model->strings);
+    free(model);
+}
+
+struct subset model_whole(const struct model *model)
+{
+    return (struct subset){.groups = model->region, .group = 0};
+}
+
+size_t model_focus_level(const struct model *model)
+{
+    return model->machine.levels > 1 ? 1 : 0;
+}
+
+static double misses_of(const struct model *model, const struct ranked_group *group)
+{
+    size_t size = model->level_size[model_focus_level(model)];
+
+    return group->accesses * group->points[size].miss_ratio.value;
+}
+
+struct order {
+    uint32_t group;
+    double accesses;
+};
+
+static int compare_accesses(const void *left, const void *right)
+{
+    const struct order *a = left, *b = right;
+
+    if (a->accesses != b->accesses)
+        return a->accesses > b->accesses ? -1 : 1;
+    return a->group < b->group ? -1 : 1;
+}
+
+/* Keeps the list in order of misses, at most `top` long. */
+static void insert_ranked(const struct model *model, struct ranked_group *list, size_t *count,
+                          size_t top, const struct ranked_group *candidate)
+{
+    double misses = misses_of(model, candidate);
+    size_t at = *count;
+
+    while (at > 0 && misses_of(model, &list[at - 1]) < misses)
+        at--;
+    if (at == top)
+        return;
+    if (*count < top)
+        ++*count;
+    memmove(&list[at + 1], &list[at], (*count - at - 1) * sizeof(*list));
+    list[at] = *candidate;
+}
+
+/* Beyond this many rows' worth of candidates in vain, what is left is small. */
+enum { CANDIDATES_PER_ROW = 8 };
+
+const struct ranking *model_rank(struct model *model, struct grouping *grouping)
+{
+    size_t top = model->options->top < grouping->count ? model->options->top : grouping->count;
+    struct ranking *ranking = &grouping->ranking;
+    struct ranked_group candidate;
+    struct order *order;
+
+    if (ranking->done)
+        return ranking;
+    ranking->done = true;
+    ranking->items = allocate_zeroed(top, sizeof(*ranking->items));
+    order = allocate_zeroed(grouping->count, sizeof(*order));
+    for (uint32_t i = 0; i < grouping->count; i++)
+        order[i] = (struct order){i, grouping->accesses[i]};
+    if (grouping->count > 0)
+        qsort(order, grouping->count, sizeof(*order), compare_accesses);
+    for (size_t i = 0; i < grouping->count && i < CANDIDATES_PER_ROW * top; i++) {
+        /* A group cannot have more misses than accesses. */
+        if (order[i].accesses <= 0 ||
+            (ranking->count == top &&
+             order[i].accesses <= misses_of(model, &ranking->items[top - 1])))
+            break;
+        candidate.group = order[i].group;
+        candidate.accesses = order[i].accesses;
+        analysis_miss_ratio_curve(model->analysis,
+                                  (struct subset){grouping->labels, candidate.group}, model->sizes,
+                                  model->size_count, candidate.points);
+        insert_ranked(model, ranking->items, &ranking->count, top, &candidate);
+    }
+    free(order);
+    return ranking;
+}
+
+struct estimate model_part(struct estimate part, double total)
+{
+    double rest = fmax(0, total - part.value);
+
+    return (struct estimate){
+        part.value > 0 ? part.value / (part.value + rest) : 0,
+        part.lo > 0 ? part.lo / (part.lo + rest) : 0,
+        part.hi > 0 ? part.hi / (part.hi + rest) : 0,
+    };
+}
+
+struct estimate model_share_of_misses(const struct model *model, const struct ranked_group *group,
+                                      size_t level)
+{
+    size_t size = model->level_size[level];
+    struct estimate ratio = group->points[size].miss_ratio;
+
+    return model_part((struct estimate){group->accesses * ratio.value, group->accesses * ratio.lo,
+                                        group->accesses * ratio.hi},
+                      model->accesses.value * model->whole[size].miss_ratio.value);
+}
+
+enum median model_median_distance(const struct model *model, const struct curve_point *points,
+                                  size_t from, double *bytes)
+{
+    double half = from < model->size_count ? points[from].miss_ratio.value / 2 : 0.5;
+
+    for (size_t i = from < model->size_count ? from : 0; i < model->size_count; i++) {
+        if (points[i].beyond)
+            return MEDIAN_BEYOND;
+        *bytes = model->sizes[i];
+        if (points[i].miss_ratio.value <= half)
+            return MEDIAN_KNOWN;
+    }
+    return MEDIAN_ABOVE;
+}

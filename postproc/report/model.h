@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What all sections work on: the profiles, their analysis, and labels that say to which line,
+ * object, context and thread each observation belongs.
+ *
+ * An observation is a sample of a sampled profile or a histogram of an exact one; they are numbered
+ * as the analysis numbers them.
+ */
+#ifndef REUSE_POSTPROC_MODEL_H
+#define REUSE_POSTPROC_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/analysis.h"
+#include "machine/machine.h"
+#include "report/options.h"
+#include "report/resolver.h"
+#include "symbols/allocation_name.h"
+
+enum { GROUP_NONE = 0xffffffffu };
+
+/* The sizes at which every curve of the report is evaluated. */
+enum { MODEL_SIZES_MAX = ANALYSIS_CURVE_SIZES + MACHINE_LEVELS_MAX, MODEL_OCTAVES = 17 };
+
+/* A group with its curve at the model's sizes. */
+struct ranked_group {
+    uint32_t group;
+    double accesses;
+    struct curve_point points[MODEL_SIZES_MAX];
+};
+
+struct ranking {
+    struct ranked_group *items;
+    size_t count;
+    bool done;
+};
+
+/* Groups of observations that have something in common. */
+struct grouping {
+    uint32_t *labels; /* of each observation; GROUP_NONE: in none */
+    size_t count;     /* groups */
+    double *accesses; /* of each group */
+    size_t *samples;  /* of each group; 0 in exact profiles */
+    struct ranking ranking;
+};
+
+/* A source line, or what is known of the code instead. */
+struct code_line {
+    const char *function; /* never NULL */
+    const char *file;     /* NULL: unknown */
+    uint32_t line;        /* 0: unknown */
+    const char *module;   /* NULL: unknown */
+};
+
+struct data_object {
+    const char *name;            /* never NULL */
+    const char *kind;            /* heap, global, stack, mapping, named, unknown */
+    uint64_t size;               /* bytes; 0: unknown */
+    uint64_t blocks;             /* heap: allocated blocks; 0: unknown */
+    const char *function, *file; /* of the allocation or declaration; NULL: unknown */
+    uint32_t line;
+};
+
+/* A calling context as source frames, innermost first. */
+struct calling_context {
+    struct code_line *frames;
+    size_t count;
+};
+
+struct thread_entry {
+    size_t profile;
+    uint32_t thread_id;
+    int32_t tid;
+    const char *name;
+    uint64_t cpu_ns; /* 0: unknown */
+};
+
+struct model {
+    const struct report_options *options;
+    const struct profile *const *profiles;
+    size_t profile_count;
+    struct analysis *analysis;
+    struct intern_table *strings;
+    struct file_search search;
+    struct resolver *resolver;
+    struct allocation_namer *namer;
+
+    bool exact;
+    size_t observations;
+    struct machine machine; /* levels 0: not known */
+    bool machine_assumed;   /* the profile has none: common sizes stand in */
+
+    double sizes[MODEL_SIZES_MAX]; /* ascending: those of a curve and those of the machine */
+    size_t size_count;
+    size_t level_size[MACHINE_LEVELS_MAX]; /* index in sizes of each level */
+    struct curve_point whole[MODEL_SIZES_MAX];
+    struct curve_point octaves[MODEL_OCTAVES]; /* the same curve at 1 KiB, 2 KiB ... 64 MiB */
+    struct miss_split misses[MACHINE_LEVELS_MAX];
+
+    uint32_t *region;         /* labels: 0 inside; NULL when no region was asked for */
+    struct estimate accesses; /* of the region or everything */
+
+    struct grouping by_line, by_object, by_context, by_thread;
+    ARRAY(struct code_line) lines;
+    ARRAY(struct data_object) objects;
+    ARRAY(struct calling_context) contexts;
+    ARRAY(struct thread_entry) threads;
+
+    ARRAY(const char *) remarks; /* on names, for the notes */
+};
+
+/* NULL with one line in message on failure. options and profiles must outlive the model. */
+struct model *model_create(const struct report_options *, const struct profile *const *profiles,
+                           size_t profile_count, char *message, size_t message_size);
+void model_free(struct model *);
+
+/* Everything that was asked about: the region, or all accesses. */
+struct subset model_whole(const struct model *);
+
+/* Label the observations; called once each, by the sections that need them. */
+void model_label_lines(struct model *);
+void model_label_objects(struct model *);
+void model_label_contexts(struct model *);
+void model_label_threads(struct model *);
+
+/*
+ * The groups with most misses at the focus level, most first, as many as the options want rows.
+ * Computed once; groups that cannot be among them are not evaluated.
+ */
+const struct ranking *model_rank(struct model *, struct grouping *);
+
+/* The level whose misses decide what is worth looking at: the second one if there are two. */
+size_t model_focus_level(const struct model *);
+
+/*
+ * What share of the total the part is. The interval is that of the part alone: what is not in it is
+ * taken as certain, so that the share of everything is one.
+ */
+struct estimate model_part(struct estimate part, double total);
+
+/* Part of all misses of a level that a group makes. */
+struct estimate model_share_of_misses(const struct model *, const struct ranked_group *,
+                                      size_t level);
+
+enum median { MEDIAN_KNOWN, MEDIAN_BEYOND, MEDIAN_ABOVE };
+
+/*
+ * Median stack distance, in bytes, of those accesses of a group that miss in a cache of the size
+ * with index `from` (MODEL_SIZES_MAX: of all accesses). MEDIAN_BEYOND: it was not watched for that
+ * long; MEDIAN_ABOVE: it is larger than the largest size, or more than half is never used again.
+ */
+enum median model_median_distance(const struct model *, const struct curve_point *points,
+                                  size_t from, double *bytes);
+
+#endif

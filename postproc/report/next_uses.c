@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/next_uses.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *code_line_text(struct model *model, const struct code_line *line)
+{
+    const char *place = place_text(model->strings, line->file, line->line);
+    const char *kept;
+    char *text;
+
+    if (place != NULL)
+        return place;
+    if (line->module == NULL || strstr(line->function, line->module) != NULL)
+        return line->function;
+    text = format_string("%s (%s)", line->function, line->module);
+    kept = intern_table_string(model->strings, text);
+    free(text);
+    return kept;
+}
+
+/* Sums of weights by a small number. */
+struct tally {
+    struct intern_table *keys;
+    ARRAY(double) weights;
+};
+
+static void tally_add(struct tally *tally, uint32_t number, double weight)
+{
+    uint32_t slot = intern_table_insert(tally->keys, &number, sizeof(number));
+
+    if (slot == tally->weights.count)
+        ARRAY_PUSH(&tally->weights, 0.0);
+    tally->weights.items[slot] += weight;
+}
+
+static void tally_free(struct tally *tally)
+{
+    intern_table_free(tally->keys);
+    free(tally->weights.items);
+}
+
+/* The code that used the sample's line next, as seen in the window or by the watch. */
+static bool next_use_of(struct model *model, size_t observation, uint32_t *location)
+{
+    size_t profile;
+    const struct record_sample *sample = analysis_sample(model->analysis, observation, &profile);
+    const struct record_watch_end *end = analysis_sample_end(model->analysis, observation);
+
+    if (sample->reuse_ip != 0) {
+        *location =
+            resolver_code(model->resolver, profile, sample->reuse_ip, sample->monotonic_ns, false);
+        return true;
+    }
+    if (end != NULL && end->reason == WATCH_REUSED && end->ip != 0) {
+        *location = resolver_code(model->resolver, profile, end->ip, end->monotonic_ns, true);
+        return true;
+    }
+    return false;
+}
+
+static struct code_line line_at(struct model *model, uint32_t number)
+{
+    const struct location *location = resolver_location(model->resolver, number);
+    struct code_line line = {.function = location_function(model->resolver, location, 0)};
+
+    if (location->frames.items[0].line != 0) {
+        line.file = location->frames.items[0].file;
+        line.line = location->frames.items[0].line;
+    }
+    if (location->module != NULL)
+        line.module = symbol_module_name(location->module);
+    return line;
+}
+
+static bool same_line(const struct code_line *a, const struct code_line *b)
+{
+    return a->function == b->function && a->file == b->file && a->line == b->line;
+}
+
+static int compare_uses(const void *left, const void *right)
+{
+    const struct next_use *a = left, *b = right;
+
+    return (a->share < b->share) - (a->share > b->share);
+}
+
+/* Several instructions of one line are one place. */
+static void collect_uses(struct model *model, const struct tally *locations,
+                         const uint32_t *numbers, double total, struct next_uses *out)
+{
+    ARRAY(struct next_use) uses = {0};
+
+    for (size_t i = 0; i < locations->weights.count; i++) {
+        struct next_use use = {line_at(model, numbers[i]), locations->weights.items[i] / total};
+        size_t at = 0;
+
+        while (at < uses.count && !same_line(&uses.items[at].line, &use.line))
+            at++;
+        if (at < uses.count)
+            uses.items[at].share += use.share;
+        else
+            ARRAY_PUSH(&uses, use);
+    }
+    if (uses.count > 0)
+        qsort(uses.items, uses.count, sizeof(*uses.items), compare_uses);
+    out->count = uses.count < NEXT_USES_MAX ? uses.count : (size_t)NEXT_USES_MAX;
+    if (out->count > 0)
+        memcpy(out->uses, uses.items, out->count * sizeof(*uses.items));
+    free(uses.items);
+}
+
+/* Objects with a smaller part of the group's accesses do not explain it. */
+#define OBJECT_PART_MIN 0.05
+
+/* Of the objects that the group touches, the one with most misses at the focus level. */
+static void find_object(struct model *model, const struct grouping *grouping, uint32_t group,
+                        const struct tally *objects, const uint32_t *numbers, struct next_uses *out)
+{
+    double size = model->sizes[model->level_size[model_focus_level(model)]], most = -1;
+    double total = grouping->accesses[group];
+    uint32_t *labels = NULL;
+
+    for (size_t i = 0; i < objects->weights.count; i++) {
+        double accesses = objects->weights.items[i], misses = accesses;
+        struct curve_point point;
+
+        if (accesses < OBJECT_PART_MIN * total && objects->weights.count > 1)
+            continue;
+        if (objects->weights.count > 1) {
+            if (labels == NULL)
+                labels = allocate_zeroed(model->observations, sizeof(*labels));
+            for (size_t k = 0; k < model->observations; k++)
+                labels[k] = grouping->labels[k] == group && model->by_object.labels[k] == numbers[i]
+                                ? 1
+                                : 0;
+            analysis_miss_ratio_curve(model->analysis, (struct subset){labels, 1}, &size, 1,
+                                      &point);
+            misses = accesses * point.miss_ratio.value;
+        }
+        if (misses > most) {
+            most = misses;
+            out->object = numbers[i];
+            out->object_share = total > 0 ? accesses / total : 0;
+        }
+    }
+    free(labels);
+}
+
+void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t group,
+                  struct next_uses *out)
+{
+    struct tally locations = {.keys = intern_table_create()};
+    struct tally objects = {.keys = intern_table_create()};
+    ARRAY(uint32_t) numbers = {0};
+    ARRAY(uint32_t) object_numbers = {0};
+    double total = 0;
+
+    memset(out, 0, sizeof(*out));
+    out->object = GROUP_NONE;
+    model_label_objects(model);
+    for (size_t i = 0; !model->exact && i < model->observations; i++) {
+        double weight;
+        uint32_t location;
+
+        if (grouping->labels[i] != group)
+            continue;
+        weight = analysis_sample_weight(model->analysis, i);
+        tally_add(&objects, model->by_object.labels[i], weight);
+        if (objects.weights.count > object_numbers.count)
+            ARRAY_PUSH(&object_numbers, model->by_object.labels[i]);
+        if (!next_use_of(model, i, &location))
+            continue;
+        tally_add(&locations, location, weight);
+        if (locations.weights.count > numbers.count)
+            ARRAY_PUSH(&numbers, location);
+        total += weight;
+        out->observed++;
+    }
+    if (total > 0)
+        collect_uses(model, &locations, numbers.items, total, out);
+    find_object(model, grouping, group, &objects, object_numbers.items, out);
+    free(object_numbers.items);
+    free(numbers.items);
+    tally_free(&objects);
+    tally_free(&locations);
+}

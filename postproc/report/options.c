@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+enum {
+    OPTION_SECTION = 256, /* + enum report_section */
+    OPTION_MACHINE = OPTION_SECTION + SECTION_COUNT,
+    OPTION_LINE_SIZE,
+    OPTION_THREAD,
+    OPTION_REGION,
+    OPTION_TOP,
+    OPTION_FORMAT,
+    OPTION_STDIO,
+    OPTION_SYSROOT,
+    OPTION_DEBUG_DIR,
+    OPTION_MERGE,
+    OPTION_HELP,
+    OPTION_VERSION,
+};
+
+static const struct option long_options[] = {
+    {"summary", no_argument, NULL, OPTION_SECTION + SECTION_SUMMARY},
+    {"histogram", no_argument, NULL, OPTION_SECTION + SECTION_HISTOGRAM},
+    {"mrc", no_argument, NULL, OPTION_SECTION + SECTION_MRC},
+    {"threads", no_argument, NULL, OPTION_SECTION + SECTION_THREADS},
+    {"objects", no_argument, NULL, OPTION_SECTION + SECTION_OBJECTS},
+    {"lines", no_argument, NULL, OPTION_SECTION + SECTION_LINES},
+    {"contexts", no_argument, NULL, OPTION_SECTION + SECTION_CONTEXTS},
+    {"machine", required_argument, NULL, OPTION_MACHINE},
+    {"line-size", required_argument, NULL, OPTION_LINE_SIZE},
+    {"thread", required_argument, NULL, OPTION_THREAD},
+    {"region", required_argument, NULL, OPTION_REGION},
+    {"top", required_argument, NULL, OPTION_TOP},
+    {"format", required_argument, NULL, OPTION_FORMAT},
+    {"stdio", no_argument, NULL, OPTION_STDIO},
+    {"output", required_argument, NULL, 'o'},
+    {"sysroot", required_argument, NULL, OPTION_SYSROOT},
+    {"debug-dir", required_argument, NULL, OPTION_DEBUG_DIR},
+    {"merge", no_argument, NULL, OPTION_MERGE},
+    {"verbose", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+static const char help[] =
+    "Usage: reuse-report [OPTIONS] [PROFILE...]\n"
+    "       reuse-report --merge -o ALL.rprof PROFILE...\n"
+    "Shows what a profile says; the newest *.rprof here if none is named.\n"
+    "\n"
+    "Sections (default: --summary --objects --lines; with JSON and CSV all):\n"
+    "      --summary        the run, how it was measured, and a verdict\n"
+    "      --histogram      reuse times and stack distances\n"
+    "      --mrc            miss ratio as a function of cache size\n"
+    "      --threads        accesses and miss ratios of each thread\n"
+    "      --objects        data objects: arrays, variables, stacks\n"
+    "      --lines          source lines that reuse data late, and who uses it next\n"
+    "      --contexts       the same by calling context\n"
+    "\n"
+    "      --machine NAME   evaluate for another machine: a64fx, host, or a file\n"
+    "      --line-size N    evaluate for lines of N bytes (32 ... 4096)\n"
+    "      --thread TID     this thread alone\n"
+    "      --region NAME    accesses made in this function or region, and below it\n"
+    "      --top N          rows of the longer tables (default 10)\n"
+    "      --format FORM    text, json or csv\n"
+    "      --stdio          the same as --format text\n"
+    "  -o, --output FILE    write there instead of standard output\n"
+    "      --sysroot DIR    the profile's files are below DIR\n"
+    "      --debug-dir DIR  look for separate debug files there too\n"
+    "      --merge          reduce the profiles to one, written to -o FILE\n"
+    "  -v, --verbose        also what is rarely of interest\n"
+    "      --help, --version\n"
+    "\n"
+    "Exit status: 0, 1 on failure, 2 on wrong usage. See reuse-report(1).\n";
+
+static bool wrong(const char *format, const char *value)
+{
+    fputs("reuse-report: ", stderr);
+    fprintf(stderr, format, value);
+    fputs(" (see reuse-report --help)\n", stderr);
+    return false;
+}
+
+/* A decimal number in [low, high]. */
+static bool take_number(const char *text, uint64_t low, uint64_t high, uint64_t *number)
+{
+    char *end;
+
+    errno = 0;
+    if (*text < '0' || *text > '9')
+        return false;
+    *number = strtoull(text, &end, 10);
+    return errno == 0 && *end == '\0' && *number >= low && *number <= high;
+}
+
+static bool take_format(struct report_options *options, const char *name)
+{
+    static const char *const names[] = {"text", "json", "csv"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (strcmp(name, names[i]) == 0) {
+            options->format = (enum report_format)i;
+            return true;
+        }
+    }
+    return wrong("unknown format '%s': text, json or csv", name);
+}
+
+static bool take_option(struct report_options *options, int option, const char *value)
+{
+    uint64_t number;
+
+    switch (option) {
+    case OPTION_MACHINE:
+        options->machine = value;
+        return true;
+    case OPTION_LINE_SIZE:
+        if (!take_number(value, LINE_SIZE_MIN, LINE_SIZE_MAX, &number) ||
+            !line_size_is_valid(number))
+            return wrong("line size '%s' is not a power of two from 32 to 4096", value);
+        options->line_size = (uint32_t)number;
+        return true;
+    case OPTION_THREAD:
+        if (!take_number(value, 1, INT32_MAX, &number))
+            return wrong("'%s' is not a thread's number (TID of --threads)", value);
+        options->thread = (int32_t)number;
+        return true;
+    case OPTION_REGION:
+        options->region = value;
+        return true;
+    case OPTION_TOP:
+        if (!take_number(value, 1, 1000000, &number))
+            return wrong("--top wants a number from 1 to 1000000, not '%s'", value);
+        options->top = (size_t)number;
+        return true;
+    case OPTION_FORMAT:
+        return take_format(options, value);
+    case OPTION_STDIO:
+        options->format = FORMAT_TEXT;
+        return true;
+    case 'o':
+        options->output = value;
+        return true;
+    case OPTION_SYSROOT:
+        options->sysroot = value;
+        return true;
+    case OPTION_DEBUG_DIR:
+        ARRAY_PUSH(&options->debug_directories, value);
+        return true;
+    case OPTION_MERGE:
+        options->merge = true;
+        return true;
+    case 'v':
+        options->verbose = true;
+        return true;
+    default:
+        options->sections[option - OPTION_SECTION] = true;
+        return true;
+    }
+}
+
+static bool any_section(const struct report_options *options)
+{
+    for (size_t i = 0; i < SECTION_COUNT; i++)
+        if (options->sections[i])
+            return true;
+    return false;
+}
+
+static bool is_consistent(const struct report_options *options)
+{
+    if (!options->merge)
+        return true;
+    if (options->output == NULL)
+        return wrong("--merge needs -o FILE%s", "");
+    if (options->profiles.count == 0)
+        return wrong("--merge needs the profiles to merge%s", "");
+    if (any_section(options) || options->machine != NULL || options->line_size != 0 ||
+        options->thread != 0 || options->region != NULL || options->format != FORMAT_TEXT)
+        return wrong("--merge writes a profile: it takes no %s", "section or filter");
+    return true;
+}
+
+static void choose_default_sections(struct report_options *options)
+{
+    if (any_section(options))
+        return;
+    for (size_t i = 0; i < SECTION_COUNT; i++)
+        options->sections[i] = options->format != FORMAT_TEXT || i == SECTION_SUMMARY ||
+                               i == SECTION_OBJECTS || i == SECTION_LINES;
+}
+
+enum options_result report_options_parse(struct report_options *options, int argc, char **argv)
+{
+    int option;
+
+    memset(options, 0, sizeof(*options));
+    options->top = 10;
+    options->sysroot = "";
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":o:v", long_options, NULL)) != -1) {
+        const char *given = argv[optind - 1];
+
+        if (option == OPTION_HELP) {
+            fputs(help, stdout);
+            return OPTIONS_DONE;
+        }
+        if (option == OPTION_VERSION) {
+            printf("reuse-report (libreuse) %s\n", PACKAGE_VERSION);
+            return OPTIONS_DONE;
+        }
+        if (option == ':') {
+            wrong("option '%s' needs a value", given);
+            return OPTIONS_WRONG;
+        }
+        if (option == '?') {
+            char letter[] = {'-', (char)optopt, '\0'};
+
+            wrong("unknown or ambiguous option '%s'", optopt != 0 && optopt < 256 ? letter : given);
+            return OPTIONS_WRONG;
+        }
+        if (!take_option(options, option, optarg))
+            return OPTIONS_WRONG;
+    }
+    for (int i = optind; i < argc; i++)
+        ARRAY_PUSH(&options->profiles, argv[i]);
+    if (!is_consistent(options))
+        return OPTIONS_WRONG;
+    choose_default_sections(options);
+    return OPTIONS_RUN;
+}
+
+void report_options_free(struct report_options *options)
+{
+    free(options->debug_directories.items);
+    free(options->profiles.items);
+}

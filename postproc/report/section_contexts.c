@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --contexts: calling contexts, those with most misses first. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/next_uses.h"
+#include "report/section_support.h"
+#include "report/sections.h"
+
+static const struct column before[] = {
+    {.heading = "innermost line", .flexible = true},
+    {.key = "samples"},
+    {.key = "accesses", .interval = INTERVAL_SUFFIXED},
+    {.key = "accesses_share", .heading = "accesses\n%", .interval = INTERVAL_SUFFIXED},
+};
+
+static const struct column after[] = {
+    {.key = "late_distance_bytes", .heading = "late by\nmedian", .optional = true},
+    {.key = "frames"},
+};
+
+static const struct column frame_columns[] = {
+    {.key = "function"}, {.key = "file"}, {.key = "line"}, {.key = "module"}};
+
+enum { PLACE, SAMPLES, ACCESSES, SHARE };
+enum { LATE, FRAMES };
+
+static struct table *frame_table(struct document *document, const struct calling_context *context)
+{
+    struct table *table = document_table(document, NULL, NULL, NULL, frame_columns,
+                                         sizeof(frame_columns) / sizeof(*frame_columns));
+
+    for (size_t i = 0; i < context->count; i++) {
+        const struct code_line *line = &context->frames[i];
+        struct row *row = table_row(table);
+
+        row->cells[0] = cell_text(document, line->function);
+        row->cells[1] = cell_text(document, line->file);
+        row->cells[2] = line->line > 0 ? cell_value(CELL_NUMBER, line->line) : cell_empty();
+        row->cells[3] = cell_text(document, line->module);
+    }
+    return table;
+}
+
+/* Whoever calls these is not the program. */
+static bool is_outermost(const char *function)
+{
+    return strcmp(function, "main") == 0 || strcmp(function, "start_thread") == 0;
+}
+
+/* inner < caller:line < ... < main:line */
+static void add_detail(struct model *model, struct document *document, struct row *row,
+                       const struct calling_context *context)
+{
+    char *detail = copy_string(context->count > 0 ? context->frames[0].function : ""), *longer;
+
+    for (size_t i = 1; i < context->count && !is_outermost(context->frames[i - 1].function); i++) {
+        const struct code_line *line = &context->frames[i];
+        const char *place = place_text(model->strings, line->file, line->line);
+
+        longer = format_string("%s < %s%s%s%s", detail, line->function, place != NULL ? " (" : "",
+                               place != NULL ? place : "", place != NULL ? ")" : "");
+        free(detail);
+        detail = longer;
+    }
+    row_detail(document, row, detail);
+    free(detail);
+}
+
+static void add_context(struct model *model, struct document *document, struct table *table,
+                        size_t levels, const struct ranked_group *ranked)
+{
+    const struct calling_context *context = &model->contexts.items[ranked->group];
+    struct subset subset = {model->by_context.labels, ranked->group};
+    size_t tail = levels + model->machine.levels;
+    struct row *row = table_row(table);
+
+    if (context->count > 0)
+        row->cells[PLACE] = cell_text(document, code_line_text(model, &context->frames[0]));
+    row->cells[SAMPLES] = cell_value(CELL_COUNT, (double)model->by_context.samples[ranked->group]);
+    row->cells[ACCESSES] =
+        cell_estimate(CELL_COUNT, analysis_subset_accesses(model->analysis, subset));
+    row->cells[SHARE] =
+        cell_estimate(CELL_SHARE, share_of_accesses(model, &model->by_context, ranked->group));
+    fill_levels(model, document, table, row, levels, LEVELS_SHARE_OF_MISSES, ranked);
+    row->cells[tail + LATE] = distance_cell(model, ranked->points, model->level_size[0]);
+    row->cells[tail + FRAMES] = cell_table(frame_table(document, context));
+    add_detail(model, document, row, context);
+}
+
+void section_contexts(struct model *model, struct document *document)
+{
+    struct section *section = document_section(document, "contexts", "Calling contexts", true);
+    const struct ranking *ranking;
+    size_t levels, count;
+    const struct column *columns = columns_with_levels(
+        model, document, before, sizeof(before) / sizeof(*before), LEVELS_SHARE_OF_MISSES, after,
+        sizeof(after) / sizeof(*after), &levels, &count);
+    struct table *table;
+    char *title;
+
+    model_label_contexts(model);
+    ranking = model_rank(model, &model->by_context);
+    title = format_string("Part of all misses, most at %s first",
+                          level_name(model, document, model_focus_level(model)));
+    table = document_table(document, "contexts", title, basis_text(model, document, ""), columns,
+                           count);
+    free(title);
+    for (size_t i = 0; i < ranking->count; i++)
+        add_context(model, document, table, levels, &ranking->items[i]);
+    if (model->exact)
+        table_remark(document, table,
+                     "An exact profile counts by line, object and region, not "
+                     "by calling context.");
+    section_table(section, table);
+}

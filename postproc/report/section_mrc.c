@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --mrc: misses as a function of cache size, with the machine's caches marked. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/numbers.h"
+#include "report/section_support.h"
+#include "report/sections.h"
+
+enum { BAR = 34 };
+
+/* '#' up to the lower end of the interval, '+' up to its upper end. */
+static char *bar_of(const struct curve_point *point, double full)
+{
+    char *bar = allocate_zeroed(BAR + 1, 1);
+    double unit = full > 0 ? BAR / full : 0;
+    int low = (int)lround(point->miss_ratio.lo * unit);
+    int high = (int)lround(point->miss_ratio.hi * unit);
+
+    for (int i = 0; i < BAR; i++)
+        bar[i] = i < low ? '#' : i < high ? '+' : ' ';
+    for (int i = BAR; i > 0 && bar[i - 1] == ' '; i--)
+        bar[i - 1] = '\0';
+    return bar;
+}
+
+/* A round number of percent that the whole curve stays below. */
+static double full_scale(const struct model *model)
+{
+    static const double scales[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1};
+    double most = 0;
+
+    for (size_t i = 0; i < model->size_count; i++)
+        most = fmax(most, model->whole[i].miss_ratio.value);
+    for (size_t i = 0; i < sizeof(scales) / sizeof(*scales); i++)
+        if (most <= scales[i])
+            return scales[i];
+    return 1;
+}
+
+static void add_curve_row(struct document *document, struct table *table,
+                          const struct curve_point *point, double full, const char *mark)
+{
+    struct row *row = table_row(table);
+    char *bar = bar_of(point, full);
+
+    row->cells[0] = cell_value(CELL_BYTES, point->bytes);
+    row->cells[1] = point->beyond ? cell_beyond() : cell_estimate(CELL_SHARE, point->miss_ratio);
+    row->cells[2] = cell_text(document, mark);
+    row->cells[3] = point->beyond ? cell_empty() : cell_text(document, bar);
+    free(bar);
+}
+
+void section_mrc(struct model *model, struct document *document)
+{
+    struct section *section = document_section(document, "mrc", "Miss ratio by cache size", true);
+    double full = full_scale(model);
+    char *scale = format_string("0 .. %.0f %%\n", 100 * full), *remark;
+    struct column *columns = document_columns(document, 4);
+    struct table *table;
+    size_t level = 0;
+
+    columns[0].heading = "cache\n";
+    columns[1].heading = "misses\n%";
+    columns[2].heading = "\n";
+    columns[3].heading = document_string(document, scale);
+    free(scale);
+    table = document_table(document, NULL, "Misses per access of a fully associative LRU cache",
+                           basis_text(model, document, ""), columns, 4);
+    for (size_t i = 0; i < MODEL_OCTAVES; i++) {
+        const char *mark = "";
+
+        for (; level < model->machine.levels &&
+               (double)model->machine.caches[level].bytes <= model->octaves[i].bytes;
+             level++) {
+            if ((double)model->machine.caches[level].bytes == model->octaves[i].bytes)
+                mark = level_name(model, document, level);
+            else
+                add_curve_row(document, table, &model->whole[model->level_size[level]], full,
+                              level_name(model, document, level));
+        }
+        add_curve_row(document, table, &model->octaves[i], full, mark);
+    }
+    for (; level < model->machine.levels; level++)
+        add_curve_row(document, table, &model->whole[model->level_size[level]], full,
+                      level_name(model, document, level));
+    remark = format_string("Each thread as if it had such a cache alone; %u-byte lines. In the "
+                           "bar # reaches the lower end of the interval, + the upper one; "
+                           "\"beyond\": farther than was watched.",
+                           analysis_line_size(model->analysis));
+    table_remark(document, table, remark);
+    free(remark);
+    section_table(section, table);
+    section_table(section, curve_table(model, document, "mrc", model->whole));
+}

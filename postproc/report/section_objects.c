@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --objects: data objects, those with most misses first. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/numbers.h"
+#include "report/section_support.h"
+#include "report/sections.h"
+
+static const struct column before[] = {
+    {.key = "name", .heading = "object", .flexible = true},
+    {.key = "kind"},
+    {.key = "size", .heading = "size"},
+    {.key = "blocks"},
+    {.key = "alloc.function"},
+    {.key = "alloc.file"},
+    {.key = "alloc.line"},
+    {.key = "samples"},
+    {.key = "accesses", .interval = INTERVAL_SUFFIXED},
+    {.key = "accesses_share", .heading = "accesses\n%", .interval = INTERVAL_SUFFIXED},
+};
+
+static const struct column after[] = {
+    {.heading = "misses\n% of all", .optional = true},
+    {.key = "mrc"},
+};
+
+enum { NAME, KIND, SIZE, BLOCKS, FUNCTION, FILE_NAME, LINE, SAMPLES, ACCESSES, SHARE };
+
+static void add_detail(struct model *model, struct document *document, struct row *row,
+                       const struct data_object *object)
+{
+    const char *place = place_text(model->strings, object->file, object->line);
+    bool global = strcmp(object->kind, "global") == 0;
+    char *blocks = object->blocks > 1 ? number_count((double)object->blocks) : NULL;
+    char *detail = format_string("%s%s%s%s%s%s%s%s", object->kind, blocks != NULL ? ", " : "",
+                                 blocks != NULL ? blocks : "", blocks != NULL ? " blocks" : "",
+                                 place == NULL ? ""
+                                 : global      ? ", declared at "
+                                               : ", allocated at ",
+                                 place != NULL ? place : "", object->function != NULL ? " in " : "",
+                                 object->function != NULL ? object->function : "");
+
+    row_detail(document, row, detail);
+    free(blocks);
+    free(detail);
+}
+
+static void add_object(struct model *model, struct document *document, struct table *table,
+                       size_t levels, const struct ranked_group *ranked)
+{
+    const struct data_object *object = &model->objects.items[ranked->group];
+    struct subset subset = {model->by_object.labels, ranked->group};
+    struct row *row = table_row(table);
+
+    row->cells[NAME] = cell_text(document, object->name);
+    row->cells[KIND] = cell_text(document, object->kind);
+    row->cells[SIZE] =
+        object->size > 0 ? cell_value(CELL_BYTES, (double)object->size) : cell_empty();
+    row->cells[BLOCKS] =
+        object->blocks > 0 ? cell_value(CELL_COUNT, (double)object->blocks) : cell_empty();
+    row->cells[FUNCTION] = cell_text(document, object->function);
+    row->cells[FILE_NAME] = cell_text(document, object->file);
+    row->cells[LINE] = object->line > 0 ? cell_value(CELL_NUMBER, object->line) : cell_empty();
+    row->cells[SAMPLES] =
+        model->exact ? cell_empty()
+                     : cell_value(CELL_COUNT, (double)model->by_object.samples[ranked->group]);
+    row->cells[ACCESSES] =
+        cell_estimate(CELL_COUNT, analysis_subset_accesses(model->analysis, subset));
+    row->cells[SHARE] =
+        cell_estimate(CELL_SHARE, share_of_accesses(model, &model->by_object, ranked->group));
+    fill_levels(model, document, table, row, levels, LEVELS_MISS_RATIO, ranked);
+    row->cells[levels + model->machine.levels] =
+        cell_estimate(CELL_SHARE, model_share_of_misses(model, ranked, model_focus_level(model)));
+    row->cells[levels + model->machine.levels + 1] =
+        cell_table(curve_table(model, document, NULL, ranked->points));
+    add_detail(model, document, row, object);
+}
+
+void section_objects(struct model *model, struct document *document)
+{
+    struct section *section = document_section(document, "objects", "Data objects", true);
+    const struct ranking *ranking;
+    size_t levels, count;
+    const struct column *columns = columns_with_levels(
+        model, document, before, sizeof(before) / sizeof(*before), LEVELS_MISS_RATIO, after,
+        sizeof(after) / sizeof(*after), &levels, &count);
+    struct table *table;
+    char *title;
+
+    model_label_objects(model);
+    ranking = model_rank(model, &model->by_object);
+    title = format_string("Most misses at %s first",
+                          level_name(model, document, model_focus_level(model)));
+    table = document_table(document, "objects", title,
+                           basis_text(model, document, "; miss: misses per access of the object"),
+                           columns, count);
+    free(title);
+    for (size_t i = 0; i < ranking->count; i++)
+        add_object(model, document, table, levels, &ranking->items[i]);
+    if (model->by_object.count > ranking->count) {
+        char *remark = format_string("%zu objects in all: see --top.", model->by_object.count);
+
+        table_remark(document, table, remark);
+        free(remark);
+    }
+    section_table(section, table);
+}

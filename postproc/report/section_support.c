@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/section_support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/numbers.h"
+
+const char *level_name(const struct model *model, struct document *document, size_t level)
+{
+    const char *kept;
+    char *text;
+
+    if (model->machine_assumed)
+        text = number_bytes((double)model->machine.caches[level].bytes);
+    else
+        text = format_string("L%u", model->machine.caches[level].level);
+    kept = document_string(document, text);
+    free(text);
+    return kept;
+}
+
+const char *basis_text(const struct model *model, struct document *document, const char *what)
+{
+    char *number = number_count((double)model->observations);
+    char *text = model->exact ? format_string("Exact: every access was counted%s.", what)
+                              : format_string("Estimated from %s samples%s; intervals at 95 %%.",
+                                              number, what);
+    const char *kept = document_string(document, text);
+
+    free(text);
+    free(number);
+    return kept;
+}
+
+const struct column *columns_with_levels(const struct model *model, struct document *document,
+                                         const struct column *before, size_t before_count,
+                                         enum level_columns what, const struct column *after,
+                                         size_t after_count, size_t *levels, size_t *count)
+{
+    size_t n = model->machine.levels;
+    struct column *columns = document_columns(document, before_count + n + after_count + 1);
+
+    memcpy(columns, before, before_count * sizeof(*columns));
+    for (size_t i = 0; i < n; i++) {
+        char *heading = format_string("%s\n%s", level_name(model, document, i),
+                                      what == LEVELS_MISS_RATIO ? "miss %" : "% of all");
+
+        columns[before_count + i].heading = document_string(document, heading);
+        free(heading);
+    }
+    if (after_count > 0)
+        memcpy(columns + before_count + n, after, after_count * sizeof(*columns));
+    columns[before_count + n + after_count].key = "misses";
+    *levels = before_count;
+    *count = before_count + n + after_count + 1;
+    return columns;
+}
+
+static const struct column level_row_columns[] = {
+    {.key = "level"},
+    {.key = "bytes"},
+    {.key = "miss_ratio", .interval = INTERVAL_SUFFIXED},
+    {.key = "share", .interval = INTERVAL_SUFFIXED},
+};
+
+void fill_levels(const struct model *model, struct document *document, struct table *table,
+                 struct row *row, size_t levels, enum level_columns what,
+                 const struct ranked_group *group)
+{
+    struct table *inner = document_table(document, NULL, NULL, NULL, level_row_columns,
+                                         sizeof(level_row_columns) / sizeof(*level_row_columns));
+
+    for (size_t i = 0; i < model->machine.levels; i++) {
+        const struct curve_point *point = &group->points[model->level_size[i]];
+        struct cell ratio =
+            point->beyond ? cell_beyond() : cell_estimate(CELL_SHARE, point->miss_ratio);
+        struct cell share = point->beyond
+                                ? cell_beyond()
+                                : cell_estimate(CELL_SHARE, model_share_of_misses(model, group, i));
+        struct row *inner_row = table_row(inner);
+
+        inner_row->cells[0] = cell_value(CELL_NUMBER, model->machine.caches[i].level);
+        inner_row->cells[1] = cell_value(CELL_BYTES, (double)model->machine.caches[i].bytes);
+        inner_row->cells[2] = ratio;
+        inner_row->cells[3] = share;
+        row->cells[levels + i] = what == LEVELS_MISS_RATIO ? ratio : share;
+    }
+    row->cells[table->column_count - 1] = cell_table(inner);
+}
+
+struct estimate share_of_accesses(const struct model *model, const struct grouping *grouping,
+                                  uint32_t group)
+{
+    struct estimate part =
+        analysis_subset_accesses(model->analysis, (struct subset){grouping->labels, group});
+
+    return model_part(part, model->accesses.value);
+}
+
+static const struct column curve_columns[] = {
+    {.key = "bytes"},
+    {.key = "miss_ratio", .interval = INTERVAL_BARE},
+    {.key = "beyond"},
+};
+
+struct table *curve_table(const struct model *model, struct document *document, const char *key,
+                          const struct curve_point *points)
+{
+    struct table *table = document_table(document, key, NULL, NULL, curve_columns,
+                                         sizeof(curve_columns) / sizeof(*curve_columns));
+
+    for (size_t i = 0; i < model->size_count; i++) {
+        struct row *row = table_row(table);
+
+        row->cells[0] = cell_value(CELL_BYTES, model->sizes[i]);
+        row->cells[1] = cell_estimate(CELL_SHARE, points[i].miss_ratio);
+        row->cells[2] = cell_truth(points[i].beyond);
+    }
+    return table;
+}
+
+struct cell distance_cell(const struct model *model, const struct curve_point *points, size_t from)
+{
+    double bytes = 0;
+
+    switch (model_median_distance(model, points, from, &bytes)) {
+    case MEDIAN_KNOWN:
+        return cell_value(CELL_BYTES, bytes);
+    case MEDIAN_ABOVE:
+        return cell_above(bytes);
+    case MEDIAN_BEYOND:
+        break;
+    }
+    return cell_beyond();
+}

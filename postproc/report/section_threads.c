@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --threads: what each thread did, and how well its accesses fit the caches. */
+#include <stdlib.h>
+
+#include "report/section_support.h"
+#include "report/sections.h"
+
+static const struct column before[] = {
+    {.key = "tid", .heading = "tid"},
+    {.key = "name", .heading = "name", .flexible = true},
+    {.key = "process"},
+    {.key = "cpu_ns", .heading = "CPU time", .optional = true},
+    {.key = "samples"},
+    {.key = "accesses", .heading = "accesses", .interval = INTERVAL_SUFFIXED},
+    {.key = "accesses_share", .heading = "share\n%", .optional = true},
+};
+
+enum { TID, NAME, PROCESS, CPU, SAMPLES, ACCESSES, SHARE };
+
+struct thread_order {
+    uint32_t group;
+    double accesses;
+};
+
+static int compare_threads(const void *left, const void *right)
+{
+    const struct thread_order *a = left, *b = right;
+
+    if (a->accesses != b->accesses)
+        return a->accesses > b->accesses ? -1 : 1;
+    return a->group < b->group ? -1 : 1;
+}
+
+static void add_thread(struct model *model, struct document *document, struct table *table,
+                       size_t levels, uint32_t group)
+{
+    const struct thread_entry *thread = &model->threads.items[group];
+    struct ranked_group ranked = {.group = group, .accesses = model->by_thread.accesses[group]};
+    struct row *row = table_row(table);
+    double total = model->accesses.value;
+
+    row->cells[TID] = cell_value(CELL_NUMBER, thread->tid);
+    row->cells[NAME] = cell_text(document, thread->name);
+    row->cells[PROCESS] = cell_value(CELL_NUMBER, (double)thread->profile);
+    row->cells[CPU] =
+        thread->cpu_ns > 0 ? cell_value(CELL_TIME, (double)thread->cpu_ns) : cell_empty();
+    row->cells[SAMPLES] = model->exact
+                              ? cell_empty()
+                              : cell_value(CELL_COUNT, (double)model->by_thread.samples[group]);
+    row->cells[ACCESSES] = cell_estimate(
+        CELL_COUNT,
+        analysis_subset_accesses(model->analysis, (struct subset){model->by_thread.labels, group}));
+    row->cells[SHARE] = total > 0 ? cell_value(CELL_SHARE, ranked.accesses / total) : cell_empty();
+    if (ranked.accesses > 0) {
+        analysis_miss_ratio_curve(model->analysis, (struct subset){model->by_thread.labels, group},
+                                  model->sizes, model->size_count, ranked.points);
+        fill_levels(model, document, table, row, levels, LEVELS_MISS_RATIO, &ranked);
+    }
+}
+
+void section_threads(struct model *model, struct document *document)
+{
+    struct section *section = document_section(document, "threads", "Threads", true);
+    struct thread_order *order;
+    struct table *table;
+    size_t levels, count, shown;
+    const struct column *columns =
+        columns_with_levels(model, document, before, sizeof(before) / sizeof(*before),
+                            LEVELS_MISS_RATIO, NULL, 0, &levels, &count);
+
+    model_label_threads(model);
+    table = document_table(document, "threads", "Most accesses first",
+                           basis_text(model, document, ""), columns, count);
+    order = allocate_zeroed(model->threads.count, sizeof(*order));
+    for (uint32_t i = 0; i < model->threads.count; i++)
+        order[i] = (struct thread_order){i, model->by_thread.accesses[i]};
+    if (model->threads.count > 0)
+        qsort(order, model->threads.count, sizeof(*order), compare_threads);
+    /* Text shows as many as were asked for; the other forms have them all. */
+    shown = model->options->format == FORMAT_TEXT && model->options->top < model->threads.count
+                ? model->options->top
+                : model->threads.count;
+    for (size_t i = 0; i < shown; i++)
+        add_thread(model, document, table, levels, order[i].group);
+    if (shown < model->threads.count) {
+        char *remark = format_string("%zu more threads: see --top.", model->threads.count - shown);
+
+        table_remark(document, table, remark);
+        free(remark);
+    }
+    free(order);
+    section_table(section, table);
+}

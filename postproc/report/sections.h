@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One function per section: puts what it has to say about the model into the document. */
+#ifndef REUSE_POSTPROC_SECTIONS_H
+#define REUSE_POSTPROC_SECTIONS_H
+
+#include "report/document.h"
+#include "report/model.h"
+
+/* shown: in text and CSV. The facts of the run are in every JSON report. */
+void section_summary(struct model *, struct document *, bool shown);
+void section_histogram(struct model *, struct document *);
+void section_mrc(struct model *, struct document *);
+void section_threads(struct model *, struct document *);
+void section_objects(struct model *, struct document *);
+void section_lines(struct model *, struct document *);
+void section_contexts(struct model *, struct document *);
+
+/* What the reader must know about everything above: losses of names, notes of the runtime. */
+void section_notes(struct model *, struct document *);
+
+/* A few sentences on what to look at. */
+void add_verdict(struct model *, struct document *, struct section *);
+
+#endif

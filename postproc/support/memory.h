@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Allocation for the tools: it succeeds or the program ends with one line and status 1. */
+#ifndef REUSE_POSTPROC_MEMORY_H
+#define REUSE_POSTPROC_MEMORY_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+void *allocate_zeroed(size_t count, size_t size) __attribute__((returns_nonnull));
+void *reallocate(void *pointer, size_t count, size_t size) __attribute__((returns_nonnull));
+char *copy_string(const char *text) __attribute__((returns_nonnull));
+
+/* printf into a new string; the caller frees it. */
+char *format_string(const char *format, ...) __attribute__((format(printf, 1, 2), returns_nonnull));
+
+/* A growable array: ARRAY(int) numbers = {0}; ARRAY_PUSH(&numbers, 7); free(numbers.items); */
+#define ARRAY(type)                                                                                \
+    struct {                                                                                       \
+        type *items;                                                                               \
+        size_t count, capacity;                                                                    \
+    }
+
+#define ARRAY_PUSH(array, value)                                                                   \
+    do {                                                                                           \
+        if ((array)->count == (array)->capacity) {                                                 \
+            (array)->capacity = (array)->capacity ? 2 * (array)->capacity : 8;                     \
+            (array)->items =                                                                       \
+                reallocate((array)->items, (array)->capacity, sizeof((array)->items[0]));          \
+        }                                                                                          \
+        (array)->items[(array)->count++] = (value);                                                \
+    } while (0)
+
+#endif

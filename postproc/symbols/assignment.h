@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reads from source text what the result of an allocating call is assigned to. A reader of
+ * statements, not a compiler: whatever it does not recognise for certain, it does not name.
+ */
+#ifndef REUSE_POSTPROC_ASSIGNMENT_H
+#define REUSE_POSTPROC_ASSIGNMENT_H
+
+#include <stdint.h>
+
+#include "symbols/source_text.h"
+
+enum assignment_kind {
+    ASSIGNMENT_UNKNOWN,  /* not recognised, or more than one possibility */
+    ASSIGNMENT_NAMED,    /* name and declared are filled */
+    ASSIGNMENT_RETURNED, /* the result is returned: the caller's statement has the name */
+};
+
+struct assignment {
+    enum assignment_kind kind;
+    char *name;     /* as written, without blanks: m, p->field, rows[i], v */
+    char *declared; /* the identifier to verify: m, field, rows, v */
+    bool member;    /* declared comes after . or -> */
+};
+
+/*
+ * The call of `callee` (unqualified: malloc, xmalloc, new, resize, vector) at line (1..) and column
+ * (1.., 0 unknown). Release with assignment_free().
+ */
+void assignment_find(const struct source_text *, uint32_t line, uint32_t column, const char *callee,
+                     struct assignment *out);
+void assignment_free(struct assignment *);
+
+#endif

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names as the programmer wrote them, from C++, Rust and D linkage names (libiberty). */
+#ifndef REUSE_POSTPROC_DEMANGLE_H
+#define REUSE_POSTPROC_DEMANGLE_H
+
+/* The readable name without parameters; NULL if it is not a mangled name. The caller frees it. */
+char *demangle(const char *linkage_name);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Debug information of one file, through libdwarf. DWARF 2 to 5; read lazily, one compile unit at a
+ * time, so that a question about one address in a large program costs one unit.
+ * All addresses are link-time addresses. Strings live in the intern_table given at open.
+ */
+#ifndef REUSE_POSTPROC_DWARF_FILE_H
+#define REUSE_POSTPROC_DWARF_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "support/intern_table.h"
+#include "support/memory.h"
+
+struct dwarf_file;
+
+/* One function that an address belongs to: the innermost inlined one, its caller, ... */
+struct source_frame {
+    const char *function;  /* readable name without parameters; NULL unknown */
+    const char *file;      /* path as compiled, made absolute with `directory`; NULL unknown */
+    const char *directory; /* of the compilation; NULL unknown */
+    uint32_t line;         /* 0: unknown */
+    uint32_t column;       /* 1..; 0: unknown */
+    uint64_t scope;        /* for dwarf_file_declares(); 0: unknown */
+};
+
+typedef ARRAY(struct source_frame) source_frames;
+
+/* A static variable and where it is declared. */
+struct declared_variable {
+    const char *name; /* qualified; NULL: not found */
+    const char *file;
+    uint32_t line;
+};
+
+/*
+ * Opens the file's debug information; alternate is the file that dwz moved common parts to, or
+ * NULL. NULL if there is no debug information that libdwarf can read.
+ */
+struct dwarf_file *dwarf_file_open(const char *path, const char *alternate,
+                                   struct intern_table *strings);
+void dwarf_file_close(struct dwarf_file *);
+
+/*
+ * Appends the frames of an address, innermost first; appends nothing if no unit covers it. Inlined
+ * functions that are declared artificial are left out: debuggers take them for one operation too.
+ */
+void dwarf_file_frames(struct dwarf_file *, uint64_t address, source_frames *out);
+
+/* Finds the variables that start at the addresses; fills out[0..n-1]. One pass for all of them. */
+void dwarf_file_variables(struct dwarf_file *, const uint64_t *addresses, size_t n,
+                          struct declared_variable *out);
+
+enum declared_as {
+    DECLARED_NOWHERE,
+    DECLARED_VARIABLE, /* a variable or parameter of the function, or of its file or namespace */
+    DECLARED_MEMBER,   /* a member of a structure or class of the same compile unit */
+};
+
+/* What `name` is where the function of a frame was compiled. address: as given for the frame. */
+enum declared_as dwarf_file_declares(struct dwarf_file *, uint64_t address,
+                                     const struct source_frame *, const char *name);
+
+/* Units whose details are in .dwo files, which are not read. */
+size_t dwarf_file_split_units(struct dwarf_file *);
+
+#endif

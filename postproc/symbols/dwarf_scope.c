@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Is a name declared where a function was compiled? Guards names that were read from source text.
+ */
+#include <string.h>
+
+#include "symbols/dwarf_internal.h"
+
+static void insert_name(struct intern_table *names, const char *name)
+{
+    if (name != NULL)
+        intern_table_insert(names, name, strlen(name));
+}
+
+struct collection {
+    struct dwarf_file *file;
+    struct intern_table *variables, *members;
+    int depth;
+};
+
+/* Type definitions can be nested; anything deeper than this is damage. */
+enum { DEPTH_MAX = 64 };
+
+static void collect_imported(struct collection *collection, struct entry import);
+
+/* Variables of the file and its namespaces, members of any structure in the unit. */
+static bool collect_names(void *context, struct entry child, Dwarf_Half tag)
+{
+    struct collection *outer = context, collection = *outer;
+
+    if (++collection.depth > DEPTH_MAX)
+        return false;
+    switch (tag) {
+    case DW_TAG_variable:
+        insert_name(collection.variables, entry_plain_name(collection.file, child));
+        break;
+    case DW_TAG_member:
+        insert_name(collection.members, entry_plain_name(collection.file, child));
+        break;
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+    case DW_TAG_subprogram: /* structures that are local to a function */
+    case DW_TAG_lexical_block:
+        if (tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block) {
+            struct intern_table *locals = intern_table_create();
+
+            collection.variables = locals;
+            entry_children(child, collect_names, &collection);
+            intern_table_free(locals);
+        } else {
+            entry_children(child, collect_names, &collection);
+        }
+        break;
+    case DW_TAG_imported_unit:
+        collect_imported(&collection, child);
+        break;
+    default:
+        break;
+    }
+    return true;
+}
+
+/* dwz moves what units have in common into partial units. */
+static void collect_imported(struct collection *collection, struct entry import)
+{
+    struct entry unit = entry_follow(collection->file, import, DW_AT_import);
+
+    if (unit.die != NULL)
+        entry_children(unit, collect_names, collection);
+    entry_release(unit);
+}
+
+static void load_names(struct dwarf_file *file, struct unit *unit)
+{
+    struct entry die = entry_at(file->debug, unit->die);
+    struct collection collection = {.file = file};
+
+    unit->variables = intern_table_create();
+    unit->members = intern_table_create();
+    collection.variables = unit->variables;
+    collection.members = unit->members;
+    if (die.die != NULL)
+        entry_children(die, collect_names, &collection);
+    entry_release(die);
+}
+
+struct local_search {
+    struct dwarf_file *file;
+    const char *name;
+    bool found;
+    int depth;
+};
+
+static bool visit_for_local(void *context, struct entry child, Dwarf_Half tag)
+{
+    struct local_search *search = context;
+    const char *name;
+
+    switch (tag) {
+    case DW_TAG_variable:
+    case DW_TAG_formal_parameter:
+        name = entry_plain_name(search->file, child);
+        search->found = name != NULL && strcmp(name, search->name) == 0;
+        break;
+    case DW_TAG_lexical_block:
+    case DW_TAG_try_block:
+    case DW_TAG_catch_block:
+        if (++search->depth <= DEPTH_MAX)
+            entry_children(child, visit_for_local, search);
+        search->depth--;
+        break;
+    default:
+        break;
+    }
+    return !search->found;
+}
+
+/* In the function itself, and in what it is an instance of (its blocks may have been dropped). */
+static bool is_local(struct dwarf_file *file, Dwarf_Off scope, const char *name)
+{
+    struct local_search search = {.file = file, .name = name};
+    struct entry die = entry_at(file->debug, scope), origin;
+
+    if (die.die == NULL)
+        return false;
+    entry_children(die, visit_for_local, &search);
+    if (!search.found) {
+        origin = entry_follow(file, die, DW_AT_abstract_origin);
+        if (origin.die != NULL)
+            entry_children(origin, visit_for_local, &search);
+        entry_release(origin);
+    }
+    entry_release(die);
+    return search.found;
+}
+
+enum declared_as dwarf_file_declares(struct dwarf_file *file, uint64_t address,
+                                     const struct source_frame *frame, const char *name)
+{
+    struct unit *unit = unit_of_address(file, address);
+
+    if (unit == NULL)
+        return DECLARED_NOWHERE;
+    if (frame->scope != 0 && is_local(file, frame->scope, name))
+        return DECLARED_VARIABLE;
+    if (unit->variables == NULL)
+        load_names(file, unit);
+    if (intern_table_find(unit->variables, name, strlen(name)) != INTERN_TABLE_NONE)
+        return DECLARED_VARIABLE;
+    if (intern_table_find(unit->members, name, strlen(name)) != INTERN_TABLE_NONE)
+        return DECLARED_MEMBER;
+    return DECLARED_NOWHERE;
+}

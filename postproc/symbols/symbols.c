@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* memmem */
+#include "symbols/symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "symbols/demangle.h"
+
+struct symbol_module {
+    struct symbols *owner;
+    const char *path, *name;
+    uint8_t build_id[BUILD_ID_MAX];
+    size_t build_id_size;
+    bool opened;
+    enum module_state state;
+    struct elf_image *image;       /* the module's own file; NULL if missing or wrong */
+    struct elf_image *debug_image; /* separate debug file; NULL if none */
+    struct dwarf_file *dwarf;
+    int64_t modified;
+};
+
+struct symbols {
+    const struct file_search *search;
+    struct intern_table *strings, *keys;
+    ARRAY(struct symbol_module *) modules;
+};
+
+struct symbols *symbols_create(const struct file_search *search, struct intern_table *strings)
+{
+    struct symbols *symbols = allocate_zeroed(1, sizeof(*symbols));
+
+    symbols->search = search;
+    symbols->strings = strings;
+    symbols->keys = intern_table_create();
+    return symbols;
+}
+
+void symbols_free(struct symbols *symbols)
+{
+    if (symbols == NULL)
+        return;
+    for (size_t i = 0; i < symbols->modules.count; i++) {
+        struct symbol_module *module = symbols->modules.items[i];
+
+        dwarf_file_close(module->dwarf);
+        elf_image_close(module->debug_image);
+        elf_image_close(module->image);
+        free(module);
+    }
+    free(symbols->modules.items);
+    intern_table_free(symbols->keys);
+    free(symbols);
+}
+
+struct symbol_module *symbols_module(struct symbols *symbols, const char *path,
+                                     const uint8_t *build_id, size_t build_id_size)
+{
+    size_t length = strlen(path) + 1;
+    struct symbol_module *module;
+    const char *slash;
+    uint32_t number;
+    char *key;
+
+    if (build_id_size > BUILD_ID_MAX)
+        build_id_size = BUILD_ID_MAX;
+    key = allocate_zeroed(length + build_id_size, 1);
+    memcpy(key, path, length);
+    memcpy(key + length, build_id, build_id_size);
+    number = intern_table_insert(symbols->keys, key, length + build_id_size);
+    free(key);
+    if (number < symbols->modules.count)
+        return symbols->modules.items[number];
+
+    module = allocate_zeroed(1, sizeof(*module));
+    module->owner = symbols;
+    module->path = intern_table_string(symbols->strings, path);
+    slash = strrchr(module->path, '/');
+    module->name = slash != NULL && slash[1] != '\0' ? slash + 1 : module->path;
+    memcpy(module->build_id, build_id, build_id_size);
+    module->build_id_size = build_id_size;
+    ARRAY_PUSH(&symbols->modules, module);
+    return module;
+}
+
+static bool is_virtual(const char *path)
+{
+    return *path == '[' || strncmp(path, "linux-vdso", 10) == 0 ||
+           strncmp(path, "linux-gate", 10) == 0;
+}
+
+static bool has_recorded_build_id(const struct symbol_module *module, const struct elf_image *image)
+{
+    return module->build_id_size == 0 ||
+           (image->build_id_size == module->build_id_size &&
+            memcmp(image->build_id, module->build_id, module->build_id_size) == 0);
+}
+
+static void open_dwarf(struct symbol_module *module, const struct elf_image *image)
+{
+    char *alternate;
+
+    if (module->dwarf != NULL || image == NULL || !image->has_dwarf)
+        return;
+    alternate = debug_file_alternate(module->owner->search, image);
+    module->dwarf = dwarf_file_open(image->path, alternate, module->owner->strings);
+    free(alternate);
+}
+
+static void open_module(struct symbol_module *module)
+{
+    const struct file_search *search = module->owner->search;
+    char message[128], *path;
+    struct stat status;
+
+    if (module->opened)
+        return;
+    module->opened = true;
+    if (is_virtual(module->path)) {
+        module->state = MODULE_VIRTUAL;
+        return;
+    }
+    module->state = MODULE_MISSING;
+    path = file_under_sysroot(search, module->path);
+    module->image = elf_image_open(path, message, sizeof(message));
+    if (stat(path, &status) == 0)
+        module->modified = status.st_mtime;
+    free(path);
+    if (module->image != NULL && !has_recorded_build_id(module, module->image)) {
+        elf_image_close(module->image);
+        module->image = NULL;
+        module->state = MODULE_WRONG_BUILD_ID;
+    }
+    module->debug_image = debug_file_by_build_id(search, module->build_id, module->build_id_size);
+    if (module->debug_image == NULL && module->image != NULL)
+        module->debug_image =
+            debug_file_by_build_id(search, module->image->build_id, module->image->build_id_size);
+    if (module->debug_image == NULL && module->image != NULL && !module->image->has_dwarf)
+        module->debug_image = debug_file_by_link(search, module->image, module->path);
+    open_dwarf(module, module->debug_image);
+    open_dwarf(module, module->image);
+    if (module->dwarf != NULL)
+        module->state = MODULE_DEBUG;
+    else if ((module->image != NULL && module->image->has_symbol_table) ||
+             (module->debug_image != NULL && module->debug_image->has_symbol_table))
+        module->state = MODULE_SYMBOLS;
+    else if (module->image != NULL)
+        module->state = MODULE_STRIPPED;
+}
+
+enum module_state symbol_module_state(struct symbol_module *module)
+{
+    open_module(module);
+    return module->state;
+}
+
+const char *symbol_module_path(const struct symbol_module *module)
+{
+    return module->path;
+}
+
+const char *symbol_module_name(const struct symbol_module *module)
+{
+    return module->name;
+}
+
+int64_t symbol_module_time(struct symbol_module *module)
+{
+    open_module(module);
+    return module->modified;
+}
+
+bool symbol_module_is_split(struct symbol_module *module)
+{
+    open_module(module);
+    return module->dwarf != NULL && dwarf_file_split_units(module->dwarf) > 0;
+}
+
+static const char *readable(struct symbol_module *module, const char *linkage_name)
+{
+    char *name = demangle(linkage_name);
+    const char *kept =
+        intern_table_string(module->owner->strings, name != NULL ? name : linkage_name);
+
+    free(name);
+    return kept;
+}
+
+/* "mangled@plt" -> "readable@plt" */
+static const char *readable_stub(struct symbol_module *module, char *stub)
+{
+    char *at = strchr(stub, '@'), *name;
+    const char *kept;
+
+    *at = '\0';
+    name = format_string("%s@plt", readable(module, stub));
+    kept = intern_table_string(module->owner->strings, name);
+    free(name);
+    return kept;
+}
+
+static const char *function_symbol(struct symbol_module *module, uint64_t address)
+{
+    const struct elf_symbol *symbol = NULL;
+    const char *name = NULL;
+    char *stub;
+
+    if (module->debug_image != NULL)
+        symbol = elf_image_function(module->debug_image, address);
+    if (symbol == NULL && module->image != NULL) {
+        stub = elf_image_plt_name(module->image, address);
+        if (stub != NULL) {
+            name = readable_stub(module, stub);
+            free(stub);
+            return name;
+        }
+        symbol = elf_image_function(module->image, address);
+    }
+    return symbol != NULL ? readable(module, symbol->name) : NULL;
+}
+
+/*
+ * Compilers leave the linkage name, and with it the qualification, out of the debug information of
+ * local template instances; the symbol table has it.
+ */
+static const char *more_qualified(const char *name, const char *symbol)
+{
+    size_t length = strcspn(name, "<(");
+    const char *found;
+
+    if (symbol == NULL || memmem(name, length, "::", 2) != NULL)
+        return name;
+    found = memmem(symbol, strlen(symbol), name, length);
+    return found != NULL && found != symbol && found[-1] == ':' ? symbol : name;
+}
+
+void symbol_module_frames(struct symbol_module *module, uint64_t address, source_frames *out)
+{
+    size_t before = out->count;
+    struct source_frame frame = {0}, *outermost;
+
+    open_module(module);
+    if (module->dwarf != NULL)
+        dwarf_file_frames(module->dwarf, address, out);
+    if (out->count == before)
+        ARRAY_PUSH(out, frame);
+    outermost = &out->items[out->count - 1];
+    if (outermost->function == NULL)
+        outermost->function = function_symbol(module, address);
+    else if (strchr(outermost->function, '<') != NULL)
+        outermost->function = more_qualified(outermost->function, function_symbol(module, address));
+}
+
+/* Fills name, extent and section from the ELF files; returns false when no symbol covers it. */
+static bool object_symbol(struct symbol_module *module, uint64_t address, struct data_symbol *out)
+{
+    const struct elf_symbol *symbol = NULL;
+    struct elf_image *image = module->image != NULL ? module->image : module->debug_image;
+    uint64_t start;
+
+    *out = (struct data_symbol){.address = address};
+    if (image == NULL)
+        return false;
+    out->section = elf_image_section(image, address, &start);
+    if (out->section != NULL)
+        out->address = start;
+    if (module->debug_image != NULL)
+        symbol = elf_image_object(module->debug_image, address);
+    if (symbol == NULL && module->image != NULL)
+        symbol = elf_image_object(module->image, address);
+    if (symbol == NULL)
+        return false;
+    out->name = readable(module, symbol->name);
+    out->address = symbol->address;
+    out->size = symbol->size;
+    return true;
+}
+
+void symbol_module_variables(struct symbol_module *module, const uint64_t *addresses, size_t n,
+                             struct data_symbol *out)
+{
+    struct declared_variable *declared;
+    uint64_t *starts;
+    size_t *found_at, found = 0;
+
+    open_module(module);
+    starts = allocate_zeroed(n, sizeof(*starts));
+    found_at = allocate_zeroed(n, sizeof(*found_at)); /* number in starts + 1; 0: no symbol */
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && found_at[i - 1] > 0 && addresses[i] - out[i - 1].address < out[i - 1].size) {
+            out[i] = out[i - 1];
+            found_at[i] = found_at[i - 1];
+        } else if (object_symbol(module, addresses[i], &out[i])) {
+            starts[found] = out[i].address;
+            found_at[i] = ++found;
+        }
+    }
+    declared = allocate_zeroed(found, sizeof(*declared));
+    if (module->dwarf != NULL && found > 0)
+        dwarf_file_variables(module->dwarf, starts, found, declared);
+    for (size_t i = 0; i < n; i++) {
+        const struct declared_variable *variable;
+
+        if (found_at[i] == 0 || (variable = &declared[found_at[i] - 1])->name == NULL)
+            continue;
+        /* A readable linkage name is qualified; the debug information may say less. */
+        if (strstr(out[i].name, "::") == NULL)
+            out[i].name = variable->name;
+        out[i].file = variable->file;
+        out[i].line = variable->line;
+    }
+    free(declared);
+    free(found_at);
+    free(starts);
+}
+
+enum declared_as symbol_module_declares(struct symbol_module *module, uint64_t address,
+                                        const struct source_frame *frame, const char *name)
+{
+    open_module(module);
+    if (module->dwarf == NULL)
+        return DECLARED_NOWHERE;
+    return dwarf_file_declares(module->dwarf, address, frame, name);
+}
+
+size_t symbols_module_count(const struct symbols *symbols)
+{
+    return symbols->modules.count;
+}
+
+struct symbol_module *symbols_module_number(const struct symbols *symbols, size_t number)
+{
+    return symbols->modules.items[number];
+}

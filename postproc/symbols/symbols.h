@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Names for addresses of the modules of a run: what the report shows instead of numbers.
+ * Files are opened when the first address of a module is asked for. Not thread-safe.
+ */
+#ifndef REUSE_POSTPROC_SYMBOLS_H
+#define REUSE_POSTPROC_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "support/intern_table.h"
+#include "symbols/debug_files.h"
+#include "symbols/dwarf_file.h"
+
+struct symbols;
+struct symbol_module;
+
+/* How much is known of a module. */
+enum module_state {
+    MODULE_DEBUG,          /* source lines */
+    MODULE_SYMBOLS,        /* a symbol table, no debug information */
+    MODULE_STRIPPED,       /* the dynamic symbol table only */
+    MODULE_MISSING,        /* no file */
+    MODULE_WRONG_BUILD_ID, /* the file is not the one that ran */
+    MODULE_VIRTUAL,        /* the kernel's vdso: there is no file */
+};
+
+/* The search and the strings must outlive the result. */
+struct symbols *symbols_create(const struct file_search *, struct intern_table *strings);
+void symbols_free(struct symbols *);
+
+/* The module of a path and build-id (size 0: unknown); one object for equal ones. */
+struct symbol_module *symbols_module(struct symbols *, const char *path, const uint8_t *build_id,
+                                     size_t build_id_size);
+
+enum module_state symbol_module_state(struct symbol_module *);
+const char *symbol_module_path(const struct symbol_module *);
+const char *symbol_module_name(const struct symbol_module *); /* last part of the path */
+
+/*
+ * Appends the frames of a link-time address, innermost first. At least one frame is appended; its
+ * function is NULL when nothing is known.
+ */
+void symbol_module_frames(struct symbol_module *, uint64_t address, source_frames *out);
+
+struct data_symbol {
+    const char *name;    /* NULL: unknown */
+    uint64_t address;    /* link-time start; with no symbol that of the section, or the query's */
+    uint64_t size;       /* 0: unknown */
+    const char *section; /* NULL: unknown */
+    const char *file;    /* of the declaration, or NULL */
+    uint32_t line;
+};
+
+/* Finds the variables that hold the link-time addresses, all in one pass; quickest if ascending. */
+void symbol_module_variables(struct symbol_module *, const uint64_t *addresses, size_t n,
+                             struct data_symbol *out);
+
+/* See dwarf_file_declares(); DECLARED_NOWHERE without debug information. */
+enum declared_as symbol_module_declares(struct symbol_module *, uint64_t address,
+                                        const struct source_frame *, const char *name);
+
+/* Modification time of the module's file in seconds, 0 unknown: newer sources are not trusted. */
+int64_t symbol_module_time(struct symbol_module *);
+
+/* Modules that were asked for, in order of first use. */
+size_t symbols_module_count(const struct symbols *);
+struct symbol_module *symbols_module_number(const struct symbols *, size_t number);
+
+/* True if part of the module's debug information is in .dwo files. */
+bool symbol_module_is_split(struct symbol_module *);
+
+#endif

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The maps of heap blocks, mappings and named parts, and what is done when something comes or goes.
+ * Signal-safe, except allocation_begin().
+ *
+ * A lookup asks the named parts first, then the heap, then the mappings, since allocators keep
+ * their blocks in mappings and programs their objects in blocks.
+ */
+#include "allocation_objects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "allocation_sites.h"
+#include "allocation_thread.h"
+#include "release_filter.h"
+
+#include "signal_safe.h"
+
+enum { PARTS_MAX = 1024 };
+
+static const uint64_t default_block_bytes = UINT64_C(256) << 20;
+
+struct part {
+    uint64_t base, size;
+};
+
+/*
+ * Set up by allocation_begin() and constant from then on, but for the atomics and what a lock
+ * protects. A lock is only ever held between allocation_enter() and allocation_leave(), so never
+ * taken twice by a thread.
+ */
+static struct {
+    struct allocation_options options;
+    struct block_map *heap, *mappings, *parts;
+    uint64_t page_bytes;
+    uint64_t heap_start; /* of the brk area; 0 unknown */
+    _Atomic uint64_t node_bytes_left;
+    _Atomic bool paused;
+    _Atomic bool mappings_lock; /* of changes to `mappings` */
+    _Atomic bool parts_lock;    /* of changes to `parts` and the list of them */
+    _Atomic uint32_t part_count;
+    struct part part_list[PARTS_MAX];
+    struct release_filter watches;
+} objects;
+
+_Atomic bool allocation_following;
+
+static void lock(_Atomic bool *held)
+{
+    while (atomic_exchange_explicit(held, true, memory_order_acquire))
+        sched_yield();
+}
+
+static void unlock(_Atomic bool *held)
+{
+    atomic_store_explicit(held, false, memory_order_release);
+}
+
+static void *obtain(size_t bytes)
+{
+    const int saved_errno = errno;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    errno = saved_errno;
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void *obtain_nodes(void *context, size_t bytes)
+{
+    (void)context;
+    uint64_t left = atomic_load_explicit(&objects.node_bytes_left, memory_order_relaxed);
+    do {
+        if (left < bytes)
+            return NULL;
+    } while (!atomic_compare_exchange_weak_explicit(&objects.node_bytes_left, &left, left - bytes,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return obtain(bytes);
+}
+
+static struct block_map *new_map(void)
+{
+    void *memory = obtain(block_map_size());
+    return memory == NULL ? NULL : block_map_create(memory, obtain_nodes, NULL);
+}
+
+/* Start of the brk area: the 47th field of /proc/self/stat (proc(5)), 0 when it cannot be read. */
+static uint64_t read_heap_start(void)
+{
+    char text[1024];
+    const int descriptor = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return 0;
+    const ssize_t length = read(descriptor, text, sizeof text - 1);
+    close(descriptor);
+    if (length <= 0)
+        return 0;
+    text[length] = '\0';
+    /* The second field is the name in parentheses and may hold blanks. */
+    const char *at = strrchr(text, ')');
+    for (unsigned field = 2; at != NULL && field < 47; field++) {
+        at = strchr(at, ' ');
+        at = at == NULL ? NULL : at + 1;
+    }
+    uint64_t start = 0;
+    for (; at != NULL && *at >= '0' && *at <= '9'; at++)
+        start = start * 10 + (uint64_t)(*at - '0');
+    return start;
+}
+
+bool allocation_begin(const struct allocation_options *options)
+{
+    const int saved_errno = errno;
+    objects.options = *options;
+    atomic_store(&objects.node_bytes_left,
+                 options->block_bytes_max != 0 ? options->block_bytes_max : default_block_bytes);
+    objects.page_bytes = getauxval(AT_PAGESZ);
+    objects.heap_start = read_heap_start();
+    objects.heap = new_map();
+    objects.mappings = new_map();
+    objects.parts = new_map();
+    const bool ready = objects.heap != NULL && objects.mappings != NULL && objects.parts != NULL &&
+                       allocation_sites_begin(&objects.options);
+    atomic_store_explicit(&allocation_following, ready, memory_order_release);
+    errno = saved_errno;
+    return ready;
+}
+
+void allocation_pause(void)
+{
+    atomic_store_explicit(&objects.paused, true, memory_order_relaxed);
+}
+
+void allocation_resume(void)
+{
+    atomic_store_explicit(&objects.paused, false, memory_order_relaxed);
+}
+
+/* Named parts. */
+
+static uint64_t part_base(uint64_t address)
+{
+    return address & ~UINT64_C(7); /* small blocks start at multiples of 8 */
+}
+
+/* Forgets the parts that overlap [base, base + size). */
+static void drop_parts(uint64_t base, uint64_t size)
+{
+    if (__builtin_expect(atomic_load_explicit(&objects.part_count, memory_order_relaxed) == 0, 1))
+        return;
+    lock(&objects.parts_lock);
+    uint32_t count = atomic_load_explicit(&objects.part_count, memory_order_relaxed);
+    for (uint32_t i = count; i-- > 0;) {
+        const struct part *part = &objects.part_list[i];
+        struct block removed;
+        if (part->base >= base + size || base >= part->base + part->size)
+            continue;
+        if (block_map_remove(objects.parts, part->base, &removed))
+            allocation_site_count(removed.site, 0, 0, -(int64_t)removed.size);
+        objects.part_list[i] = objects.part_list[--count];
+    }
+    atomic_store_explicit(&objects.part_count, count, memory_order_relaxed);
+    unlock(&objects.parts_lock);
+}
+
+static bool add_part(uint64_t base, uint64_t size, uint32_t site)
+{
+    drop_parts(base, size);
+    lock(&objects.parts_lock);
+    const uint32_t count = atomic_load_explicit(&objects.part_count, memory_order_relaxed);
+    const bool added = count < PARTS_MAX && block_map_insert(objects.parts, base, size, site);
+    if (added) {
+        objects.part_list[count] = (struct part){.base = base, .size = size};
+        atomic_store_explicit(&objects.part_count, count + 1, memory_order_relaxed);
+    }
+    unlock(&objects.parts_lock);
+    return added;
+}
+
+/* Gives the block or mapping another site, if it is one as a whole. */
+static bool rename_whole(struct block_map *map, uint64_t base, uint64_t size, uint32_t site)
+{
+    struct block block;
+    if (!block_map_find(map, base, &block) || block.base != base || size < block.size ||
+        !block_map_remove(map, base, &block))
+        return false;
+    allocation_site_count(block.site, 0, 0, -(int64_t)block.size);
+    const bool inserted = block_map_insert(map, base, block.size, site);
+    allocation_site_count(site, 1, block.size, inserted ? (int64_t)block.size : 0);
+    return inserted;
+}
+
+bool allocation_name(const void *pointer, size_t size, const char *name,
+                     const struct unwind_start *caller)
+{
+    const uint64_t address = (uint64_t)(uintptr_t)pointer;
+    if (!atomic_load_explicit(&allocation_following, memory_order_acquire) ||
+        !allocation_enter(caller->stack_pointer))
+        return false;
+    bool named = true;
+    if (size == 0) {
+        drop_parts(address, 1);
+    } else {
+        const uint32_t site = allocation_named_site(caller, name);
+        named = site != 0;
+        if (named && !rename_whole(objects.heap, address, size, site) &&
+            !rename_whole(objects.mappings, address, mapping_length(size), site)) {
+            const uint64_t base = part_base(address);
+            named = add_part(base, size + (address - base), site);
+            if (named)
+                allocation_site_count(site, 1, size, (int64_t)(size + (address - base)));
+        }
+    }
+    allocation_leave();
+    return named;
+}
+
+/* Heap blocks. */
+
+static void tell_released(uint64_t base, uint64_t size)
+{
+    drop_parts(base, size);
+    const struct allocation_hooks *hooks = &objects.options.hooks;
+    if (release_filter_may_hold(&objects.watches, base, size) && hooks->released != NULL &&
+        allocation_hooks_are_live())
+        hooks->released(hooks->user, base, size);
+}
+
+void allocation_came(const void *pointer, size_t size, enum allocator allocator,
+                     const struct unwind_start *caller)
+{
+    if (pointer == NULL || atomic_load_explicit(&objects.paused, memory_order_relaxed))
+        return;
+    const uint32_t site = allocation_site(caller, allocator);
+    const bool tracked = block_map_insert(objects.heap, (uint64_t)(uintptr_t)pointer, size, site);
+    allocation_site_count(site, 1, size, tracked ? (int64_t)(size == 0 ? 1 : size) : 0);
+}
+
+bool allocation_moving(const void *pointer, struct block *old)
+{
+    return pointer != NULL && block_map_remove(objects.heap, (uint64_t)(uintptr_t)pointer, old);
+}
+
+void allocation_goes(const void *pointer)
+{
+    struct block block;
+    if (!allocation_moving(pointer, &block))
+        return;
+    allocation_site_count(block.site, 0, 0, -(int64_t)block.size);
+    tell_released(block.base, block.size);
+}
+
+void allocation_moved(const struct block *old, const void *pointer, size_t size,
+                      enum allocator allocator, const struct unwind_start *caller)
+{
+    const uint64_t base = (uint64_t)(uintptr_t)pointer;
+    allocation_site_count(old->site, 0, 0, -(int64_t)old->size);
+    if (base != old->base)
+        tell_released(old->base, old->size);
+    else if (size < old->size)
+        tell_released(base + size, old->size - size);
+    allocation_came(pointer, size, allocator, caller);
+}
+
+void allocation_stayed(const struct block *old)
+{
+    block_map_insert(objects.heap, old->base, old->size, old->site);
+}
+
+/* Mappings. */
+
+size_t mapping_length(size_t length)
+{
+    return (length + objects.page_bytes - 1) & ~(objects.page_bytes - 1);
+}
+
+/* Takes [start, end) out of what is known to be mapped; the caller holds the lock. */
+static void carve(uint64_t start, uint64_t end)
+{
+    struct block block;
+    while (block_map_next(objects.mappings, start, end, &block)) {
+        const uint64_t block_end = block.base + block.size;
+        const uint64_t cut_start = block.base > start ? block.base : start;
+        const uint64_t cut_end = block_end < end ? block_end : end;
+        if (!block_map_remove(objects.mappings, block.base, &block))
+            return;
+        if (block.base < cut_start)
+            block_map_insert(objects.mappings, block.base, cut_start - block.base, block.site);
+        if (cut_end < block_end)
+            block_map_insert(objects.mappings, cut_end, block_end - cut_end, block.site);
+        allocation_site_count(block.site, 0, 0, -(int64_t)(cut_end - cut_start));
+    }
+}
+
+void mapping_hold(void)
+{
+    lock(&objects.mappings_lock);
+}
+
+void mapping_let_go(const void *old_start, size_t length)
+{
+    const uint64_t start = (uint64_t)(uintptr_t)old_start;
+    const uint64_t bytes = mapping_length(length);
+    /* Else the kernel refuses the call. */
+    const bool valid = bytes != 0 && start % objects.page_bytes == 0;
+    if (valid)
+        carve(start, start + bytes);
+    unlock(&objects.mappings_lock);
+    if (valid)
+        tell_released(start, bytes);
+}
+
+void mapping_goes(const void *start, size_t length)
+{
+    mapping_hold();
+    mapping_let_go(start, length);
+}
+
+void mapping_came(const struct allocation_mapping *mapping, enum allocator allocator,
+                  const struct unwind_start *caller)
+{
+    struct allocation_mapping described = *mapping;
+    const bool paused = atomic_load_explicit(&objects.paused, memory_order_relaxed);
+    const uint64_t bytes = mapping->end - mapping->start;
+    described.site_id = paused ? 0 : allocation_site(caller, allocator);
+    lock(&objects.mappings_lock);
+    carve(mapping->start, mapping->end);
+    const bool tracked =
+        !paused && block_map_insert(objects.mappings, mapping->start, bytes, described.site_id);
+    unlock(&objects.mappings_lock);
+    if (paused)
+        return;
+    allocation_site_count(described.site_id, 1, bytes, tracked ? (int64_t)bytes : 0);
+    const struct allocation_hooks *hooks = &objects.options.hooks;
+    if (hooks->new_mapping != NULL && allocation_hooks_are_live())
+        hooks->new_mapping(hooks->user, &described);
+}
+
+/* Lookups, watches, the rest. */
+
+bool allocation_find(uint64_t address, struct block *block, enum object_kind *kind)
+{
+    if (!atomic_load_explicit(&allocation_following, memory_order_acquire))
+        return false;
+    enum object_kind unnamed;
+    if (atomic_load_explicit(&objects.part_count, memory_order_relaxed) != 0 &&
+        block_map_find(objects.parts, address, block)) {
+        unnamed = OBJECT_NAMED;
+    } else if (block_map_find(objects.heap, address, block)) {
+        unnamed = OBJECT_HEAP;
+    } else if (block_map_page_seen(objects.heap, address) ||
+               (objects.heap_start != 0 && address >= objects.heap_start &&
+                address < (uint64_t)(uintptr_t)sbrk(0))) {
+        *block = (struct block){.base = 0};
+        *kind = OBJECT_HEAP_UNTRACKED;
+        return true;
+    } else if (block_map_find(objects.mappings, address, block)) {
+        unnamed = OBJECT_MAPPING;
+    } else {
+        return false;
+    }
+    *kind = allocation_site_is_named(block->site) ? OBJECT_NAMED : unnamed;
+    return true;
+}
+
+void allocation_watch(uint64_t address)
+{
+    release_filter_add(&objects.watches, address);
+}
+
+void allocation_unwatch(uint64_t address)
+{
+    release_filter_remove(&objects.watches, address);
+}
+
+void allocation_thread_end(void)
+{
+    if (!atomic_load_explicit(&allocation_following, memory_order_acquire))
+        return;
+    allocation_sites_thread_end();
+    thread_cache_release();
+}
+
+void allocation_fork_child(void)
+{
+    if (!atomic_load_explicit(&allocation_following, memory_order_acquire))
+        return;
+    unlock(&objects.mappings_lock);
+    unlock(&objects.parts_lock);
+    memset(&objects.watches, 0, sizeof objects.watches);
+    allocation_sites_fork_child();
+    thread_cache_fork_child();
+}
+
+void allocation_statistics(struct allocation_statistics *statistics)
+{
+    struct block_map_statistics map;
+    struct allocation_sites_statistics sites;
+    memset(statistics, 0, sizeof *statistics);
+    if (!atomic_load_explicit(&allocation_following, memory_order_acquire))
+        return;
+    struct block_map *const maps[] = {objects.heap, objects.mappings, objects.parts};
+    for (unsigned i = 0; i < sizeof maps / sizeof maps[0]; i++) {
+        block_map_statistics(maps[i], &map);
+        statistics->untracked_blocks += map.untracked;
+        statistics->node_bytes += map.node_bytes;
+    }
+    allocation_sites_statistics(&sites);
+    statistics->other_blocks = sites.other_blocks;
+    statistics->contexts_walked = sites.contexts_walked;
+    statistics->contexts_shortened = sites.contexts_shortened;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The runtime's own file descriptors: kept out of the target's way, at high numbers, and protected
+ * from a target that closes everything. Signal-safe and thread-safe; errno is kept.
+ */
+#ifndef REUSE_RUNTIME_DESCRIPTORS_H
+#define REUSE_RUNTIME_DESCRIPTORS_H
+
+#include <stdbool.h>
+
+/* Descriptors that can be ours lie below this number: a larger table would cost every fork. */
+enum { DESCRIPTOR_TABLE = 4096 };
+
+/* Once at start-up: decides from RLIMIT_NOFILE where ours live. */
+void descriptors_begin(void);
+
+/*
+ * Moves a fresh descriptor to our range and takes it over. Returns its new number, or -errno after
+ * closing the original (-EMFILE: the range is full). A negative argument is returned as it is.
+ */
+int descriptor_adopt(int descriptor);
+
+/* Closes one of ours. */
+void descriptor_release(int descriptor);
+
+/* True while the number is one of ours. */
+bool descriptor_is_ours(int descriptor);
+
+/* The first of our numbers at or after `from`, or -1. */
+int descriptor_next(int from);
+
+/* After fork, in the child: closes the copies; the parent keeps its own. */
+void descriptor_close_all(void);
+
+#endif

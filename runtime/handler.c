@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe. */
+#include "handler.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "interpose_signal.h"
+#include "output.h"
+#include "sampler.h"
+#include "settings.h"
+#include "thread.h"
+#include "timebase.h"
+#include "watch.h"
+#include "signal_safe.h"
+
+enum { TOTALS_EVERY = 256 /* handler entries between records of a thread's totals */ };
+
+/* What handle() needs on the other stack. */
+struct entry {
+    struct thread *thread;
+    struct event_cookie cookie;
+    bool asynchronous;
+    ucontext_t *context;
+    uint64_t app_now;
+};
+
+static void handle(void *argument)
+{
+    struct entry *entry = argument;
+    struct thread *thread = entry->thread;
+
+    switch (entry->cookie.kind) {
+    case EVENT_CLOCK:
+        sampler_expiry(thread, entry->context, entry->asynchronous, entry->app_now);
+        break;
+    case EVENT_WATCH:
+        watch_trap(thread, entry->cookie.slot, entry->cookie.generation, entry->context,
+                   entry->app_now);
+        break;
+    case EVENT_SHARED_WATCH:
+        shared_watch_trap(thread, entry->cookie.generation, entry->context, entry->app_now);
+        break;
+    default:
+        break;
+    }
+}
+
+/*
+ * Calls handle() on a private stack: the target's may have no more than a page left, and we need
+ * room for unwinding. No signal that is not masked switches stacks again (fault_guard.c).
+ */
+static void call_on_stack(unsigned char *top, struct entry *entry)
+{
+    __asm__ volatile("movq %%rsp, %%rbx\n\t"
+                     "movq %0, %%rsp\n\t"
+                     "callq *%1\n\t"
+                     "movq %%rbx, %%rsp"
+                     :
+                     : "r"(top), "r"(handle), "D"(entry)
+                     : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc",
+                       "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+                       "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+}
+
+/* ---- calibration ---- */
+
+/* Written by the calibrating thread and its handler only, before any other event exists. */
+static struct {
+    volatile bool running;
+    volatile unsigned count;
+    volatile uint64_t inside_ns;
+    volatile int disable;
+} calibration;
+
+static void calibration_event(struct event_cookie cookie, uint64_t entered)
+{
+    calibration.count = calibration.count + 1;
+    if (cookie.slot == 1)
+        perf_event_disable(calibration.disable);
+    calibration.inside_ns = thread_cpu_ns() - entered;
+}
+
+void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *context)
+{
+    uint64_t entered = thread_cpu_ns(), hidden, overhead, cost;
+    struct thread *thread = thread_current();
+    struct entry entry;
+
+    if (cookie.kind == EVENT_CALIBRATION) {
+        if (calibration.running)
+            calibration_event(cookie, entered);
+        return;
+    }
+    if (!thread || !atomic_load_explicit(&thread->alive, memory_order_relaxed))
+        return;
+    /* A handler of ours runs on this thread already (how, see on_fault() in fault_guard.c), or a
+     * debug register trapped while one did, on what the interpreter read: not the target's doing. */
+    if (thread->in_handler || (asynchronous && cookie.kind != EVENT_CLOCK)) {
+        thread->totals.lost[LOSS_OWN_TRAP]++;
+        return;
+    }
+    thread->in_handler = true;
+    hidden = cookie.kind == EVENT_CLOCK ? settings.trigger_ns : settings.trap_ns;
+    overhead = atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed);
+    thread->events++;
+    entry = (struct entry){
+        .thread = thread,
+        .cookie = cookie,
+        .asynchronous = asynchronous,
+        .context = context,
+        .app_now = entered > overhead + hidden ? entered - overhead - hidden : 0,
+    };
+    call_on_stack(thread->handler_stack + HANDLER_STACK, &entry);
+    if (thread->events % TOTALS_EVERY == 0)
+        thread_write_totals(thread, entry.app_now);
+    cost = thread_cpu_ns() - entered + hidden;
+    /* An exploration for the access rate is paid from its own purse. */
+    governor_spend(&thread->governor, cost - thread->rate_cost_ns, false);
+    governor_spend(&thread->governor, thread->rate_cost_ns, true);
+    thread->rate_cost_ns = 0;
+    if (cookie.kind == EVENT_CLOCK)
+        sampler_rearm(thread, entry.app_now);
+    atomic_store_explicit(&thread->overhead_ns, overhead + thread_cpu_ns() - entered + hidden,
+                          memory_order_relaxed);
+    thread->in_handler = false;
+}
+
+static uint64_t median(uint64_t *values, unsigned n)
+{
+    for (unsigned i = 1; i < n; i++)
+        for (unsigned j = i; j > 0 && values[j - 1] > values[j]; j--) {
+            uint64_t swap = values[j];
+
+            values[j] = values[j - 1];
+            values[j - 1] = swap;
+        }
+    return values[n / 2];
+}
+
+enum { CALIBRATION_ROUNDS = 9 };
+
+/* The word that calibration traps on. */
+static volatile uint64_t calibration_word __attribute__((aligned(8)));
+
+/* What reading the CPU clock adds to every difference of two readings. */
+static uint64_t clock_cost(void)
+{
+    uint64_t values[CALIBRATION_ROUNDS];
+
+    for (unsigned i = 0; i < CALIBRATION_ROUNDS; i++) {
+        uint64_t before = thread_cpu_ns();
+
+        values[i] = thread_cpu_ns() - before;
+    }
+    return median(values, CALIBRATION_ROUNDS);
+}
+
+static uint64_t hidden_part(uint64_t whole, uint64_t clock)
+{
+    uint64_t visible = calibration.inside_ns + clock;
+
+    return whole > visible ? whole - visible : 0;
+}
+
+static void calibrate_trap(uint64_t clock)
+{
+    struct event_cookie cookie = {.kind = EVENT_CALIBRATION, .slot = 1};
+    uint64_t values[CALIBRATION_ROUNDS];
+    unsigned n = 0;
+
+    calibration.disable = perf_watch_open(false);
+    if (calibration.disable < 0)
+        return;
+    /* The first round warms the path up and does not count. */
+    for (unsigned i = 0; i <= CALIBRATION_ROUNDS; i++) {
+        unsigned count = calibration.count;
+        uint64_t before, whole;
+
+        if (perf_watch_arm(calibration.disable, (uintptr_t)&calibration_word, 8,
+                           WATCH_LOADS_AND_STORES, event_cookie_pack(cookie), false) != 0)
+            break;
+        before = thread_cpu_ns();
+        calibration_word = i;
+        whole = thread_cpu_ns() - before;
+        if (calibration.count != count && i > 0)
+            values[n++] = hidden_part(whole, clock);
+    }
+    syscall(SYS_close, calibration.disable);
+    if (n > 0)
+        settings.trap_ns = median(values, n);
+}
+
+static int calibrate_trigger(uint64_t clock)
+{
+    enum { PERIOD_NS = 100 * 1000, PATIENCE_NS = 20 * 1000 * 1000 };
+    struct event_cookie cookie = {.kind = EVENT_CALIBRATION, .slot = 0};
+    uint64_t values[CALIBRATION_ROUNDS], begun = thread_cpu_ns(), last = begun;
+    unsigned n = 0, count = calibration.count;
+    int descriptor = perf_clock_open(PERIOD_NS, event_cookie_pack(cookie));
+
+    if (descriptor < 0)
+        return descriptor;
+    perf_event_enable(descriptor);
+    /* Expiries in kernel mode give no signal: the clock is read only now and then. */
+    while (n < CALIBRATION_ROUNDS && last - begun < PATIENCE_NS) {
+        for (unsigned spin = 0; spin < 200 && calibration.count == count; spin++)
+            __asm__ volatile("");
+        uint64_t now = thread_cpu_ns();
+
+        if (calibration.count != count) {
+            count = calibration.count;
+            values[n++] = hidden_part(now - last, clock);
+            now = thread_cpu_ns();
+        }
+        last = now;
+    }
+    perf_event_disable(descriptor);
+    syscall(SYS_close, descriptor);
+    if (n == 0)
+        return -ETIME; /* it opens but never fires */
+    settings.trigger_ns = median(values, n);
+    return 0;
+}
+
+int handler_probe(void)
+{
+    int descriptor = perf_clock_open(1000000000, 0);
+
+    if (descriptor < 0)
+        return descriptor;
+    syscall(SYS_close, descriptor);
+    return 0;
+}
+
+int handler_calibrate(void)
+{
+    uint64_t clock = clock_cost();
+    int result;
+
+    calibration.running = true;
+    calibrate_trap(clock);
+    result = calibrate_trigger(clock);
+    calibration.running = false;
+    return result;
+}

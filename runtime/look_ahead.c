@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe but for look_ahead_create(). */
+#include "look_ahead.h"
+
+#include <link.h>
+#include <sys/mman.h>
+
+#include "fault_guard.h"
+#include "memory.h"
+#include "signal_safe.h"
+
+enum {
+    DECODE_CACHE_BYTES = 4 << 20,
+    STUB_BYTES = 1 << 20,
+    /* Instructions per call of the interpreter: bounds a loop that makes no access at all. */
+    INSTRUCTIONS_PER_ACCESS = 64,
+};
+
+/* Our own code; written once at start-up. */
+static uint64_t own_low, own_high;
+
+static int find_own_code(struct dl_phdr_info *module, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    for (int i = 0; i < module->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &module->dlpi_phdr[i];
+        uint64_t low = module->dlpi_addr + header->p_vaddr;
+
+        if (header->p_type == PT_LOAD && header->p_flags & PF_X &&
+            (uintptr_t)find_own_code - low < header->p_memsz) {
+            own_low = low;
+            own_high = low + header->p_memsz;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void look_ahead_create(void)
+{
+    void *cache = memory_map(DECODE_CACHE_BYTES);
+    void *stubs = mmap(NULL, STUB_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    dl_iterate_phdr(find_own_code, NULL);
+    /* Where memory must not be both writable and executable, SIMD results stay unknown. */
+    if (stubs == MAP_FAILED)
+        stubs = NULL;
+    if (cache)
+        decode_cache_create(cache, DECODE_CACHE_BYTES, stubs, stubs ? STUB_BYTES : 0);
+}
+
+bool look_ahead_is_runtime(uint64_t ip)
+{
+    return ip - own_low < own_high - own_low;
+}
+
+static void show_frame(struct thread *thread, struct loop_head *head)
+{
+    uint32_t words[LOOP_FRAME_WORDS], unknown = 0;
+
+    for (unsigned i = 0; i < LOOP_FRAME_WORDS; i++) {
+        uint64_t value = 0;
+
+        if (!interpreter_peek(thread->interpreter, head->frame + 4 * i, 4, &value))
+            unknown |= 1u << i;
+        words[i] = (uint32_t)value;
+    }
+    loops_frame(head, words, unknown);
+}
+
+static void on_backward_branch(void *context, const struct interpreter *interpreter,
+                               uint64_t target, uint64_t accesses)
+{
+    struct thread *thread = context;
+    struct loop_head *head =
+        loops_visit(&thread->loops, target, interpreter_general(interpreter),
+                    interpreter_poisoned_registers(interpreter), accesses);
+
+    if (head)
+        show_frame(thread, head);
+}
+
+static void copy_registers(const ucontext_t *context, struct interpreter_registers *registers)
+{
+    /* The kernel's order in the signal frame to the instruction set's. */
+    static const unsigned char order[INTERPRETER_REGISTERS] = {
+        REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+        REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+
+    for (int i = 0; i < INTERPRETER_REGISTERS; i++)
+        registers->general[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+    registers->ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    registers->flags = (uint64_t)context->uc_mcontext.gregs[REG_EFL];
+    registers->fs_base = (uint64_t)(uintptr_t)__builtin_thread_pointer();
+    registers->gs_base = 0;
+}
+
+void look_ahead_hook(struct thread *thread, interpreter_branch branch,
+                     interpreter_condition condition, void *context)
+{
+    struct interpreter_options options = {
+        .backward_branch = branch ? branch : on_backward_branch,
+        .condition = condition,
+        .branch_context = branch ? context : thread,
+    };
+
+    interpreter_set_options(thread->interpreter, &options);
+}
+
+bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
+{
+    struct interpreter_registers registers;
+
+    if (!thread->interpreter) {
+        struct interpreter_options options = {
+                .backward_branch = on_backward_branch,
+            .branch_context = thread,
+        };
+        void *memory = memory_map(interpreter_memory_size());
+
+        if (!memory)
+            return false;
+        thread->interpreter = interpreter_create(memory, &options);
+    }
+    fault_guard_enter();
+    loops_begin(&thread->loops);
+    copy_registers(context, &registers);
+    interpreter_begin(thread->interpreter, &registers, context->uc_mcontext.fpregs);
+    return true;
+}
+
+void look_ahead_end(struct thread *thread)
+{
+    (void)thread;
+    fault_guard_leave();
+}
+
+size_t look_ahead_next(struct thread *thread, size_t capacity, enum interpreter_stop *why)
+{
+    struct access *batch = thread->batch;
+    size_t n = interpreter_run(thread->interpreter, batch, capacity,
+                               (uint64_t)capacity * INSTRUCTIONS_PER_ACCESS, why);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!look_ahead_is_runtime(batch[i].ip))
+            batch[kept++] = batch[i];
+    return kept;
+}

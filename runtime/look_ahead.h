@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Interpretation of the target from the point where a signal interrupted it. Signal-safe.
+ * Between look_ahead_begin() and look_ahead_end() the fault guard is entered.
+ */
+#ifndef REUSE_RUNTIME_LOOK_AHEAD_H
+#define REUSE_RUNTIME_LOOK_AHEAD_H
+
+#include <stdbool.h>
+
+#include "thread.h"
+
+/* Once per process: the decode cache and the runtime's own code range. */
+void look_ahead_create(void);
+
+/* False when the thread has no interpreter and none can be had. */
+bool look_ahead_begin(struct thread *, const ucontext_t *);
+void look_ahead_end(struct thread *);
+
+/*
+ * The next accesses of the target, at most `capacity` (64..THREAD_BATCH), in thread->batch; those
+ * that the runtime itself would make are left out. *why as interpreter_run().
+ */
+size_t look_ahead_next(struct thread *, size_t capacity, enum interpreter_stop *why);
+
+/* Other hooks than the loop table's for backward branches and conditions; NULL: that one again. */
+void look_ahead_hook(struct thread *, interpreter_branch branch, interpreter_condition condition,
+                     void *context);
+
+/* Whether ip lies in the runtime's own code. */
+bool look_ahead_is_runtime(uint64_t ip);
+
+#endif

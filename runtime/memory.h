@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory of the runtime's own, straight from the kernel: never the target's heap. Signal-safe. */
+#ifndef REUSE_RUNTIME_MEMORY_H
+#define REUSE_RUNTIME_MEMORY_H
+
+#include <stddef.h>
+
+/* Zeroed, page-aligned, resident only where touched; NULL when the kernel refuses. Keeps errno. */
+void *memory_map(size_t bytes);
+void memory_unmap(void *memory, size_t bytes);
+
+#endif

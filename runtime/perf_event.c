@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe. System calls are made directly, so that no wrapper of the target sees them. */
+#include "perf_event.h"
+
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "signal_safe.h"
+
+/* High half of every cookie: marks a signal as ours among those of other users of perf events. */
+static const uint64_t cookie_mark = 0x5245u; /* "RE" */
+
+/* A place that nobody touches: where a register points while it waits for work. */
+static uint64_t parking_place __attribute__((aligned(8)));
+
+uint64_t event_cookie_pack(struct event_cookie cookie)
+{
+    return cookie_mark << 48 | (uint64_t)(cookie.generation & 0xffffff) << 16 |
+           (uint64_t)cookie.kind << 8 | cookie.slot;
+}
+
+bool event_cookie_unpack(uint64_t data, struct event_cookie *cookie)
+{
+    if (data >> 48 != cookie_mark)
+        return false;
+    cookie->generation = data >> 16 & 0xffffff;
+    cookie->kind = (enum event_kind)(data >> 8 & 0xff);
+    cookie->slot = data & 0xff;
+    return true;
+}
+
+/* Negative errno instead of -1, and errno as it was: the caller may be inside a handler. */
+static int keep_errno(long result, int saved_errno)
+{
+    int error = errno;
+
+    errno = saved_errno;
+    return result == -1 ? -error : (int)result;
+}
+
+static int open_event(const struct perf_event_attr *attributes)
+{
+    int saved = errno;
+
+    return keep_errno(
+        syscall(SYS_perf_event_open, attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), saved);
+}
+
+static int control(int descriptor, unsigned long request, void *argument)
+{
+    int saved = errno;
+
+    return keep_errno(syscall(SYS_ioctl, descriptor, request, argument), saved);
+}
+
+/* What all our events have in common: user mode only, a synchronous signal, gone after exec. */
+static struct perf_event_attr common_attributes(uint32_t type, uint64_t cookie)
+{
+    struct perf_event_attr attributes;
+
+    memset(&attributes, 0, sizeof attributes);
+    attributes.size = sizeof attributes;
+    attributes.type = type;
+    attributes.disabled = 1;
+    attributes.exclude_kernel = 1;
+    attributes.exclude_hv = 1;
+    attributes.sigtrap = 1;
+    attributes.remove_on_exec = 1;
+    attributes.sig_data = cookie;
+    return attributes;
+}
+
+int perf_clock_open(uint64_t period_ns, uint64_t cookie)
+{
+    struct perf_event_attr attributes = common_attributes(PERF_TYPE_SOFTWARE, cookie);
+
+    attributes.config = PERF_COUNT_SW_TASK_CLOCK;
+    attributes.sample_period = period_ns;
+    return open_event(&attributes);
+}
+
+int perf_clock_set_period(int descriptor, uint64_t period_ns)
+{
+    return control(descriptor, PERF_EVENT_IOC_PERIOD, &period_ns);
+}
+
+static struct perf_event_attr watch_attributes(uint64_t address, unsigned length,
+                                               enum watch_access access, uint64_t cookie,
+                                               bool inherited)
+{
+    struct perf_event_attr attributes = common_attributes(PERF_TYPE_BREAKPOINT, cookie);
+
+    attributes.bp_addr = address;
+    attributes.bp_len = length;
+    attributes.bp_type = access == WATCH_STORES ? HW_BREAKPOINT_W : HW_BREAKPOINT_RW;
+    attributes.sample_period = 1;
+    attributes.inherit = inherited;
+    attributes.inherit_thread = inherited;
+    return attributes;
+}
+
+int perf_watch_open(bool inherited)
+{
+    struct perf_event_attr attributes = watch_attributes(
+        (uintptr_t)&parking_place, 8, inherited ? WATCH_STORES : WATCH_LOADS_AND_STORES, 0, inherited);
+
+    return open_event(&attributes);
+}
+
+int perf_watch_arm(int descriptor, uint64_t address, unsigned length, enum watch_access access,
+                   uint64_t cookie, bool inherited)
+{
+    struct perf_event_attr attributes =
+        watch_attributes(address, length, access, cookie, inherited);
+
+    attributes.disabled = 0;
+    return control(descriptor, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attributes);
+}
+
+int perf_event_enable(int descriptor)
+{
+    return control(descriptor, PERF_EVENT_IOC_ENABLE, NULL);
+}
+
+int perf_event_disable(int descriptor)
+{
+    return control(descriptor, PERF_EVENT_IOC_DISABLE, NULL);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Start, end, fork and exec of the profiled process. */
+#ifndef REUSE_RUNTIME_PROCESS_H
+#define REUSE_RUNTIME_PROCESS_H
+
+#include <stdbool.h>
+
+/*
+ * True in the process that the runtime's state describes. False before the runtime has started, when
+ * it could not, and in children that share or copy our memory without having forked through the C
+ * library (vfork, clone): they must not touch the parent's profile. Signal-safe.
+ */
+bool process_is_ours(void);
+
+/* The target takes one of our descriptor numbers: moves ours to another. Thread-safe. */
+void process_yield_descriptor(int descriptor);
+
+/* What must reach the file before the program may be replaced; it goes on if exec fails. */
+void process_before_exec(void);
+
+/* Ends the profile: last records, closing line. Only the first call counts. */
+void process_finish(void);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe. */
+#include "sampler.h"
+
+#include <string.h>
+
+#include "attribution.h"
+#include "look_ahead.h"
+#include "output.h"
+#include "perf_event.h"
+#include "rate.h"
+#include "settings.h"
+#include "timebase.h"
+#include "watch.h"
+#include "signal_safe.h"
+
+enum {
+    /* Accesses interpreted at a time: few, because most windows end early. */
+    SAMPLE_BATCH = 128,
+    /* A window over code that misses its caches at every step ends earlier: a register takes over
+     * where a trap can be told from the sample, a few microseconds on. Ticks of the time stamp
+     * counter, 20 to 60 us on any machine. */
+    WINDOW_TICKS_MAX = 120 * 1000,
+    WINDOW_ACCESSES_MIN = 200,
+    /* While a handler runs, the clock must not expire once more: longer than any handler takes. */
+    PARKED_PERIOD_NS = 1000 * 1000 * 1000,
+};
+
+/* Fills the window from the interrupted place on. False: no access was seen. */
+static bool fill_window(struct thread *thread, const ucontext_t *context,
+                        enum interpreter_stop *stop, uint64_t *loop)
+{
+    const struct loop_head *hottest;
+    bool done = false, any;
+
+    uint64_t started = __builtin_ia32_rdtsc();
+
+    *stop = INTERPRETER_FULL;
+    *loop = 0;
+    if (!look_ahead_begin(thread, context))
+        return false;
+    window_begin(&thread->window, &thread->random, settings.window, settings.line_size);
+    while (!done && *stop == INTERPRETER_FULL) {
+        size_t n = look_ahead_next(thread, SAMPLE_BATCH, stop);
+
+        done = window_feed(&thread->window, thread->batch, n) ||
+               (thread->window.examined >= WINDOW_ACCESSES_MIN &&
+                __builtin_ia32_rdtsc() - started > WINDOW_TICKS_MAX);
+    }
+    any = window_end(&thread->window, &thread->random);
+    hottest = loops_hottest(&thread->loops);
+    if (hottest)
+        *loop = hottest->ip;
+    if (done)
+        *stop = INTERPRETER_FULL;
+    look_ahead_end(thread);
+    return any;
+}
+
+static void describe(struct thread *thread, ucontext_t *context, enum interpreter_stop stop,
+                     uint64_t loop, uint64_t app_now, struct record_sample *sample)
+{
+    const struct window *window = &thread->window;
+    const struct access *access = window_sample(window);
+
+    memset(sample, 0, sizeof *sample);
+    sample->sample_id = ++thread->next_sample | (uint64_t)thread->id << 40;
+    sample->thread_id = thread->id;
+    sample->monotonic_ns = monotonic_ns();
+    sample->app_ns = app_now;
+    sample->weight_ns = thread->period_ns;
+    sample->ip = access->ip;
+    sample->address = access->address;
+    sample->loop = loop;
+    sample->reuse_ip = window->reuse_ip;
+    sample->width = access->width;
+    sample->kind = access->kind;
+    sample->stop = (uint8_t)stop;
+    sample->window_accesses = window->examined;
+    sample->cpu = attribution_cpu();
+    if (window->short_skip)
+        sample->flags |= SAMPLE_SHORT_SKIP;
+    memcpy(sample->window_reuse, window->reuse, sizeof sample->window_reuse);
+    if (thread->region_depth > 0) {
+        unsigned depth = thread->region_depth;
+
+        sample->region_id = thread->regions[(depth < THREAD_REGIONS ? depth : THREAD_REGIONS) - 1];
+    }
+    sample->context_id = attribution_context(thread, context, access->ip);
+    attribution_object(thread, sample);
+}
+
+static void take_sample(struct thread *thread, ucontext_t *context, uint64_t app_now)
+{
+    struct record_sample sample;
+    enum interpreter_stop stop;
+    uint64_t loop;
+
+    if (!fill_window(thread, context, &stop, &loop)) {
+        thread->totals.lost[LOSS_UNREADABLE]++;
+        return;
+    }
+    describe(thread, context, stop, loop, app_now, &sample);
+    thread->totals.samples++;
+    if (sample.window_reuse[line_size_index(settings.line_size)] != REUSE_TIME_NONE) {
+        if (output_append(RECORD_SAMPLE, &sample, sizeof sample, NULL, 0))
+            output_count_sample();
+    } else {
+        watch_start(thread, &sample, app_now);
+    }
+    rate_consider(thread, context, app_now, loop);
+}
+
+void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronous, uint64_t app_now)
+{
+    uint64_t ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+
+    thread->totals.expirations++;
+    perf_clock_set_period(thread->clock, PARKED_PERIOD_NS);
+    if (asynchronous) {
+        /* It expired inside one of our handlers, or while the target held SIGTRAP back in a way
+         * that we cannot see. The next sample stands for this one, too. */
+        thread->totals.lost[LOSS_ASYNCHRONOUS]++;
+        thread->carried_ns += thread->period_ns;
+        rate_cancel(thread);
+        return;
+    }
+    if (look_ahead_is_runtime(ip)) {
+        thread->totals.lost[LOSS_IN_RUNTIME]++;
+        rate_cancel(thread);
+        return;
+    }
+    if (!rate_probe(thread, context, app_now))
+        take_sample(thread, context, app_now);
+}
+
+void sampler_rearm(struct thread *thread, uint64_t app_now)
+{
+    uint64_t mean, period;
+
+    if (settings.stop_ns && monotonic_ns() >= settings.stop_ns) {
+        perf_event_disable(thread->clock);
+        return;
+    }
+    if (!output_usable()) {
+        perf_event_disable(thread->clock);
+        return;
+    }
+    if (rate_wants_clock(thread, &period)) {
+        perf_clock_set_period(thread->clock, period);
+        return;
+    }
+    mean = governor_next_period(&thread->governor, app_now);
+    /* The next sample also stands for the time that a rate reading has just taken. */
+    thread->period_ns = mean + thread->rate.spent_ns + thread->carried_ns;
+    thread->carried_ns = 0;
+    thread->rate.spent_ns = 0;
+    /* Jitter of a quarter either way, so that no rhythm of the target is locked on to. */
+    period = mean - mean / 4 + (uint64_t)((double)(random_next(&thread->random) >> 11) * 0x1p-53 *
+                                          (double)(mean / 2));
+    perf_clock_set_period(thread->clock, period);
+}

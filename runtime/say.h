@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The runtime's words to the user: single lines on the stderr that the target was started with.
+ * Signal-safe: formats into a local buffer and writes once; never to a descriptor that the target has
+ * since given to another file.
+ */
+#ifndef REUSE_RUNTIME_SAY_H
+#define REUSE_RUNTIME_SAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A line under construction; silently cut at its end. */
+struct line {
+    char text[1024];
+    size_t length;
+};
+
+void line_begin(struct line *);
+void line_text(struct line *, const char *);
+void line_number(struct line *, uint64_t);
+/* value / 10^decimals with that many decimals: (1234, 2) is 12.34 */
+void line_fixed(struct line *, uint64_t value, unsigned decimals);
+/* Symbolic name of an errno value (EPERM), or its number. */
+void line_error(struct line *, int error);
+
+/* Remembers what stderr is; once at start-up. */
+void say_begin(bool quiet, bool verbose);
+
+/* Prints "libreuse: TEXT". say() is dropped when quiet; say_error() is not; say_verbose() needs -v. */
+void say(const struct line *);
+void say_error(const struct line *);
+void say_verbose(const struct line *);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What this process was told, in the form that handlers use. Written once at start-up. */
+#ifndef REUSE_RUNTIME_SETTINGS_H
+#define REUSE_RUNTIME_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "options.h"
+
+struct settings {
+    struct options options;
+    bool sharing;
+    uint32_t line_size;
+    uint32_t window; /* look-ahead, accesses */
+    uint64_t seed;
+    uint64_t trap_ns, trigger_ns; /* hidden cost of a watch trap and of a clock expiry */
+    uint64_t cpus, page_size;
+    uint64_t stop_ns;             /* CLOCK_MONOTONIC at which sampling ends; 0 never */
+};
+
+extern struct settings settings;
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe, though only thread_current(), thread_first() and the counters are used in handlers. */
+#include "thread.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "descriptors.h"
+#include "interpose_signal.h"
+#include "memory.h"
+#include "output.h"
+#include "perf_event.h"
+#include "say.h"
+#include "settings.h"
+#include "timebase.h"
+#include "watch.h"
+#include "signal_safe.h"
+
+/* What one sample is expected to cost beyond its signal, until it has been measured. */
+enum { SAMPLE_COST_NS = 100 * 1000 };
+
+/* The calling thread's; set by its own thread. */
+static __thread struct thread *current __attribute__((tls_model("initial-exec")));
+
+/* All structs ever made; pushed at the front by compare-and-swap, never removed. */
+static struct thread *_Atomic registry;
+static _Atomic uint32_t thread_ids;
+static _Atomic unsigned alive;
+static _Atomic bool paused; /* by the API */
+static _Atomic uint64_t ended_app_ns, ended_overhead_ns;
+
+struct thread *thread_current(void)
+{
+    return current;
+}
+
+struct thread *thread_first(void)
+{
+    return atomic_load(&registry);
+}
+
+unsigned thread_alive_count(void)
+{
+    return atomic_load_explicit(&alive, memory_order_relaxed);
+}
+
+/* A struct that no thread uses: an old one or a new one. NULL without memory. */
+static struct thread *claim(pid_t tid)
+{
+    struct thread *thread;
+
+    for (thread = thread_first(); thread; thread = thread->next) {
+        pid_t nobody = 0;
+
+        if (atomic_compare_exchange_strong(&thread->tid, &nobody, tid))
+            return thread;
+    }
+    thread = memory_map(sizeof *thread);
+    if (!thread)
+        return NULL;
+    thread->handler_stack = memory_map(HANDLER_STACK);
+    if (!thread->handler_stack) {
+        memory_unmap(thread, sizeof *thread);
+        return NULL;
+    }
+    atomic_store(&thread->tid, tid);
+    thread->next = atomic_load(&registry);
+    while (!atomic_compare_exchange_weak(&registry, &thread->next, thread))
+        ;
+    return thread;
+}
+
+/* Everything but the memory that is used again and the counters of watches' generations. */
+static void initialise(struct thread *thread)
+{
+    thread->id = atomic_fetch_add(&thread_ids, 1) + 1;
+    thread->profiled = false;
+    thread->clock = -1;
+    thread->watch_count = 0;
+    thread->watches_opened = false;
+    for (unsigned i = 0; i < THREAD_WATCHES; i++) {
+        thread->watches[i].descriptor = -1;
+        atomic_store(&thread->watches[i].state, WATCH_FREE);
+    }
+    atomic_store(&thread->overhead_ns, 0);
+    thread->carried_ns = 0;
+    thread->in_handler = false;
+    thread->events = 0;
+    random_seed(&thread->random, settings.seed + thread->id);
+    governor_begin(&thread->governor, settings.options.budget_percent / 100,
+                   settings.options.period, settings.trigger_ns + SAMPLE_COST_NS);
+    memset(&thread->rate, 0, sizeof thread->rate);
+    thread->first_depth = 0;
+    memset(thread->known_loops, 0, sizeof thread->known_loops);
+    thread->samples_to_rate = 0;
+    thread->rate_cost_ns = 0;
+    thread->next_sample = 0;
+    thread->region_depth = 0;
+    memset(&thread->totals, 0, sizeof thread->totals);
+    thread->totals.thread_id = thread->id;
+}
+
+static void announce(const struct thread *thread)
+{
+    struct record_thread record = {
+        .thread_id = thread->id,
+        .tid = atomic_load(&thread->tid),
+        .monotonic_ns = thread->started_ns,
+        .stack_low = thread->stack_low,
+        .stack_high = thread->stack_high,
+    };
+
+    memcpy(record.name, thread->name, sizeof record.name);
+    output_append(RECORD_THREAD, &record, sizeof record, NULL, 0);
+}
+
+void threads_announce(void)
+{
+    for (const struct thread *thread = thread_first(); thread; thread = thread->next)
+        if (atomic_load(&thread->alive))
+            announce(thread);
+}
+
+void thread_write_totals(struct thread *thread, uint64_t app_ns)
+{
+    thread->totals.monotonic_ns = monotonic_ns();
+    thread->totals.app_ns = app_ns;
+    thread->totals.handler_ns = atomic_load(&thread->overhead_ns);
+    output_append(RECORD_TOTALS, &thread->totals, sizeof thread->totals, NULL, 0);
+}
+
+void threads_write_totals(void)
+{
+    for (struct thread *thread = thread_first(); thread; thread = thread->next)
+        if (atomic_load(&thread->alive))
+            thread_write_totals(thread, thread_app_ns(thread));
+}
+
+/* One line for the first thread that cannot be sampled; the others are counted. */
+static void tell_failure(int error)
+{
+    static _Atomic bool told;
+    struct line line;
+
+    if (atomic_exchange(&told, true))
+        return;
+    line_begin(&line);
+    line_text(&line, "a thread runs on unprofiled: perf_event_open refused its clock (");
+    line_error(&line, error);
+    line_text(&line, error == EMFILE ? "): raise `ulimit -n`" : "): see reuse-doctor");
+    say_error(&line);
+    output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+}
+
+static void start_clock(struct thread *thread)
+{
+    struct event_cookie cookie = {.kind = EVENT_CLOCK};
+    uint64_t mean = governor_next_period(&thread->governor, 0), first;
+    int descriptor;
+
+    /* Anywhere in the first period: also short threads are sampled in proportion to their time. */
+    first = 1000 + (uint64_t)((double)(random_next(&thread->random) >> 11) * 0x1p-53 * (double)mean);
+    thread->period_ns = mean;
+    descriptor = descriptor_adopt(perf_clock_open(first, event_cookie_pack(cookie)));
+    if (descriptor < 0) {
+        thread->totals.lost[LOSS_THREAD]++;
+        tell_failure(-descriptor);
+        return;
+    }
+    thread->clock = descriptor;
+    thread->profiled = true;
+    if (!atomic_load(&paused))
+        perf_event_enable(descriptor);
+}
+
+struct thread *thread_start(uint64_t stack_low, uint64_t stack_high)
+{
+    struct thread *thread = claim((pid_t)syscall(SYS_gettid));
+
+    if (!thread)
+        return NULL;
+    initialise(thread);
+    thread->stack_low = stack_low;
+    thread->stack_high = stack_high;
+    memset(thread->name, 0, sizeof thread->name);
+    prctl(PR_GET_NAME, thread->name);
+    thread->started_ns = monotonic_ns();
+    announce(thread);
+    atomic_fetch_add(&alive, 1);
+    current = thread;
+    atomic_store(&thread->alive, true);
+    start_clock(thread);
+    return thread;
+}
+
+uint64_t thread_app_ns(const struct thread *thread)
+{
+    uint64_t cpu = thread == current ? thread_cpu_ns()
+                                     : clock_ns(thread_cpu_clock(atomic_load(&thread->tid)));
+    uint64_t overhead = atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed);
+
+    return cpu > overhead ? cpu - overhead : 0;
+}
+
+void thread_finish(struct thread *thread, enum watch_end reason)
+{
+    sigset_t before;
+    uint64_t now;
+
+    signals_block(&before);
+    if (!atomic_exchange(&thread->alive, false)) {
+        signals_restore(&before);
+        return;
+    }
+    if (thread->clock >= 0)
+        perf_event_disable(thread->clock);
+    now = thread_app_ns(thread);
+    for (unsigned i = 0; i < thread->watch_count; i++) {
+        watch_release_timing(thread, i);
+        watch_end(thread, i, reason, now, thread, 0, 0, 0, 0);
+    }
+    thread_write_totals(thread, now);
+    atomic_fetch_add(&ended_app_ns, now);
+    atomic_fetch_add(&ended_overhead_ns, thread->totals.handler_ns);
+    if (reason == WATCH_THREAD_ENDED) {
+        struct record_thread_end end = {
+            .thread_id = thread->id,
+            .monotonic_ns = thread->totals.monotonic_ns,
+            .app_ns = now,
+        };
+
+        output_append(RECORD_THREAD_END, &end, sizeof end, NULL, 0);
+        for (unsigned i = 0; i < thread->watch_count; i++)
+            descriptor_release(thread->watches[i].descriptor);
+        thread->watch_count = 0;
+        descriptor_release(thread->clock);
+        thread->clock = -1;
+        atomic_fetch_sub(&alive, 1);
+        current = NULL;
+        atomic_store(&thread->tid, 0);
+    }
+    signals_restore(&before);
+}
+
+void thread_totals(uint64_t *app_ns, uint64_t *overhead_ns)
+{
+    *app_ns = atomic_load(&ended_app_ns);
+    *overhead_ns = atomic_load(&ended_overhead_ns);
+}
+
+void thread_pause(bool pause)
+{
+    atomic_store(&paused, pause);
+}
+
+void thread_move_descriptor(int from, int to)
+{
+    for (struct thread *thread = thread_first(); thread; thread = thread->next) {
+        if (thread->clock == from)
+            thread->clock = to;
+        for (unsigned i = 0; i < thread->watch_count; i++)
+            if (thread->watches[i].descriptor == from)
+                thread->watches[i].descriptor = to;
+    }
+}
+
+void thread_forget_all(void)
+{
+    for (struct thread *thread = thread_first(); thread; thread = thread->next) {
+        atomic_store(&thread->alive, false);
+        thread->watch_count = 0;
+        atomic_store(&thread->tid, 0);
+    }
+    atomic_store(&alive, 0);
+    atomic_store(&thread_ids, 0);
+    atomic_store(&ended_app_ns, 0);
+    atomic_store(&ended_overhead_ns, 0);
+    current = NULL;
+}
+
+void thread_reset_after_fork(void)
+{
+    const struct thread *self = current;
+    uint64_t low = 0, high = 0;
+
+    if (self) {
+        low = self->stack_low;
+        high = self->stack_high;
+    }
+    thread_forget_all();
+    thread_start(low, high);
+}

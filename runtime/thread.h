@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the runtime keeps for each thread of the target.
+ *
+ * A struct thread is written by its own thread, mostly inside the SIGTRAP handler with all signals
+ * blocked; fields that other threads read or write are atomic and say so. The structs live in mmaped
+ * memory, are never unmapped, and are used again for later threads.
+ */
+#ifndef REUSE_RUNTIME_THREAD_H
+#define REUSE_RUNTIME_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <ucontext.h>
+
+#include "isa/interpreter.h"
+#include "profile/format.h"
+#include "sampling/governor.h"
+#include "sampling/loops.h"
+#include "sampling/odometer.h"
+#include "sampling/random.h"
+#include "sampling/slots.h"
+#include "sampling/window.h"
+
+enum {
+    THREAD_WATCHES = 4,        /* most private debug registers per thread */
+    THREAD_KNOWN_LOOPS = 32,
+    THREAD_REGIONS = 32,     /* nested spans that are told apart */
+    THREAD_BATCH = 512,        /* accesses interpreted at a time */
+    HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
+};
+
+/* Life of a watch. Owner and other threads change it by compare-and-swap. */
+enum watch_state {
+    WATCH_FREE = 0,
+    WATCH_BEFORE,  /* armed; the sampled access itself has not been executed yet */
+    WATCH_RUNNING, /* the sampled access is done: the next touch is the reuse */
+    WATCH_ENDING,  /* somebody is taking it down */
+    WATCH_TIMING,  /* serves an access-rate reading, not a sample */
+};
+
+struct watch {
+    int descriptor;              /* -1: not opened */
+    _Atomic uint32_t state;      /* enum watch_state */
+    uint32_t generation;         /* in the cookie; changes with every use */
+    unsigned traps_before;       /* traps still to come before the watch runs */
+    uint64_t sampled_ip;         /* instruction of the sampled access, to check the last of them */
+    struct record_sample sample; /* what is reported when the watch starts to run */
+    bool reported;
+    bool release_watched; /* allocation_watch() was called for it */
+};
+
+/* A reading of the access rate in progress. See rate.h. */
+struct rate_reading {
+    enum { RATE_IDLE, RATE_TIMING_TWO, RATE_PROBING } phase;
+    uint64_t loop; /* of the sample at which it began */
+    /* two predicted accesses, by slots 0 and 1 */
+    uint64_t predicted_ip[2];
+    uint64_t predicted_access[2];
+    unsigned reached; /* how many of them have trapped */
+    uint64_t events;  /* handler entries when the reading began, to see disturbances */
+    /* odometer */
+    struct odometer odometer;
+    uint64_t explored;   /* accesses looked at before the reading began */
+    unsigned attempts;   /* to get past them */
+    bool unproven;       /* no test of the loop moves with it */
+    unsigned probes;     /* positions known */
+    double position[3];  /* visits since the base */
+    double step_ns[2];   /* planned time between them */
+    uint64_t spent_ns;   /* of probing since the last sample: added to the next one's weight */
+    uint64_t time[3];    /* app time of the traps or positions */
+};
+
+/* What earlier readings have taught about a loop. */
+struct known_loop {
+    uint64_t loop;
+    uint32_t depth;       /* accesses to look ahead for something to hold on to; 0: unused entry */
+    bool has_odometer;
+    struct odometer odometer;
+    uint32_t explorations; /* that its accesses per visit are the mean of */
+    uint32_t failures;     /* of the odometer in a row */
+    uint64_t test_ip;      /* conditional jump that ends the loop */
+    int64_t test_step;     /* change of its outcome per visit; 0 unknown */
+    double rate_per_ns;    /* accesses, about; 0 unknown */
+    uint64_t last_use;     /* in samples of the thread */
+};
+
+struct thread {
+    /* identity */
+    struct thread *next; /* registry; written once */
+    _Atomic bool alive;
+    _Atomic pid_t tid; /* 0: free for use by a later thread */
+    uint32_t id;
+    uint64_t stack_low, stack_high;
+    uint64_t started_ns; /* CLOCK_MONOTONIC */
+    char name[16];
+    bool profiled; /* has a clock */
+
+    /* mechanisms */
+    int clock;
+    unsigned watch_count; /* private debug registers opened */
+    bool watches_opened;  /* tried */
+    struct watch watches[THREAD_WATCHES];
+    unsigned char *handler_stack;
+    struct interpreter *interpreter;
+
+    /* time */
+    _Atomic uint64_t overhead_ns; /* our share of the thread's CPU clock; read by other threads */
+    uint64_t period_ns;           /* mean period in force: the weight of the next sample */
+    uint64_t carried_ns;          /* of expiries that gave no sample through our own fault */
+    bool in_handler;
+    uint64_t events;              /* handler entries */
+
+    /* policy */
+    struct random random;
+    struct governor governor;
+    struct slots slots;
+    struct window window;
+    struct loops loops;
+    struct rate_reading rate;
+    struct known_loop known_loops[THREAD_KNOWN_LOOPS];
+    uint32_t first_depth; /* to explore a loop met for the first time; 0 the default */
+    uint64_t rate_cost_ns;    /* of the last exploration, not yet told to the governor */
+    uint32_t samples_to_rate; /* samples until the next rate reading is considered */
+    struct access batch[THREAD_BATCH];
+
+    /* output */
+    uint64_t next_sample;
+    unsigned region_depth; /* spans of the API begun and not ended; may exceed THREAD_REGIONS */
+    uint32_t regions[THREAD_REGIONS];
+    struct record_totals totals;
+};
+
+/* The calling thread's, or NULL. Signal-safe. */
+struct thread *thread_current(void);
+
+/* Makes the calling thread known and starts its clock. NULL without memory. */
+struct thread *thread_start(uint64_t stack_low, uint64_t stack_high);
+
+/* The calling thread ends, or the process does: ends its watches and closes its events. */
+void thread_finish(struct thread *, enum watch_end reason);
+
+/* Every known thread, for shutting down; also those that are dead. Signal-safe. */
+struct thread *thread_first(void);
+
+/* Threads of the target alive now, as far as known. */
+unsigned thread_alive_count(void);
+
+/* After fork, in the child: only the calling thread exists, with new events. */
+void thread_reset_after_fork(void);
+
+/* In a child that is not to be profiled: no thread is known. */
+void thread_forget_all(void);
+
+/* Writes the records of all living threads to a new file. Signal-safe. */
+void threads_announce(void);
+
+/* Writes the thread's RECORD_TOTALS as of app_ns. Signal-safe. */
+void thread_write_totals(struct thread *, uint64_t app_ns);
+
+/* Writes RECORD_TOTALS of all living threads. */
+void threads_write_totals(void);
+
+/* Sums over all threads, finished ones included. */
+void thread_totals(uint64_t *app_ns, uint64_t *overhead_ns);
+
+/* Whether threads that start from now on start without sampling. */
+void thread_pause(bool paused);
+
+/* One of our descriptors has a new number. */
+void thread_move_descriptor(int from, int to);
+
+/* App time of a thread now. Signal-safe; for other threads accurate to their running handler. */
+uint64_t thread_app_ns(const struct thread *);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Watches: debug registers that wait for the next use of a sampled line. Private ones belong to the
+ * sampled thread; the shared one exists in every thread and waits for stores of the others.
+ * Everything here is signal-safe and called with all signals blocked.
+ */
+#ifndef REUSE_RUNTIME_WATCH_H
+#define REUSE_RUNTIME_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "thread.h"
+
+/*
+ * The sample in `sample` (complete but for its watch_* fields) was not reused in the thread's window:
+ * gives it a register, evicting another watch if the policy says so. Writes the sample's record now
+ * or, when the sampled access is still to come, as soon as it has been executed.
+ */
+void watch_start(struct thread *, struct record_sample *sample, uint64_t app_now);
+
+/* A private register of the calling thread trapped. */
+void watch_trap(struct thread *, unsigned slot, uint32_t generation, ucontext_t *, uint64_t app_now);
+
+/* Ends a watch of `owner`, whoever calls; false if it was not running. Frees the register. */
+bool watch_end(struct thread *owner, unsigned slot, enum watch_end reason, uint64_t app_now,
+               const struct thread *by, uint64_t ip, uint32_t context, unsigned visit_flags,
+               unsigned words_after);
+
+/*
+ * Looks at what else of a line the visit that just trapped in the calling thread will touch. Returns
+ * flags of enum watch_end_flags; 0 when that cannot be told.
+ */
+unsigned watch_follow_visit(struct thread *, uint64_t sampled_address, uint64_t trapped_address,
+                            const ucontext_t *, unsigned *words_after);
+
+/* Reserves the calling thread's registers if that has not been tried; the number it has. */
+unsigned watch_registers(struct thread *);
+
+/* Takes a slot for a rate reading away from samples; arms it. False if the register failed. */
+bool watch_take_for_timing(struct thread *, unsigned slot, uint64_t address, uint64_t app_now);
+void watch_release_timing(struct thread *, unsigned slot);
+
+/* The block [base, base + size) ceases to exist. Any thread; blocks signals itself. */
+void watch_block_freed(uint64_t base, uint64_t size);
+
+/* Opens the shared register in the calling thread, before it creates its first thread. */
+void shared_watch_open(void);
+void shared_watch_reset_after_fork(void);
+void shared_watch_move_descriptor(int from, int to);
+
+/* The shared register trapped in the calling thread. */
+void shared_watch_trap(struct thread *, uint32_t generation, ucontext_t *, uint64_t app_now);
+
+/* Lets other threads' stores to the line of a running watch be seen, if the shared register is to
+ * be had; fills sample->invalidation_address. */
+void shared_watch_offer(struct thread *owner, unsigned slot, struct record_sample *sample);
+
+/* The watch in the slot ended: the shared register is free if it served it. */
+void shared_watch_release(const struct thread *owner, unsigned slot);
+
+#endif

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=sh
+# Sourced by ./quickstart and ./check, which run in the root of the source tree: shows each command, and
+# stops at the first that fails with the end of its output.
+
+# step NAME COMMAND...: runs a command whose output matters only if it fails.
+step() {
+    step_name=$1
+    shift
+    echo "==> $step_name: $*"
+    if ! "$@" >"$build/step.log" 2>&1 </dev/null; then
+        tail -n 60 "$build/step.log" >&2
+        echo "$(basename "$0"): stopped, because this failed: $* (all of its output: $build/step.log)" >&2
+        exit 1
+    fi
+}
+
+# build FOLDER: installs what is missing, configures and builds out of tree.
+build() {
+    build=$1
+    mkdir -p "$build"
+    echo "==> packages: scripts/install-deps"
+    scripts/install-deps || exit 1
+    [ -x configure ] || step "configure script" ./autogen.sh
+    [ -f "$build/Makefile" ] || step configure sh -c "cd '$build' && ../configure -q"
+    step build make -s -C "$build" -j "$(nproc)" all
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Builds the analysis of one or several profiles and answers what needs no curve. */
+#include "analysis/analysis.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/internal.h"
+
+/* Enough for a standard deviation known to 7 %. Very large profiles get fewer, down to one known to
+ * 12 %, so that a report stays a matter of seconds. */
+enum { BOOTSTRAP_DEFAULT = 100, BOOTSTRAP_LEAST = 35, BOOTSTRAP_SAMPLES = 10 * 1000 * 1000 };
+
+static uint32_t replicates_for(const struct analysis *analysis)
+{
+    size_t affordable = BOOTSTRAP_SAMPLES / (analysis->count + 1);
+
+    return affordable >= BOOTSTRAP_DEFAULT ? BOOTSTRAP_DEFAULT
+           : affordable > BOOTSTRAP_LEAST  ? (uint32_t)affordable
+                                           : BOOTSTRAP_LEAST;
+}
+
+static bool has_samples(const struct profile *profile)
+{
+    return profile->samples.count > 0;
+}
+
+static bool has_histograms(const struct profile *profile)
+{
+    return profile->histograms.count > 0;
+}
+
+/* Decides line sizes and whether the profiles are exact; false with a message. */
+static bool choose_basis(struct analysis *analysis, char *message, size_t size)
+{
+    const struct profile *first = analysis->profile_count ? analysis->profiles[0] : NULL;
+    bool sampled = false, exact = false;
+
+    if (!first) {
+        snprintf(message, size, "no profile was given");
+        return false;
+    }
+    uint64_t run = profile_run_number(first, "line_size", LINE_SIZE_DEFAULT);
+    for (size_t p = 0; p < analysis->profile_count; p++) {
+        const struct profile *profile = analysis->profiles[p];
+        uint64_t other = profile_run_number(profile, "line_size", LINE_SIZE_DEFAULT);
+        if (!line_size_is_valid(other)) {
+            snprintf(message, size,
+                     "%s: line size %llu of the run is not a power of two from %d "
+                     "to %d: the profile is damaged",
+                     profile->path, (unsigned long long)other, LINE_SIZE_MIN, LINE_SIZE_MAX);
+            return false;
+        }
+        if (other != run) {
+            snprintf(message, size,
+                     "%s was recorded with %llu-byte lines, %s with %llu-byte "
+                     "lines: look at them one at a time",
+                     first->path, (unsigned long long)run, profile->path,
+                     (unsigned long long)other);
+            return false;
+        }
+        sampled |= has_samples(profile);
+        exact |= has_histograms(profile) && !has_samples(profile);
+    }
+    if (sampled && exact) {
+        snprintf(message, size,
+                 "%s and others mix exact with sampled profiles: look at them "
+                 "one at a time",
+                 first->path);
+        return false;
+    }
+    analysis->exact = exact;
+    analysis->run_line_size = (uint32_t)run;
+    analysis->line_size =
+        analysis->options.line_size ? analysis->options.line_size : analysis->run_line_size;
+    if (!line_size_is_valid(analysis->line_size)) {
+        snprintf(message, size, "line size %u is not a power of two from %d to %d",
+                 analysis->line_size, LINE_SIZE_MIN, LINE_SIZE_MAX);
+        return false;
+    }
+    return true;
+}
+
+static bool build(struct analysis *analysis)
+{
+    if (analysis->exact)
+        return analysis_collect_histograms(analysis) == 0;
+    analysis->evictions = evictions_create();
+    if (!analysis->evictions ||
+        loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates) ||
+        analysis_judge_samples(analysis) || analysis_divide(analysis))
+        return false;
+    if (!analysis->options.bootstrap)
+        analysis->options.bootstrap = replicates_for(analysis);
+    return replicates_create(analysis) == 0;
+}
+
+struct analysis *analysis_create(const struct profile *const *profiles, size_t profile_count,
+                                 const struct analysis_options *options, char *message,
+                                 size_t message_size)
+{
+    struct analysis *analysis = calloc(1, sizeof *analysis);
+
+    if (!analysis) {
+        snprintf(message, message_size, "out of memory");
+        return NULL;
+    }
+    if (options)
+        analysis->options = *options;
+    analysis->profiles = malloc((profile_count + 1) * sizeof *analysis->profiles);
+    if (!analysis->profiles) {
+        snprintf(message, message_size, "out of memory");
+        analysis_free(analysis);
+        return NULL;
+    }
+    for (size_t p = 0; p < profile_count; p++)
+        analysis->profiles[p] = profiles[p];
+    analysis->profile_count = profile_count;
+    if (!choose_basis(analysis, message, message_size)) {
+        analysis_free(analysis);
+        return NULL;
+    }
+    if (!build(analysis)) {
+        snprintf(message, message_size, "out of memory while analysing %s", profiles[0]->path);
+        analysis_free(analysis);
+        return NULL;
+    }
+    if (analysis->exact && analysis->histogram_count == 0) {
+        snprintf(message, message_size,
+                 "%s holds no histograms for %u-byte lines: record it with "
+                 "that line size",
+                 profiles[0]->path, analysis->line_size);
+        analysis_free(analysis);
+        return NULL;
+    }
+    return analysis;
+}
+
+void analysis_free(struct analysis *analysis)
+{
+    if (!analysis)
+        return;
+    evictions_free(analysis->evictions);
+    loop_rates_free(&analysis->rates);
+    free(analysis->samples);
+    free(analysis->threads);
+    free(analysis->cells);
+    free(analysis->by_cell);
+    free(analysis->rate_factors);
+    free(analysis->histograms);
+    free(analysis->profiles);
+    free(analysis);
+}
+
+bool analysis_is_exact(const struct analysis *analysis)
+{
+    return analysis->exact;
+}
+
+uint32_t analysis_line_size(const struct analysis *analysis)
+{
+    return analysis->line_size;
+}
+
+size_t analysis_sample_count(const struct analysis *analysis)
+{
+    return analysis->count;
+}
+
+const struct record_sample *analysis_sample(const struct analysis *analysis, size_t index,
+                                            size_t *profile_index)
+{
+    if (profile_index)
+        *profile_index = analysis->samples[index].profile;
+    return analysis->samples[index].record;
+}
+
+double analysis_sample_weight(const struct analysis *analysis, size_t index)
+{
+    return analysis->samples[index].weight;
+}
+
+const struct record_watch_end *analysis_sample_end(const struct analysis *analysis, size_t index)
+{
+    return analysis->samples[index].end;
+}
+
+size_t analysis_histogram_count(const struct analysis *analysis)
+{
+    return analysis->histogram_count;
+}
+
+const struct record_histogram *analysis_histogram(const struct analysis *analysis, size_t index,
+                                                  size_t *profile_index)
+{
+    if (profile_index)
+        *profile_index = analysis->histograms[index].profile;
+    return analysis->histograms[index].record;
+}
+
+struct estimate analysis_accesses(const struct analysis *analysis)
+{
+    return analysis_subset_accesses(analysis, (struct subset){0});
+}
+
+struct estimate analysis_thread_accesses(const struct analysis *analysis, size_t profile_index,
+                                         uint32_t thread_id)
+{
+    size_t n = analysis->exact ? analysis->histogram_count : analysis->count;
+    uint32_t *groups = calloc(n + 1, sizeof *groups);
+    struct estimate out = {0};
+
+    if (!groups)
+        return out;
+    for (size_t i = 0; i < n; i++) {
+        if (analysis->exact) {
+            const struct record_histogram *histogram = analysis->histograms[i].record;
+            groups[i] = analysis->histograms[i].profile == profile_index &&
+                        histogram->scope == SCOPE_THREAD && histogram->key == thread_id;
+        } else {
+            const struct analysed_sample *sample = &analysis->samples[i];
+            groups[i] = sample->profile == profile_index && sample->record->thread_id == thread_id;
+        }
+    }
+    out = analysis_subset_accesses(analysis, (struct subset){groups, 1});
+    free(groups);
+    return out;
+}
+
+struct access_rate_summary analysis_access_rate(const struct analysis *analysis)
+{
+    struct access_rate_summary out = {.size_axis_low = 1, .size_axis_high = 1};
+    double time = 0, covered = 0, accesses = 0, low = 0, high = 0;
+    size_t agreeing = 0;
+
+    if (analysis->exact) {
+        out.agreement = out.covered = 1;
+        return out;
+    }
+    for (size_t i = 0; i < analysis->rates.count; i++) {
+        const struct loop_rate *loop = &analysis->rates.loops[i];
+        out.readings += loop->readings;
+        agreeing += loop->agreeing;
+        time += loop->time_ns;
+        covered += loop->measured ? loop->time_ns : 0;
+        accesses += loop->time_ns * loop->per_ns.value;
+        low += loop->time_ns * loop->per_ns.lo;
+        high += loop->time_ns * loop->per_ns.hi;
+    }
+    out.agreement = out.readings ? (double)agreeing / (double)out.readings : 0;
+    if (time > 0) {
+        out.covered = covered / time;
+        out.per_ns = (struct estimate){accesses / time, low / time, high / time};
+    }
+    if (accesses > 0) {
+        out.size_axis_low = low / accesses;
+        out.size_axis_high = high / accesses;
+    }
+    return out;
+}
+
+void analysis_curve_sizes(double bytes[ANALYSIS_CURVE_SIZES])
+{
+    for (int i = 0; i < ANALYSIS_CURVE_SIZES; i++)
+        bytes[i] = 1024 * pow(65536, (double)i / (ANALYSIS_CURVE_SIZES - 1));
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Divides the samples into cells within which behaviour is taken as stationary: the eviction time
+ * of a cache is one number per cell. A cell is a thread, or a part of its time where that behaves
+ * differently from the rest; threads with few samples share a cell.
+ *
+ * A thread's samples are cut into windows of equal numbers; windows whose outcomes do not differ
+ * significantly are put together again, neighbours or not, the most alike first. So a steady
+ * program has one cell, and few samples cannot look like phases.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/internal.h"
+
+enum {
+    OWN_CELL_MIN = 128, /* samples a thread needs to stand alone */
+    PHASE_SAMPLES_MIN = 64,
+    PHASES_MAX = 32,
+    OUTCOMES = 64,
+    EXPECTED_MIN = 10, /* smaller outcome classes are put together for the test */
+};
+/* Two windows differ when chance would show such a difference in one of a thousand cases. */
+#define DIFFERENT_Z 3.09
+
+struct outcomes {
+    uint32_t count[OUTCOMES];
+    uint32_t total;
+};
+
+static unsigned log4_class(double accesses)
+{
+    int exponent = ilogb(accesses < 1 ? 1 : accesses) / 2;
+
+    return exponent > 23 ? 23 : (unsigned)exponent;
+}
+
+/* What became of a sample, coarsely: classes of the test only, not of any estimate. */
+static unsigned outcome(const struct analysis *analysis, uint32_t index)
+{
+    const struct analysed_sample *sample = &analysis->samples[index];
+    uint32_t reuse = sample->record->window_reuse[line_size_index(analysis->line_size)];
+
+    if (reuse != REUSE_TIME_NONE)
+        return log4_class(reuse) & 15;
+    if (sample->watched <= 0)
+        return 16;
+    bool reused = sample->end && sample->end->reason == WATCH_REUSED;
+    unsigned class = 17 + log4_class(sample->watched) + (reused ? 24 : 0);
+    return class < OUTCOMES ? class : OUTCOMES - 1;
+}
+
+/* Chi-square test of homogeneity as a standard normal deviate (Wilson and Hilferty 1931). */
+static double difference(const struct outcomes *a, const struct outcomes *b)
+{
+    double ratio = sqrt((double)b->total / (double)a->total);
+    double square = 0, rest_a = 0, rest_b = 0;
+    int classes = 0;
+
+    for (int i = 0; i <= OUTCOMES; i++) {
+        double x = i < OUTCOMES ? a->count[i] : rest_a;
+        double y = i < OUTCOMES ? b->count[i] : rest_b;
+        if (i < OUTCOMES && x + y < EXPECTED_MIN) {
+            rest_a += x;
+            rest_b += y;
+        } else if (x + y > 0) {
+            double d = ratio * x - y / ratio;
+            square += d * d / (x + y);
+            classes++;
+        }
+    }
+    if (classes < 2)
+        return -INFINITY;
+    double freedom = classes - 1, spread = 2 / (9 * freedom);
+    return (cbrt(square / freedom) - (1 - spread)) / sqrt(spread);
+}
+
+/* Gives each of n windows the number of its phase; returns how many phases there are. */
+static unsigned join_windows(struct outcomes *windows, unsigned n, unsigned *phase_of)
+{
+    unsigned phases = n;
+
+    for (unsigned i = 0; i < n; i++)
+        phase_of[i] = i;
+    while (phases > 1) {
+        double least = INFINITY;
+        unsigned best_a = 0, best_b = 0;
+        for (unsigned a = 0; a < n; a++) {
+            for (unsigned b = a + 1; b < n && windows[a].total; b++) {
+                double z = windows[b].total ? difference(&windows[a], &windows[b]) : INFINITY;
+                if (z < least) {
+                    least = z;
+                    best_a = a;
+                    best_b = b;
+                }
+            }
+        }
+        if (least > DIFFERENT_Z)
+            break;
+        for (unsigned i = 0; i < OUTCOMES; i++)
+            windows[best_a].count[i] += windows[best_b].count[i];
+        windows[best_a].total += windows[best_b].total;
+        windows[best_b].total = 0;
+        for (unsigned i = 0; i < n; i++) {
+            if (phase_of[i] == best_b)
+                phase_of[i] = best_a;
+        }
+        phases--;
+    }
+    return phases;
+}
+
+struct timed {
+    uint64_t time;
+    uint32_t sample;
+};
+
+static int compare_timed(const void *a, const void *b)
+{
+    const struct timed *x = a, *y = b;
+
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return x->sample != y->sample ? (x->sample < y->sample ? -1 : 1) : 0;
+}
+
+/* Cells of one thread's samples, given in time order. */
+static void divide_thread(struct analysis *analysis, const struct timed *samples, size_t n)
+{
+    struct outcomes windows[PHASES_MAX] = {0};
+    unsigned phase_of[PHASES_MAX], number[PHASES_MAX];
+    unsigned count =
+        (unsigned)(n / PHASE_SAMPLES_MIN < PHASES_MAX ? n / PHASE_SAMPLES_MIN : PHASES_MAX);
+
+    if (count < 1)
+        count = 1;
+    for (size_t i = 0; i < n; i++) {
+        struct outcomes *window = &windows[i * count / n];
+        window->count[outcome(analysis, samples[i].sample)]++;
+        window->total++;
+    }
+    join_windows(windows, count, phase_of);
+    for (unsigned i = 0; i < count; i++) {
+        if (phase_of[i] == i)
+            number[i] = (unsigned)analysis->cell_count++;
+    }
+    for (size_t i = 0; i < n; i++)
+        analysis->samples[samples[i].sample].cell = number[phase_of[i * count / n]];
+}
+
+static int order_by_cell(struct analysis *analysis)
+{
+    analysis->cells = calloc(analysis->cell_count + 1, sizeof *analysis->cells);
+    analysis->by_cell = malloc((analysis->count + 1) * sizeof *analysis->by_cell);
+    if (!analysis->cells || !analysis->by_cell)
+        return -1;
+    for (size_t i = 0; i < analysis->count; i++) {
+        const struct analysed_sample *sample = &analysis->samples[i];
+        analysis->cells[sample->cell].count++;
+        analysis->cells[sample->cell].run += analysis->threads[sample->thread].accesses;
+    }
+    for (size_t c = 1; c < analysis->cell_count; c++)
+        analysis->cells[c].first = analysis->cells[c - 1].first + analysis->cells[c - 1].count;
+    for (size_t c = 0; c < analysis->cell_count; c++) {
+        analysis->cells[c].run /= (double)analysis->cells[c].count;
+        analysis->cells[c].count = 0;
+    }
+    for (size_t i = 0; i < analysis->count; i++) {
+        struct cell *cell = &analysis->cells[analysis->samples[i].cell];
+        analysis->by_cell[cell->first + cell->count++] = (uint32_t)i;
+    }
+    return 0;
+}
+
+int analysis_divide(struct analysis *analysis)
+{
+    struct timed *samples = malloc((analysis->count + 1) * sizeof *samples);
+    size_t *next = calloc(analysis->thread_count + 1, sizeof *next);
+    size_t first = 0, small_cell = SIZE_MAX;
+
+    if (!samples || !next) {
+        free(samples);
+        free(next);
+        return -1;
+    }
+    for (size_t t = 0; t < analysis->thread_count; t++) {
+        next[t] = first;
+        first += analysis->threads[t].samples;
+    }
+    for (size_t i = 0; i < analysis->count; i++)
+        samples[next[analysis->samples[i].thread]++] =
+            (struct timed){analysis->samples[i].record->app_ns, (uint32_t)i};
+    first = 0;
+    for (size_t t = 0; t < analysis->thread_count; t++) {
+        size_t n = analysis->threads[t].samples;
+        if (n >= OWN_CELL_MIN) {
+            qsort(samples + first, n, sizeof *samples, compare_timed);
+            divide_thread(analysis, samples + first, n);
+        } else {
+            if (small_cell == SIZE_MAX)
+                small_cell = analysis->cell_count++;
+            for (size_t i = 0; i < n; i++)
+                analysis->samples[samples[first + i].sample].cell = (uint32_t)small_cell;
+        }
+        first += n;
+    }
+    free(samples);
+    free(next);
+    return order_by_cell(analysis);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analysis/loop_rates.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/rate_estimate.h"
+
+/* Loops whose heads are this close are likely of one function. */
+enum { NEIGHBOUR_BYTES = 4096, INSTRUCTION_BYTES_MAX = 15 };
+/* Spread of ln(rate) between loops of a program, and between neighbours, before anything is known:
+ * loops of real programs differ by factors of 100 (streams to pointer chases). */
+#define BETWEEN_LOOPS 1.2
+#define BETWEEN_NEIGHBOURS 0.6
+/* Error of ln(rate) of readings that failed their own checks. Watches fail when they were short or
+ * disturbed; odometers when they did not move evenly, and may then be off by any factor. */
+#define REJECTED_WATCHES 0.5
+#define REJECTED_ODOMETERS 1.0
+/* What is known before any reading: about one access per nanosecond, within a factor of ten. */
+#define PRIOR_RATE 1.0
+#define PRIOR_FACTOR 10.0
+
+static int compare_loops(const void *a, const void *b)
+{
+    const struct loop_rate *x = a, *y = b;
+
+    if (x->profile != y->profile)
+        return x->profile < y->profile ? -1 : 1;
+    if (x->loop != y->loop)
+        return x->loop < y->loop ? -1 : 1;
+    return 0;
+}
+
+static bool usable(const struct record_rate *reading)
+{
+    return reading->elapsed_ns > 0 && reading->accesses > 0;
+}
+
+/* One entry per sample and per reading, sorted, then folded into one entry per loop. */
+static int list_loops(const struct profile *const *profiles, size_t profile_count,
+                      struct loop_rates *out)
+{
+    size_t n = 0, capacity = 1;
+
+    for (size_t p = 0; p < profile_count; p++)
+        capacity += profiles[p]->samples.count + profiles[p]->rates.count;
+    struct loop_rate *loops = calloc(capacity, sizeof *loops);
+    if (!loops)
+        return -1;
+    for (size_t p = 0; p < profile_count; p++) {
+        for (size_t i = 0; i < profiles[p]->samples.count; i++) {
+            const struct record_sample *sample = &profiles[p]->samples.items[i];
+            loops[n++] = (struct loop_rate){.profile = (uint32_t)p,
+                                            .loop = sample->loop,
+                                            .low_ip = sample->ip,
+                                            .high_ip = sample->ip,
+                                            .time_ns = (double)sample->weight_ns};
+        }
+        for (size_t i = 0; i < profiles[p]->rates.count; i++) {
+            const struct record_rate *reading = &profiles[p]->rates.items[i];
+            if (usable(reading))
+                loops[n++] = (struct loop_rate){
+                    .profile = (uint32_t)p, .loop = reading->loop, .low_ip = UINT64_MAX};
+        }
+    }
+    qsort(loops, n, sizeof *loops, compare_loops);
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (count && compare_loops(&loops[count - 1], &loops[i]) == 0) {
+            struct loop_rate *loop = &loops[count - 1];
+            loop->time_ns += loops[i].time_ns;
+            if (loops[i].low_ip < loop->low_ip)
+                loop->low_ip = loops[i].low_ip;
+            if (loops[i].high_ip > loop->high_ip)
+                loop->high_ip = loops[i].high_ip;
+        } else {
+            loops[count++] = loops[i];
+        }
+    }
+    struct loop_rate *fitted = realloc(loops, (count ? count : 1) * sizeof *loops);
+    out->loops = fitted ? fitted : loops;
+    out->count = count;
+    return 0;
+}
+
+struct located_reading {
+    size_t loop;
+    bool accepted;
+    struct rate_reading reading;
+};
+
+static int compare_located(const void *a, const void *b)
+{
+    const struct located_reading *x = a, *y = b;
+
+    if (x->loop != y->loop)
+        return x->loop < y->loop ? -1 : 1;
+    if (x->accepted != y->accepted)
+        return (int)y->accepted - (int)x->accepted;
+    /* The methods of accepted readings are compared, those of rejected ones kept apart. */
+    return x->accepted ? 0 : (int)x->reading.can_wrap - (int)y->reading.can_wrap;
+}
+
+static size_t locate_readings(const struct profile *const *profiles, size_t profile_count,
+                              const struct loop_rates *rates, struct located_reading *located)
+{
+    size_t n = 0;
+
+    for (size_t p = 0; p < profile_count; p++) {
+        for (size_t i = 0; i < profiles[p]->rates.count; i++) {
+            const struct record_rate *record = &profiles[p]->rates.items[i];
+            if (!usable(record))
+                continue;
+            located[n].loop = loop_rates_find(rates, p, record->loop);
+            located[n].accepted = record->accepted;
+            located[n].reading.per_ns = (double)record->accesses / (double)record->elapsed_ns;
+            located[n++].reading.can_wrap = record->method == RATE_ODOMETER;
+        }
+    }
+    qsort(located, n, sizeof *located, compare_located);
+    return n;
+}
+
+static void believe(struct rate_belief *belief, double per_ns, double deviation)
+{
+    double precision = 1 / (deviation * deviation);
+
+    belief->precision += precision;
+    belief->sum += precision * log(per_ns);
+}
+
+/* Accepted readings measure a loop; rejected ones are noted where there are no others. */
+static int measure(const struct profile *const *profiles, size_t profile_count,
+                   struct loop_rates *rates)
+{
+    size_t capacity = 1;
+
+    for (size_t p = 0; p < profile_count; p++)
+        capacity += profiles[p]->rates.count;
+    struct located_reading *located = malloc(capacity * sizeof *located);
+    struct rate_reading *readings = malloc(capacity * sizeof *readings);
+    if (!located || !readings) {
+        free(located);
+        free(readings);
+        return -1;
+    }
+    size_t n = locate_readings(profiles, profile_count, rates, located);
+    for (size_t i = 0, end; i < n; i = end) {
+        struct loop_rate *loop = &rates->loops[located[i].loop];
+        for (end = i; end < n && compare_located(&located[end], &located[i]) == 0; end++)
+            readings[end - i] = located[end].reading;
+        struct rate_estimate estimate = rate_combine(readings, end - i);
+        if (located[i].accepted) {
+            loop->per_ns = estimate.per_ns;
+            loop->log_deviation = estimate.log_deviation;
+            loop->readings = estimate.readings;
+            loop->agreeing = estimate.agreeing;
+            loop->measured = true;
+            rates->any = true;
+        } else {
+            believe(&loop->rejected, estimate.per_ns.value,
+                    located[i].reading.can_wrap ? REJECTED_ODOMETERS : REJECTED_WATCHES);
+        }
+    }
+    free(located);
+    free(readings);
+    return 0;
+}
+
+/* Averages over application time; loops that only readings name count as little time. */
+struct average {
+    double time, product;
+};
+
+static void average_add(struct average *average, double time, const struct loop_rate *loop)
+{
+    average->time += time;
+    average->product += time * loop->per_ns.value;
+}
+
+/* The rate of a loop without readings of its own. */
+static void borrow(struct loop_rate *loop, const struct average *near, const struct average *far)
+{
+    struct rate_belief belief = loop->rejected;
+
+    if (near->time > 0)
+        believe(&belief, near->product / near->time, BETWEEN_NEIGHBOURS);
+    if (far->time > 0)
+        believe(&belief, far->product / far->time, BETWEEN_LOOPS);
+    believe(&belief, PRIOR_RATE, log(PRIOR_FACTOR) / 1.96);
+    loop->log_deviation = sqrt(1 / belief.precision);
+    double value = exp(belief.sum / belief.precision), factor = exp(1.96 * loop->log_deviation);
+    loop->per_ns = (struct estimate){value, value / factor, value * factor};
+}
+
+/* Loops with few readings lean on all others: empirical Bayes on ln(rate), where the weight of the
+ * own readings follows from their error and from how much loops differ. */
+static void lean(struct loop_rate *loop, const struct average *far)
+{
+    double own = loop->log_deviation * loop->log_deviation;
+    double weight = BETWEEN_LOOPS * BETWEEN_LOOPS / (BETWEEN_LOOPS * BETWEEN_LOOPS + own);
+    double shift = exp((1 - weight) * log(far->product / far->time / loop->per_ns.value));
+
+    loop->per_ns.value *= shift;
+    loop->per_ns.lo = fmin(loop->per_ns.lo, loop->per_ns.value);
+    loop->per_ns.hi = fmax(loop->per_ns.hi, loop->per_ns.value);
+    loop->log_deviation *= sqrt(weight);
+}
+
+static void neighbours(const struct loop_rates *rates, size_t index, struct average *average)
+{
+    const struct loop_rate *loop = &rates->loops[index];
+
+    if (loop->loop == 0)
+        return;
+    for (int direction = -1; direction <= 1; direction += 2) {
+        for (size_t i = index + (size_t)direction; i < rates->count; i += (size_t)direction) {
+            const struct loop_rate *near = &rates->loops[i];
+            uint64_t distance =
+                near->loop > loop->loop ? near->loop - loop->loop : loop->loop - near->loop;
+            if (near->profile != loop->profile || near->loop == 0 || distance > NEIGHBOUR_BYTES)
+                break;
+            if (near->measured)
+                average_add(average, near->time_ns + 1, near);
+        }
+    }
+}
+
+/* By thread: average over the measured loops that its samples lie in. */
+struct thread_average {
+    uint32_t thread_id;
+    struct average average;
+};
+
+static int compare_thread_averages(const void *a, const void *b)
+{
+    const struct thread_average *x = a, *y = b;
+
+    return x->thread_id != y->thread_id ? (x->thread_id < y->thread_id ? -1 : 1) : 0;
+}
+
+/* For every loop without readings: the mean of its threads' averages, by its time in each. */
+static int averages_of_threads(const struct profile *profile, size_t p,
+                               const struct loop_rates *rates, struct average *of_loop)
+{
+    size_t n = profile->samples.count, count = 0;
+    struct thread_average *threads = calloc(n + 1, sizeof *threads);
+
+    if (!threads)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        const struct record_sample *sample = &profile->samples.items[i];
+        const struct loop_rate *loop = &rates->loops[loop_rates_find(rates, p, sample->loop)];
+        threads[i].thread_id = sample->thread_id;
+        if (loop->measured)
+            average_add(&threads[i].average, (double)sample->weight_ns, loop);
+    }
+    qsort(threads, n, sizeof *threads, compare_thread_averages);
+    for (size_t i = 0; i < n; i++) {
+        if (count && threads[count - 1].thread_id == threads[i].thread_id) {
+            struct average *sum = &threads[count - 1].average, *one = &threads[i].average;
+            sum->time += one->time;
+            sum->product += one->product;
+        } else {
+            threads[count++] = threads[i];
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct record_sample *sample = &profile->samples.items[i];
+        size_t index = loop_rates_find(rates, p, sample->loop);
+        struct thread_average key = {.thread_id = sample->thread_id};
+        const struct thread_average *thread =
+            bsearch(&key, threads, count, sizeof *threads, compare_thread_averages);
+        if (rates->loops[index].measured || !thread || thread->average.time <= 0)
+            continue;
+        double time = (double)sample->weight_ns, all = thread->average.time;
+        of_loop[index].time += time;
+        of_loop[index].product += time * thread->average.product / all;
+    }
+    free(threads);
+    return 0;
+}
+
+static int fill_gaps(const struct profile *const *profiles, size_t profile_count,
+                     struct loop_rates *rates)
+{
+    struct average all = {0};
+    struct average *of_threads = calloc(rates->count + 1, sizeof *of_threads);
+
+    if (!of_threads)
+        return -1;
+    for (size_t p = 0; p < profile_count; p++) {
+        if (averages_of_threads(profiles[p], p, rates, of_threads)) {
+            free(of_threads);
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < rates->count; i++) {
+        if (rates->loops[i].measured)
+            average_add(&all, rates->loops[i].time_ns + 1, &rates->loops[i]);
+    }
+    /* Lean only after every average has been taken from the readings as they are. */
+    struct average *near = calloc(rates->count + 1, sizeof *near);
+    if (!near) {
+        free(of_threads);
+        return -1;
+    }
+    for (size_t i = 0; i < rates->count; i++)
+        neighbours(rates, i, &near[i]);
+    for (size_t i = 0; i < rates->count; i++) {
+        const struct average *far = of_threads[i].time > 0 ? &of_threads[i] : &all;
+        if (rates->loops[i].measured)
+            lean(&rates->loops[i], &all);
+        else
+            borrow(&rates->loops[i], &near[i], far);
+    }
+    free(near);
+    free(of_threads);
+    return 0;
+}
+
+int loop_rates_create(const struct profile *const *profiles, size_t profile_count,
+                      struct loop_rates *out)
+{
+    memset(out, 0, sizeof *out);
+    if (list_loops(profiles, profile_count, out) || measure(profiles, profile_count, out) ||
+        fill_gaps(profiles, profile_count, out)) {
+        loop_rates_free(out);
+        return -1;
+    }
+    return 0;
+}
+
+void loop_rates_free(struct loop_rates *rates)
+{
+    free(rates->loops);
+    memset(rates, 0, sizeof *rates);
+}
+
+size_t loop_rates_find(const struct loop_rates *rates, size_t profile, uint64_t loop)
+{
+    struct loop_rate key = {.profile = (uint32_t)profile, .loop = loop};
+    const struct loop_rate *found =
+        bsearch(&key, rates->loops, rates->count, sizeof key, compare_loops);
+
+    return (size_t)(found - rates->loops);
+}
+
+bool loop_rates_contains(const struct loop_rate *loop, uint64_t ip)
+{
+    return ip >= loop->low_ip && ip <= loop->high_ip + INSTRUCTION_BYTES_MAX;
+}

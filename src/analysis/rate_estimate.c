@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analysis/rate_estimate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Readings within this factor of each other agree. */
+#define AGREEMENT 1.15
+/* A single reading's deviation of ln(rate) when too few are there to tell, and the least standard
+ * error that is believed: timer and counting noise that readings of one run share. */
+#define SINGLE_DEVIATION 0.25
+#define LEAST_ERROR 0.01
+/* Share of the readings that makes a stretch of them a crowd: more than wrapped readings, which
+ * spread evenly from nothing to the truth, put into the uppermost stretch. */
+#define CROWD 0.25
+/* Readings further above the crowd than this are mistakes. */
+#define STRAY 3.0
+enum { ENOUGH_WATCHES = 5 };
+
+static int compare_readings(const void *a, const void *b)
+{
+    const struct rate_reading *x = a, *y = b;
+
+    if (x->per_ns != y->per_ns)
+        return x->per_ns < y->per_ns ? -1 : 1;
+    return (int)x->can_wrap - (int)y->can_wrap;
+}
+
+/* A stretch of readings within the factor AGREEMENT. */
+struct stretch {
+    size_t first, count;
+    double centre; /* mean */
+};
+
+static struct stretch stretch_from(const struct rate_reading *readings, size_t n, size_t first)
+{
+    struct stretch stretch = {.first = first};
+    double sum = 0;
+
+    for (size_t i = first; i < n && readings[i].per_ns <= readings[first].per_ns * AGREEMENT; i++) {
+        sum += readings[i].per_ns;
+        stretch.count++;
+    }
+    stretch.centre = sum / (double)stretch.count;
+    return stretch;
+}
+
+/*
+ * Where sorted readings crowd: the fullest stretch, or one nearly as full (60 %) and clearly above
+ * it (1.5 times), because wrapped readings can also crowd, but only below the truth.
+ */
+static struct stretch crowd(const struct rate_reading *readings, size_t n)
+{
+    struct stretch fullest = {0}, best;
+
+    for (size_t i = 0; i < n; i++) {
+        struct stretch stretch = stretch_from(readings, n, i);
+        if (stretch.count >= fullest.count)
+            fullest = stretch;
+    }
+    best = fullest;
+    for (size_t i = fullest.first + fullest.count; i < n; i++) {
+        struct stretch stretch = stretch_from(readings, n, i);
+        if (stretch.centre > 1.5 * fullest.centre && stretch.count * 5 >= fullest.count * 3 &&
+            (best.first == fullest.first || stretch.count >= best.count))
+            best = stretch;
+    }
+    return best;
+}
+
+struct mean {
+    size_t n;
+    double value, error; /* of the mean */
+};
+
+static struct mean mean_between(const struct rate_reading *readings, size_t n, bool can_wrap,
+                                double low, double high)
+{
+    struct mean mean = {0};
+    double squares = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (readings[i].can_wrap != can_wrap || readings[i].per_ns < low)
+            continue;
+        double value = readings[i].per_ns < high ? readings[i].per_ns : high;
+        mean.n++;
+        mean.value += value;
+        squares += value * value;
+    }
+    if (mean.n == 0)
+        return mean;
+    mean.value /= (double)mean.n;
+    double deviation = SINGLE_DEVIATION * mean.value;
+    if (mean.n > 1) {
+        double variance =
+            (squares - (double)mean.n * mean.value * mean.value) / (double)(mean.n - 1);
+        /* Shrunk towards what single readings scatter by, worth one observation. */
+        variance = ((double)(mean.n - 1) * (variance > 0 ? variance : 0) + deviation * deviation) /
+                   (double)mean.n;
+        deviation = sqrt(variance);
+    }
+    mean.error = deviation / sqrt((double)mean.n);
+    if (mean.error < LEAST_ERROR * mean.value)
+        mean.error = LEAST_ERROR * mean.value;
+    return mean;
+}
+
+/*
+ * Below what an odometer is taken to have wrapped. Genuine variation lies on both sides of a crowd;
+ * wrapping adds to the lower side only: so the cut is the mirror image of how far readings reach
+ * above. Without a crowd there is nothing to mirror at: the code varies, and everything counts.
+ */
+static double wrapped_below(const struct rate_reading *readings, size_t n, struct stretch best)
+{
+    if ((double)best.count < CROWD * (double)n)
+        return 0;
+    double reach = readings[n - 1 - (n - 1) / 20].per_ns / best.centre;
+    if (reach > STRAY)
+        reach = STRAY;
+    if (reach < AGREEMENT)
+        reach = AGREEMENT;
+    return best.centre / reach;
+}
+
+static bool consistent(const struct mean *a, const struct mean *b)
+{
+    double apart = fabs(a->value - b->value);
+
+    return apart <= 2.5 * hypot(a->error, b->error) || apart <= 0.1 * fmax(a->value, b->value);
+}
+
+struct rate_estimate rate_combine(struct rate_reading *readings, size_t n)
+{
+    qsort(readings, n, sizeof *readings, compare_readings);
+
+    struct stretch best = crowd(readings, n);
+    /* A stray short reading may be far too high: none counts for more than this. */
+    double top = best.centre * STRAY;
+    struct mean watch = mean_between(readings, n, false, 0, top);
+    struct mean odometer = mean_between(readings, n, true, 0, top);
+    /* Watches do not wrap. Where odometers agree with them on the whole, neither did those. */
+    if (watch.n < ENOUGH_WATCHES || !consistent(&watch, &odometer))
+        odometer = mean_between(readings, n, true, wrapped_below(readings, n, best), top);
+    struct rate_estimate out = {.readings = n};
+    double value, error, low = INFINITY, high = 0;
+
+    if (odometer.n == 0 || watch.n == 0) {
+        value = odometer.n ? odometer.value : watch.value;
+        error = odometer.n ? odometer.error : watch.error;
+    } else {
+        if (consistent(&odometer, &watch)) {
+            double a = 1 / (odometer.error * odometer.error), b = 1 / (watch.error * watch.error);
+            value = (a * odometer.value + b * watch.value) / (a + b);
+            error = sqrt(1 / (a + b));
+        } else {
+            /* Both methods can only be wrong downwards (wrapping; trap time counted as the
+             * program's), so the higher one is believed and the other bounds the doubt. */
+            bool first = odometer.value > watch.value;
+            value = first ? odometer.value : watch.value;
+            error = first ? odometer.error : watch.error;
+            low = first ? watch.value : odometer.value;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        out.agreeing +=
+            readings[i].per_ns <= value * AGREEMENT && readings[i].per_ns >= value / AGREEMENT;
+    if (n >= 4 && (double)out.agreeing < 0.35 * (double)n) {
+        /* No crowd to speak of: the middle of everything, and the top, are possible as well. */
+        double middle = readings[n / 2].per_ns;
+        low = middle < low ? middle : low;
+        high = readings[n - 1 - (n - 1) / 20].per_ns;
+    }
+    out.log_deviation = error / value;
+    double factor = exp(1.96 * out.log_deviation);
+    out.per_ns.value = value;
+    out.per_ns.lo = low < value / factor ? low : value / factor;
+    out.per_ns.hi = high > value * factor ? high : value * factor;
+    return out;
+}

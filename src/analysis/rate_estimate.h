@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The access rate of one loop from its readings. Pure. docs/estimators.md, "the access rate".
+ *
+ * A reading is accesses / elapsed from a random point in time on. Its expectation is the rate
+ * averaged over time, so readings that are right are averaged arithmetically. An odometer that
+ * wrapped between its two looks reads low, never high; a watch-ahead reading cannot wrap.
+ */
+#ifndef REUSE_ANALYSIS_RATE_ESTIMATE_H
+#define REUSE_ANALYSIS_RATE_ESTIMATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "estimate.h"
+
+struct rate_reading {
+    double per_ns; /* > 0 */
+    bool can_wrap; /* odometer */
+};
+
+struct rate_estimate {
+    struct estimate per_ns;
+    double log_deviation;      /* standard error of ln(per_ns), for replicates; > 0 unless n = 0 */
+    size_t readings, agreeing; /* agreeing: within 15 % of per_ns */
+};
+
+/* n >= 1; reorders readings. */
+struct rate_estimate rate_combine(struct rate_reading *readings, size_t n);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Replicates: Poisson bootstrap over whole samples (Hanley and MacGibbon 2006), and over the rates
+ * of loops as their readings allow. Drawn by hashing (seed, replicate, index), so that a subset
+ * sees the same draws as the whole and the result does not depend on the order of questions.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/internal.h"
+
+enum { WORD_BYTES = 8, EXTREMES = 2 };
+
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static uint64_t draw(const struct analysis *analysis, uint32_t replicate, uint64_t index)
+{
+    return mix(mix(analysis->options.seed + replicate) ^ (index * 0xd1342543de82ef95u));
+}
+
+/* Poisson with mean 1, by inversion of its distribution function times 2^32. */
+static unsigned poisson(uint32_t uniform)
+{
+    static const uint32_t below[] = {1580030169, 3160060337, 3950075422, 4213413783,
+                                     4279248373, 4292415292, 4294609778, 4294923276};
+    unsigned n = 0;
+
+    while (n < sizeof below / sizeof *below && uniform >= below[n])
+        n++;
+    return n;
+}
+
+static double normal(uint64_t bits)
+{
+    double u = ((double)(bits >> 32) + 0.5) / 4294967296.0;
+    double v = ((double)(uint32_t)bits + 0.5) / 4294967296.0;
+
+    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+uint32_t replicate_count(const struct analysis *analysis)
+{
+    return 1 + analysis->options.bootstrap +
+           (analysis->line_size > analysis->run_line_size ? EXTREMES : 0);
+}
+
+static bool is_extreme(const struct analysis *analysis, uint32_t replicate)
+{
+    return replicate > analysis->options.bootstrap;
+}
+
+int replicates_create(struct analysis *analysis)
+{
+    uint32_t replicates = analysis->options.bootstrap + 1;
+    size_t loops = analysis->rates.count;
+
+    analysis->rate_factors = malloc((replicates * loops + 1) * sizeof *analysis->rate_factors);
+    if (!analysis->rate_factors)
+        return -1;
+    for (uint32_t r = 0; r < replicates; r++) {
+        for (size_t i = 0; i < loops; i++) {
+            double deviation = r ? analysis->rates.loops[i].log_deviation : 0;
+            double z = normal(draw(analysis, r, ~(uint64_t)i));
+            analysis->rate_factors[r * loops + i] = (float)exp(deviation * z);
+        }
+    }
+    return 0;
+}
+
+double replicate_rate_factor(const struct analysis *analysis, uint32_t replicate, uint32_t loop)
+{
+    if (is_extreme(analysis, replicate))
+        return 1;
+    return analysis->rate_factors[replicate * analysis->rates.count + loop];
+}
+
+double replicate_weight(const struct analysis *analysis, uint32_t replicate, uint32_t sample)
+{
+    double weight = analysis->samples[sample].weight;
+
+    if (replicate == 0 || is_extreme(analysis, replicate))
+        return weight;
+    return weight * replicate_rate_factor(analysis, replicate, analysis->samples[sample].loop) *
+           poisson((uint32_t)(draw(analysis, replicate, sample) >> 32));
+}
+
+void replicate_factors(const struct analysis *analysis, uint32_t replicate, double *accessed,
+                       double *other)
+{
+    double run = analysis->run_line_size, line = analysis->line_size;
+
+    *accessed = *other = 1;
+    if (!is_extreme(analysis, replicate))
+        return;
+    /* The words outside the run's line are never visited alone ... */
+    *other = (run - WORD_BYTES) / (line - WORD_BYTES);
+    if (replicate == analysis->options.bootstrap + 1)
+        return;
+    /* ... or every block of the run's line size is visited by itself, all alike. */
+    *accessed = line / run;
+    *other *= line / run;
+}
+
+struct estimate replicate_interval(const struct analysis *analysis, const double *values,
+                                   double floor)
+{
+    uint32_t n = analysis->options.bootstrap, count = replicate_count(analysis);
+    double squares = 0, value = fmin(1, fmax(0, values[0])); /* rounding */
+
+    for (uint32_t r = 1; r <= n; r++)
+        squares += (values[r] - value) * (values[r] - value);
+    /* Around the estimate, not around the replicates' mean: their bias counts as error. */
+    double half = n > 1 ? 1.96 * sqrt(squares / (double)n) : 0;
+    struct estimate out = {value, value - half, value + half};
+    for (uint32_t r = n + 1; r < count; r++) {
+        out.lo = fmin(out.lo, value - half - fabs(values[r] - value));
+        out.hi = fmax(out.hi, value + half + fabs(values[r] - value));
+    }
+    /* Few observations cannot exclude what none of them shows. */
+    if (value < floor)
+        out.hi = fmax(out.hi, floor);
+    if (value > 1 - floor)
+        out.lo = fmin(out.lo, 1 - floor);
+    out.lo = fmax(out.lo, 0);
+    out.hi = fmin(out.hi, 1);
+    return out;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From records to judged samples: whose, in which loop, what they stand for, how long watched. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/access_clock.h"
+#include "analysis/internal.h"
+
+static int compare_threads(const void *a, const void *b)
+{
+    const struct analysed_thread *x = a, *y = b;
+
+    if (x->profile != y->profile)
+        return x->profile < y->profile ? -1 : 1;
+    return x->thread_id != y->thread_id ? (x->thread_id < y->thread_id ? -1 : 1) : 0;
+}
+
+static uint32_t find_thread(const struct analysis *analysis, uint32_t profile, uint32_t thread_id)
+{
+    struct analysed_thread key = {.profile = profile, .thread_id = thread_id};
+    const struct analysed_thread *found =
+        bsearch(&key, analysis->threads, analysis->thread_count, sizeof key, compare_threads);
+    return (uint32_t)(found - analysis->threads);
+}
+
+/*
+ * Clock expiries in the program's own code that gave no sample still stand for its time. Expiries
+ * inside the profiler or the loader do not.
+ */
+static double expiries_per_sample(const struct profile *profile, uint32_t thread_id)
+{
+    for (size_t i = 0; i < profile->totals.count; i++) {
+        const struct record_totals *totals = &profile->totals.items[i];
+        if (totals->thread_id != thread_id || totals->samples == 0)
+            continue;
+        uint64_t lost = totals->lost[LOSS_UNREADABLE] + totals->lost[LOSS_ASYNCHRONOUS] +
+                        totals->lost[LOSS_BUFFER];
+        return 1 + (double)lost / (double)totals->samples;
+    }
+    return 1;
+}
+
+static bool wanted(const struct analysis *analysis, const struct record_sample *sample)
+{
+    return !analysis->options.thread_id || sample->thread_id == analysis->options.thread_id;
+}
+
+static int list_samples(struct analysis *analysis)
+{
+    size_t capacity = 1, n = 0;
+
+    for (size_t p = 0; p < analysis->profile_count; p++)
+        capacity += analysis->profiles[p]->samples.count;
+    analysis->samples = calloc(capacity, sizeof *analysis->samples);
+    analysis->threads = calloc(capacity, sizeof *analysis->threads);
+    if (!analysis->samples || !analysis->threads)
+        return -1;
+    for (size_t p = 0; p < analysis->profile_count; p++) {
+        const struct profile *profile = analysis->profiles[p];
+        for (size_t i = 0; i < profile->samples.count; i++) {
+            const struct record_sample *record = &profile->samples.items[i];
+            if (!wanted(analysis, record))
+                continue;
+            analysis->threads[n] = (struct analysed_thread){
+                .profile = (uint32_t)p, .thread_id = record->thread_id, .samples = 1};
+            analysis->samples[n++] = (struct analysed_sample){
+                .record = record,
+                .end = profile_watch_end(profile, record->sample_id),
+                .profile = (uint32_t)p,
+                .loop = (uint32_t)loop_rates_find(&analysis->rates, p, record->loop)};
+            const struct record_watch_end *end = analysis->samples[n - 1].end;
+            if (record->watch_mode == WATCH_ACCESSED && end && end->reason == WATCH_REUSED &&
+                end->flags & WATCH_END_VISIT_KNOWN)
+                analysis->accessed_visits_known = true;
+            if (record->window_accesses > analysis->pivot)
+                analysis->pivot = record->window_accesses;
+        }
+    }
+    analysis->count = n;
+    qsort(analysis->threads, n, sizeof *analysis->threads, compare_threads);
+    size_t threads = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (threads && compare_threads(&analysis->threads[threads - 1], &analysis->threads[i]) == 0)
+            analysis->threads[threads - 1].samples++;
+        else
+            analysis->threads[threads++] = analysis->threads[i];
+    }
+    analysis->thread_count = threads;
+    for (size_t i = 0; i < threads; i++)
+        analysis->threads[i].scale = expiries_per_sample(
+            analysis->profiles[analysis->threads[i].profile], analysis->threads[i].thread_id);
+    for (size_t i = 0; i < n; i++)
+        analysis->samples[i].thread = find_thread(analysis, analysis->samples[i].profile,
+                                                  analysis->samples[i].record->thread_id);
+    return 0;
+}
+
+static bool ended_in_order(const struct profile *profile, uint32_t thread_id)
+{
+    const struct record_thread *thread = profile_thread(profile, thread_id);
+    const struct record_origin *origin =
+        thread && thread->origin_id ? profile_origin(profile, thread->origin_id) : NULL;
+
+    return origin ? origin->flags & ORIGIN_COMPLETE : profile->complete;
+}
+
+/*
+ * Accesses between a sample and the end of its watch. A watch that is shorter than the time to the
+ * next sample and ended inside the sample's own loop ran at that loop's rate; any other is read off
+ * the clock. 0: there was no watch, or nothing is known of it.
+ */
+static double watched_accesses(const struct analysis *analysis,
+                               const struct analysed_sample *sample,
+                               const struct access_clock *clock)
+{
+    const struct record_sample *record = sample->record;
+    const struct record_watch_end *end = sample->end;
+    const struct loop_rate *loop = &analysis->rates.loops[sample->loop];
+    double accesses = 0;
+
+    if (record->watch_mode != WATCH_ACCESSED && record->watch_mode != WATCH_OTHER)
+        return 0;
+    if (!end) {
+        /* Cut short by a kill: still armed at the thread's last sign of life. In a profile that
+         * ended in order the end was lost, and nothing is known of the watch. */
+        if (ended_in_order(analysis->profiles[sample->profile], record->thread_id) ||
+            clock->count == 0)
+            return 0;
+        accesses =
+            access_clock_between(clock, record->app_ns, clock->ticks[clock->count - 1].app_ns);
+    } else if (end->app_ns > record->app_ns) {
+        uint64_t elapsed = end->app_ns - record->app_ns;
+        if (end->reason == WATCH_REUSED && elapsed < access_clock_gap(clock, record->app_ns) &&
+            loop_rates_contains(loop, end->ip))
+            accesses = (double)elapsed * loop->per_ns.value;
+        else
+            accesses = access_clock_between(clock, record->app_ns, end->app_ns);
+    }
+    return fmax(accesses, 1);
+}
+
+static int convert_times(struct analysis *analysis)
+{
+    /* Samples by thread: offsets by counting. */
+    size_t *first = calloc(analysis->thread_count + 2, sizeof *first);
+    uint32_t *order = malloc((analysis->count + 1) * sizeof *order);
+    struct clock_sample *ticks = malloc((analysis->count + 1) * sizeof *ticks);
+    int result = first && order && ticks ? 0 : -1;
+
+    for (size_t i = 0; i < analysis->count && result == 0; i++)
+        first[analysis->samples[i].thread + 2]++;
+    for (size_t t = 0; t < analysis->thread_count && result == 0; t++)
+        first[t + 2] += first[t + 1];
+    for (size_t i = 0; i < analysis->count && result == 0; i++)
+        order[first[analysis->samples[i].thread + 1]++] = (uint32_t)i;
+    for (size_t t = 0; t < analysis->thread_count && result == 0; t++) {
+        struct access_clock clock;
+        size_t n = first[t + 1] - first[t];
+        for (size_t i = 0; i < n; i++) {
+            struct analysed_sample *sample = &analysis->samples[order[first[t] + i]];
+            double rate = analysis->rates.loops[sample->loop].per_ns.value;
+            sample->weight = (double)sample->record->weight_ns * rate * analysis->threads[t].scale;
+            analysis->threads[t].accesses += sample->weight;
+            ticks[i] = (struct clock_sample){sample->record->app_ns, sample->weight, rate};
+        }
+        result = access_clock_create(ticks, n, &clock);
+        for (size_t i = 0; i < n && result == 0; i++) {
+            struct analysed_sample *sample = &analysis->samples[order[first[t] + i]];
+            sample->watched = watched_accesses(analysis, sample, &clock);
+            if (sample->watched > 0 && sample->record->invalidation_address)
+                sample->covered = sample->watched;
+            /* The window was free of reuse, so the watch of the line lasted longer. */
+            if (sample->watched > 0)
+                sample->watched =
+                    fmax(sample->watched, (double)sample->record->window_accesses + 1);
+        }
+        access_clock_free(&clock);
+    }
+    free(first);
+    free(order);
+    free(ticks);
+    return result;
+}
+
+/* Samples whose lines other threads' stores were watched for. */
+struct coverage {
+    uint32_t profile, origin;
+    uint64_t monotonic_ns;
+    uint32_t sample;
+};
+
+static int compare_coverage(const void *a, const void *b)
+{
+    const struct coverage *x = a, *y = b;
+
+    if (x->profile != y->profile)
+        return x->profile < y->profile ? -1 : 1;
+    if (x->origin != y->origin)
+        return x->origin < y->origin ? -1 : 1;
+    if (x->monotonic_ns != y->monotonic_ns)
+        return x->monotonic_ns < y->monotonic_ns ? -1 : 1;
+    return x->sample != y->sample ? (x->sample < y->sample ? -1 : 1) : 0;
+}
+
+/*
+ * A process has one register for other threads' stores. It leaves a watch when that ends, or when a
+ * later sample takes it; the private watch then goes on alone.
+ */
+static int find_coverage(struct analysis *analysis)
+{
+    struct coverage *covered = malloc((analysis->count + 1) * sizeof *covered);
+    size_t n = 0;
+
+    if (!covered)
+        return -1;
+    for (size_t i = 0; i < analysis->count; i++) {
+        struct analysed_sample *sample = &analysis->samples[i];
+        if (sample->covered <= 0)
+            continue;
+        const struct record_thread *thread =
+            profile_thread(analysis->profiles[sample->profile], sample->record->thread_id);
+        covered[n++] = (struct coverage){sample->profile, thread ? thread->origin_id : 0,
+                                         sample->record->monotonic_ns, (uint32_t)i};
+    }
+    qsort(covered, n, sizeof *covered, compare_coverage);
+    for (size_t i = 0; i + 1 < n; i++) {
+        struct analysed_sample *sample = &analysis->samples[covered[i].sample];
+        const struct coverage *next = &covered[i + 1];
+        if (next->profile != covered[i].profile || next->origin != covered[i].origin ||
+            !sample->end || sample->end->reason == WATCH_INVALIDATED ||
+            sample->end->monotonic_ns <= next->monotonic_ns)
+            continue;
+        double part = (double)(next->monotonic_ns - sample->record->monotonic_ns) /
+                      (double)(sample->end->monotonic_ns - sample->record->monotonic_ns);
+        sample->covered *= part;
+    }
+    free(covered);
+    return 0;
+}
+
+int analysis_judge_samples(struct analysis *analysis)
+{
+    if (list_samples(analysis) || convert_times(analysis))
+        return -1;
+    return find_coverage(analysis);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A view: samples that are estimated together, with their events in order and their strata.
+ *
+ * Strata are sampled instructions: how many watches are evicted differs between the parts of a
+ * program, so censoring tells something about the reuse time unless like is compared with like.
+ * Instructions with too few watches share a stratum with those of their loop, or with all others.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/internal.h"
+
+/* Watches of each kind that a stratum of its own needs. */
+enum { STRATUM_WATCHES_MIN = 16 };
+
+struct member {
+    uint64_t key; /* ip, or loop */
+    uint32_t local;
+};
+
+static int compare_members(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->local != y->local ? (x->local < y->local ? -1 : 1) : 0;
+}
+
+/* What each sample's events say about whether a group of samples can stand alone. */
+struct evidence {
+    bool unresolved, accessed, other, covered;
+};
+
+static bool stands_alone(const struct member *members, size_t n, const struct evidence *evidence)
+{
+    size_t unresolved = 0, accessed = 0, other = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        unresolved += evidence[members[i].local].unresolved;
+        accessed += evidence[members[i].local].accessed;
+        other += evidence[members[i].local].other;
+    }
+    return unresolved == 0 || (accessed >= STRATUM_WATCHES_MIN && other >= STRATUM_WATCHES_MIN);
+}
+
+/* Gives groups of equal key that stand alone a stratum; moves the members of the others to the
+ * front and returns how many they are. */
+static size_t take_groups(struct view *view, struct member *members, size_t n,
+                          const struct evidence *evidence)
+{
+    size_t left = 0;
+
+    qsort(members, n, sizeof *members, compare_members);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i; end < n && members[end].key == members[i].key; end++)
+            ;
+        bool alone = stands_alone(members + i, end - i, evidence);
+        for (size_t k = i; k < end; k++) {
+            if (alone)
+                view->stratum_of[members[k].local] = view->strata;
+            else
+                members[left++] = members[k];
+        }
+        view->strata += alone;
+    }
+    return left;
+}
+
+static void assign_strata(const struct analysis *analysis, struct view *view,
+                          struct member *members, const struct evidence *evidence)
+{
+    size_t n = view->count;
+
+    for (size_t i = 0; i < n; i++)
+        members[i] = (struct member){analysis->samples[view->sample[i]].record->ip, (uint32_t)i};
+    n = take_groups(view, members, n, evidence);
+    for (size_t i = 0; i < n; i++)
+        members[i].key = analysis->samples[view->sample[members[i].local]].loop;
+    if (n)
+        n = take_groups(view, members, n, evidence);
+    for (size_t i = 0; i < n; i++)
+        view->stratum_of[members[i].local] = view->strata;
+    view->strata += n > 0;
+}
+
+static int mark_sharing(struct view *view, const struct evidence *evidence)
+{
+    uint32_t *covered = calloc(view->strata + 1, sizeof *covered);
+
+    view->shares_invalidation = calloc(view->strata + 1, sizeof *view->shares_invalidation);
+    if (!covered || !view->shares_invalidation) {
+        free(covered);
+        return -1;
+    }
+    for (size_t i = 0; i < view->count; i++)
+        covered[view->stratum_of[i]] += evidence[i].covered;
+    for (uint32_t k = 0; k < view->strata; k++)
+        view->shares_invalidation[k] = covered[k] < STRATUM_WATCHES_MIN;
+    free(covered);
+    return 0;
+}
+
+static int list_events(const struct analysis *analysis, struct view *view,
+                       struct evidence *evidence)
+{
+    size_t capacity = view->count * 2 + OBSERVATION_EVENTS_MAX;
+
+    view->events = malloc(capacity * sizeof *view->events);
+    if (!view->events)
+        return -1;
+    for (size_t i = 0; i < view->count; i++) {
+        if (view->event_count + OBSERVATION_EVENTS_MAX > capacity) {
+            capacity *= 2;
+            struct survival_event *events = realloc(view->events, capacity * sizeof *view->events);
+            if (!events)
+                return -1;
+            view->events = events;
+        }
+        struct survival_event *events = view->events + view->event_count;
+        size_t n = analysis_observe(analysis, view->sample[i], events);
+        for (size_t k = 0; k < n; k++) {
+            events[k].sample = (uint32_t)i;
+            evidence[i].unresolved |=
+                events[k].observer == OBSERVER_WINDOW && !(events[k].multiplicity > 0);
+            evidence[i].accessed |= events[k].observer == OBSERVER_ACCESSED;
+            evidence[i].other |= events[k].observer == OBSERVER_OTHER;
+            evidence[i].covered |= events[k].observer == OBSERVER_INVALIDATION;
+        }
+        view->event_count += n;
+    }
+    survival_sort(view->events, view->event_count);
+    return 0;
+}
+
+int view_create(const struct analysis *analysis, const uint32_t *samples, size_t n,
+                struct view *out)
+{
+    struct member *members = malloc((n + 1) * sizeof *members);
+    struct evidence *evidence = calloc(n + 1, sizeof *evidence);
+    int result = -1;
+
+    *out = (struct view){.count = n};
+    out->sample = malloc((n + 1) * sizeof *out->sample);
+    out->stratum_of = calloc(n + 1, sizeof *out->stratum_of);
+    out->weight = malloc((n + 1) * sizeof *out->weight);
+    if (members && evidence && out->sample && out->stratum_of && out->weight) {
+        if (n)
+            memcpy(out->sample, samples, n * sizeof *samples);
+        result = list_events(analysis, out, evidence);
+    }
+    if (result == 0) {
+        assign_strata(analysis, out, members, evidence);
+        result = mark_sharing(out, evidence);
+    }
+    free(members);
+    free(evidence);
+    if (result)
+        view_free(out);
+    return result;
+}
+
+void view_free(struct view *view)
+{
+    free(view->sample);
+    free(view->events);
+    free(view->stratum_of);
+    free(view->shares_invalidation);
+    free(view->weight);
+    *view = (struct view){0};
+}
+
+int view_estimate(const struct analysis *analysis, struct view *view, uint32_t replicate,
+                  struct survival_curve *out)
+{
+    double weights = 0, stretched = 0;
+
+    for (size_t i = 0; i < view->count; i++) {
+        const struct analysed_sample *sample = &analysis->samples[view->sample[i]];
+        view->weight[i] = replicate_weight(analysis, replicate, view->sample[i]);
+        if (sample->watched > 0) {
+            weights += sample->weight;
+            stretched += sample->weight * replicate_rate_factor(analysis, replicate, sample->loop);
+        }
+    }
+    struct survival_input input = {
+        .events = view->events,
+        .event_count = view->event_count,
+        .sample_count = view->count,
+        .weight_of = view->weight,
+        .stratum_of = view->stratum_of,
+        .strata = view->strata,
+        .shares_invalidation = view->shares_invalidation,
+        .pivot = analysis->pivot,
+        .scale = weights > 0 ? stretched / weights : 1,
+    };
+    replicate_factors(analysis, replicate, &input.accessed_factor, &input.other_factor);
+    return survival_estimate(&input, out);
+}
+
+void miss_shares_add(struct miss_shares *sum, struct miss_shares one, double weight)
+{
+    sum->missed += weight * one.missed;
+    sum->invalidated += weight * one.invalidated;
+    sum->unknown += weight * one.unknown;
+}
+
+void miss_shares_divide(struct miss_shares *sum, double weight)
+{
+    if (weight <= 0) {
+        *sum = (struct miss_shares){1, 0, 1};
+        return;
+    }
+    sum->missed /= weight;
+    sum->invalidated /= weight;
+    sum->unknown /= weight;
+}

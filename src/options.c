@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of options and their parsing. Signal-safe: numbers are read and messages are put
+ * together by hand because the C library's ways depend on the locale or may allocate.
+ */
+#include "options.h"
+
+#include <string.h>
+
+#include "access.h"
+
+#include "signal_safe.h"
+
+const char *const engine_names[ENGINE_COUNT] = {"auto", "pmu", "clock", "exact", "simulate"};
+
+const struct option_description option_table[OPTION_COUNT] = {
+    [OPTION_ENGINE] = {"REUSE_ENGINE", "engine", 'e', "NAME", NULL, "auto",
+                       "an engine: auto, pmu, clock, exact or simulate",
+                       "auto, pmu, clock, exact or simulate"},
+    [OPTION_BUDGET] = {"REUSE_BUDGET", "budget", 0, "PERCENT", NULL, "4",
+                       "a percentage from 0.1 to 50", "share of CPU time that profiling may take"},
+    [OPTION_PERIOD] = {"REUSE_PERIOD", "period", 'p', "N", NULL, "",
+                       "a whole number from 1 to 1000000000000",
+                       "fixed: CPU ns (clock), events (pmu), accesses"},
+    [OPTION_LINE_SIZE] = {"REUSE_LINE_SIZE", "line-size", 0, "BYTES", NULL, "64",
+                          "a power of two from 32 to 4096", "cache line that reuse is taken at"},
+    [OPTION_OUTPUT] = {"REUSE_OUTPUT", "output", 'o', "PATTERN", NULL, "reuse.%e.%p.rprof",
+                       "a file name of at most 4095 bytes with %p, %h, %r, %e and %%",
+                       "profile's name; %h host, %r rank"},
+    [OPTION_FOLLOW] = {"REUSE_FOLLOW", "follow", 0, "LIST", NULL, "fork,exec",
+                       "a list of fork and exec, or none", "profile offspring too, or none"},
+    [OPTION_EVENT] = {"REUSE_EVENT", "event", 0, "NAME", NULL, "",
+                      "an event name of at most 255 characters",
+                      "what pmu samples, as libpfm4 names it"},
+    [OPTION_DURATION] = {"REUSE_DURATION", "duration", 0, "SECONDS", NULL, "",
+                         "a number of seconds from 0 to 1000000000",
+                         "stop sampling then; the program runs on"},
+    [OPTION_SHARING] = {"REUSE_SHARING", "no-sharing", 0, NULL, "0", "1", "1 or 0",
+                        "do not watch what other threads store"},
+    [OPTION_SEED] = {"REUSE_SEED", "seed", 0, "N", NULL, "",
+                     "a whole number from 0 to 18446744073709551615",
+                     "of the random choices, to repeat a run"},
+    [OPTION_QUIET] = {"REUSE_QUIET", "quiet", 'q', NULL, "1", "0", "1 or 0",
+                      "nothing on stderr but errors"},
+    [OPTION_VERBOSE] = {"REUSE_VERBOSE", "verbose", 'v', NULL, "1", "0", "1 or 0",
+                        "say more on stderr"},
+};
+
+/* Text under construction in a caller's buffer; always terminated, `full` once something did not
+ * fit. */
+struct text {
+    char *start;
+    size_t size, length;
+    bool full;
+};
+
+static struct text text_begin(char *start, size_t size)
+{
+    if (size > 0)
+        start[0] = '\0';
+    return (struct text){start, size, 0, size == 0};
+}
+
+static void text_append_character(struct text *text, char character)
+{
+    if (text->length + 1 >= text->size) {
+        text->full = true;
+        return;
+    }
+    text->start[text->length++] = character;
+    text->start[text->length] = '\0';
+}
+
+static void text_append(struct text *text, const char *addition)
+{
+    while (*addition && !text->full)
+        text_append_character(text, *addition++);
+}
+
+/* As text_append, for what must stay one line and one path component. */
+static void text_append_component(struct text *text, const char *addition)
+{
+    for (; *addition && !text->full; addition++)
+        text_append_character(text, *addition == '/' ? '_' : *addition);
+}
+
+static void text_append_number(struct text *text, uint64_t number)
+{
+    char digits[20];
+    size_t count = 0;
+    do
+        digits[count++] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    while (count > 0)
+        text_append_character(text, digits[--count]);
+}
+
+/* Whole decimal numbers only: no sign, no blank, no overflow. */
+static bool parse_whole(const char *text, uint64_t *number)
+{
+    uint64_t value = 0;
+    if (*text == '\0')
+        return false;
+    for (; *text; text++) {
+        unsigned digit = (unsigned)(*text - '0');
+        if (digit > 9 || __builtin_mul_overflow(value, UINT64_C(10), &value) ||
+            __builtin_add_overflow(value, (uint64_t)digit, &value))
+            return false;
+    }
+    *number = value;
+    return true;
+}
+
+/* Digits with at most one point among or around them, whatever the locale. */
+static bool parse_decimal(const char *text, double *number)
+{
+    double value = 0, scale = 1;
+    bool digits = false, point = false;
+    for (; *text; text++) {
+        unsigned digit = (unsigned)(*text - '0');
+        if (*text == '.' && !point) {
+            point = true;
+        } else if (digit <= 9) {
+            digits = true;
+            value = value * 10 + digit;
+            if (point)
+                scale *= 10;
+        } else {
+            return false;
+        }
+        /* Longer than any sensible value, and before either quantity overflows. */
+        if (value > 1e15 || scale > 1e15)
+            return false;
+    }
+    *number = value / scale;
+    return digits;
+}
+
+static bool parse_engine(const char *text, enum engine *engine)
+{
+    for (int i = 0; i < ENGINE_COUNT; i++) {
+        if (strcmp(text, engine_names[i]) == 0) {
+            *engine = (enum engine)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_switch(const char *text, bool *value)
+{
+    if ((text[0] != '0' && text[0] != '1') || text[1] != '\0')
+        return false;
+    *value = text[0] == '1';
+    return true;
+}
+
+static bool parse_follow(const char *text, unsigned *follow)
+{
+    unsigned value = 0;
+    if (strcmp(text, "none") == 0) {
+        *follow = 0;
+        return true;
+    }
+    for (;;) {
+        size_t length = strcspn(text, ",");
+        if (length == 4 && memcmp(text, "fork", 4) == 0)
+            value |= FOLLOW_FORK;
+        else if (length == 4 && memcmp(text, "exec", 4) == 0)
+            value |= FOLLOW_EXEC;
+        else
+            return false;
+        if (text[length] == '\0')
+            break;
+        text += length + 1;
+    }
+    *follow = value;
+    return true;
+}
+
+static bool parse_text(const char *text, char *value, size_t size)
+{
+    size_t length = strlen(text);
+    if (length >= size)
+        return false;
+    memcpy(value, text, length + 1);
+    return true;
+}
+
+static bool pattern_is_valid(const char *pattern)
+{
+    if (strlen(pattern) >= OPTIONS_OUTPUT_MAX)
+        return false;
+    for (const char *at = strchr(pattern, '%'); at; at = strchr(at + 2, '%')) {
+        if (at[1] == '\0' || !strchr("phre%", at[1]))
+            return false;
+    }
+    return true;
+}
+
+/* True when the value is acceptable, and then stored. */
+static bool apply(struct options *options, enum option_id id, const char *value)
+{
+    uint64_t whole;
+    double decimal;
+
+    switch (id) {
+    case OPTION_ENGINE:
+        return parse_engine(value, &options->engine);
+    case OPTION_BUDGET:
+        if (!parse_decimal(value, &decimal) || decimal < OPTIONS_BUDGET_MIN ||
+            decimal > OPTIONS_BUDGET_MAX)
+            return false;
+        options->budget_percent = decimal;
+        return true;
+    case OPTION_PERIOD:
+        if (!parse_whole(value, &whole) || whole == 0 || whole > OPTIONS_PERIOD_MAX)
+            return false;
+        options->period = whole;
+        return true;
+    case OPTION_LINE_SIZE:
+        if (!parse_whole(value, &whole) || !line_size_is_valid(whole))
+            return false;
+        options->line_size = (uint32_t)whole;
+        return true;
+    case OPTION_OUTPUT:
+        return pattern_is_valid(value) &&
+               parse_text(value, options->output, sizeof options->output);
+    case OPTION_FOLLOW:
+        return parse_follow(value, &options->follow);
+    case OPTION_EVENT:
+        return parse_text(value, options->event, sizeof options->event);
+    case OPTION_DURATION:
+        if (!parse_decimal(value, &decimal) || decimal > OPTIONS_DURATION_MAX)
+            return false;
+        options->duration = decimal;
+        return true;
+    case OPTION_SHARING:
+        return parse_switch(value, &options->sharing);
+    case OPTION_SEED:
+        if (!parse_whole(value, &options->seed))
+            return false;
+        options->seed_given = true;
+        return true;
+    case OPTION_QUIET:
+        return parse_switch(value, &options->quiet);
+    case OPTION_VERBOSE:
+        return parse_switch(value, &options->verbose);
+    case OPTION_COUNT:
+        break;
+    }
+    return false;
+}
+
+static void set_default(struct options *options, enum option_id id)
+{
+    const char *fallback = option_table[id].fallback;
+    if (*fallback) {
+        apply(options, id, fallback);
+        return;
+    }
+    switch (id) {
+    case OPTION_PERIOD:
+        options->period = 0;
+        break;
+    case OPTION_EVENT:
+        options->event[0] = '\0';
+        break;
+    case OPTION_DURATION:
+        options->duration = 0;
+        break;
+    case OPTION_SEED:
+        options->seed = 0;
+        options->seed_given = false;
+        break;
+    default:
+        break;
+    }
+}
+
+void options_default(struct options *options)
+{
+    memset(options, 0, sizeof *options);
+    for (int id = 0; id < OPTION_COUNT; id++)
+        set_default(options, (enum option_id)id);
+}
+
+/* A user's value within a message: on one line, and short enough to leave room for the rest. */
+static void text_append_quoted(struct text *text, const char *value)
+{
+    enum { SHOWN_MAX = 100 };
+    text_append(text, "'");
+    for (size_t i = 0; value[i] && i < SHOWN_MAX; i++) {
+        unsigned char character = (unsigned char)value[i];
+        text_append_character(text, character < ' ' || character == 0x7f ? '?' : value[i]);
+    }
+    text_append(text, strlen(value) > SHOWN_MAX ? "...'" : "'");
+}
+
+static void explain(struct text *text, enum option_id id, const char *value)
+{
+    text_append_quoted(text, value);
+    text_append(text, " is not ");
+    text_append(text, option_table[id].values);
+}
+
+int options_set(struct options *options, enum option_id id, const char *value, char *reason,
+                size_t reason_size)
+{
+    struct text text = text_begin(reason, reason_size);
+    if (*value == '\0') {
+        set_default(options, id);
+        return 0;
+    }
+    if (apply(options, id, value))
+        return 0;
+    explain(&text, id, value);
+    return -1;
+}
+
+/* The value of a variable, or NULL. */
+static const char *find_variable(const char *const *environment, const char *name)
+{
+    size_t length = strlen(name);
+    for (; environment && *environment; environment++) {
+        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+            return *environment + length + 1;
+    }
+    return NULL;
+}
+
+int options_parse(const char *const *environment, struct options *options, char *message,
+                  size_t message_size)
+{
+    struct text text = text_begin(message, message_size);
+    int status = 0;
+
+    options_default(options);
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        enum option_id id = (enum option_id)i;
+        const char *value = find_variable(environment, option_table[id].variable);
+        if (!value || *value == '\0' || apply(options, id, value))
+            continue;
+        if (status == 0) {
+            text_append(&text, option_table[id].variable);
+            text_append(&text, ": ");
+            explain(&text, id, value);
+        }
+        status = -1;
+    }
+    return status;
+}
+
+static void append_conversion(struct text *text, char conversion, const struct output_names *names)
+{
+    switch (conversion) {
+    case 'p':
+        if (names->pid < 0)
+            text_append_character(text, '-');
+        text_append_number(text, names->pid < 0 ? -(uint64_t)names->pid : (uint64_t)names->pid);
+        break;
+    case 'h':
+        text_append_component(text, names->host ? names->host : "unknown");
+        break;
+    case 'r':
+        text_append_component(text, names->rank ? names->rank : "0");
+        break;
+    case 'e': {
+        const char *program = names->program ? names->program : "unknown";
+        const char *slash = strrchr(program, '/');
+        text_append_component(text, slash && slash[1] ? slash + 1 : program);
+        break;
+    }
+    default:
+        text_append_character(text, conversion);
+    }
+}
+
+int options_expand_output(const char *pattern, const struct output_names *names, char *path,
+                          size_t path_size, char *reason, size_t reason_size)
+{
+    struct text expanded = text_begin(path, path_size);
+    struct text text = text_begin(reason, reason_size);
+
+    if (!pattern_is_valid(pattern)) {
+        explain(&text, OPTION_OUTPUT, pattern);
+        return -1;
+    }
+    for (const char *at = pattern; *at; at++) {
+        if (*at == '%')
+            append_conversion(&expanded, *++at, names);
+        else
+            text_append_character(&expanded, *at);
+    }
+    if (!expanded.full && expanded.length > 0)
+        return 0;
+    text_append(&text, "'");
+    text_append(&text, pattern);
+    text_append(&text,
+                expanded.full ? "' names a file longer than a path can be" : "' names no file");
+    if (path_size > 0)
+        path[0] = '\0';
+    return -1;
+}
+
+const char *options_find_rank(const char *const *environment)
+{
+    static const char *const variables[] = {
+        "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID",
+    };
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *rank = find_variable(environment, variables[i]);
+        if (rank && *rank)
+            return rank;
+    }
+    const char *tasks = find_variable(environment, "SLURM_NTASKS");
+    uint64_t count;
+    if (tasks && parse_whole(tasks, &count) && count > 1) {
+        const char *rank = find_variable(environment, "SLURM_PROCID");
+        if (rank && *rank)
+            return rank;
+    }
+    return NULL;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The options of a profiled run: one table for `reuse-run`, for the environment variables that the
+ * runtime and the exact engine read, and for the documentation. `reuse-run --NAME VALUE` does
+ * nothing but set the variable for its target, so a run can be had with either.
+ *
+ * A variable that is absent or empty means its default. Unknown REUSE_* variables are ignored.
+ *
+ * Everything here is pure: no allocation, no stdio, no locale, no system call, no global that is
+ * written. Safe before main() and in a signal handler. Values are never truncated; messages quote
+ * at most 100 bytes of them, without control characters.
+ */
+#ifndef REUSE_OPTIONS_H
+#define REUSE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum option_id {
+    OPTION_ENGINE,
+    OPTION_BUDGET,
+    OPTION_PERIOD,
+    OPTION_LINE_SIZE,
+    OPTION_OUTPUT,
+    OPTION_FOLLOW,
+    OPTION_EVENT,
+    OPTION_DURATION,
+    OPTION_SHARING,
+    OPTION_SEED,
+    OPTION_QUIET,
+    OPTION_VERBOSE,
+    OPTION_COUNT
+};
+
+struct option_description {
+    const char *variable; /* "REUSE_ENGINE" */
+    const char *name;     /* long option of reuse-run without its dashes */
+    char letter;          /* short option, or 0 */
+    const char *argument; /* what the option takes, as the help calls it; NULL: a switch */
+    const char *given;    /* switches: the value that the option stands for; else NULL */
+    const char *fallback; /* the default as the user would write it, "" when there is none */
+    const char *values;   /* what is accepted, for messages: "a percentage from 0.1 to 50" */
+    const char *help;     /* one line of at most 54 characters, without the default */
+};
+
+/* Indexed by enum option_id. */
+extern const struct option_description option_table[OPTION_COUNT];
+
+enum engine { ENGINE_AUTO, ENGINE_PMU, ENGINE_CLOCK, ENGINE_EXACT, ENGINE_SIMULATE, ENGINE_COUNT };
+
+/* "auto", "pmu" ... */
+extern const char *const engine_names[ENGINE_COUNT];
+
+/* Bits of options.follow: which offspring are profiled too, each into its own file. */
+enum { FOLLOW_FORK = 1, FOLLOW_EXEC = 2 };
+
+enum {
+    OPTIONS_OUTPUT_MAX = 4096, /* bytes of an output pattern or path, terminator included */
+    OPTIONS_EVENT_MAX = 256,
+    OPTIONS_MESSAGE_MAX = 512, /* enough for any message made here */
+};
+
+#define OPTIONS_BUDGET_MIN 0.1
+#define OPTIONS_BUDGET_MAX 50.0
+#define OPTIONS_PERIOD_MAX UINT64_C(1000000000000)
+#define OPTIONS_DURATION_MAX 1e9
+
+struct options {
+    enum engine engine;
+    double budget_percent; /* share of the target's CPU time that profiling may take, 0.1..50 */
+    uint64_t period;       /* fixed sampling period: ns of CPU time (clock), events (pmu), accesses
+                              (simulate); 0: governed by the budget */
+    uint32_t line_size;    /* bytes, power of two, LINE_SIZE_MIN..LINE_SIZE_MAX */
+    unsigned follow;       /* FOLLOW_* */
+    double duration;       /* seconds of wall time after which sampling stops; 0: no limit */
+    bool sharing;          /* watch other threads' stores; off saves registers and time */
+    bool quiet;            /* no line on stderr except errors */
+    bool verbose;          /* more lines on stderr */
+    bool seed_given;       /* else the engine draws a seed and records it */
+    uint64_t seed;
+    char output[OPTIONS_OUTPUT_MAX]; /* pattern, valid for options_expand_output() */
+    char event[OPTIONS_EVENT_MAX];   /* libpfm4 name or rXXXX; "" lets the engine choose */
+};
+
+/* Every option at its default. */
+void options_default(struct options *);
+
+/*
+ * Sets one option from its text. Returns 0, or -1 with *options unchanged and one line in `reason`
+ * that does not name the option, such as "'90' is not a percentage from 0.1 to 50". An empty value
+ * sets the default.
+ */
+int options_set(struct options *, enum option_id, const char *value, char *reason,
+                size_t reason_size);
+
+/*
+ * Reads all variables from an environment (NULL-terminated, as environ; NULL counts as empty).
+ * Always leaves valid options. Returns 0, or -1 when a variable was bad: then it has its default
+ * and `message` holds one line that names the first such variable: "REUSE_BUDGET: '90' is not ...".
+ */
+int options_parse(const char *const *environment, struct options *, char *message,
+                  size_t message_size);
+
+/* What the conversions of an output pattern stand for. Text: '/' in it becomes '_'. */
+struct output_names {
+    int64_t pid;         /* %p */
+    const char *host;    /* %h */
+    const char *rank;    /* %r, NULL when not an MPI process: expands to "0" */
+    const char *program; /* %e, the executable's file name; a path is cut to its last component */
+};
+
+/*
+ * Expands %p %h %r %e %% of a pattern into `path`. Returns 0, or -1 with one line in `reason` and
+ * an empty path: unknown conversion, empty result, no room.
+ */
+int options_expand_output(const char *pattern, const struct output_names *, char *path,
+                          size_t path_size, char *reason, size_t reason_size);
+
+/*
+ * The MPI rank that the job's launcher put into the environment, as text, or NULL outside MPI.
+ * Knows Open MPI, PMI and PMIx (MPICH, Intel MPI), MVAPICH2, Cray PALS, and Slurm with more than
+ * one task (alone it sets SLURM_PROCID=0 for every serial job).
+ */
+const char *options_find_rank(const char *const *environment);
+
+#endif

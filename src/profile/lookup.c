@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds things in a loaded profile. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/reader_internal.h"
+
+/* The array member of a profile, and the record in it whose identifier is id. */
+#define ARRAY(member) ((const struct record_array *)&profile->member)
+
+static const void *find_fixed(const struct record_array *array, size_t size, uint64_t id)
+{
+    size_t i = find_position(array, size, sizeof(uint32_t), id);
+    return i == NOT_FOUND ? NULL : (const char *)array->items + i * size;
+}
+
+static const void *find_pointer(const struct record_array *array, uint64_t id)
+{
+    size_t i = find_position(array, 0, sizeof(uint32_t), id);
+    return i == NOT_FOUND ? NULL : ((const void *const *)array->items)[i];
+}
+
+const struct record_module *profile_module(const struct profile *profile, uint32_t module_id)
+{
+    return find_pointer(ARRAY(modules), module_id);
+}
+
+const struct record_site *profile_site(const struct profile *profile, uint32_t site_id)
+{
+    return find_pointer(ARRAY(sites), site_id);
+}
+
+const struct record_region *profile_region(const struct profile *profile, uint32_t region_id)
+{
+    return find_pointer(ARRAY(regions), region_id);
+}
+
+const struct record_origin *profile_origin(const struct profile *profile, uint32_t origin_id)
+{
+    return find_pointer(ARRAY(origins), origin_id);
+}
+
+const struct record_thread *profile_thread(const struct profile *profile, uint32_t thread_id)
+{
+    return find_fixed(ARRAY(threads), sizeof(struct record_thread), thread_id);
+}
+
+const struct record_context *profile_context(const struct profile *profile, uint32_t context_id)
+{
+    return find_fixed(ARRAY(contexts), sizeof(struct record_context), context_id);
+}
+
+const struct record_site_totals *profile_site_totals(const struct profile *profile,
+                                                     uint32_t site_id)
+{
+    return find_fixed(ARRAY(site_totals), sizeof(struct record_site_totals), site_id);
+}
+
+const struct record_totals *profile_thread_totals(const struct profile *profile, uint32_t thread_id)
+{
+    return find_fixed(ARRAY(totals), sizeof(struct record_totals), thread_id);
+}
+
+const struct record_watch_end *profile_watch_end(const struct profile *profile, uint64_t sample_id)
+{
+    const struct profile_index *index = profile->index;
+    if (!index->watch_ends) {
+        size_t i = find_position(ARRAY(watch_ends), sizeof(struct record_watch_end),
+                                 sizeof(sample_id), sample_id);
+        return i == NOT_FOUND ? NULL : &profile->watch_ends.items[i];
+    }
+    if (sample_id >= index->watch_end_limit || index->watch_ends[sample_id] == 0)
+        return NULL;
+    return &profile->watch_ends.items[index->watch_ends[sample_id] - 1];
+}
+
+/* How far the time lies outside of the module's life; 0 within it. */
+static uint64_t time_outside(const struct module_extent *extent, uint64_t time_ns)
+{
+    if (time_ns < extent->loaded_ns)
+        return extent->loaded_ns - time_ns;
+    return time_ns >= extent->unloaded_ns ? time_ns - extent->unloaded_ns + 1 : 0;
+}
+
+const struct record_module *profile_module_at(const struct profile *profile, uint64_t address,
+                                              uint64_t monotonic_ns)
+{
+    const struct module_extent *extents = profile->index->extents;
+    size_t low = 0;
+    size_t high = profile->index->extent_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (extents[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct module_extent *best = NULL;
+    uint64_t best_distance = 0;
+    for (size_t i = low; i-- > 0 && extents[i].highest_end > address;) {
+        if (extents[i].end <= address)
+            continue;
+        uint64_t distance = time_outside(&extents[i], monotonic_ns);
+        if (!best || distance < best_distance ||
+            (distance == best_distance && extents[i].loaded_ns > best->loaded_ns)) {
+            best = &extents[i];
+            best_distance = distance;
+        }
+    }
+    return best ? best->module : NULL;
+}
+
+const char *profile_run_text(const struct profile *profile, const char *key, const char *fallback)
+{
+    for (size_t i = profile->run.count; i >= 2; i -= 2) {
+        if (strcmp(profile->run.items[i - 2], key) == 0)
+            return profile->run.items[i - 1];
+    }
+    return fallback;
+}
+
+uint64_t profile_run_number(const struct profile *profile, const char *key, uint64_t fallback)
+{
+    const char *text = profile_run_text(profile, key, NULL);
+    if (!text || *text == '\0')
+        return fallback;
+    uint64_t number = 0;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9' || __builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*text - '0'), &number))
+            return fallback;
+    }
+    return number;
+}
+
+const char *profile_origin_text(const struct profile *profile, uint32_t origin_id, const char *key,
+                                const char *fallback)
+{
+    const struct record_origin *origin = profile_origin(profile, origin_id);
+    if (!origin)
+        return profile_run_text(profile, key, fallback);
+    for (const char *text = origin->pairs; *text;) {
+        const char *value = text + strlen(text) + 1;
+        if (strcmp(text, key) == 0)
+            return value;
+        text = value + strlen(value) + 1;
+    }
+    return fallback;
+}

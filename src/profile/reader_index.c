@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Brings the arrays of a loaded profile into their order, enforces what reader.h guarantees about
+ * identifiers and parents, and builds the index of module extents and watch ends.
+ */
+#define _GNU_SOURCE /* qsort_r */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/reader_internal.h"
+
+/* One record to be sorted: by identifier, else by the layout's comparison, then by file order. */
+struct sort_entry {
+    uint64_t id;
+    const void *record;
+    size_t position;
+};
+
+typedef int (*record_compare)(const void *, const void *);
+
+static int compare_entries(const void *left, const void *right, void *compare)
+{
+    const struct sort_entry *a = left;
+    const struct sort_entry *b = right;
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
+    if (compare) {
+        int order = (*(record_compare *)compare)(a->record, b->record);
+        if (order)
+            return order;
+    }
+    return a->position < b->position ? -1 : a->position > b->position;
+}
+
+static bool same_key(const struct record_layout *layout, const struct sort_entry *a,
+                     const struct sort_entry *b)
+{
+    return a->id == b->id && (!layout->compare || layout->compare(a->record, b->record) == 0);
+}
+
+static uint64_t record_id(const struct record_layout *layout, const void *record)
+{
+    uint64_t id = 0;
+    memcpy(&id, record, layout->id_size);
+    return id;
+}
+
+/* The usual case for identifiers: given out and written in order. */
+static bool is_ordered(const struct record_layout *layout, const struct record_array *array)
+{
+    uint64_t previous = 0;
+    if (!layout->id_size)
+        return array->count < 2;
+    for (size_t i = 0; i < array->count; i++) {
+        uint64_t id = record_id(layout, layout_record(layout, array, i));
+        if (id <= previous)
+            return false;
+        previous = id;
+    }
+    return true;
+}
+
+/* Sorts and leaves one record per key. *surplus counts the others. */
+static bool sort_unique(const struct record_layout *layout, struct record_array *array,
+                        uint64_t *surplus)
+{
+    *surplus = 0;
+    if (is_ordered(layout, array))
+        return true;
+    size_t item_size = layout->tail ? sizeof(void *) : layout->fixed_size;
+    struct sort_entry *entries = malloc(array->count * sizeof(*entries));
+    unsigned char *items = malloc(array->count * item_size);
+    if (!entries || !items) {
+        free(entries);
+        free(items);
+        return false;
+    }
+    for (size_t i = 0; i < array->count; i++) {
+        const void *record = layout_record(layout, array, i);
+        entries[i] = (struct sort_entry){record_id(layout, record), record, i};
+    }
+    record_compare compare = layout->compare;
+    qsort_r(entries, array->count, sizeof(*entries), compare_entries, compare ? &compare : NULL);
+    size_t kept = 0;
+    for (size_t i = 0; i < array->count; i++) {
+        bool repeats = layout->keep == KEEP_FIRST
+                           ? i > 0 && same_key(layout, &entries[i - 1], &entries[i])
+                           : i + 1 < array->count && same_key(layout, &entries[i], &entries[i + 1]);
+        if (repeats) {
+            ++*surplus;
+            continue;
+        }
+        memcpy(items + kept * item_size,
+               (const unsigned char *)array->items + entries[i].position * item_size, item_size);
+        kept++;
+    }
+    free(entries);
+    free(array->items);
+    array->items = items;
+    array->count = kept;
+    return true;
+}
+
+static size_t parent_of(const struct profile *profile, size_t i)
+{
+    return find_position((const struct record_array *)&profile->contexts,
+                         sizeof(struct record_context), sizeof(uint32_t),
+                         profile->contexts.items[i].parent_id);
+}
+
+/* A path that comes back to itself is cut where it does. Each context is visited twice at most. */
+static bool break_cycles(struct profile *profile)
+{
+    enum { UNSEEN, ON_PATH, DONE };
+    size_t count = profile->contexts.count;
+    unsigned char *state = calloc(count + 1, 1);
+    if (!state)
+        return false;
+    for (size_t start = 0; start < count; start++) {
+        size_t last = start;
+        size_t i = start;
+        while (i != NOT_FOUND && state[i] == UNSEEN) {
+            state[i] = ON_PATH;
+            last = i;
+            i = parent_of(profile, i);
+        }
+        if (i != NOT_FOUND && state[i] == ON_PATH) {
+            profile->contexts.items[last].parent_id = 0;
+            profile->broken_contexts++;
+        }
+        for (i = start; i != NOT_FOUND && state[i] == ON_PATH; i = parent_of(profile, i))
+            state[i] = DONE;
+    }
+    free(state);
+    return true;
+}
+
+static int compare_extents(const void *left, const void *right)
+{
+    const struct module_extent *a = left;
+    const struct module_extent *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->loaded_ns < b->loaded_ns ? -1 : a->loaded_ns > b->loaded_ns;
+}
+
+/* Modules are still in the order of their identifiers, so that their ends find them. */
+static void set_unload_times(const struct profile *profile, struct module_extent *extents)
+{
+    for (size_t i = 0; i < profile->module_ends.count; i++) {
+        const struct record_module_end *end = &profile->module_ends.items[i];
+        size_t module = find_position((const struct record_array *)&profile->modules, 0,
+                                      sizeof(end->module_id), end->module_id);
+        if (module != NOT_FOUND)
+            extents[module].unloaded_ns = end->monotonic_ns;
+    }
+}
+
+static bool index_modules(struct profile *profile)
+{
+    struct profile_index *index = profile->index;
+    size_t count = profile->modules.count;
+    struct module_extent *extents = calloc(count + 1, sizeof(*extents));
+    if (!extents)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct record_module *module = profile->modules.items[i];
+        extents[i] = (struct module_extent){
+            .start = module->start,
+            .end = module->end,
+            .loaded_ns = module->monotonic_ns,
+            .unloaded_ns = UINT64_MAX,
+            .module = module,
+        };
+    }
+    set_unload_times(profile, extents);
+    qsort(extents, count, sizeof(*extents), compare_extents);
+    uint64_t highest = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (extents[i].end > highest)
+            highest = extents[i].end;
+        extents[i].highest_end = highest;
+    }
+    index->extents = extents;
+    index->extent_count = count;
+    return true;
+}
+
+/* Sample identifiers are dense but for lost records; a table of them beats a search per sample. */
+static bool index_watch_ends(struct profile *profile)
+{
+    struct profile_index *index = profile->index;
+    size_t count = profile->watch_ends.count;
+    if (count == 0 || count >= UINT32_MAX)
+        return true;
+    uint64_t highest = profile->watch_ends.items[count - 1].sample_id;
+    if (highest / 4 > count + profile->samples.count)
+        return true;
+    index->watch_ends = calloc(highest + 1, sizeof(*index->watch_ends));
+    if (!index->watch_ends)
+        return false;
+    index->watch_end_limit = highest + 1;
+    for (size_t i = 0; i < count; i++)
+        index->watch_ends[profile->watch_ends.items[i].sample_id] = (uint32_t)i + 1;
+    return true;
+}
+
+bool profile_build_index(struct profile *profile)
+{
+    for (size_t i = 0; i < record_layout_count; i++) {
+        const struct record_layout *layout = &record_layouts[i];
+        uint64_t surplus;
+        if (layout->keep == KEEP_ALL)
+            continue;
+        if (!sort_unique(layout, layout_array(profile, layout), &surplus))
+            return false;
+        if (layout->type == RECORD_WATCH_END)
+            profile->surplus_watch_ends = surplus;
+    }
+    return break_cycles(profile) && index_modules(profile) && index_watch_ends(profile);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the reader puts each type of record, and which of several with one key it keeps. */
+#include <string.h>
+
+#include "profile/reader_internal.h"
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_histograms(const void *left, const void *right)
+{
+    const struct record_histogram *a = left;
+    const struct record_histogram *b = right;
+    int order = compare_numbers(a->scope, b->scope);
+    order = order ? order : compare_numbers(a->measure, b->measure);
+    order = order ? order : compare_numbers(a->line_size, b->line_size);
+    order = order ? order : compare_numbers(a->key, b->key);
+    return order ? order : compare_numbers(a->key2, b->key2);
+}
+
+/* Everything before the counts is the key; a structure without padding compares as bytes. */
+static int compare_transfers(const void *left, const void *right)
+{
+    return memcmp(left, right, offsetof(struct record_transfer, transfers));
+}
+
+#define ARRAY_OF(member) .array = offsetof(struct profile, member)
+#define FIXED(tag, member) .fixed_size = sizeof(struct tag), ARRAY_OF(member)
+#define WITH_TAIL(tag, field, kind, member)                                                        \
+    .tail = (kind), .fixed_size = offsetof(struct tag, field), ARRAY_OF(member)
+
+const struct record_layout record_layouts[] = {
+    {.type = RECORD_RUN, .tail = TAIL_PAIRS, ARRAY_OF(run)},
+    {.type = RECORD_CACHE, FIXED(record_cache, caches)},
+    {.type = RECORD_MODULE,
+     .id_size = 4,
+     .keep = KEEP_LAST,
+     WITH_TAIL(record_module, path, TAIL_TEXT, modules)},
+    {.type = RECORD_MODULE_END, FIXED(record_module_end, module_ends)},
+    {.type = RECORD_MAPPING, WITH_TAIL(record_mapping, path, TAIL_TEXT, mappings)},
+    {.type = RECORD_THREAD, .id_size = 4, .keep = KEEP_LAST, FIXED(record_thread, threads)},
+    {.type = RECORD_THREAD_END,
+     .id_size = 4,
+     .keep = KEEP_LAST,
+     FIXED(record_thread_end, thread_ends)},
+    {.type = RECORD_CONTEXT, .id_size = 4, .keep = KEEP_FIRST, FIXED(record_context, contexts)},
+    {.type = RECORD_SITE,
+     .id_size = 4,
+     .keep = KEEP_LAST,
+     WITH_TAIL(record_site, name, TAIL_TEXT, sites)},
+    {.type = RECORD_SITE_TOTALS,
+     .id_size = 4,
+     .keep = KEEP_LAST,
+     FIXED(record_site_totals, site_totals)},
+    {.type = RECORD_SAMPLE, FIXED(record_sample, samples)},
+    {.type = RECORD_WATCH_END,
+     .id_size = 8,
+     .keep = KEEP_FIRST,
+     FIXED(record_watch_end, watch_ends)},
+    {.type = RECORD_RATE, FIXED(record_rate, rates)},
+    {.type = RECORD_TOTALS, .id_size = 4, .keep = KEEP_LAST, FIXED(record_totals, totals)},
+    {.type = RECORD_NOTE, WITH_TAIL(record_note, text, TAIL_TEXT, notes)},
+    {.type = RECORD_HISTOGRAM,
+     .keep = KEEP_LAST,
+     .compare = compare_histograms,
+     WITH_TAIL(record_histogram, bins, TAIL_BINS, histograms)},
+    {.type = RECORD_TRANSFER,
+     .keep = KEEP_LAST,
+     .compare = compare_transfers,
+     FIXED(record_transfer, transfers)},
+    {.type = RECORD_REGION,
+     .id_size = 4,
+     .keep = KEEP_LAST,
+     WITH_TAIL(record_region, name, TAIL_TEXT, regions)},
+    {.type = RECORD_ORIGIN,
+     .id_size = 4,
+     .keep = KEEP_LAST,
+     WITH_TAIL(record_origin, pairs, TAIL_PAIRS, origins)},
+};
+
+const size_t record_layout_count = sizeof(record_layouts) / sizeof(record_layouts[0]);
+
+struct record_array *layout_array(struct profile *profile, const struct record_layout *layout)
+{
+    return (struct record_array *)((char *)profile + layout->array);
+}
+
+const void *layout_record(const struct record_layout *layout, const struct record_array *array,
+                          size_t i)
+{
+    if (layout->tail)
+        return ((const void *const *)array->items)[i];
+    return (const char *)array->items + i * layout->fixed_size;
+}

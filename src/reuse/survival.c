@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One pass over sorted events; a state per stratum; the mixture is kept up to date as it goes. */
+#include "reuse/survival.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Ends that count come before beginnings, beginnings before censored ends: whoever is censored at t
+ * was still at risk at t, and whoever begins at t is at risk only after it. */
+static int order_at_same_time(const struct survival_event *event)
+{
+    if (event->begins)
+        return 1;
+    return event->multiplicity > 0 ? 0 : 2;
+}
+
+static int compare_events(const void *a, const void *b)
+{
+    const struct survival_event *x = a, *y = b;
+
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    int order = order_at_same_time(x) - order_at_same_time(y);
+    if (order)
+        return order;
+    if (x->sample != y->sample)
+        return x->sample < y->sample ? -1 : 1;
+    return (int)x->observer - (int)y->observer;
+}
+
+void survival_sort(struct survival_event *events, size_t n)
+{
+    if (n)
+        qsort(events, n, sizeof *events, compare_events);
+}
+
+struct stratum {
+    double at_risk[OBSERVER_COUNT];
+    uint32_t observers[OBSERVER_COUNT]; /* decides emptiness: sums of doubles do not return to 0 */
+    double share;
+    double survival; /* P(not reused) */
+    double valid;    /* P(not invalidated), unless the stratum takes part in the shared hazard */
+    bool shares_invalidation;
+    bool other_counted; /* an "other" end has counted: losing these observers loses knowledge */
+    bool lost;          /* not all of its hazard is observed any more */
+};
+
+/* Sums over strata of share times theirs, and what strata share. */
+struct mixture {
+    double survival, invalidated, unknown;
+    double shared_valid, shared_at_risk;
+    uint32_t shared_observers;
+    double factor[OBSERVER_COUNT]; /* what-if, by observer */
+};
+
+/* A part of the stratum is reused; as much of it as was invalidated before is a coherence miss. */
+static void set_survival(struct mixture *mixture, struct stratum *stratum, double survival)
+{
+    double valid = stratum->shares_invalidation ? mixture->shared_valid : stratum->valid;
+    double reused = stratum->share * (stratum->survival - survival);
+
+    mixture->survival -= reused;
+    mixture->invalidated += reused * (1 - valid);
+    if (stratum->lost)
+        mixture->unknown -= reused;
+    stratum->survival = survival;
+}
+
+/*
+ * While windows and watches overlap (windows cut short), both estimate the same hazard. They are
+ * combined in proportion to the observers: a weight that does not depend on what happens next, so
+ * the sum stays unbiased. Watches see the whole hazard only together.
+ */
+static double watching(const struct stratum *stratum)
+{
+    double accessed = stratum->at_risk[OBSERVER_ACCESSED];
+    double other = stratum->at_risk[OBSERVER_OTHER];
+
+    if (!stratum->observers[OBSERVER_ACCESSED] || !stratum->observers[OBSERVER_OTHER])
+        return 0;
+    return accessed * other / (accessed + other);
+}
+
+static double watch_part(const struct stratum *stratum)
+{
+    if (!stratum->observers[OBSERVER_WINDOW])
+        return 1;
+    double watches = watching(stratum);
+    return watches / (stratum->at_risk[OBSERVER_WINDOW] + watches);
+}
+
+/*
+ * What is left after an end with this hazard. 1 - hazard keeps the product unbiased (a martingale);
+ * where few observers of a multiple end make the hazard exceed what a factor can express, the
+ * continuous limit bounds the loss. The two meet smoothly enough at one half.
+ */
+static double left_after(double hazard)
+{
+    return hazard <= 0.5 ? 1 - hazard : 0.5 * exp(1 - 2 * hazard);
+}
+
+static void count_end(struct mixture *mixture, struct stratum *stratum,
+                      const struct survival_event *event, double weight)
+{
+    unsigned observer = event->observer;
+    double multiplicity = (double)event->multiplicity * mixture->factor[observer];
+    double at_risk = stratum->at_risk[observer], hazard, left;
+
+    switch (observer) {
+    case OBSERVER_WINDOW:
+        hazard = weight / (at_risk + watching(stratum));
+        break;
+    case OBSERVER_INVALIDATION:
+        if (stratum->shares_invalidation)
+            mixture->shared_valid *= left_after(multiplicity * weight / mixture->shared_at_risk);
+        else
+            stratum->valid *= left_after(multiplicity * weight / at_risk);
+        return;
+    default:
+        hazard = watch_part(stratum) * multiplicity * weight / at_risk;
+        stratum->other_counted |= observer == OBSERVER_OTHER;
+    }
+    if (multiplicity > 1)
+        left = left_after(hazard);
+    else /* the last observer's own end leaves nobody; the quotient may miss 1 by rounding */
+        left = hazard < 1 - 1e-9 ? 1 - hazard : 0;
+    set_survival(mixture, stratum, stratum->survival * left);
+}
+
+static void change_at_risk(struct mixture *mixture, struct stratum *stratum, unsigned observer,
+                           double weight)
+{
+    uint32_t one = weight > 0 ? 1 : UINT32_MAX;
+
+    stratum->observers[observer] += one;
+    stratum->at_risk[observer] =
+        stratum->observers[observer] ? stratum->at_risk[observer] + weight : 0;
+    if (observer == OBSERVER_INVALIDATION && stratum->shares_invalidation) {
+        mixture->shared_observers += one;
+        mixture->shared_at_risk = mixture->shared_observers ? mixture->shared_at_risk + weight : 0;
+    }
+}
+
+static void note_lost(struct mixture *mixture, struct stratum *stratum)
+{
+    if (stratum->lost || stratum->observers[OBSERVER_WINDOW])
+        return;
+    if (stratum->observers[OBSERVER_ACCESSED] &&
+        (stratum->observers[OBSERVER_OTHER] || !stratum->other_counted))
+        return;
+    stratum->lost = true;
+    mixture->unknown += stratum->share * stratum->survival;
+}
+
+static void apply(struct mixture *mixture, struct stratum *stratum,
+                  const struct survival_event *event, double weight)
+{
+    if (event->begins) {
+        change_at_risk(mixture, stratum, event->observer, weight);
+        return;
+    }
+    /* In a lost stratum the observers that are left see a part of the hazard. Their ends still
+     * count: the result bounds the survival from above, and all of it is reported as unknown. */
+    if (event->multiplicity > 0)
+        count_end(mixture, stratum, event, weight);
+    change_at_risk(mixture, stratum, event->observer, -weight);
+    if (event->observer != OBSERVER_INVALIDATION)
+        note_lost(mixture, stratum);
+}
+
+static int append(struct survival_curve *curve, double time, const struct mixture *mixture)
+{
+    if (curve->count == curve->capacity) {
+        size_t capacity = curve->capacity ? 2 * curve->capacity : 64;
+        struct survival_point *points = realloc(curve->points, capacity * sizeof *curve->points);
+        if (!points)
+            return -1;
+        curve->points = points;
+        curve->capacity = capacity;
+    }
+    double survival = mixture->survival, unknown = fmax(0, mixture->unknown);
+    /* Rounding of the running sums must not break monotony or the bounds. */
+    double ceiling = curve->count ? curve->points[curve->count - 1].survival : 1;
+    survival = survival < 1e-12 ? 0 : survival > ceiling ? ceiling : survival;
+    struct survival_point area = {0};
+    if (curve->count) {
+        const struct survival_point *before = &curve->points[curve->count - 1];
+        area.survival_area = before->survival_area + (time - before->time) * before->survival;
+        area.invalidated_area =
+            before->invalidated_area + (time - before->time) * before->invalidated;
+        area.unknown_area = before->unknown_area + (time - before->time) * before->unknown;
+    }
+    curve->points[curve->count++] = (struct survival_point){
+        .time = time,
+        .survival = survival,
+        .invalidated = mixture->invalidated,
+        .unknown = unknown > survival ? survival : unknown,
+        .survival_area = area.survival_area,
+        .invalidated_area = area.invalidated_area,
+        .unknown_area = area.unknown_area,
+    };
+    return 0;
+}
+
+static double prepare(const struct survival_input *input, struct stratum *strata)
+{
+    double total = 0;
+
+    for (uint32_t k = 0; k < input->strata; k++) {
+        strata[k].survival = strata[k].valid = 1;
+        strata[k].shares_invalidation = input->shares_invalidation && input->shares_invalidation[k];
+    }
+    for (size_t i = 0; i < input->sample_count; i++) {
+        double weight = input->weight_of[i];
+        if (weight > 0) {
+            struct stratum *stratum = &strata[input->stratum_of[i]];
+            stratum->at_risk[OBSERVER_WINDOW] += weight;
+            stratum->observers[OBSERVER_WINDOW]++;
+            total += weight;
+        }
+    }
+    for (uint32_t k = 0; k < input->strata && total > 0; k++)
+        strata[k].share = strata[k].at_risk[OBSERVER_WINDOW] / total;
+    return total;
+}
+
+static double stretched(const struct survival_input *input, double time)
+{
+    return time <= input->pivot ? time : input->pivot + (time - input->pivot) * input->scale;
+}
+
+int survival_estimate(const struct survival_input *input, struct survival_curve *out)
+{
+    struct stratum *strata = calloc(input->strata ? input->strata : 1, sizeof *strata);
+    struct mixture mixture = {.survival = 1,
+                              .shared_valid = 1,
+                              .factor = {[OBSERVER_WINDOW] = 1,
+                                         [OBSERVER_ACCESSED] = input->accessed_factor,
+                                         [OBSERVER_OTHER] = input->other_factor,
+                                         [OBSERVER_INVALIDATION] = 1}};
+    int result = 0;
+
+    out->count = 0;
+    if (!strata)
+        return -1;
+    if (prepare(input, strata) > 0)
+        result = append(out, 0, &mixture);
+    for (size_t i = 0; i < input->event_count && result == 0 && out->count;) {
+        double raw = input->events[i].time, time = stretched(input, raw);
+        for (; i < input->event_count && input->events[i].time == raw; i++) {
+            const struct survival_event *event = &input->events[i];
+            double weight = input->weight_of[event->sample];
+            if (weight > 0)
+                apply(&mixture, &strata[input->stratum_of[event->sample]], event,
+                      event->observer == OBSERVER_WINDOW ? weight : weight * event->design);
+        }
+        if (time <= out->points[out->count - 1].time)
+            out->count--; /* time 0, or times that stretching made equal */
+        if (out->count == 0)
+            time = 0;
+        result = append(out, time, &mixture);
+    }
+    free(strata);
+    if (result)
+        errno = ENOMEM;
+    return result;
+}
+
+const struct survival_point *survival_at(const struct survival_curve *curve, double time)
+{
+    size_t low = 0, high = curve->count; /* points[low].time <= time < points[high].time */
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (curve->points[middle].time <= time)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &curve->points[low];
+}
+
+void survival_free(struct survival_curve *curve)
+{
+    free(curve->points);
+    *curve = (struct survival_curve){0};
+}

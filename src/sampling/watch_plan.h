@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which bytes a debug register is to watch for a sample, and what a trap on them tells about the
+ * whole line. A register covers one aligned 8-byte word, a line has several: by a fair coin the
+ * accessed word or another word of the line is watched (docs/estimators.md, "from words to lines").
+ * Pure; signal-safe.
+ */
+#ifndef REUSE_SAMPLING_WATCH_PLAN_H
+#define REUSE_SAMPLING_WATCH_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/format.h"
+#include "sampling/random.h"
+#include "sampling/window.h"
+
+enum { WATCH_WORD = 8 /* bytes */ };
+
+struct watch_plan {
+    enum watch_mode mode;
+    uint64_t address;        /* aligned to WATCH_WORD */
+    uint8_t words_accessed;  /* words of the line that the sampled access touched */
+    unsigned traps_before;   /* predicted traps up to and including the sampled access */
+};
+
+/* The window's sample was not reused in the run's line: what to watch for its next use. */
+void watch_plan_make(const struct window *, struct random *, struct watch_plan *);
+
+/* A uniformly chosen word of the sample's line: where other threads' stores are watched for. */
+uint64_t watch_plan_any_word(const struct window *, struct random *);
+
+/*
+ * What a visit to the line touches after the access that trapped. Fed with the accesses that follow
+ * the trap, for a fraction of a window.
+ */
+struct visit {
+    uint64_t line;        /* first byte of the line */
+    uint32_t line_size;
+    uint64_t trapped_word;
+    uint64_t sampled_word; /* accessed word of the original sample */
+    bool ends_at_trapped; /* the last access so far touches the trapped word */
+    uint64_t words[LINE_SIZE_MAX / WATCH_WORD / 64]; /* bit per word: touched after the trap */
+};
+
+void visit_begin(struct visit *, uint64_t sampled_address, uint64_t trapped_address,
+                 uint32_t line_size);
+void visit_feed(struct visit *, const struct access *, size_t n);
+
+/* Other words than the trapped one touched after it. */
+unsigned visit_words_after(const struct visit *);
+
+/* Whether the last access of the visit touches the trapped word (true of one word of a visit). */
+bool visit_ends_at_trapped(const struct visit *);
+
+/* Whether the originally sampled word is among them. */
+bool visit_touches_sampled(const struct visit *);
+
+#endif

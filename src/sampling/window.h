@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The look-ahead window: which access of the target's near future is the sample, and when is its
+ * line used next?
+ *
+ * A clock interrupts the target mostly at slow instructions. Skipping a random number of accesses
+ * first makes every access of the running loop equally likely; then the window is searched for the
+ * next use of the sampled line, at every line size at once. Fed with accesses in program order by
+ * whoever has them: the interpreter in the clock engine, the simulated hardware in tests.
+ *
+ * Pure; no allocation; signal-safe. One struct per thread.
+ */
+#ifndef REUSE_SAMPLING_WINDOW_H
+#define REUSE_SAMPLING_WINDOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "access.h"
+#include "sampling/random.h"
+
+/* The skip is uniform over 0 .. WINDOW_SKIP_MAX-1: a few bodies of any but the largest loops. */
+enum { WINDOW_SKIP_MAX = 1024 };
+
+struct window {
+    uint32_t skip;     /* accesses to pass over before the sampled one */
+    uint32_t length;   /* accesses to examine after it */
+    uint32_t seen;     /* accesses fed so far */
+    uint32_t sampled;  /* index of the sampled access, valid when chosen */
+    bool chosen;
+    bool short_skip;   /* the stream ended inside the skip: the sample was drawn from what there was */
+    bool done;         /* reused at the smallest line size, or length examined */
+    uint32_t examined; /* accesses after the sampled one that were looked at */
+    uint64_t unresolved; /* blocks of up to this many bytes have not been used again (internal) */
+    uint32_t line_size;  /* the run's */
+    uint64_t reuse_ip;   /* instruction of the next use at the run's line size; 0 none */
+    uint32_t reuse[LINE_SIZE_COUNT]; /* as record_sample.window_reuse */
+    struct access history[WINDOW_SKIP_MAX]; /* the skipped accesses and the sampled one */
+};
+
+/* length >= 1; line_size: the run's. */
+void window_begin(struct window *, struct random *, uint32_t length, uint32_t line_size);
+
+/* Returns true when the window needs no more accesses. */
+bool window_feed(struct window *, const struct access *, size_t n);
+
+/*
+ * The stream has ended early. False when not a single access was seen. Otherwise the window holds a
+ * sample, and examined tells how far it could be followed.
+ */
+bool window_end(struct window *, struct random *);
+
+static inline const struct access *window_sample(const struct window *window)
+{
+    return &window->history[window->sampled];
+}
+
+/* How many accesses up to and including the sampled one touch [address, address + size). */
+unsigned window_touches(const struct window *, uint64_t address, uint64_t size);
+
+#endif

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads a profile with nothing but docs/profile-format.md and the schema that the file carries.
+
+usage: read_profile_by_schema.py FILE
+
+Prints the same lines as tests/support/profile_dump. Knows the file header, the record header and
+the grammar of the schema; every record's layout comes from the schema.
+"""
+import re
+import struct
+import sys
+
+TYPES = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i", "f64": "d", "char": "s"}
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def read_records(data):
+    """(type, payload) of every whole record."""
+    magic, order, major, _minor, offset, _ = struct.unpack_from("<8sIHHII", data)
+    assert magic == b"\x89RPROF\r\n" and order == 0x01020304 and major == 1
+    while len(data) - offset >= 16:
+        kind, flags, length, sequence, checksum = struct.unpack_from("<HHIII", data, offset)
+        payload = data[offset + 16:offset + 16 + length]
+        header = struct.pack("<HHIII", kind, flags, length, sequence, 0)
+        if len(payload) < length or crc32c(header + payload) != checksum:
+            return
+        yield kind, payload
+        offset += 16 + length
+
+
+class Layout:
+    """A record or structure as the schema describes it."""
+
+    def __init__(self, name):
+        self.name, self.fields, self.format, self.tail = name, [], "<", None
+
+    def add(self, name, kind):
+        match = re.fullmatch(r"(\w+?)(?:\[(\d+)\])?", kind)
+        self.fields.append((name, int(match[2]) if match[2] else 0, match[1]))
+        self.format += (match[2] or "") + TYPES[match[1]]
+
+    def parse(self, payload, layouts):
+        values, position = {}, 0
+        size = struct.calcsize(self.format)
+        payload = payload.ljust(size, b"\0")
+        numbers = struct.unpack_from(self.format, payload)
+        for name, count, kind in self.fields:
+            if count and kind != "char":
+                values[name] = numbers[position:position + count]
+                position += count
+            else:
+                values[name] = numbers[position]
+                position += 1
+        if self.tail:
+            name, kind = self.tail
+            values[name] = parse_tail(payload[size:], kind, values, layouts)
+        return values
+
+
+def parse_tail(data, kind, values, layouts):
+    if kind == "text":
+        return data.split(b"\0")[0].decode()
+    if kind == "pairs":
+        words = data.split(b"\0")
+        pairs = []
+        while len(words) >= 2 and words[0]:
+            pairs.append((words.pop(0).decode(), words.pop(0).decode()))
+        return pairs
+    element, count = kind.split("*")
+    layout = layouts[element]
+    size = struct.calcsize(layout.format)
+    return [layout.parse(data[i * size:(i + 1) * size], layouts) for i in range(values[count])]
+
+
+def read_schema(text):
+    """Record layouts by type number, structures by name."""
+    lines = text.splitlines()
+    assert lines[0] == "libreuse-profile-schema 1"
+    records, structures, layout = {}, {}, None
+    for line in lines[1:]:
+        word, *rest = line.split(" ")
+        if word == "record":
+            layout = records[int(rest[0])] = Layout(rest[1])
+        elif word == "struct":
+            layout = structures[rest[0]] = Layout(rest[0])
+        elif word == "field":
+            layout.add(rest[0], rest[1])
+        elif word == "tail":
+            layout.tail = rest[0], rest[1]
+    return records, structures
+
+
+def main():
+    with open(sys.argv[1], "rb") as file:
+        records = list(read_records(file.read()))
+    schema = next(payload for kind, payload in records if kind == 1)
+    layouts, structures = read_schema(schema.split(b"\0")[0].decode())
+    found = {layout.name: [] for layout in layouts.values()}
+    for kind, payload in records:
+        layout = layouts[kind]
+        found[layout.name].append(layout.parse(payload, structures))
+    for name, items in found.items():
+        if name == "run":
+            print("run", sum(len(item["run"]) for item in items))
+        elif name != "schema":
+            print(name, len(items))
+    for name, field in (("sample", "address"), ("sample", "window_reuse[1]"),
+                        ("sample", "watch_address"), ("sample", "words_accessed"),
+                        ("watch_end", "app_ns"), ("watch_end", "reason"), ("context", "ip"),
+                        ("thread", "tid"), ("totals", "armed"), ("rate", "elapsed_ns"),
+                        ("cache", "bytes")):
+        plain, _, index = field.rstrip("]").partition("[")
+        values = [item[plain][int(index)] if index else item[plain] for item in found[name]]
+        print(f"{name}.{field}", sum(values))
+    print("module.path", sum(len(item["path"]) for item in found["module"]))
+    print("histogram.bins.count",
+          sum(bin["count"] for item in found["histogram"] for bin in item["bins"]))
+    print("transfer.transfers %.3f" % sum(item["transfers"] for item in found["transfer"]))
+
+
+main()

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# For integration tests in bash, which source it: one line of TAP per check, and a scratch folder.
+#
+#     run COMMAND...            runs it; leaves $status, and the files $work/out and $work/err
+#     check NAME TEST...        one result: ok if the command TEST succeeds; else shows the last run
+#     skip NAME WHY             one result that was not looked at
+#     status_is N, out_has RE, err_has RE, err_is_one_line, err_is_empty     tests for check
+#     finish                    the plan; must be the last command
+#
+# $REUSE_SRCDIR and $REUSE_BUILDDIR say where sources and build are (tests/Makefile.am sets them).
+set -u
+: "${REUSE_SRCDIR:?}" "${REUSE_BUILDDIR:?}"
+work=$(mktemp -d) || exit 1
+chmod 755 "$work"
+trap 'rm -rf "$work"' EXIT
+tests=0 status=0
+
+run() {
+    "$@" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+}
+
+check() {
+    local name=$1
+    shift
+    tests=$((tests + 1))
+    if "$@"; then
+        echo "ok $tests - $name"
+    else
+        echo "not ok $tests - $name"
+        echo "#   failed: $*; last run: status $status, output:"
+        head -n 20 "$work/out" "$work/err" 2>/dev/null | sed 's/^/#   /'
+    fi
+}
+
+skip() {
+    tests=$((tests + 1))
+    echo "ok $tests - $1 # SKIP $2"
+}
+
+status_is() { [ "$status" -eq "$1" ]; }
+out_has() { grep -qE -- "$1" "$work/out"; }
+err_has() { grep -qE -- "$1" "$work/err"; }
+err_is_one_line() { [ "$(wc -l <"$work/err")" -eq 1 ]; }
+err_is_empty() { [ ! -s "$work/err" ]; }
+# fails_with STATUS RE: that status, nothing on stdout, one line on stderr that matches.
+fails_with() { status_is "$1" && err_has "$2" && err_is_one_line && [ ! -s "$work/out" ]; }
+
+finish() {
+    echo "1..$tests"
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# reuse-doctor: its two formats agree, its exit status follows from its verdicts, programs are judged.
+. "$REUSE_SRCDIR/tests/integration/tap.bash"
+doctor=$REUSE_BUILDDIR/postproc/reuse-doctor
+cd "$work" || exit 1
+
+run "$doctor" --frobnicate
+check "unknown option" fails_with 2 "unknown option '--frobnicate'"
+run "$doctor" --format xml
+check "unknown format" fails_with 2 "--format is text or json, not 'xml'"
+run "$doctor" --format
+check "missing value" fails_with 2 "missing after '--format'"
+run "$doctor" one two
+check "two programs" fails_with 2 "only one program"
+run "$doctor" --help
+check "--help" out_has '^Usage: reuse-doctor'
+run "$doctor" --version
+check "--version" out_has '^reuse-doctor [0-9]'
+if [ -c /dev/full ]; then
+    "$doctor" >/dev/full 2>"$work/err"
+    status=$?
+    check "output that cannot be written" err_has 'output cannot be written'
+else
+    skip "output that cannot be written" "no /dev/full"
+fi
+
+# JSON: every finding is complete, and the status follows from the engines.
+run "$doctor" --format json
+cp out report.json
+cat >judge.py <<'PYTHON'
+import json, sys
+report = json.load(open("report.json"))
+states = {"works", "limited", "missing", "information"}
+assert report["schema"] == "reuse-doctor/1"
+names = [finding["id"] for finding in report["findings"]]
+assert len(names) == len(set(names)) and "program" not in names, names
+for name in ("system permission paranoid capability seccomp descriptors clock registers trap "
+             "inherited counting precise qemu libc").split():
+    assert name in names, name
+for finding in report["findings"]:
+    assert finding["state"] in states and finding["tried"] and finding["result"], finding
+    if finding["state"] in ("missing", "limited"):
+        assert finding["meaning"], finding
+usable = any(engine["state"] != "missing" for engine in report["engines"].values())
+assert set(report["engines"]) == {"clock", "pmu", "exact"}
+assert int(sys.argv[1]) == (0 if usable else 1), (sys.argv[1], report["engines"])
+PYTHON
+check "JSON is complete and agrees with the exit status" python3 judge.py "$status"
+
+finding() { # ID FIELD of the last JSON report in $work/out
+    python3 -c 'import json, sys
+report = json.load(open(sys.argv[1]))
+print(next(f for f in report["findings"] if f["id"] == sys.argv[2])[sys.argv[3]])' "$work/out" "$@"
+}
+has() { finding "$1" "$2" | grep -qE -- "$3"; }
+
+run "$doctor" --format json
+registers=$(finding registers result)
+if [ "$(finding registers state)" = works ]; then
+    check "the number of debug registers is told" [ "${registers%% *}" -ge 2 ]
+    # What the doctor says is what the machine has: with one fewer, it counts one fewer.
+    run "$REUSE_BUILDDIR/tests/support/hold_registers" 1 "$doctor" --format json
+    check "one taken register is noticed" has registers result "^$((registers - 1))\\b"
+    run "$REUSE_BUILDDIR/tests/support/hold_registers" all "$doctor" --format json
+    check "no free register: said" has registers result '^0; the processor has at least .* taken'
+    check "... with a way out" has registers remedy 'debugger'
+    check "... and watchpoints cannot be tried" has trap result 'no debug register is free'
+    check "... and the clock engine is limited, not dead" status_is 0
+else
+    for name in "the number of debug registers is told" "one taken register is noticed" \
+        "no free register: said" "... with a way out" "... and watchpoints cannot be tried" \
+        "... and the clock engine is limited, not dead"; do
+        skip "$name" "debug registers are not usable here: $registers"
+    done
+fi
+
+# Programs.
+source='int main(void) { return 0; }'
+compile() { printf '%s\n' "$source" | ${CC:-cc} -x c - "$@" 2>/dev/null; }
+compile -g -o with_lines
+run "$doctor" --format json ./with_lines
+check "debug information is seen" has program state '^works$'
+compile -o with_symbols
+run "$doctor" --format json ./with_symbols
+check "symbols only" has program result 'has symbols, but no debug information'
+check "... and what to do" has program remedy 'compile it with -g'
+strip with_symbols
+run "$doctor" --format json ./with_symbols
+check "stripped" has program result 'stripped'
+if compile -static -o static; then
+    run "$doctor" --format json ./static
+    check "static" has program result 'statically linked'
+else
+    skip "static" "this compiler cannot link statically"
+fi
+run "$doctor" --format json ./nonexistent
+check "no such program" has program result 'No such file'
+head -c 40 with_lines >damaged
+chmod +x damaged
+run "$doctor" --format json ./damaged
+check "damaged program" has program result 'damaged'
+printf '#!%s/with_lines\n' "$work" >script
+chmod +x script
+run "$doctor" --format json ./script
+check "a script is judged by its interpreter" has program result 'with_lines \(which runs the script\)'
+run "$doctor" ./with_lines
+check "the text names the program" out_has 'with_lines is dynamically linked'
+
+run env PATH=/nonexistent "$doctor" --format json
+check "without qemu-user: said" has qemu result 'is not in PATH'
+run bash -c "ulimit -Sn 64 && exec '$doctor' --format json"
+check "few descriptors: said" has descriptors state '^limited$'
+check "... and for how many threads they are enough" has descriptors meaning 'about 6 threads'
+finish

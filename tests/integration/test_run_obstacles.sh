@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# reuse-run with the real library where something stands in the way: the program's output and status stay
+# what they are without it, and one line says what is missing.
+. "$REUSE_SRCDIR/tests/integration/tap.bash"
+reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
+deny=$REUSE_BUILDDIR/tests/support/deny_perf
+hold=$REUSE_BUILDDIR/tests/support/hold_registers
+if [ ! -e "$REUSE_BUILDDIR/runtime/.libs/libreuse.so" ]; then
+    skip "obstacles" "libreuse.so is not built"
+    finish
+    exit
+fi
+cd "$work" || exit 1
+
+# Some 0.2 s of CPU time over a megabyte, a line of output, an unusual status.
+cat >sweep.c <<'SOURCE'
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+int main(void)
+{
+    enum { WORDS = 1 << 17 };
+    double *array = calloc(WORDS, sizeof *array), sum = 0;
+    while (clock() < CLOCKS_PER_SEC / 5)
+        for (int i = 0; i < WORDS; i++)
+            array[i] += i;
+    for (int i = 0; i < WORDS; i++)
+        sum += array[i] >= 0;
+    printf("%g\n", sum);
+    free(array);
+    return 42;
+}
+SOURCE
+${CC:-cc} -O1 -g -o sweep sweep.c
+unchanged() { status_is 42 && out_has '^131072$'; }
+profiles() { find . -name '*.rprof' -size +0 | wc -l; }
+start() {
+    rm -f -- *.rprof
+    run "$@"
+}
+
+start "$reuse_run" ./sweep
+check "without obstacle: unchanged" unchanged
+if err_has 'unprofiled'; then
+    usable=false
+else
+    usable=true
+    check "without obstacle: one profile" [ "$(profiles)" -eq 1 ]
+    check "without obstacle: one closing line" err_is_one_line
+fi
+
+run "$deny" EPERM true
+if [ "$status" -eq 99 ]; then
+    skip "seccomp" "filters cannot be installed here"
+else
+    for answer in EPERM ENOSYS EACCES; do
+        start "$deny" "$answer" "$reuse_run" ./sweep
+        check "seccomp answers $answer: unchanged" unchanged
+        check "seccomp answers $answer: one line names it" err_is_one_line
+        check "seccomp answers $answer: the program is said to be unprofiled" err_has "unprofiled.*$answer"
+    done
+    start "$deny" kill "$reuse_run" ./sweep
+    check "seccomp kills: unchanged" unchanged
+    check "seccomp kills: one line" err_is_one_line
+    check "seccomp kills: said" err_has 'kills what calls perf_event_open: ./sweep runs unprofiled'
+fi
+
+if $usable && "$hold" all true; then
+    start "$hold" all "$reuse_run" ./sweep
+    check "all debug registers taken: unchanged" unchanged
+    check "all debug registers taken: said" err_has 'no debug register is free'
+    check "all debug registers taken: profiled all the same" [ "$(profiles)" -eq 1 ]
+else
+    skip "all debug registers taken" "performance events or debug registers are not usable here"
+fi
+
+strip -o stripped sweep
+start "$reuse_run" ./stripped
+check "stripped program: unchanged" unchanged
+
+if $usable; then
+    start "$reuse_run" -o nowhere/x.rprof ./sweep
+    check "output in a folder that is not there: unchanged" unchanged
+    check "output in a folder that is not there: said" err_has 'cannot create .*/nowhere/x.rprof'
+    start "$reuse_run" -o . ./sweep
+    check "output is a directory: unchanged" unchanged
+    check "output is a directory: said" err_has 'cannot create'
+    start "$reuse_run" -o /dev/full ./sweep
+    check "full disk: unchanged" unchanged
+    check "full disk: said" err_has 'cannot write to /dev/full'
+    (
+        ulimit -f 1
+        start "$reuse_run" ./sweep
+        exit "$status"
+    )
+    status=$?
+    check "file size limit: not killed by SIGXFSZ" unchanged
+    if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && id nobody >/dev/null 2>&1 &&
+        setpriv --reuid=nobody --clear-groups test -x "$reuse_run"; then
+        chmod 755 . sweep
+        run setpriv --reuid=nobody --regid=nogroup --clear-groups "$reuse_run" ./sweep
+        check "folder without permission: unchanged" unchanged
+        check "folder without permission: said" err_has 'cannot create .*EACCES'
+    else
+        skip "folder without permission" "needs root, nobody, setpriv and a readable build"
+    fi
+else
+    skip "output" "performance events are not usable here"
+fi
+finish

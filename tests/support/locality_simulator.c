@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "support/locality_simulator.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampling/random.h"
+#include "sampling/slots.h"
+#include "sampling/watch_plan.h"
+#include "sampling/window.h"
+#include "support/profile_builder.h"
+
+enum { WORD = 8, VISIT_ACCESSES = 60, SLOTS = 16, BASE = 0x10000000 };
+
+static void *need(void *memory)
+{
+    if (!memory) {
+        (void)fprintf(stderr, "locality_simulator: no memory\n");
+        exit(1);
+    }
+    return memory;
+}
+
+void trace_add(struct trace *trace, uint32_t word, uint8_t words, uint16_t place, bool store,
+               double cost_ns)
+{
+    if (trace->count == trace->capacity) {
+        trace->capacity = trace->capacity ? 2 * trace->capacity : 1 << 16;
+        trace->accesses = need(realloc(trace->accesses, trace->capacity * sizeof *trace->accesses));
+        trace->end_ns = need(realloc(trace->end_ns, trace->capacity * sizeof *trace->end_ns));
+    }
+    trace->now_ns += cost_ns;
+    trace->end_ns[trace->count] = trace->now_ns;
+    trace->accesses[trace->count++] = (struct trace_access){word, place, words, store};
+}
+
+void trace_free(struct trace *trace)
+{
+    free(trace->accesses);
+    free(trace->end_ns);
+    *trace = (struct trace){0};
+}
+
+/* Counts of marked positions up to a position (Fenwick 1994). */
+static void tree_add(int32_t *tree, size_t n, size_t at, int32_t value)
+{
+    for (size_t i = at + 1; i <= n; i += i & -i)
+        tree[i] += value;
+}
+
+static int64_t tree_sum(const int32_t *tree, size_t at)
+{
+    int64_t sum = 0;
+
+    for (size_t i = at + 1; i > 0; i -= i & -i)
+        sum += tree[i];
+    return sum;
+}
+
+void truth_create(const struct trace *trace, const struct trace *other, uint32_t line_size,
+                  struct truth *truth)
+{
+    uint32_t words = line_size / WORD, top = 0;
+    size_t n = trace->count;
+
+    for (size_t i = 0; i < n; i++)
+        top = trace->accesses[i].word > top ? trace->accesses[i].word : top;
+    for (size_t i = 0; other && i < other->count; i++)
+        top = other->accesses[i].word > top ? other->accesses[i].word : top;
+    *truth = (struct truth){.accesses = n, .lines = top / words + 2};
+    truth->distances = need(calloc(truth->lines, sizeof *truth->distances));
+    truth->invalidated = need(calloc(truth->lines, sizeof *truth->invalidated));
+    truth->reuse_times = need(calloc(n + 1, sizeof *truth->reuse_times));
+    int32_t *tree = need(calloc(n + 2, sizeof *tree));
+    size_t *last = need(calloc(truth->lines, sizeof *last)); /* index + 1 */
+    size_t *stored = need(calloc(truth->lines, sizeof *stored));
+    for (size_t i = 0; i < n; i++) {
+        uint32_t line = trace->accesses[i].word / words;
+        if (last[line]) {
+            size_t before = last[line] - 1;
+            int64_t distance = tree_sum(tree, i) - tree_sum(tree, before);
+            if (stored[line] > before)
+                truth->invalidated[distance]++;
+            else
+                truth->distances[distance]++;
+            truth->reuse_times[i - before]++;
+            tree_add(tree, n, before, -1);
+        } else {
+            truth->cold++;
+        }
+        tree_add(tree, n, i, 1);
+        last[line] = i + 1;
+        if (other && i < other->count && other->accesses[i].store)
+            stored[other->accesses[i].word / words] = i + 1;
+    }
+    free(tree);
+    free(last);
+    free(stored);
+}
+
+void truth_free(struct truth *truth)
+{
+    free(truth->distances);
+    free(truth->invalidated);
+    free(truth->reuse_times);
+}
+
+double truth_miss_ratio(const struct truth *truth, double lines)
+{
+    uint64_t misses = truth->cold;
+
+    for (size_t d = 0; d < truth->lines; d++) {
+        if ((double)d >= lines)
+            misses += truth->distances[d];
+        misses += truth->invalidated[d];
+    }
+    return (double)misses / (double)truth->accesses;
+}
+
+double truth_coherence(const struct truth *truth, double lines)
+{
+    uint64_t misses = 0;
+
+    for (size_t d = 0; d < truth->lines && (double)d < lines; d++)
+        misses += truth->invalidated[d];
+    return (double)misses / (double)truth->accesses;
+}
+
+double truth_survival(const struct truth *truth, double time)
+{
+    uint64_t sooner = 0;
+
+    for (size_t t = 0; t <= truth->accesses && (double)t <= time; t++)
+        sooner += truth->reuse_times[t];
+    return 1 - (double)sooner / (double)truth->accesses;
+}
+
+uint64_t place_ip(uint16_t place)
+{
+    return 0x400000 + 0x10000 * (uint64_t)(place / 16) + 16 * (uint64_t)(place % 16);
+}
+
+uint64_t place_loop(uint16_t place)
+{
+    return place_ip((uint16_t)(place / 16 * 16));
+}
+
+static struct access access_of(const struct trace_access *access)
+{
+    return (struct access){.ip = place_ip(access->place),
+                           .address = BASE + (uint64_t)access->word * WORD,
+                           .width = (uint8_t)(access->words * WORD),
+                           .kind = access->store ? ACCESS_STORE : ACCESS_LOAD};
+}
+
+struct watch {
+    struct record_sample sample;
+    size_t from; /* index of the sampled access */
+};
+
+/* One thread under the simulated engine. */
+struct engine {
+    const struct sampling *options;
+    const struct trace *trace, *other;
+    struct profile_builder *builder;
+    struct random random;
+    struct slots slots;
+    struct watch watches[SLOTS];
+    uint32_t thread_id;
+    double next_ns;
+    double weight_ns; /* of the next sample */
+    uint32_t line_size;
+};
+
+static void end_watch(struct engine *engine, unsigned slot, enum watch_end reason, size_t at,
+                      const struct trace *visitor)
+{
+    struct watch *watch = &engine->watches[slot];
+    struct record_watch_end end = {
+        .sample_id = watch->sample.sample_id,
+        .thread_id = engine->thread_id,
+        .app_ns = (uint64_t)engine->trace->end_ns[at],
+        .reason = (uint8_t)reason,
+    };
+    uint64_t trapped = reason == WATCH_INVALIDATED ? watch->sample.invalidation_address
+                                                   : watch->sample.watch_address;
+
+    if (reason == WATCH_REUSED || reason == WATCH_INVALIDATED) {
+        end.ip = place_ip(visitor->accesses[at].place);
+        bool blind = engine->options->blind || (engine->options->blind_accessed &&
+                                                watch->sample.watch_mode == WATCH_ACCESSED);
+        if (!blind) {
+            struct visit visit;
+            visit_begin(&visit, watch->sample.address, trapped, engine->line_size);
+            for (size_t i = at + 1; i < visitor->count && i <= at + VISIT_ACCESSES; i++) {
+                struct access access = access_of(&visitor->accesses[i]);
+                if (reason == WATCH_REUSED || access.kind == ACCESS_STORE)
+                    visit_feed(&visit, &access, 1);
+            }
+            end.flags = WATCH_END_VISIT_KNOWN;
+            if (visit_touches_sampled(&visit))
+                end.flags |= WATCH_END_VISIT_TOUCHES_ACCESSED;
+            if (visit_ends_at_trapped(&visit))
+                end.flags |= WATCH_END_VISIT_ENDS_HERE;
+            end.words_after = (uint8_t)visit_words_after(&visit);
+        }
+    }
+    profile_builder_record(engine->builder, RECORD_WATCH_END, &end, sizeof end);
+    slots_release(&engine->slots, slot);
+}
+
+static bool touches(const struct trace_access *access, uint64_t address)
+{
+    uint32_t word = (uint32_t)((address - BASE) / WORD);
+
+    return word >= access->word && word < access->word + access->words;
+}
+
+static void take_sample(struct engine *engine, size_t at)
+{
+    static struct window window;
+    const struct trace *trace = engine->trace;
+
+    window_begin(&window, &engine->random, engine->options->window, engine->line_size);
+    for (size_t i = at; i < trace->count; i++) {
+        struct access access = access_of(&trace->accesses[i]);
+        if (window_feed(&window, &access, 1))
+            break;
+    }
+    if (!window_end(&window, &engine->random))
+        return;
+    size_t index = at + window.sampled;
+    const struct access *access = window_sample(&window);
+    struct record_sample sample = profile_builder_default_sample(engine->thread_id, 0);
+    sample.app_ns = (uint64_t)trace->end_ns[index];
+    sample.weight_ns = (uint64_t)engine->weight_ns;
+    sample.ip = access->ip;
+    sample.loop = place_loop(trace->accesses[index].place);
+    sample.address = access->address;
+    sample.width = access->width;
+    sample.kind = access->kind;
+    sample.window_accesses = window.examined;
+    memcpy(sample.window_reuse, window.reuse, sizeof sample.window_reuse);
+    if (window.reuse[line_size_index(engine->line_size)] == REUSE_TIME_NONE) {
+        struct watch_plan plan;
+        bool evicts;
+        watch_plan_make(&window, &engine->random, &plan);
+        unsigned slot = slots_offer(&engine->slots, &engine->random, &evicts);
+        if (evicts) {
+            end_watch(engine, slot, WATCH_EVICTED, at, NULL);
+            engine->slots.busy |= 1u << slot;
+        }
+        sample.watch_mode = (uint8_t)plan.mode;
+        sample.watch_slot = (uint8_t)slot;
+        sample.watch_address = plan.address;
+        sample.watch_length = WORD;
+        sample.words_accessed = plan.words_accessed;
+        if (engine->other) {
+            sample.invalidation_address = watch_plan_any_word(&window, &engine->random);
+            sample.flags |= SAMPLE_INVALIDATION_WATCH;
+        }
+        profile_builder_sample(engine->builder, &sample);
+        engine->watches[slot] = (struct watch){sample, index};
+    } else {
+        profile_builder_sample(engine->builder, &sample);
+    }
+}
+
+static void step(struct engine *engine, size_t at)
+{
+    const struct trace *trace = engine->trace;
+
+    for (unsigned slot = 0; slot < engine->slots.count; slot++) {
+        const struct watch *watch = &engine->watches[slot];
+        if (!(engine->slots.busy & (1u << slot)) || at <= watch->from)
+            continue;
+        if (touches(&trace->accesses[at], watch->sample.watch_address))
+            end_watch(engine, slot, WATCH_REUSED, at, trace);
+        else if (engine->other && at < engine->other->count && engine->other->accesses[at].store &&
+                 touches(&engine->other->accesses[at], watch->sample.invalidation_address))
+            end_watch(engine, slot, WATCH_INVALIDATED, at, engine->other);
+    }
+    if (trace->end_ns[at] >= engine->next_ns) {
+        double mean = engine->options->period_ns;
+        if (engine->options->period_late_ns > 0 && at > trace->count / 2)
+            mean = engine->options->period_late_ns;
+        take_sample(engine, at);
+        double jitter = (double)random_below(&engine->random, 1000) / 2000 - 0.25;
+        engine->next_ns = trace->end_ns[at] + mean * (1 + jitter);
+        engine->weight_ns = mean;
+    }
+}
+
+static double normal(struct random *random)
+{
+    double sum = 0;
+
+    for (int i = 0; i < 12; i++)
+        sum += (double)(random_next(random) >> 11) / 9007199254740992.0;
+    return sum - 6;
+}
+
+/* Readings of every loop that the trace runs: accesses per time of it, with noise. */
+static void read_rates(struct engine *engine)
+{
+    enum { LOOPS = 64 };
+    double time[LOOPS] = {0}, accesses[LOOPS] = {0};
+    const struct trace *trace = engine->trace;
+
+    for (size_t i = 0; i < trace->count; i++) {
+        unsigned loop = trace->accesses[i].place / 16 % LOOPS;
+        accesses[loop]++;
+        time[loop] += trace->end_ns[i] - (i ? trace->end_ns[i - 1] : 0);
+    }
+    for (unsigned loop = 0; loop < LOOPS; loop++) {
+        for (unsigned i = 0; i < engine->options->readings && accesses[loop] > 0; i++) {
+            double rate = accesses[loop] / time[loop];
+            rate *= exp(engine->options->reading_noise * normal(&engine->random));
+            double dice = (double)(random_next(&engine->random) >> 11) / 9007199254740992.0;
+            if (dice < engine->options->wrapped)
+                rate *= dice / engine->options->wrapped;
+            struct record_rate reading = {.thread_id = engine->thread_id,
+                                          .method = RATE_ODOMETER,
+                                          .accepted = 1,
+                                          .loop = place_loop((uint16_t)(loop * 16)),
+                                          .accesses = (uint64_t)(rate * 1e6) + 1,
+                                          .elapsed_ns = 1000000};
+            profile_builder_record(engine->builder, RECORD_RATE, &reading, sizeof reading);
+        }
+    }
+}
+
+static void run(struct engine *engine)
+{
+    slots_begin(&engine->slots, engine->options->slots);
+    engine->next_ns = engine->options->period_ns / 2;
+    engine->weight_ns = engine->options->period_ns;
+    for (size_t i = 0; i < engine->trace->count; i++)
+        step(engine, i);
+    for (unsigned slot = 0; slot < engine->slots.count; slot++) {
+        if (engine->slots.busy & (1u << slot))
+            end_watch(engine, slot, WATCH_PROCESS_ENDED, engine->trace->count - 1, NULL);
+    }
+    read_rates(engine);
+}
+
+struct profile *simulate(const struct trace *const *traces, size_t threads,
+                         const struct sampling *options)
+{
+    struct profile_builder builder;
+    char path[] = "/tmp/locality-XXXXXX";
+    int descriptor = mkstemp(path);
+
+    if (descriptor < 0) {
+        perror("locality_simulator: mkstemp");
+        exit(1);
+    }
+    close(descriptor);
+    profile_builder_begin(&builder, path);
+    profile_builder_defaults(&builder);
+    if (options->line_size)
+        profile_builder_run_number(&builder, "line_size", options->line_size);
+    for (size_t t = 0; t < threads; t++) {
+        struct engine engine = {
+            .options = options,
+            .trace = traces[t],
+            .other = threads > 1 ? traces[1 - t] : NULL,
+            .builder = &builder,
+            .thread_id = profile_builder_thread(&builder, 1000 + (int32_t)t, "worker"),
+            .line_size = options->line_size ? options->line_size : LINE_SIZE_DEFAULT,
+        };
+        random_seed(&engine.random, options->seed * 16 + t);
+        run(&engine);
+    }
+    profile_builder_finish(&builder);
+    struct profile *profile = profile_builder_load(path);
+    unlink(path);
+    return profile;
+}

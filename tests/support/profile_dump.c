@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two programs for the test of the format's description, in one:
+ *     profile_dump --make FILE     writes a profile that holds every type of record
+ *     profile_dump FILE            prints what the C reader finds, one "name number" per line:
+ *                                  how many of each record, and sums over some of their fields
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/profile_builder.h"
+#include "support/profile_mutator.h"
+
+#define COUNT(name, member) print(name, profile->member.count)
+#define SUM(name, member, field)                                                                   \
+    do {                                                                                           \
+        uint64_t sum = 0;                                                                          \
+        for (size_t i = 0; i < profile->member.count; i++)                                         \
+            sum += profile->member.items[i].field;                                                 \
+        print(name, sum);                                                                          \
+    } while (0)
+
+static void print(const char *name, uint64_t number)
+{
+    (void)printf("%s %llu\n", name, (unsigned long long)number);
+}
+
+static void print_counts(const struct profile *profile)
+{
+    print("run", profile->run.count / 2);
+    COUNT("cache", caches);
+    COUNT("module", modules);
+    COUNT("module_end", module_ends);
+    COUNT("mapping", mappings);
+    COUNT("thread", threads);
+    COUNT("thread_end", thread_ends);
+    COUNT("context", contexts);
+    COUNT("site", sites);
+    COUNT("site_totals", site_totals);
+    COUNT("sample", samples);
+    COUNT("watch_end", watch_ends);
+    COUNT("rate", rates);
+    COUNT("totals", totals);
+    COUNT("note", notes);
+    print("end", profile->complete);
+    COUNT("histogram", histograms);
+    COUNT("transfer", transfers);
+    COUNT("region", regions);
+    COUNT("origin", origins);
+}
+
+static void print_sums(const struct profile *profile)
+{
+    uint64_t path_bytes = 0;
+    uint64_t bin_counts = 0;
+    for (size_t i = 0; i < profile->modules.count; i++)
+        path_bytes += strlen(profile->modules.items[i]->path);
+    for (size_t i = 0; i < profile->histograms.count; i++) {
+        for (uint32_t k = 0; k < profile->histograms.items[i]->bin_count; k++)
+            bin_counts += profile->histograms.items[i]->bins[k].count;
+    }
+    SUM("sample.address", samples, address);
+    SUM("sample.window_reuse[1]", samples, window_reuse[1]);
+    SUM("sample.watch_address", samples, watch_address);
+    SUM("sample.words_accessed", samples, words_accessed);
+    SUM("watch_end.app_ns", watch_ends, app_ns);
+    SUM("watch_end.reason", watch_ends, reason);
+    SUM("context.ip", contexts, ip);
+    SUM("thread.tid", threads, tid);
+    SUM("totals.armed", totals, armed);
+    SUM("rate.elapsed_ns", rates, elapsed_ns);
+    SUM("cache.bytes", caches, bytes);
+    print("module.path", path_bytes);
+    print("histogram.bins.count", bin_counts);
+    double transfers = 0;
+    for (size_t i = 0; i < profile->transfers.count; i++)
+        transfers += profile->transfers.items[i].transfers;
+    (void)printf("transfer.transfers %.3f\n", transfers);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "--make") == 0) {
+        write_every_record(argv[2]);
+        return 0;
+    }
+    if (argc != 2) {
+        (void)fprintf(stderr, "usage: profile_dump [--make] FILE\n");
+        return 2;
+    }
+    struct profile *profile = profile_builder_load(argv[1]);
+    print_counts(profile);
+    print_sums(profile);
+    profile_free(profile);
+    return 0;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Material for tests and the fuzz driver of the profile reader. */
+#include "support/profile_mutator.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/checksum.h"
+#include "support/profile_builder.h"
+
+static void write_attribution(struct profile_builder *builder, uint32_t thread, uint32_t context)
+{
+    struct record_module_end module_end = {.module_id = 2, .monotonic_ns = 5000000};
+    struct record_mapping mapping = {.start = 0x7000, .end = 0x8000, .flags = MAPPING_ANONYMOUS};
+    struct record_thread_end thread_end = {.thread_id = thread, .app_ns = 9000000};
+    struct record_site_totals site_totals = {.site_id = 1, .blocks = 3, .bytes = 4096};
+    struct record_totals totals = {.thread_id = thread, .samples = 3, .armed = 1, .reused = 1};
+    profile_builder_module(builder, "/bin/test", 0x400000, 0x500000, 0x400000);
+    profile_builder_module(builder, "/lib/libtest.so", 0x600000, 0x700000, 0x600000);
+    profile_builder_record(builder, RECORD_MODULE_END, &module_end, sizeof(module_end));
+    profile_builder_record(builder, RECORD_MAPPING, &mapping, sizeof(mapping));
+    profile_builder_site(builder, context, ALLOCATOR_MALLOC, "matrix");
+    profile_builder_record(builder, RECORD_SITE_TOTALS, &site_totals, sizeof(site_totals));
+    profile_builder_record(builder, RECORD_TOTALS, &totals, sizeof(totals));
+    profile_builder_record(builder, RECORD_THREAD_END, &thread_end, sizeof(thread_end));
+    profile_builder_region(builder, 0x401000, "solve");
+    profile_builder_note(builder, NOTE_INFORMATION, "a note");
+}
+
+static void write_exact_counts(struct profile_builder *builder, uint32_t thread)
+{
+    struct record_histogram histogram = {.scope = SCOPE_PROCESS,
+                                         .measure = MEASURE_STACK_DISTANCE,
+                                         .line_size = 64,
+                                         .accesses = 30,
+                                         .cold = 3,
+                                         .bin_count = 2,
+                                         .rate_denominator = 1};
+    static const struct histogram_bin bins[] = {{.bin = 3, .count = 20}, {.bin = 500, .count = 7}};
+    struct record_transfer transfer = {.source_thread = thread,
+                                       .destination_thread = thread + 1,
+                                       .kind = TRANSFER_RAW,
+                                       .true_sharing = 1,
+                                       .line_size = 64,
+                                       .transfers = 12.5,
+                                       .variance = 2};
+    profile_builder_histogram(builder, &histogram, bins);
+    profile_builder_record(builder, RECORD_TRANSFER, &transfer, sizeof(transfer));
+}
+
+void write_every_record(const char *path)
+{
+    struct profile_builder builder;
+    struct record_origin origin = {.origin_id = 1, .flags = ORIGIN_COMPLETE};
+    static const char pairs[] = "host\0node1";
+    profile_builder_begin(&builder, path);
+    profile_builder_run(&builder, "engine", "clock");
+    profile_builder_run(&builder, "line_size", "64");
+    struct record_cache cache = {.level = 1, .type = CACHE_DATA, .line_size = 64, .bytes = 32768};
+    profile_builder_record(&builder, RECORD_CACHE, &cache, sizeof(cache));
+    profile_builder_record_with_tail(&builder, RECORD_ORIGIN, &origin, sizeof(origin), pairs,
+                                     sizeof(pairs));
+    uint32_t thread = profile_builder_thread(&builder, 4711, "main");
+    uint32_t context = profile_builder_context(&builder, 0, 0x401000);
+    context = profile_builder_context(&builder, context, 0x401234);
+    write_attribution(&builder, thread, context);
+    for (uint64_t i = 1; i <= 3; i++) {
+        struct record_sample sample = profile_builder_default_sample(thread, context);
+        sample.watch_mode = WATCH_ACCESSED;
+        sample.watch_address = sample.address;
+        sample.app_ns = i * 1000000;
+        profile_builder_sample(&builder, &sample);
+        if (i != 2)
+            profile_builder_watch_end(&builder, &sample, WATCH_REUSED, i * 500);
+    }
+    profile_builder_rate(&builder, thread, 0x401000, 1000, 500, 1000);
+    write_exact_counts(&builder, thread);
+    profile_builder_finish(&builder);
+}
+
+unsigned char *read_whole_file(const char *path, size_t *size)
+{
+    unsigned char *data = NULL;
+    FILE *file = fopen(path, "rb");
+    long length = -1;
+    if (file && fseek(file, 0, SEEK_END) == 0)
+        length = ftell(file);
+    if (length >= 0) {
+        rewind(file);
+        data = malloc((size_t)length + 1);
+    }
+    if (data && fread(data, 1, (size_t)length, file) != (size_t)length) {
+        free(data);
+        data = NULL;
+    }
+    if (file)
+        (void)fclose(file);
+    *size = data ? (size_t)length : 0;
+    return data;
+}
+
+void repair_checksums(unsigned char *data, size_t size)
+{
+    size_t offset = sizeof(struct profile_file_header);
+    while (offset <= size && size - offset >= sizeof(struct record_header)) {
+        struct record_header header;
+        memcpy(&header, data + offset, sizeof(header));
+        if (size - offset - sizeof(header) < header.length)
+            return;
+        header.checksum = 0;
+        uint32_t checksum = checksum_crc32c(0, &header, sizeof(header));
+        header.checksum = checksum_crc32c(checksum, data + offset + sizeof(header), header.length);
+        memcpy(data + offset, &header, sizeof(header));
+        offset += sizeof(header) + header.length;
+    }
+}
+
+/* Values that meet limits more often than uniform ones do. */
+static uint64_t interesting(struct random *random)
+{
+    static const uint64_t values[] = {0,          1,          7,          8,          255,
+                                      256,        0x7fffffff, 0x80000000, 0xffffffff, 1u << 20,
+                                      UINT64_MAX, INT64_MAX,  3712,       22};
+    if (random_below(random, 3) == 0)
+        return random_next(random);
+    return values[random_below(random, sizeof(values) / sizeof(values[0]))];
+}
+
+static void change_once(struct random *random, unsigned char *data, size_t size)
+{
+    size_t at = random_below(random, (uint32_t)size);
+    size_t left = size - at;
+    switch (random_below(random, 4)) {
+    case 0:
+        data[at] = (unsigned char)random_next(random);
+        break;
+    case 1:
+        data[at] ^= (unsigned char)(1u << random_below(random, 8));
+        break;
+    case 2: {
+        uint64_t value = interesting(random);
+        size_t width = (size_t)1 << random_below(random, 4);
+        memcpy(data + at, &value, width < left ? width : left);
+        break;
+    }
+    default: {
+        size_t length = random_below(random, 64);
+        size_t from = random_below(random, (uint32_t)size);
+        length = length < left ? length : left;
+        length = length < size - from ? length : size - from;
+        memmove(data + at, data + from, length);
+    }
+    }
+}
+
+unsigned char *mutate_profile(struct random *random, const unsigned char *data, size_t size,
+                              size_t *changed_size)
+{
+    /* Repeats or leaves out a stretch now and then, which moves and doubles records. */
+    size_t cut = random_below(random, (uint32_t)size + 1);
+    size_t resume = random_below(random, 4) ? cut : random_below(random, (uint32_t)size + 1);
+    size_t end = random_below(random, 4)
+                     ? size
+                     : resume + random_below(random, (uint32_t)(size - resume) + 1);
+    size_t length = cut + (end - resume);
+    unsigned char *copy = malloc(length ? length : 1);
+    memcpy(copy, data, cut);
+    memcpy(copy + cut, data + resume, end - resume);
+    for (uint32_t i = random_below(random, 8); i > 0 && length > 0; i--)
+        change_once(random, copy, length);
+    if (random_below(random, 2))
+        repair_checksums(copy, length);
+    *changed_size = length;
+    return copy;
+}
+
+static void require(int holds, const char *what)
+{
+    if (!holds) {
+        (void)fprintf(stderr, "profile reader: %s\n", what);
+        abort();
+    }
+}
+
+static uint64_t touch_text(const struct profile *profile)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < profile->run.count; i++)
+        sum += strlen(profile->run.items[i]);
+    for (size_t i = 0; i < profile->modules.count; i++)
+        sum += strlen(profile->modules.items[i]->path);
+    for (size_t i = 0; i < profile->mappings.count; i++)
+        sum += strlen(profile->mappings.items[i]->path);
+    for (size_t i = 0; i < profile->sites.count; i++)
+        sum += strlen(profile->sites.items[i]->name);
+    for (size_t i = 0; i < profile->notes.count; i++)
+        sum += strlen(profile->notes.items[i]->text);
+    for (size_t i = 0; i < profile->regions.count; i++)
+        sum += strlen(profile->regions.items[i]->name);
+    for (size_t i = 0; i < profile->origins.count; i++)
+        sum += strlen(profile_origin_text(profile, profile->origins.items[i]->origin_id, "x", ""));
+    return sum;
+}
+
+static void check_contexts(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->contexts.count; i++) {
+        const struct record_context *context = &profile->contexts.items[i];
+        require(profile_context(profile, context->context_id) == context, "context not found");
+        size_t depth = 0;
+        for (; context; context = profile_context(profile, context->parent_id))
+            require(depth++ <= profile->contexts.count, "contexts form a cycle");
+    }
+}
+
+static void check_samples(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->samples.count; i++) {
+        const struct record_sample *sample = &profile->samples.items[i];
+        const struct record_watch_end *end = profile_watch_end(profile, sample->sample_id);
+        require(!end || end->sample_id == sample->sample_id, "another sample's end");
+        const struct record_module *module =
+            profile_module_at(profile, sample->ip, sample->monotonic_ns);
+        require(!module || (module->start <= sample->ip && sample->ip < module->end),
+                "a module elsewhere");
+        (void)profile_thread(profile, sample->thread_id);
+    }
+    for (size_t i = 0; i < profile->watch_ends.count; i++) {
+        const struct record_watch_end *end = &profile->watch_ends.items[i];
+        require(profile_watch_end(profile, end->sample_id) == end, "watch end not found");
+        require(i == 0 || end[-1].sample_id < end->sample_id, "watch ends not sorted");
+    }
+}
+
+static void check_histograms(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->histograms.count; i++) {
+        const struct record_histogram *histogram = profile->histograms.items[i];
+        for (uint32_t k = 0; k < histogram->bin_count; k++) {
+            require(histogram->bins[k].bin < HISTOGRAM_BIN_COUNT, "bin out of range");
+            require(k == 0 || histogram->bins[k - 1].bin < histogram->bins[k].bin,
+                    "bins not ascending");
+        }
+    }
+}
+
+void profile_mutator_check(const unsigned char *data, size_t size)
+{
+    char message[256] = "";
+    struct profile *profile = profile_parse(data, size, "fuzz", message, sizeof(message));
+    if (!profile) {
+        require(message[0] != '\0' && !strchr(message, '\n'), "no message of one line");
+        return;
+    }
+    require(profile->dropped_bytes <= size, "dropped more than there is");
+    (void)touch_text(profile);
+    check_contexts(profile);
+    check_samples(profile);
+    check_histograms(profile);
+    profile_free(profile);
+}

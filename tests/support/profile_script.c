@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * profile_script FILE: makes a profile from commands on standard input, for tests that are scripts.
+ * Identifiers count from 1 in order of definition; numbers are decimal or 0x.
+ *
+ *     defaults                              the keys and caches of profile_builder_defaults()
+ *     run KEY VALUE...
+ *     module BUILD_ID|- START END BIAS PATH
+ *     thread TID NAME
+ *     context PARENT IP
+ *     site CONTEXT ALLOCATOR [NAME]
+ *     site_totals SITE BLOCKS BYTES LARGEST
+ *     totals THREAD APP_NS HANDLER_NS [LOSS=COUNT...]
+ *     rate THREAD LOOP ACCESSES ELAPSED_NS
+ *     sample THREAD CONTEXT [FIELD=VALUE...] [end=REASON:WATCHED_NS:IP]
+ *     histogram SCOPE MEASURE LINE_SIZE KEY KEY2 ACCESSES COLD [VALUE=COUNT...]
+ *     region ENTRY_IP NAME
+ *     note SEVERITY TEXT...
+ *     finish | cut                          the end in order, or as SIGKILL leaves it
+ */
+#define _GNU_SOURCE /* strsep */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/profile_builder.h"
+
+static struct profile_builder builder;
+static uint64_t app_ns[65536]; /* of each thread: its last sample */
+
+static void bad(const char *what)
+{
+    (void)fprintf(stderr, "profile_script: %s\n", what);
+    exit(1);
+}
+
+static char *word(char **line)
+{
+    char *found = strsep(line, " ");
+
+    if (found == NULL || *found == '\0')
+        bad("a command lacks an argument");
+    return found;
+}
+
+static uint64_t number(char **line)
+{
+    return strtoull(word(line), NULL, 0);
+}
+
+static void make_module(char *line)
+{
+    struct record_module module = {.module_id = ++builder.modules};
+    const char *identity = word(&line);
+
+    for (; identity[0] != '-' && identity[0] != '\0'; identity += 2) {
+        unsigned byte;
+
+        if (sscanf(identity, "%2x", &byte) != 1 || module.build_id_size == 20)
+            bad("bad build-id");
+        module.build_id[module.build_id_size++] = (uint8_t)byte;
+    }
+    module.start = number(&line);
+    module.end = number(&line);
+    module.load_bias = number(&line);
+    profile_builder_record_with_tail(&builder, RECORD_MODULE, &module, sizeof(module), line,
+                                     strlen(line) + 1);
+}
+
+static void make_end(const struct record_sample *sample, char *value)
+{
+    struct record_watch_end end = {.sample_id = sample->sample_id, .thread_id = sample->thread_id};
+    uint64_t watched;
+
+    end.reason = (uint8_t)strtoul(strsep(&value, ":"), NULL, 0);
+    watched = strtoull(strsep(&value, ":"), NULL, 0);
+    end.ip = value != NULL ? strtoull(value, NULL, 0) : 0;
+    end.monotonic_ns = sample->monotonic_ns + watched;
+    end.app_ns = sample->app_ns + watched;
+    profile_builder_record(&builder, RECORD_WATCH_END, &end, sizeof(end));
+}
+
+static void make_sample(char *line)
+{
+    uint32_t thread = (uint32_t)number(&line);
+    struct record_sample sample = profile_builder_default_sample(thread, (uint32_t)number(&line));
+    char *end = NULL, *field;
+
+    sample.app_ns = app_ns[thread % 65536] += sample.weight_ns;
+    while ((field = strsep(&line, " ")) != NULL) {
+        char *value = strchr(field, '=');
+        uint64_t n;
+
+        if (value == NULL)
+            bad("a field of a sample has no value");
+        *value++ = '\0';
+        n = strtoull(value, NULL, 0);
+        if (strcmp(field, "end") == 0)
+            end = value;
+        else if (strcmp(field, "ip") == 0)
+            sample.ip = n;
+        else if (strcmp(field, "address") == 0)
+            sample.address = n;
+        else if (strcmp(field, "loop") == 0)
+            sample.loop = n;
+        else if (strcmp(field, "reuse") == 0)
+            for (int i = 0; i < LINE_SIZE_COUNT; i++)
+                sample.window_reuse[i] = (uint32_t)n;
+        else if (strcmp(field, "reuse_ip") == 0)
+            sample.reuse_ip = n;
+        else if (strcmp(field, "kind") == 0)
+            sample.object_kind = (uint8_t)n;
+        else if (strcmp(field, "reference") == 0)
+            sample.object_reference = (uint32_t)n;
+        else if (strcmp(field, "size") == 0)
+            sample.object_size = n;
+        else if (strcmp(field, "watch") == 0)
+            sample.watch_mode = (uint8_t)n;
+        else
+            bad(field);
+    }
+    profile_builder_sample(&builder, &sample);
+    if (end != NULL)
+        make_end(&sample, end);
+}
+
+static void make_site_totals(char *line)
+{
+    struct record_site_totals totals = {.site_id = (uint32_t)number(&line)};
+
+    totals.blocks = number(&line);
+    totals.bytes = number(&line);
+    totals.largest_bytes = number(&line);
+    profile_builder_record(&builder, RECORD_SITE_TOTALS, &totals, sizeof(totals));
+}
+
+static void make_totals(char *line)
+{
+    struct record_totals totals = {.thread_id = (uint32_t)number(&line)};
+    char *field;
+
+    totals.app_ns = number(&line);
+    totals.handler_ns = number(&line);
+    while ((field = strsep(&line, " ")) != NULL) {
+        unsigned loss;
+        unsigned long long count;
+
+        if (sscanf(field, "%u=%llu", &loss, &count) != 2 || loss >= LOSS_COUNT)
+            bad("bad loss");
+        totals.lost[loss] = count;
+    }
+    profile_builder_record(&builder, RECORD_TOTALS, &totals, sizeof(totals));
+}
+
+enum { BINS_MAX = 4096 };
+
+static void make_histogram(char *line)
+{
+    struct record_histogram histogram = {.rate_denominator = 1};
+    static struct histogram_bin bins[BINS_MAX];
+    char *field;
+
+    histogram.scope = (uint8_t)number(&line);
+    histogram.measure = (uint8_t)number(&line);
+    histogram.line_size = (uint32_t)number(&line);
+    histogram.key = number(&line);
+    histogram.key2 = number(&line);
+    histogram.accesses = number(&line);
+    histogram.cold = number(&line);
+    while ((field = strsep(&line, " ")) != NULL && histogram.bin_count < BINS_MAX) {
+        unsigned long long value, count;
+
+        if (sscanf(field, "%llu=%llu", &value, &count) != 2)
+            bad("bad bin");
+        bins[histogram.bin_count++] =
+            (struct histogram_bin){.bin = histogram_bin_of(value), .count = count};
+    }
+    profile_builder_histogram(&builder, &histogram, bins);
+}
+
+static bool run_command(const char *command, char *line)
+{
+    if (strcmp(command, "finish") == 0) {
+        profile_builder_finish(&builder);
+        return false;
+    }
+    if (strcmp(command, "cut") == 0) {
+        profile_builder_cut(&builder);
+        return false;
+    }
+    if (strcmp(command, "defaults") == 0) {
+        profile_builder_defaults(&builder);
+    } else if (strcmp(command, "run") == 0) {
+        const char *key = word(&line);
+
+        profile_builder_run(&builder, key, line != NULL ? line : "");
+    } else if (strcmp(command, "module") == 0) {
+        make_module(line);
+    } else if (strcmp(command, "thread") == 0) {
+        int32_t tid = (int32_t)number(&line);
+
+        profile_builder_thread(&builder, tid, word(&line));
+    } else if (strcmp(command, "context") == 0) {
+        uint32_t parent = (uint32_t)number(&line);
+
+        profile_builder_context(&builder, parent, number(&line));
+    } else if (strcmp(command, "site") == 0) {
+        uint32_t context = (uint32_t)number(&line);
+        enum allocator allocator = (enum allocator)number(&line);
+
+        profile_builder_site(&builder, context, allocator, line != NULL ? line : "");
+    } else if (strcmp(command, "site_totals") == 0) {
+        make_site_totals(line);
+    } else if (strcmp(command, "totals") == 0) {
+        make_totals(line);
+    } else if (strcmp(command, "rate") == 0) {
+        uint32_t thread = (uint32_t)number(&line);
+        uint64_t loop = number(&line), accesses = number(&line);
+
+        profile_builder_rate(&builder, thread, loop, 0, accesses, number(&line));
+    } else if (strcmp(command, "sample") == 0) {
+        make_sample(line);
+    } else if (strcmp(command, "histogram") == 0) {
+        make_histogram(line);
+    } else if (strcmp(command, "region") == 0) {
+        uint64_t entry = number(&line);
+
+        profile_builder_region(&builder, entry, word(&line));
+    } else if (strcmp(command, "note") == 0) {
+        enum note_severity severity = (enum note_severity)number(&line);
+
+        profile_builder_note(&builder, severity, line != NULL ? line : "");
+    } else {
+        bad(command);
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t length;
+    bool more = true;
+
+    if (argc != 2)
+        bad("usage: profile_script FILE < COMMANDS");
+    profile_builder_begin(&builder, argv[1]);
+    while (more && (length = getline(&line, &capacity, stdin)) > 0) {
+        char *rest = line, *command;
+
+        if (line[length - 1] == '\n')
+            line[length - 1] = '\0';
+        if (*line == '\0' || *line == '#')
+            continue;
+        command = strsep(&rest, " "); /* moves rest */
+        more = run_command(command, rest);
+    }
+    if (more)
+        bad("neither finish nor cut");
+    free(line);
+    return 0;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Access rates from readings, and the clock that they drive. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "analysis/access_clock.h"
+#include "analysis/analysis.h"
+#include "analysis/loop_rates.h"
+#include "analysis/rate_estimate.h"
+#include "sampling/random.h"
+#include "support/profile_builder.h"
+
+static double uniform(struct random *random)
+{
+    return ((double)(random_next(random) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(struct random *random)
+{
+    return sqrt(-2 * log(uniform(random))) * cos(2 * M_PI * uniform(random));
+}
+
+static void equal_readings(void **state)
+{
+    (void)state;
+    struct rate_reading readings[5] = {{2, true}, {2, true}, {2, false}, {2, true}, {2, false}};
+    struct rate_estimate estimate = rate_combine(readings, 5);
+    assert_float_equal(estimate.per_ns.value, 2, 1e-9);
+    assert_true(estimate.per_ns.lo < 2 && estimate.per_ns.lo > 1.5);
+    assert_true(estimate.per_ns.hi > 2 && estimate.per_ns.hi < 2.7);
+    assert_int_equal(estimate.agreeing, 5);
+}
+
+static void one_reading_is_uncertain(void **state)
+{
+    (void)state;
+    struct rate_reading reading = {3, true};
+    struct rate_estimate estimate = rate_combine(&reading, 1);
+    assert_float_equal(estimate.per_ns.value, 3, 1e-9);
+    assert_true(estimate.per_ns.lo < 2.2 && estimate.per_ns.hi > 4);
+}
+
+/* Wrapped odometers spread below the truth and may be the majority. */
+static void wrapped_odometers_are_recognised(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct random random;
+        struct rate_reading readings[30];
+        random_seed(&random, seed);
+        for (int i = 0; i < 30; i++) {
+            double right = 2 * exp(0.02 * normal(&random));
+            readings[i] = (struct rate_reading){i % 5 < 3 ? right * uniform(&random) : right, true};
+        }
+        struct rate_estimate estimate = rate_combine(readings, 30);
+        if (fabs(estimate.per_ns.value - 2) > 0.15)
+            fail_msg("seed %llu: %.3f", (unsigned long long)seed, estimate.per_ns.value);
+    }
+}
+
+/* Two tight groups of odometers: wrapping explains the lower one. */
+static void the_higher_group_wins(void **state)
+{
+    (void)state;
+    struct rate_reading readings[20];
+    for (int i = 0; i < 20; i++)
+        readings[i] = (struct rate_reading){(i < 12 ? 0.5 : 2) * (1 + 0.002 * i), true};
+    assert_float_equal(rate_combine(readings, 20).per_ns.value, 2, 0.1);
+}
+
+/* A watch ahead cannot wrap: its low readings are the program's own slow times. */
+static void slow_times_of_watches_count(void **state)
+{
+    (void)state;
+    struct rate_reading readings[20];
+    for (int i = 0; i < 20; i++)
+        readings[i] = (struct rate_reading){i < 10 ? 0.5 : 2, false};
+    struct rate_estimate estimate = rate_combine(readings, 20);
+    assert_float_equal(estimate.per_ns.value, 1.25, 0.01);
+}
+
+/* Varied code: the arithmetic mean over random times is the time average. */
+static void varied_code_is_averaged_over_time(void **state)
+{
+    (void)state;
+    int held = 0;
+    double sum = 0;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct random random;
+        struct rate_reading readings[24];
+        random_seed(&random, seed);
+        for (int i = 0; i < 24; i++)
+            readings[i] = (struct rate_reading){exp(0.4 * normal(&random)), i % 2};
+        struct rate_estimate estimate = rate_combine(readings, 24);
+        double truth = exp(0.4 * 0.4 / 2);
+        sum += estimate.per_ns.value / truth / 100;
+        held += estimate.per_ns.lo <= truth && estimate.per_ns.hi >= truth;
+    }
+    print_message("mean of estimate / truth %.3f, %d of 100 intervals hold the truth\n", sum, held);
+    assert_float_equal(sum, 1, 0.06);
+    assert_true(held >= 90);
+}
+
+static void conflict_takes_the_higher_and_says_so(void **state)
+{
+    (void)state;
+    struct rate_reading readings[20];
+    for (int i = 0; i < 20; i++)
+        readings[i] = (struct rate_reading){(i < 10 ? 1 : 2) * (1 + 0.005 * (i % 10)), i < 10};
+    struct rate_estimate estimate = rate_combine(readings, 20);
+    assert_float_equal(estimate.per_ns.value, 2, 0.1);
+    struct rate_reading swapped[20];
+    for (int i = 0; i < 20; i++)
+        swapped[i] = (struct rate_reading){(i < 10 ? 2 : 1) * (1 + 0.005 * (i % 10)), i < 10};
+    estimate = rate_combine(swapped, 20);
+    assert_float_equal(estimate.per_ns.value, 2, 0.1);
+    assert_true(estimate.per_ns.lo < 1.1);
+}
+
+static void no_agreement_is_a_wide_interval(void **state)
+{
+    (void)state;
+    struct rate_reading readings[12];
+    for (int i = 0; i < 12; i++)
+        readings[i] = (struct rate_reading){0.01 * pow(2, i), true};
+    struct rate_estimate estimate = rate_combine(readings, 12);
+    assert_true(estimate.agreeing < 4);
+    assert_true(estimate.per_ns.hi / estimate.per_ns.lo > 5);
+}
+
+static void clock_runs_at_the_samples_rates(void **state)
+{
+    (void)state;
+    /* 10 samples of 1 ms at 2 accesses per ns, then 10 at 0.5; in between 100 ms in the kernel. */
+    struct clock_sample samples[20];
+    struct access_clock clock;
+    for (int i = 0; i < 20; i++) {
+        double rate = i < 10 ? 2 : 0.5;
+        uint64_t time = 500000 + (uint64_t)i * 1000000 + (i < 10 ? 0 : 100000000);
+        samples[19 - i] = (struct clock_sample){time, rate * 1e6, rate};
+    }
+    assert_int_equal(access_clock_create(samples, 20, &clock), 0);
+    assert_float_equal(access_clock_between(&clock, 500000, 9500000), 18e6, 1);
+    assert_float_equal(access_clock_between(&clock, 500000, 1000000), 1e6, 1);
+    assert_float_equal(access_clock_between(&clock, 110500000, 119500000), 4.5e6, 1);
+    /* Across the kernel: half a sample of each. */
+    assert_float_equal(access_clock_between(&clock, 9500000, 110500000), 1.25e6, 1);
+    assert_float_equal(access_clock_between(&clock, 0, 500000), 1e6, 1);
+    /* Beyond the last sample no further than its own part. */
+    assert_true(access_clock_between(&clock, 119500000, 900000000) <= 0.5e6 + 1);
+    assert_float_equal(access_clock_between(&clock, 5, 5), 0, 0);
+    assert_float_equal(access_clock_between(&clock, 9, 5), 0, 0);
+    assert_int_equal(access_clock_gap(&clock, 500000), 1000000);
+    assert_true(access_clock_gap(&clock, 119500000) == UINT64_MAX);
+    access_clock_free(&clock);
+    assert_int_equal(access_clock_create(NULL, 0, &clock), 0);
+    assert_float_equal(access_clock_between(&clock, 1, 100), 0, 0);
+    access_clock_free(&clock);
+}
+
+static void add_samples(struct profile_builder *builder, uint32_t thread, uint64_t loop, int count,
+                        uint64_t *app_ns)
+{
+    for (int i = 0; i < count; i++) {
+        struct record_sample sample = profile_builder_default_sample(thread, 0);
+        sample.loop = loop;
+        sample.ip = loop + 16;
+        sample.app_ns = *app_ns += 1000000;
+        profile_builder_sample(builder, &sample);
+    }
+}
+
+static void loops_borrow(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/reuse-rates-XXXXXX";
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    struct profile_builder builder;
+    profile_builder_begin(&builder, path);
+    profile_builder_defaults(&builder);
+    uint32_t one = profile_builder_thread(&builder, 1, "one");
+    uint32_t two = profile_builder_thread(&builder, 2, "two");
+    uint64_t time_one = 0, time_two = 0;
+    add_samples(&builder, one, 0x10000, 30, &time_one);
+    add_samples(&builder, one, 0x50000, 10, &time_one);
+    add_samples(&builder, one, 0x10400, 5, &time_one);  /* near the first loop */
+    add_samples(&builder, one, 0x900000, 5, &time_one); /* near none */
+    add_samples(&builder, two, 0x70000, 20, &time_two);
+    add_samples(&builder, two, 0xa00000, 5, &time_two);
+    add_samples(&builder, two, 0xb00000, 5, &time_two);
+    for (int i = 0; i < 10; i++) {
+        profile_builder_rate(&builder, one, 0x10000, 1, 200000, 100000);
+        profile_builder_rate(&builder, one, 0x50000, 1, 400000, 100000);
+        profile_builder_rate(&builder, two, 0x70000, 1, 10000, 100000);
+    }
+    struct record_rate rejected = {.thread_id = two,
+                                   .method = RATE_ODOMETER,
+                                   .loop = 0xb00000,
+                                   .accesses = 1000000,
+                                   .elapsed_ns = 100000};
+    profile_builder_record(&builder, RECORD_RATE, &rejected, sizeof rejected);
+    profile_builder_finish(&builder);
+    struct profile *profile = profile_builder_load(path);
+    unlink(path);
+    struct loop_rates rates;
+    const struct profile *profiles[] = {profile};
+    assert_int_equal(loop_rates_create(profiles, 1, &rates), 0);
+    assert_true(rates.any);
+    struct loop_rate *first = &rates.loops[loop_rates_find(&rates, 0, 0x10000)];
+    struct loop_rate *near = &rates.loops[loop_rates_find(&rates, 0, 0x10400)];
+    struct loop_rate *alone = &rates.loops[loop_rates_find(&rates, 0, 0x900000)];
+    struct loop_rate *other = &rates.loops[loop_rates_find(&rates, 0, 0xa00000)];
+    assert_float_equal(first->per_ns.value, 2, 0.05);
+    /* Neighbours at 2 outweigh the thread's average of 2.5 and the prior of 1. */
+    assert_float_equal(near->per_ns.value, 2, 0.4);
+    /* Between the thread's average and the prior. */
+    assert_true(alone->per_ns.value > 1 && alone->per_ns.value < 2.5);
+    assert_true(other->per_ns.value > 0.1 && other->per_ns.value < 1);
+    /* A rejected odometer at 10 against an average of 0.1: between, and uncertain. */
+    struct loop_rate *doubtful = &rates.loops[loop_rates_find(&rates, 0, 0xb00000)];
+    assert_true(!doubtful->measured && doubtful->readings == 0);
+    assert_true(doubtful->per_ns.value > 0.5 && doubtful->per_ns.value < 5);
+    assert_true(doubtful->per_ns.hi / doubtful->per_ns.lo > 10);
+    assert_true(first->measured && !near->measured && !alone->measured);
+    assert_true(alone->per_ns.lo < alone->per_ns.value / 4);
+    double borrowed = 5 * (near->per_ns.value + alone->per_ns.value + other->per_ns.value +
+                           doubtful->per_ns.value);
+    assert_true(loop_rates_contains(first, 0x10010) && !loop_rates_contains(first, 0x10400));
+    loop_rates_free(&rates);
+
+    char message[200];
+    struct analysis *analysis = analysis_create(profiles, 1, NULL, message, sizeof message);
+    assert_non_null(analysis);
+    struct access_rate_summary summary = analysis_access_rate(analysis);
+    assert_int_equal(summary.readings, 30);
+    assert_float_equal(summary.agreement, 1, 1e-9);
+    assert_float_equal(summary.covered, 60.0 / 80, 1e-9);
+    assert_float_equal(summary.per_ns.value, (30 * 2 + 10 * 4 + 20 * 0.1 + borrowed) / 80, 0.05);
+    assert_true(summary.size_axis_low < 1 && summary.size_axis_high > 1);
+    analysis_free(analysis);
+    profile_free(profile);
+}
+
+static void without_readings_the_range_is_wide(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/reuse-rates-XXXXXX", message[200];
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    struct profile_builder builder;
+    uint64_t time = 0;
+    profile_builder_begin(&builder, path);
+    profile_builder_defaults(&builder);
+    add_samples(&builder, profile_builder_thread(&builder, 1, "one"), 0x10000, 30, &time);
+    profile_builder_finish(&builder);
+    struct profile *profile = profile_builder_load(path);
+    unlink(path);
+    const struct profile *profiles[] = {profile};
+    struct analysis *analysis = analysis_create(profiles, 1, NULL, message, sizeof message);
+    assert_non_null(analysis);
+    struct access_rate_summary summary = analysis_access_rate(analysis);
+    assert_int_equal(summary.readings, 0);
+    assert_true(summary.covered == 0 && summary.agreement == 0);
+    assert_true(summary.size_axis_low <= 0.11 && summary.size_axis_high >= 9);
+    analysis_free(analysis);
+    profile_free(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_readings),
+        cmocka_unit_test(one_reading_is_uncertain),
+        cmocka_unit_test(wrapped_odometers_are_recognised),
+        cmocka_unit_test(the_higher_group_wins),
+        cmocka_unit_test(slow_times_of_watches_count),
+        cmocka_unit_test(varied_code_is_averaged_over_time),
+        cmocka_unit_test(conflict_takes_the_higher_and_says_so),
+        cmocka_unit_test(no_agreement_is_a_wide_interval),
+        cmocka_unit_test(clock_runs_at_the_samples_rates),
+        cmocka_unit_test(loops_borrow),
+        cmocka_unit_test(without_readings_the_range_is_wide),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

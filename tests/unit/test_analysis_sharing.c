@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Several threads: coherence misses, threads that differ, subsets, many small threads. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "analysis/analysis.h"
+#include "sampling/random.h"
+#include "support/profile_builder.h"
+#include "support/trace_generators.h"
+
+enum { ACCESSES = 1500000, SEEDS = 8, MIB = 1 << 20 };
+
+static struct analysis *analyse(const struct profile *profile, uint32_t thread_id)
+{
+    char message[256];
+    struct analysis_options options = {.thread_id = thread_id, .seed = 9};
+    struct analysis *analysis = analysis_create(&profile, 1, &options, message, sizeof message);
+
+    if (!analysis)
+        fail_msg("%s", message);
+    return analysis;
+}
+
+/* Thread 1 reads a shared table at every other access, thread 2 writes it at every fourth. */
+static void make_sharing(struct trace traces[2])
+{
+    struct random random;
+
+    random_seed(&random, 31);
+    traces[0] = traces[1] = (struct trace){0};
+    for (int i = 0; i < ACCESSES; i++) {
+        if (random_below(&random, 2))
+            trace_add(&traces[0], random_below(&random, 8192), 1, 0, false, 1);
+        else
+            trace_add(&traces[0], 100000 + random_below(&random, 8192), 1, 16, false, 1);
+        if (random_below(&random, 4) == 0)
+            trace_add(&traces[1], random_below(&random, 8192), 1, 32, true, 1);
+        else
+            trace_add(&traces[1], 200000 + random_below(&random, 4096), 1, 33, false, 1);
+    }
+}
+
+static void coherence_misses_are_found(void **state)
+{
+    (void)state;
+    struct trace traces[2];
+    const struct trace *both[2] = {&traces[0], &traces[1]};
+    make_sharing(traces);
+    struct truth truth;
+    truth_create(&traces[0], &traces[1], 64, &truth);
+    double expected = truth_coherence(&truth, INFINITY), sum = 0;
+    int covered = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct sampling sampling = {.seed = seed,
+                                    .period_ns = ACCESSES / 1000.0,
+                                    .window = 1000,
+                                    .slots = 3,
+                                    .readings = 4};
+        struct profile *profile = simulate(both, 2, &sampling);
+        struct analysis *analysis = analyse(profile, 1);
+        struct miss_split misses = analysis_misses(analysis, (struct subset){0}, 4 * MIB);
+        sum += misses.coherence.value / SEEDS;
+        covered += misses.coherence.lo <= expected && misses.coherence.hi >= expected;
+        assert_true(misses.capacity.lo < 0.02);
+        struct curve_point point;
+        double bytes = 4 * MIB;
+        analysis_miss_ratio_curve(analysis, (struct subset){0}, &bytes, 1, &point);
+        assert_float_equal(point.miss_ratio.value,
+                           misses.cold.value + misses.capacity.value + misses.coherence.value,
+                           1e-9);
+        analysis_free(analysis);
+        profile_free(profile);
+    }
+    print_message("coherence %.4f, should be %.4f; %d of %d intervals hold it (seeds 1..%d)\n", sum,
+                  expected, covered, SEEDS, SEEDS);
+    assert_true(fabs(sum - expected) < 0.25 * expected);
+    assert_true(covered >= SEEDS - 2);
+    truth_free(&truth);
+    trace_free(&traces[0]);
+    trace_free(&traces[1]);
+}
+
+static void subsets_add_up_and_differ(void **state)
+{
+    (void)state;
+    struct trace traces[2];
+    const struct trace *both[2] = {&traces[0], &traces[1]};
+    make_sharing(traces);
+    struct sampling sampling = {
+        .seed = 5, .period_ns = ACCESSES / 1500.0, .window = 1000, .slots = 3, .readings = 4};
+    struct profile *profile = simulate(both, 2, &sampling);
+    struct analysis *analysis = analyse(profile, 1);
+    size_t n = analysis_sample_count(analysis);
+    uint32_t *groups = malloc(n * sizeof *groups);
+    assert_non_null(groups);
+    for (size_t i = 0; i < n; i++)
+        groups[i] = analysis_sample(analysis, i, NULL)->loop == place_loop(0) ? 7 : 3;
+    double bytes[] = {16 << 10, 64 << 10, 4 * MIB};
+    struct curve_point whole[3], shared[3], private[3];
+    analysis_miss_ratio_curve(analysis, (struct subset){0}, bytes, 3, whole);
+    analysis_miss_ratio_curve(analysis, (struct subset){groups, 7}, bytes, 3, shared);
+    analysis_miss_ratio_curve(analysis, (struct subset){groups, 3}, bytes, 3, private);
+    struct estimate all = analysis_accesses(analysis);
+    struct estimate part = analysis_subset_accesses(analysis, (struct subset){groups, 7});
+    assert_float_equal(all.value, ACCESSES, 0.02 * ACCESSES);
+    assert_true(all.lo <= ACCESSES && all.hi >= ACCESSES);
+    assert_float_equal(part.value / all.value, 0.5, 0.06);
+    assert_true(part.lo < part.value && part.hi > part.value);
+    double share = part.value / all.value;
+    for (int i = 0; i < 3; i++) {
+        double sum = share * shared[i].miss_ratio.value + (1 - share) * private[i].miss_ratio.value;
+        assert_float_equal(sum, whole[i].miss_ratio.value, 0.05);
+    }
+    /* Only the shared table has coherence misses. */
+    struct miss_split a = analysis_misses(analysis, (struct subset){groups, 7}, 4 * MIB);
+    struct miss_split b = analysis_misses(analysis, (struct subset){groups, 3}, 4 * MIB);
+    assert_true(a.coherence.value > 0.2);
+    assert_true(b.coherence.value < 0.02);
+    struct curve_point none;
+    analysis_miss_ratio_curve(analysis, (struct subset){groups, 12345}, bytes, 1, &none);
+    assert_true(none.beyond);
+    free(groups);
+    analysis_free(analysis);
+    profile_free(profile);
+    trace_free(&traces[0]);
+    trace_free(&traces[1]);
+}
+
+/* A small and a large sweep: a cache of each size between fits one thread's data only. */
+static void threads_have_caches_of_their_own(void **state)
+{
+    (void)state;
+    struct trace traces[2] = {{0}, {0}};
+    const struct trace *both[2] = {&traces[0], &traces[1]};
+    for (uint32_t i = 0; i < ACCESSES; i++) {
+        trace_add(&traces[0], i % 4096, 1, 0, false, 1);            /* 32 KiB */
+        trace_add(&traces[1], 100000 + i % 32768, 1, 16, false, 1); /* 256 KiB */
+    }
+    struct sampling sampling = {
+        .seed = 1, .period_ns = ACCESSES / 800.0, .window = 1000, .slots = 3, .readings = 4};
+    struct profile *profile = simulate(both, 2, &sampling);
+    struct analysis *analysis = analyse(profile, 0);
+    double bytes[] = {16 << 10, 128 << 10, MIB};
+    struct curve_point points[3];
+    analysis_miss_ratio_curve(analysis, (struct subset){0}, bytes, 3, points);
+    assert_float_equal(points[0].miss_ratio.value, 0.125, 0.02);
+    assert_float_equal(points[1].miss_ratio.value, 0.0625, 0.02);
+    assert_float_equal(points[2].miss_ratio.value, 0, 0.01);
+    struct estimate one = analysis_thread_accesses(analysis, 0, 2);
+    assert_float_equal(one.value, ACCESSES, 0.02 * ACCESSES);
+    analysis_free(analysis);
+    profile_free(profile);
+    trace_free(&traces[0]);
+    trace_free(&traces[1]);
+}
+
+/* 400 threads with three samples each are estimated together. */
+static void many_small_threads(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/reuse-sharing-XXXXXX";
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    struct profile_builder builder;
+    profile_builder_begin(&builder, path);
+    profile_builder_defaults(&builder);
+    for (int t = 0; t < 400; t++) {
+        uint32_t thread = profile_builder_thread(&builder, 1000 + t, "short");
+        for (int i = 0; i < 3; i++) {
+            struct record_sample sample = profile_builder_default_sample(thread, 0);
+            sample.app_ns = (uint64_t)(1 + i) * 1000000;
+            if ((t + i) % 4) {
+                for (int k = 0; k < LINE_SIZE_COUNT; k++)
+                    sample.window_reuse[k] = 2;
+            } else {
+                sample.watch_mode = i % 2 ? WATCH_OTHER : WATCH_ACCESSED;
+                sample.watch_address = sample.address + (i % 2 ? 8 : 0);
+            }
+            profile_builder_sample(&builder, &sample);
+            if (sample.watch_mode)
+                profile_builder_watch_end(&builder, &sample,
+                                          i % 2 ? WATCH_THREAD_ENDED : WATCH_REUSED, 500000);
+        }
+        profile_builder_rate(&builder, thread, 0, 1000, 1000000, 1000000);
+    }
+    profile_builder_finish(&builder);
+    struct profile *profile = profile_builder_load(path);
+    unlink(path);
+    struct analysis *analysis = analyse(profile, 0);
+    double bytes = 64 << 10;
+    struct curve_point point;
+    analysis_miss_ratio_curve(analysis, (struct subset){0}, &bytes, 1, &point);
+    assert_float_equal(point.miss_ratio.value, 0.25, 0.01);
+    assert_false(point.beyond);
+    assert_float_equal(analysis_accesses(analysis).value, 1.2e9, 2e7);
+    analysis_free(analysis);
+    profile_free(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(coherence_misses_are_found),
+        cmocka_unit_test(subsets_add_up_and_differ),
+        cmocka_unit_test(threads_have_caches_of_their_own),
+        cmocka_unit_test(many_small_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

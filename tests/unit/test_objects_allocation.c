@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the allocation wrappers report, from threads and with made-up blocks: totals add up, lookups
+ * find the right site, contexts are shortened only when they cost too much; the guard against
+ * re-entry and the filter of watched addresses.
+ */
+#include <alloca.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "allocation_objects.h"
+#include "allocation_thread.h"
+#include "release_filter.h"
+
+static struct context_tree *contexts;
+static _Atomic uint32_t announced;
+
+static void on_new_site(void *user, uint32_t site_id, uint32_t context_id, enum allocator allocator,
+                        const char *name)
+{
+    (void)allocator;
+    (void)name;
+    assert_ptr_equal(user, &announced);
+    assert_true(site_id == ALLOCATION_SITE_OTHER ? context_id == 0 : context_id != 0);
+    atomic_fetch_add(&announced, 1);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    enum { CONTEXTS = 100000 };
+    void *memory = mmap(NULL, context_tree_size(CONTEXTS), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    contexts = context_tree_create(memory, CONTEXTS, NULL, NULL);
+    return allocation_begin(&(struct allocation_options){
+               .contexts = contexts, .hooks = {.user = &announced, .new_site = on_new_site}})
+               ? 0
+               : -1;
+}
+
+static struct record_site_totals totals_of_site;
+
+static void pick_totals(void *user, const struct record_site_totals *totals)
+{
+    if (totals->site_id == *(uint32_t *)user)
+        totals_of_site = *totals;
+}
+
+static const struct record_site_totals *totals_of(uint32_t site)
+{
+    totals_of_site = (struct record_site_totals){.site_id = site};
+    allocation_site_totals(pick_totals, &site);
+    return &totals_of_site;
+}
+
+__attribute__((noinline)) static void come(uint64_t address, size_t size)
+{
+    const struct unwind_start caller = UNWIND_START_OF_CALLER();
+    assert_true(allocation_enter(caller.stack_pointer));
+    allocation_came((const void *)address, size, ALLOCATOR_MALLOC, &caller);
+    allocation_leave();
+}
+
+static void go(uint64_t address)
+{
+    assert_true(allocation_enter((uint64_t)(uintptr_t)__builtin_frame_address(0)));
+    allocation_goes((const void *)address);
+    allocation_leave();
+}
+
+enum { THREADS = 4, ROUNDS = 20000, LIVE = 64 };
+static uint32_t thread_site[THREADS];
+static _Atomic unsigned wrong;
+
+static void *churn(void *argument)
+{
+    const uintptr_t index = (uintptr_t)argument;
+    const uint64_t base = UINT64_C(0x7f0000000000) + index * 48; /* interleaved with the others' */
+    struct block block;
+    enum object_kind kind;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        const uint64_t address = base + (uint64_t)(i % LIVE) * THREADS * 48;
+        if (i >= LIVE)
+            go(address);
+        come(address, 1 + i % 40);
+        if (!allocation_find(address, &block, &kind) || kind != OBJECT_HEAP ||
+            block.base != address || block.size != 1 + i % 40)
+            atomic_fetch_add(&wrong, 1);
+    }
+    thread_site[index] = block.site;
+    for (unsigned i = 0; i < LIVE; i++)
+        go(base + (uint64_t)i * THREADS * 48);
+    allocation_thread_end();
+    return NULL;
+}
+
+static void threads_add_up(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, churn, (void *)i), 0);
+    for (unsigned i = 0; i < 200; i++)
+        totals_of(2); /* a reader in between */
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(atomic_load(&wrong), 0);
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < ROUNDS; i++)
+        bytes += 1 + i % 40;
+    /* All threads allocate at the same place on the same way: one site. */
+    for (unsigned i = 1; i < THREADS; i++)
+        assert_int_equal(thread_site[i], thread_site[0]);
+    const struct record_site_totals *totals = totals_of(thread_site[0]);
+    assert_int_equal(totals->blocks, THREADS * ROUNDS);
+    assert_int_equal(totals->bytes, THREADS * bytes);
+    assert_int_equal(totals->largest_bytes, 40);
+    assert_true(totals->live_bytes_peak <= THREADS * (LIVE * 40 + BATCH_BYTES_MAX));
+    assert_true(totals->live_bytes_peak > 0);
+}
+
+/* Recursion through a choice at each level: ever new contexts. */
+typedef void wanderer(uint64_t way, unsigned depth, uint64_t address);
+static wanderer go_left, go_right;
+static wanderer *const volatile ways[] = {go_left, go_right};
+
+#define WANDER(name)                                                                               \
+    __attribute__((noinline)) static void name(uint64_t way, unsigned depth, uint64_t address)     \
+    {                                                                                              \
+        if (depth == 0)                                                                            \
+            come(address, 8);                                                                      \
+        else                                                                                       \
+            ways[way % 2](way / 2, depth - 1, address);                                            \
+        __asm__ volatile("# " #name ::: "memory"); /* no tail calls, and no two alike */           \
+    }
+
+WANDER(go_left)
+WANDER(go_right)
+
+static void endless_contexts_are_bounded(void **state)
+{
+    (void)state;
+    struct allocation_statistics before, after;
+    allocation_statistics(&before);
+    uint64_t way = 88172645463325252u;
+    for (unsigned i = 0; i < 100000; i++) {
+        way ^= way << 13, way ^= way >> 7, way ^= way << 17;
+        go_left(way, 20, 0x600000);
+        go(0x600000);
+    }
+    allocation_statistics(&after);
+    assert_true(after.contexts_shortened > before.contexts_shortened);
+    assert_true(after.contexts_walked - before.contexts_walked <= 100000);
+    assert_int_equal(context_tree_overflows(contexts), 0);
+    struct block block;
+    enum object_kind kind;
+    come(0x600000, 8);
+    assert_true(allocation_find(0x600000, &block, &kind));
+    assert_int_not_equal(block.site, ALLOCATION_SITE_OTHER);
+    go(0x600000);
+}
+
+/* Frames that are found through frame pointers, at ever other depths: once walked, all are known.
+ */
+__attribute__((noinline)) static void sink_down(unsigned depth, uint64_t address, unsigned times)
+{
+    volatile char *memory = alloca(16 + depth % 2 * 64);
+    memory[0] = 1;
+    if (depth > 0) {
+        sink_down(depth - 1, address, times);
+    } else {
+        for (unsigned i = 0; i < times; i++) {
+            come(address, 8);
+            go(address);
+        }
+    }
+    memory[1] = 1;
+}
+
+static void contexts_are_known_at_any_depth(void **state)
+{
+    (void)state;
+    struct allocation_statistics before, after;
+    for (unsigned depth = 0; depth < 50; depth++)
+        sink_down(depth, 0x700000, 2);
+    allocation_statistics(&before);
+    for (unsigned depth = 40; depth < 300; depth++)
+        sink_down(depth, 0x700000, 10);
+    allocation_statistics(&after);
+    /* Of 2600; some more than a few where frames are aligned and so come in variants. */
+    assert_true(after.contexts_walked - before.contexts_walked <= 200);
+}
+
+/* A few histories again and again, in frames of different sizes that hold ever other numbers where
+ * other histories have their return addresses. */
+typedef void noisy(unsigned way, unsigned depth, uint64_t noise);
+static noisy noisy_small, noisy_middle, noisy_large;
+static noisy *const volatile noisy_ways[] = {noisy_small, noisy_middle, noisy_large, noisy_small};
+
+#define NOISY(name, words)                                                                         \
+    __attribute__((noinline)) static void name(unsigned way, unsigned depth, uint64_t noise)       \
+    {                                                                                              \
+        volatile uint64_t memory[words];                                                           \
+        for (unsigned i = 0; i < (words); i++)                                                     \
+            memory[i] = noise * (i + 1);                                                           \
+        if (depth == 0) {                                                                          \
+            come(0x800000, 8);                                                                     \
+            go(0x800000);                                                                          \
+        } else {                                                                                   \
+            noisy_ways[way % 4](way / 4, depth - 1, noise + memory[0]);                            \
+        }                                                                                          \
+        __asm__ volatile("# " #name ::: "memory");                                                 \
+    }
+
+NOISY(noisy_small, 1)
+NOISY(noisy_middle, 6)
+NOISY(noisy_large, 17)
+
+static void histories_are_told_apart(void **state)
+{
+    (void)state;
+    struct allocation_statistics before, after;
+    uint64_t random = 88172645463325252u;
+    allocation_statistics(&before);
+    for (unsigned i = 0; i < 50000; i++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        noisy_small((unsigned)(random >> 40) % 64, 4, random);
+    }
+    allocation_statistics(&after);
+    printf("# %llu walks\n", (unsigned long long)(after.contexts_walked - before.contexts_walked));
+    assert_true(after.contexts_walked - before.contexts_walked <= 5000);
+}
+
+/* A jump out of a wrapper leaves the mark; it must not switch tracking off for good. */
+static void guard_recovers_from_jumps(void **state)
+{
+    (void)state;
+    const uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    assert_true(allocation_enter(here));
+    assert_false(allocation_enter(here - 512)); /* called from within */
+    assert_true(allocation_enter(here));        /* the same caller again: the first call is gone */
+    assert_true(allocation_enter(here + 4096)); /* a caller further out */
+    allocation_leave();
+    assert_true(allocation_enter(here - 512));
+    allocation_leave();
+    assert_true(allocation_enter(here));
+    assert_false(allocation_enter(here + ((uint64_t)1 << 40))); /* another stack: a handler */
+    allocation_leave();
+}
+
+static void filter_has_no_false_negatives(void **state)
+{
+    (void)state;
+    static struct release_filter filter;
+    uint64_t random = 88172645463325252u;
+    uint64_t watched[100];
+    unsigned alarms = 0;
+    assert_false(release_filter_may_hold(&filter, 0, UINT64_MAX));
+    for (unsigned i = 0; i < 100; i++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        watched[i] = random >> 17;
+        release_filter_add(&filter, watched[i]);
+    }
+    for (unsigned i = 0; i < 100000; i++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        const uint64_t size = 1 + (random & ((UINT64_C(1) << random % 22) - 1));
+        const uint64_t base = watched[i % 100] - random % size;
+        assert_true(release_filter_may_hold(&filter, base, size));
+        alarms += release_filter_may_hold(&filter, random >> 17, 100);
+    }
+    assert_in_range(alarms, 1, 20000); /* 100 of 1024 classes */
+    for (unsigned i = 0; i < 100; i++)
+        release_filter_remove(&filter, watched[i]);
+    for (unsigned i = 0; i < RELEASE_FILTER_CLASSES; i++)
+        assert_int_equal(atomic_load(&filter.classes[i]), 0);
+    assert_false(release_filter_may_hold(&filter, 0, UINT64_MAX));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_add_up),
+        cmocka_unit_test(contexts_are_known_at_any_depth),
+        cmocka_unit_test(histories_are_told_apart),
+        cmocka_unit_test(endless_contexts_are_bounded),
+        cmocka_unit_test(guard_recovers_from_jumps),
+        cmocka_unit_test(filter_has_no_false_negatives),
+    };
+    return cmocka_run_group_tests(tests, begin, NULL);
+}

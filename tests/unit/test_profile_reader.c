@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The reader: order, last and first ones, lookups, contexts of damaged files, modules in time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sampling/random.h"
+#include "support/profile_builder.h"
+
+static char path[] = "/tmp/reuse-reader-XXXXXX";
+static struct profile_builder builder;
+
+static int begin(void **state)
+{
+    (void)state;
+    profile_builder_begin(&builder, path);
+    return 0;
+}
+
+static struct profile *finish_and_load(void)
+{
+    profile_builder_finish(&builder);
+    return profile_builder_load(path);
+}
+
+static void test_run_keys(void **state)
+{
+    (void)state;
+    static const char pairs[] = "engine\0clock\0empty\0\0line_size\0256";
+    profile_builder_record(&builder, RECORD_RUN, pairs, sizeof(pairs));
+    profile_builder_run(&builder, "line_size", "128");
+    profile_builder_run(&builder, "big", "18446744073709551615");
+    profile_builder_run(&builder, "too_big", "18446744073709551616");
+    profile_builder_run(&builder, "minus", "-1");
+    profile_builder_run(&builder, "mixed", "12x");
+    struct profile *profile = finish_and_load();
+    assert_int_equal(profile->run.count, 16);
+    assert_string_equal(profile_run_text(profile, "engine", "?"), "clock");
+    assert_string_equal(profile_run_text(profile, "empty", "?"), "");
+    assert_string_equal(profile_run_text(profile, "absent", "?"), "?");
+    assert_int_equal(profile_run_number(profile, "line_size", 1), 128);
+    assert_true(profile_run_number(profile, "big", 1) == UINT64_MAX);
+    assert_int_equal(profile_run_number(profile, "too_big", 1), 1);
+    assert_int_equal(profile_run_number(profile, "minus", 1), 1);
+    assert_int_equal(profile_run_number(profile, "mixed", 1), 1);
+    assert_int_equal(profile_run_number(profile, "empty", 1), 1);
+    assert_string_equal(profile_origin_text(profile, 0, "engine", "?"), "clock");
+    profile_free(profile);
+}
+
+static void test_run_pairs_without_end(void **state)
+{
+    (void)state;
+    profile_builder_record(&builder, RECORD_RUN, "lonekey8", 8);
+    profile_builder_record(&builder, RECORD_RUN, "key\0text", 8);
+    struct profile *profile = finish_and_load();
+    assert_string_equal(profile_run_text(profile, "lonekey8", "?"), "");
+    assert_string_equal(profile_run_text(profile, "key", "?"), "text");
+    profile_free(profile);
+}
+
+static void test_text_records(void **state)
+{
+    (void)state;
+    char longest[4000];
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    uint32_t module = profile_builder_module(&builder, "/bin/a", 0x1000, 0x3000, 0x1000);
+    uint32_t other = profile_builder_module(&builder, longest, 0x5000, 0x6000, 0);
+    uint32_t context = profile_builder_context(&builder, 0, 0x1234);
+    uint32_t site = profile_builder_site(&builder, context, ALLOCATOR_MALLOC, "");
+    uint32_t named = profile_builder_site(&builder, context, ALLOCATOR_API, "matrix");
+    uint32_t region = profile_builder_region(&builder, 0x1300, "solve");
+    profile_builder_note(&builder, NOTE_WARNING, "seven77");
+    struct record_mapping mapping = {.start = 1, .end = 2, .offset = 3, .flags = MAPPING_HEAP};
+    profile_builder_record(&builder, RECORD_MAPPING, &mapping, sizeof(mapping));
+    struct profile *profile = finish_and_load();
+    assert_string_equal(profile_module(profile, module)->path, "/bin/a");
+    assert_string_equal(profile_module(profile, other)->path, longest);
+    assert_int_equal(profile_module(profile, module)->load_bias, 0x1000);
+    assert_string_equal(profile_site(profile, site)->name, "");
+    assert_string_equal(profile_site(profile, named)->name, "matrix");
+    assert_int_equal(profile_site(profile, named)->allocator, ALLOCATOR_API);
+    assert_string_equal(profile_region(profile, region)->name, "solve");
+    assert_int_equal(profile->notes.count, 1);
+    assert_string_equal(profile->notes.items[0]->text, "seven77");
+    assert_int_equal(profile->mappings.items[0]->offset, 3);
+    assert_string_equal(profile->mappings.items[0]->path, "");
+    assert_null(profile_module(profile, 0));
+    assert_null(profile_module(profile, 3));
+    assert_null(profile_site(profile, 99));
+    assert_null(profile_region(profile, 2));
+    assert_null(profile_origin(profile, 1));
+    profile_free(profile);
+}
+
+static void test_last_and_first_ones(void **state)
+{
+    (void)state;
+    for (uint64_t round = 1; round <= 3; round++) {
+        for (uint32_t id = 5; id >= 1; id--) {
+            struct record_site_totals site = {.site_id = id, .blocks = round * 10 + id};
+            struct record_totals thread = {.thread_id = id, .samples = round * 100 + id};
+            struct record_transfer transfer = {.source_thread = id,
+                                               .destination_thread = 6 - id,
+                                               .kind = TRANSFER_RAW,
+                                               .transfers = (double)round};
+            struct record_histogram histogram = {.scope = SCOPE_THREAD,
+                                                 .measure = MEASURE_STACK_DISTANCE,
+                                                 .line_size = 64,
+                                                 .key = id,
+                                                 .accesses = round,
+                                                 .bin_count = 1};
+            struct histogram_bin bin = {.bin = id, .count = round};
+            struct record_watch_end end = {.sample_id = id, .app_ns = round};
+            profile_builder_record(&builder, RECORD_SITE_TOTALS, &site, sizeof(site));
+            profile_builder_record(&builder, RECORD_TOTALS, &thread, sizeof(thread));
+            profile_builder_record(&builder, RECORD_TRANSFER, &transfer, sizeof(transfer));
+            profile_builder_histogram(&builder, &histogram, &bin);
+            profile_builder_record(&builder, RECORD_WATCH_END, &end, sizeof(end));
+        }
+    }
+    struct profile *profile = finish_and_load();
+    assert_int_equal(profile->site_totals.count, 5);
+    assert_int_equal(profile->totals.count, 5);
+    assert_int_equal(profile->transfers.count, 5);
+    assert_int_equal(profile->histograms.count, 5);
+    assert_int_equal(profile->watch_ends.count, 5);
+    assert_int_equal(profile->surplus_watch_ends, 10);
+    for (uint32_t id = 1; id <= 5; id++) {
+        assert_int_equal(profile_site_totals(profile, id)->blocks, 30 + id);
+        assert_int_equal(profile_thread_totals(profile, id)->samples, 300 + id);
+        assert_int_equal(profile_watch_end(profile, id)->app_ns, 1);
+        assert_true(profile->transfers.items[id - 1].transfers == 3);
+        assert_int_equal(profile->histograms.items[id - 1]->accesses, 3);
+        assert_int_equal(profile->histograms.items[id - 1]->bins[0].count, 3);
+        assert_int_equal(profile->watch_ends.items[id - 1].sample_id, id);
+    }
+    profile_free(profile);
+}
+
+/* Lookups against a plain scan, over identifiers with gaps of many sizes, written in any order. */
+static void test_lookups_with_gaps(void **state)
+{
+    (void)state;
+    enum { MOST = 300 };
+    uint64_t seed = (uint64_t)getpid();
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (int sparse = 1; sparse <= 1000; sparse *= 10) {
+        struct random random;
+        random_seed(&random, seed + (uint64_t)sparse);
+        profile_builder_begin(&builder, path);
+        bool present[MOST * 1000 + 2] = {false};
+        uint32_t limit = (uint32_t)(MOST * sparse) + 1;
+        for (int i = 0; i < MOST; i++) {
+            uint32_t id = 1 + random_below(&random, limit - 1);
+            struct record_context context = {.context_id = id, .ip = id};
+            struct record_watch_end end = {.sample_id = id, .app_ns = id};
+            present[id] = true;
+            profile_builder_record(&builder, RECORD_CONTEXT, &context, sizeof(context));
+            profile_builder_record(&builder, RECORD_WATCH_END, &end, sizeof(end));
+        }
+        struct profile *profile = finish_and_load();
+        for (uint32_t id = 0; id <= limit; id++) {
+            const struct record_context *context = profile_context(profile, id);
+            const struct record_watch_end *end = profile_watch_end(profile, id);
+            if (present[id]) {
+                assert_non_null(context);
+                assert_non_null(end);
+                assert_int_equal(context->ip, id);
+                assert_int_equal(end->app_ns, id);
+            } else {
+                assert_null(context);
+                assert_null(end);
+            }
+        }
+        assert_null(profile_context(profile, UINT32_MAX));
+        assert_null(profile_watch_end(profile, UINT64_MAX));
+        profile_free(profile);
+    }
+}
+
+static void add_context(uint32_t id, uint32_t parent)
+{
+    struct record_context context = {.context_id = id, .parent_id = parent, .ip = 0x1000 + id};
+    profile_builder_record(&builder, RECORD_CONTEXT, &context, sizeof(context));
+}
+
+static unsigned depth_of(const struct profile *profile, uint32_t id)
+{
+    unsigned depth = 0;
+    for (const struct record_context *context = profile_context(profile, id); context;
+         context = profile_context(profile, context->parent_id))
+        assert_true(++depth <= 100);
+    return depth;
+}
+
+static void test_context_cycles_end(void **state)
+{
+    (void)state;
+    add_context(7, 6); /* children before parents */
+    add_context(6, 5);
+    add_context(5, 0);
+    add_context(1, 1); /* its own parent */
+    add_context(2, 3); /* a cycle of three, and one that hangs off it */
+    add_context(3, 4);
+    add_context(4, 2);
+    add_context(8, 4);
+    add_context(9, 77); /* parent is missing */
+    add_context(5, 7);  /* a second definition does not count */
+    struct profile *profile = finish_and_load();
+    assert_int_equal(profile->contexts.count, 9);
+    assert_int_equal(profile->broken_contexts, 2);
+    assert_int_equal(depth_of(profile, 7), 3);
+    assert_int_equal(depth_of(profile, 1), 1);
+    assert_int_equal(depth_of(profile, 9), 1);
+    unsigned longest = 0;
+    for (uint32_t id = 2; id <= 4; id++)
+        longest = depth_of(profile, id) > longest ? depth_of(profile, id) : longest;
+    assert_int_equal(longest, 3);
+    assert_int_equal(depth_of(profile, 8), depth_of(profile, 4) + 1);
+    profile_free(profile);
+}
+
+static void add_module(uint32_t id, uint64_t start, uint64_t end, uint64_t loaded,
+                       uint64_t unloaded)
+{
+    struct record_module module = {
+        .module_id = id, .start = start, .end = end, .monotonic_ns = loaded};
+    struct record_module_end gone = {.module_id = id, .monotonic_ns = unloaded};
+    profile_builder_record(&builder, RECORD_MODULE, &module, sizeof(module));
+    if (unloaded)
+        profile_builder_record(&builder, RECORD_MODULE_END, &gone, sizeof(gone));
+}
+
+static uint32_t module_at(const struct profile *profile, uint64_t address, uint64_t time)
+{
+    const struct record_module *module = profile_module_at(profile, address, time);
+    return module ? module->module_id : 0;
+}
+
+static void test_module_by_address_and_time(void **state)
+{
+    (void)state;
+    add_module(3, 0x9000, 0xa000, 10, 0);
+    add_module(1, 0x1000, 0x3000, 10, 0);
+    add_module(2, 0x5000, 0x7000, 10, 100); /* unloaded, then two others over its place */
+    add_module(4, 0x4000, 0x5800, 200, 0);
+    add_module(5, 0x6000, 0x6800, 200, 300);
+    add_module(6, 0x2000, 0x2000, 10, 0); /* empty extent */
+    struct profile *profile = finish_and_load();
+    assert_int_equal(module_at(profile, 0xfff, 50), 0);
+    assert_int_equal(module_at(profile, 0x1000, 50), 1);
+    assert_int_equal(module_at(profile, 0x2fff, 50), 1);
+    assert_int_equal(module_at(profile, 0x3000, 50), 0);
+    assert_int_equal(module_at(profile, 0x5400, 50), 2);
+    assert_int_equal(module_at(profile, 0x5400, 99), 2);
+    assert_int_equal(module_at(profile, 0x5400, 200), 4);
+    assert_int_equal(module_at(profile, 0x5400, 110), 2); /* nobody's time: the nearest */
+    assert_int_equal(module_at(profile, 0x5400, 190), 4);
+    assert_int_equal(module_at(profile, 0x6400, 250), 5);
+    assert_int_equal(module_at(profile, 0x6400, 350), 5);
+    assert_int_equal(module_at(profile, 0x6400, 50), 2);
+    assert_int_equal(module_at(profile, 0x6900, 500), 2);
+    assert_int_equal(module_at(profile, 0x9fff, 0), 3);
+    assert_int_equal(module_at(profile, UINT64_MAX, 0), 0);
+    profile_free(profile);
+}
+
+static void test_other_versions_of_records(void **state)
+{
+    (void)state;
+    struct {
+        struct record_rate rate;
+        uint64_t later;
+    } longer = {.rate = {.thread_id = 1, .accesses = 11, .elapsed_ns = 12}, .later = 13};
+    profile_builder_record(&builder, RECORD_RATE, &longer, sizeof(longer));
+    profile_builder_record(&builder, RECORD_RATE, &longer, 16); /* as an older writer had it */
+    profile_builder_record(&builder, (enum record_type)999, "unknown", 8);
+    profile_builder_record(&builder, RECORD_MODULE, &longer, 8); /* too short for its path */
+    struct record_context nameless = {.context_id = 0};
+    profile_builder_record(&builder, RECORD_CONTEXT, &nameless, sizeof(nameless));
+    struct profile *profile = finish_and_load();
+    assert_int_equal(profile->rates.count, 2);
+    assert_memory_equal(&profile->rates.items[0], &longer.rate, sizeof(longer.rate));
+    assert_int_equal(profile->rates.items[1].thread_id, 1);
+    assert_int_equal(profile->rates.items[1].accesses, 0);
+    assert_int_equal(profile->unknown_records, 1);
+    assert_int_equal(profile->invalid_records, 2);
+    assert_int_equal(profile->modules.count, 0);
+    profile_free(profile);
+}
+
+static void add_histogram(uint32_t claimed, const struct histogram_bin *bins, uint32_t count)
+{
+    static uint64_t key; /* another one each time: none replaces another */
+    struct record_histogram head = {
+        .scope = SCOPE_PROCESS, .line_size = 64, .key = ++key, .bin_count = claimed};
+    profile_builder_record_with_tail(&builder, RECORD_HISTOGRAM, &head, sizeof(head), bins,
+                                     count * sizeof(*bins));
+}
+
+static void test_unsound_content_is_skipped(void **state)
+{
+    (void)state;
+    const struct histogram_bin good[2] = {{.bin = 1, .count = 1},
+                                          {.bin = HISTOGRAM_BIN_COUNT - 1, .count = 1}};
+    const struct histogram_bin twice[2] = {{.bin = 5}, {.bin = 5}};
+    const struct histogram_bin outside[1] = {{.bin = HISTOGRAM_BIN_COUNT}};
+    add_histogram(2, good, 2);
+    add_histogram(0, good, 0);
+    add_histogram(3, good, 2); /* claims more than it has */
+    add_histogram(UINT32_MAX, good, 2);
+    add_histogram(2, twice, 2);
+    add_histogram(1, outside, 1);
+    struct record_transfer transfer = {.source_thread = 1, .transfers = -1};
+    profile_builder_record(&builder, RECORD_TRANSFER, &transfer, sizeof(transfer));
+    transfer.transfers = __builtin_nan("");
+    profile_builder_record(&builder, RECORD_TRANSFER, &transfer, sizeof(transfer));
+    transfer.transfers = __builtin_inf();
+    profile_builder_record(&builder, RECORD_TRANSFER, &transfer, sizeof(transfer));
+    struct profile *profile = finish_and_load();
+    assert_int_equal(profile->histograms.count, 2);
+    assert_int_equal(profile->transfers.count, 0);
+    assert_int_equal(profile->invalid_records, 7);
+    profile_free(profile);
+}
+
+static void test_unfinished_run(void **state)
+{
+    (void)state;
+    profile_builder_defaults(&builder);
+    profile_builder_cut(&builder);
+    struct profile *profile = profile_builder_load(path);
+    assert_false(profile->complete);
+    assert_int_equal(profile->dropped_bytes, 0);
+    assert_int_equal(profile->caches.count, 3);
+    assert_int_equal(profile->end.wall_ns, 0);
+    profile_free(profile);
+}
+
+static int make_path(void **state)
+{
+    (void)state;
+    int descriptor = mkstemp(path);
+    return descriptor < 0 || close(descriptor) != 0;
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_run_keys, begin),
+        cmocka_unit_test_setup(test_run_pairs_without_end, begin),
+        cmocka_unit_test_setup(test_text_records, begin),
+        cmocka_unit_test_setup(test_last_and_first_ones, begin),
+        cmocka_unit_test(test_lookups_with_gaps),
+        cmocka_unit_test_setup(test_context_cycles_end, begin),
+        cmocka_unit_test_setup(test_module_by_address_and_time, begin),
+        cmocka_unit_test_setup(test_other_versions_of_records, begin),
+        cmocka_unit_test_setup(test_unsound_content_is_skipped, begin),
+        cmocka_unit_test_setup(test_unfinished_run, begin),
+    };
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}

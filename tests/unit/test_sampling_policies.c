@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Slots, governor and loop odometers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sampling/governor.h"
+#include "sampling/loops.h"
+#include "sampling/slots.h"
+
+static void a_free_slot_is_always_taken(void **state)
+{
+    struct slots slots;
+    struct random random;
+    bool evicts;
+
+    (void)state;
+    random_seed(&random, 1);
+    slots_begin(&slots, 4);
+    for (int expected = 3; expected >= 0; expected--) {
+        assert_int_equal(slots_offer(&slots, &random, &evicts), expected);
+        assert_false(evicts);
+    }
+    slots_offer(&slots, &random, &evicts);
+    assert_true(evicts);
+    slots_release(&slots, 2);
+    assert_int_equal(slots_offer(&slots, &random, &evicts), 2);
+    assert_false(evicts);
+}
+
+static void busy_slots_are_stubborn_in_powers_of_eight(void **state)
+{
+    enum { OFFERS = 512 * 400 };
+    struct slots slots;
+    struct random random;
+    unsigned counts[4] = {0};
+    bool evicts;
+
+    (void)state;
+    random_seed(&random, 2);
+    slots_begin(&slots, 4);
+    for (int i = 0; i < 4; i++)
+        slots_offer(&slots, &random, &evicts);
+    for (int i = 0; i < OFFERS; i++)
+        counts[slots_offer(&slots, &random, &evicts)]++;
+    /* Five standard deviations either way. */
+    assert_in_range(counts[3], 400 - 100, 400 + 100);
+    assert_in_range(counts[2], 3194 - 285, 3194 + 285);
+    assert_in_range(counts[1], 25151 - 740, 25151 + 740);
+    assert_int_equal(counts[0] + counts[1] + counts[2] + counts[3], OFFERS);
+}
+
+/* A thread whose every sample costs the same; returns cost / application time. */
+static double run_governed(double budget, uint64_t cost, double seconds, uint64_t *samples)
+{
+    struct governor governor;
+    uint64_t app = 0, end = (uint64_t)(seconds * 1e9);
+
+    governor_begin(&governor, budget, 0, 100000);
+    *samples = 0;
+    while (app < end) {
+        app += governor_next_period(&governor, app);
+        governor_spend(&governor, cost, false);
+        ++*samples;
+    }
+    return (double)governor.cost_ns / (double)app;
+}
+
+static void the_budget_holds_however_dear_a_sample_is(void **state)
+{
+    uint64_t samples;
+
+    (void)state;
+    for (uint64_t cost = 1000; cost <= 100000000; cost *= 10)
+        assert_true(run_governed(0.04, cost, 30, &samples) < 0.041 + (double)cost / 30e9);
+    assert_true(run_governed(0.01, 150000, 30, &samples) < 0.0105);
+    assert_true(run_governed(0.5, 150000, 30, &samples) < 0.51);
+}
+
+static void short_runs_get_many_samples_and_long_runs_stay_cheap(void **state)
+{
+    uint64_t in_a_second, in_a_minute, in_an_hour;
+
+    (void)state;
+    run_governed(0.04, 150000, 1, &in_a_second);
+    assert_true(in_a_second >= 150);
+    run_governed(0.04, 150000, 60, &in_a_minute);
+    assert_true(in_a_minute > 40 * in_a_second);
+    assert_true(run_governed(0.04, 150000, 3600, &in_an_hour) < 0.012);
+}
+
+static void a_fixed_period_is_kept_but_cannot_livelock(void **state)
+{
+    struct governor governor;
+
+    (void)state;
+    governor_begin(&governor, 0.04, 1000000, 100000);
+    assert_int_equal(governor_next_period(&governor, 0), 1000000);
+    for (int i = 0; i < 100; i++) {
+        governor_spend(&governor, 5000000, false);
+        governor_next_period(&governor, 1000000);
+    }
+    assert_true(governor_next_period(&governor, 1000000) >= 4000000);
+}
+
+static void rate_readings_have_their_own_purse(void **state)
+{
+    struct governor governor;
+
+    (void)state;
+    governor_begin(&governor, 0.04, 0, 100000);
+    assert_true(governor_affords_rate(&governor, 1000000000, 1000000));
+    governor_spend(&governor, 20000000, true);
+    assert_false(governor_affords_rate(&governor, 1000000000, 1000000));
+    assert_true(governor_affords_rate(&governor, 3000000000, 1000000));
+}
+
+static void visit(struct loops *loops, uint64_t ip, uint64_t rcx, uint64_t accesses)
+{
+    uint64_t registers[LOOP_REGISTERS] = {0};
+
+    registers[1] = rcx;
+    registers[3] = accesses * accesses; /* changes, but by no constant step */
+    registers[LOOP_STACK_POINTER] = 0x7ffe0000;
+    loops_visit(loops, ip, registers, 0, accesses);
+}
+
+static void the_outermost_steady_register_is_the_odometer(void **state)
+{
+    struct loops loops;
+    struct odometer odometer;
+    uint64_t accesses = 0;
+
+    (void)state;
+    loops_begin(&loops);
+    for (uint64_t row = 0; row < 5; row++) {
+        for (uint64_t column = 0; column < 20; column++)
+            visit(&loops, 0x400100, 8 * column, accesses += 3);
+        visit(&loops, 0x400080, 100 - 4 * row, ++accesses);
+    }
+    const struct loop_head *head = loops_odometer(&loops, &odometer);
+
+    assert_non_null(head);
+    assert_int_equal(odometer.head, 0x400080);
+    assert_int_equal(odometer.register_number, 1);
+    assert_int_equal(odometer.step, -4);
+    assert_true(odometer.accesses_per_visit == 61);
+    assert_int_equal(odometer.base_value, 100 - 4 * 4);
+    assert_int_equal(odometer.accesses, accesses);
+    /* The inner register jumped back at every row: no odometer, but the hottest head. */
+    assert_int_equal(loops_hottest(&loops)->ip, 0x400100);
+}
+
+static void a_word_of_the_frame_serves_where_registers_do_not(void **state)
+{
+    struct loops loops;
+    struct odometer odometer;
+    uint64_t registers[LOOP_REGISTERS] = {0};
+    unsigned looks = 0;
+
+    (void)state;
+    loops_begin(&loops);
+    registers[LOOP_STACK_POINTER] = 0x7ffe1000;
+    registers[LOOP_FRAME_POINTER] = 0x7ffe1100;
+    for (uint32_t i = 0; i < 1000; i++) {
+        uint32_t words[LOOP_FRAME_WORDS] = {0};
+        struct loop_head *head;
+
+        registers[0] = i * i; /* no odometer */
+        head = loops_visit(&loops, 0x1000, registers, 0, 7 * i);
+        words[20] = 0xfffffff0u + 3 * i; /* wraps round */
+        words[21] = i * i;
+        if (head) {
+            looks++;
+            assert_int_equal(head->frame, 0x7ffe1100 - 4 * LOOP_FRAME_WORDS);
+            loops_frame(head, words, 0);
+        }
+    }
+    assert_in_range(looks, 5, 20);
+    assert_non_null(loops_odometer(&loops, &odometer));
+    assert_int_equal(odometer.address, 0x7ffe1100 - 4 * LOOP_FRAME_WORDS + 4 * 20);
+    assert_int_equal(odometer.step, 3);
+    assert_true(odometer.accesses_per_visit == 7);
+    assert_true(odometer_visits(&odometer, 0xfffffffd, 0x00000003) == 2);
+}
+
+static void two_visits_or_unknown_registers_make_no_odometer(void **state)
+{
+    struct loops loops;
+    struct odometer odometer;
+    uint64_t registers[LOOP_REGISTERS] = {0};
+
+    (void)state;
+    loops_begin(&loops);
+    visit(&loops, 0x1000, 1, 10);
+    visit(&loops, 0x1000, 2, 20);
+    assert_null(loops_odometer(&loops, &odometer));
+    loops_begin(&loops);
+    for (uint64_t i = 0; i < 5; i++) {
+        registers[1] = i;
+        loops_visit(&loops, 0x1000, registers, 1u << 1, 10 * i);
+    }
+    assert_null(loops_odometer(&loops, &odometer));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_free_slot_is_always_taken),
+        cmocka_unit_test(busy_slots_are_stubborn_in_powers_of_eight),
+        cmocka_unit_test(the_budget_holds_however_dear_a_sample_is),
+        cmocka_unit_test(short_runs_get_many_samples_and_long_runs_stay_cheap),
+        cmocka_unit_test(a_fixed_period_is_kept_but_cannot_livelock),
+        cmocka_unit_test(rate_readings_have_their_own_purse),
+        cmocka_unit_test(the_outermost_steady_register_is_the_odometer),
+        cmocka_unit_test(a_word_of_the_frame_serves_where_registers_do_not),
+        cmocka_unit_test(two_visits_or_unknown_registers_make_no_odometer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
