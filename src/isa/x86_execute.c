@@ -6,8 +6,6 @@
  * operation through propagate first, which settles what poison means for it; while nothing is,
  * poison costs nothing.
  */
-#include <stdatomic.h>
-
 #include "isa/decode_cache.h"
 #include "isa/x86_arithmetic.h"
 #include "isa/x86_fetch.h"
@@ -66,6 +64,13 @@ static inline void report(struct access **out, uint64_t ip, uint64_t address, ui
         statement;                                                                                 \
         poison = it->poison;                                                                       \
         table = poison ? poisoned_table : clean_table;                                             \
+    } while (0)
+/* The same, with the output pointer as at: its address must not escape, or it lives in memory. */
+#define WITH_OUTPUT(statement)                                                                     \
+    do {                                                                                           \
+        struct access *at = out;                                                                   \
+        WITH_STATE(statement);                                                                     \
+        out = at;                                                                                  \
     } while (0)
 #define ADDRESS() (r[op->base] + (r[op->index] << op->scale) + (uint64_t)op->displacement)
 #define IP() (block->ip + op->offset)
@@ -138,7 +143,7 @@ check_block:
         why = INTERPRETER_UNKNOWN; /* the program is about to run code that it has just written */
         goto leave;
     }
-    if (unlikely((size_t)(end - out) < block->accesses)) {
+    if (unlikely((uintptr_t)end - (uintptr_t)out < block->accesses * sizeof *out)) {
         why = INTERPRETER_FULL;
         goto leave;
     }
@@ -466,7 +471,7 @@ do_COMPARE_EXCHANGE_WIDE : {
     if (outcome == MEMORY_FAULT)
         STOP(INTERPRETER_UNREADABLE);
     WITH_STATE(taken = x86_compare_exchange_wide(it, op, value, outcome == MEMORY_KNOWN));
-    report(&out, IP(), address, op->access);
+    REPORT(address);
     report(&out, IP(), address, (op->access & ~UINT64_C(0xff00)) | (uint64_t)ACCESS_STORE << 8);
     store_buffer_write(&it->store, address, taken ? NULL : value, op->width);
     NEXT;
@@ -584,32 +589,32 @@ do_X87_STUB:
     op++;
     NEXT;
 do_SAVE_STATE:
-    WITH_STATE(taken = x86_save_state(it, op, IP(), ADDRESS(), &out));
+    WITH_OUTPUT(taken = x86_save_state(it, op, IP(), ADDRESS(), &at));
     if (!taken)
         STOP(INTERPRETER_UNKNOWN);
     NEXT;
 do_RESTORE_STATE:
-    WITH_STATE(taken = x86_restore_state(it, op, IP(), ADDRESS(), &out));
+    WITH_OUTPUT(taken = x86_restore_state(it, op, IP(), ADDRESS(), &at));
     if (!taken)
         STOP(INTERPRETER_UNKNOWN);
     NEXT;
 do_MASKED_LOAD : {
     enum memory_outcome outcome;
-    WITH_STATE(outcome = x86_masked_load(it, op, IP(), ADDRESS(), &out));
+    WITH_OUTPUT(outcome = x86_masked_load(it, op, IP(), ADDRESS(), &at));
     if (outcome == MEMORY_FAULT)
         STOP(INTERPRETER_UNREADABLE);
     NEXT;
 }
 do_MASKED_STORE:
-    WITH_STATE(x86_masked_store(it, op, IP(), ADDRESS(), &out));
+    WITH_OUTPUT(x86_masked_store(it, op, IP(), ADDRESS(), &at));
     NEXT;
 do_GATHER:
-    WITH_STATE(why = x86_gather(it, op, IP(), &out));
+    WITH_OUTPUT(why = x86_gather(it, op, IP(), &at));
     if (why != INTERPRETER_FULL)
         goto stop;
     NEXT;
 do_SCATTER:
-    WITH_STATE(why = x86_scatter(it, op, IP(), &out));
+    WITH_OUTPUT(why = x86_scatter(it, op, IP(), &at));
     if (why != INTERPRETER_FULL)
         goto stop;
     NEXT;

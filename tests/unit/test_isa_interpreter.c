@@ -148,6 +148,18 @@ static void test_no_accesses(void **state)
     assert_int_equal(at.general[0], address_of(data + 1));
 }
 
+static void test_shadow_stack_pointer(void **state)
+{
+    (void)state;
+    fresh(CACHE, true);
+    uint64_t real = 5;
+    __asm__ volatile("rdsspq %0" : "+r"(real)); /* does nothing where shadow stacks are off */
+    RUN(2, 0xb8, 5, 0, 0, 0, 0xf3, 0x48, 0x0f, 0x1e, 0xc8); /* mov eax, 5; rdsspq rax */
+    assert_int_equal(interpreter_poisoned_registers(interpreter), real != 5);
+    if (real == 5)
+        assert_int_equal(at.general[0], 5);
+}
+
 static void test_string_elements(void **state)
 {
     (void)state;
@@ -528,6 +540,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accesses),
         cmocka_unit_test(test_no_accesses),
+        cmocka_unit_test(test_shadow_stack_pointer),
         cmocka_unit_test(test_string_elements),
         cmocka_unit_test(test_stops),
         cmocka_unit_test(test_poison),
