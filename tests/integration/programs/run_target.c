@@ -8,7 +8,7 @@
  *
  * RESULT receives one line, "exit N", "signal N" or "timeout"; in the last case the program and
  * what it started in its process group has been killed. The library goes into LD_PRELOAD of the
- * program alone. Exit status 0 unless the program could not be run.
+ * program alone; the limits are soft ones. Exit status 0 unless the program could not be run.
  */
 #include <errno.h>
 #include <signal.h>
