@@ -101,6 +101,10 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
      * debug register trapped while one did, on what the interpreter read: not the target's doing. */
     if (thread->in_handler || (asynchronous && cookie.kind != EVENT_CLOCK)) {
         thread->totals.lost[LOSS_OWN_TRAP]++;
+        if (!thread->in_handler && cookie.kind == EVENT_WATCH)
+            watch_own_trap(thread, cookie.slot, cookie.generation);
+        if (!thread->in_handler && cookie.kind == EVENT_SHARED_WATCH)
+            shared_watch_own_trap(cookie.generation);
         return;
     }
     thread->in_handler = true;

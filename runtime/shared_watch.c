@@ -31,6 +31,7 @@ static struct {
     struct thread *owner;
     unsigned slot;
     _Atomic uint32_t generation;
+    _Atomic unsigned own_traps; /* on stores of our own handlers */
     uint64_t address;         /* the watched word */
     uint64_t sampled_address; /* whose line it is in */
 } shared;
@@ -77,6 +78,7 @@ void shared_watch_offer(struct thread *owner, unsigned slot, struct record_sampl
     address = watch_plan_any_word(&owner->window, &owner->random);
     generation = (atomic_load(&shared.generation) + 1) & 0xffffff;
     atomic_store(&shared.generation, generation);
+    atomic_store(&shared.own_traps, 0);
     struct event_cookie cookie = {.kind = EVENT_SHARED_WATCH, .generation = generation};
 
     if (perf_watch_arm(shared.descriptor, address, WATCH_WORD, WATCH_STORES,
@@ -104,6 +106,17 @@ void shared_watch_release(const struct thread *owner, unsigned slot)
     } else {
         atomic_store(&shared.state, SHARED_BUSY);
     }
+}
+
+void shared_watch_own_trap(uint32_t generation)
+{
+    enum { OWN_TRAPS_MAX = 8 };
+
+    if (atomic_load(&shared.generation) != generation ||
+        atomic_fetch_add(&shared.own_traps, 1) + 1 < OWN_TRAPS_MAX || !take(SHARED_BUSY))
+        return;
+    perf_event_disable(shared.descriptor);
+    atomic_store(&shared.state, SHARED_FREE);
 }
 
 void shared_watch_trap(struct thread *thread, uint32_t generation, ucontext_t *context,

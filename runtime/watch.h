@@ -22,6 +22,13 @@ void watch_start(struct thread *, struct record_sample *sample, uint64_t app_now
 /* A private register of the calling thread trapped. */
 void watch_trap(struct thread *, unsigned slot, uint32_t generation, ucontext_t *, uint64_t app_now);
 
+/*
+ * A private register trapped on what a handler of ours touched. Goes on watching, unless that happens
+ * again and again: then the handler itself needs the word (a variable of the C library behind
+ * clock_gettime, say), and each trap would be the cause of the next.
+ */
+void watch_own_trap(struct thread *, unsigned slot, uint32_t generation);
+
 /* Ends a watch of `owner`, whoever calls; false if it was not running. Frees the register. */
 bool watch_end(struct thread *owner, unsigned slot, enum watch_end reason, uint64_t app_now,
                const struct thread *by, uint64_t ip, uint32_t context, unsigned visit_flags,
@@ -51,6 +58,9 @@ void shared_watch_move_descriptor(int from, int to);
 
 /* The shared register trapped in the calling thread. */
 void shared_watch_trap(struct thread *, uint32_t generation, ucontext_t *, uint64_t app_now);
+
+/* It trapped on a store of a handler of ours; see watch_own_trap(). */
+void shared_watch_own_trap(uint32_t generation);
 
 /* Lets other threads' stores to the line of a running watch be seen, if the shared register is to
  * be had; fills sample->invalidation_address. */
