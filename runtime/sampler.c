@@ -86,7 +86,7 @@ static void describe(struct thread *thread, ucontext_t *context, enum interprete
 
         sample->region_id = thread->regions[(depth < THREAD_REGIONS ? depth : THREAD_REGIONS) - 1];
     }
-    sample->context_id = attribution_context(thread, context, access->ip);
+    sample->context_id = attribution_sample_context(thread, context);
     attribution_object(thread, sample);
 }
 

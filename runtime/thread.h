@@ -17,6 +17,7 @@
 
 #include "isa/interpreter.h"
 #include "profile/format.h"
+#include "sampling/call_path.h"
 #include "sampling/governor.h"
 #include "sampling/loops.h"
 #include "sampling/odometer.h"
@@ -120,6 +121,8 @@ struct thread {
     struct slots slots;
     struct window window;
     struct loops loops;
+    struct call_path call_path; /* of the look-ahead under way */
+    uint64_t left_out;          /* accesses of our own code that it has passed over */
     struct rate_reading rate;
     struct known_loop known_loops[THREAD_KNOWN_LOOPS];
     uint32_t first_depth; /* to explore a loop met for the first time; 0 the default */
