@@ -137,12 +137,15 @@ static __attribute__((noinline)) struct exact_cell *find_cell(struct locality *l
     if (locality->thread->stack_high == 0 && instruction_at(instruction)->role & ROLE_PUSH)
         find_stack(locality->thread, address);
     uint32_t object = object_at(address, &low, &range);
-    struct exact_cell *cell = exact_counts_cell(&locality->counts, instruction, object);
+    struct exact_cell *cell = before;
+    if (before == NULL || before->object != object)
+        cell = exact_counts_cell(&locality->counts, instruction, object);
     if (cell == NULL)
         return NULL;
     cell->low = low;
     cell->size = range;
-    cell->other = before != cell ? before : NULL;
+    if (before != cell)
+        cell->other = before;
     locality->current[instruction] = cell;
     return cell;
 }

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "heap.h"
 #include "histograms.h"
 #include "locality.h"
 #include "modules.h"
@@ -225,6 +226,7 @@ static void snapshot(bool all)
         if (begin()) {
             uint64_t now = monotonic_ns();
             write_new_modules();
+            heap_write(&writer, now);
             if (all)
                 write_unloaded_modules();
             histograms_write(&writer, SCOPE_PROCESS, 0, total, now);

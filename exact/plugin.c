@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "guest_memory.h"
+#include "heap.h"
 #include "instructions.h"
 #include "locality.h"
 #include "modules.h"
@@ -88,6 +89,7 @@ static void after_fork_in_child(void)
     sharing_after_fork();
     instructions_after_fork();
     objects_after_fork();
+    heap_after_fork();
     modules_after_fork();
     locality_after_fork();
     output_after_fork(go_on);

@@ -68,6 +68,13 @@ check "misses of a whole cache, as published" within "$(awk '/undivided/ { print
 check "isolating m in one way, as published" within "$(awk "/$m /"'{ print $2 }' out)" 156824 1600
 check "isolating m in two ways gains nothing" within "$(awk "/$m /"'{ print $3 }' out)" 236875 2400
 
+# Blocks that the program tells of (tests/support/exact_blocks.c).
+run $run_exact -o blocks.rprof "$REUSE_BUILDDIR/tests/support/exact_blocks"
+run "$curve" -o blocks.rprof
+check "a large block: all its accesses" out_has '^1 1 0x0 120000 5000$'
+check "a small block" out_has '^1 2 0x0 700 2$'
+check "another in the same place" out_has '^1 3 0x0 300 0$'
+
 printf '#!/bin/sh -e\necho "$0 $1"\n' >script
 chmod +x script
 run $run_exact -o script.rprof ./script argument
@@ -98,6 +105,7 @@ for _ in $(seq 100); do
     [ -s sudden.rprof ] && break
     sleep 0.2
 done
+sleep 1 # the first snapshot is several writes
 kill -KILL $victim
 wait $victim 2>/dev/null
 run "$curve" sudden.rprof

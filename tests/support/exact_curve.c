@@ -3,11 +3,12 @@
  * Prints the miss-ratio curve of a profile that counted every access: one line of bytes, miss ratio
  * for each of 48 sizes from 1 KiB to 64 MiB, the sizes at which engines are compared.
  *
- *     exact_curve [-l LINE_SIZE] [-t THREAD_ID] [-b | -s | -p] PROFILE
+ *     exact_curve [-l LINE_SIZE] [-t THREAD_ID] [-b | -s | -p | -o] PROFILE
  *
  * -b prints the bins of the histogram instead (smallest distance, count), -s the transfers (source,
  * destination, kind, truth, address, count), -p the misses of an A64FX' first level (4 ways of 64
- * lines) undivided and with each followed object in 1, 2 and 3 ways of its own.
+ * lines) undivided and with each followed object in 1, 2 and 3 ways of its own, -o the objects
+ * (kind, reference, symbol, accesses, cold).
  */
 #include <math.h>
 #include <stdio.h>
@@ -62,6 +63,17 @@ static void print_transfers(const struct profile *profile)
     }
 }
 
+static void print_objects(const struct profile *profile, uint32_t line_size)
+{
+    for (size_t i = 0; i < profile->histograms.count; i++) {
+        const struct record_histogram *object = profile->histograms.items[i];
+        if (object->scope == SCOPE_OBJECT && object->line_size == line_size)
+            (void)printf("%u %u 0x%llx %llu %llu\n", (unsigned)(object->key >> 32),
+                         (unsigned)object->key, (unsigned long long)object->key2,
+                         (unsigned long long)object->accesses, (unsigned long long)object->cold);
+    }
+}
+
 static void print_partitions(const struct profile *profile,
                              const struct record_histogram *undivided)
 {
@@ -101,16 +113,16 @@ static const struct record_histogram *find_histogram(const struct profile *profi
 static int usage(void)
 {
     (void)fprintf(stderr,
-                  "usage: exact_curve [-l LINE_SIZE] [-t THREAD_ID] [-b | -s | -p] PROFILE\n");
+                  "usage: exact_curve [-l LINE_SIZE] [-t THREAD_ID] [-b | -s | -p | -o] PROFILE\n");
     return 2;
 }
 
 int main(int argc, char **argv)
 {
     uint32_t line_size = 0, thread = 0;
-    bool bins = false, transfers = false, partitions = false;
+    bool bins = false, transfers = false, partitions = false, objects = false;
     int option;
-    while ((option = getopt(argc, argv, "l:t:bsp")) != -1) {
+    while ((option = getopt(argc, argv, "l:t:bspo")) != -1) {
         if (option == 'l')
             line_size = (uint32_t)strtoul(optarg, NULL, 10);
         else if (option == 't')
@@ -121,6 +133,8 @@ int main(int argc, char **argv)
             transfers = true;
         else if (option == 'p')
             partitions = true;
+        else if (option == 'o')
+            objects = true;
         else
             return usage();
     }
@@ -144,6 +158,8 @@ int main(int argc, char **argv)
         print_bins(histogram);
     else if (partitions)
         print_partitions(profile, histogram);
+    else if (objects)
+        print_objects(profile, line_size);
     else
         print_curve(histogram);
     bool done = transfers || (histogram && histogram->accesses > 0);
