@@ -19,13 +19,14 @@ static void append(struct profile_writer *writer, struct record_histogram *recor
                           record->bin_count * sizeof *bins, now_ns);
 }
 
-void histograms_write(struct profile_writer *writer, enum histogram_scope scope, uint64_t key,
-                      const struct locality_histograms *histograms, uint64_t now_ns)
+static void write_sizes(struct profile_writer *writer, enum histogram_scope scope, uint64_t key,
+                        const struct locality_histograms *histograms, unsigned sizes,
+                        uint64_t now_ns)
 {
     struct histogram_bin *bins = malloc(HISTOGRAM_BIN_COUNT * sizeof *bins);
     if (bins == NULL)
         return;
-    for (unsigned size = 0; size < locality_line_sizes(); size++)
+    for (unsigned size = 0; size < sizes; size++)
         for (int measure = MEASURE_STACK_DISTANCE; measure <= MEASURE_COHERENCE; measure++) {
             const uint64_t *counts = measure == MEASURE_STACK_DISTANCE ? histograms->distance[size]
                                      : measure == MEASURE_REUSE_TIME   ? histograms->time[size]
@@ -46,6 +47,18 @@ void histograms_write(struct profile_writer *writer, enum histogram_scope scope,
                 append(writer, &record, bins, now_ns);
         }
     free(bins);
+}
+
+void histograms_write(struct profile_writer *writer, enum histogram_scope scope, uint64_t key,
+                      const struct locality_histograms *histograms, uint64_t now_ns)
+{
+    write_sizes(writer, scope, key, histograms, locality_line_sizes(), now_ns);
+}
+
+void histograms_write_first(struct profile_writer *writer, enum histogram_scope scope, uint64_t key,
+                            const struct locality_histograms *histograms, uint64_t now_ns)
+{
+    write_sizes(writer, scope, key, histograms, 1, now_ns);
 }
 
 /* One count with everything that it is sorted by. */

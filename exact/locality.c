@@ -338,6 +338,12 @@ void locality_add_ended_partitions(struct partition_sums *sums)
     pthread_mutex_unlock(&ended_lock);
 }
 
+const struct exact_stack *locality_stack(const void *state)
+{
+    const struct locality *locality = state;
+    return locality != NULL ? &locality->stacks[0] : NULL;
+}
+
 uint64_t locality_bytes(const void *state)
 {
     const struct locality *locality = state;

@@ -48,6 +48,9 @@ void locality_add_partitions(const void *state, struct partition_sums *,
                              const struct locality_histograms *all);
 void locality_add_ended_partitions(struct partition_sums *);
 
+/* A live thread's stack at the first line size. */
+const struct exact_stack *locality_stack(const void *state);
+
 /* Bytes that the analysis of a live thread takes; accesses that could not be followed or counted.
  */
 uint64_t locality_bytes(const void *state);

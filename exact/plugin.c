@@ -20,6 +20,7 @@
 #include "qemu_api.h"
 #include "say.h"
 #include "settings.h"
+#include "shared_cache.h"
 #include "sharing.h"
 #include "stream.h"
 #include "syscalls.h"
@@ -87,6 +88,7 @@ static void after_fork_in_child(void)
     bool go_on = (settings.options.follow & FOLLOW_FORK) != 0;
     stream_after_fork(go_on);
     sharing_after_fork();
+    shared_cache_after_fork();
     instructions_after_fork();
     objects_after_fork();
     heap_after_fork();
@@ -119,6 +121,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     locality_set_line_sizes(settings.line_sizes, settings.line_size_count);
     partitions_set_wanted(settings.partitions);
     stream_add_consumer(&locality_consumer);
+    if (settings.options.sharing && settings.shared_cache) {
+        stream_add_consumer(&shared_cache_consumer);
+        stream_become_parallel = shared_cache_become_parallel;
+    }
     if (settings.options.sharing && !sharing_start(settings.line_sizes[0])) {
         say("out of memory");
         return 1;

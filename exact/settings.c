@@ -85,6 +85,8 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
             getenv("REUSE_LINE_SIZES"), EXACT_LINE_SIZES_MAX, LINE_SIZE_MIN, LINE_SIZE_MAX);
         return false;
     }
+    const char *shared = getenv("REUSE_SHARED_CACHE");
+    settings->shared_cache = shared == NULL || strcmp(shared, "0") != 0;
     const char *partitions = getenv("REUSE_PARTITIONS");
     if (partitions != NULL)
         settings->partitions = (unsigned)strtoul(partitions, NULL, 10);

@@ -17,6 +17,7 @@
 #define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 
 void (*stream_after_batch)(struct guest_thread *);
+void (*stream_become_parallel)(struct guest_thread *);
 
 static const struct stream_consumer
     *consumers[STREAM_CONSUMERS_MAX]; /* set before the guest runs */
@@ -209,6 +210,8 @@ void stream_vcpu_started(unsigned vcpu)
         if (only != NULL)
             stream_drain(only);
         sharing_become_parallel(only);
+        if (stream_become_parallel != NULL)
+            stream_become_parallel(only);
     }
 }
 

@@ -120,6 +120,9 @@ struct guest_thread *stream_all_threads(void);
 /* Called after each batch, on the guest's thread, without its lock: a place to write profiles. */
 extern void (*stream_after_batch)(struct guest_thread *);
 
+/* Called before the second thread starts; the first one, NULL if it made no access, is drained. */
+extern void (*stream_become_parallel)(struct guest_thread *only);
+
 /* In a forked child, on its only thread: forgets all threads and accesses; later ones start afresh
  * if `go_on`, else they are dropped. */
 void stream_after_fork(bool go_on);

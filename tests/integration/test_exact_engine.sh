@@ -18,6 +18,7 @@ if nm -D "$REUSE_BUILDDIR/exact/.libs/libreuse-exact.so" | grep -qE '__(asan|ubs
     exit 0
 fi
 cd "$work" || exit 1
+is() { [ "$1" = "$2" ]; }
 
 # Counts of dmtvm's iterations alone: what three make more than one. Distances at 64-byte lines:
 # x again after its load; m, or x after m; x after one row (1250 other lines).
@@ -47,11 +48,16 @@ for thread in 1 2 3 4; do
     check "thread $thread has its own curve" status_is 0
 done
 
+# What four threads with arrays of their own share is one cache: its clock counts all their accesses.
+run "$curve" -g 1 threads.rprof
+check "the cache that the threads share has a curve" status_is 0
+sum() { "$curve" "$@" threads.rprof | awk '/^#/ { print $3 }'; }
+check "and sees all accesses" is "$(sum -g 1)" "$(sum)"
+
 # Transfers of known number on one line (tests/support/exact_ping_pong.c).
 run $run_exact -o pong.rprof "$REUSE_BUILDDIR/tests/support/exact_ping_pong" 500
 address=$(cat out)
 transfers() { "$curve" -s pong.rprof | awk -v line="$address" -v what="$1" '$5 == line && $1 "->" $2 " " $3 " " $4 == what { n += $6 } END { print n + 0 }'; }
-is() { [ "$1" = "$2" ]; }
 check "true RAW" is "$(transfers '1->2 RAW true')" 500
 check "false RAW" is "$(transfers '1->2 RAW false')" 0
 check "false WAW, there" is "$(transfers '1->2 WAW false')" 500
