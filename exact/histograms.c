@@ -14,7 +14,7 @@ enum { NEGLIGIBLE = 100000 };
 static void append(struct profile_writer *writer, struct record_histogram *record,
                    const struct histogram_bin *bins, uint64_t now_ns)
 {
-    record->rate_denominator = 1;
+    record->rate_denominator = locality_rate();
     profile_writer_append(writer, RECORD_HISTOGRAM, record, sizeof *record, bins,
                           record->bin_count * sizeof *bins, now_ns);
 }

@@ -18,6 +18,10 @@ enum { LOCALITY_CONSUMER = 0 }; /* its place among the consumers */
 
 /* Line sizes in bytes, at most EXACT_LINE_SIZES_MAX; before the guest starts. */
 void locality_set_line_sizes(const uint32_t *line_sizes, unsigned count);
+/* Only 1/n of the lines come in the stream; there is one line size then. */
+void locality_set_rate(uint32_t n);
+uint32_t locality_rate(void);
+
 uint32_t locality_line_size(unsigned index);
 unsigned locality_line_sizes(void);
 

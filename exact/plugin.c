@@ -54,9 +54,13 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
         if (number == INSTRUCTION_NONE)
             continue;
         bool in_pieces = instruction_at(number)->operand_bytes > 0;
-        qemu_plugin_register_vcpu_mem_cb(insn, in_pieces ? stream_on_pieces : stream_on_access,
-                                         QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-                                         stream_userdata(number));
+        bool sampled = settings.rate_denominator > 1;
+        qemu_plugin_register_vcpu_mem_cb(
+            insn,
+            in_pieces ? sampled ? stream_on_sampled_pieces : stream_on_pieces
+            : sampled ? stream_on_sampled_access
+                      : stream_on_access,
+            QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, stream_userdata(number));
     }
 }
 
@@ -119,6 +123,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         return 1;
     }
     locality_set_line_sizes(settings.line_sizes, settings.line_size_count);
+    if (settings.rate_denominator > 1) {
+        locality_set_rate(settings.rate_denominator);
+        stream_set_rate(settings.rate_denominator, (unsigned)__builtin_ctz(settings.line_sizes[0]));
+    }
     partitions_set_wanted(settings.partitions);
     stream_add_consumer(&locality_consumer);
     if (settings.options.sharing && settings.shared_cache) {
