@@ -48,6 +48,13 @@ for thread in 1 2 3 4; do
     check "thread $thread has its own curve" status_is 0
 done
 
+# A tenth of the lines, and what all of them have at 256 KiB: 4.2 % (x comes back from nearer).
+run env REUSE_RATE=0.1 $run_exact -o rate.rprof "$dmtvm" --iterations 3
+at_256k() { "$curve" "$1" | awk '$1 >= 262144 { print $2; exit }'; }
+check "a sample of the lines has the same curve" within "$(at_256k rate.rprof)" "$(at_256k three.rprof)" 0.005
+run env REUSE_RATE=2 $run_exact /bin/true
+check "a bad rate is refused" err_has "REUSE_RATE: '2' is not a number from 0.001 to 1"
+
 # What four threads with arrays of their own share is one cache: its clock counts all their accesses.
 run "$curve" -g 1 threads.rprof
 check "the cache that the threads share has a curve" status_is 0
