@@ -287,6 +287,7 @@ void stream_vcpu_ended(unsigned vcpu)
     prctl(PR_GET_NAME, thread->name);
     for (size_t i = 0; i < consumer_count; i++)
         thread->consumer[i] = consumers[i]->thread_ended(thread->consumer[i]);
+    sharing_thread_ended(thread);
     thread->ended = true;
     thread->ended_ns = monotonic_ns();
     free(thread->begin);
