@@ -36,6 +36,12 @@ struct dmtvm {
     size_t threads;
 };
 
+/* Not all the same, or the compiler would call memset() to store it. */
+static double x_start(size_t j)
+{
+    return (double)(j % 5 + 1);
+}
+
 static void init(double *b, double *x, double *m)
 {
     for (size_t i = 0; i < rows; i++) {
@@ -45,7 +51,7 @@ static void init(double *b, double *x, double *m)
     for (size_t i = 0; i < rows; i++)
         b[i] = (double)(i % 3 + 1);
     for (size_t j = 0; j < columns; j++)
-        x[j] = 0;
+        x[j] = x_start(j);
 }
 
 /* Columns begin .. end-1, both multiples of DMTVM_LANES. */
@@ -141,7 +147,7 @@ static double verify(const double *x, size_t threads, const uint64_t *done)
         sum += (double)((i % 7 + 1) * (i % 3 + 1));
     for (size_t thread = 0; thread < threads; thread++) {
         for (size_t j = part_begin(threads, thread); j < part_begin(threads, thread + 1); j++) {
-            double expected = (double)done[thread] * (double)(j % 5 + 1) * sum;
+            double expected = x_start(j) + (double)done[thread] * (double)(j % 5 + 1) * sum;
             if (x[j] != expected)
                 fatal("wrong result: x[%zu] is %g instead of %g", j, x[j], expected);
             checksum += x[j];

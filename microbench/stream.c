@@ -78,8 +78,9 @@ static double verify(const struct stream *s, const uint64_t *done)
     double checksum = 0;
     for (size_t thread = 0; thread < run_options.threads; thread++) {
         for (size_t i = part_begin(s, thread); i < part_begin(s, thread + 1); i++) {
-            double expected =
-                done[thread] ? b_value(i) + (double)(done[thread] % 1000) * c_value(i) : 0;
+            double expected = c_value(i);
+            if (done[thread] > 0)
+                expected = b_value(i) + (double)(done[thread] % 1000) * c_value(i);
             if (s->a[i] != expected)
                 fatal("wrong result: a[%zu] is %g instead of %g", i, s->a[i], expected);
             checksum += s->a[i];
@@ -111,7 +112,7 @@ int main(int argc, char **argv)
     check_allocation(b, "b", bytes);
     check_allocation(c, "c", bytes);
     for (size_t i = 0; i < s.elements; i++) {
-        a[i] = 0;
+        a[i] = c_value(i);
         b[i] = b_value(i);
         c[i] = c_value(i);
     }

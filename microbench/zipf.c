@@ -21,8 +21,8 @@ static const char *variant = "alias";
 static bool scatter;
 static struct run_options run_options = {.threads = 1};
 
-/* An alias table's entry: the upper half is the probability, of 2^32, to keep the drawn rank; the
- * lower half the rank to take otherwise. One word, so that it is one access. */
+/* An alias table's entry: the upper half is the probability, of 2^32, to keep the drawn place; the
+ * lower half the place to take otherwise. One word, so that it is one access. */
 typedef uint64_t alias_entry;
 
 struct zipf {
@@ -43,12 +43,13 @@ static inline size_t place_of(size_t rank, uint64_t multiplier, uint64_t mask)
 static inline size_t draw_alias(const alias_entry *restrict alias, size_t count, uint64_t *state)
 {
     unsigned __int128 product = (unsigned __int128)random_next(state) * count;
-    size_t rank = (size_t)(product >> 64);
+    size_t place = (size_t)(product >> 64);
     uint32_t fraction = (uint32_t)((uint64_t)product >> 32);
-    alias_entry entry = alias[rank];
-    return fraction < entry >> 32 ? rank : (uint32_t)entry;
+    alias_entry entry = alias[place];
+    return fraction < entry >> 32 ? place : (uint32_t)entry;
 }
 
+/* Draws a rank. */
 static inline size_t draw_float(double range, uint64_t exponent_inverse, size_t count,
                                 uint64_t *state)
 {
@@ -61,12 +62,11 @@ static inline size_t draw_float(double range, uint64_t exponent_inverse, size_t 
 
 __attribute__((noinline)) static uint64_t probe_alias(const uint64_t *restrict table,
                                                       const alias_entry *restrict alias,
-                                                      uint64_t multiplier, uint64_t mask,
                                                       size_t count, uint64_t *state, size_t steps)
 {
     uint64_t sum = 0, random = *state;
     for (size_t i = 0; i < steps; i++)
-        sum += table[place_of(draw_alias(alias, count, &random), multiplier, mask)];
+        sum += table[draw_alias(alias, count, &random)];
     *state = random;
     return sum;
 }
@@ -87,7 +87,7 @@ __attribute__((noinline)) static uint64_t probe_float(const uint64_t *restrict t
 static uint64_t probe(const struct zipf *z, uint64_t *state)
 {
     if (z->alias != NULL)
-        return probe_alias(z->table, z->alias, z->multiplier, z->mask, elements, state, probes);
+        return probe_alias(z->table, z->alias, elements, state, probes);
     return probe_float(z->table, z->range, power, z->multiplier, z->mask, elements, state, probes);
 }
 
@@ -102,38 +102,39 @@ static void work(void *context, size_t thread, struct run *run)
     }
 }
 
-/* Probability of each rank. */
-static double *probabilities(void)
+/* Probability of each place. */
+static double *probabilities(const struct zipf *z)
 {
     double *p = malloc(elements * sizeof *p), sum = 0;
     check_allocation(p, "the probabilities", elements * sizeof *p);
     for (size_t r = 0; r < elements; r++) {
-        double rank = (double)r + 1;
+        double rank = (double)r + 1, popularity;
         if (strcmp(variant, "alias") == 0)
-            p[r] = pow(rank, -exponent);
+            popularity = pow(rank, -exponent);
         else
-            p[r] = pow(rank + 1, 1 / (double)power) - pow(rank, 1 / (double)power);
-        sum += p[r];
+            popularity = pow(rank + 1, 1 / (double)power) - pow(rank, 1 / (double)power);
+        p[place_of(r, z->multiplier, z->mask)] = popularity;
+        sum += popularity;
     }
-    for (size_t r = 0; r < elements; r++)
-        p[r] /= sum;
+    for (size_t i = 0; i < elements; i++)
+        p[i] /= sum;
     return p;
 }
 
-/* Vose's construction (1991) of Walker's alias table from the ranks' probabilities. */
+/* Vose's construction (1991) of Walker's alias table from the places' probabilities. */
 static void fill_alias(alias_entry *alias, const double *p)
 {
     double *scaled = malloc(elements * sizeof *scaled);
     uint32_t *stack = malloc(elements * sizeof *stack);
     check_allocation(scaled, "the alias table", elements * sizeof *scaled);
     check_allocation(stack, "the alias table", elements * sizeof *stack);
-    size_t small = 0, large = elements; /* small ranks grow from the front, large from the back */
-    for (size_t r = 0; r < elements; r++) {
-        scaled[r] = p[r] * (double)elements;
-        if (scaled[r] < 1)
-            stack[small++] = (uint32_t)r;
+    size_t small = 0, large = elements; /* small places grow from the front, large from the back */
+    for (size_t i = 0; i < elements; i++) {
+        scaled[i] = p[i] * (double)elements;
+        if (scaled[i] < 1)
+            stack[small++] = (uint32_t)i;
         else
-            stack[--large] = (uint32_t)r;
+            stack[--large] = (uint32_t)i;
     }
     while (small > 0 && large < elements) {
         uint32_t poor = stack[--small], rich = stack[large++];
@@ -144,9 +145,9 @@ static void fill_alias(alias_entry *alias, const double *p)
         else
             stack[--large] = rich;
     }
-    while (small > 0 || large < elements) { /* what rounding left over keeps its rank */
-        uint32_t rank = small > 0 ? stack[--small] : stack[large++];
-        alias[rank] = (alias_entry)UINT32_MAX << 32 | rank;
+    while (small > 0 || large < elements) { /* what rounding left over keeps its place */
+        uint32_t place = small > 0 ? stack[--small] : stack[large++];
+        alias[place] = (alias_entry)UINT32_MAX << 32 | place;
     }
     free(stack);
     free(scaled);
@@ -159,8 +160,8 @@ static void tell_truth(struct truth *t, const struct zipf *z, const double *p, s
         size_t lines = elements * sizeof *z->table / truth_line_sizes[i], count = 0;
         double *of_line = calloc(lines, sizeof *of_line);
         check_allocation(of_line, "the probabilities", lines * sizeof *of_line);
-        for (size_t r = 0; r < elements; r++)
-            of_line[place_of(r, z->multiplier, z->mask) * lines / elements] += p[r];
+        for (size_t k = 0; k < elements; k++)
+            of_line[k * lines / elements] += p[k];
         struct reference_object objects[2];
         objects[count++] = reference_object_create(table_object, of_line, lines);
         if (z->alias != NULL)
@@ -180,9 +181,11 @@ static double verify(const struct zipf *z)
     for (size_t thread = 0; thread < run_options.threads; thread++) {
         uint64_t state = random_start(seed + thread), expected = 0;
         for (size_t i = 0; i < probes; i++) {
-            size_t rank = z->alias != NULL ? draw_alias(z->alias, elements, &state)
-                                           : draw_float(z->range, power, elements, &state);
-            expected += 3 * place_of(rank, z->multiplier, z->mask);
+            size_t place = z->alias != NULL
+                               ? draw_alias(z->alias, elements, &state)
+                               : place_of(draw_float(z->range, power, elements, &state),
+                                          z->multiplier, z->mask);
+            expected += 3 * place;
         }
         if (z->first_sums[thread] != expected)
             fatal("wrong result on thread %zu: %llu instead of %llu", thread,
@@ -226,7 +229,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < elements; i++)
         table[i] = 3 * i;
     z.table = table;
-    double *p = probabilities();
+    double *p = probabilities(&z);
     alias_entry *alias = NULL;
     if (strcmp(variant, "alias") == 0) {
         alias = aligned_alloc(ARRAY_ALIGNMENT, bytes);

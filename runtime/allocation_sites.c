@@ -20,7 +20,7 @@
 enum { NAMES_MAX = 1024, NAME_BYTES_MAX = 120, NAME_SHIFT = 16 };
 
 /*
- * Walking stacks is bounded: a thread may walk one frame (some 10 to 20 ns) per two allocations,
+ * Walking stacks is bounded: a thread may walk one frame (some 10 to 30 ns) per four allocations,
  * and some more to begin with. While it is over that, a caller of the allocator whose contexts were
  * walked many times, because it is reached on ever new ways, gets shorter contexts from then on.
  * They say less, but nothing wrong.
@@ -29,7 +29,7 @@ enum {
     CALLERS = 4096,
     CALLER_PROBES = 4,
     CALLER_WALKS = 256,
-    ALLOCATIONS_PER_FRAME = 2,
+    ALLOCATIONS_PER_FRAME = 4,
     FRAMES_IN_ADVANCE = 200000
 };
 static const uint8_t context_depths[] = {UNWIND_FRAMES_MAX, 8, 4, 1};
@@ -168,128 +168,22 @@ static uint32_t site_by_walk(const struct unwind_start *caller, uint64_t pair,
     return site == 0 ? ALLOCATION_SITE_OTHER : site;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    return (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15) + (hash >> 29); /* golden ratio */
-}
-
-/* The word's present value, relative as it should be. */
-UNWIND_READS_FRAMES static uint64_t stack_word(uint64_t stack_pointer, uint32_t word)
-{
-    const uint64_t *words = (const uint64_t *)stack_pointer;
-    const uint64_t value = words[word & STACK_WORD_DISTANCE];
-    return (word & STACK_WORD_IS_ADDRESS) != 0 ? value - stack_pointer : value;
-}
-
-/* Where the cache would keep a call: what tells its histories apart, and then its entry. */
-struct place {
-    struct site_cache_call *call;
-    struct site_cache_entry *entry;
-};
-
-/* stack_bytes: readable ones from the stack pointer on. */
-static struct place place_of(struct thread_cache *cache, const struct unwind_start *caller,
-                             uint64_t stack_bytes)
-{
-    uint64_t hash = mix(0, caller->ip);
-    struct site_cache_call *call = &cache->calls[hash >> 32 & (SITE_CACHE_CALLS - 1)];
-    if (call->reach <= stack_bytes) {
-        for (unsigned i = 0; i < call->count; i++)
-            hash = mix(hash, stack_word(caller->stack_pointer, call->word[i]));
-    }
-    return (struct place){.call = call,
-                          .entry = &cache->sites[hash >> 32 & (SITE_CACHE_ENTRIES - 1)]};
-}
-
-static uint64_t word_end(uint32_t word)
-{
-    return ((uint64_t)(word & STACK_WORD_DISTANCE) + 1) * 8;
-}
-
-static void learn(struct site_cache_call *call, uint32_t word)
-{
-    for (unsigned i = 0; i < call->count; i++) {
-        if (call->word[i] == word)
-            return;
-    }
-    call->word[call->next] = word;
-    call->next = (call->next + 1) % SITE_CACHE_TELLERS;
-    if (call->count < SITE_CACHE_TELLERS)
-        call->count++;
-    if (word_end(word) > call->reach)
-        call->reach = word_end(word);
-}
-
-/* Index of the first word that differs from what the entry remembers; its number of words if none.
- */
-static unsigned first_difference(const struct site_cache_entry *entry, uint64_t stack_pointer)
-{
-    unsigned i = 0;
-    while (i < entry->words && stack_word(stack_pointer, entry->word[i]) == entry->value[i])
-        i++;
-    return i;
-}
-
-static bool same_call(const struct site_cache_entry *entry, const struct unwind_start *caller,
-                      enum allocator allocator)
-{
-    return entry->ip == caller->ip && entry->allocator == allocator &&
-           (!entry->uses_frame_pointer ||
-            entry->frame_pointer == caller->frame_pointer - caller->stack_pointer);
-}
-
-static void fill(struct site_cache_entry *entry, const struct unwind_start *caller,
-                 enum allocator allocator, uint32_t site, const struct unwind_trace *trace,
-                 uint64_t stack_bytes)
-{
-    entry->ip = 0;
-    if (!trace->complete)
-        return;
-    entry->reach = 0;
-    for (unsigned i = 0; i < trace->count; i++) {
-        /* Words on another stack, beyond a signal frame, are not remembered. */
-        const uint64_t distance = trace->address[i] - caller->stack_pointer;
-        if (distance % 8 != 0 || distance >= stack_bytes || distance / 8 > STACK_WORD_DISTANCE)
-            return;
-        const bool is_address = (trace->is_address >> i & 1) != 0;
-        entry->word[i] = (uint32_t)(distance / 8) | (is_address ? STACK_WORD_IS_ADDRESS : 0);
-        entry->value[i] = is_address ? trace->value[i] - caller->stack_pointer : trace->value[i];
-        if (distance + 8 > entry->reach)
-            entry->reach = distance + 8;
-    }
-    entry->words = (uint8_t)trace->count;
-    entry->frame_pointer = caller->frame_pointer - caller->stack_pointer;
-    entry->uses_frame_pointer = trace->uses_frame_pointer;
-    entry->allocator = (uint16_t)allocator;
-    entry->site = site;
-    entry->ip = caller->ip;
-}
-
 uint32_t allocation_site(const struct unwind_start *caller, enum allocator allocator)
 {
     struct thread_cache *cache = thread_cache_get();
     uint64_t low, high;
+    uint32_t site;
     if (cache == NULL)
         return site_by_walk(caller, allocator, NULL, NULL);
     cache->allocations++;
-    if (unwind_known_stack(caller->stack_pointer, &low, &high)) {
-        const uint64_t stack_bytes = high - caller->stack_pointer;
-        const struct place place = place_of(cache, caller, stack_bytes);
-        const struct site_cache_entry *entry = place.entry;
-        if (same_call(entry, caller, allocator) && entry->reach <= stack_bytes) {
-            const unsigned i = first_difference(entry, caller->stack_pointer);
-            if (i == entry->words)
-                return entry->site;
-            learn(place.call, entry->word[i]);
-        }
-    }
+    if (unwind_known_stack(caller->stack_pointer, &low, &high) &&
+        site_cache_find(&cache->sites, caller, allocator, high - caller->stack_pointer, &site))
+        return site;
     struct unwind_trace trace;
-    const uint32_t site = site_by_walk(caller, allocator, cache, &trace);
-    if (unwind_known_stack(caller->stack_pointer, &low, &high)) {
-        const uint64_t stack_bytes = high - caller->stack_pointer;
-        fill(place_of(cache, caller, stack_bytes).entry, caller, allocator, site, &trace,
-             stack_bytes);
-    }
+    site = site_by_walk(caller, allocator, cache, &trace);
+    if (unwind_known_stack(caller->stack_pointer, &low, &high))
+        site_cache_fill(&cache->sites, caller, allocator, high - caller->stack_pointer, &trace,
+                        site);
     return site;
 }
 

@@ -11,49 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unwind.h"
+#include "site_cache.h"
 
 enum {
-    SITE_CACHE_CALLS = 512,
-    SITE_CACHE_ENTRIES = 512,
-    SITE_CACHE_TELLERS = 4,
     BATCHES = 128,
     BATCH_BLOCKS_MAX = 4096,
     BATCH_BYTES_MAX = 16384, /* as documented for allocation_site_totals() */
-};
-
-/*
- * A word on the stack that led a walk, by its distance from the stack pointer in units of 8 bytes.
- * If it is the address of a frame, its value is relative to the stack pointer, too.
- */
-enum { STACK_WORD_DISTANCE = 0x7fffffff, STACK_WORD_IS_ADDRESS = -0x7fffffff - 1 };
-
-/*
- * An allocation call seen before. It is the same again when ip and allocator, the frame pointer if
- * it was used, and all words that led the walk are the same: then so is the calling context
- * (unwind_trace).
- */
-struct site_cache_entry {
-    uint64_t ip;            /* 0: empty */
-    uint64_t frame_pointer; /* relative to the stack pointer */
-    uint32_t site;
-    uint16_t allocator;
-    uint8_t words;
-    bool uses_frame_pointer;
-    uint64_t reach;                  /* end of the words, relative to the stack pointer */
-    uint32_t word[UNWIND_TRACE_MAX]; /* distance | STACK_WORD_IS_ADDRESS */
-    uint64_t value[UNWIND_TRACE_MAX];
-};
-
-/*
- * What tells apart the histories of one call (by ip): words that were once found to differ. They
- * take part in the hash of its entries. It is learned, since which frames the histories of a call
- * have in common, and which not, depends on the program.
- */
-struct site_cache_call {
-    uint64_t reach; /* as above */
-    uint32_t word[SITE_CACHE_TELLERS];
-    uint32_t count, next;
 };
 
 /* Sums of one site. Written by the owning thread, read by whoever collects the totals. */
@@ -70,8 +33,7 @@ struct thread_cache {
     uint64_t allocations;   /* made by the thread, */
     uint64_t frames_walked; /* and what it took to find their sites */
     struct batch batches[BATCHES];
-    struct site_cache_call calls[SITE_CACHE_CALLS];
-    struct site_cache_entry sites[SITE_CACHE_ENTRIES];
+    struct site_cache sites;
 };
 
 /* The calling thread's cache once it has one; set by thread_cache_take() alone. */

@@ -41,11 +41,8 @@ static struct {
     void *(*mremap)(void *, size_t, size_t, int, ...);
 } real;
 
-/* False while this very thread is looking them up. */
-static bool know_real(void)
+static __attribute__((noinline)) bool look_up_real(void)
 {
-    if (__builtin_expect(atomic_load_explicit(&real.known, memory_order_acquire), 1))
-        return true;
     if (interpose_is_resolving())
         return false;
 #define LOOK_UP(name) *(void **)&real.name = interpose_real(#name)
@@ -67,8 +64,15 @@ static bool know_real(void)
     return true;
 }
 
+/* False while this very thread is looking them up. */
+static inline bool know_real(void)
+{
+    return __builtin_expect(atomic_load_explicit(&real.known, memory_order_acquire), 1) ||
+           look_up_real();
+}
+
 /* Whether to track this call; if so, allocation_leave() ends it. */
-static bool enter(const struct unwind_start *caller)
+static inline bool enter(const struct unwind_start *caller)
 {
     return atomic_load_explicit(&allocation_following, memory_order_relaxed) &&
            allocation_enter(caller->stack_pointer);

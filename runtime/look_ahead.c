@@ -74,12 +74,10 @@ static void on_backward_branch(void *context, const struct interpreter *interpre
                                uint64_t target, uint64_t accesses)
 {
     struct thread *thread = context;
-    struct interpreter_registers registers;
-    struct loop_head *head;
+    struct loop_head *head =
+        loops_visit(&thread->loops, target, interpreter_general(interpreter),
+                    interpreter_poisoned_registers(interpreter), accesses);
 
-    interpreter_get_registers(interpreter, &registers);
-    head = loops_visit(&thread->loops, target, registers.general,
-                       interpreter_poisoned_registers(interpreter), accesses);
     if (head)
         show_frame(thread, head);
 }
@@ -99,11 +97,13 @@ static void copy_registers(const ucontext_t *context, struct interpreter_registe
     registers->gs_base = 0;
 }
 
-void look_ahead_hook(struct thread *thread, interpreter_branch hook, void *context)
+void look_ahead_hook(struct thread *thread, interpreter_branch branch,
+                     interpreter_condition condition, void *context)
 {
     struct interpreter_options options = {
-        .backward_branch = hook ? hook : on_backward_branch,
-        .branch_context = hook ? context : thread,
+        .backward_branch = branch ? branch : on_backward_branch,
+        .condition = condition,
+        .branch_context = branch ? context : thread,
     };
 
     interpreter_set_options(thread->interpreter, &options);

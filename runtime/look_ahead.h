@@ -23,8 +23,9 @@ void look_ahead_end(struct thread *);
  */
 size_t look_ahead_next(struct thread *, size_t capacity, enum interpreter_stop *why);
 
-/* Hears of backward branches instead of the loop table; NULL: the loop table again. */
-void look_ahead_hook(struct thread *, interpreter_branch hook, void *context);
+/* Other hooks than the loop table's for backward branches and conditions; NULL: that one again. */
+void look_ahead_hook(struct thread *, interpreter_branch branch, interpreter_condition condition,
+                     void *context);
 
 /* Whether ip lies in the runtime's own code. */
 bool look_ahead_is_runtime(uint64_t ip);

@@ -19,12 +19,14 @@
 #include "profile/format.h"
 #include "sampling/governor.h"
 #include "sampling/loops.h"
+#include "sampling/odometer.h"
 #include "sampling/random.h"
 #include "sampling/slots.h"
 #include "sampling/window.h"
 
 enum {
     THREAD_WATCHES = 4,        /* most private debug registers per thread */
+    THREAD_KNOWN_LOOPS = 32,
     THREAD_REGIONS = 32,     /* nested spans that are told apart */
     THREAD_BATCH = 512,        /* accesses interpreted at a time */
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
@@ -47,6 +49,7 @@ struct watch {
     uint64_t sampled_ip;         /* instruction of the sampled access, to check the last of them */
     struct record_sample sample; /* what is reported when the watch starts to run */
     bool reported;
+    bool release_watched; /* allocation_watch() was called for it */
 };
 
 /* A reading of the access rate in progress. See rate.h. */
@@ -62,11 +65,26 @@ struct rate_reading {
     struct odometer odometer;
     uint64_t explored;   /* accesses looked at before the reading began */
     unsigned attempts;   /* to get past them */
+    bool unproven;       /* no test of the loop moves with it */
     unsigned probes;     /* positions known */
     double position[3];  /* visits since the base */
     double step_ns[2];   /* planned time between them */
     uint64_t spent_ns;   /* of probing since the last sample: added to the next one's weight */
     uint64_t time[3];    /* app time of the traps or positions */
+};
+
+/* What earlier readings have taught about a loop. */
+struct known_loop {
+    uint64_t loop;
+    uint32_t depth;       /* accesses to look ahead for something to hold on to; 0: unused entry */
+    bool has_odometer;
+    struct odometer odometer;
+    uint32_t explorations; /* that its accesses per visit are the mean of */
+    uint32_t failures;     /* of the odometer in a row */
+    uint64_t test_ip;      /* conditional jump that ends the loop */
+    int64_t test_step;     /* change of its outcome per visit; 0 unknown */
+    double rate_per_ns;    /* accesses, about; 0 unknown */
+    uint64_t last_use;     /* in samples of the thread */
 };
 
 struct thread {
@@ -102,8 +120,8 @@ struct thread {
     struct window window;
     struct loops loops;
     struct rate_reading rate;
-    double rate_per_ns;      /* latest idea of accesses per ns; 0 none */
-    uint32_t rate_depth;     /* accesses to look ahead for an odometer */
+    struct known_loop known_loops[THREAD_KNOWN_LOOPS];
+    uint32_t first_depth; /* to explore a loop met for the first time; 0 the default */
     uint64_t rate_cost_ns;    /* of the last exploration, not yet told to the governor */
     uint32_t samples_to_rate; /* samples until the next rate reading is considered */
     struct access batch[THREAD_BATCH];

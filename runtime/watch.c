@@ -7,6 +7,7 @@
 
 #include "attribution.h"
 #include "descriptors.h"
+#include "interpose_allocation.h"
 #include "interpose_signal.h"
 #include "look_ahead.h"
 #include "output.h"
@@ -73,6 +74,9 @@ static void report_unwatched(struct watch *watch)
 static void free_register(struct watch *watch)
 {
     perf_event_disable(watch->descriptor);
+    if (watch->release_watched)
+        allocation_unwatch(watch->sample.watch_address);
+    watch->release_watched = false;
     watch->generation++;
     atomic_store(&watch->state, WATCH_FREE);
 }
@@ -196,6 +200,8 @@ void watch_start(struct thread *thread, struct record_sample *sample, uint64_t a
         atomic_store(&watch->state, WATCH_FREE);
         return;
     }
+    watch->release_watched = true;
+    allocation_watch(plan.address);
     thread->totals.armed++;
     if (plan.traps_before == 0)
         report_sample(watch);
@@ -208,9 +214,10 @@ static void begin_running(struct thread *thread, unsigned slot, uint64_t trap_ip
 
     if (--watch->traps_before > 0)
         return;
-    /* x86 reports the instruction after the access. Anything else means that the target took
+    /* x86 reports the instruction after the access, or a repeated string instruction that is not
+     * through yet itself. Anything else means that the target took
      * another way than foreseen: nothing can be said of this watch. */
-    if (trap_ip - watch->sampled_ip - 1 >= 15) {
+    if (trap_ip - watch->sampled_ip > 15) {
         thread->totals.lost[LOSS_TRAP_UNKNOWN]++;
         watch_end(thread, slot, WATCH_LOST, app_now, thread, 0, 0, 0, 0);
         return;
@@ -243,6 +250,8 @@ unsigned watch_follow_visit(struct thread *thread, uint64_t sampled_address,
     flags = WATCH_END_VISIT_KNOWN;
     if (visit_touches_sampled(&visit))
         flags |= WATCH_END_VISIT_TOUCHES_ACCESSED;
+    if (visit_ends_at_trapped(&visit))
+        flags |= WATCH_END_VISIT_ENDS_HERE;
     *words_after = visit_words_after(&visit);
     return flags;
 }
@@ -251,14 +260,13 @@ static void finish_by_reuse(struct thread *thread, unsigned slot, ucontext_t *co
                             uint64_t app_now)
 {
     struct watch *watch = &thread->watches[slot];
-    unsigned flags = 0, words_after = 0;
+    unsigned flags, words_after;
     uint64_t ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
 
     /* Off first: everything below takes time, and the word may be hot. */
     perf_event_disable(watch->descriptor);
-    if (watch->sample.watch_mode == WATCH_OTHER)
-        flags = watch_follow_visit(thread, watch->sample.address, watch->sample.watch_address,
-                                   context, &words_after);
+    flags = watch_follow_visit(thread, watch->sample.address, watch->sample.watch_address, context,
+                               &words_after);
     watch_end(thread, slot, WATCH_REUSED, app_now, thread, ip,
               attribution_context(thread, context, ip), flags, words_after);
 }

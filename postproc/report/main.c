@@ -136,7 +136,7 @@ static int render(const struct report_options *options, struct model *model)
 
 static int report(const struct report_options *options, const char *const *names, size_t count)
 {
-    struct profile **profiles = allocate_zeroed(count, sizeof(*profiles));
+    struct profile **profiles = allocate_zeroed(count, sizeof(profiles[0]));
     struct model *model = NULL;
     char message[1024];
     int status = 0;

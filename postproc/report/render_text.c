@@ -9,7 +9,8 @@
 #include "report/numbers.h"
 #include "report/render.h"
 
-enum { PAGE = 80, GAP = 2, LABEL = 16, FLEXIBLE_MIN = 12 };
+enum { PAGE = 80, GAP = 2, LABEL = 16, READABLE_MIN = 22, FLEXIBLE_MIN = 8 };
+enum { DETAIL_INDENT = 4, DETAIL_LINES = 3 };
 
 /* Columns that a text takes: the bytes that do not continue a UTF-8 character. */
 static size_t text_width(const char *text)
@@ -37,7 +38,10 @@ static size_t bytes_of_width(const char *text, size_t width)
 static void put_safely(const char *text, size_t bytes, FILE *stream)
 {
     for (size_t i = 0; i < bytes; i++)
-        fputc(iscntrl((unsigned char)text[i]) ? '?' : text[i], stream);
+        fputc(isspace((unsigned char)text[i])   ? ' '
+              : iscntrl((unsigned char)text[i]) ? '?'
+                                                : text[i],
+              stream);
 }
 
 static void put_spaces(size_t count, FILE *stream)
@@ -115,6 +119,8 @@ static char *number_with_interval(const struct cell *cell)
 
 static char *cell_string(const struct cell *cell)
 {
+    char *number, *text;
+
     switch (cell->kind) {
     case CELL_TEXT:
         return copy_string(cell->text);
@@ -123,6 +129,11 @@ static char *cell_string(const struct cell *cell)
         return copy_string("-");
     case CELL_BEYOND:
         return copy_string("beyond");
+    case CELL_ABOVE:
+        number = number_bytes(cell->value.value);
+        text = format_string("> %s", number);
+        free(number);
+        return text;
     case CELL_TRUTH:
         return copy_string(cell->value.value != 0 ? "yes" : "no");
     default:
@@ -167,22 +178,49 @@ static void widen(size_t *width, const char *text)
         *width = wanted;
 }
 
-/* Gives flexible columns what the others leave, the longer ones shortened first. */
+static size_t total_width(const struct layout *layout)
+{
+    size_t total = 0;
+
+    for (size_t i = 0; i < layout->count; i++)
+        if (layout->width[i] > 0)
+            total += layout->width[i] + (total > 0 ? (size_t)GAP : 0);
+    return total;
+}
+
+/* Narrows the widest flexible column by one, down to a limit; false if none is wider than that. */
+static bool shorten_widest(const struct table *table, struct layout *layout, size_t limit)
+{
+    size_t widest = SIZE_MAX;
+
+    for (size_t i = 0; i < layout->count; i++)
+        if (table->columns[layout->column[i]].flexible && layout->width[i] > limit &&
+            (widest == SIZE_MAX || layout->width[i] > layout->width[widest]))
+            widest = i;
+    if (widest == SIZE_MAX)
+        return false;
+    layout->width[widest]--;
+    return true;
+}
+
+/* Leaves out the last optional column; false if there is none. */
+static bool drop_optional(const struct table *table, struct layout *layout)
+{
+    for (size_t i = layout->count; i > 0; i--) {
+        if (table->columns[layout->column[i - 1]].optional && layout->width[i - 1] > 0) {
+            layout->width[i - 1] = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void fit_page(const struct table *table, struct layout *layout)
 {
-    for (;;) {
-        size_t total = 0, widest = SIZE_MAX;
-
-        for (size_t i = 0; i < layout->count; i++) {
-            total += layout->width[i] + (i > 0 ? (size_t)GAP : 0);
-            if (table->columns[layout->column[i]].flexible && layout->width[i] > FLEXIBLE_MIN &&
-                (widest == SIZE_MAX || layout->width[i] > layout->width[widest]))
-                widest = i;
-        }
-        if (total <= PAGE || widest == SIZE_MAX)
+    while (total_width(layout) > PAGE)
+        if (!shorten_widest(table, layout, READABLE_MIN) && !drop_optional(table, layout) &&
+            !shorten_widest(table, layout, FLEXIBLE_MIN))
             return;
-        layout->width[widest]--;
-    }
 }
 
 static void lay_out(const struct table *table, struct layout *layout)
@@ -218,18 +256,38 @@ static void lay_out(const struct table *table, struct layout *layout)
     fit_page(table, layout);
 }
 
-static void put_aligned(const char *text, size_t width, bool left, bool last, FILE *stream)
+/* Column i of a line, and the gap after it. */
+static void put_aligned(const char *text, const struct layout *layout, size_t i, FILE *stream)
 {
+    size_t width = layout->width[i];
     size_t taken = text_width(text) < width ? text_width(text) : width;
 
-    if (!left)
+    if (width == 0)
+        return;
+    if (!layout->left[i])
         put_spaces(width - taken, stream);
     put_shortened(text, width, stream);
-    if (left && !last)
+    if (layout->left[i])
         put_spaces(width - taken, stream);
+    put_spaces(GAP, stream);
 }
 
 static void put_wrapped(const char *text, size_t indent, FILE *stream);
+
+/* The middle of what is longer than a few lines is left out. */
+static void put_detail(const char *detail, FILE *stream)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+
+    if (memory == NULL)
+        return;
+    put_shortened(detail, (size_t)DETAIL_LINES * (PAGE - DETAIL_INDENT) * 9 / 10, memory);
+    fclose(memory);
+    put_wrapped(text, DETAIL_INDENT, stream);
+    free(text);
+}
 
 static void put_table(const struct table *table, FILE *stream)
 {
@@ -245,25 +303,19 @@ static void put_table(const struct table *table, FILE *stream)
         for (size_t i = 0; i < layout.count; i++) {
             char *heading = heading_line(table->columns[layout.column[i]].heading, line);
 
-            put_spaces(i > 0 ? GAP : 0, stream);
-            put_aligned(heading, layout.width[i], layout.left[i], i + 1 == layout.count, stream);
+            put_aligned(heading, &layout, i, stream);
             free(heading);
         }
         fputc('\n', stream);
     }
     for (size_t r = 0; r < table->rows.count; r++) {
         for (size_t i = 0; i < layout.count; i++) {
-            put_spaces(i > 0 ? GAP : 0, stream);
-            put_aligned(layout.strings[r * layout.count + i], layout.width[i], layout.left[i],
-                        i + 1 == layout.count, stream);
+            put_aligned(layout.strings[r * layout.count + i], &layout, i, stream);
             free(layout.strings[r * layout.count + i]);
         }
         fputc('\n', stream);
-        if (table->rows.items[r].detail != NULL) {
-            put_spaces(4, stream);
-            put_shortened(table->rows.items[r].detail, PAGE - 4, stream);
-            fputc('\n', stream);
-        }
+        if (table->rows.items[r].detail != NULL)
+            put_detail(table->rows.items[r].detail, stream);
     }
     if (table->rows.count == 0)
         fputs("  (none)\n", stream);
@@ -364,7 +416,22 @@ static bool starts_apart(const struct block *before, const struct block *block)
     return block->kind != BLOCK_TABLE || block->table->title != NULL;
 }
 
-void render_text(const struct document *document, FILE *stream)
+/* Copies lines without the blanks at their ends, which padding to columns leaves. */
+static void put_trimmed(const char *text, FILE *stream)
+{
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n"), kept = length;
+
+        while (kept > 0 && text[kept - 1] == ' ')
+            kept--;
+        fwrite(text, 1, kept, stream);
+        text += length;
+        if (*text == '\n')
+            fputc(*text++, stream);
+    }
+}
+
+static void put_sections(const struct document *document, FILE *stream)
 {
     bool started = false;
 
@@ -384,4 +451,18 @@ void render_text(const struct document *document, FILE *stream)
             put_block(&section->blocks.items[k], stream);
         }
     }
+}
+
+void render_text(const struct document *document, FILE *stream)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+
+    if (memory == NULL)
+        return;
+    put_sections(document, memory);
+    fclose(memory);
+    put_trimmed(text, stream);
+    free(text);
 }

@@ -21,7 +21,7 @@ static const struct column before[] = {
 };
 
 static const struct column after[] = {
-    {.key = "late_distance_bytes", .heading = "late by\nmedian"},
+    {.key = "late_distance_bytes", .heading = "late by\nmedian", .optional = true},
     {.key = "median_distance_bytes"},
     {.key = "median_reuse_time"},
     {.key = "reuse_from"},

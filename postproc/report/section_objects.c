@@ -22,7 +22,7 @@ static const struct column before[] = {
 };
 
 static const struct column after[] = {
-    {.heading = "misses\n% of all"},
+    {.heading = "misses\n% of all", .optional = true},
     {.key = "mrc"},
 };
 

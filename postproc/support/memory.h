@@ -6,12 +6,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-void *allocate_zeroed(size_t count, size_t size);
-void *reallocate(void *pointer, size_t count, size_t size);
-char *copy_string(const char *text);
+void *allocate_zeroed(size_t count, size_t size) __attribute__((returns_nonnull));
+void *reallocate(void *pointer, size_t count, size_t size) __attribute__((returns_nonnull));
+char *copy_string(const char *text) __attribute__((returns_nonnull));
 
 /* printf into a new string; the caller frees it. */
-char *format_string(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *format_string(const char *format, ...) __attribute__((format(printf, 1, 2), returns_nonnull));
 
 /* A growable array: ARRAY(int) numbers = {0}; ARRAY_PUSH(&numbers, 7); free(numbers.items); */
 #define ARRAY(type)                                                                                \
@@ -25,7 +25,7 @@ char *format_string(const char *format, ...) __attribute__((format(printf, 1, 2)
         if ((array)->count == (array)->capacity) {                                                 \
             (array)->capacity = (array)->capacity ? 2 * (array)->capacity : 8;                     \
             (array)->items =                                                                       \
-                reallocate((array)->items, (array)->capacity, sizeof(*(array)->items));            \
+                reallocate((array)->items, (array)->capacity, sizeof((array)->items[0]));          \
         }                                                                                          \
         (array)->items[(array)->count++] = (value);                                                \
     } while (0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "symbols/assignment.h"
+#include "symbols/library_source.h"
 
 struct cached_source {
     struct source_text text;
@@ -94,8 +95,7 @@ static bool starts_with(const char *text, const char *prefix)
 /* The C++ library between the program's statement and malloc. */
 static bool is_language_library(const struct source_frame *frame)
 {
-    if (frame->file != NULL && (strstr(frame->file, "/include/c++/") != NULL ||
-                                strstr(frame->file, "/libstdc++-v3/") != NULL))
+    if (is_library_source(frame->file))
         return true;
     return frame->function != NULL &&
            (starts_with(frame->function, "std::") || starts_with(frame->function, "__gnu_cxx::") ||
@@ -137,6 +137,12 @@ static enum assignment_kind read_statement(struct allocation_namer *namer,
         return ASSIGNMENT_UNKNOWN;
     }
     assignment_find(text, frame->source.line, frame->source.column, callee, &assignment);
+    /* The C library's functions call themselves __strdup, and the source calls them strdup. */
+    if (assignment.kind == ASSIGNMENT_UNKNOWN && *callee == '_') {
+        callee += starts_with(callee, "__GI_") ? strlen("__GI_") : 0;
+        callee += strspn(callee, "_");
+        assignment_find(text, frame->source.line, frame->source.column, callee, &assignment);
+    }
     kind = assignment.kind;
     if (kind == ASSIGNMENT_NAMED) {
         if (is_verified(frame, &assignment))

@@ -163,11 +163,16 @@ struct code_function *unit_function(struct dwarf_file *file, struct unit *unit, 
     return function;
 }
 
+/* Methods that the compiler declares, such as those of lambdas, are artificial too but matter. */
 static bool is_artificial(const struct dwarf_file *file, struct entry die)
 {
     struct entry origin = entry_follow(file, die, DW_AT_abstract_origin);
-    bool artificial = origin.die != NULL && entry_flag(origin, DW_AT_artificial);
+    Dwarf_Attribute object =
+        origin.die != NULL ? entry_attribute(origin, DW_AT_object_pointer) : NULL;
+    bool artificial = origin.die != NULL && object == NULL && entry_flag(origin, DW_AT_artificial);
 
+    if (object != NULL)
+        dwarf_dealloc_attribute(object);
     entry_release(origin);
     return artificial;
 }

@@ -54,6 +54,11 @@ static int64_t signed_leb(struct cursor *cursor)
     return (int64_t)value;
 }
 
+static int sign_extended(uint64_t byte)
+{
+    return byte < 128 ? (int)byte : (int)byte - 256;
+}
+
 struct program {
     unsigned minimum_length, maximum_operations;
     int line_base;
@@ -88,7 +93,7 @@ static bool read_header(struct cursor *cursor, struct program *program)
     program->minimum_length = (unsigned)fixed(&header, 1);
     program->maximum_operations = version >= 4 ? (unsigned)fixed(&header, 1) : 1;
     fixed(&header, 1); /* whether rows are statements by default */
-    program->line_base = (int8_t)fixed(&header, 1);
+    program->line_base = sign_extended(fixed(&header, 1));
     program->line_range = (unsigned)fixed(&header, 1);
     program->opcode_base = (unsigned)fixed(&header, 1);
     for (unsigned i = 1; i < program->opcode_base; i++)

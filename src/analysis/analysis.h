@@ -102,7 +102,10 @@ struct histogram_share {
     struct estimate share; /* of the subset's accesses */
 };
 
-/* Power-of-two bins, plus a last one for cold (never reused) and beyond. Caller frees *out. */
+/*
+ * Power-of-two bins, plus a last one for cold (never reused) and beyond. Reuses count where they
+ * lie, whether or not another thread invalidated the line meanwhile. Caller frees *out.
+ */
 size_t analysis_reuse_time_histogram(const struct analysis *, struct subset,
                                      struct histogram_share **out);
 size_t analysis_stack_distance_histogram(const struct analysis *, struct subset,

@@ -246,7 +246,7 @@ static double coherence_misses(const struct miss_shares *shares)
 
 static struct estimate less_unknown(struct estimate estimate, double unknown)
 {
-    estimate.lo = fmax(0, estimate.lo - unknown);
+    estimate.lo = fmax(0, estimate.lo - fmax(0, unknown));
     return estimate;
 }
 
@@ -335,8 +335,8 @@ struct miss_split analysis_misses(const struct analysis *analysis, struct subset
     return out;
 }
 
-/* Octaves of [first, 2 first), ... and a last bin for everything else. survived holds, for each
- * lower bound, the shares of what was not reused before it. */
+/* Bins between ascending bounds, the last one open. results: at place k what was not reused before
+ * bounds[k]. */
 static size_t octaves(const struct analysis *analysis, const struct results *results,
                       const double *bounds, size_t n, struct histogram_share **out)
 {
@@ -352,8 +352,8 @@ static size_t octaves(const struct analysis *analysis, const struct results *res
     }
     for (size_t k = 0; k < n; k++) {
         for (uint32_t r = 0; r < replicates; r++) {
-            double left = all_misses(&results->shares[k * replicates + r]);
-            double next = k + 1 < n ? all_misses(&results->shares[(k + 1) * replicates + r]) : 0;
+            double left = results->shares[k * replicates + r].missed;
+            double next = k + 1 < n ? results->shares[(k + 1) * replicates + r].missed : 0;
             values[r] = left > next ? left - next : 0;
         }
         bins[k].lo = bounds[k];
@@ -418,7 +418,6 @@ size_t analysis_stack_distance_histogram(const struct analysis *analysis, struct
 
 struct estimate analysis_subset_accesses(const struct analysis *analysis, struct subset subset)
 {
-    struct estimate out = {0};
     double squares = 0, sum = 0;
     double *of_loop;
 
@@ -439,9 +438,7 @@ struct estimate analysis_subset_accesses(const struct analysis *analysis, struct
     for (size_t k = 0; of_loop && k < analysis->rates.count; k++)
         variance += pow(of_loop[k] * analysis->rates.loops[k].log_deviation, 2);
     free(of_loop);
-    double half = 1.96 * sqrt(variance > 0 ? variance : 0);
-    out.value = sum;
-    out.lo = sum > half ? sum - half : 0;
-    out.hi = sum + half;
-    return out;
+    /* Rates are uncertain by factors, so the interval is one, too. */
+    double factor = sum > 0 && variance > 0 ? exp(1.96 * sqrt(variance) / sum) : 1;
+    return (struct estimate){sum, sum / factor, sum * factor};
 }

@@ -87,9 +87,8 @@ int analysis_divide(struct analysis *);
 
 /*
  * replicates.c: the estimate (0) and its replicates 1 .. replicate_count()-1. The bootstrap ones
- * draw samples (Poisson weights) and rates; where the analysed line is not the run's, a last one,
- * which is replicate_is_variant(), makes the other assumption about words that no watch could be
- * put on.
+ * draw samples (Poisson weights) and rates. Where the analysed line is larger than the run's, two
+ * more make extreme assumptions about words that no watch could be put on.
  */
 int replicates_create(struct analysis *);
 uint32_t replicate_count(const struct analysis *);
@@ -125,8 +124,8 @@ void miss_shares_add(struct miss_shares *sum, struct miss_shares, double weight)
  * nothing is known. */
 void miss_shares_divide(struct miss_shares *sum, double weight);
 
-/* evictions.c: eviction times of every cell's caches in every replicate, kept once computed. */
-/* A size in which nothing fits: all accesses miss. */
+/* evictions.c: eviction times of every cell's caches in every replicate, kept once computed. A
+ * size in which nothing fits: all accesses miss. */
 #define EVICTIONS_NO_CACHE DBL_MIN
 
 /* Makes sure that all sizes (bytes, ascending) are known; index[i] gets the place of bytes[i]. */

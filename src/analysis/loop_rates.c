@@ -13,9 +13,13 @@ enum { NEIGHBOUR_BYTES = 4096, INSTRUCTION_BYTES_MAX = 15 };
  * loops of real programs differ by factors of 100 (streams to pointer chases). */
 #define BETWEEN_LOOPS 1.2
 #define BETWEEN_NEIGHBOURS 0.6
-/* Without a single reading: about one access per nanosecond, within a factor of ten. */
-#define UNMEASURED_RATE 1.0
-#define UNMEASURED_FACTOR 10.0
+/* Error of ln(rate) of readings that failed their own checks. Watches fail when they were short or
+ * disturbed; odometers when they did not move evenly, and may then be off by any factor. */
+#define REJECTED_WATCHES 0.5
+#define REJECTED_ODOMETERS 1.0
+/* What is known before any reading: about one access per nanosecond, within a factor of ten. */
+#define PRIOR_RATE 1.0
+#define PRIOR_FACTOR 10.0
 
 static int compare_loops(const void *a, const void *b)
 {
@@ -30,7 +34,7 @@ static int compare_loops(const void *a, const void *b)
 
 static bool usable(const struct record_rate *reading)
 {
-    return reading->accepted && reading->elapsed_ns > 0 && reading->accesses > 0;
+    return reading->elapsed_ns > 0 && reading->accesses > 0;
 }
 
 /* One entry per sample and per reading, sorted, then folded into one entry per loop. */
@@ -82,6 +86,7 @@ static int list_loops(const struct profile *const *profiles, size_t profile_coun
 
 struct located_reading {
     size_t loop;
+    bool accepted;
     struct rate_reading reading;
 };
 
@@ -89,13 +94,47 @@ static int compare_located(const void *a, const void *b)
 {
     const struct located_reading *x = a, *y = b;
 
-    return x->loop != y->loop ? (x->loop < y->loop ? -1 : 1) : 0;
+    if (x->loop != y->loop)
+        return x->loop < y->loop ? -1 : 1;
+    if (x->accepted != y->accepted)
+        return (int)y->accepted - (int)x->accepted;
+    /* The methods of accepted readings are compared, those of rejected ones kept apart. */
+    return x->accepted ? 0 : (int)x->reading.can_wrap - (int)y->reading.can_wrap;
 }
 
+static size_t locate_readings(const struct profile *const *profiles, size_t profile_count,
+                              const struct loop_rates *rates, struct located_reading *located)
+{
+    size_t n = 0;
+
+    for (size_t p = 0; p < profile_count; p++) {
+        for (size_t i = 0; i < profiles[p]->rates.count; i++) {
+            const struct record_rate *record = &profiles[p]->rates.items[i];
+            if (!usable(record))
+                continue;
+            located[n].loop = loop_rates_find(rates, p, record->loop);
+            located[n].accepted = record->accepted;
+            located[n].reading.per_ns = (double)record->accesses / (double)record->elapsed_ns;
+            located[n++].reading.can_wrap = record->method == RATE_ODOMETER;
+        }
+    }
+    qsort(located, n, sizeof *located, compare_located);
+    return n;
+}
+
+static void believe(struct rate_belief *belief, double per_ns, double deviation)
+{
+    double precision = 1 / (deviation * deviation);
+
+    belief->precision += precision;
+    belief->sum += precision * log(per_ns);
+}
+
+/* Accepted readings measure a loop; rejected ones are noted where there are no others. */
 static int measure(const struct profile *const *profiles, size_t profile_count,
                    struct loop_rates *rates)
 {
-    size_t n = 0, capacity = 1;
+    size_t capacity = 1;
 
     for (size_t p = 0; p < profile_count; p++)
         capacity += profiles[p]->rates.count;
@@ -106,28 +145,23 @@ static int measure(const struct profile *const *profiles, size_t profile_count,
         free(readings);
         return -1;
     }
-    for (size_t p = 0; p < profile_count; p++) {
-        for (size_t i = 0; i < profiles[p]->rates.count; i++) {
-            const struct record_rate *record = &profiles[p]->rates.items[i];
-            if (!usable(record))
-                continue;
-            located[n].loop = loop_rates_find(rates, p, record->loop);
-            located[n].reading.per_ns = (double)record->accesses / (double)record->elapsed_ns;
-            located[n++].reading.can_wrap = record->method == RATE_ODOMETER;
-        }
-    }
-    qsort(located, n, sizeof *located, compare_located);
+    size_t n = locate_readings(profiles, profile_count, rates, located);
     for (size_t i = 0, end; i < n; i = end) {
         struct loop_rate *loop = &rates->loops[located[i].loop];
-        for (end = i; end < n && located[end].loop == located[i].loop; end++)
+        for (end = i; end < n && compare_located(&located[end], &located[i]) == 0; end++)
             readings[end - i] = located[end].reading;
         struct rate_estimate estimate = rate_combine(readings, end - i);
-        loop->per_ns = estimate.per_ns;
-        loop->log_deviation = estimate.log_deviation;
-        loop->readings = estimate.readings;
-        loop->agreeing = estimate.agreeing;
-        loop->measured = true;
-        rates->any = true;
+        if (located[i].accepted) {
+            loop->per_ns = estimate.per_ns;
+            loop->log_deviation = estimate.log_deviation;
+            loop->readings = estimate.readings;
+            loop->agreeing = estimate.agreeing;
+            loop->measured = true;
+            rates->any = true;
+        } else {
+            believe(&loop->rejected, estimate.per_ns.value,
+                    located[i].reading.can_wrap ? REJECTED_ODOMETERS : REJECTED_WATCHES);
+        }
     }
     free(located);
     free(readings);
@@ -136,41 +170,41 @@ static int measure(const struct profile *const *profiles, size_t profile_count,
 
 /* Averages over application time; loops that only readings name count as little time. */
 struct average {
-    double time, product, low_product, high_product;
+    double time, product;
 };
 
 static void average_add(struct average *average, double time, const struct loop_rate *loop)
 {
     average->time += time;
     average->product += time * loop->per_ns.value;
-    average->low_product += time * loop->per_ns.lo;
-    average->high_product += time * loop->per_ns.hi;
 }
 
-static void borrow(struct loop_rate *loop, const struct average *from, double spread)
+/* The rate of a loop without readings of its own. */
+static void borrow(struct loop_rate *loop, const struct average *near, const struct average *far)
 {
-    double value = from->product / from->time;
-    double factor = exp(1.96 * spread);
+    struct rate_belief belief = loop->rejected;
 
-    loop->per_ns.value = value;
-    loop->per_ns.lo = from->low_product / from->time / factor;
-    loop->per_ns.hi = from->high_product / from->time * factor;
-    loop->log_deviation = spread;
+    if (near->time > 0)
+        believe(&belief, near->product / near->time, BETWEEN_NEIGHBOURS);
+    if (far->time > 0)
+        believe(&belief, far->product / far->time, BETWEEN_LOOPS);
+    believe(&belief, PRIOR_RATE, log(PRIOR_FACTOR) / 1.96);
+    loop->log_deviation = sqrt(1 / belief.precision);
+    double value = exp(belief.sum / belief.precision), factor = exp(1.96 * loop->log_deviation);
+    loop->per_ns = (struct estimate){value, value / factor, value * factor};
 }
 
-/* Loops with few readings lean on those with more: empirical Bayes on ln(rate), where the weight of
- * the own readings follows from their error and from how much loops differ. */
-static void lean(struct loop_rate *loop, double parent, double spread)
+/* Loops with few readings lean on all others: empirical Bayes on ln(rate), where the weight of the
+ * own readings follows from their error and from how much loops differ. */
+static void lean(struct loop_rate *loop, const struct average *far)
 {
-    double own = loop->log_deviation * loop->log_deviation, between = spread * spread;
-    double weight = between / (between + own);
-    double shift = exp((1 - weight) * log(parent / loop->per_ns.value));
+    double own = loop->log_deviation * loop->log_deviation;
+    double weight = BETWEEN_LOOPS * BETWEEN_LOOPS / (BETWEEN_LOOPS * BETWEEN_LOOPS + own);
+    double shift = exp((1 - weight) * log(far->product / far->time / loop->per_ns.value));
 
     loop->per_ns.value *= shift;
-    if (loop->per_ns.lo > loop->per_ns.value)
-        loop->per_ns.lo = loop->per_ns.value;
-    if (loop->per_ns.hi < loop->per_ns.value)
-        loop->per_ns.hi = loop->per_ns.value;
+    loop->per_ns.lo = fmin(loop->per_ns.lo, loop->per_ns.value);
+    loop->per_ns.hi = fmax(loop->per_ns.hi, loop->per_ns.value);
     loop->log_deviation *= sqrt(weight);
 }
 
@@ -228,8 +262,6 @@ static int averages_of_threads(const struct profile *profile, size_t p,
             struct average *sum = &threads[count - 1].average, *one = &threads[i].average;
             sum->time += one->time;
             sum->product += one->product;
-            sum->low_product += one->low_product;
-            sum->high_product += one->high_product;
         } else {
             threads[count++] = threads[i];
         }
@@ -245,8 +277,6 @@ static int averages_of_threads(const struct profile *profile, size_t p,
         double time = (double)sample->weight_ns, all = thread->average.time;
         of_loop[index].time += time;
         of_loop[index].product += time * thread->average.product / all;
-        of_loop[index].low_product += time * thread->average.low_product / all;
-        of_loop[index].high_product += time * thread->average.high_product / all;
     }
     free(threads);
     return 0;
@@ -279,20 +309,11 @@ static int fill_gaps(const struct profile *const *profiles, size_t profile_count
     for (size_t i = 0; i < rates->count; i++)
         neighbours(rates, i, &near[i]);
     for (size_t i = 0; i < rates->count; i++) {
-        struct loop_rate *loop = &rates->loops[i];
-        const struct average *from = near[i].time > 0         ? &near[i]
-                                     : of_threads[i].time > 0 ? &of_threads[i]
-                                                              : &all;
-        double spread = from == &near[i] ? BETWEEN_NEIGHBOURS : BETWEEN_LOOPS;
-        if (loop->measured) {
-            lean(loop, from->product / from->time, spread);
-        } else if (from->time > 0) {
-            borrow(loop, from, spread);
-        } else {
-            loop->per_ns = (struct estimate){UNMEASURED_RATE, UNMEASURED_RATE / UNMEASURED_FACTOR,
-                                             UNMEASURED_RATE * UNMEASURED_FACTOR};
-            loop->log_deviation = log(UNMEASURED_FACTOR) / 1.96;
-        }
+        const struct average *far = of_threads[i].time > 0 ? &of_threads[i] : &all;
+        if (rates->loops[i].measured)
+            lean(&rates->loops[i], &all);
+        else
+            borrow(&rates->loops[i], &near[i], far);
     }
     free(near);
     free(of_threads);

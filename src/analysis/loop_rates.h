@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The access rate of every loop of the profiles: from its own readings where there are any, else
- * borrowed (loops near by, then the threads that run it, then everything).
+ * borrowed from loops near by, the threads that run it, and readings that failed their checks.
  */
 #ifndef REUSE_ANALYSIS_LOOP_RATES_H
 #define REUSE_ANALYSIS_LOOP_RATES_H
@@ -13,6 +13,11 @@
 #include "estimate.h"
 #include "profile/reader.h"
 
+/* What is known of ln(rate), from independent pieces of evidence. */
+struct rate_belief {
+    double precision, sum; /* sum of precision * ln(rate) */
+};
+
 struct loop_rate {
     uint32_t profile; /* addresses mean something within a profile only */
     uint64_t loop;
@@ -21,7 +26,8 @@ struct loop_rate {
     struct estimate per_ns;
     double log_deviation; /* standard error of ln(per_ns) */
     size_t readings, agreeing;
-    bool measured; /* has readings of its own */
+    bool measured;               /* has accepted readings of its own */
+    struct rate_belief rejected; /* what readings say that failed their own checks */
 };
 
 struct loop_rates {

@@ -111,7 +111,7 @@ struct estimate replicate_interval(const struct analysis *analysis, const double
                                    double floor)
 {
     uint32_t n = analysis->options.bootstrap, count = replicate_count(analysis);
-    double squares = 0, value = values[0];
+    double squares = 0, value = fmin(1, fmax(0, values[0])); /* rounding */
 
     for (uint32_t r = 1; r <= n; r++)
         squares += (values[r] - value) * (values[r] - value);

@@ -52,6 +52,7 @@ static void load_extended(struct interpreter *it, const uint8_t *area)
     uint64_t saved = COMPONENT_SSE, used = COMPONENT_X87 | COMPONENT_SSE;
     memcpy(&magic, area + SOFTWARE, sizeof magic);
     memcpy(&it->mxcsr, area + MXCSR, sizeof it->mxcsr);
+    it->mxcsr &= MXCSR_WRITABLE;
     if (magic == MAGIC) {
         memcpy(&saved, area + SOFTWARE + 8, sizeof saved);
         memcpy(&used, area + HEADER, sizeof used);
@@ -121,6 +122,11 @@ void interpreter_get_registers(const struct interpreter *it,
     registers->flags = (lazy_flags_value(&it->flags) & FLAGS_ARITHMETIC) | it->flags.other;
     registers->fs_base = it->r[REGISTER_FS];
     registers->gs_base = it->r[REGISTER_GS];
+}
+
+const uint64_t *interpreter_general(const struct interpreter *it)
+{
+    return it->r;
 }
 
 uint32_t interpreter_poisoned_registers(const struct interpreter *it)

@@ -44,6 +44,25 @@ static unsigned masked_elements(const struct emitter *e)
     return most;
 }
 
+/* Shuffles and the like read their whole operand, whatever the mask: their exception class is one
+ * without fault suppression. */
+static bool reads_whole(const ZydisDecodedInstruction *instruction)
+{
+    switch (instruction->meta.exception_class) {
+    case ZYDIS_EXCEPTION_CLASS_E1NF:
+    case ZYDIS_EXCEPTION_CLASS_E2NF:
+    case ZYDIS_EXCEPTION_CLASS_E3NF:
+    case ZYDIS_EXCEPTION_CLASS_E4NF:
+    case ZYDIS_EXCEPTION_CLASS_E5NF:
+    case ZYDIS_EXCEPTION_CLASS_E6NF:
+    case ZYDIS_EXCEPTION_CLASS_E9NF:
+    case ZYDIS_EXCEPTION_CLASS_E10NF:
+        return true;
+    default:
+        return instruction->mnemonic == ZYDIS_MNEMONIC_VDBPSADBW; /* Zydis 4.0 has it wrong */
+    }
+}
+
 bool mask_layout_of(const struct emitter *e, const ZydisDecodedOperand *memory,
                     struct mask_layout *layout)
 {
@@ -59,7 +78,7 @@ bool mask_layout_of(const struct emitter *e, const ZydisDecodedOperand *memory,
         layout->mask_bits = layout->elements;
         return true;
     }
-    if (mask == ZYDIS_REGISTER_NONE || mask == ZYDIS_REGISTER_K0)
+    if (mask == ZYDIS_REGISTER_NONE || mask == ZYDIS_REGISTER_K0 || reads_whole(e->instruction))
         return false;
     layout->mask = (uint8_t)(REGISTER_OPMASK + ZydisRegisterGetId(mask));
     layout->mask_bits = (uint8_t)masked_elements(e);

@@ -18,11 +18,14 @@ void x86_rotate_carry(struct interpreter *it, const struct micro_op *op)
 {
     unsigned bits = 8u * op->width;
     unsigned count = (unsigned)it->r[op->s] & (bits == 64 ? 63 : 31);
+    bool once = count == 1, never = count == 0;
     count %= bits + 1;
     uint64_t value = register_value(it, op->d, op->width);
     if (count == 0) {
         if (op->width == 4)
             it->r[op->d] = value;
+        if (!never)
+            lazy_flags_assign(&it->flags, 0, 0, FLAG_OF);
         return;
     }
     if (it->flags.kind & FLAG_CF) {
@@ -50,7 +53,7 @@ void x86_rotate_carry(struct interpreter *it, const struct micro_op *op)
     }
     register_write(it, op->d, op->width, value);
     lazy_flags_assign(&it->flags, (carry ? FLAG_CF : 0) | (overflow ? FLAG_OF : 0),
-                      FLAG_CF | FLAG_OF, count == 1 ? 0 : FLAG_OF);
+                      FLAG_CF | FLAG_OF, once ? 0 : FLAG_OF);
 }
 
 void x86_double_shift(struct interpreter *it, const struct micro_op *op)

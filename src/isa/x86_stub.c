@@ -173,7 +173,7 @@ static bool plan_register(struct plan *plan, const ZydisDecodedOperand *operand,
             bit = 0; /* k0 as a write mask means none */
     } else if (general != REGISTER_ZERO) {
         bool fixed = operand->visibility != ZYDIS_OPERAND_VISIBILITY_EXPLICIT;
-        if (general == REGISTER_RSP || (reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH) ||
+        if ((reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH) ||
             !assign_general(plan, general, fixed, next))
             return false;
         plan->general_written |= (uint32_t)writes << general;
@@ -231,7 +231,11 @@ static bool make_plan(const struct emitter *e, struct plan *plan)
 
 static ZydisRegister host_register(ZydisRegister guest, unsigned host)
 {
-    return ZydisRegisterEncode(ZydisRegisterGetClass(guest), (ZyanU8)host);
+    ZydisRegisterClass class = ZydisRegisterGetClass(guest);
+    /* Byte registers are numbered with ah..bh after bl and spl..dil after these. */
+    if (class == ZYDIS_REGCLASS_GPR8 && host >= 8)
+        return ZYDIS_REGISTER_R8B + (host - 8);
+    return ZydisRegisterEncode(class, (ZyanU8)host);
 }
 
 /* The instruction itself, renamed. */
@@ -323,6 +327,11 @@ bool x86_decode_stub(struct emitter *e)
     uint32_t tested = flags ? flags->tested & FLAGS_ARITHMETIC : 0;
     uint32_t undefined = flags ? flags->undefined & FLAGS_ARITHMETIC : 0;
     uint32_t set = flags ? (flags->modified | flags->set_0 | flags->set_1) & FLAGS_ARITHMETIC : 0;
+    /* Zydis leaves out that these clear the other flags. */
+    if (e->instruction->mnemonic == ZYDIS_MNEMONIC_VPTEST ||
+        e->instruction->mnemonic == ZYDIS_MNEMONIC_VTESTPS ||
+        e->instruction->mnemonic == ZYDIS_MNEMONIC_VTESTPD)
+        set = FLAGS_ARITHMETIC;
     set &= ~undefined;
 
     append_registers(&assembly, &plan, false);

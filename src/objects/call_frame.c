@@ -100,16 +100,16 @@ static bool read_common(const uint8_t *entry, struct description *description, u
     struct frame_reader reader = read_entry(entry);
     if (reader.failed || frame_read_unsigned(&reader, 4) != 0)
         return false;
-    const uint64_t version = frame_read_unsigned(&reader, 1);
+    const uint64_t version = frame_read_byte(&reader);
     if (version != 1 && version != 3)
         return false;
     const char *augmentation = (const char *)reader.at;
-    while (frame_read_unsigned(&reader, 1) != 0)
+    while (frame_read_byte(&reader) != 0)
         ;
     description->code_alignment = frame_read_uleb128(&reader);
     description->data_alignment = frame_read_sleb128(&reader);
     const uint64_t return_address =
-        version == 1 ? frame_read_unsigned(&reader, 1) : frame_read_uleb128(&reader);
+        version == 1 ? frame_read_byte(&reader) : frame_read_uleb128(&reader);
     if (return_address != CALL_FRAME_RETURN_ADDRESS)
         return false;
     *encoding = ENCODING_POINTER;
@@ -120,14 +120,14 @@ static bool read_common(const uint8_t *entry, struct description *description, u
         for (augmentation++; *augmentation != '\0'; augmentation++) {
             switch (*augmentation) {
             case 'R':
-                *encoding = (uint8_t)frame_read_unsigned(&reader, 1);
+                *encoding = frame_read_byte(&reader);
                 break;
             case 'L':
-                frame_read_unsigned(&reader, 1);
+                frame_read_byte(&reader);
                 break;
             case 'P': {
                 /* The personality routine is skipped; only the size of its encoding matters. */
-                const uint64_t personality = frame_read_unsigned(&reader, 1);
+                const uint64_t personality = frame_read_byte(&reader);
                 read_pointer(&reader, personality & ENCODING_FORMAT);
                 break;
             }
@@ -174,10 +174,10 @@ static const uint8_t *search_table(const void *header, uint64_t ip)
 {
     const uint8_t *bytes = header;
     struct frame_reader reader = {.at = bytes, .end = bytes + 64};
-    const uint64_t version = frame_read_unsigned(&reader, 1);
-    const uint8_t frame_encoding = (uint8_t)frame_read_unsigned(&reader, 1);
-    const uint8_t count_encoding = (uint8_t)frame_read_unsigned(&reader, 1);
-    const uint64_t table_encoding = frame_read_unsigned(&reader, 1);
+    const uint64_t version = frame_read_byte(&reader);
+    const uint8_t frame_encoding = frame_read_byte(&reader);
+    const uint8_t count_encoding = frame_read_byte(&reader);
+    const uint64_t table_encoding = frame_read_byte(&reader);
     if (version != 1 || count_encoding == ENCODING_OMIT ||
         table_encoding != (ENCODING_DATA_RELATIVE | ENCODING_SDATA4))
         return NULL;
@@ -315,7 +315,7 @@ static bool run(struct machine *machine, struct frame_reader program,
     struct row *row = &machine->row;
     const int64_t factor = description->data_alignment;
     while (reader->at < reader->end && !reader->failed) {
-        const uint8_t opcode = (uint8_t)frame_read_unsigned(reader, 1);
+        const uint8_t opcode = frame_read_byte(reader);
         const uint64_t low_bits = opcode & 0x3f;
         uint64_t advance = 0, reg;
         switch ((opcode & 0xc0) != 0 ? opcode & 0xc0 : opcode) {
@@ -334,7 +334,7 @@ static bool run(struct machine *machine, struct frame_reader program,
         case CFA_SET_LOC:
             return false; /* no compiler for our machines emits it */
         case CFA_ADVANCE_LOC1:
-            advance = frame_read_unsigned(reader, 1);
+            advance = frame_read_byte(reader);
             break;
         case CFA_ADVANCE_LOC2:
             advance = frame_read_unsigned(reader, 2);

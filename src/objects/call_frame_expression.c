@@ -27,7 +27,7 @@ uint64_t frame_read_uleb128(struct frame_reader *reader)
 {
     uint64_t value = 0;
     for (unsigned shift = 0;; shift += 7) {
-        const uint64_t byte = frame_read_unsigned(reader, 1);
+        const uint64_t byte = frame_read_byte(reader);
         if (shift < 64)
             value |= (byte & 0x7f) << shift;
         if ((byte & 0x80) == 0)
@@ -39,7 +39,7 @@ int64_t frame_read_sleb128(struct frame_reader *reader)
 {
     uint64_t value = 0;
     for (unsigned shift = 0;; shift += 7) {
-        const uint64_t byte = frame_read_unsigned(reader, 1);
+        const uint64_t byte = frame_read_byte(reader);
         if (shift < 64)
             value |= (byte & 0x7f) << shift;
         if ((byte & 0x80) == 0) {
@@ -140,10 +140,10 @@ static bool push_operand(uint8_t operation, struct frame_reader *reader, uint64_
     }
     switch (operation) {
     case OP_CONST1U:
-        *value = constant((int64_t)frame_read_unsigned(reader, 1));
+        *value = constant((int64_t)frame_read_byte(reader));
         return true;
     case OP_CONST1S:
-        *value = constant((int8_t)frame_read_unsigned(reader, 1));
+        *value = constant((int8_t)frame_read_byte(reader));
         return true;
     case OP_CONST2U:
         *value = constant((int64_t)frame_read_unsigned(reader, 2));
@@ -168,7 +168,7 @@ struct frame_value frame_evaluate(struct frame_reader *expression, uint64_t ip)
     struct frame_value stack[8];
     unsigned depth = 0;
     while (expression->at < expression->end) {
-        const uint8_t operation = (uint8_t)frame_read_unsigned(expression, 1);
+        const uint8_t operation = frame_read_byte(expression);
         struct frame_value value;
         if (push_operand(operation, expression, ip, &value)) {
             if (depth == sizeof stack / sizeof stack[0])

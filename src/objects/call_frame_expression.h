@@ -17,7 +17,16 @@ struct frame_reader {
     bool failed;
 };
 
-uint64_t frame_read_unsigned(struct frame_reader *reader, unsigned bytes); /* 1, 2, 4 or 8 */
+static inline uint8_t frame_read_byte(struct frame_reader *reader)
+{
+    if (reader->at >= reader->end) {
+        reader->failed = true;
+        return 0;
+    }
+    return *reader->at++;
+}
+
+uint64_t frame_read_unsigned(struct frame_reader *reader, unsigned bytes); /* 2, 4 or 8 */
 uint64_t frame_read_uleb128(struct frame_reader *reader);
 int64_t frame_read_sleb128(struct frame_reader *reader);
 

@@ -27,7 +27,7 @@ void eviction_times(const struct survival_curve *curve, const double *lines, siz
 
 static double in_run(double value, double area, double time, double run)
 {
-    return value * (1 - time / run) + area / run;
+    return fmin(1, fmax(0, value * (1 - time / run) + area / run)); /* rounding */
 }
 
 struct miss_shares misses_in_run(const struct survival_curve *curve, double eviction_time,

@@ -78,6 +78,8 @@ struct loop_head *loops_visit(struct loops *loops, uint64_t ip,
         return new_head(loops, ip, registers, unknown, accesses);
     head->visits++;
     head->last_accesses = accesses;
+    if (!head->steady && !head->frame_steady)
+        return NULL;
     for (uint32_t left = head->steady; left; left &= left - 1) {
         int r = __builtin_ctz(left);
         int64_t step = (int64_t)(registers[r] - head->snapshot[r]);
@@ -87,7 +89,8 @@ struct loop_head *loops_visit(struct loops *loops, uint64_t ip,
         if (step == 0 || step != head->step[r] || unknown >> r & 1)
             head->steady &= ~(1u << r);
     }
-    memcpy(head->snapshot, registers, sizeof head->snapshot);
+    if (head->steady)
+        memcpy(head->snapshot, registers, sizeof head->snapshot);
     /* The first four visits, then every doubling. */
     return head->frame_steady && (head->visits <= 4 || (head->visits & (head->visits - 1)) == 0)
                ? head

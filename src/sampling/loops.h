@@ -28,7 +28,7 @@ struct loop_head {
     uint32_t steady;          /* bit r: register r kept one constant non-zero step so far */
     uint64_t first_accesses;  /* access count at the first and the last visit */
     uint64_t last_accesses;
-    uint64_t snapshot[LOOP_REGISTERS]; /* all registers at the last visit */
+    uint64_t snapshot[LOOP_REGISTERS]; /* registers at the last visit */
     int64_t step[LOOP_REGISTERS];
 
     /* The frame is looked at less and less often: it costs more than registers do. */

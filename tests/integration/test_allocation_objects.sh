@@ -25,7 +25,7 @@ run_program() {
     local status=$?
     grep -E '^#' "$work/out"
     cat "$work/err" >&2
-    if [ "$status" -gt 1 ] || [ "$(grep -cE '^(not )?ok ' "$work/out")" -ne 12 ]; then
+    if [ "$status" -gt 1 ] || [ "$(grep -cE '^(not )?ok ' "$work/out")" -ne 13 ]; then
         echo "not ok $((++n)) - $name: exit status $status"
         return
     fi

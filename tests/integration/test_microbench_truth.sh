@@ -9,11 +9,11 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
 if ! command -v valgrind >/dev/null; then
-    echo "1..0 # SKIP valgrind is not installed"
+    printf "1..1\nok 1 - truth # SKIP valgrind is not installed\n"
     exit 0
 fi
 if nm "$programs/sweep" | grep -q __asan_init; then
-    echo "1..0 # SKIP valgrind cannot run a sanitized program"
+    printf "1..1\nok 1 - truth # SKIP valgrind cannot run a sanitized program\n"
     exit 0
 fi
 

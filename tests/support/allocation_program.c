@@ -3,6 +3,7 @@
  * Allocates in every way there is and asks the preloaded library of allocation_preload.c what it
  * knows of it. Speaks TAP. Run without the library it exits with 77.
  */
+#include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
@@ -395,6 +396,44 @@ static void alternating_callers(void)
     }
 }
 
+/* The same with frames of varying size, which leave old return addresses everywhere on the stack.
+ */
+__attribute__((noinline)) static void *variable(size_t bytes)
+{
+    char *volatile memory = alloca(bytes);
+    void *block = counted(24);
+    memory[bytes / 2] = 1;
+    return KEPT(block);
+}
+
+__attribute__((noinline)) static void *variable_left(size_t bytes)
+{
+    return KEPT(variable(bytes));
+}
+
+__attribute__((noinline)) static void *variable_right(size_t bytes)
+{
+    return KEPT(variable(bytes));
+}
+
+static void varying_frames(void)
+{
+    struct allocation_test_answer answer;
+    unsigned state = 1;
+    for (unsigned i = 0; i < 50000; i++) {
+        state = state * 1664525 + 1013904223;
+        const unsigned way = state >> 31;
+        const size_t bytes = 16 + (state >> 20 & 15) * 8;
+        void *block = way == 0 ? variable_left(bytes) : variable_right(bytes);
+        CHECK(ask(block, &answer));
+        CHECK(is_in(answer.frames[1], variable));
+        CHECK(is_in(answer.frames[2], way == 0 ? variable_left : variable_right));
+        free(block);
+        if (!passing)
+            return;
+    }
+}
+
 /* Threads: everyone finds exactly his own blocks, also those that another thread frees. */
 enum { THREADS = 200, BLOCKS = 50, ROUNDS = 20 };
 static void *_Atomic exchange[BLOCKS];
@@ -480,7 +519,7 @@ int main(void)
         return 77;
     static char buffer[4096];
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
-    printf("1..12\n");
+    printf("1..13\n");
     run("watched releases are reported", watched_releases);
     run("every function: block, site and context", every_function);
     run("failing calls change nothing", failures_change_nothing);
@@ -491,6 +530,7 @@ int main(void)
     run("totals of a site", totals);
     run("contexts of recursive callers", recursion);
     run("contexts of alternating callers", alternating_callers);
+    run("contexts through frames of varying size", varying_frames);
     run("200 threads", threads);
     run("child of a fork", children);
     return failures != 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See isa_tracer.h. */
+#include "config.h"
+
 #include "isa_tracer.h"
 
 #include <Zydis/Zydis.h>
@@ -26,6 +28,7 @@ enum {
     EXTENDED_SIZE = 16384,
     RUNS_MAX = 65536,
     ACCESSES_MAX = 1 << 17,
+    INSTRUCTIONS_PER_ACCESS = 12, /* some loops hardly touch memory: enough is enough */
     FLAGS_COMPARED = 0x8d5 | 0x400,
     TRAP_FLAG = 0x100,
 };
@@ -341,7 +344,9 @@ static size_t interpret(const struct tracer_options *options, uint64_t *random, 
         snapshot->poisoned = interpreter_poisoned_registers(interpreter);
         snapshot->poisoned_flags = interpreter_poisoned_flags(interpreter);
     } while ((*why == INTERPRETER_BUDGET || *why == INTERPRETER_FULL) &&
-             accesses < options->accesses && *runs < RUNS_MAX);
+             accesses < options->accesses && *runs < RUNS_MAX &&
+             interpreter_instructions(interpreter) <
+                 (uint64_t)options->accesses * INSTRUCTIONS_PER_ACCESS);
     return accesses;
 }
 
@@ -364,11 +369,10 @@ static bool window(pid_t child, const struct tracer_options *options, uint64_t *
     enum interpreter_stop why;
     size_t runs, accesses = interpret(options, random, &runs, &why);
     result->windows++;
-    result->full += accesses + 64 > options->accesses;
-    if (accesses < options->accesses)
-        result->stops[why]++;
+    if (why == INTERPRETER_FULL || why == INTERPRETER_BUDGET)
+        result->full++;
     else
-        result->stops[INTERPRETER_FULL]++;
+        result->stops[why]++;
     result->instructions += interpreter_instructions(interpreter);
     result->accesses += accesses;
     if (options->verbose && why != INTERPRETER_FULL && why != INTERPRETER_BUDGET) {

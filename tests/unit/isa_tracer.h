@@ -23,7 +23,7 @@ struct tracer_options {
 };
 
 struct tracer_result {
-    unsigned windows, full; /* windows compared; that held all accesses */
+    unsigned windows, full; /* windows compared; that did not stop early */
     uint64_t instructions, accesses;
     uint64_t poisoned; /* register comparisons left out because the value was unknown */
     uint64_t compared; /* register comparisons made */

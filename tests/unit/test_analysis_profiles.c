@@ -289,6 +289,120 @@ static void several_profiles_are_one(void **state)
     profile_free(b);
 }
 
+/* A number of any magnitude, small and extreme ones often. */
+static uint64_t anything(struct random *random)
+{
+    uint64_t value = random_next(random);
+
+    switch (random_below(random, 4)) {
+    case 0:
+        return value % 4;
+    case 1:
+        return value >> random_below(random, 64);
+    case 2:
+        return UINT64_MAX - value % 4;
+    default:
+        return value % 1000000;
+    }
+}
+
+static void add_random_records(struct random *random, uint32_t thread)
+{
+    struct record_sample sample = profile_builder_default_sample(thread, 0);
+    sample.thread_id = random_below(random, 8) ? thread : (uint32_t)anything(random);
+    sample.app_ns = anything(random);
+    sample.weight_ns = anything(random);
+    sample.ip = anything(random);
+    sample.loop = anything(random);
+    sample.address = anything(random);
+    sample.object_size = anything(random);
+    sample.window_accesses = (uint32_t)anything(random);
+    sample.words_accessed = (uint8_t)anything(random);
+    sample.watch_mode = (uint8_t)random_below(random, 3);
+    sample.watch_address = sample.address ^ random_below(random, 128);
+    sample.invalidation_address = random_below(random, 2) ? sample.address : 0;
+    for (int k = 0; k < LINE_SIZE_COUNT; k++)
+        sample.window_reuse[k] =
+            random_below(random, 2) ? REUSE_TIME_NONE : (uint32_t)anything(random);
+    uint64_t id = profile_builder_sample(&builder, &sample);
+    struct record_watch_end end = {.sample_id = id,
+                                   .thread_id = thread,
+                                   .app_ns = anything(random),
+                                   .monotonic_ns = anything(random),
+                                   .ip = anything(random),
+                                   .reason = (uint8_t)(1 + random_below(random, WATCH_LOST)),
+                                   .flags = (uint8_t)random_below(random, 8),
+                                   .words_after = (uint8_t)anything(random)};
+    if (random_below(random, 2))
+        profile_builder_record(&builder, RECORD_WATCH_END, &end, sizeof end);
+    if (random_below(random, 4) == 0)
+        profile_builder_rate(&builder, thread, anything(random), anything(random), anything(random),
+                             anything(random));
+}
+
+static void check_estimate(struct estimate estimate, double highest)
+{
+    assert_true(estimate.lo >= 0 && estimate.lo <= estimate.value);
+    assert_true(estimate.value <= estimate.hi && estimate.hi <= highest);
+}
+
+static void check_everything(const struct analysis *analysis)
+{
+    static const double bytes[] = {1, 4096, 1e6, 1e12, 1e300};
+    struct curve_point points[5];
+    uint32_t groups[512];
+    for (size_t i = 0; i < analysis_sample_count(analysis); i++)
+        groups[i] = i % 3;
+    for (int part = 0; part < 2; part++) {
+        struct subset subset = {part ? groups : NULL, 1};
+        analysis_miss_ratio_curve(analysis, subset, bytes, 5, points);
+        for (int k = 0; k < 5; k++) {
+            check_estimate(points[k].miss_ratio, 1);
+            struct miss_split misses = analysis_misses(analysis, subset, bytes[k]);
+            check_estimate(misses.cold, 1);
+            check_estimate(misses.capacity, 1);
+            check_estimate(misses.coherence, 1);
+        }
+        check_estimate(analysis_subset_accesses(analysis, subset), INFINITY);
+        struct histogram_share *bins;
+        size_t n = analysis_reuse_time_histogram(analysis, subset, &bins);
+        for (size_t i = 0; i < n; i++)
+            check_estimate(bins[i].share, 1);
+        free(bins);
+        n = analysis_stack_distance_histogram(analysis, subset, &bins);
+        for (size_t i = 0; i < n; i++)
+            check_estimate(bins[i].share, 1);
+        free(bins);
+    }
+    struct access_rate_summary rate = analysis_access_rate(analysis);
+    check_estimate(rate.per_ns, INFINITY);
+    assert_true(rate.size_axis_low <= 1 && rate.size_axis_high >= 1);
+}
+
+static void random_records_do_no_harm(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {0, 32, 256, 4096};
+    for (uint64_t seed = 1; seed <= 120; seed++) {
+        struct random random;
+        char message[256];
+        random_seed(&random, seed);
+        uint32_t thread = begin();
+        int count = 1 + (int)random_below(&random, 400);
+        for (int i = 0; i < count; i++)
+            add_random_records(&random, thread);
+        struct profile *profile = load(seed % 2);
+        const struct profile *one[] = {profile};
+        struct analysis_options options = {.line_size = sizes[seed % 4], .bootstrap = 10};
+        struct analysis *analysis = analysis_create(one, 1, &options, message, sizeof message);
+        if (!analysis)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, message);
+        check_everything(analysis);
+        analysis_free(analysis);
+        profile_free(profile);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +414,7 @@ int main(void)
         cmocka_unit_test(histograms_of_a_sweep),
         cmocka_unit_test(results_follow_from_the_seed),
         cmocka_unit_test(several_profiles_are_one),
+        cmocka_unit_test(random_records_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,11 +197,18 @@ static void loops_borrow(void **state)
     add_samples(&builder, one, 0x900000, 5, &time_one); /* near none */
     add_samples(&builder, two, 0x70000, 20, &time_two);
     add_samples(&builder, two, 0xa00000, 5, &time_two);
+    add_samples(&builder, two, 0xb00000, 5, &time_two);
     for (int i = 0; i < 10; i++) {
         profile_builder_rate(&builder, one, 0x10000, 1, 200000, 100000);
         profile_builder_rate(&builder, one, 0x50000, 1, 400000, 100000);
         profile_builder_rate(&builder, two, 0x70000, 1, 10000, 100000);
     }
+    struct record_rate rejected = {.thread_id = two,
+                                   .method = RATE_ODOMETER,
+                                   .loop = 0xb00000,
+                                   .accesses = 1000000,
+                                   .elapsed_ns = 100000};
+    profile_builder_record(&builder, RECORD_RATE, &rejected, sizeof rejected);
     profile_builder_finish(&builder);
     struct profile *profile = profile_builder_load(path);
     unlink(path);
@@ -214,11 +221,20 @@ static void loops_borrow(void **state)
     struct loop_rate *alone = &rates.loops[loop_rates_find(&rates, 0, 0x900000)];
     struct loop_rate *other = &rates.loops[loop_rates_find(&rates, 0, 0xa00000)];
     assert_float_equal(first->per_ns.value, 2, 0.05);
-    assert_float_equal(near->per_ns.value, 2, 0.05);
-    assert_float_equal(alone->per_ns.value, (30 * 2 + 10 * 4) / 40.0, 0.1);
-    assert_float_equal(other->per_ns.value, 0.1, 0.01);
+    /* Neighbours at 2 outweigh the thread's average of 2.5 and the prior of 1. */
+    assert_float_equal(near->per_ns.value, 2, 0.4);
+    /* Between the thread's average and the prior. */
+    assert_true(alone->per_ns.value > 1 && alone->per_ns.value < 2.5);
+    assert_true(other->per_ns.value > 0.1 && other->per_ns.value < 1);
+    /* A rejected odometer at 10 against an average of 0.1: between, and uncertain. */
+    struct loop_rate *doubtful = &rates.loops[loop_rates_find(&rates, 0, 0xb00000)];
+    assert_true(!doubtful->measured && doubtful->readings == 0);
+    assert_true(doubtful->per_ns.value > 0.5 && doubtful->per_ns.value < 5);
+    assert_true(doubtful->per_ns.hi / doubtful->per_ns.lo > 10);
     assert_true(first->measured && !near->measured && !alone->measured);
     assert_true(alone->per_ns.lo < alone->per_ns.value / 4);
+    double borrowed = 5 * (near->per_ns.value + alone->per_ns.value + other->per_ns.value +
+                           doubtful->per_ns.value);
     assert_true(loop_rates_contains(first, 0x10010) && !loop_rates_contains(first, 0x10400));
     loop_rates_free(&rates);
 
@@ -228,8 +244,8 @@ static void loops_borrow(void **state)
     struct access_rate_summary summary = analysis_access_rate(analysis);
     assert_int_equal(summary.readings, 30);
     assert_float_equal(summary.agreement, 1, 1e-9);
-    assert_float_equal(summary.covered, 60.0 / 75, 1e-9);
-    assert_float_equal(summary.per_ns.value, (35 * 2 + 10 * 4 + 5 * 2.5 + 25 * 0.1) / 75, 0.05);
+    assert_float_equal(summary.covered, 60.0 / 80, 1e-9);
+    assert_float_equal(summary.per_ns.value, (30 * 2 + 10 * 4 + 20 * 0.1 + borrowed) / 80, 0.05);
     assert_true(summary.size_axis_low < 1 && summary.size_axis_high > 1);
     analysis_free(analysis);
     profile_free(profile);

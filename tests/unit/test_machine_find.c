@@ -52,9 +52,10 @@ static void host(void **state)
     /* A made-up topology through hwloc's own means, then whatever this machine is. */
     struct machine machine;
     char message[256];
-    assert_int_equal(setenv("HWLOC_SYNTHETIC",
-                            "pack:1 l3:1(size=33554432) l2:4(size=1048576) l1:1(size=32768) core:1 pu:2", 1),
-                     0);
+    assert_int_equal(
+        setenv("HWLOC_SYNTHETIC",
+               "pack:1 l3:1(size=33554432) l2:4(size=1048576) l1:1(size=32768) core:1 pu:2", 1),
+        0);
     bool good = machine_find("host", &machine, message, sizeof message);
     unsetenv("HWLOC_SYNTHETIC");
     if (!good)

@@ -4,12 +4,14 @@
  * find the right site, contexts are shortened only when they cost too much; the guard against
  * re-entry and the filter of watched addresses.
  */
+#include <alloca.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -167,6 +169,77 @@ static void endless_contexts_are_bounded(void **state)
     go(0x600000);
 }
 
+/* Frames that are found through frame pointers, at ever other depths: once walked, all are known.
+ */
+__attribute__((noinline)) static void sink_down(unsigned depth, uint64_t address, unsigned times)
+{
+    volatile char *memory = alloca(16 + depth % 2 * 64);
+    memory[0] = 1;
+    if (depth > 0) {
+        sink_down(depth - 1, address, times);
+    } else {
+        for (unsigned i = 0; i < times; i++) {
+            come(address, 8);
+            go(address);
+        }
+    }
+    memory[1] = 1;
+}
+
+static void contexts_are_known_at_any_depth(void **state)
+{
+    (void)state;
+    struct allocation_statistics before, after;
+    for (unsigned depth = 0; depth < 50; depth++)
+        sink_down(depth, 0x700000, 2);
+    allocation_statistics(&before);
+    for (unsigned depth = 40; depth < 300; depth++)
+        sink_down(depth, 0x700000, 10);
+    allocation_statistics(&after);
+    /* Of 2600; some more than a few where frames are aligned and so come in variants. */
+    assert_true(after.contexts_walked - before.contexts_walked <= 200);
+}
+
+/* A few histories again and again, in frames of different sizes that hold ever other numbers where
+ * other histories have their return addresses. */
+typedef void noisy(unsigned way, unsigned depth, uint64_t noise);
+static noisy noisy_small, noisy_middle, noisy_large;
+static noisy *const volatile noisy_ways[] = {noisy_small, noisy_middle, noisy_large, noisy_small};
+
+#define NOISY(name, words)                                                                         \
+    __attribute__((noinline)) static void name(unsigned way, unsigned depth, uint64_t noise)       \
+    {                                                                                              \
+        volatile uint64_t memory[words];                                                           \
+        for (unsigned i = 0; i < (words); i++)                                                     \
+            memory[i] = noise * (i + 1);                                                           \
+        if (depth == 0) {                                                                          \
+            come(0x800000, 8);                                                                     \
+            go(0x800000);                                                                          \
+        } else {                                                                                   \
+            noisy_ways[way % 4](way / 4, depth - 1, noise + memory[0]);                            \
+        }                                                                                          \
+        __asm__ volatile("# " #name ::: "memory");                                                 \
+    }
+
+NOISY(noisy_small, 1)
+NOISY(noisy_middle, 6)
+NOISY(noisy_large, 17)
+
+static void histories_are_told_apart(void **state)
+{
+    (void)state;
+    struct allocation_statistics before, after;
+    uint64_t random = 88172645463325252u;
+    allocation_statistics(&before);
+    for (unsigned i = 0; i < 50000; i++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        noisy_small((unsigned)(random >> 40) % 64, 4, random);
+    }
+    allocation_statistics(&after);
+    printf("# %llu walks\n", (unsigned long long)(after.contexts_walked - before.contexts_walked));
+    assert_true(after.contexts_walked - before.contexts_walked <= 5000);
+}
+
 /* A jump out of a wrapper leaves the mark; it must not switch tracking off for good. */
 static void guard_recovers_from_jumps(void **state)
 {
@@ -216,6 +289,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_add_up),
+        cmocka_unit_test(contexts_are_known_at_any_depth),
+        cmocka_unit_test(histories_are_told_apart),
         cmocka_unit_test(endless_contexts_are_bounded),
         cmocka_unit_test(guard_recovers_from_jumps),
         cmocka_unit_test(filter_has_no_false_negatives),

@@ -279,6 +279,49 @@ static void from_a_call(void **state)
     assert_int_equal(caller_count, UNWIND_FRAMES_MAX);
 }
 
+/* A call that never returns may be the last instruction of its function. */
+static jmp_buf back;
+
+__attribute__((noinline, noreturn)) static void never_returns(unsigned depth)
+{
+    sink = call_wrapper(depth);
+    longjmp(back, 1);
+}
+
+__attribute__((noinline)) static void last_call(unsigned depth)
+{
+    never_returns(depth);
+}
+
+/* A different frame layout, so that the wrong function's rule leads astray. */
+__attribute__((noinline)) static void after_last_call(void)
+{
+    char memory[1000];
+    memset(memory, 1, sizeof memory);
+    library_calls();
+    sink += memory[7];
+}
+
+static void from_a_last_call(void **state)
+{
+    (void)state;
+    if (setjmp(back) == 0)
+        last_call(1);
+    /* Make the rules known for what lies right behind each call. */
+    for (size_t i = 0; i < caller_count; i++) {
+        uint64_t ips[2];
+        const struct unwind_start behind = {.ip = caller_ips[i],
+                                            .stack_pointer = (uint64_t)(uintptr_t)&behind & -8ul};
+        unwind(&behind, ips, 2, NULL);
+    }
+    if (setjmp(back) == 0)
+        last_call(1);
+    after_last_call();
+    assert_int_equal(caller_count, oracle_count);
+    assert_memory_equal(caller_ips, oracle_ips, caller_count * sizeof caller_ips[0]);
+    assert_true(caller_count > 6);
+}
+
 /* Starts whose registers are nonsense, and stacks that end in an unmapped page. */
 static void broken_stacks(void **state)
 {
@@ -347,6 +390,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_a_call),
+        cmocka_unit_test(from_a_last_call),
 #if defined(__x86_64__)
         cmocka_unit_test(every_instruction),
         cmocka_unit_test(every_instruction_on_a_signal_stack),

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe. */
+#include <stddef.h>
+
+#include "look_ahead.h"
+#include "rate_internal.h"
+#include "sampling/odometer.h"
+#include "signal_safe.h"
+
+enum {
+    ATTEMPTS_MAX = 4, /* to get past what was explored */
+    FAILURES_MAX = 4, /* of an odometer in a row before it is forgotten */
+    ARRIVALS_KNOWN = 2, /* enough where the test that ends the loop is known */
+    ARRIVALS_PROOF = 3,
+};
+
+/* Planned lengths, ns of app time: the noise of a signal's entry is about half a microsecond, the
+ * first tens of microseconds after our handler run on cold caches. */
+static const double probe_ns = 300e3, probe_min_ns = 40e3, probe_longest_ns = 5e6;
+
+/* A look-ahead that waits for the visits of an odometer's loop head. */
+struct chase {
+    struct followed_odometer followed;
+    struct interpreter *interpreter;
+};
+
+static void on_arrival(void *context, const struct interpreter *interpreter, uint64_t target,
+                       uint64_t accesses)
+{
+    struct chase *chase = context;
+    const struct odometer *odometer = chase->followed.odometer;
+    const uint64_t *general;
+    uint64_t value;
+
+    if (target != odometer->head)
+        return;
+    general = interpreter_general(interpreter);
+    if (general[INTERPRETER_RSP] != odometer->stack_pointer)
+        return;
+    if (odometer->address) {
+        if (!interpreter_peek(chase->interpreter, odometer->address, 4, &value))
+            return;
+    } else {
+        if (interpreter_poisoned_registers(interpreter) >> odometer->register_number & 1)
+            return;
+        value = general[odometer->register_number];
+    }
+    followed_arrival(&chase->followed, value, accesses);
+}
+
+static void on_condition(void *context, uint64_t ip, int64_t outcome)
+{
+    struct chase *chase = context;
+
+    followed_condition(&chase->followed, ip, outcome);
+}
+
+/* Follows the odometer from the interruption on over so many arrivals; false if it went astray. */
+static bool follow(struct thread *thread, const ucontext_t *context,
+                   const struct odometer *odometer, unsigned arrivals, struct chase *chase)
+{
+    uint64_t limit = (uint64_t)((arrivals + 1) * odometer->accesses_per_visit) + 1024, seen = 0;
+    enum interpreter_stop why;
+
+    followed_begin(&chase->followed, odometer);
+    if (!look_ahead_begin(thread, context))
+        return false;
+    chase->interpreter = thread->interpreter;
+    look_ahead_hook(thread, on_arrival, on_condition, chase);
+    do {
+        seen += look_ahead_next(thread, THREAD_BATCH / 4, &why);
+    } while (chase->followed.arrivals < arrivals && seen < limit && why == INTERPRETER_FULL);
+    look_ahead_hook(thread, NULL, NULL, NULL);
+    look_ahead_end(thread);
+    return chase->followed.arrivals >= arrivals;
+}
+
+/* Where the odometer stood when the look-ahead began, in visits since its base value. */
+static double position(const struct odometer *odometer, const struct followed_odometer *followed)
+{
+    return odometer_visits(odometer, odometer->base_value, followed->value[0]) -
+           (double)followed->accesses[0] / odometer->accesses_per_visit;
+}
+
+/* A reading by the loop's odometer succeeded or failed. */
+static void judge(struct thread *thread, struct known_loop *known, bool good)
+{
+    if (good) {
+        known->failures = 0;
+    } else if (++known->failures >= FAILURES_MAX) {
+        known->failures = 0;
+        known->has_odometer = false;
+        rate_look_deeper(thread, known);
+    }
+}
+
+/* Visits left by the comparison that is known to end the loop; 0: it was not met. */
+static double visits_left_by_known_test(const struct followed_odometer *followed,
+                                        const struct known_loop *known)
+{
+    for (unsigned i = 0; known->test_step && i < followed->test_count; i++)
+        if (followed->tests[i].ip == known->test_ip)
+            return -(double)followed->tests[i].outcome[0] / (double)known->test_step;
+    return 0;
+}
+
+bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
+                         struct odometer *odometer, bool fresh, uint64_t app_now, uint64_t explored)
+{
+    struct rate_reading *rate = &thread->rate;
+    struct known_loop *known = rate_known_loop(thread, rate->loop);
+    bool short_cut = !fresh && known->test_step != 0;
+    unsigned arrivals = short_cut ? ARRIVALS_KNOWN : FOLLOWED_ARRIVALS;
+    double left_ns = 4 * probe_ns, left;
+    struct chase chase;
+
+    /* An activation of its own: the stack pointer is whatever it is in this one. */
+    if (!follow(thread, context, odometer, arrivals, &chase) ||
+        !followed_is_steady(&chase.followed)) {
+        judge(thread, known, false);
+        return false;
+    }
+    if (!explored)
+        explored = chase.followed.accesses[arrivals - 1];
+    left = short_cut ? visits_left_by_known_test(&chase.followed, known)
+                     : followed_visits_left(&chase.followed, &known->test_ip, &known->test_step);
+    /* Where no end can be foreseen there is none of the kind that makes a register jump back. But
+     * then nothing says either that the register counts visits: a pointer to what was allocated last
+     * steps as evenly for a while. Such an odometer must prove itself at each probe. */
+    rate->unproven = left <= 0;
+    if (left > 0)
+        left_ns = (left * odometer->accesses_per_visit - (double)explored) / rate_guess(known);
+    if (left_ns < 2 * probe_min_ns)
+        return false;
+    rate->odometer = *odometer;
+    rate->explored = explored;
+    rate->attempts = 0;
+    rate->phase = RATE_PROBING;
+    rate->probes = 1;
+    rate->position[0] = position(odometer, &chase.followed);
+    rate->time[0] = app_now;
+    rate->step_ns[0] = probe_min_ns;
+    rate->step_ns[1] = left_ns / 2 < probe_ns ? left_ns / 2 : probe_ns;
+    return true;
+}
+
+static void finish(struct thread *thread)
+{
+    struct rate_reading *rate = &thread->rate;
+    double visits[2], per_ns[2], accesses = 0;
+    bool accepted = true;
+
+    for (int i = 0; i < 2; i++) {
+        visits[i] = rate->position[i + 1] - rate->position[i];
+        per_ns[i] = visits[i] / (double)(rate->time[i + 1] - rate->time[i]);
+        accepted &= visits[i] > 0;
+    }
+    /* A register that jumped back, or another activation, moves unlike time does. The first stretch
+     * runs on cold caches after our handler, hence the wide margin, and is not counted. */
+    if (per_ns[0] < 0.5 * per_ns[1] || per_ns[0] > 1.4 * per_ns[1])
+        accepted = false;
+    judge(thread, rate_known_loop(thread, rate->loop), accepted);
+    if (visits[1] > 0)
+        accesses = visits[1] * rate->odometer.accesses_per_visit;
+    rate->phase = RATE_IDLE;
+    rate_report(thread, RATE_ODOMETER, accepted, rate->odometer.head, rate->time[1], accesses,
+                rate->time[2] - rate->time[1]);
+}
+
+/*
+ * Exploring has brought into the caches what the loop is about to use: what it does there tells
+ * nothing of its pace. Puts the first probe off until it is through.
+ */
+static bool still_where_explored(struct rate_reading *rate)
+{
+    double visits = rate->position[1] - rate->position[0];
+    double accesses = visits * rate->odometer.accesses_per_visit;
+    double passed_ns = (double)(rate->time[1] - rate->time[0]);
+    double left_ns;
+
+    if (accesses >= (double)rate->explored || visits <= 0 || rate->attempts++ == ATTEMPTS_MAX)
+        return false;
+    left_ns = 1.1 * passed_ns * ((double)rate->explored / accesses - 1);
+    rate->step_ns[0] = left_ns < probe_min_ns       ? probe_min_ns
+                       : left_ns > probe_longest_ns ? probe_longest_ns
+                                                    : left_ns;
+    return true;
+}
+
+/* It steps as before, and its visits are as long as before. */
+static bool proves_itself(const struct odometer *odometer, const struct followed_odometer *followed)
+{
+    double ratio = followed_accesses_per_visit(followed) / odometer->accesses_per_visit;
+
+    return followed_is_steady(followed) && ratio > 0.8 && ratio < 1.25;
+}
+
+void rate_odometer_probe(struct thread *thread, const ucontext_t *context, uint64_t app_now)
+{
+    struct rate_reading *rate = &thread->rate;
+    struct chase chase;
+
+    if (!follow(thread, context, &rate->odometer, rate->unproven ? ARRIVALS_PROOF : 1, &chase) ||
+        (rate->unproven && !proves_itself(&rate->odometer, &chase.followed))) {
+        judge(thread, rate_known_loop(thread, rate->loop), false);
+        rate->phase = RATE_IDLE;
+        return;
+    }
+    rate->position[rate->probes] = position(&rate->odometer, &chase.followed);
+    rate->time[rate->probes] = app_now;
+    if (rate->probes == 1 && still_where_explored(rate))
+        return;
+    if (++rate->probes == 3)
+        finish(thread);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Programs that use signals themselves, those above all that a profiler wants for its own:
+ * target_signals sigtrap|breakpoint|realtime|default-trap|ignored-trap|blocked-trap|wait|timer|
+ *                alternate|longjmp|abort|segv|hang
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "burn.h"
+
+static int *volatile nowhere = (int *)(uintptr_t)16; /* an address that is never mapped */
+
+static volatile sig_atomic_t seen, seen_code, seen_value, seen_from_me, mask_right;
+
+static void note(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    sigset_t now;
+    seen++;
+    seen_code = info->si_code;
+    seen_value = info->si_value.sival_int;
+    seen_from_me = info->si_pid == getpid();
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    mask_right = sigismember(&now, number) == 1 && sigismember(&now, SIGUSR2) == 1 &&
+                 sigismember(&now, SIGUSR1) == 0;
+}
+
+static struct sigaction handler_of(void (*function)(int, siginfo_t *, void *), int flags)
+{
+    struct sigaction action = {.sa_sigaction = function, .sa_flags = SA_SIGINFO | flags};
+    sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, SIGUSR2);
+    return action;
+}
+
+static const char *disposition(const struct sigaction *action)
+{
+    if (action->sa_sigaction == note)
+        return "ours";
+    if (action->sa_handler == SIG_DFL)
+        return "default";
+    return action->sa_handler == SIG_IGN ? "ignored" : "somebody else's";
+}
+
+/* An own handler: set, asked for, raised, queued, between work, and given back. */
+static int own_handler(int number)
+{
+    struct sigaction action = handler_of(note, SA_RESTART), old, asked;
+    if (sigaction(number, NULL, &asked) != 0 || sigaction(number, &action, &old) != 0)
+        return 1;
+    printf("before: %s, %s\n", disposition(&asked), disposition(&old));
+    sigaction(number, NULL, &asked);
+    printf("set: %s, flags %s, mask %d\n", disposition(&asked),
+           asked.sa_flags & SA_RESTART ? "kept" : "lost", sigismember(&asked.sa_mask, SIGUSR2));
+    burn(BURN_MS);
+    printf("after work: seen %d\n", seen);
+    raise(number);
+    printf("raised: seen %d, code %s, from me %d, mask %d\n", seen,
+           seen_code == SI_TKILL ? "tkill" : "other", seen_from_me, mask_right);
+    kill(getpid(), number);
+    printf("killed: seen %d, code %s\n", seen, seen_code == SI_USER ? "user" : "other");
+    sigqueue(getpid(), number, (union sigval){.sival_int = 4711});
+    printf("queued: seen %d, code %s, value %d\n", seen, seen_code == SI_QUEUE ? "queue" : "other",
+           seen_value);
+    for (int i = 0; i < 1000; i++) {
+        raise(number);
+        if (i % 100 == 0)
+            burn(2);
+    }
+    printf("many: seen %d\n", seen);
+    sigaction(number, &old, &asked);
+    printf("given back: was %s\n", disposition(&asked));
+    sigaction(number, NULL, &asked);
+    printf("now: %s\n", disposition(&asked));
+    return 0;
+}
+
+/* A breakpoint instruction, as debuggers and runtimes of languages plant it. */
+static int breakpoint(void)
+{
+    struct sigaction action = handler_of(note, 0);
+    sigaction(SIGTRAP, &action, NULL);
+    burn(60);
+    for (int i = 0; i < 100; i++) {
+#if defined(__x86_64__)
+        __asm__ volatile("int3");
+#else
+        raise(SIGTRAP);
+        seen_code = SI_KERNEL;
+#endif
+        burn(1);
+    }
+    printf("seen %d, code %s\n", seen, seen_code == SI_KERNEL ? "kernel" : "other");
+    return 0;
+}
+
+/* Blocked by the program: a raised one stays pending until it is let in. */
+static int blocked_trap(int number)
+{
+    struct sigaction action = handler_of(note, 0);
+    sigset_t set, pending, old;
+    sigaction(number, &action, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    printf("was blocked: %d\n", sigismember(&old, number));
+    burn(BURN_MS);
+    raise(number);
+    burn(20);
+    sigpending(&pending);
+    printf("blocked: seen %d, pending %d\n", seen, sigismember(&pending, number));
+    sigprocmask(SIG_SETMASK, &old, &set);
+    printf("let in: seen %d, was blocked %d\n", seen, sigismember(&set, number));
+    return 0;
+}
+
+/* Taken synchronously. */
+static int wait_for_signal(void)
+{
+    sigset_t set;
+    siginfo_t info;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTRAP);
+    sigaddset(&set, SIGRTMIN);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    burn(BURN_MS);
+    sigqueue(getpid(), SIGRTMIN, (union sigval){.sival_int = 11});
+    raise(SIGTRAP);
+    for (int i = 0; i < 2; i++) {
+        int number = sigwaitinfo(&set, &info);
+        printf("got %s, value %d\n", number == SIGTRAP ? "SIGTRAP" : "SIGRTMIN",
+               info.si_code == SI_QUEUE ? info.si_value.sival_int : -1);
+    }
+    struct timespec none = {0};
+    printf("more: %d\n", sigtimedwait(&set, &info, &none) == -1 && errno == EAGAIN ? 0 : 1);
+    return 0;
+}
+
+/* An interval timer of 1 ms ticks through the work; sleep is only interrupted by it. */
+static int timer(void)
+{
+    struct sigaction action = handler_of(note, SA_RESTART);
+    struct itimerval tick = {{0, 1000}, {0, 1000}}, off = {{0, 0}, {0, 0}};
+    sigaction(SIGALRM, &action, NULL);
+    sigaction(SIGPROF, &action, NULL);
+    setitimer(ITIMER_REAL, &tick, NULL);
+    burn(BURN_MS);
+    setitimer(ITIMER_REAL, &off, NULL);
+    printf("real: %s\n", seen >= 10 ? "ticks" : "too few");
+    seen = 0;
+    setitimer(ITIMER_PROF, &tick, NULL);
+    burn(BURN_MS);
+    setitimer(ITIMER_PROF, &off, NULL);
+    printf("prof: %s\n", seen >= 10 ? "ticks" : "too few");
+    seen = 0;
+    alarm(1);
+    unsigned left = sleep(5);
+    printf("alarm: seen %d, sleep was cut %d\n", seen, left >= 3);
+    struct timespec nap = {.tv_nsec = 50000000}, rest = {0};
+    printf("nap: %d\n", nanosleep(&nap, &rest));
+    return 0;
+}
+
+static char *alternate_begin, *alternate_end;
+static volatile sig_atomic_t on_alternate;
+
+static void note_stack(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)info;
+    (void)context;
+    char here;
+    stack_t current;
+    sigaltstack(NULL, &current);
+    on_alternate +=
+        &here > alternate_begin && &here < alternate_end && (current.ss_flags & SS_ONSTACK) != 0;
+    burn(1);
+}
+
+/* A small alternate stack of the program's own, used by its own handlers only. */
+static int alternate(void)
+{
+    size_t size = (size_t)sysconf(_SC_MINSIGSTKSZ) + 8192;
+    char *stack = mmap(NULL, size + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    alternate_begin = stack + 4096;
+    alternate_end = alternate_begin + size / 4096 * 4096;
+    mprotect(alternate_begin, (size_t)(alternate_end - alternate_begin), PROT_READ | PROT_WRITE);
+    stack_t set = {.ss_sp = alternate_begin, .ss_size = (size_t)(alternate_end - alternate_begin)};
+    stack_t old;
+    if (sigaltstack(&set, &old) != 0)
+        return 1;
+    printf("before: %s\n", old.ss_flags & SS_DISABLE ? "none" : "one");
+    struct sigaction action = handler_of(note_stack, SA_ONSTACK);
+    sigaction(SIGUSR1, &action, NULL);
+    for (int i = 0; i < 50; i++) {
+        burn(4);
+        raise(SIGUSR1);
+    }
+    sigaltstack(NULL, &old);
+    printf("on it: %d times, still set %d\n", on_alternate, old.ss_sp == alternate_begin);
+    return 0;
+}
+
+static sigjmp_buf back;
+
+static void jump_out(int number)
+{
+    siglongjmp(back, number);
+}
+
+static jmp_buf plain_back;
+
+static void jump_back(void)
+{
+    longjmp(plain_back, 1);
+}
+
+static void (*volatile leave)(void) = jump_back;
+
+__attribute__((noinline)) static void descend(int depth)
+{
+    volatile char frame[64];
+    frame[0] = (char)depth;
+    if (depth == 0) {
+        leave();
+        return;
+    }
+    descend(depth - 1);
+    frame[1] = frame[0];
+}
+
+static int jump(void)
+{
+    static volatile int i, jumps, caught;
+    signal(SIGUSR1, jump_out);
+    signal(SIGSEGV, jump_out);
+    for (i = 0; i < 2000; i++) {
+        if (setjmp(plain_back) == 0)
+            descend(i % 50);
+        else
+            jumps++;
+        if (i % 100 == 0)
+            burn(8);
+    }
+    for (i = 0; i < 100; i++) {
+        switch (sigsetjmp(back, 1)) {
+        case 0:
+            if (i % 2)
+                raise(SIGUSR1);
+            else
+                *nowhere = 0;
+            break;
+        default:
+            caught++;
+        }
+        if (i % 10 == 0)
+            burn(5);
+    }
+    printf("%d jumps, %d out of handlers\n", jumps, caught);
+    return 0;
+}
+
+/* Until somebody outside ends it. */
+__attribute__((noreturn)) static void hang(void)
+{
+    printf("working\n");
+    fflush(stdout);
+    for (;;)
+        burn(1000);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (strcmp(what, "sigtrap") == 0)
+        return own_handler(SIGTRAP);
+    if (strcmp(what, "realtime") == 0)
+        return own_handler(SIGRTMIN) || own_handler(SIGRTMAX);
+    if (strcmp(what, "breakpoint") == 0)
+        return breakpoint();
+    if (strcmp(what, "blocked-trap") == 0)
+        return blocked_trap(SIGTRAP);
+    if (strcmp(what, "wait") == 0)
+        return wait_for_signal();
+    if (strcmp(what, "timer") == 0)
+        return timer();
+    if (strcmp(what, "alternate") == 0)
+        return alternate();
+    if (strcmp(what, "longjmp") == 0)
+        return jump();
+    if (strcmp(what, "hang") == 0)
+        hang();
+    if (strcmp(what, "ignored-trap") == 0)
+        signal(SIGTRAP, SIG_IGN);
+    burn(BURN_MS);
+    printf("worked\n");
+    if (strcmp(what, "default-trap") == 0 || strcmp(what, "ignored-trap") == 0)
+        raise(SIGTRAP);
+    else if (strcmp(what, "abort") == 0)
+        abort();
+    else if (strcmp(what, "segv") == 0)
+        *nowhere = 0;
+    else
+        return 64;
+    printf("still here\n");
+    return 0;
+}

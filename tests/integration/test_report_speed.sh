@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A report on a profile of 100 MB, with thousands of places in a large program, takes under 5 s of
+# processor time (wall time on a machine that has nothing else to do) and under 500 MB.
+. "$(dirname "$0")/tap.bash"
+here=$(cd "$(dirname "$0")" && pwd)
+report=$REUSE_BUILDDIR/postproc/reuse-report
+script=$REUSE_BUILDDIR/tests/support/profile_script
+
+if nm "$report" | grep -qE '__(asan|ubsan|tsan)_'; then
+    skip "speed" "sanitizers slow the report down"
+    finish
+    exit 0
+fi
+# The report itself is the large program that everybody has here with debug information.
+python3 "$here/report_large.py" "$report" | "$script" "$work/large.rprof" || exit 1
+size=$(stat -c %s "$work/large.rprof")
+check "the profile is about 100 MB" test "$size" -gt 90000000
+
+cat >"$work/measure.py" <<'END'
+import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+seconds, mebibytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+print(f"{seconds:.1f} s of processor time, {mebibytes:.0f} MiB")
+sys.exit(status or not (seconds < 5 and mebibytes < 500 / 1.048576))
+END
+for options in "" "--format json"; do
+    run python3 "$work/measure.py" "$report" $options "$work/large.rprof"
+    echo "# ${options:-default}: $(cat "$work/out")"
+    check "seconds and megabytes, ${options:-default sections}" status_is 0
+done
+finish

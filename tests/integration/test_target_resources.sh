@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Programs that count, close or use up what they have, or give it up, profiled and not.
+. "$REUSE_SRCDIR/tests/integration/transparency.bash"
+descriptors=$programs/target_descriptors restrictions=$programs/target_restrictions
+
+target "the program's descriptors" -- "$descriptors" list
+target "close in a loop" -- "$descriptors" close-loop
+target "closefrom" -- "$descriptors" closefrom
+target "close_range" -- "$descriptors" close-range
+target "close_range that marks, and exec" --profiles 2 -- "$descriptors" range-cloexec
+target "descriptors of the program's choice" -- "$descriptors" duplicate
+target "few descriptors, all used" --open-files 64 -- "$descriptors" exhaust
+target "hardly any descriptors" --open-files 12 --at-least 0 --messages 1 -- "$descriptors" exhaust
+target "a full disk" -- "$descriptors" full-disk
+target "a limit on the size of files" --file-size 4096 --at-least 0 --messages 1 -- "$descriptors" file-size
+target "no limit on the size of files" -- "$descriptors" file-size
+
+target "no new privileges" -- "$restrictions" no-new-privileges
+target "seccomp: forbidden calls fail" --messages 1 -- "$restrictions" seccomp-errno
+target "seccomp: forbidden calls kill" --messages 1 -- "$restrictions" seccomp-kill
+target "a static binary" --profiles 0 -- "$programs/target_static"
+if [ "$(id -u)" -eq 0 ]; then
+    target "root becomes nobody" --messages 1 -- "$restrictions" nobody
+else
+    skip "root becomes nobody" "needs root"
+fi
+
+# A set-user-ID program, started by somebody else: the loader drops what is preloaded by path.
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+    cp "$restrictions" "$input/setuid"
+    chmod 4755 "$input/setuid"
+    chmod 755 "$input"
+    # setpriv itself is a program that may be profiled.
+    target "a set-user-ID binary" --at-least 0 -- \
+        setpriv --reuid 65534 --regid 65534 --clear-groups "$input/setuid" who
+else
+    skip "a set-user-ID binary" "needs root and setpriv"
+fi
+finish

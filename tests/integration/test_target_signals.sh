@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Programs that use signals, or die by them, profiled and not.
+. "$REUSE_SRCDIR/tests/integration/transparency.bash"
+signals=$programs/target_signals
+
+target "own SIGTRAP handler" -- "$signals" sigtrap
+target "own real-time handlers" -- "$signals" realtime
+target "breakpoint instructions of the program's own" -- "$signals" breakpoint
+target "SIGTRAP blocked by the program" -- "$signals" blocked-trap
+target "SIGTRAP taken by sigwaitinfo" -- "$signals" wait
+target "killed by SIGTRAP" -- "$signals" default-trap
+target "SIGTRAP ignored" -- "$signals" ignored-trap
+target "alarm and interval timers" -- "$signals" timer
+target "own alternate stack" -- "$signals" alternate
+target "longjmp, also out of handlers" -- "$signals" longjmp
+target "abort" -- "$signals" abort
+target "SIGSEGV" -- "$signals" segv
+target "SIGKILL from outside" --signal 9 --after 800 -- "$signals" hang
+target "SIGTERM from outside" --signal 15 --after 800 -- "$signals" hang
+target "SIGINT from outside" --signal 2 --after 800 -- "$signals" hang
+finish

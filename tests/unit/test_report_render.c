@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One document in its three forms: the same numbers, in the places that each form has for them. */
+#define _GNU_SOURCE /* open_memstream */
+#include <locale.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "report/numbers.h"
+#include "report/render.h"
+
+static char *rendered(const struct document *document,
+                      void (*render)(const struct document *, FILE *))
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+
+    assert_non_null(stream);
+    render(document, stream);
+    fclose(stream);
+    return text;
+}
+
+static const struct column columns[] = {
+    {.key = "name", .heading = "name", .flexible = true},
+    {.key = "place.line", .heading = "line"},
+    {.key = "ratio", .heading = "misses\n%", .interval = INTERVAL_SUFFIXED},
+    {.key = "curve"},
+    {.heading = "text only"},
+    {.key = "size", .heading = "size", .optional = true},
+};
+
+static const struct column curve_columns[] = {
+    {.key = "bytes"},
+    {.key = "miss_ratio", .interval = INTERVAL_BARE},
+};
+
+static struct document *example(const char *name)
+{
+    struct document *document = document_create();
+    struct section *section = document_section(document, "things", "Things", true);
+    struct table *table = document_table(document, "things", "Some things", "Exact.", columns, 6);
+    struct table *curve = document_table(document, NULL, NULL, NULL, curve_columns, 2);
+    struct row *row = table_row(curve);
+
+    row->cells[0] = cell_value(CELL_BYTES, 1024);
+    row->cells[1] = cell_estimate(CELL_SHARE, (struct estimate){0.5, 0.25, 0.75});
+    section_fact(section, "run.value", "Value", INTERVAL_OBJECT,
+                 cell_estimate(CELL_COUNT, (struct estimate){1500000, 1400000, 1700000}));
+    section_fact(section, "nothing", "Nothing", INTERVAL_NONE, cell_empty());
+    section_table(section, table);
+    row = table_row(table);
+    row->cells[0] = cell_text(document, name);
+    row->cells[1] = cell_value(CELL_NUMBER, 12);
+    row->cells[2] = cell_estimate(CELL_SHARE, (struct estimate){0.123, 0.113, 0.143});
+    row->cells[3] = cell_table(curve);
+    row->cells[4] = cell_text(document, "seen");
+    row->cells[5] = cell_value(CELL_BYTES, 98304);
+    row_detail(document, row, "more about it");
+    row = table_row(table);
+    row->cells[0] = cell_text(document, "other");
+    row->cells[2] = cell_beyond();
+    section_paragraph(document, section, "notes", "A note, with a \"quote\".");
+    section_paragraph(document, section, "notes", "Another.");
+    return document;
+}
+
+static void test_json(void **state)
+{
+    struct document *document = example("a,\"b\"\n");
+    char *text = rendered(document, render_json);
+    json_t *root = json_loads(text, 0, NULL), *first, *second, *point;
+
+    (void)state;
+    assert_non_null(root);
+    assert_true(json_number_value(json_object_get(
+                    json_object_get(json_object_get(root, "run"), "value"), "lo")) == 1400000);
+    assert_true(json_is_null(json_object_get(root, "nothing")));
+    first = json_array_get(json_object_get(root, "things"), 0);
+    second = json_array_get(json_object_get(root, "things"), 1);
+    assert_string_equal(json_string_value(json_object_get(first, "name")), "a,\"b\"\n");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(first, "place"), "line")),
+                     12);
+    assert_true(json_real_value(json_object_get(first, "ratio")) == 0.123);
+    assert_true(json_real_value(json_object_get(first, "ratio_lo")) == 0.113);
+    assert_true(json_real_value(json_object_get(first, "ratio_hi")) == 0.143);
+    point = json_array_get(json_object_get(first, "curve"), 0);
+    assert_true(json_real_value(json_object_get(point, "lo")) == 0.25);
+    assert_true(json_real_value(json_object_get(point, "hi")) == 0.75);
+    assert_true(json_is_null(json_object_get(second, "ratio")));
+    assert_true(json_is_null(json_object_get(second, "ratio_lo")));
+    assert_int_equal(json_array_size(json_object_get(root, "notes")), 2);
+    json_decref(root);
+    free(text);
+    document_free(document);
+}
+
+static void test_csv(void **state)
+{
+    struct document *document = example("a,\"b\"");
+    char *text = rendered(document, render_csv);
+
+    (void)state;
+    assert_string_equal(text, "table,key,value,lo,hi\n"
+                              "things,run.value,1500000,1400000,1700000\n"
+                              "things,nothing,,,\n"
+                              "\n"
+                              "table,name,place.line,ratio,ratio_lo,ratio_hi,curve,size\n"
+                              "things,\"a,\"\"b\"\"\",12,0.123,0.113,0.143,,98304\n"
+                              "things,other,,beyond,,,,\n"
+                              "\n"
+                              "table,row,bytes,miss_ratio,lo,hi\n"
+                              "things.curve,1,1024,0.5,0.25,0.75\n");
+    free(text);
+    document_free(document);
+}
+
+static void test_text(void **state)
+{
+    struct document *document = example("thing");
+    char *text = rendered(document, render_text);
+
+    (void)state;
+    assert_string_equal(text, "== Things ==\n"
+                              "Value:          1.50 M+-200 k\n"
+                              "Nothing:        -\n"
+                              "\n"
+                              "Some things\n"
+                              "  Exact.\n"
+                              "name   line     misses  text only    size\n"
+                              "                     %\n"
+                              "thing    12  12.3+-2.0  seen       96 KiB\n"
+                              "    more about it\n"
+                              "other     -     beyond  -               -\n"
+                              "\n"
+                              "A note, with a \"quote\".\n"
+                              "Another.\n");
+    free(text);
+    document_free(document);
+}
+
+/* Whatever the target's names are, lines stay within the page and nothing is obeyed. */
+static void test_text_of_long_and_wild_names(void **state)
+{
+    (void)state;
+    for (size_t length = 1; length < 400; length += 7) {
+        char *name = malloc(length + 1), *text;
+        struct document *document;
+
+        for (size_t i = 0; i < length; i++)
+            name[i] = (char)(i % 13 == 5 ? '\033' : 'a' + i % 26);
+        name[length] = '\0';
+        document = example(name);
+        section_paragraph(document, &document->sections.items[0], NULL, name);
+        row_detail(document, &document->sections.items[0].blocks.items[1].table->rows.items[0],
+                   name);
+        text = rendered(document, render_text);
+        for (const char *line = text; *line != '\0';) {
+            size_t width = strcspn(line, "\n");
+
+            assert_in_range(width, 0, 80);
+            assert_null(memchr(line, '\033', width));
+            line += width + 1;
+        }
+        free(text);
+        document_free(document);
+        free(name);
+    }
+}
+
+/* Bytes of the target that are no UTF-8 become question marks, before anybody counts columns. */
+static void test_strings_are_utf8(void **state)
+{
+    static const struct {
+        const char *given, *kept;
+    } examples[] = {
+        {"plain", "plain"},
+        {"na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80",
+         "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"\xff", "?"},
+        {"a\x80z", "a?z"},
+        {"cut \xe2\x82", "cut ??"},
+        {"\xc0\xaf", "??"},           /* a second encoding of the slash */
+        {"\xed\xa0\x80", "???"},      /* a surrogate */
+        {"\xf4\x90\x80\x80", "????"}, /* above U+10FFFF */
+        {"\xc3\xc3\xa9", "?\xc3\xa9"},
+    };
+    struct document *document = document_create();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
+        assert_string_equal(document_string(document, examples[i].given), examples[i].kept);
+    document_free(document);
+}
+
+static void expect_text(char *text, const char *expected)
+{
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    expect_text(number_count(0), "0");
+    expect_text(number_count(9999), "9999");
+    expect_text(number_count(12345), "12.3 k");
+    expect_text(number_count(999999), "1.00 M");
+    expect_text(number_count(4.56e9), "4.56 G");
+    expect_text(number_bytes(640), "640 B");
+    expect_text(number_bytes(32768), "32 KiB");
+    expect_text(number_bytes(1.5 * 1024 * 1024), "1.50 MiB");
+    expect_text(number_bytes(8000000), "7.63 MiB");
+    expect_text(number_time(15), "15 ns");
+    expect_text(number_time(1.5e6), "1.50 ms");
+    expect_text(number_time(123e9), "123 s");
+    expect_text(number_percent(0), "0.00");
+    expect_text(number_percent(0.00001), "<0.01");
+    expect_text(number_percent(0.005), "0.50");
+    expect_text(number_percent(0.1234), "12.3");
+    expect_text(number_percent(1), "100.0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_of_long_and_wild_names),
+        cmocka_unit_test(test_strings_are_utf8),
+        cmocka_unit_test(test_numbers),
+    };
+
+    setlocale(LC_ALL, "C");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
