@@ -110,20 +110,20 @@ static int by_keys(const void *a, const void *b)
 }
 
 /* Writes counts by bin as one histogram. */
-static void write_counts(struct profile_writer *writer, struct record_histogram record,
+static void write_counts(struct profile_writer *writer, struct record_histogram *record,
                          const uint64_t counts[EXACT_BIN_COLD + 1], uint64_t now_ns)
 {
     struct histogram_bin bins[EXACT_BIN_COLD];
-    record.cold = record.accesses = counts[EXACT_BIN_COLD];
+    record->cold = record->accesses = counts[EXACT_BIN_COLD];
     for (uint32_t bin = 0; bin < EXACT_BIN_COLD; bin++) {
         if (counts[bin] == 0)
             continue;
-        record.accesses += counts[bin];
-        bins[record.bin_count++] =
+        record->accesses += counts[bin];
+        bins[record->bin_count++] =
             (struct histogram_bin){histogram_bin_of(exact_bin_low(bin)), 0, counts[bin]};
     }
-    if (record.accesses > 0)
-        append(writer, &record, bins, now_ns);
+    if (record->accesses > 0)
+        append(writer, record, bins, now_ns);
 }
 
 void histograms_write_by(struct profile_writer *writer, enum histogram_scope scope,
@@ -156,7 +156,7 @@ void histograms_write_by(struct profile_writer *writer, enum histogram_scope sco
                                           .key = first->key,
                                           .key2 = first->key2};
         if (!negligible)
-            write_counts(writer, record, group, now_ns);
+            write_counts(writer, &record, group, now_ns);
         for (uint32_t bin = 0; negligible && bin <= EXACT_BIN_COLD; bin++)
             rest[first->size][bin] += group[bin];
     }
@@ -164,7 +164,7 @@ void histograms_write_by(struct profile_writer *writer, enum histogram_scope sco
         struct record_histogram record = {.scope = (uint8_t)scope,
                                           .measure = MEASURE_STACK_DISTANCE,
                                           .line_size = locality_line_size(size)};
-        write_counts(writer, record, rest[size], now_ns);
+        write_counts(writer, &record, rest[size], now_ns);
     }
     free(rows.items);
 }
