@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signal-safe but for attribution_begin(). */
+/*
+ * Signal-safe but for attribution_begin() and the hook of new sites.
+ *
+ * Contexts and allocation sites are many, and most are never seen in a sample: they reach the file
+ * when the first sample refers to them, so that an allocation costs no record.
+ */
 #include "attribution.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "interpose_allocation.h"
 #include "interpose_loader.h"
@@ -16,44 +23,85 @@
 #include "watch.h"
 #include "signal_safe.h"
 
-enum { CONTEXTS_MAX = 1 << 19 };
+enum {
+    CONTEXTS_MAX = 1 << 19,
+    SITES_MAX = BLOCK_SITE_MAX + 1,
+    BLOCK_BYTES_MAX = 20 << 20, /* what the block maps may take */
+};
+
+struct site {
+    uint32_t context_id;
+    uint32_t allocator;
+};
 
 /* Written once at start-up; the tree itself is lock-free. */
 static struct context_tree *contexts;
+/* By number; an entry is written before its number is given to any block. */
+static struct site *sites;
+/* Bit per number: its record is in the file. Set by whoever writes it. */
+static _Atomic uint64_t announced_contexts[CONTEXTS_MAX / 64 + 1];
+static _Atomic uint64_t announced_sites[SITES_MAX / 64 + 1];
 
-static void new_context(void *user, uint32_t context_id, uint32_t parent_id, uint64_t ip)
+/* True for the one caller that is to announce the number. */
+static bool claim(_Atomic uint64_t *bits, uint32_t number)
 {
-    struct record_context record = {.context_id = context_id, .parent_id = parent_id, .ip = ip};
-    sigset_t before;
+    uint64_t bit = UINT64_C(1) << (number % 64);
 
-    (void)user;
-    signals_block(&before);
-    output_append(RECORD_CONTEXT, &record, sizeof record, NULL, 0);
-    signals_restore(&before);
+    return !(atomic_load_explicit(&bits[number / 64], memory_order_relaxed) & bit) &&
+           !(atomic_fetch_or(&bits[number / 64], bit) & bit);
 }
 
-static void new_site(void *user, uint32_t site_id, uint32_t context_id, enum allocator allocator,
-                     const char *name)
+/* The context and all above it, outermost first. */
+static void announce_context(uint32_t id)
+{
+    uint32_t chain[UNWIND_FRAMES_MAX + 1];
+    unsigned n = 0;
+
+    while (id != 0 && n < UNWIND_FRAMES_MAX + 1 && claim(announced_contexts, id)) {
+        uint32_t parent;
+        uint64_t ip;
+
+        chain[n++] = id;
+        context_tree_node(contexts, id, &parent, &ip);
+        id = parent;
+    }
+    while (n > 0) {
+        struct record_context record = {.context_id = chain[--n]};
+
+        context_tree_node(contexts, record.context_id, &record.parent_id, &record.ip);
+        output_append(RECORD_CONTEXT, &record, sizeof record, NULL, 0);
+    }
+}
+
+static void announce_site(uint32_t id, const char *name)
 {
     struct record_site record = {
-        .site_id = site_id, .context_id = context_id, .allocator = (uint16_t)allocator};
-    sigset_t before;
-    size_t length = 0;
+        .site_id = id,
+        .context_id = sites[id].context_id,
+        .allocator = (uint16_t)sites[id].allocator,
+    };
 
-    (void)user;
-    while (name[length])
-        length++;
-    signals_block(&before);
-    output_append(RECORD_SITE, &record, offsetof(struct record_site, name), name, length + 1);
-    signals_restore(&before);
+    if (!claim(announced_sites, id))
+        return;
+    announce_context(record.context_id);
+    output_append(RECORD_SITE, &record, offsetof(struct record_site, name), name,
+                  strlen(name) + 1);
 }
 
 /* Called in the target's normal code: also the moment to see which objects dlopen has brought. */
-static void allocated_at_new_site(void *user, uint32_t site_id, uint32_t context_id,
-                                  enum allocator allocator, const char *name)
+static void new_site(void *user, uint32_t site_id, uint32_t context_id, enum allocator allocator,
+                     const char *name)
 {
+    sigset_t before;
+
+    (void)user;
     loader_refresh();
-    new_site(user, site_id, context_id, allocator, name);
+    sites[site_id] = (struct site){.context_id = context_id, .allocator = allocator};
+    if (name[0] != '\0') {
+        signals_block(&before);
+        announce_site(site_id, name);
+        signals_restore(&before);
+    }
 }
 
 static void released(void *user, uint64_t base, uint64_t size)
@@ -66,12 +114,14 @@ void attribution_begin(void)
 {
     void *memory = memory_map(context_tree_size(CONTEXTS_MAX));
     struct allocation_options options = {
-        .hooks = {.new_site = allocated_at_new_site, .released = released},
+        .hooks = {.new_site = new_site, .released = released},
+        .block_bytes_max = BLOCK_BYTES_MAX,
     };
 
-    if (!memory)
+    sites = memory_map(SITES_MAX * sizeof *sites);
+    if (!memory || !sites)
         return;
-    contexts = context_tree_create(memory, CONTEXTS_MAX, new_context, NULL);
+    contexts = context_tree_create(memory, CONTEXTS_MAX, NULL, NULL);
     options.contexts = contexts;
     allocation_begin(&options);
 }
@@ -81,16 +131,22 @@ void attribution_reset_after_fork(void)
     allocation_fork_child();
 }
 
+static void announce_named(void *user, uint32_t site_id, uint32_t context_id,
+                           enum allocator allocator, const char *name)
+{
+    (void)user;
+    (void)context_id;
+    (void)allocator;
+    if (name[0] != '\0')
+        announce_site(site_id, name);
+}
+
 void attribution_announce(void)
 {
-    uint32_t count = contexts ? context_tree_count(contexts) : 0, parent;
-    uint64_t ip;
-
-    for (uint32_t id = 1; id <= count; id++) {
-        context_tree_node(contexts, id, &parent, &ip);
-        new_context(NULL, id, parent, ip);
-    }
-    allocation_each_site(new_site, NULL);
+    memset((void *)announced_contexts, 0, sizeof announced_contexts);
+    memset((void *)announced_sites, 0, sizeof announced_sites);
+    if (contexts)
+        allocation_each_site(announce_named, NULL);
 }
 
 uint32_t attribution_context(struct thread *thread, ucontext_t *context, uint64_t ip)
@@ -109,6 +165,8 @@ uint32_t attribution_context(struct thread *thread, ucontext_t *context, uint64_
     id = context_tree_intern(contexts, ips, n);
     if (id == 0)
         thread->totals.lost[LOSS_CONTEXT]++;
+    else
+        announce_context(id);
     return id;
 }
 
@@ -141,6 +199,8 @@ void attribution_object(struct thread *thread, struct record_sample *sample)
         sample->object_reference = block.site;
         sample->object_base = block.base;
         sample->object_size = block.size;
+        if (block.site)
+            announce_site(block.site, "");
     } else if ((module = modules_find(sample->address)) != 0) {
         sample->object_kind = OBJECT_GLOBAL;
         sample->object_reference = module;
@@ -156,8 +216,11 @@ uint16_t attribution_cpu(void)
 
 static void site_totals(void *user, const struct record_site_totals *totals)
 {
+    uint32_t id = totals->site_id;
+
     (void)user;
-    output_append(RECORD_SITE_TOTALS, totals, sizeof *totals, NULL, 0);
+    if (atomic_load(&announced_sites[id / 64]) >> (id % 64) & 1)
+        output_append(RECORD_SITE_TOTALS, totals, sizeof *totals, NULL, 0);
 }
 
 void attribution_finish(void)

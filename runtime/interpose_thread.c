@@ -13,6 +13,7 @@
 #include "interpose_signal.h"
 #include "process.h"
 #include "thread.h"
+#include "unwind.h"
 #include "watch.h"
 
 /* What a new thread is to run, on its way from its creator; from a pool, not from the heap. */
@@ -23,6 +24,8 @@ struct start {
     bool believes_blocked; /* SIGTRAP; inherited as the rest of the mask is */
     uint64_t stack_low, stack_size; /* low 0: wherever the C library put it */
 };
+
+#define PAGE UINT64_C(4096)
 
 enum { STARTS_MAX = 1024 /* threads that have been created but not yet begun to run */ };
 
@@ -80,6 +83,7 @@ static void *run(void *argument)
     atomic_store(&start->taken, false);
     if (process_is_ours()) {
         signal_believe_blocked(believes_blocked);
+        unwind_know_stack((uintptr_t)__builtin_frame_address(0) & -PAGE, high & -PAGE);
         if (thread_start(low, high) && have_key)
             pthread_setspecific(end_key, &end_key);
     }

@@ -45,14 +45,18 @@ struct known_loop *rate_known_loop(struct thread *thread, uint64_t loop)
         if (known->last_use < oldest->last_use)
             oldest = known;
     }
+    if (thread->first_depth == 0)
+        thread->first_depth = DEPTH_FIRST;
     *oldest = (struct known_loop){
-        .loop = loop, .depth = DEPTH_FIRST, .last_use = thread->totals.samples};
+        .loop = loop, .depth = thread->first_depth, .last_use = thread->totals.samples};
     return oldest;
 }
 
-void rate_look_deeper(struct known_loop *known)
+void rate_look_deeper(struct thread *thread, struct known_loop *known)
 {
     known->depth = known->depth < DEPTH_MAX / 2 ? 2 * known->depth : DEPTH_MAX;
+    /* Programs of many loops seldom come back to one: the next starts from what this one needed. */
+    thread->first_depth = (thread->first_depth + known->depth) / 2;
 }
 
 void rate_report(struct thread *thread, enum rate_method method, bool accepted, uint64_t head,
@@ -116,7 +120,7 @@ static uint64_t explore(struct thread *thread, const struct known_loop *known, b
 {
     enum interpreter_stop why;
     uint64_t seen = 0, started = thread_cpu_ns();
-    double wanted = apart_ns * rate_guess(known);
+    double wanted = apart_ns * (known->rate_per_ns > 0 ? known->rate_per_ns : 2);
     unsigned batches = 0;
 
     candidates[0] = candidates[1] = (struct candidate){0};
@@ -196,7 +200,7 @@ static void explore_and_start(struct thread *thread, ucontext_t *context, uint64
         return;
     /* Too little to hold on to at this depth: look further next time. */
     if (seen >= known->depth)
-        rate_look_deeper(known);
+        rate_look_deeper(thread, known);
 }
 
 void rate_consider(struct thread *thread, ucontext_t *context, uint64_t app_now, uint64_t loop)

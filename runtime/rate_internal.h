@@ -17,7 +17,7 @@ double rate_guess(const struct known_loop *);
 struct known_loop *rate_known_loop(struct thread *, uint64_t loop);
 
 /* Too little was found at this depth. */
-void rate_look_deeper(struct known_loop *);
+void rate_look_deeper(struct thread *, struct known_loop *);
 
 /*
  * The reading is over. Writes its record; accepted: it passed its own checks. elapsed may be

@@ -11,6 +11,7 @@ enum {
     ATTEMPTS_MAX = 4, /* to get past what was explored */
     FAILURES_MAX = 4, /* of an odometer in a row before it is forgotten */
     ARRIVALS_KNOWN = 2, /* enough where the test that ends the loop is known */
+    ARRIVALS_PROOF = 3,
 };
 
 /* Planned lengths, ns of app time: the noise of a signal's entry is about half a microsecond, the
@@ -82,14 +83,14 @@ static double position(const struct odometer *odometer, const struct followed_od
 }
 
 /* A reading by the loop's odometer succeeded or failed. */
-static void judge(struct known_loop *known, bool good)
+static void judge(struct thread *thread, struct known_loop *known, bool good)
 {
     if (good) {
         known->failures = 0;
     } else if (++known->failures >= FAILURES_MAX) {
         known->failures = 0;
         known->has_odometer = false;
-        rate_look_deeper(known);
+        rate_look_deeper(thread, known);
     }
 }
 
@@ -116,15 +117,17 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
     /* An activation of its own: the stack pointer is whatever it is in this one. */
     if (!follow(thread, context, odometer, arrivals, &chase) ||
         !followed_is_steady(&chase.followed)) {
-        judge(known, false);
+        judge(thread, known, false);
         return false;
     }
     if (!explored)
         explored = chase.followed.accesses[arrivals - 1];
     left = short_cut ? visits_left_by_known_test(&chase.followed, known)
                      : followed_visits_left(&chase.followed, &known->test_ip, &known->test_step);
-    /* Where no end can be foreseen there is none of the kind that makes a register jump back; one
-     * that comes all the same shows in the comparison of the two stretches. */
+    /* Where no end can be foreseen there is none of the kind that makes a register jump back. But
+     * then nothing says either that the register counts visits: a pointer to what was allocated last
+     * steps as evenly for a while. Such an odometer must prove itself at each probe. */
+    rate->unproven = left <= 0;
     if (left > 0)
         left_ns = (left * odometer->accesses_per_visit - (double)explored) / rate_guess(known);
     if (left_ns < 2 * probe_min_ns)
@@ -156,7 +159,7 @@ static void finish(struct thread *thread)
      * runs on cold caches after our handler, hence the wide margin, and is not counted. */
     if (per_ns[0] < 0.5 * per_ns[1] || per_ns[0] > 1.4 * per_ns[1])
         accepted = false;
-    judge(rate_known_loop(thread, rate->loop), accepted);
+    judge(thread, rate_known_loop(thread, rate->loop), accepted);
     if (visits[1] > 0)
         accesses = visits[1] * rate->odometer.accesses_per_visit;
     rate->phase = RATE_IDLE;
@@ -184,13 +187,22 @@ static bool still_where_explored(struct rate_reading *rate)
     return true;
 }
 
+/* It steps as before, and its visits are as long as before. */
+static bool proves_itself(const struct odometer *odometer, const struct followed_odometer *followed)
+{
+    double ratio = followed_accesses_per_visit(followed) / odometer->accesses_per_visit;
+
+    return followed_is_steady(followed) && ratio > 0.8 && ratio < 1.25;
+}
+
 void rate_odometer_probe(struct thread *thread, const ucontext_t *context, uint64_t app_now)
 {
     struct rate_reading *rate = &thread->rate;
     struct chase chase;
 
-    if (!follow(thread, context, &rate->odometer, 1, &chase)) {
-        judge(rate_known_loop(thread, rate->loop), false);
+    if (!follow(thread, context, &rate->odometer, rate->unproven ? ARRIVALS_PROOF : 1, &chase) ||
+        (rate->unproven && !proves_itself(&rate->odometer, &chase.followed))) {
+        judge(thread, rate_known_loop(thread, rate->loop), false);
         rate->phase = RATE_IDLE;
         return;
     }

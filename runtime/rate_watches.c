@@ -53,7 +53,7 @@ void rate_trap(struct thread *thread, unsigned slot, uint64_t ip, uint64_t app_n
                 (double)(rate->predicted_access[1] - rate->predicted_access[0]),
                 (uint64_t)elapsed);
     if ((double)elapsed < 2 * stretch_min_ns)
-        rate_look_deeper(rate_known_loop(thread, rate->loop));
+        rate_look_deeper(thread, rate_known_loop(thread, rate->loop));
 }
 
 void rate_watches_cancel(struct thread *thread)

@@ -93,6 +93,7 @@ static void initialise(struct thread *thread)
     governor_begin(&thread->governor, settings.options.budget_percent / 100,
                    settings.options.period, settings.trigger_ns + SAMPLE_COST_NS);
     memset(&thread->rate, 0, sizeof thread->rate);
+    thread->first_depth = 0;
     memset(thread->known_loops, 0, sizeof thread->known_loops);
     thread->samples_to_rate = 0;
     thread->rate_cost_ns = 0;

@@ -49,6 +49,7 @@ struct watch {
     uint64_t sampled_ip;         /* instruction of the sampled access, to check the last of them */
     struct record_sample sample; /* what is reported when the watch starts to run */
     bool reported;
+    bool release_watched; /* allocation_watch() was called for it */
 };
 
 /* A reading of the access rate in progress. See rate.h. */
@@ -64,6 +65,7 @@ struct rate_reading {
     struct odometer odometer;
     uint64_t explored;   /* accesses looked at before the reading began */
     unsigned attempts;   /* to get past them */
+    bool unproven;       /* no test of the loop moves with it */
     unsigned probes;     /* positions known */
     double position[3];  /* visits since the base */
     double step_ns[2];   /* planned time between them */
@@ -119,6 +121,7 @@ struct thread {
     struct loops loops;
     struct rate_reading rate;
     struct known_loop known_loops[THREAD_KNOWN_LOOPS];
+    uint32_t first_depth; /* to explore a loop met for the first time; 0 the default */
     uint64_t rate_cost_ns;    /* of the last exploration, not yet told to the governor */
     uint32_t samples_to_rate; /* samples until the next rate reading is considered */
     struct access batch[THREAD_BATCH];

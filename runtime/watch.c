@@ -7,6 +7,7 @@
 
 #include "attribution.h"
 #include "descriptors.h"
+#include "interpose_allocation.h"
 #include "interpose_signal.h"
 #include "look_ahead.h"
 #include "output.h"
@@ -73,6 +74,9 @@ static void report_unwatched(struct watch *watch)
 static void free_register(struct watch *watch)
 {
     perf_event_disable(watch->descriptor);
+    if (watch->release_watched)
+        allocation_unwatch(watch->sample.watch_address);
+    watch->release_watched = false;
     watch->generation++;
     atomic_store(&watch->state, WATCH_FREE);
 }
@@ -196,6 +200,8 @@ void watch_start(struct thread *thread, struct record_sample *sample, uint64_t a
         atomic_store(&watch->state, WATCH_FREE);
         return;
     }
+    watch->release_watched = true;
+    allocation_watch(plan.address);
     thread->totals.armed++;
     if (plan.traps_before == 0)
         report_sample(watch);
@@ -208,9 +214,10 @@ static void begin_running(struct thread *thread, unsigned slot, uint64_t trap_ip
 
     if (--watch->traps_before > 0)
         return;
-    /* x86 reports the instruction after the access. Anything else means that the target took
+    /* x86 reports the instruction after the access, or a repeated string instruction that is not
+     * through yet itself. Anything else means that the target took
      * another way than foreseen: nothing can be said of this watch. */
-    if (trap_ip - watch->sampled_ip - 1 >= 15) {
+    if (trap_ip - watch->sampled_ip > 15) {
         thread->totals.lost[LOSS_TRAP_UNKNOWN]++;
         watch_end(thread, slot, WATCH_LOST, app_now, thread, 0, 0, 0, 0);
         return;

@@ -1,21 +1,187 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See engine_qemu.h. This build has no engine for QEMU: it says so. */
+/* See engine_qemu.h. */
+#include "config.h"
+
 #include "launcher/engine_qemu.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launcher/library.h"
+
+enum { STATUS_FAILURE = 125 };
+enum { QEMU_MAJOR = 7, QEMU_MINOR = 2 }; /* oldest version whose plugins see what we need */
+
+static const char qemu_name[] = "qemu-x86_64";
+
+static __attribute__((format(printf, 1, 2))) int fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("reuse-run: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputs("\n", stderr);
+    va_end(arguments);
+    return STATUS_FAILURE;
+}
+
+/* What a program prints on stdout when it gets one argument, up to size - 1 bytes. */
+static bool output_of(const char *path, const char *argument, char *text, size_t size)
+{
+    int ends[2], status;
+    size_t used = 0;
+    if (pipe(ends) != 0)
+        return false;
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execl(path, path, argument, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    for (;;) {
+        char rest[4096]; /* read to the end, so that the writer does not die of a closed pipe */
+        ssize_t got = used + 1 < size ? read(ends[0], text + used, size - 1 - used)
+                                      : read(ends[0], rest, sizeof rest);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        if (used + 1 < size)
+            used += (size_t)got;
+    }
+    text[used] = '\0';
+    close(ends[0]);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) != 127;
+}
+
+/* Finds QEMU and its version. Returns 0, or the exit status after a line on stderr. */
+static int find_qemu(const struct environment *environment, char path[PATH_MAX], char version[32])
+{
+    char text[16384];
+    int major = 0, minor = 0;
+    if (target_find(qemu_name, environment_get(environment, "PATH"), path) != 0)
+        return fail("the exact engine runs programs in QEMU, but %s is not in PATH; install it "
+                    "(Debian: apt install qemu-user), or use --engine clock",
+                    qemu_name);
+    if (!output_of(path, "-version", text, sizeof text) ||
+        sscanf(text, "qemu-x86_64 version %31[^ \n(]", version) != 1 ||
+        sscanf(version, "%d.%d", &major, &minor) < 1)
+        return fail("%s does not tell its version; is it QEMU?", path);
+    if (major < QEMU_MAJOR || (major == QEMU_MAJOR && minor < QEMU_MINOR))
+        return fail("%s is version %s; the exact engine needs %d.%d or newer", path, version,
+                    QEMU_MAJOR, QEMU_MINOR);
+    if (!output_of(path, "-h", text, sizeof text) || strstr(text, "-plugin") == NULL)
+        return fail("%s %s was built without plugins; install one that has them (Debian 12: "
+                    "apt install qemu-user)",
+                    path, version);
+    return 0;
+}
+
+struct words {
+    char **items;
+    size_t count, capacity;
+};
+
+static void add(struct words *words, const char *word)
+{
+    if (words->count + 1 >= words->capacity) {
+        words->capacity = words->capacity ? 2 * words->capacity : 32;
+        words->items = realloc(words->items, words->capacity * sizeof *words->items);
+        if (words->items == NULL)
+            exit(fail("out of memory"));
+    }
+    words->items[words->count++] = (char *)word;
+    words->items[words->count] = NULL;
+}
+
+/* The value of -plugin: in it, a comma in a path is written twice. */
+static char *plugin_argument(const char *library, size_t program_index, const char *version)
+{
+    char *argument = malloc(2 * strlen(library) + 128), *end = argument;
+    if (argument == NULL)
+        exit(fail("out of memory"));
+    for (; *library != '\0'; library++) {
+        *end++ = *library;
+        if (*library == ',')
+            *end++ = ',';
+    }
+    sprintf(end, ",program=%zu,qemu=%s", program_index, version);
+    return argument;
+}
+
+/* The program that QEMU must load, as the kernel would choose it, and its arguments. */
+static void add_program(struct words *words, const struct target *target, char *const *arguments)
+{
+    if (target->interpreter[0] != '\0') {
+        add(words, target->interpreter);
+        if (target->interpreter_argument[0] != '\0')
+            add(words, target->interpreter_argument);
+    } else if (target->kind == TARGET_UNKNOWN) {
+        add(words, "/bin/sh"); /* a script without #!, which shells run all the same */
+    }
+    add(words, target->path);
+    for (size_t i = 1; arguments[i] != NULL; i++)
+        add(words, arguments[i]);
+}
 
 bool qemu_engines_present(void)
 {
-    return false;
+    char plugin[PATH_MAX];
+    return library_find_plugin(plugin) == 0;
 }
 
 int run_under_qemu(const struct options *options, const struct target *target,
                    char *const *arguments, struct environment *environment)
 {
-    (void)target;
-    (void)arguments;
-    (void)environment;
-    fprintf(stderr, "reuse-run: the engine %s is not part of this build; use --engine clock\n",
-            engine_names[options->engine]);
-    return 125;
+    char qemu[PATH_MAX], plugin[PATH_MAX], version[32];
+    if (options->engine == ENGINE_SIMULATE)
+        return fail("the engine simulate is not part of this build; use --engine exact");
+    if (target->kind == TARGET_OTHER_MACHINE || target->kind == TARGET_DAMAGED)
+        return fail("%s %s; the exact engine runs x86-64 programs", target->binary,
+                    target->reason[0] ? target->reason : "is no program");
+    if (library_find_plugin(plugin) != 0)
+        return fail("libreuse-exact.so is neither in this build tree nor beside reuse-run nor "
+                    "in " REUSE_PLUGIN_FOLDER "; install libreuse, or run make");
+    int status = find_qemu(environment, qemu, version);
+    if (status != 0)
+        return status;
+
+    bool script = target->interpreter[0] != '\0' || target->kind == TARGET_UNKNOWN;
+    enum { BEFORE_PROGRAM = 9 }; /* words that stand before the program's path */
+    char *preload_for_guest = NULL;
+    const char *preload = environment_get(environment, "LD_PRELOAD");
+    if (preload != NULL && asprintf(&preload_for_guest, "LD_PRELOAD=%s", preload) < 0)
+        return fail("out of memory");
+    char *argument = plugin_argument(plugin, BEFORE_PROGRAM, version);
+    struct words words = {0};
+    add(&words, qemu_name);
+    add(&words, "-cpu"); /* what this machine can, as far as QEMU can: libraries choose by it */
+    add(&words, "max");
+    add(&words, preload_for_guest != NULL ? "-E" : "-U");
+    add(&words, preload_for_guest != NULL ? preload_for_guest : "LD_PRELOAD");
+    add(&words, "-plugin");
+    add(&words, argument);
+    add(&words, "-0");
+    add(&words,
+        script ? (target->interpreter[0] != '\0' ? target->interpreter : "sh") : arguments[0]);
+    add_program(&words, target, arguments);
+    /* The plugin must also see QEMU kill itself when the guest dies of a signal. */
+    if (environment_set(environment, "LD_PRELOAD", plugin) == 0)
+        execve(qemu, words.items, environment->entries);
+    status = fail("%s cannot start: %s", qemu, strerror(errno));
+    free(words.items);
+    free(argument);
+    free(preload_for_guest);
+    return status;
 }

@@ -9,29 +9,55 @@
 
 /* Relative to the folder that holds the running program. */
 static const char *const beside[] = {
-    "../runtime/.libs", "../../runtime/.libs", "../lib", "../lib64", ("../lib/" REUSE_MULTIARCH),
+    "../runtime/.libs/libreuse.so",
+    "../../runtime/.libs/libreuse.so",
+    "../lib/libreuse.so",
+    "../lib64/libreuse.so",
+    ("../lib/" REUSE_MULTIARCH "/libreuse.so"),
+};
+
+static const char *const plugin_beside[] = {
+    "../exact/.libs/libreuse-exact.so",
+    "../../exact/.libs/libreuse-exact.so",
+    "../lib/libreuse/libreuse-exact.so",
+    "../lib64/libreuse/libreuse-exact.so",
+    ("../lib/" REUSE_MULTIARCH "/libreuse/libreuse-exact.so"),
 };
 
 static int try(const char *folder, const char *relative, char path[PATH_MAX])
 {
     char candidate[PATH_MAX];
-    int length = snprintf(candidate, sizeof candidate, "%s/%s/libreuse.so", folder, relative);
+    int length = snprintf(candidate, sizeof candidate, "%s/%s", folder, relative);
     if (length >= (int)sizeof candidate || access(candidate, R_OK) != 0)
         return -1;
     return realpath(candidate, path) ? 0 : -1;
 }
 
-int library_find(char path[PATH_MAX])
+static int find(const char *const *places, size_t count, char path[PATH_MAX])
 {
     char folder[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-    if (length > 0) {
-        folder[length] = '\0';
-        *strrchr(folder, '/') = '\0';
-        for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
-            if (try(folder, beside[i], path) == 0)
-                return 0;
-        }
+    if (length <= 0)
+        return -1;
+    folder[length] = '\0';
+    *strrchr(folder, '/') = '\0';
+    for (size_t i = 0; i < count; i++) {
+        if (try(folder, places[i], path) == 0)
+            return 0;
     }
-    return try(REUSE_LIBRARY_FOLDER, ".", path);
+    return -1;
+}
+
+int library_find(char path[PATH_MAX])
+{
+    if (find(beside, sizeof beside / sizeof beside[0], path) == 0)
+        return 0;
+    return try(REUSE_LIBRARY_FOLDER, "libreuse.so", path);
+}
+
+int library_find_plugin(char path[PATH_MAX])
+{
+    if (find(plugin_beside, sizeof plugin_beside / sizeof plugin_beside[0], path) == 0)
+        return 0;
+    return try(REUSE_PLUGIN_FOLDER, "libreuse-exact.so", path);
 }

@@ -12,4 +12,7 @@
  */
 int library_find(char path[PATH_MAX]);
 
+/* The same for libreuse-exact.so, the plugin that QEMU loads; in libreuse/ below those folders. */
+int library_find_plugin(char path[PATH_MAX]);
+
 #endif

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "support/utf8.h"
+
 struct document *document_create(void)
 {
     struct document *document = allocate_zeroed(1, sizeof(*document));
@@ -41,7 +43,15 @@ void document_free(struct document *document)
 
 static const char *kept(struct document *document, const char *text)
 {
-    return text != NULL ? intern_table_string(document->strings, text) : NULL;
+    const char *string;
+    char *valid;
+
+    if (text == NULL)
+        return NULL;
+    valid = valid_utf8(text);
+    string = intern_table_string(document->strings, valid);
+    free(valid);
+    return string;
 }
 
 struct section *document_section(struct document *document, const char *name, const char *title,
@@ -166,6 +176,11 @@ struct cell cell_estimate(enum cell_kind kind, struct estimate estimate)
 struct cell cell_beyond(void)
 {
     return (struct cell){.kind = CELL_BEYOND};
+}
+
+struct cell cell_above(double bytes)
+{
+    return cell_value(CELL_ABOVE, bytes);
 }
 
 struct cell cell_table(struct table *table)

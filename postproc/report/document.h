@@ -3,7 +3,7 @@
  * A report before it takes a form: sections of facts, tables and sentences. Sections compute each
  * number once and put it here; the text, JSON and CSV renderers only write what stands here.
  *
- * Everything is owned by the document; strings are copied into it.
+ * Everything is owned by the document; strings are copied into it, as valid UTF-8.
  */
 #ifndef REUSE_POSTPROC_DOCUMENT_H
 #define REUSE_POSTPROC_DOCUMENT_H
@@ -26,6 +26,7 @@ enum cell_kind {
     CELL_FACTOR, /* 0.95 x */
     CELL_TIME,   /* ns: 1.5 ms */
     CELL_BEYOND, /* farther than was watched */
+    CELL_ABOVE,  /* bytes: more than value, which is the most that was looked at */
     CELL_TABLE,  /* a table of its own; not in text */
     CELL_TRUTH,  /* true or false */
 };
@@ -136,6 +137,7 @@ struct cell cell_text(struct document *, const char *text); /* NULL: empty */
 struct cell cell_value(enum cell_kind, double value);
 struct cell cell_estimate(enum cell_kind, struct estimate);
 struct cell cell_beyond(void);
+struct cell cell_above(double bytes);
 struct cell cell_table(struct table *);
 struct cell cell_truth(bool);
 

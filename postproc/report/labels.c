@@ -39,9 +39,8 @@ static void finish_grouping(struct model *model, struct grouping *grouping, size
     }
 }
 
-/* A frame as a line of code. Without a source line the function, or the address, stands for it. */
-static struct code_line line_of_frame(struct model *model, const struct location *location,
-                                      size_t frame)
+struct code_line model_line_of_frame(struct model *model, const struct location *location,
+                                     size_t frame)
 {
     const struct source_frame *source = &location->frames.items[frame];
     struct code_line line = {.function = location_function(model->resolver, location, frame)};
@@ -73,42 +72,96 @@ static struct line_key key_of_line(const struct code_line *line)
     return key;
 }
 
+/*
+ * The line of the program that made an access: through inlined headers of the language, and, when
+ * the compiler did not inline them, through their callers.
+ */
+static struct code_line own_line(struct model *model, size_t profile, uint64_t ip,
+                                 uint32_t context_id, uint64_t monotonic_ns)
+{
+    uint32_t number = resolver_code(model->resolver, profile, ip, monotonic_ns, false);
+    size_t frame = location_own_frame(resolver_location(model->resolver, number));
+    const struct record_context *context = profile_context(model->profiles[profile], context_id);
+
+    if (frame < resolver_location(model->resolver, number)->frames.count)
+        return model_line_of_frame(model, resolver_location(model->resolver, number), frame);
+    while (context != NULL &&
+           (context = profile_context(model->profiles[profile], context->parent_id)) != NULL) {
+        uint32_t caller = resolver_code(model->resolver, profile, context->ip, monotonic_ns, true);
+
+        frame = location_own_frame(resolver_location(model->resolver, caller));
+        if (frame < resolver_location(model->resolver, caller)->frames.count)
+            return model_line_of_frame(model, resolver_location(model->resolver, caller), frame);
+    }
+    return model_line_of_frame(model, resolver_location(model->resolver, number), 0);
+}
+
+/* What decides the line of an observation. */
+struct access_key {
+    uint64_t profile, ip, context;
+};
+
+static bool access_of(const struct model *model, size_t observation, struct access_key *key,
+                      uint64_t *monotonic_ns)
+{
+    size_t profile;
+
+    memset(key, 0, sizeof(*key));
+    *monotonic_ns = 0;
+    if (model->exact) {
+        const struct record_histogram *histogram =
+            analysis_histogram(model->analysis, observation, &profile);
+
+        if (histogram->scope != SCOPE_LINE || !model_splits(model))
+            return false;
+        key->ip = histogram->key;
+    } else {
+        const struct record_sample *sample =
+            analysis_sample(model->analysis, observation, &profile);
+
+        key->ip = sample->ip;
+        key->context = sample->context_id;
+        *monotonic_ns = sample->monotonic_ns;
+    }
+    key->profile = profile;
+    return true;
+}
+
 void model_label_lines(struct model *model)
 {
-    struct intern_table *keys;
+    struct intern_table *keys, *seen;
+    ARRAY(uint32_t) lines = {0}; /* by the number of the access */
 
     if (model->by_line.labels != NULL)
         return;
     keys = intern_table_create();
+    seen = intern_table_create();
     start_grouping(model, &model->by_line);
     for (size_t i = 0; i < model->observations; i++) {
-        uint64_t ip, when = 0;
-        struct code_line line;
-        struct line_key key;
-        size_t profile;
+        struct access_key access;
+        uint64_t monotonic_ns;
         uint32_t number;
 
-        if (model->exact) {
-            const struct record_histogram *histogram =
-                analysis_histogram(model->analysis, i, &profile);
+        if (!access_of(model, i, &access, &monotonic_ns))
+            continue;
+        number = intern_table_insert(seen, &access, sizeof(access));
+        if (number == lines.count) {
+            /* 0: where the exact engine puts instructions that hardly count */
+            struct code_line line = access.ip != 0
+                                        ? own_line(model, access.profile, access.ip,
+                                                   (uint32_t)access.context, monotonic_ns)
+                                        : (struct code_line){.function = "other instructions"};
+            struct line_key key = key_of_line(&line);
+            uint32_t line_number = intern_table_insert(keys, &key, sizeof(key));
 
-            if (histogram->scope != SCOPE_LINE)
-                continue;
-            ip = histogram->key;
-        } else {
-            const struct record_sample *sample = analysis_sample(model->analysis, i, &profile);
-
-            ip = sample->ip;
-            when = sample->monotonic_ns;
+            if (line_number == model->lines.count)
+                ARRAY_PUSH(&model->lines, line);
+            ARRAY_PUSH(&lines, line_number);
         }
-        number = resolver_code(model->resolver, profile, ip, when, false);
-        line = line_of_frame(model, resolver_location(model->resolver, number), 0);
-        key = key_of_line(&line);
-        number = intern_table_insert(keys, &key, sizeof(key));
-        if (number == model->lines.count)
-            ARRAY_PUSH(&model->lines, line);
-        model->by_line.labels[i] = number;
+        model->by_line.labels[i] = lines.items[number];
     }
+    free(lines.items);
+    intern_table_free(seen);
     intern_table_free(keys);
     finish_grouping(model, &model->by_line, model->lines.count);
 }
@@ -126,7 +179,8 @@ static struct calling_context resolve_context(struct model *model, size_t profil
     if (context == NULL) {
         uint32_t number =
             resolver_code(model->resolver, profile, sample->ip, sample->monotonic_ns, false);
-        struct code_line line = line_of_frame(model, resolver_location(model->resolver, number), 0);
+        struct code_line line =
+            model_line_of_frame(model, resolver_location(model->resolver, number), 0);
 
         ARRAY_PUSH(&frames, line);
     }
@@ -136,7 +190,7 @@ static struct calling_context resolve_context(struct model *model, size_t profil
 
         for (size_t i = 0; i < resolver_location(model->resolver, number)->frames.count; i++) {
             struct code_line line =
-                line_of_frame(model, resolver_location(model->resolver, number), i);
+                model_line_of_frame(model, resolver_location(model->resolver, number), i);
 
             ARRAY_PUSH(&frames, line);
         }
@@ -225,6 +279,9 @@ static void list_threads(struct model *model)
                 continue;
             memcpy(name, thread->name, sizeof(thread->name));
             entry.name = intern_table_string(model->strings, name);
+            entry.pid = profile_origin_text(model->profiles[p], thread->origin_id, "pid", NULL);
+            entry.host = profile_origin_text(model->profiles[p], thread->origin_id, "host", NULL);
+            entry.rank = profile_origin_text(model->profiles[p], thread->origin_id, "rank", NULL);
             ARRAY_PUSH(&model->threads, entry);
         }
     }

@@ -266,6 +266,11 @@ struct subset model_whole(const struct model *model)
     return (struct subset){.groups = model->region, .group = 0};
 }
 
+bool model_splits(const struct model *model)
+{
+    return !model->exact || (model->region == NULL && model->options->thread == 0);
+}
+
 size_t model_focus_level(const struct model *model)
 {
     return model->machine.levels > 1 ? 1 : 0;
@@ -367,18 +372,17 @@ struct estimate model_share_of_misses(const struct model *model, const struct ra
                       model->accesses.value * model->whole[size].miss_ratio.value);
 }
 
-bool model_median_distance(const struct model *model, const struct curve_point *points, size_t from,
-                           double *bytes)
+enum median model_median_distance(const struct model *model, const struct curve_point *points,
+                                  size_t from, double *bytes)
 {
     double half = from < model->size_count ? points[from].miss_ratio.value / 2 : 0.5;
 
     for (size_t i = from < model->size_count ? from : 0; i < model->size_count; i++) {
         if (points[i].beyond)
-            return false;
-        if (points[i].miss_ratio.value <= half) {
-            *bytes = model->sizes[i];
-            return true;
-        }
+            return MEDIAN_BEYOND;
+        *bytes = model->sizes[i];
+        if (points[i].miss_ratio.value <= half)
+            return MEDIAN_KNOWN;
     }
-    return false;
+    return MEDIAN_ABOVE;
 }

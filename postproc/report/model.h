@@ -74,7 +74,8 @@ struct thread_entry {
     uint32_t thread_id;
     int32_t tid;
     const char *name;
-    uint64_t cpu_ns; /* 0: unknown */
+    uint64_t cpu_ns;               /* 0: unknown */
+    const char *pid, *host, *rank; /* of its process; NULL: unknown */
 };
 
 struct model {
@@ -119,6 +120,15 @@ void model_free(struct model *);
 /* Everything that was asked about: the region, or all accesses. */
 struct subset model_whole(const struct model *);
 
+/*
+ * False when lines and objects of what was asked about are not known: an exact profile counts them
+ * for the whole process, not for one region or thread.
+ */
+bool model_splits(const struct model *);
+
+/* A frame as a line of code. Without a source line the function, or the address, stands for it. */
+struct code_line model_line_of_frame(struct model *, const struct location *, size_t frame);
+
 /* Label the observations; called once each, by the sections that need them. */
 void model_label_lines(struct model *);
 void model_label_objects(struct model *);
@@ -144,12 +154,14 @@ struct estimate model_part(struct estimate part, double total);
 struct estimate model_share_of_misses(const struct model *, const struct ranked_group *,
                                       size_t level);
 
+enum median { MEDIAN_KNOWN, MEDIAN_BEYOND, MEDIAN_ABOVE };
+
 /*
  * Median stack distance, in bytes, of those accesses of a group that miss in a cache of the size
- * with index `from` (MODEL_SIZES_MAX: of all accesses). False when it lies beyond the largest size
- * or is not known.
+ * with index `from` (MODEL_SIZES_MAX: of all accesses). MEDIAN_BEYOND: it was not watched for that
+ * long; MEDIAN_ABOVE: it is larger than the largest size, or more than half is never used again.
  */
-bool model_median_distance(const struct model *, const struct curve_point *points, size_t from,
-                           double *bytes);
+enum median model_median_distance(const struct model *, const struct curve_point *points,
+                                  size_t from, double *bytes);
 
 #endif

@@ -63,15 +63,9 @@ static bool next_use_of(struct model *model, size_t observation, uint32_t *locat
 static struct code_line line_at(struct model *model, uint32_t number)
 {
     const struct location *location = resolver_location(model->resolver, number);
-    struct code_line line = {.function = location_function(model->resolver, location, 0)};
+    size_t frame = location_own_frame(location);
 
-    if (location->frames.items[0].line != 0) {
-        line.file = location->frames.items[0].file;
-        line.line = location->frames.items[0].line;
-    }
-    if (location->module != NULL)
-        line.module = symbol_module_name(location->module);
-    return line;
+    return model_line_of_frame(model, location, frame < location->frames.count ? frame : 0);
 }
 
 static bool same_line(const struct code_line *a, const struct code_line *b)

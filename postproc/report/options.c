@@ -180,6 +180,9 @@ static bool any_section(const struct report_options *options)
 
 static bool is_consistent(const struct report_options *options)
 {
+    if (options->thread != 0 && options->profiles.count > 1)
+        return wrong("--thread wants one profile: a number may mean %s",
+                     "a different thread in each");
     if (!options->merge)
         return true;
     if (options->output == NULL)

@@ -37,6 +37,7 @@ static void put_cell(const struct cell *cell, FILE *stream)
     case CELL_TABLE:
         break;
     case CELL_BEYOND:
+    case CELL_ABOVE:
         fputs("beyond", stream);
         break;
     default:
@@ -47,7 +48,7 @@ static void put_cell(const struct cell *cell, FILE *stream)
 
 static void put_interval(const struct cell *cell, FILE *stream)
 {
-    bool known = cell->kind != CELL_EMPTY && cell->kind != CELL_BEYOND;
+    bool known = cell->kind != CELL_EMPTY && cell->kind != CELL_BEYOND && cell->kind != CELL_ABOVE;
 
     fputc(',', stream);
     put_number(known ? cell->value.lo : NAN, stream);

@@ -38,34 +38,18 @@ static json_t *number(double value)
 
 static json_t *table_value(const struct table *table);
 
-/* Text from the target (names, arguments) need not be UTF-8. */
-static json_t *text_value(const char *text)
-{
-    json_t *value = json_string(text);
-    char *copy;
-
-    if (value != NULL)
-        return value;
-    copy = copy_string(text);
-    for (char *c = copy; *c != '\0'; c++)
-        if ((unsigned char)*c >= 0x80)
-            *c = '?';
-    value = json_string(copy);
-    free(copy);
-    return value;
-}
-
 static json_t *cell_json(const struct cell *cell)
 {
     switch (cell->kind) {
     case CELL_TEXT:
-        return text_value(cell->text);
+        return json_string(cell->text);
     case CELL_TABLE:
         return table_value(cell->table);
     case CELL_TRUTH:
         return json_boolean(cell->value.value != 0);
     case CELL_EMPTY:
     case CELL_BEYOND:
+    case CELL_ABOVE:
         return json_null();
     default:
         return number(cell->value.value);
@@ -85,7 +69,7 @@ static void set_cell(json_t *object, const char *key, enum interval_keys interva
 {
     const char *last;
     json_t *holder = holder_of(object, key, &last);
-    bool known = cell->kind != CELL_EMPTY && cell->kind != CELL_BEYOND;
+    bool known = cell->kind != CELL_EMPTY && cell->kind != CELL_BEYOND && cell->kind != CELL_ABOVE;
     double lo = known ? cell->value.lo : NAN, hi = known ? cell->value.hi : NAN;
 
     if (interval == INTERVAL_OBJECT) {
@@ -133,7 +117,7 @@ static void append_text(json_t *root, const char *key, const char *text)
         array = json_array();
         json_object_set_new(holder, last, array);
     }
-    json_array_append_new(array, text_value(text));
+    json_array_append_new(array, json_string(text));
 }
 
 void render_json(const struct document *document, FILE *stream)

@@ -9,7 +9,8 @@
 #include "report/numbers.h"
 #include "report/render.h"
 
-enum { PAGE = 80, GAP = 2, LABEL = 16, FLEXIBLE_MIN = 12 };
+enum { PAGE = 80, GAP = 2, LABEL = 16, READABLE_MIN = 22, FLEXIBLE_MIN = 8 };
+enum { DETAIL_INDENT = 4, DETAIL_LINES = 3 };
 
 /* Columns that a text takes: the bytes that do not continue a UTF-8 character. */
 static size_t text_width(const char *text)
@@ -37,7 +38,10 @@ static size_t bytes_of_width(const char *text, size_t width)
 static void put_safely(const char *text, size_t bytes, FILE *stream)
 {
     for (size_t i = 0; i < bytes; i++)
-        fputc(iscntrl((unsigned char)text[i]) ? '?' : text[i], stream);
+        fputc(isspace((unsigned char)text[i])   ? ' '
+              : iscntrl((unsigned char)text[i]) ? '?'
+                                                : text[i],
+              stream);
 }
 
 static void put_spaces(size_t count, FILE *stream)
@@ -115,6 +119,8 @@ static char *number_with_interval(const struct cell *cell)
 
 static char *cell_string(const struct cell *cell)
 {
+    char *number, *text;
+
     switch (cell->kind) {
     case CELL_TEXT:
         return copy_string(cell->text);
@@ -123,6 +129,11 @@ static char *cell_string(const struct cell *cell)
         return copy_string("-");
     case CELL_BEYOND:
         return copy_string("beyond");
+    case CELL_ABOVE:
+        number = number_bytes(cell->value.value);
+        text = format_string("> %s", number);
+        free(number);
+        return text;
     case CELL_TRUTH:
         return copy_string(cell->value.value != 0 ? "yes" : "no");
     default:
@@ -177,13 +188,13 @@ static size_t total_width(const struct layout *layout)
     return total;
 }
 
-/* Takes a column away from the widest flexible one; false if none can give any. */
-static bool shorten_widest(const struct table *table, struct layout *layout)
+/* Narrows the widest flexible column by one, down to a limit; false if none is wider than that. */
+static bool shorten_widest(const struct table *table, struct layout *layout, size_t limit)
 {
     size_t widest = SIZE_MAX;
 
     for (size_t i = 0; i < layout->count; i++)
-        if (table->columns[layout->column[i]].flexible && layout->width[i] > FLEXIBLE_MIN &&
+        if (table->columns[layout->column[i]].flexible && layout->width[i] > limit &&
             (widest == SIZE_MAX || layout->width[i] > layout->width[widest]))
             widest = i;
     if (widest == SIZE_MAX)
@@ -207,7 +218,8 @@ static bool drop_optional(const struct table *table, struct layout *layout)
 static void fit_page(const struct table *table, struct layout *layout)
 {
     while (total_width(layout) > PAGE)
-        if (!shorten_widest(table, layout) && !drop_optional(table, layout))
+        if (!shorten_widest(table, layout, READABLE_MIN) && !drop_optional(table, layout) &&
+            !shorten_widest(table, layout, FLEXIBLE_MIN))
             return;
 }
 
@@ -262,6 +274,21 @@ static void put_aligned(const char *text, const struct layout *layout, size_t i,
 
 static void put_wrapped(const char *text, size_t indent, FILE *stream);
 
+/* The middle of what is longer than a few lines is left out. */
+static void put_detail(const char *detail, FILE *stream)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+
+    if (memory == NULL)
+        return;
+    put_shortened(detail, (size_t)DETAIL_LINES * (PAGE - DETAIL_INDENT) * 9 / 10, memory);
+    fclose(memory);
+    put_wrapped(text, DETAIL_INDENT, stream);
+    free(text);
+}
+
 static void put_table(const struct table *table, FILE *stream)
 {
     struct layout layout;
@@ -287,11 +314,8 @@ static void put_table(const struct table *table, FILE *stream)
             free(layout.strings[r * layout.count + i]);
         }
         fputc('\n', stream);
-        if (table->rows.items[r].detail != NULL) {
-            put_spaces(4, stream);
-            put_shortened(table->rows.items[r].detail, PAGE - 4, stream);
-            fputc('\n', stream);
-        }
+        if (table->rows.items[r].detail != NULL)
+            put_detail(table->rows.items[r].detail, stream);
     }
     if (table->rows.count == 0)
         fputs("  (none)\n", stream);

@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "symbols/library_source.h"
 #include "symbols/perf_map.h"
 
 struct cached_module {
@@ -110,6 +112,14 @@ struct symbol_module *resolver_module(struct resolver *resolver, size_t profile,
     return module_of(resolver, profile, record);
 }
 
+static bool is_from_run(const struct profile *profile, const char *path)
+{
+    uint64_t start_ns = profile_run_number(profile, "start_unix_ns", 0);
+    struct stat status;
+
+    return stat(path, &status) == 0 && (uint64_t)status.st_mtime >= start_ns / 1000000000;
+}
+
 /* Code that is in no module was made at run time; its maker may have left a map of names. */
 static const char *name_of_generated(struct resolver *resolver, size_t profile, uint64_t address)
 {
@@ -120,7 +130,9 @@ static const char *name_of_generated(struct resolver *resolver, size_t profile, 
                                    profile_run_text(resolver->profiles[profile], "pid", "0"));
         char *path = file_under_sysroot(resolver->search, file);
 
-        perf_map_load(&places->perf_map, path);
+        /* Process numbers come again: an older file is another process's. */
+        if (is_from_run(resolver->profiles[profile], path))
+            perf_map_load(&places->perf_map, path);
         places->perf_map_loaded = true;
         free(path);
         free(file);
@@ -171,6 +183,15 @@ uint32_t resolver_code(struct resolver *resolver, size_t profile, uint64_t ip,
 const struct location *resolver_location(const struct resolver *resolver, uint32_t number)
 {
     return &resolver->locations.items[number];
+}
+
+size_t location_own_frame(const struct location *location)
+{
+    size_t frame = 0;
+
+    while (frame < location->frames.count && is_library_source(location->frames.items[frame].file))
+        frame++;
+    return frame;
 }
 
 const char *location_function(struct resolver *resolver, const struct location *location,

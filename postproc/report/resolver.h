@@ -38,6 +38,12 @@ const struct location *resolver_location(const struct resolver *, uint32_t numbe
 struct symbol_module *resolver_module(struct resolver *, size_t profile, uint32_t module_id,
                                       uint64_t *load_bias);
 
+/*
+ * The innermost frame that is not in a header of the language: v[i] belongs to the line that says
+ * so, not to operator[]. The number of frames if all are.
+ */
+size_t location_own_frame(const struct location *);
+
 /* "function" or "module+0x12ab"; lives as long as the strings. */
 const char *location_function(struct resolver *, const struct location *, size_t frame);
 

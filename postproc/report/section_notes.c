@@ -80,6 +80,10 @@ void section_notes(struct model *model, struct document *document)
     for (size_t p = 0; p < model->profile_count; p++)
         for (size_t i = 0; i < model->profiles[p]->notes.count; i++)
             section_paragraph(document, section, "notes", model->profiles[p]->notes.items[i]->text);
+    if (!model_splits(model))
+        section_paragraph(document, section, "notes",
+                          "An exact profile counts lines and objects for the whole process, not "
+                          "for one region or thread");
     if (model->machine_assumed)
         section_paragraph(document, section, "notes",
                           "The profile does not say what caches its machine has; common sizes "

@@ -173,10 +173,11 @@ static void add_time(struct document *document, struct section *section,
                      const struct run_totals *totals)
 {
     char *wall = number_time((double)totals->wall_ns), *cpu = number_time((double)totals->cpu_ns);
-    char *text = format_string(
-        "%s wall, %s CPU in %zu thread%s%s", totals->wall_ns > 0 ? wall : "unknown",
-        totals->cpu_ns > 0 ? cpu : "unknown", totals->threads, totals->threads == 1 ? "" : "s",
-        totals->incomplete > 0 ? "; the profile ends early" : "");
+    char *text = format_string("%s%s%s%s%zu thread%s%s", totals->wall_ns > 0 ? wall : "",
+                               totals->wall_ns > 0 ? " wall, " : "", totals->cpu_ns > 0 ? cpu : "",
+                               totals->cpu_ns > 0 ? " CPU, " : "", totals->threads,
+                               totals->threads == 1 ? "" : "s",
+                               totals->incomplete > 0 ? "; the profile ends early" : "");
 
     section_fact_as(document, section, "complete", "Run", INTERVAL_NONE,
                     cell_truth(totals->incomplete == 0), text);
@@ -244,7 +245,7 @@ static void add_rate(struct model *model, struct document *document, struct sect
     if (model->exact)
         return;
     if (rate.readings == 0)
-        text = format_string("not measured: sizes of caches are assumed, not known");
+        text = format_string("not measured, taken as %.2f per ns of CPU time", rate.per_ns.value);
     else
         text = format_string("%.2f per ns of CPU time; %zu reading%s, %.0f %% agree with their "
                              "loop's; %.0f %% of the time is in measured loops",
@@ -261,9 +262,10 @@ static void add_rate(struct model *model, struct document *document, struct sect
                  cell_value(CELL_SHARE, rate.covered));
     section_fact(section, "access_rate.size_axis_low", NULL, INTERVAL_NONE,
                  cell_value(CELL_FACTOR, rate.size_axis_low));
-    text = format_string("cache sizes may be off by a factor of %.2f to %.2f: the readings of "
-                         "the access rate differ that much",
-                         rate.size_axis_low, rate.size_axis_high);
+    text = format_string("cache sizes may be off by a factor of %.2f to %.2f: %s",
+                         rate.size_axis_low, rate.size_axis_high,
+                         rate.readings == 0 ? "the access rate is not known"
+                                            : "the access rate is known only that well");
     /* Within 15 % the readings agree as well as the method can. */
     section_fact_as(document, section, "access_rate.size_axis_high",
                     rate.size_axis_low < 0.85 || rate.size_axis_high > 1.15 ? "Size axis" : NULL,

@@ -6,6 +6,9 @@
 
 #include "report/numbers.h"
 
+/* Miss ratios below this are zero to the reader of a line. */
+#define MISSES_MIN 0.0005
+
 const char *level_name(const struct model *model, struct document *document, size_t level)
 {
     const char *kept;
@@ -22,14 +25,12 @@ const char *level_name(const struct model *model, struct document *document, siz
 
 const char *basis_text(const struct model *model, struct document *document, const char *what)
 {
-    const char *kept;
-    char *number, *text;
+    char *number = number_count((double)model->observations);
+    char *text = model->exact ? format_string("Exact: every access was counted%s.", what)
+                              : format_string("Estimated from %s samples%s; intervals at 95 %%.",
+                                              number, what);
+    const char *kept = document_string(document, text);
 
-    if (model->exact)
-        return document_string(document, "Exact: every access was counted.");
-    number = number_count((double)model->observations);
-    text = format_string("Estimated from %s samples%s; intervals at 95 %%.", number, what);
-    kept = document_string(document, text);
     free(text);
     free(number);
     return kept;
@@ -66,6 +67,20 @@ static const struct column level_row_columns[] = {
     {.key = "share", .interval = INTERVAL_SUFFIXED},
 };
 
+/* Of a total that may as well be zero or twice as large there are no shares. */
+static struct cell share_cell(const struct model *model, const struct ranked_group *group,
+                              size_t level)
+{
+    size_t size = model->level_size[level];
+    const struct estimate *total = &model->whole[size].miss_ratio;
+
+    if (group->points[size].beyond)
+        return cell_beyond();
+    if (!(total->value > 0) || total->hi > 2 * total->value)
+        return cell_empty();
+    return cell_estimate(CELL_SHARE, model_share_of_misses(model, group, level));
+}
+
 void fill_levels(const struct model *model, struct document *document, struct table *table,
                  struct row *row, size_t levels, enum level_columns what,
                  const struct ranked_group *group)
@@ -77,9 +92,7 @@ void fill_levels(const struct model *model, struct document *document, struct ta
         const struct curve_point *point = &group->points[model->level_size[i]];
         struct cell ratio =
             point->beyond ? cell_beyond() : cell_estimate(CELL_SHARE, point->miss_ratio);
-        struct cell share = point->beyond
-                                ? cell_beyond()
-                                : cell_estimate(CELL_SHARE, model_share_of_misses(model, group, i));
+        struct cell share = share_cell(model, group, i);
         struct row *inner_row = table_row(inner);
 
         inner_row->cells[0] = cell_value(CELL_NUMBER, model->machine.caches[i].level);
@@ -124,8 +137,19 @@ struct table *curve_table(const struct model *model, struct document *document, 
 
 struct cell distance_cell(const struct model *model, const struct curve_point *points, size_t from)
 {
-    double bytes;
+    double bytes = 0;
 
-    return model_median_distance(model, points, from, &bytes) ? cell_value(CELL_BYTES, bytes)
-                                                              : cell_beyond();
+    /* Next to no misses have no median worth a number. */
+    if (from < model->size_count && !points[from].beyond &&
+        points[from].miss_ratio.value < MISSES_MIN)
+        return cell_empty();
+    switch (model_median_distance(model, points, from, &bytes)) {
+    case MEDIAN_KNOWN:
+        return cell_value(CELL_BYTES, bytes);
+    case MEDIAN_ABOVE:
+        return cell_above(bytes);
+    case MEDIAN_BEYOND:
+        break;
+    }
+    return cell_beyond();
 }

@@ -8,14 +8,16 @@
 static const struct column before[] = {
     {.key = "tid", .heading = "tid"},
     {.key = "name", .heading = "name", .flexible = true},
-    {.key = "process"},
+    {.key = "pid", .heading = "process", .optional = true},
+    {.key = "host"},
+    {.key = "rank"},
     {.key = "cpu_ns", .heading = "CPU time", .optional = true},
     {.key = "samples"},
     {.key = "accesses", .heading = "accesses", .interval = INTERVAL_SUFFIXED},
     {.key = "accesses_share", .heading = "share\n%", .optional = true},
 };
 
-enum { TID, NAME, PROCESS, CPU, SAMPLES, ACCESSES, SHARE };
+enum { TID, NAME, PID, HOST, RANK, CPU, SAMPLES, ACCESSES, SHARE };
 
 struct thread_order {
     uint32_t group;
@@ -31,6 +33,11 @@ static int compare_threads(const void *left, const void *right)
     return a->group < b->group ? -1 : 1;
 }
 
+static struct cell number_cell(const char *text)
+{
+    return text != NULL ? cell_value(CELL_NUMBER, strtod(text, NULL)) : cell_empty();
+}
+
 static void add_thread(struct model *model, struct document *document, struct table *table,
                        size_t levels, uint32_t group)
 {
@@ -41,7 +48,9 @@ static void add_thread(struct model *model, struct document *document, struct ta
 
     row->cells[TID] = cell_value(CELL_NUMBER, thread->tid);
     row->cells[NAME] = cell_text(document, thread->name);
-    row->cells[PROCESS] = cell_value(CELL_NUMBER, (double)thread->profile);
+    row->cells[PID] = number_cell(thread->pid);
+    row->cells[HOST] = cell_text(document, thread->host);
+    row->cells[RANK] = number_cell(thread->rank);
     row->cells[CPU] =
         thread->cpu_ns > 0 ? cell_value(CELL_TIME, (double)thread->cpu_ns) : cell_empty();
     row->cells[SAMPLES] = model->exact

@@ -49,7 +49,8 @@ static void name_line(struct model *model, struct document *document, struct sec
     next_uses_of(model, &model->by_line, first->group, &uses);
     share = percent(model_share_of_misses(model, first, level).value);
     capacity = number_bytes((double)model->machine.caches[level].bytes);
-    if (model_median_distance(model, first->points, model->level_size[level], &bytes)) {
+    if (model_median_distance(model, first->points, model->level_size[level], &bytes) ==
+        MEDIAN_KNOWN) {
         distance = number_bytes(bytes);
         late = format_string(": half of them come back only after %s of other data (%s holds %s)",
                              distance, level_name(model, document, level), capacity);

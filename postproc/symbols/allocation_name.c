@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "symbols/assignment.h"
+#include "symbols/library_source.h"
 
 struct cached_source {
     struct source_text text;
@@ -94,8 +95,7 @@ static bool starts_with(const char *text, const char *prefix)
 /* The C++ library between the program's statement and malloc. */
 static bool is_language_library(const struct source_frame *frame)
 {
-    if (frame->file != NULL && (strstr(frame->file, "/include/c++/") != NULL ||
-                                strstr(frame->file, "/libstdc++-v3/") != NULL))
+    if (is_library_source(frame->file))
         return true;
     return frame->function != NULL &&
            (starts_with(frame->function, "std::") || starts_with(frame->function, "__gnu_cxx::") ||

@@ -38,12 +38,12 @@ void decode_cache_create(void *memory, size_t size, void *executable, size_t exe
     size_t slots = half < 4096 ? 0 : (size_t)1 << (63 - __builtin_clzll(half / 256));
     for (unsigned i = 0; i < GENERATIONS; i++) {
         struct generation *g = &generations[i];
-        uint8_t *start = (uint8_t *)memory + i * half;
+        uint8_t *start = half ? (uint8_t *)memory + i * half : NULL;
         g->table = (_Atomic(struct block *) *)(void *)start;
         g->slots = slots;
-        g->blocks = start + slots * sizeof *g->table;
+        g->blocks = slots ? start + slots * sizeof *g->table : NULL;
         g->blocks_size = slots ? half - slots * sizeof *g->table : 0;
-        g->stubs = (uint8_t *)executable + i * stub_half;
+        g->stubs = stub_half ? (uint8_t *)executable + i * stub_half : NULL;
         g->stubs_size = stub_half;
         atomic_store(&g->blocks_used, 0);
         atomic_store(&g->stubs_used, 0);

@@ -7,8 +7,13 @@
  * poisoned (register by register, flag by flag, byte by byte in the store buffer); a branch or an
  * address that depends on poison stops it. It stops rather than guesses.
  *
- * Signal safety: everything here except interpreter_memory_size() users' own set-up may run in a
- * signal handler. No allocation: the caller supplies all memory.
+ * Signal safety: everything here except interpreter_create() and decode_cache_create() may run in a
+ * signal handler. No allocation: the caller supplies all memory. Stack: 16 KiB suffice.
+ *
+ * What is an access: each explicit and implicit memory operand; a masked operand is one access from
+ * its first to its last selected element (none if none is selected, its full width if the mask is
+ * unknown); a gather or scatter is one for each selected element; xsave and the like come in pieces
+ * of 64 bytes. Stores are not checked for being possible, loads are.
  * Threads: one struct interpreter is used by one thread at a time. The decode cache is shared by
  * all interpreters of the process and is lock-free.
  */
@@ -64,9 +69,9 @@ typedef void (*interpreter_branch)(void *context, const struct interpreter *inte
                                    uint64_t target, uint64_t accesses);
 
 /*
- * Called at every conditional jump whose flags come from an integer operation, before it is decided.
- * ip is the jump's; result what the flags were set from, sign-extended (cmp: left minus right). From it
- * the end of a loop can be foreseen. May be NULL.
+ * Called at every conditional jump whose flags come from an integer operation, before it is
+ * decided. ip is the jump's; result what the flags were set from, sign-extended (cmp: left minus
+ * right). From it the end of a loop can be foreseen. May be NULL.
  */
 typedef void (*interpreter_condition)(void *context, uint64_t ip, int64_t result);
 
@@ -131,8 +136,10 @@ bool interpreter_peek(struct interpreter *, uint64_t address, unsigned size, uin
 
 /*
  * Explicit read and write operands of the one instruction at code (at most size bytes), given the
- * registers before it executes. Used for decoding at an interrupted or trapped instruction. Returns
- * the number of accesses (up to capacity), or -1 when undecodable. *length gets its size in bytes.
+ * registers before it executes; those of the stack and of string instructions (one element) as
+ * well. An operand under a mask is reported in full, gathers and scatters are not (no vectors are
+ * given). Used for decoding at an interrupted or trapped instruction. Returns the number of
+ * accesses (up to capacity), or -1 when undecodable. *length gets its size in bytes.
  */
 int instruction_accesses(const void *code, size_t size, const struct interpreter_registers *,
                          struct access *out, size_t capacity, unsigned *length);

@@ -52,6 +52,11 @@ void interpreter_get_registers(const struct interpreter *it,
     *registers = it->registers;
 }
 
+const uint64_t *interpreter_general(const struct interpreter *it)
+{
+    return it->registers.general;
+}
+
 uint32_t interpreter_poisoned_registers(const struct interpreter *it)
 {
     (void)it;

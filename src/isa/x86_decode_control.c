@@ -3,6 +3,7 @@
 #include "isa/x86_decode.h"
 
 #include "isa/interpreter.h"
+#include "isa/x86_processor.h"
 
 #include "signal_safe.h"
 
@@ -105,6 +106,11 @@ static bool is_harmless(const ZydisDecodedInstruction *instruction)
     case ZYDIS_MNEMONIC_FWAIT:
     case ZYDIS_MNEMONIC_EMMS:
         return true;
+    case ZYDIS_MNEMONIC_RDSSPD:
+    case ZYDIS_MNEMONIC_RDSSPQ:
+    case ZYDIS_MNEMONIC_INCSSPD:
+    case ZYDIS_MNEMONIC_INCSSPQ:
+        return !x86_processor.shadow_stack;
     default:
         return false;
     }

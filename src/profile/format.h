@@ -240,7 +240,7 @@ struct record_sample {
     uint8_t watch_slot;
     uint8_t watch_length;   /* bytes */
     uint8_t words_accessed; /* 8-byte words of the line that the access itself touched */
-    uint32_t region_id; /* innermost span of the API that the thread was in; 0 none */
+    uint32_t region_id;     /* innermost span of the API that the thread was in; 0 none */
     uint64_t watch_address;
     uint64_t invalidation_address; /* watched in all threads, or 0; 8 bytes */
 };
@@ -306,7 +306,7 @@ enum loss {
     LOSS_TRAP_UNKNOWN,   /* trap of a watch that had ended already */
     LOSS_CONTEXT,        /* calling context could not be taken or stored */
     LOSS_THREAD,         /* threads that could not be profiled (no descriptor, no permission) */
-    LOSS_OWN_TRAP,     /* a register trapped on what the profiler read: no loss, but a cost */
+    LOSS_OWN_TRAP,       /* a register trapped on what the profiler read: no loss, but a cost */
     LOSS_COUNT = 12      /* room for more */
 };
 
@@ -347,7 +347,10 @@ enum histogram_scope {
     SCOPE_LINE = 4,    /* key = ip of the access (mapped to source by the report) */
     SCOPE_REGION = 5,  /* key = region_id */
     SCOPE_SHARED = 6,  /* merged clock of a group of threads; key = group number */
-    SCOPE_PARTITION = 7, /* key = object as above, key2 = ways << 32 | 1 isolated, 0 the rest */
+    /* A cache split in two, all threads; the keys are those of SCOPE_OBJECT. Distances hold for any
+     * division: the object's uses in a part of its own, and all others' in the rest. */
+    SCOPE_PARTITION = 7,
+    SCOPE_PARTITION_REST = 8,
 };
 
 enum histogram_measure {

@@ -19,6 +19,8 @@ static void translate_keys(const struct merge_input *input, struct record_histog
         head->key = merge_thread(input, reference);
         break;
     case SCOPE_OBJECT:
+    case SCOPE_PARTITION:
+    case SCOPE_PARTITION_REST:
         head->key2 = head->key2 ? head->key2 + merge_data_move(input, kind, reference) : 0;
         head->key = (uint64_t)kind << 32 | merge_reference(input, kind, reference);
         break;
@@ -27,9 +29,6 @@ static void translate_keys(const struct merge_input *input, struct record_histog
         break;
     case SCOPE_REGION:
         head->key = merge_region(input, reference);
-        break;
-    case SCOPE_PARTITION:
-        head->key = (uint64_t)kind << 32 | merge_reference(input, kind, reference);
         break;
     default:
         break;

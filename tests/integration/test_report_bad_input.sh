@@ -84,6 +84,7 @@ wrong_usage "line size that is too large" "line size '8192'" --line-size 8192 go
 wrong_usage "thread that is no number" "'x' is not a thread" --thread x good.rprof
 wrong_usage "no rows" "from 1 to 1000000" --top 0 good.rprof
 wrong_usage "rows that are no number" "from 1 to 1000000" --top 1x good.rprof
+wrong_usage "a thread of several profiles" "wants one profile" --thread 1 good.rprof cut.rprof
 wrong_usage "--merge without an output" "needs -o" --merge good.rprof
 wrong_usage "--merge without profiles" "needs the profiles" --merge -o all.rprof
 wrong_usage "--merge with a section" "takes no section" --merge -o all.rprof --mrc good.rprof

@@ -144,6 +144,9 @@ check "--machine evaluates for another machine and its lines" json_says 'r["line
 printf 'name = small\ncache = 1 4096 64 4 1\ncache = 2 65536 64 8 1\n' >small.machine
 run "$report" --format json --machine small.machine p.rprof
 check "--machine FILE" json_says '[m["bytes"] for m in r["misses"]] == [4096, 65536]'
+printf 'name = deep\ncache = 1 32768 64 8 1\ncache = 2 524288 64 8 1\ncache = 3 8388608 64 16 4\ncache = 4 134217728 64 16 64\n' >deep.machine
+run "$report" --machine deep.machine --threads --objects --lines --contexts --mrc p.rprof
+check "four levels of cache fit the page" narrow
 run "$report" --format json --thread 1002 p.rprof
 check "--thread: this one alone" json_says 'r["samples"] == 1000 and
     [t["tid"] for t in r["threads"]] == [1002]'
@@ -177,6 +180,8 @@ check "two profiles together" json_says 'r["samples"] == 8000 and r["processes"]
 run "$report" --merge -o merged.rprof p.rprof newer.rprof
 check "--merge: succeeds" test "$status" -eq 0 -a ! -s out
 run "$report" --format json merged.rprof
+check "a merged profile keeps its processes apart" json_says 'len(r["threads"]) == 4 and
+    {t["pid"] for t in r["threads"]} == {42} and {t["host"] for t in r["threads"]} == {"testhost"}'
 check "a merged profile says the same" json_says 'r["samples"] == 8000 and r["processes"] == 2 and
     named("matrix")["alloc"]["line"] == matrix and r["lines"][0]["line"] == dot'
 
@@ -216,6 +221,26 @@ strip -o program away
 run "$report" p.rprof
 check "a stripped program is named" out_has '^Stripped.*: program$'
 
+# Code that was made at run time is named by the map that its maker leaves.
+cp away program
+cat >jit.script <<END
+defaults
+run pid 4242
+thread 1 main
+sample 1 0 ip=0x7f0000001010 reuse=3
+sample 1 0 ip=0x7f0000009999 reuse=3
+finish
+END
+"$script" jit.rprof <jit.script
+mkdir -p root/tmp
+printf '7f0000001000 100 old_name\n7f0000001000 80 jitted loop\n' >root/tmp/perf-4242.map
+run "$report" --sysroot "$work/root" --lines jit.rprof
+check "code made at run time has its map's name" out_has '^jitted loop '
+check "code that nobody named is an address" out_has '^0x7f0000009999 '
+touch -d 2001-01-01 root/tmp/perf-4242.map
+run "$report" --sysroot "$work/root" --lines jit.rprof
+check "a map older than the run is another process's" out_has '^0x7f0000001010 '
+
 # An exact profile: counts, not estimates. 64-byte lines; 900 accesses at distance 0, 90 at 1000
 # lines, 10 cold.
 cp away program
@@ -241,6 +266,9 @@ check "exact: counts without intervals" json_says 'r["accesses"] == {"value": 10
     near(r["misses"][0]["cold"], 0.01, 1e-9) and near(r["misses"][1]["capacity"], 0, 1e-9)'
 check "exact: objects, lines and threads" json_says 'r["objects"][0]["name"] == "weights" and
     r["lines"][0]["line"] == dot and r["threads"][0]["accesses"] == 1000'
+run "$report" --format json --thread 7 exact.rprof
+check "exact: lines are not counted by thread, and none are shown" json_says 'r["lines"] == [] and
+    any("whole process" in n for n in r["notes"])'
 run "$report" exact.rprof
 check "exact: text says so" out_has 'Exact: every access was counted'
 check "exact: 80 columns" narrow

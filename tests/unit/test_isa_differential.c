@@ -72,10 +72,10 @@ static void check_table(const struct isa_workload *table)
         print(workload->name, &result);
         assert_int_equal(result.mismatches, 0);
         assert_true(result.windows > 0);
-        full += result.full;
+        /* Under a sanitizer even longjmp makes a system call. */
+        full += result.full + result.stops[INTERPRETER_SYSTEM_CALL];
         windows += result.windows;
     }
-    /* None of them makes system calls to speak of. */
     assert_true(full * 20 >= windows * 19);
 }
 

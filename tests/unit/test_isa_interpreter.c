@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -88,8 +89,8 @@ static void run(size_t capacity, uint64_t budget)
 /* Assembles, starts and runs in one. */
 #define RUN(budget, ...)                                                                           \
     do {                                                                                           \
-        static const uint8_t assembled_[] = {__VA_ARGS__};\
-        put(assembled_, sizeof assembled_);                                                                  \
+        static const uint8_t assembled_[] = {__VA_ARGS__};                                         \
+        put(assembled_, sizeof assembled_);                                                        \
         begin(NULL);                                                                               \
         run(CAPACITY, budget);                                                                     \
     } while (0)
@@ -145,6 +146,18 @@ static void test_no_accesses(void **state)
     assert_int_equal(count, 0);
     assert_int_equal(at.ip, address_of(code + 20));
     assert_int_equal(at.general[0], address_of(data + 1));
+}
+
+static void test_shadow_stack_pointer(void **state)
+{
+    (void)state;
+    fresh(CACHE, true);
+    uint64_t real = 5;
+    __asm__ volatile("rdsspq %0" : "+r"(real)); /* does nothing where shadow stacks are off */
+    RUN(2, 0xb8, 5, 0, 0, 0, 0xf3, 0x48, 0x0f, 0x1e, 0xc8); /* mov eax, 5; rdsspq rax */
+    assert_int_equal(interpreter_poisoned_registers(interpreter), real != 5);
+    if (real == 5)
+        assert_int_equal(at.general[0], 5);
 }
 
 static void test_string_elements(void **state)
@@ -400,6 +413,64 @@ static void test_small_cache(void **state)
     assert_int_equal(at.ip, address_of(code + 2000));
 }
 
+enum { THREADS = 4, THREAD_CODE = 8192 };
+
+struct worker {
+    pthread_t thread;
+    struct interpreter *interpreter;
+    uint8_t *code;
+    bool failed;
+};
+
+/* Each thread runs its own chain of 2000 blocks again and again; the cache holds a fraction. */
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    static _Thread_local struct access accesses[64];
+    for (unsigned round = 0; round < 20 && !worker->failed; round++) {
+        struct interpreter_registers registers = {.ip = address_of(worker->code)};
+        enum interpreter_stop stop;
+        interpreter_begin(worker->interpreter, &registers, NULL);
+        for (unsigned i = 0; i < 40; i++)
+            interpreter_run(worker->interpreter, accesses, 64, 100, &stop);
+        interpreter_get_registers(worker->interpreter, &registers);
+        worker->failed = registers.ip != address_of(worker->code + THREAD_CODE - 192) ||
+                         registers.general[0] != 2000;
+    }
+    return NULL;
+}
+
+static void test_threads_share_a_small_cache(void **state)
+{
+    (void)state;
+    struct decode_cache_statistics start, end;
+    struct worker workers[THREADS];
+    fresh(65536, true);
+    decode_cache_statistics(&start);
+    for (unsigned t = 0; t < THREADS; t++) {
+        const int anonymous = MAP_PRIVATE | MAP_ANONYMOUS, rw = PROT_READ | PROT_WRITE;
+        void *memory = mmap(NULL, interpreter_memory_size(), rw, anonymous, -1, 0);
+        workers[t].code = mmap(NULL, THREAD_CODE, rw, anonymous, -1, 0);
+        assert_true(memory != MAP_FAILED && (void *)workers[t].code != MAP_FAILED);
+        for (unsigned i = 0; i < 2000; i++)
+            memcpy(workers[t].code + (size_t)4 * i, "\xff\xc0\xeb\x00", 4); /* inc eax; jmp */
+        const struct interpreter_options options = {.read = NULL};
+        workers[t].interpreter = interpreter_create(memory, &options);
+        workers[t].failed = false;
+    }
+    for (unsigned t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_create(&workers[t].thread, NULL, work, &workers[t]), 0);
+    for (unsigned t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_join(workers[t].thread, NULL), 0);
+    for (unsigned t = 0; t < THREADS; t++) {
+        assert_false(workers[t].failed);
+        munmap(workers[t].code, THREAD_CODE);
+        munmap(workers[t].interpreter, interpreter_memory_size());
+    }
+    decode_cache_statistics(&end);
+    assert_true(end.resets > start.resets);
+}
+
 static void test_flags_in_memory(void **state)
 {
     (void)state;
@@ -469,6 +540,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accesses),
         cmocka_unit_test(test_no_accesses),
+        cmocka_unit_test(test_shadow_stack_pointer),
         cmocka_unit_test(test_string_elements),
         cmocka_unit_test(test_stops),
         cmocka_unit_test(test_poison),
@@ -479,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_changed_code),
         cmocka_unit_test(test_end_of_code),
         cmocka_unit_test(test_small_cache),
+        cmocka_unit_test(test_threads_share_a_small_cache),
         cmocka_unit_test(test_flags_in_memory),
         cmocka_unit_test(test_instruction_accesses),
     };

@@ -504,7 +504,7 @@ static void test_random_instructions(void **state)
     install_handlers();
     const char *seed = getenv("ISA_RANDOM_SEED"), *count = getenv("ISA_RANDOM_COUNT");
     uint64_t start = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
-    unsigned long instructions = count ? strtoul(count, NULL, 0) : 400000;
+    unsigned long instructions = count ? strtoul(count, NULL, 0) : 120000;
     random_state = start | 1;
     fprintf(stderr, "# ISA_RANDOM_SEED=%llu\n", (unsigned long long)start);
     for (unsigned i = 0; i < SANDBOX; i++)

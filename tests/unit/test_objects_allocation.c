@@ -196,7 +196,8 @@ static void contexts_are_known_at_any_depth(void **state)
     for (unsigned depth = 40; depth < 300; depth++)
         sink_down(depth, 0x700000, 10);
     allocation_statistics(&after);
-    assert_true(after.contexts_walked - before.contexts_walked <= 10);
+    /* Of 2600; some more than a few where frames are aligned and so come in variants. */
+    assert_true(after.contexts_walked - before.contexts_walked <= 200);
 }
 
 /* A few histories again and again, in frames of different sizes that hold ever other numbers where

@@ -177,6 +177,31 @@ static void test_text_of_long_and_wild_names(void **state)
     }
 }
 
+/* Bytes of the target that are no UTF-8 become question marks, before anybody counts columns. */
+static void test_strings_are_utf8(void **state)
+{
+    static const struct {
+        const char *given, *kept;
+    } examples[] = {
+        {"plain", "plain"},
+        {"na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80",
+         "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"\xff", "?"},
+        {"a\x80z", "a?z"},
+        {"cut \xe2\x82", "cut ??"},
+        {"\xc0\xaf", "??"},           /* a second encoding of the slash */
+        {"\xed\xa0\x80", "???"},      /* a surrogate */
+        {"\xf4\x90\x80\x80", "????"}, /* above U+10FFFF */
+        {"\xc3\xc3\xa9", "?\xc3\xa9"},
+    };
+    struct document *document = document_create();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
+        assert_string_equal(document_string(document, examples[i].given), examples[i].kept);
+    document_free(document);
+}
+
 static void expect_text(char *text, const char *expected)
 {
     assert_string_equal(text, expected);
@@ -208,8 +233,11 @@ static void test_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),    cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_text),    cmocka_unit_test(test_text_of_long_and_wild_names),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_of_long_and_wild_names),
+        cmocka_unit_test(test_strings_are_utf8),
         cmocka_unit_test(test_numbers),
     };
 

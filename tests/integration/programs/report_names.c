@@ -38,10 +38,10 @@ static double *make_vector(size_t n)
 
 static void fill(struct node *node, double **out, size_t n)
 {
-    node->values = (double *)malloc(n);     /* name: node->values */
-    node->next =                            /* a statement of two lines */
+    node->values = (double *)malloc(n);       /* name: node->values */
+    node->next =                              /* a statement of two lines */
         (struct node *)malloc(sizeof(*node)); /* name: node->next */
-    *out = malloc(n);                       /* name: *out */
+    *out = malloc(n);                         /* name: *out */
 }
 
 int main(void)
@@ -51,14 +51,14 @@ int main(void)
     double *out, *grown, *wrapped, *got, *copied;
     char *text;
 
-    table[3] = malloc(8);                   /* name: table[3] */
-    wrapped = xmalloc(100);                 /* name: wrapped */
-    got = get(100);                         /* name: got */
-    keep(malloc(3));                        /* place */
-    grown = realloc(first, 800);            /* name: grown */
-    if ((copied = malloc(17)) == NULL)      /* name: copied */
+    table[3] = malloc(8);              /* name: table[3] */
+    wrapped = xmalloc(100);            /* name: wrapped */
+    got = get(100);                    /* name: got */
+    keep(malloc(3));                   /* place */
+    grown = realloc(first, 800);       /* name: grown */
+    if ((copied = malloc(17)) == NULL) /* name: copied */
         return 1;
-    text = strdup("text");                  /* name: text */
+    text = strdup("text"); /* name: text */
     fill(&node, &out, 100);
     keep(make_vector(10));
     keep(second), keep(table[3]), keep(wrapped), keep(got), keep(grown), keep(copied), keep(text);

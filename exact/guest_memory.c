@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See guest_memory.h. */
+#include "guest_memory.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+uint64_t guest_memory_base(void)
+{
+    /* A variable of QEMU's, exported with all its symbols; absent means the default of zero. */
+    const uint64_t *base = dlsym(RTLD_DEFAULT, "guest_base");
+    return base != NULL ? *base : 0;
+}
+
+bool guest_memory_mapping(uint64_t address, uint64_t *low, uint64_t *high)
+{
+    uint64_t base = guest_memory_base(), start, end;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    bool found = false;
+    if (maps == NULL)
+        return false;
+    while (!found && fscanf(maps, "%" SCNx64 "-%" SCNx64 "%*[^\n]\n", &start, &end) == 2) {
+        found = start <= address + base && address + base < end;
+        *low = start - base;
+        *high = end - base;
+    }
+    fclose(maps);
+    return found;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counts as RECORD_HISTOGRAM. */
+#ifndef REUSE_EXACT_HISTOGRAMS_H
+#define REUSE_EXACT_HISTOGRAMS_H
+
+#include <stdint.h>
+
+#include "locality.h"
+#include "profile/writer.h"
+
+/* Stack distances and reuse times at each line size, of a scope that has one key. */
+void histograms_write(struct profile_writer *, enum histogram_scope, uint64_t key,
+                      const struct locality_histograms *, uint64_t now_ns);
+
+/* Stack distances of every instruction (SCOPE_LINE) or every object (SCOPE_OBJECT). */
+void histograms_write_by(struct profile_writer *, enum histogram_scope, const struct exact_counts *,
+                         uint64_t now_ns);
+
+#endif

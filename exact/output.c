@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See output.h. Lock order: a guest thread's lock, then `lock`. */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "histograms.h"
+#include "locality.h"
+#include "modules.h"
+#include "output_run.h"
+#include "partitions.h"
+#include "profile/writer.h"
+#include "say.h"
+#include "sharing.h"
+
+static const uint64_t second_ns = 1000000000;
+
+static const struct settings *settings;
+static uint64_t start_ns; /* CLOCK_MONOTONIC */
+
+/* Everything from here to the next blank line is under `lock`. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct profile_writer writer;
+static unsigned char *buffer;
+static char path[OPTIONS_OUTPUT_MAX];
+static bool created, failed;
+static bool forked; /* this process is a forked child */
+static bool silent; /* a forked child that is not profiled */
+static uint32_t modules_written;
+
+/* One snapshot at a time; next_snapshot_ns is read without it. */
+static pthread_mutex_t snapshot_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t next_snapshot_ns;
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Says once why there will be no profile. Under lock. */
+static void give_up(const char *what, int error)
+{
+    if (!failed)
+        say("%s %s: %s; no profile is written", what, path, strerror(error));
+    failed = true;
+}
+
+/* Creates the file with everything that is known from the start. Under lock. */
+static int create_file(void)
+{
+    char reason[OPTIONS_MESSAGE_MAX];
+    if (!output_run_path(&settings->options, path, sizeof path, reason, sizeof reason)) {
+        if (!failed)
+            say("output pattern: %s; no profile is written", reason);
+        failed = true;
+        return -1;
+    }
+    if (buffer == NULL)
+        buffer = malloc(PROFILE_WRITER_BUFFER);
+    /* Who was in this process, or its parent, before may have written under that name. */
+    bool first = !forked && settings->generation == 0;
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (first ? O_TRUNC : O_EXCL);
+    size_t length = strlen(path);
+    int descriptor = -1;
+    errno = ENOMEM;
+    if (buffer != NULL)
+        descriptor = open(path, flags, 0666);
+    for (unsigned i = 0; descriptor < 0 && !first && errno == EEXIST && i < 1000; i++) {
+        snprintf(path + length, sizeof path - length, i == 0 ? ".%d" : ".%d.%u", (int)getpid(), i);
+        descriptor = open(path, flags, 0666);
+    }
+    if (descriptor < 0) {
+        give_up("cannot create", errno);
+        return -1;
+    }
+    profile_writer_open(&writer, descriptor, buffer, UINT64_MAX);
+    output_run_write(&writer, settings, start_ns);
+    created = true;
+    return descriptor;
+}
+
+/* Takes the lock and opens the file. False, without the lock, when there is none to write to. */
+static bool begin(void)
+{
+    pthread_mutex_lock(&lock);
+    int descriptor = -1;
+    if (!failed && !silent)
+        descriptor =
+            created ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY) : create_file();
+    if (descriptor < 0) {
+        if (!failed && !silent)
+            give_up("cannot write to", errno);
+        pthread_mutex_unlock(&lock);
+        return false;
+    }
+    profile_writer_set_descriptor(&writer, descriptor);
+    return true;
+}
+
+static void end(void)
+{
+    if (!profile_writer_flush(&writer, monotonic_ns()))
+        give_up("cannot write to", writer.error);
+    close(writer.descriptor);
+    pthread_mutex_unlock(&lock);
+}
+
+static void append(enum record_type type, const void *fixed, size_t size, const char *text)
+{
+    profile_writer_append(&writer, type, fixed, size, text, text != NULL ? strlen(text) + 1 : 0,
+                          monotonic_ns());
+}
+
+static void write_new_modules(void)
+{
+    /* The list has the latest first: look for the ones not written, in the order of their numbers.
+     */
+    for (;;) {
+        struct module *module = modules_all();
+        while (module != NULL && module->module_id != modules_written + 1)
+            module = module->following;
+        if (module == NULL)
+            return;
+        struct record_module record = {.module_id = module->module_id,
+                                       .build_id_size = module->image.build_id_size,
+                                       .load_bias = module->load_bias,
+                                       .start = module->start,
+                                       .end = module->end,
+                                       .monotonic_ns = module->loaded_ns};
+        memcpy(record.build_id, module->image.build_id, sizeof record.build_id);
+        append(RECORD_MODULE, &record, sizeof record, module->path);
+        modules_written++;
+    }
+}
+
+static void write_unloaded_modules(void)
+{
+    for (const struct module *module = modules_all(); module != NULL; module = module->following) {
+        struct record_module_end record = {.module_id = module->module_id,
+                                           .monotonic_ns = module->unloaded_ns};
+        if (module->unloaded_ns != 0)
+            append(RECORD_MODULE_END, &record, sizeof record, NULL);
+    }
+}
+
+static void announce(struct guest_thread *thread)
+{
+    if (thread->announced)
+        return;
+    struct record_thread record = {.thread_id = thread->thread_id,
+                                   .tid = thread->tid,
+                                   .monotonic_ns = thread->started_ns,
+                                   .stack_low = thread->stack_low,
+                                   .stack_high = thread->stack_high};
+    /* A thread that was never given a name has QEMU's: the program's is meant. */
+    const char *program = output_run_program(), *slash = strrchr(program, '/');
+    if (strncmp(thread->name, "qemu-", 5) == 0)
+        snprintf(record.name, sizeof record.name, "%s", slash != NULL ? slash + 1 : program);
+    else
+        memcpy(record.name, thread->name, sizeof record.name);
+    append(RECORD_THREAD, &record, sizeof record, NULL);
+    thread->announced = true;
+}
+
+/* From the end of a thread, under its lock: its last word. */
+static void write_thread(struct guest_thread *thread, const struct locality_histograms *histograms)
+{
+    if (!begin())
+        return;
+    announce(thread);
+    histograms_write(&writer, SCOPE_THREAD, thread->thread_id, histograms, monotonic_ns());
+    end();
+}
+
+static void write_thread_end(struct guest_thread *thread,
+                             const struct locality_histograms *histograms)
+{
+    write_thread(thread, histograms);
+    if (!begin())
+        return;
+    struct record_thread_end record = {
+        .thread_id = thread->thread_id, .monotonic_ns = monotonic_ns(), .app_ns = thread->cpu_ns};
+    append(RECORD_THREAD_END, &record, sizeof record, NULL);
+    end();
+}
+
+static void snapshot(bool all)
+{
+    struct locality_histograms *total = calloc(1, sizeof *total), *one = malloc(sizeof *one);
+    struct partition_sums *partitions = partition_sums_create();
+    struct exact_counts counts;
+    bool counted = exact_counts_create(&counts, locality_line_sizes());
+    if (total == NULL || one == NULL || partitions == NULL || !counted) {
+        output_note("out of memory for a snapshot of the counts");
+    } else {
+        locality_add_ended(total, &counts);
+        locality_add_ended_partitions(partitions);
+        for (struct guest_thread *thread = stream_all_threads(); thread != NULL;
+             thread = thread->following) {
+            pthread_mutex_lock(&thread->lock);
+            if (!thread->ended) {
+                memset(one, 0, sizeof *one);
+                locality_add_thread(thread->consumer[LOCALITY_CONSUMER], one, &counts);
+                locality_add_partitions(thread->consumer[LOCALITY_CONSUMER], partitions, one);
+                histograms_add(total, one);
+                write_thread(thread, one);
+            }
+            pthread_mutex_unlock(&thread->lock);
+        }
+        if (begin()) {
+            uint64_t now = monotonic_ns();
+            write_new_modules();
+            if (all)
+                write_unloaded_modules();
+            histograms_write(&writer, SCOPE_PROCESS, 0, total, now);
+            partition_sums_write(partitions, &writer, total, now);
+            sharing_write(&writer, all, now);
+            histograms_write_by(&writer, SCOPE_OBJECT, &counts, now);
+            histograms_write_by(&writer, SCOPE_LINE, &counts, now);
+            end();
+        }
+    }
+    if (counted)
+        exact_counts_destroy(&counts);
+    partition_sums_destroy(partitions);
+    free(total);
+    free(one);
+}
+
+void output_start(const struct settings *given)
+{
+    settings = given;
+    start_ns = monotonic_ns();
+    next_snapshot_ns = start_ns + 2 * second_ns;
+    locality_thread_done = write_thread_end;
+    stream_after_batch = output_when_due;
+}
+
+void output_snapshot(void)
+{
+    pthread_mutex_lock(&snapshot_lock);
+    snapshot(false);
+    pthread_mutex_unlock(&snapshot_lock);
+}
+
+/*
+ * Every snapshot repeats all counts. Each comes twice as long after the start as the one before, so
+ * their total stays within twice the last one.
+ */
+void output_when_due(struct guest_thread *thread)
+{
+    (void)thread;
+    uint64_t now = monotonic_ns();
+    if (now < __atomic_load_n(&next_snapshot_ns, __ATOMIC_RELAXED) ||
+        pthread_mutex_trylock(&snapshot_lock) != 0)
+        return;
+    snapshot(false);
+    uint64_t elapsed = monotonic_ns() - start_ns;
+    __atomic_store_n(&next_snapshot_ns, start_ns + 2 * elapsed, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&snapshot_lock);
+}
+
+void output_note(const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (!settings->options.quiet)
+        say("%s", text);
+    if (!begin())
+        return;
+    struct record_note record = {.severity = NOTE_WARNING};
+    append(RECORD_NOTE, &record, sizeof record, text);
+    end();
+}
+
+static void finish(int exit_status)
+{
+    pthread_mutex_lock(&snapshot_lock);
+    uint64_t accesses = 0, bytes = 0, lost = 0, threads = 0;
+    struct locality_histograms *total = calloc(1, sizeof *total);
+    for (struct guest_thread *thread = stream_all_threads(); thread != NULL;
+         thread = thread->following, threads++) {
+        bytes += locality_bytes(thread->consumer[LOCALITY_CONSUMER]);
+        lost += locality_lost(thread->consumer[LOCALITY_CONSUMER]);
+    }
+    lost += sharing_lost();
+    if (lost > 0)
+        output_note("%" PRIu64 " accesses could not be followed for want of memory", lost);
+    snapshot(true);
+    for (struct guest_thread *thread = stream_all_threads(); thread != NULL && total != NULL;
+         thread = thread->following)
+        if (!thread->ended)
+            locality_add_thread(thread->consumer[LOCALITY_CONSUMER], total, NULL);
+    if (total != NULL) {
+        locality_add_ended(total, NULL);
+        accesses = total->accesses[0];
+    }
+    free(total);
+    if (begin()) {
+        uint64_t now = monotonic_ns();
+        struct record_end record = {
+            .monotonic_ns = now, .wall_ns = now - start_ns, .exit_status = (uint32_t)exit_status};
+        append(RECORD_END, &record, sizeof record, NULL);
+        end();
+        if (!failed && !settings->options.quiet && (!forked || settings->options.verbose))
+            say("%" PRIu64 " accesses of %" PRIu64
+                " thread%s in %.1f s -> %s; see it with: reuse-report %s",
+                accesses, threads, threads == 1 ? "" : "s",
+                (double)(now - start_ns) / (double)second_ns, path, path);
+        if (settings->options.verbose)
+            say("analysis took %.1f MB", (double)bytes / 1e6);
+    }
+    pthread_mutex_unlock(&snapshot_lock);
+}
+
+void output_finish(int exit_status)
+{
+    finish(exit_status);
+}
+
+static void drain_all(void)
+{
+    for (struct guest_thread *thread = stream_all_threads(); thread != NULL;
+         thread = thread->following)
+        stream_drain(thread);
+}
+
+void output_before_exec(void)
+{
+    if (!forked || created) {
+        drain_all();
+        finish(0);
+    }
+}
+
+void output_killed(int number)
+{
+    drain_all();
+    output_note("the program was ended by signal %d%s", number,
+                number == SIGILL ? " (QEMU cannot run AVX-512; build with -march=x86-64-v3 at most)"
+                                 : "");
+    finish(128 + number);
+}
+
+void output_after_fork(bool go_on)
+{
+    pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&snapshot_lock, NULL);
+    created = false;
+    failed = false;
+    forked = true;
+    say_after_fork();
+    silent = !go_on;
+    modules_written = 0;
+    start_ns = monotonic_ns();
+    next_snapshot_ns = start_ns + 2 * second_ns;
+}

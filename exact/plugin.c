@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The exact engine as a QEMU plugin: connects QEMU's callbacks with the access stream, and the
+ * stream with its consumers. Runs in the guest's process, on the guest's threads; the guest's
+ * memory is never written.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "guest_memory.h"
+#include "instructions.h"
+#include "locality.h"
+#include "modules.h"
+#include "objects.h"
+#include "output.h"
+#include "output_run.h"
+#include "partitions.h"
+#include "qemu_api.h"
+#include "say.h"
+#include "settings.h"
+#include "sharing.h"
+#include "stream.h"
+#include "syscalls.h"
+
+enum { INTERFACE_VERSION = 1 };
+
+int qemu_plugin_version = INTERFACE_VERSION;
+
+const char *qemu_plugin_path_to_binary(void); /* the guest's program; newly allocated */
+
+static struct settings settings; /* written by qemu_plugin_install alone */
+
+/* The guest's program is in memory by now, and nothing of it has run. */
+static void program_loaded(void)
+{
+    const char *path = qemu_plugin_path_to_binary();
+    output_run_set_program(path != NULL ? path : "unknown");
+    modules_find_program(guest_memory_base());
+}
+
+static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)id;
+    pthread_once(&once, program_loaded);
+    size_t count = qemu_plugin_tb_n_insns(block);
+    for (size_t i = 0; i < count; i++) {
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(block, i);
+        uint32_t number = instruction_number(
+            qemu_plugin_insn_vaddr(insn), qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
+        if (number == INSTRUCTION_NONE)
+            continue;
+        bool in_pieces = instruction_at(number)->operand_bytes > 0;
+        qemu_plugin_register_vcpu_mem_cb(insn, in_pieces ? stream_on_pieces : stream_on_access,
+                                         QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+                                         stream_userdata(number));
+    }
+}
+
+static void on_vcpu_start(qemu_plugin_id_t id, unsigned vcpu)
+{
+    (void)id;
+    stream_vcpu_started(vcpu);
+}
+
+static void on_vcpu_end(qemu_plugin_id_t id, unsigned vcpu)
+{
+    (void)id;
+    stream_vcpu_ended(vcpu);
+}
+
+/* The guest exits in order; its other threads stand still. */
+static void on_exit_of_guest(qemu_plugin_id_t id, void *context)
+{
+    (void)id;
+    (void)context;
+    for (struct guest_thread *thread = stream_all_threads(); thread != NULL;
+         thread = thread->following)
+        stream_drain(thread);
+    output_finish(syscalls_exit_status());
+}
+
+static void after_fork_in_child(void)
+{
+    bool go_on = (settings.options.follow & FOLLOW_FORK) != 0;
+    stream_after_fork(go_on);
+    sharing_after_fork();
+    instructions_after_fork();
+    objects_after_fork();
+    modules_after_fork();
+    locality_after_fork();
+    output_after_fork(go_on);
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+    char message[OPTIONS_MESSAGE_MAX];
+    if (info->system_emulation) {
+        say("needs qemu-user (qemu-x86_64), not a system emulator");
+        return 1;
+    }
+    if (!syscalls_know(info->target_name)) {
+        say("programs for %s cannot be analysed", info->target_name);
+        return 1;
+    }
+    if (!stream_check_encoding()) {
+        say("this QEMU describes accesses in another way (interface "
+            "version %d); use QEMU 7.2",
+            info->version.cur);
+        return 1;
+    }
+    if (!settings_read(&settings, argc, argv, message, sizeof message)) {
+        say("%s", message);
+        return 1;
+    }
+    locality_set_line_sizes(settings.line_sizes, settings.line_size_count);
+    partitions_set_wanted(settings.partitions);
+    stream_add_consumer(&locality_consumer);
+    if (settings.options.sharing && !sharing_start(settings.line_sizes[0])) {
+        say("out of memory");
+        return 1;
+    }
+    say_start();
+    modules_note_own_mappings();
+    output_start(&settings);
+    syscalls_start(&settings);
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+    qemu_plugin_register_vcpu_init_cb(id, on_vcpu_start);
+    qemu_plugin_register_vcpu_exit_cb(id, on_vcpu_end);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+    qemu_plugin_register_vcpu_syscall_cb(id, syscalls_on_entry);
+    qemu_plugin_register_vcpu_syscall_ret_cb(id, syscalls_on_return);
+    qemu_plugin_register_atexit_cb(id, on_exit_of_guest, NULL);
+    return 0;
+}

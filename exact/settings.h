@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the engine is told: through the environment, and as arguments of the plugin. */
+#ifndef REUSE_EXACT_SETTINGS_H
+#define REUSE_EXACT_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "options.h"
+#include "reuse/exact_counts.h"
+
+struct settings {
+    struct options options;
+    uint32_t line_sizes[EXACT_LINE_SIZES_MAX]; /* the run's first */
+    unsigned line_size_count;
+    unsigned partitions;    /* objects to follow in a part of the cache of their own */
+    unsigned program_index; /* of the program in QEMU's command line; 0 unknown */
+    unsigned generation;    /* programs that the process was before, by exec */
+    char qemu_version[32];
+};
+
+/*
+ * Reads the environment and the plugin's arguments (program=INDEX, qemu=VERSION,
+ * generation=COUNT). False with one
+ * line in message.
+ */
+bool settings_read(struct settings *, int argc, char **argv, char *message, size_t message_size);
+
+#endif

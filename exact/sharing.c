@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See sharing.h. */
+#include "sharing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "instructions.h"
+#include "objects.h"
+
+enum {
+    FIRST_EVENTS = 256,
+    EVENTS_MAX = 1 << 20, /* kept apart per destination thread; more are counted by pair alone */
+    PREFETCH_AHEAD = 12,  /* accesses */
+    PREFETCH_SHARE = 16,  /* look ahead when more than one access in so many was searched for */
+    DETAILED_MAX = 50000, /* written by line and instructions */
+};
+
+/* Transfers to one thread that agree in everything but their number. */
+struct event {
+    uint64_t line; /* + 1; 0: of any line, and then of any instructions */
+    uint32_t source, destination;
+    uint32_t source_instruction, destination_instruction;
+    uint32_t kind;
+    uint32_t true_sharing;
+    uint64_t count; /* 0: the entry is free */
+};
+
+struct sharing {
+    struct exact_coherence_thread thread;
+    pthread_mutex_t lock; /* over the table: its thread adds, the writer reads */
+    struct event *events; /* open addressing */
+    uint32_t size, used;
+    struct sharing *following;
+};
+
+static struct exact_coherence *coherence; /* set before the guest runs, or by its only thread */
+static uint32_t line_size;
+static bool parallel; /* set while there is one thread */
+
+/* All threads' tables; written under list_lock, entries stay. */
+static struct sharing *all;
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool sharing_start(uint32_t size)
+{
+    line_size = size;
+    coherence = exact_coherence_create(size);
+    return coherence != NULL;
+}
+
+static bool agree(const struct event *a, const struct event *b)
+{
+    return a->line == b->line && a->source == b->source && a->destination == b->destination &&
+           a->source_instruction == b->source_instruction &&
+           a->destination_instruction == b->destination_instruction && a->kind == b->kind &&
+           a->true_sharing == b->true_sharing;
+}
+
+static struct event *place_of(struct event *events, uint32_t size, const struct event *event)
+{
+    uint64_t hash = (event->line ^ (uint64_t)event->source << 48) * 0x9e3779b97f4a7c15u;
+    hash ^= ((uint64_t)event->source_instruction << 32 | event->destination_instruction) *
+            0xd6e8feb86659fd93u;
+    hash += event->kind * 2 + event->true_sharing;
+    for (uint64_t i = hash ^ hash >> 31;; i++) {
+        struct event *place = &events[i & (size - 1)];
+        if (place->count == 0 || agree(place, event))
+            return place;
+    }
+}
+
+static bool grow(struct sharing *sharing)
+{
+    uint32_t size = sharing->size ? 2 * sharing->size : FIRST_EVENTS;
+    struct event *events = calloc(size, sizeof *events);
+    if (events == NULL)
+        return false;
+    for (uint32_t i = 0; i < sharing->size; i++)
+        if (sharing->events[i].count != 0)
+            *place_of(events, size, &sharing->events[i]) = sharing->events[i];
+    free(sharing->events);
+    sharing->events = events;
+    sharing->size = size;
+    return true;
+}
+
+static void count_transfer(void *context, const struct exact_transfer *transfer)
+{
+    struct sharing *sharing = context;
+    struct event event = {.line = transfer->line + 1,
+                          .source = transfer->source,
+                          .destination = transfer->destination,
+                          .source_instruction = transfer->source_instruction,
+                          .destination_instruction = transfer->destination_instruction,
+                          .kind = transfer->kind,
+                          .true_sharing = transfer->true_sharing};
+    pthread_mutex_lock(&sharing->lock);
+    if (2 * (sharing->used + 1) > sharing->size && !grow(sharing)) {
+        sharing->thread.untracked++;
+        pthread_mutex_unlock(&sharing->lock);
+        return;
+    }
+    if (sharing->used >= EVENTS_MAX && place_of(sharing->events, sharing->size, &event)->count == 0)
+        event.line = event.source_instruction = event.destination_instruction = 0;
+    struct event *place = place_of(sharing->events, sharing->size, &event);
+    if (place->count == 0) {
+        *place = event;
+        sharing->used++;
+    }
+    place->count++;
+    pthread_mutex_unlock(&sharing->lock);
+}
+
+void sharing_thread_started(struct guest_thread *thread)
+{
+    if (coherence == NULL)
+        return;
+    struct sharing *sharing = calloc(1, sizeof *sharing);
+    if (sharing == NULL)
+        return;
+    pthread_mutex_init(&sharing->lock, NULL);
+    exact_coherence_thread_init(&sharing->thread, coherence, thread->thread_id, count_transfer,
+                                sharing);
+    thread->sharing = &sharing->thread;
+    thread->calls_in = parallel ? &sharing->thread : NULL;
+    pthread_mutex_lock(&list_lock);
+    sharing->following = all;
+    all = sharing;
+    pthread_mutex_unlock(&list_lock);
+}
+
+void sharing_become_parallel(struct guest_thread *only)
+{
+    parallel = true;
+    if (only != NULL)
+        only->calls_in = only->sharing;
+}
+
+void sharing_batch(struct guest_thread *thread, const struct stream_access *accesses, size_t count)
+{
+    if (thread->sharing == NULL || thread->calls_in != NULL)
+        return;
+    uint64_t searched_before = thread->sharing->searched;
+    for (size_t i = 0; i < count; i++) {
+        if (thread->sharing_far && i + PREFETCH_AHEAD < count)
+            exact_coherence_prefetch(thread->sharing,
+                                     stream_address(&accesses[i + PREFETCH_AHEAD]));
+        bool write = stream_kind(&accesses[i]) & ACCESS_STORE || stream_modifies(&accesses[i]);
+        exact_coherence_access(thread->sharing, stream_address(&accesses[i]),
+                               stream_width(&accesses[i]), write, accesses[i].instruction);
+    }
+    thread->sharing_far = (thread->sharing->searched - searched_before) * PREFETCH_SHARE > count;
+}
+
+struct events {
+    struct event *items;
+    size_t count;
+};
+
+static struct events collect(void)
+{
+    struct events events = {NULL, 0};
+    pthread_mutex_lock(&list_lock);
+    struct sharing *sharing = all;
+    pthread_mutex_unlock(&list_lock);
+    for (; sharing != NULL; sharing = sharing->following) {
+        pthread_mutex_lock(&sharing->lock);
+        struct event *more =
+            realloc(events.items, (events.count + sharing->used + 1) * sizeof *more);
+        if (more != NULL) {
+            events.items = more;
+            for (uint32_t i = 0; i < sharing->size; i++)
+                if (sharing->events[i].count != 0)
+                    events.items[events.count++] = sharing->events[i];
+        }
+        pthread_mutex_unlock(&sharing->lock);
+    }
+    return events;
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+    return (x->count < y->count) - (x->count > y->count);
+}
+
+/* Events of one pair of threads, kind and truth are neighbours. */
+static int by_pair(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    if (x->destination != y->destination)
+        return x->destination < y->destination ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return (x->true_sharing > y->true_sharing) - (x->true_sharing < y->true_sharing);
+}
+
+static struct record_transfer record_of(const struct event *event)
+{
+    return (struct record_transfer){.source_thread = event->source,
+                                    .destination_thread = event->destination,
+                                    .kind = (uint8_t)event->kind,
+                                    .true_sharing = (uint8_t)event->true_sharing,
+                                    .line_size = line_size};
+}
+
+static void write_detailed(struct profile_writer *writer, const struct event *event,
+                           uint64_t now_ns)
+{
+    uint64_t low, size, address = (event->line - 1) * line_size;
+    struct object_identity object = object_identity(object_at(address, &low, &size));
+    struct record_transfer record = record_of(event);
+    record.object_kind = (uint8_t)object.kind;
+    record.object_reference = object.reference;
+    record.object_address = address;
+    record.source_ip = instruction_at(event->source_instruction)->ip;
+    record.destination_ip = instruction_at(event->destination_instruction)->ip;
+    record.transfers = (double)event->count;
+    profile_writer_append(writer, RECORD_TRANSFER, &record, sizeof record, NULL, 0, now_ns);
+}
+
+void sharing_write(struct profile_writer *writer, bool detailed, uint64_t now_ns)
+{
+    if (coherence == NULL)
+        return;
+    struct events events = collect();
+    if (detailed && events.count > 0)
+        qsort(events.items, events.count, sizeof *events.items, by_count);
+    for (size_t i = 0; detailed && i < events.count && i < DETAILED_MAX; i++) {
+        if (events.items[i].line == 0)
+            continue;
+        write_detailed(writer, &events.items[i], now_ns);
+        events.items[i].count = 0; /* its pair gets what remains */
+    }
+    if (events.count > 0)
+        qsort(events.items, events.count, sizeof *events.items, by_pair);
+    for (size_t i = 0; i < events.count;) {
+        struct record_transfer record = record_of(&events.items[i]);
+        size_t first = i;
+        for (; i < events.count && by_pair(&events.items[first], &events.items[i]) == 0; i++)
+            record.transfers += (double)events.items[i].count;
+        profile_writer_append(writer, RECORD_TRANSFER, &record, sizeof record, NULL, 0, now_ns);
+    }
+    free(events.items);
+}
+
+uint64_t sharing_lost(void)
+{
+    uint64_t lost = 0;
+    for (const struct sharing *sharing = all; sharing != NULL; sharing = sharing->following)
+        lost += sharing->thread.untracked;
+    return lost;
+}
+
+void sharing_after_fork(void)
+{
+    pthread_mutex_init(&list_lock, NULL);
+    all = NULL;
+    parallel = false;
+    if (coherence != NULL)
+        coherence = exact_coherence_create(line_size);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See syscalls.h. Entry and return of a call are seen on the same host thread. */
+#include "syscalls.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "exec.h"
+#include "modules.h"
+#include "output.h"
+#include "stream.h"
+
+struct syscall_numbers {
+    const char *target;
+    int64_t mmap, munmap, execve, execveat, exit, exit_group;
+};
+
+/* Linux' tables; x86-64 has its own, aarch64 the generic one. */
+static const struct syscall_numbers tables[] = {
+    {"x86_64", 9, 11, 59, 322, 60, 231},
+    {"aarch64", 222, 215, 221, 281, 93, 94},
+};
+
+static const struct syscall_numbers *numbers; /* set before the guest runs */
+static const struct settings *settings;       /* likewise */
+
+/* Arguments of the calling thread's call. */
+static __thread uint64_t arguments[6];
+
+static int exit_status; /* of the last thread that exited; read when the run is over */
+
+bool syscalls_know(const char *target_name)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        if (strcmp(tables[i].target, target_name) == 0)
+            numbers = &tables[i];
+    return numbers != NULL;
+}
+
+void syscalls_start(const struct settings *given)
+{
+    settings = given;
+}
+
+/*
+ * The guest replaces its program. If that succeeds nothing of this engine is left, so everything is
+ * written before; then we become the new program under QEMU ourselves.
+ */
+static void before_exec(uint64_t path, uint64_t program_arguments, uint64_t environment,
+                        bool is_plain)
+{
+    char reason[512] = "a file given by descriptor is started outside of QEMU and not analysed";
+    bool follow = (settings->options.follow & FOLLOW_EXEC) != 0;
+    bool carry = follow && is_plain &&
+                 exec_prepare(path, program_arguments, environment, settings->program_index,
+                              settings->generation + 1, reason, sizeof reason);
+    if (follow && reason[0] != '\0')
+        output_note("%s", reason);
+    if (carry || !follow || reason[0] != '\0')
+        output_before_exec();
+    if (carry)
+        exec_carry_over();
+}
+
+void syscalls_on_entry(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2,
+                       uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
+{
+    (void)id;
+    (void)vcpu;
+    (void)a7;
+    (void)a8;
+    memcpy(arguments, (uint64_t[]){a1, a2, a3, a4, a5, a6}, sizeof arguments);
+    if (number == numbers->exit || number == numbers->exit_group) {
+        exit_status = (int)(a1 & 0xff);
+    } else if (number == numbers->execve || number == numbers->execveat) {
+        bool at = number == numbers->execveat;
+        before_exec(at ? a2 : a1, at ? a3 : a2, at ? a4 : a3, !at || (int)a1 == AT_FDCWD);
+    }
+}
+
+void syscalls_on_return(qemu_plugin_id_t id, unsigned vcpu, int64_t number, int64_t result)
+{
+    (void)id;
+    (void)vcpu;
+    bool failed = result < 0 && result > -4096;
+    if (failed)
+        return;
+    if (number == numbers->mmap) {
+        enum { PROTECTION = 2, FLAGS = 3, DESCRIPTOR = 4, OFFSET = 5 };
+        if (arguments[FLAGS] & MAP_FIXED)
+            modules_unmapped((uint64_t)result, arguments[1]);
+        if ((arguments[PROTECTION] & PROT_EXEC) && !(arguments[FLAGS] & MAP_ANONYMOUS))
+            modules_mapped((uint64_t)result, (int)arguments[DESCRIPTOR], arguments[OFFSET]);
+    } else if (number == numbers->munmap) {
+        modules_unmapped(arguments[0], arguments[1]);
+    }
+}
+
+int syscalls_exit_status(void)
+{
+    return exit_status;
+}

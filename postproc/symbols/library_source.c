@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "symbols/library_source.h"
+
+#include <stddef.h>
+#include <string.h>
+
+bool is_library_source(const char *file)
+{
+    static const char *const folders[] = {"/include/c++/", "/libstdc++-v3/", "/lib/gcc/",
+                                          "/lib/clang/"};
+
+    if (file == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+        if (strstr(file, folders[i]) != NULL)
+            return true;
+    return strncmp(file, "/usr/include/", 13) == 0;
+}

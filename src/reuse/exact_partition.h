@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exact stack distances in a cache that is split in two: one data object in a partition of its own,
+ * everything else in the rest (the sector cache of the A64FX; Breiter, LMU Munich 2022).
+ *
+ * Each candidate object has two LRU stacks, of its own lines and of all others. The distances hold
+ * for any division of the ways: a use of the object misses if its distance is at least the lines of
+ * its partition, any other use if its is at least the lines of the rest. A candidate may be added
+ * at any time: its stacks are taken out of the one that has seen everything.
+ *
+ * The cost is one stack operation per candidate and access. Pure, not thread-safe.
+ */
+#ifndef REUSE_REUSE_EXACT_PARTITION_H
+#define REUSE_REUSE_EXACT_PARTITION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/reader.h"
+#include "reuse/exact_stack.h"
+
+enum { EXACT_PARTITIONS_MAX = 8 };
+
+struct exact_partition_counts {
+    uint64_t accesses, cold;
+    uint64_t distance[HISTOGRAM_BIN_COUNT];
+};
+
+struct exact_partition {
+    uint32_t object;
+    struct exact_stack isolated, rest;
+    struct exact_partition_counts *counts; /* [0]: of the rest, [1]: of the object */
+};
+
+struct exact_partitions {
+    unsigned count;
+    struct exact_partition items[EXACT_PARTITIONS_MAX];
+};
+
+/*
+ * Adds a candidate. `everything` is the stack of all accesses so far; object_of tells whose each of
+ * its lines is. What was accessed before counts with its distance among everything, as `before` has
+ * it, and as the rest's: add an object while it has few lines. False when memory is short or there
+ * are too many.
+ */
+bool exact_partition_add(struct exact_partitions *, uint32_t object,
+                         const struct exact_stack *everything,
+                         const struct exact_partition_counts *before,
+                         uint32_t (*object_of)(void *context, uint64_t line), void *context);
+
+void exact_partitions_destroy(struct exact_partitions *);
+
+/* One access to a line by way of an object. */
+void exact_partitions_use(struct exact_partitions *, uint32_t object, uint64_t line);
+
+#endif

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# reuse-run --engine exact, end to end: counts that are known, all kinds of programs and of ends.
+. "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
+run_exact="$REUSE_BUILDDIR/postproc/reuse-run --engine exact"
+report=$REUSE_BUILDDIR/postproc/reuse-report
+dmtvm=$REUSE_BUILDDIR/microbench/dmtvm
+curve=$REUSE_BUILDDIR/tests/support/exact_curve
+
+if ! command -v qemu-x86_64 >/dev/null; then
+    skip "the exact engine" "qemu-x86_64 is not installed"
+    finish
+    exit 0
+fi
+if nm -D "$REUSE_BUILDDIR/exact/.libs/libreuse-exact.so" | grep -qE '__(asan|ubsan|tsan)_'; then
+    skip "the exact engine" "a plugin with sanitizers cannot be loaded into QEMU"
+    finish
+    exit 0
+fi
+cd "$work" || exit 1
+
+# Counts of dmtvm's iterations alone: what three make more than one. Distances at 64-byte lines:
+# x again after its load; m, or x after m; x after one row (1250 other lines).
+counts() { "$curve" -b "$1" | awk -v low="$2" -v high="$3" '$1 >= low && $1 < high { n += $2 } END { print n + 0 }'; }
+run $run_exact -o one.rprof "$dmtvm" --iterations 1
+check "a program runs to its end" status_is 0
+check "and prints what it prints" out_has 'iterations=1'
+check "one closing line names the profile" err_has '^libreuse: exact: [0-9]+ accesses of 1 thread .*one.rprof'
+run $run_exact -q -o three.rprof "$dmtvm" --iterations 3
+check "quiet is quiet" err_is_empty
+more() { echo $((($(counts three.rprof "$1" "$2") - $(counts one.rprof "$1" "$2")) / 2)); }
+within() { awk -v a="$1" -v b="$2" -v by="$3" 'BEGIN { d = a - b; exit !(d <= by && -d <= by) }'; }
+check "uses at distance 0: x's stores" within "$(more 0 1)" 2500000 200
+check "uses at distance 1: m and x within their lines" within "$(more 1 2)" 4375000 6000
+check "uses at one row's distance: x" within "$(more 1200 1300)" 312928 200
+check "uses at m's distance" within "$(more 300000 320000)" 312564 200
+
+run "$report" --format json one.rprof
+check "reuse-report reads it" status_is 0
+check "as exact" out_has '"engine": *"exact"'
+check "with the source line that makes the accesses" out_has 'dmtvm\.c'
+
+run $run_exact -o threads.rprof "$REUSE_BUILDDIR/microbench/stream" --threads 4 --bytes 1M --iterations 2
+check "threads are told apart" err_has 'of 4 threads'
+for thread in 1 2 3 4; do
+    run "$curve" -t $thread threads.rprof
+    check "thread $thread has its own curve" status_is 0
+done
+
+# Transfers of known number on one line (tests/support/exact_ping_pong.c).
+run $run_exact -o pong.rprof "$REUSE_BUILDDIR/tests/support/exact_ping_pong" 500
+address=$(cat out)
+transfers() { "$curve" -s pong.rprof | awk -v line="$address" -v what="$1" '$5 == line && $1 "->" $2 " " $3 " " $4 == what { n += $6 } END { print n + 0 }'; }
+is() { [ "$1" = "$2" ]; }
+check "true RAW" is "$(transfers '1->2 RAW true')" 500
+check "false RAW" is "$(transfers '1->2 RAW false')" 0
+check "false WAW, there" is "$(transfers '1->2 WAW false')" 500
+check "true WAW, back" is "$(transfers '2->1 WAW true')" 499
+check "no WAR" is "$(transfers '1->2 WAR false')$(transfers '2->1 WAR true')" 00
+
+# The published sector-cache study: 236875 misses undivided, 156824 with m in one way; this engine's
+# program also starts up and ends, which is 0.5 % more.
+run env REUSE_PARTITIONS=4 REUSE_LINE_SIZE=256 $run_exact -o sector.rprof \
+    "$REUSE_BUILDDIR/tests/support/exact_sector"
+run "$curve" -p sector.rprof
+m=$(nm "$REUSE_BUILDDIR/tests/support/exact_sector" | awk '$3 == "m" { print substr($1, 12) }')
+check "misses of a whole cache, as published" within "$(awk '/undivided/ { print $2 }' out)" 236875 2400
+check "isolating m in one way, as published" within "$(awk "/$m /"'{ print $2 }' out)" 156824 1600
+check "isolating m in two ways gains nothing" within "$(awk "/$m /"'{ print $3 }' out)" 236875 2400
+
+printf '#!/bin/sh -e\necho "$0 $1"\n' >script
+chmod +x script
+run $run_exact -o script.rprof ./script argument
+check "a script runs in its interpreter" out_has 'script argument$'
+check "and is analysed" test -s script.rprof
+
+run $run_exact -o '%e.%p.rprof' /bin/sh -c '/bin/ls / >/dev/null; exit 7'
+check "the exit status is the program's" status_is 7
+check "a program started by it is analysed too" test -s "$(echo ls.*.rprof)"
+run $run_exact -o first.rprof /bin/sh -c 'exec /bin/echo carried over'
+check "exec goes on under the engine" out_has 'carried over'
+check "and keeps the first program's profile" test "$(echo first.rprof*)" != first.rprof
+run env REUSE_FOLLOW=fork $run_exact -o alone.rprof /bin/sh -c 'exec /bin/echo left'
+check "unless it is not to be followed" test "$(echo alone.rprof*)" = alone.rprof
+
+mkdir elsewhere
+run $run_exact -o '%e-away.rprof' /bin/sh -c 'cd elsewhere && exec /bin/echo here'
+check "a profile lies where the run started" test -s echo-away.rprof
+
+run $run_exact -o killed.rprof /bin/sh -c 'kill -SEGV $$'
+check "death by a signal is passed on" test "$status" -ge 128
+run "$report" killed.rprof
+check "and leaves a whole profile" status_is 0
+
+$run_exact -q -o sudden.rprof "$dmtvm" --seconds 60 >/dev/null 2>&1 &
+victim=$!
+for _ in $(seq 100); do
+    [ -s sudden.rprof ] && break
+    sleep 0.2
+done
+kill -KILL $victim
+wait $victim 2>/dev/null
+run "$curve" sudden.rprof
+check "a killed program leaves what was written before" status_is 0
+
+run $run_exact -q -o python.rprof python3 -c 'import threading; t = threading.Thread(target=print, args=("thread",)); t.start(); t.join(); import os; print(sum(range(10**5)))'
+check "python runs" out_has '4999950000'
+
+mkdir empty
+run env PATH="$work/empty" /bin/bash -c "$run_exact /bin/true"
+check "without QEMU: status 125" status_is 125
+check "and one line with the way out" err_has 'qemu-x86_64 is not in PATH; install it'
+printf '#!/bin/sh\necho qemu-x86_64 version 5.2.0\n' >empty/qemu-x86_64
+chmod +x empty/qemu-x86_64
+run env PATH="$work/empty" /bin/bash -c "$run_exact /bin/true"
+check "an old QEMU is refused" err_has 'version 5.2.0; the exact engine needs 7.2'
+run env REUSE_LINE_SIZES=64,100 $run_exact /bin/true
+check "bad line sizes are refused" err_has "'64,100' is not a list"
+run $run_exact -o /nowhere/x.rprof /bin/echo ran
+check "without a profile the program still runs" out_has '^ran$'
+check "and the reason is given" err_has 'cannot create /nowhere/x.rprof'
+finish
