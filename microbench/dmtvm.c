@@ -106,6 +106,7 @@ static void whole_line_truth(struct truth *t, size_t thread, size_t line_size_in
     uint64_t x_lines = width / rows_per_line, m_lines = rows * x_lines;
     uint64_t b_lines = lines_of(0, rows * sizeof(double), truth_line_sizes[i]);
     uint64_t row = 3 * (width / DMTVM_LANES) + 1, all = rows * row; /* accesses */
+    uint64_t stores = rows * (width / DMTVM_LANES);
     uint64_t line_span = 3 * (per_line - 1); /* accesses between a line's first and last in a row */
     truth_footprint(t, i, x_lines + m_lines + b_lines);
 
@@ -114,7 +115,7 @@ static void whole_line_truth(struct truth *t, size_t thread, size_t line_size_in
     /* x: its load follows m's, then comes its store */
     truth_reuse(t, thread, i, X, 2 * x_lines, row - line_span - 1, (double)(rows * x_lines));
     truth_reuse(t, thread, i, X, 1, 2, (double)(rows * x_lines * (per_line - 1)));
-    truth_reuse(t, thread, i, X, 0, 1, (double)(rows * (width / DMTVM_LANES)));
+    truth_reuse(t, thread, i, X, 0, 1, (double)stores);
     /* b: within its line one row passes; the first row of a line waits for all others */
     for (uint64_t line = 0; line < b_lines; line++) {
         uint64_t in_line = rows - line * rows_per_line;

@@ -68,8 +68,7 @@ static void matmul_blocked(const struct matmul *m, size_t first_row, size_t end_
 
 static size_t part_begin(size_t thread)
 {
-    size_t rows_per_line = (ARRAY_ALIGNMENT / sizeof(double) + n - 1) / n;
-    return share_begin(n, rows_per_line, run_options.threads, thread);
+    return share_begin(n, 1, run_options.threads, thread);
 }
 
 static void work(void *context, size_t thread, struct run *run)

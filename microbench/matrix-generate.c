@@ -81,10 +81,11 @@ static void write_random(FILE *out, draw_column *draw)
     state = random_start(seed);
     for (uint64_t row = 0; row < rows; row++) {
         uint64_t length = fill_row(row, draw, &state, columns);
-        for (uint64_t k = 0; k < length; k++)
+        for (uint64_t k = 0; k < length; k++) {
+            unsigned long long value = (row + 3 * columns[k]) % 9 + 1;
             fprintf(out, "%llu %llu %llu\n", (unsigned long long)row + 1,
-                    (unsigned long long)columns[k] + 1,
-                    (unsigned long long)((row + 3 * columns[k]) % 9 + 1));
+                    (unsigned long long)columns[k] + 1, value);
+        }
     }
     free(columns);
 }
@@ -92,8 +93,8 @@ static void write_random(FILE *out, draw_column *draw)
 /* Five-point Laplacian of a side x side grid, rows = side * side. */
 static void write_laplacian(FILE *out, uint64_t side)
 {
-    fprintf(out, "%llu %llu %llu\n", (unsigned long long)rows, (unsigned long long)rows,
-            (unsigned long long)(rows + 4 * side * (side - 1)));
+    unsigned long long size = rows, entries = rows + 4 * side * (side - 1);
+    fprintf(out, "%llu %llu %llu\n", size, size, entries);
     for (uint64_t i = 0; i < side; i++) {
         for (uint64_t j = 0; j < side; j++) {
             unsigned long long row = i * side + j + 1;

@@ -132,9 +132,10 @@ static double verify(const struct mixture *m, const uint64_t *done)
         once += sum * m->repetitions[k];
     }
     for (size_t thread = 0; thread < run_options.threads; thread++) {
-        if (m->sums[thread] != once * done[thread])
+        uint64_t expected = once * done[thread];
+        if (m->sums[thread] != expected)
             fatal("wrong result on thread %zu: %llu instead of %llu", thread,
-                  (unsigned long long)m->sums[thread], (unsigned long long)(once * done[thread]));
+                  (unsigned long long)m->sums[thread], (unsigned long long)expected);
         checksum += (double)m->sums[thread];
     }
     return checksum;

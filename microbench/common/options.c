@@ -175,7 +175,8 @@ const char *options_parse(const struct command *command, int argc, char **argv)
     program_name = command->name;
     if (count + 4 > OPTIONS_MAX)
         fatal("too many options in its table");
-    memcpy(options, command->options, count * sizeof options[0]);
+    for (size_t i = 0; i < count; i++)
+        options[i] = command->options[i];
     if (run != NULL) {
         run->seconds = 0;
         run->iterations = 0;
@@ -241,7 +242,7 @@ const char *options_parse(const struct command *command, int argc, char **argv)
                 usage_error("--%s needs a value (%s)", option->name, option->value_name);
             value = argv[++i];
         }
-        set_value(option, value);
+        set_value(option, value != NULL ? value : "");
     }
     if (command->operand != NULL && operand == NULL)
         usage_error("%s is missing (try --help)", command->operand);

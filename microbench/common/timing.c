@@ -8,7 +8,7 @@
 #include <time.h>
 
 /* The clock is looked at about this often, so that short iterations are not spent on looking. */
-static const uint64_t look_interval_ns = 200 * 1000;
+static const uint64_t look_interval_ns = 200000;
 
 static uint64_t now_ns(void)
 {
