@@ -14,20 +14,66 @@
 
 /* Bit d: descriptor d is ours. Written by the thread that adopts or releases d. */
 static _Atomic uint64_t owned[DESCRIPTOR_TABLE / 64];
-/* Where our range starts. Written once at start-up. */
+/* Where our range starts: normally at the target's own limit, where none of its descriptors can be.
+ * Written at start-up. */
 static int lowest = 512;
 
+/* What the target may use, as far as that leaves room for ours below DESCRIPTOR_TABLE. */
 void descriptors_begin(void)
 {
     struct rlimit limit;
 
-    /* The upper half of what the target may use, but never so high that the kernel has to grow the
-     * table beyond a few pages. */
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        rlim_t top = limit.rlim_cur < DESCRIPTOR_TABLE ? limit.rlim_cur : DESCRIPTOR_TABLE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    lowest = limit.rlim_cur < DESCRIPTOR_TABLE * 3 / 4 ? (int)limit.rlim_cur : DESCRIPTOR_TABLE / 2;
+}
 
-        lowest = (int)(top / 2);
+/* Guards the moment in which the limit is not the target's. Signals are blocked meanwhile or this
+ * is a handler, so nothing waits for itself. */
+static atomic_flag limit_lock = ATOMIC_FLAG_INIT;
+
+static int duplicate_from(int descriptor, int from)
+{
+    return (int)syscall(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, from);
+}
+
+/* Duplicates under another limit; -1 if the limit could not be set or gives no room. */
+static int duplicate_under(int descriptor, const struct rlimit *own, rlim_t current, rlim_t hard)
+{
+    struct rlimit raised = {.rlim_cur = current, .rlim_max = hard};
+    int moved;
+
+    if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL) != 0)
+        return -1;
+    moved = duplicate_from(descriptor, lowest);
+    syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, own, NULL);
+    return moved;
+}
+
+/*
+ * A number at or above `lowest`. The kernel looks at the limit only when it gives a number out: raised
+ * for that moment, it costs the target none of its own. Where it cannot be raised, the upper half
+ * of the target's range must do.
+ */
+static int duplicate(int descriptor)
+{
+    struct rlimit own;
+    int moved = duplicate_from(descriptor, lowest);
+
+    if (moved >= 0)
+        return moved;
+    while (atomic_flag_test_and_set_explicit(&limit_lock, memory_order_acquire))
+        ;
+    if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &own) == 0) {
+        if (own.rlim_max >= DESCRIPTOR_TABLE)
+            moved = duplicate_under(descriptor, &own, DESCRIPTOR_TABLE, own.rlim_max);
+        else /* a higher hard limit takes privilege */
+            moved = duplicate_under(descriptor, &own, DESCRIPTOR_TABLE, DESCRIPTOR_TABLE);
+        if (moved < 0)
+            moved = duplicate_from(descriptor, (int)(own.rlim_cur / 2));
     }
+    atomic_flag_clear_explicit(&limit_lock, memory_order_release);
+    return moved;
 }
 
 int descriptor_adopt(int descriptor)
@@ -36,7 +82,7 @@ int descriptor_adopt(int descriptor)
 
     if (descriptor < 0)
         return descriptor;
-    moved = (int)syscall(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, lowest);
+    moved = duplicate(descriptor);
     error = moved < 0 ? errno : 0;
     syscall(SYS_close, descriptor);
     if (moved >= DESCRIPTOR_TABLE) {

@@ -102,3 +102,40 @@ INTERPOSED int dup3(int from, int to, int flags)
     }
     return next(from, to, flags);
 }
+
+/* fcntl and fcntl64 take an int, a long or a pointer: all travel as one word. */
+static int control(int descriptor, int command, void *argument, const char *name,
+                   int (**next)(int, int, void *))
+{
+    if (descriptor_is_ours(descriptor) && process_is_ours()) {
+        errno = EBADF;
+        return -1;
+    }
+    if (!*next)
+        *next = interpose_real(name);
+    return (*next)(descriptor, command, argument);
+}
+
+INTERPOSED int fcntl(int descriptor, int command, ...)
+{
+    static int (*next)(int, int, void *);
+    va_list list;
+    void *argument;
+
+    va_start(list, command);
+    argument = va_arg(list, void *);
+    va_end(list);
+    return control(descriptor, command, argument, "fcntl", &next);
+}
+
+INTERPOSED int fcntl64(int descriptor, int command, ...)
+{
+    static int (*next)(int, int, void *);
+    va_list list;
+    void *argument;
+
+    va_start(list, command);
+    argument = va_arg(list, void *);
+    va_end(list);
+    return control(descriptor, command, argument, "fcntl64", &next);
+}

@@ -108,6 +108,8 @@ static void forward(int signal, siginfo_t *information, void *context)
     mask = ((ucontext_t *)context)->uc_sigmask;
     for (size_t i = 0; i < sizeof mask / sizeof(unsigned long); i++)
         mask.__val[i] |= action.sa_mask.__val[i];
+    if (!(action.sa_flags & SA_NODEFER))
+        sigaddset(&mask, signal);
     real_pthread_sigmask(SIG_SETMASK, &mask, NULL);
     if (action.sa_flags & SA_SIGINFO)
         action.sa_sigaction(signal, information, context);
@@ -315,4 +317,64 @@ INTERPOSED int sigprocmask(int how, const sigset_t *set, sigset_t *old)
     if (!next)
         next = interpose_real("sigprocmask");
     return change_mask(how, set, old, next);
+}
+
+INTERPOSED int sigpending(sigset_t *set)
+{
+    static int (*next)(sigset_t *);
+    int result;
+
+    if (!next)
+        next = interpose_real("sigpending");
+    result = next(set);
+    if (result == 0 && pending_foreign)
+        sigaddset(set, SIGTRAP);
+    return result;
+}
+
+/* A SIGTRAP that was held back is what a thread that waits for SIGTRAP gets first. */
+static bool take_pending(const sigset_t *set, siginfo_t *information)
+{
+    if (!pending_foreign || sigismember(set, SIGTRAP) != 1)
+        return false;
+    pending_foreign = false;
+    if (information)
+        *information = pending_information;
+    return true;
+}
+
+INTERPOSED int sigtimedwait(const sigset_t *set, siginfo_t *information,
+                            const struct timespec *timeout)
+{
+    static int (*next)(const sigset_t *, siginfo_t *, const struct timespec *);
+
+    if (take_pending(set, information))
+        return SIGTRAP;
+    if (!next)
+        next = interpose_real("sigtimedwait");
+    return next(set, information, timeout);
+}
+
+INTERPOSED int sigwaitinfo(const sigset_t *set, siginfo_t *information)
+{
+    static int (*next)(const sigset_t *, siginfo_t *);
+
+    if (take_pending(set, information))
+        return SIGTRAP;
+    if (!next)
+        next = interpose_real("sigwaitinfo");
+    return next(set, information);
+}
+
+INTERPOSED int sigwait(const sigset_t *set, int *number)
+{
+    static int (*next)(const sigset_t *, int *);
+
+    if (take_pending(set, NULL)) {
+        *number = SIGTRAP;
+        return 0;
+    }
+    if (!next)
+        next = interpose_real("sigwait");
+    return next(set, number);
 }

@@ -21,6 +21,7 @@
 #include "memory.h"
 #include "modules.h"
 #include "profile/writer.h"
+#include "profile_file.h"
 #include "regions.h"
 #include "run_record.h"
 #include "say.h"
@@ -142,14 +143,8 @@ static void append_cache(const struct record_cache *cache)
 static bool open_file(void)
 {
     struct run_text text;
-    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, path,
-                                  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
-    int error = errno;
+    int descriptor = descriptor_adopt(profile_file_create(path, sizeof path)), error = -descriptor;
 
-    if (descriptor >= 0) {
-        descriptor = descriptor_adopt(descriptor);
-        error = -descriptor;
-    }
     if (!buffer)
         buffer = memory_map(PROFILE_WRITER_BUFFER);
     if (descriptor < 0 || !buffer) {

@@ -262,6 +262,8 @@ void process_finish(void)
         say_verbose(&line);
     }
     output_finish();
+    /* From here on the wrappers pass through. */
+    atomic_store(&our_pid, 0);
     signals_restore(&before);
 }
 
@@ -309,6 +311,19 @@ void process_before_exec(void)
     threads_write_totals();
     output_before_exec();
     signals_restore(&before);
+}
+
+void process_before_sandbox(void)
+{
+    struct line line;
+
+    if (!process_is_ours())
+        return;
+    line_begin(&line);
+    line_text(&line, "the program enters a seccomp sandbox: profiling ends here");
+    output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    say(&line);
+    process_finish();
 }
 
 /* ---- fork ---- */

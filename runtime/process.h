@@ -18,6 +18,9 @@ void process_yield_descriptor(int descriptor);
 /* What must reach the file before the program may be replaced; it goes on if exec fails. */
 void process_before_exec(void);
 
+/* The target puts itself into a sandbox: the profile ends here, while we may still write it. */
+void process_before_sandbox(void);
+
 /* Ends the profile: last records, closing line. Only the first call counts. */
 void process_finish(void);
 
