@@ -9,8 +9,8 @@
 #include "output.h"
 #include "rate_internal.h"
 #include "settings.h"
-#include "timebase.h"
 #include "signal_safe.h"
+#include "timebase.h"
 
 enum {
     SAMPLES_BETWEEN = 4,  /* mean number of samples from one try to the next, if it can be paid */
@@ -112,8 +112,8 @@ void rate_cancel(struct thread *thread)
 }
 
 /*
- * Looks far ahead: loops for odometers, untouched words for timing, in thread->loops and candidates.
- * Returns the accesses seen.
+ * Looks far ahead: loops for odometers, untouched words for timing, in thread->loops and
+ * candidates. Returns the accesses seen.
  */
 static uint64_t explore(struct thread *thread, const struct known_loop *known, bool track,
                         struct candidate candidates[2])

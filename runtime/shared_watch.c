@@ -3,8 +3,8 @@
  * Signal-safe.
  *
  * One perf event with `inherit` is a debug register at the same address in every thread of the
- * process; one system call arms or moves all of them. It accompanies one running watch at a time and
- * looks for stores of other threads to a word of the watched line.
+ * process; one system call arms or moves all of them. It accompanies one running watch at a time
+ * and looks for stores of other threads to a word of the watched line.
  */
 #include <stdatomic.h>
 
@@ -32,8 +32,8 @@ static struct {
     unsigned slot;
     _Atomic uint32_t generation;
     _Atomic unsigned own_traps; /* on stores of our own handlers */
-    uint64_t address;         /* the watched word */
-    uint64_t sampled_address; /* whose line it is in */
+    uint64_t address;           /* the watched word */
+    uint64_t sampled_address;   /* whose line it is in */
 } shared;
 
 void shared_watch_open(void)

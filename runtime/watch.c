@@ -2,8 +2,8 @@
 /* Signal-safe. */
 #include "watch.h"
 
-#include <stddef.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "attribution.h"
 #include "descriptors.h"
@@ -15,8 +15,8 @@
 #include "rate.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
-#include "timebase.h"
 #include "signal_safe.h"
+#include "timebase.h"
 
 enum {
     /* A word that is touched more often than this on the way to the sampled access is not worth a
