@@ -19,9 +19,10 @@
 #include "modules.h"
 #include "objects/context_tree.h"
 #include "output.h"
-#include "signal_safe.h"
 #include "unwind.h"
 #include "watch.h"
+
+#include "signal_safe.h"
 
 enum {
     CONTEXTS_MAX = 1 << 19,

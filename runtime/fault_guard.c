@@ -19,6 +19,7 @@
 
 #include "interpose_signal.h"
 #include "isa/guarded_memory.h"
+
 #include "signal_safe.h"
 
 static const int guarded_signals[] = {SIGSEGV, SIGBUS};

@@ -12,10 +12,11 @@
 #include "output.h"
 #include "sampler.h"
 #include "settings.h"
-#include "signal_safe.h"
 #include "thread.h"
 #include "timebase.h"
 #include "watch.h"
+
+#include "signal_safe.h"
 
 enum { TOTALS_EVERY = 256 /* handler entries between records of a thread's totals */ };
 

@@ -7,6 +7,7 @@
 
 #include "fault_guard.h"
 #include "memory.h"
+
 #include "signal_safe.h"
 
 enum {

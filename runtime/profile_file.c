@@ -13,8 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "signal_safe.h"
 #include "timebase.h"
+
+#include "signal_safe.h"
 
 enum { NAMES_MAX = 1000 };
 

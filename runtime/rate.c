@@ -9,8 +9,9 @@
 #include "output.h"
 #include "rate_internal.h"
 #include "settings.h"
-#include "signal_safe.h"
 #include "timebase.h"
+
+#include "signal_safe.h"
 
 enum {
     SAMPLES_BETWEEN = 4,  /* mean number of samples from one try to the next, if it can be paid */

@@ -5,6 +5,7 @@
 #include "look_ahead.h"
 #include "rate_internal.h"
 #include "sampling/odometer.h"
+
 #include "signal_safe.h"
 
 enum {

@@ -2,8 +2,9 @@
 /* Signal-safe. */
 #include "look_ahead.h"
 #include "rate_internal.h"
-#include "signal_safe.h"
 #include "watch.h"
+
+#include "signal_safe.h"
 
 /* Shorter stretches than this are not trusted, ns: the entry of a trap varies by half a
  * microsecond. */

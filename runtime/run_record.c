@@ -13,9 +13,10 @@
 #include "config.h"
 #include "options.h"
 #include "settings.h"
-#include "signal_safe.h"
 #include "thread.h"
 #include "timebase.h"
+
+#include "signal_safe.h"
 
 static void put(struct run_text *text, const char *bytes, size_t length)
 {

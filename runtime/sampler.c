@@ -10,9 +10,10 @@
 #include "perf_event.h"
 #include "rate.h"
 #include "settings.h"
-#include "signal_safe.h"
 #include "timebase.h"
 #include "watch.h"
+
+#include "signal_safe.h"
 
 enum {
     /* Accesses interpreted at a time: few, because most windows end early. */

@@ -14,8 +14,9 @@
 #include "perf_event.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
-#include "signal_safe.h"
 #include "watch.h"
+
+#include "signal_safe.h"
 
 /* Chance that a new watch takes the register from an older one: long intervals must survive. */
 enum { SHARED_REPLACE_ONE_IN = 8 };

@@ -16,9 +16,10 @@
 #include "perf_event.h"
 #include "say.h"
 #include "settings.h"
-#include "signal_safe.h"
 #include "timebase.h"
 #include "watch.h"
+
+#include "signal_safe.h"
 
 /* What one sample is expected to cost beyond its signal, until it has been measured. */
 enum { SAMPLE_COST_NS = 100 * 1000 };

@@ -15,8 +15,9 @@
 #include "rate.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
-#include "signal_safe.h"
 #include "timebase.h"
+
+#include "signal_safe.h"
 
 enum {
     /* A word that is touched more often than this on the way to the sampled access is not worth a

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profile/format.h"
+
 #include "signal_safe.h"
 
 void window_begin(struct window *window, struct random *random, uint32_t length, uint32_t line_size)
