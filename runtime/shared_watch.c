@@ -91,6 +91,7 @@ void shared_watch_offer(struct thread *owner, unsigned slot, struct record_sampl
     shared.slot = slot;
     shared.address = address;
     shared.sampled_address = sample->address;
+    shared.sample_id = sample->sample_id;
     sample->invalidation_address = address;
     sample->flags |= SAMPLE_INVALIDATION_WATCH;
     atomic_store(&shared.state, SHARED_BUSY);
@@ -125,7 +126,8 @@ void shared_watch_trap(struct thread *thread, uint32_t generation, ucontext_t *c
 {
     struct thread *owner;
     unsigned slot, flags, words_after;
-    uint64_t address, sampled_address, ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    uint64_t address, sampled_address, sample_id,
+        ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
     uint32_t in_force = atomic_load(&shared.generation);
 
     if (in_force != generation || !take(SHARED_BUSY)) {
@@ -137,14 +139,13 @@ void shared_watch_trap(struct thread *thread, uint32_t generation, ucontext_t *c
     slot = shared.slot;
     address = shared.address;
     sampled_address = shared.sampled_address;
+    sample_id = shared.sample_id;
     perf_event_disable(shared.descriptor);
     atomic_store(&shared.state, SHARED_FREE);
     if (owner != thread) {
-        uint64_t owner_now = thread_app_ns(owner);
-
         flags = watch_follow_visit(thread, sampled_address, address, context, &words_after);
-        watch_end(owner, slot, WATCH_INVALIDATED, owner_now, thread, ip,
-                  attribution_context(thread, context, ip), flags, words_after);
+        watch_invalidate(owner, slot, sample_id, thread, ip,
+                         attribution_context(thread, context, ip), flags, words_after);
         return;
     }
     /* The owner's own store. If its private register watches the same word, that one has trapped by

@@ -49,6 +49,7 @@ struct watch {
     unsigned traps_before;       /* traps still to come before the watch runs */
     uint64_t sampled_ip;         /* instruction of the sampled access, to check the last of them */
     struct record_sample sample; /* what is reported when the watch starts to run */
+    _Atomic bool invalidated;    /* another thread stored to the line; that record is written */
     unsigned own_traps;          /* on what our own handlers touched */
     bool reported;
     bool release_watched; /* allocation_watch() was called for it */

@@ -36,6 +36,14 @@ bool watch_end(struct thread *owner, unsigned slot, enum watch_end reason, uint6
                unsigned words_after);
 
 /*
+ * Another thread (`by`, the calling one) has stored to the line that the slot watches for the
+ * sample. The watch goes on. Without effect if it has ended meanwhile.
+ */
+void watch_invalidate(struct thread *owner, unsigned slot, uint64_t sample_id,
+                      const struct thread *by, uint64_t ip, uint32_t context, unsigned visit_flags,
+                      unsigned words_after);
+
+/*
  * Looks at what else of a line the visit that just trapped in the calling thread will touch.
  * Returns flags of enum watch_end_flags; 0 when that cannot be told.
  */
