@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "guest_memory.h"
@@ -60,13 +59,6 @@ static void clear(struct words *words)
     *words = (struct words){0};
 }
 
-/* Reads guest memory without faulting. */
-static bool read_guest(uint64_t address, void *into, size_t size)
-{
-    struct iovec here = {into, size}, there = {(void *)(address + guest_memory_base()), size};
-    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
-}
-
 /* A copy of a string of the guest; NULL when its address is bad. */
 static char *guest_string(uint64_t address)
 {
@@ -75,7 +67,7 @@ static char *guest_string(uint64_t address)
     for (size_t used = 0; used < LONGEST;) {
         size_t piece = PAGE - ((address + used) & (PAGE - 1));
         char *more = realloc(text, used + piece);
-        if (more == NULL || !read_guest(address + used, more + used, piece)) {
+        if (more == NULL || !guest_memory_read(address + used, more + used, piece)) {
             free(more != NULL ? more : text);
             return NULL;
         }
@@ -93,7 +85,8 @@ static void add_guest_strings(struct words *words, uint64_t array, size_t first)
 {
     for (size_t i = first; array != 0; i++) {
         uint64_t pointer;
-        if (!read_guest(array + i * sizeof pointer, &pointer, sizeof pointer) || i > WORDS_MAX)
+        if (!guest_memory_read(array + i * sizeof pointer, &pointer, sizeof pointer) ||
+            i > WORDS_MAX)
             words->failed = true;
         if (words->failed || pointer == 0)
             return;
@@ -251,7 +244,7 @@ bool exec_prepare(uint64_t path, uint64_t arguments, uint64_t new_environment,
     add_guest_strings(&environment, new_environment, 0);
     uint64_t first = 0;
     char *argument_zero = NULL;
-    if (arguments != 0 && read_guest(arguments, &first, sizeof first) && first != 0)
+    if (arguments != 0 && guest_memory_read(arguments, &first, sizeof first) && first != 0)
         argument_zero = guest_string(first);
     const char *zero = argument_zero != NULL ? argument_zero : file;
     if (kind == SCRIPT) {

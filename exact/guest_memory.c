@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See guest_memory.h. */
+#include "config.h"
+
 #include "guest_memory.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 uint64_t guest_memory_base(void)
 {
     /* A variable of QEMU's, exported with all its symbols; absent means the default of zero. */
     const uint64_t *base = dlsym(RTLD_DEFAULT, "guest_base");
     return base != NULL ? *base : 0;
+}
+
+bool guest_memory_read(uint64_t address, void *into, size_t size)
+{
+    struct iovec here = {into, size}, there = {(void *)(address + guest_memory_base()), size};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
 bool guest_memory_mapping(uint64_t address, uint64_t *low, uint64_t *high)

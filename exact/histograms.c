@@ -14,18 +14,19 @@ enum { NEGLIGIBLE = 100000 };
 static void append(struct profile_writer *writer, struct record_histogram *record,
                    const struct histogram_bin *bins, uint64_t now_ns)
 {
-    record->rate_denominator = 1;
+    record->rate_denominator = locality_rate();
     profile_writer_append(writer, RECORD_HISTOGRAM, record, sizeof *record, bins,
                           record->bin_count * sizeof *bins, now_ns);
 }
 
-void histograms_write(struct profile_writer *writer, enum histogram_scope scope, uint64_t key,
-                      const struct locality_histograms *histograms, uint64_t now_ns)
+static void write_sizes(struct profile_writer *writer, enum histogram_scope scope, uint64_t key,
+                        const struct locality_histograms *histograms, unsigned sizes,
+                        uint64_t now_ns)
 {
     struct histogram_bin *bins = malloc(HISTOGRAM_BIN_COUNT * sizeof *bins);
     if (bins == NULL)
         return;
-    for (unsigned size = 0; size < locality_line_sizes(); size++)
+    for (unsigned size = 0; size < sizes; size++)
         for (int measure = MEASURE_STACK_DISTANCE; measure <= MEASURE_COHERENCE; measure++) {
             const uint64_t *counts = measure == MEASURE_STACK_DISTANCE ? histograms->distance[size]
                                      : measure == MEASURE_REUSE_TIME   ? histograms->time[size]
@@ -46,6 +47,18 @@ void histograms_write(struct profile_writer *writer, enum histogram_scope scope,
                 append(writer, &record, bins, now_ns);
         }
     free(bins);
+}
+
+void histograms_write(struct profile_writer *writer, enum histogram_scope scope, uint64_t key,
+                      const struct locality_histograms *histograms, uint64_t now_ns)
+{
+    write_sizes(writer, scope, key, histograms, locality_line_sizes(), now_ns);
+}
+
+void histograms_write_first(struct profile_writer *writer, enum histogram_scope scope, uint64_t key,
+                            const struct locality_histograms *histograms, uint64_t now_ns)
+{
+    write_sizes(writer, scope, key, histograms, 1, now_ns);
 }
 
 /* One count with everything that it is sorted by. */
@@ -97,20 +110,20 @@ static int by_keys(const void *a, const void *b)
 }
 
 /* Writes counts by bin as one histogram. */
-static void write_counts(struct profile_writer *writer, struct record_histogram record,
+static void write_counts(struct profile_writer *writer, struct record_histogram *record,
                          const uint64_t counts[EXACT_BIN_COLD + 1], uint64_t now_ns)
 {
     struct histogram_bin bins[EXACT_BIN_COLD];
-    record.cold = record.accesses = counts[EXACT_BIN_COLD];
+    record->cold = record->accesses = counts[EXACT_BIN_COLD];
     for (uint32_t bin = 0; bin < EXACT_BIN_COLD; bin++) {
         if (counts[bin] == 0)
             continue;
-        record.accesses += counts[bin];
-        bins[record.bin_count++] =
+        record->accesses += counts[bin];
+        bins[record->bin_count++] =
             (struct histogram_bin){histogram_bin_of(exact_bin_low(bin)), 0, counts[bin]};
     }
-    if (record.accesses > 0)
-        append(writer, &record, bins, now_ns);
+    if (record->accesses > 0)
+        append(writer, record, bins, now_ns);
 }
 
 void histograms_write_by(struct profile_writer *writer, enum histogram_scope scope,
@@ -143,7 +156,7 @@ void histograms_write_by(struct profile_writer *writer, enum histogram_scope sco
                                           .key = first->key,
                                           .key2 = first->key2};
         if (!negligible)
-            write_counts(writer, record, group, now_ns);
+            write_counts(writer, &record, group, now_ns);
         for (uint32_t bin = 0; negligible && bin <= EXACT_BIN_COLD; bin++)
             rest[first->size][bin] += group[bin];
     }
@@ -151,7 +164,7 @@ void histograms_write_by(struct profile_writer *writer, enum histogram_scope sco
         struct record_histogram record = {.scope = (uint8_t)scope,
                                           .measure = MEASURE_STACK_DISTANCE,
                                           .line_size = locality_line_size(size)};
-        write_counts(writer, record, rest[size], now_ns);
+        write_counts(writer, &record, rest[size], now_ns);
     }
     free(rows.items);
 }

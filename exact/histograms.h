@@ -12,6 +12,10 @@
 void histograms_write(struct profile_writer *, enum histogram_scope, uint64_t key,
                       const struct locality_histograms *, uint64_t now_ns);
 
+/* The same at the first line size alone. */
+void histograms_write_first(struct profile_writer *, enum histogram_scope, uint64_t key,
+                            const struct locality_histograms *, uint64_t now_ns);
+
 /* Stack distances of every instruction (SCOPE_LINE) or every object (SCOPE_OBJECT). */
 void histograms_write_by(struct profile_writer *, enum histogram_scope, const struct exact_counts *,
                          uint64_t now_ns);

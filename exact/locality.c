@@ -12,6 +12,7 @@
 #include "instructions.h"
 #include "objects.h"
 #include "partitions.h"
+#include "reuse/exact_rate.h"
 
 enum {
     PREFETCH_AHEAD = 12,          /* accesses */
@@ -20,6 +21,7 @@ enum {
 };
 
 static unsigned size_count;
+static uint32_t rate_denominator = 1;
 static unsigned
     shifts[EXACT_LINE_SIZES_MAX]; /* log2 of the line sizes; set before the guest runs */
 
@@ -36,6 +38,7 @@ struct locality {
     bool prefetch;  /* the last batch had many far accesses */
     struct locality_histograms *histograms;
     struct partitions partitions;
+    struct exact_rate_counts *sampled; /* NULL when all lines are followed */
 };
 
 /* What ended threads leave; under ended_lock. */
@@ -49,6 +52,16 @@ void locality_set_line_sizes(const uint32_t *line_sizes, unsigned count)
     size_count = count;
     for (unsigned i = 0; i < count; i++)
         shifts[i] = (unsigned)__builtin_ctz(line_sizes[i]);
+}
+
+void locality_set_rate(uint32_t n)
+{
+    rate_denominator = n;
+}
+
+uint32_t locality_rate(void)
+{
+    return rate_denominator;
 }
 
 uint32_t locality_line_size(unsigned index)
@@ -68,6 +81,7 @@ static void destroy(struct locality *locality)
     exact_counts_destroy(&locality->counts);
     free(locality->current);
     free(locality->histograms);
+    free(locality->sampled);
     partitions_destroy(&locality->partitions);
     free(locality);
 }
@@ -79,7 +93,11 @@ static void *thread_started(struct guest_thread *thread)
         return NULL;
     locality->thread = thread;
     locality->histograms = calloc(1, sizeof *locality->histograms);
-    bool whole = locality->histograms != NULL && exact_counts_create(&locality->counts, size_count);
+    if (rate_denominator > 1)
+        locality->sampled = calloc(1, sizeof *locality->sampled);
+    bool whole = locality->histograms != NULL &&
+                 (rate_denominator == 1 || locality->sampled != NULL) &&
+                 exact_counts_create(&locality->counts, size_count);
     for (unsigned size = 0; size < size_count && whole; size++)
         whole = exact_stack_create(&locality->stacks[size]);
     if (whole)
@@ -137,12 +155,15 @@ static __attribute__((noinline)) struct exact_cell *find_cell(struct locality *l
     if (locality->thread->stack_high == 0 && instruction_at(instruction)->role & ROLE_PUSH)
         find_stack(locality->thread, address);
     uint32_t object = object_at(address, &low, &range);
-    struct exact_cell *cell = exact_counts_cell(&locality->counts, instruction, object);
+    struct exact_cell *cell = before;
+    if (before == NULL || before->object != object)
+        cell = exact_counts_cell(&locality->counts, instruction, object);
     if (cell == NULL)
         return NULL;
     cell->low = low;
     cell->size = range;
-    cell->other = before != cell ? before : NULL;
+    if (before != cell)
+        cell->other = before;
     locality->current[instruction] = cell;
     return cell;
 }
@@ -215,6 +236,56 @@ analyse(struct locality *locality, const struct stream_access *batch, size_t cou
     }
 }
 
+/* One use of a followed line in a sample. */
+static void count_sampled_use(struct locality *locality, struct exact_cell *cell, uint64_t line)
+{
+    struct exact_rate_counts *sampled = locality->sampled;
+    struct exact_reuse reuse = exact_stack_use(&locality->stacks[0], line);
+    uint64_t n = rate_denominator, distance = reuse.distance * n;
+    if (reuse.distance == EXACT_STACK_COLD) {
+        sampled->cold++;
+        exact_counts_add_far(&locality->counts, cell, 0, EXACT_BIN_COLD, n);
+        return;
+    }
+    uint32_t time = histogram_bin_of(reuse.time);
+    sampled->time[time]++;
+    if (reuse.distance < EXACT_RATE_COARSE)
+        sampled->coarse_time[time]++;
+    else
+        sampled->distance[histogram_bin_of(reuse.distance)]++;
+    /* By instruction and object there is no survival to go by: the reuse time limits the distance.
+     */
+    if (reuse.distance == 0)
+        distance = reuse.time - 1 < n / 2 ? reuse.time - 1 : n / 2;
+    exact_counts_add_far(&locality->counts, cell, 0, exact_bin_of(distance), n);
+}
+
+static void analyse_sample(struct locality *locality, const struct stream_access *batch,
+                           size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct stream_access *access = &batch[i];
+        uint64_t address = stream_address(access), last = address + stream_width(access) - 1;
+        struct exact_cell *cell = access->instruction < locality->current_capacity
+                                      ? locality->current[access->instruction]
+                                      : NULL;
+        locality->stacks[0].clock += access->skipped;
+        if (cell == NULL || address - cell->low >= cell->size)
+            cell = find_cell(locality, access->instruction, address, cell);
+        if (cell == NULL) {
+            locality->counts.lost++;
+            continue;
+        }
+        unsigned uses = stream_kind(access) == STREAM_READ_MODIFY_WRITE ? 2 : 1;
+        for (unsigned use = 0; use < uses; use++)
+            for (uint64_t line = address >> shifts[0]; line <= last >> shifts[0]; line++)
+                if (exact_rate_keeps(line, rate_denominator))
+                    count_sampled_use(locality, cell, line);
+                else
+                    locality->stacks[0].clock++;
+    }
+}
+
 static void batch(void *state, const struct stream_access *accesses, size_t count)
 {
     struct locality *locality = state;
@@ -226,7 +297,9 @@ static void batch(void *state, const struct stream_access *accesses, size_t coun
         forget_ranges(locality);
     }
     uint64_t far_before = locality->stacks[0].far;
-    if (size_count == 1)
+    if (locality->sampled != NULL)
+        analyse_sample(locality, accesses, count);
+    else if (size_count == 1)
         analyse(locality, accesses, count, 1);
     else if (size_count == 2)
         analyse(locality, accesses, count, 2);
@@ -258,8 +331,15 @@ void locality_add_thread(const void *state, struct locality_histograms *histogra
     const struct locality *locality = state;
     if (locality == NULL)
         return;
-    histograms_add(histograms, locality->histograms);
-    exact_counts_each(&locality->counts, add_near, histograms);
+    if (locality->sampled != NULL) {
+        locality->sampled->accesses = locality->stacks[0].clock + locality->thread->skipped;
+        exact_rate_estimate(locality->sampled, rate_denominator, &histograms->cold[0],
+                            histograms->distance[0], histograms->time[0]);
+        histograms->accesses[0] += locality->thread->skipped;
+    } else {
+        histograms_add(histograms, locality->histograms);
+        exact_counts_each(&locality->counts, add_near, histograms);
+    }
     for (unsigned size = 0; size < size_count; size++)
         histograms->accesses[size] += locality->stacks[size].clock;
     if (counts != NULL)
@@ -333,6 +413,12 @@ void locality_add_ended_partitions(struct partition_sums *sums)
     if (ended_partitions != NULL)
         partition_sums_merge(sums, ended_partitions);
     pthread_mutex_unlock(&ended_lock);
+}
+
+const struct exact_stack *locality_stack(const void *state)
+{
+    const struct locality *locality = state;
+    return locality != NULL ? &locality->stacks[0] : NULL;
 }
 
 uint64_t locality_bytes(const void *state)

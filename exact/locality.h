@@ -18,6 +18,10 @@ enum { LOCALITY_CONSUMER = 0 }; /* its place among the consumers */
 
 /* Line sizes in bytes, at most EXACT_LINE_SIZES_MAX; before the guest starts. */
 void locality_set_line_sizes(const uint32_t *line_sizes, unsigned count);
+/* Only 1/n of the lines come in the stream; there is one line size then. */
+void locality_set_rate(uint32_t n);
+uint32_t locality_rate(void);
+
 uint32_t locality_line_size(unsigned index);
 unsigned locality_line_sizes(void);
 
@@ -47,6 +51,9 @@ struct partition_sums;
 void locality_add_partitions(const void *state, struct partition_sums *,
                              const struct locality_histograms *all);
 void locality_add_ended_partitions(struct partition_sums *);
+
+/* A live thread's stack at the first line size. */
+const struct exact_stack *locality_stack(const void *state);
 
 /* Bytes that the analysis of a live thread takes; accesses that could not be followed or counted.
  */

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "elf_image.h"
+#include "heap.h"
+#include "objects/block_map.h"
 
 uint32_t objects_epoch_value;
 
@@ -34,6 +36,9 @@ static struct object_identity *identities; /* by number */
 static uint32_t identity_count, identity_capacity;
 static uint32_t *identity_index; /* hash of identity -> number + 1 */
 static uint32_t identity_index_size;
+
+/* By site: the number of its object, 0 when it has none yet; atomic. */
+static uint32_t site_objects[BLOCK_SITE_MAX + 1];
 
 static uint32_t *identity_slot(struct object_identity identity)
 {
@@ -98,7 +103,7 @@ static size_t range_after(uint64_t address)
     return low;
 }
 
-static void new_epoch(void)
+void objects_new_epoch(void)
 {
     __atomic_add_fetch(&objects_epoch_value, 1, __ATOMIC_RELEASE);
 }
@@ -132,7 +137,7 @@ static void add_range(struct range range)
     memmove(&ranges[i + 1], &ranges[i], (range_count - i) * sizeof *ranges);
     ranges[i] = range;
     range_count++;
-    new_epoch();
+    objects_new_epoch();
     pthread_mutex_unlock(&lock);
 }
 
@@ -142,7 +147,7 @@ static void remove_range(enum range_kind kind, uint32_t reference)
     for (size_t i = range_count; i-- > 0;)
         if (ranges[i].kind == kind && ranges[i].reference == reference)
             remove_at(i);
-    new_epoch();
+    objects_new_epoch();
     pthread_mutex_unlock(&lock);
 }
 
@@ -209,9 +214,28 @@ static uint64_t variable_at(struct range *module, uint64_t address, uint64_t *lo
     return start;
 }
 
+/* The object of an allocation site. */
+static uint32_t object_of_site(uint32_t site)
+{
+    uint32_t number = __atomic_load_n(&site_objects[site], __ATOMIC_RELAXED);
+    if (number != 0)
+        return number;
+    pthread_mutex_lock(&lock);
+    number = number_of((struct object_identity){.kind = OBJECT_HEAP, .reference = site});
+    pthread_mutex_unlock(&lock);
+    __atomic_store_n(&site_objects[site], number, __ATOMIC_RELAXED);
+    return number;
+}
+
 uint32_t object_at(uint64_t address, uint64_t *low, uint64_t *size)
 {
     struct object_identity identity = {0};
+    uint32_t site;
+    if (heap_find(address, &site, low, size)) {
+        if (*size < HEAP_LARGE)
+            *size = 0; /* may be another block's at any time */
+        return object_of_site(site);
+    }
     pthread_mutex_lock(&lock);
     size_t i = range_after(address);
     uint64_t high;
@@ -226,7 +250,8 @@ uint32_t object_at(uint64_t address, uint64_t *low, uint64_t *size)
         *low = i > 0 ? ranges[i - 1].high : 0;
         high = i < range_count ? ranges[i].low : UINT64_MAX;
     }
-    *size = high - *low;
+    bool may_become_a_block = identity.kind == OBJECT_UNKNOWN && heap_is_told();
+    *size = may_become_a_block ? 0 : high - *low;
     uint32_t number = number_of(identity);
     pthread_mutex_unlock(&lock);
     return number;

@@ -35,6 +35,8 @@ static inline uint32_t objects_epoch(void)
     return __atomic_load_n(&objects_epoch_value, __ATOMIC_ACQUIRE);
 }
 
+void objects_new_epoch(void);
+
 /* [low, high) became a thread's stack. */
 void objects_add_stack(uint32_t thread_id, uint64_t low, uint64_t high);
 void objects_remove_stack(uint32_t thread_id);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "heap.h"
 #include "histograms.h"
 #include "locality.h"
 #include "modules.h"
@@ -24,6 +25,7 @@
 #include "partitions.h"
 #include "profile/writer.h"
 #include "say.h"
+#include "shared_cache.h"
 #include "sharing.h"
 
 static const uint64_t second_ns = 1000000000;
@@ -225,10 +227,12 @@ static void snapshot(bool all)
         if (begin()) {
             uint64_t now = monotonic_ns();
             write_new_modules();
+            heap_write(&writer, now);
             if (all)
                 write_unloaded_modules();
             histograms_write(&writer, SCOPE_PROCESS, 0, total, now);
             partition_sums_write(partitions, &writer, total, now);
+            shared_cache_write(&writer, now);
             sharing_write(&writer, all, now);
             histograms_write_by(&writer, SCOPE_OBJECT, &counts, now);
             histograms_write_by(&writer, SCOPE_LINE, &counts, now);
@@ -301,7 +305,7 @@ static void finish(int exit_status)
         bytes += locality_bytes(thread->consumer[LOCALITY_CONSUMER]);
         lost += locality_lost(thread->consumer[LOCALITY_CONSUMER]);
     }
-    lost += sharing_lost();
+    lost += sharing_lost() + shared_cache_lost();
     if (lost > 0)
         output_note("%" PRIu64 " accesses could not be followed for want of memory", lost);
     snapshot(true);

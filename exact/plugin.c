@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "guest_memory.h"
+#include "heap.h"
 #include "instructions.h"
 #include "locality.h"
 #include "modules.h"
@@ -19,6 +20,7 @@
 #include "qemu_api.h"
 #include "say.h"
 #include "settings.h"
+#include "shared_cache.h"
 #include "sharing.h"
 #include "stream.h"
 #include "syscalls.h"
@@ -52,9 +54,13 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
         if (number == INSTRUCTION_NONE)
             continue;
         bool in_pieces = instruction_at(number)->operand_bytes > 0;
-        qemu_plugin_register_vcpu_mem_cb(insn, in_pieces ? stream_on_pieces : stream_on_access,
-                                         QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-                                         stream_userdata(number));
+        bool sampled = settings.rate_denominator > 1;
+        qemu_plugin_register_vcpu_mem_cb(
+            insn,
+            in_pieces ? sampled ? stream_on_sampled_pieces : stream_on_pieces
+            : sampled ? stream_on_sampled_access
+                      : stream_on_access,
+            QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, stream_userdata(number));
     }
 }
 
@@ -86,8 +92,10 @@ static void after_fork_in_child(void)
     bool go_on = (settings.options.follow & FOLLOW_FORK) != 0;
     stream_after_fork(go_on);
     sharing_after_fork();
+    shared_cache_after_fork();
     instructions_after_fork();
     objects_after_fork();
+    heap_after_fork();
     modules_after_fork();
     locality_after_fork();
     output_after_fork(go_on);
@@ -115,8 +123,16 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         return 1;
     }
     locality_set_line_sizes(settings.line_sizes, settings.line_size_count);
+    if (settings.rate_denominator > 1) {
+        locality_set_rate(settings.rate_denominator);
+        stream_set_rate(settings.rate_denominator, (unsigned)__builtin_ctz(settings.line_sizes[0]));
+    }
     partitions_set_wanted(settings.partitions);
     stream_add_consumer(&locality_consumer);
+    if (settings.options.sharing && settings.shared_cache) {
+        stream_add_consumer(&shared_cache_consumer);
+        stream_become_parallel = shared_cache_become_parallel;
+    }
     if (settings.options.sharing && !sharing_start(settings.line_sizes[0])) {
         say("out of memory");
         return 1;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "reuse/exact_rate.h"
 
 extern char **environ;
 
@@ -68,6 +69,27 @@ static void make_output_absolute(struct settings *settings)
     setenv("REUSE_OUTPUT", absolute, 1);
 }
 
+/* A rate R means that 1/n of the lines are followed, with n the nearest whole number to 1/R. */
+static bool read_rate(struct settings *settings)
+{
+    const char *text = getenv("REUSE_RATE");
+    settings->rate_denominator = 1;
+    if (text == NULL || *text == '\0')
+        return true;
+    char *end;
+    double rate = strtod(text, &end);
+    if (*end != '\0' || !(rate >= 1.0 / EXACT_RATE_MAX) || rate > 1)
+        return false;
+    settings->rate_denominator = (uint32_t)(1 / rate + 0.5);
+    if (settings->rate_denominator > 1) {
+        /* One hash decides for one line size; whoever writes a line must be seen always. */
+        settings->line_size_count = 1;
+        settings->options.sharing = false;
+        settings->partitions = 0;
+    }
+    return true;
+}
+
 bool settings_read(struct settings *settings, int argc, char **argv, char *message,
                    size_t message_size)
 {
@@ -85,9 +107,16 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
             getenv("REUSE_LINE_SIZES"), EXACT_LINE_SIZES_MAX, LINE_SIZE_MIN, LINE_SIZE_MAX);
         return false;
     }
+    const char *shared = getenv("REUSE_SHARED_CACHE");
+    settings->shared_cache = shared == NULL || strcmp(shared, "0") != 0;
     const char *partitions = getenv("REUSE_PARTITIONS");
     if (partitions != NULL)
         settings->partitions = (unsigned)strtoul(partitions, NULL, 10);
+    if (!read_rate(settings)) {
+        snprintf(message, message_size, "REUSE_RATE: '%.100s' is not a number from %g to 1",
+                 getenv("REUSE_RATE"), 1.0 / EXACT_RATE_MAX);
+        return false;
+    }
     for (int i = 0; i < argc; i++) {
         if (strncmp(argv[i], "program=", 8) == 0) {
             settings->program_index = (unsigned)strtoul(argv[i] + 8, NULL, 10);

@@ -27,9 +27,10 @@ struct event {
 };
 
 struct sharing {
-    struct exact_coherence_thread thread;
-    pthread_mutex_t lock; /* over the table: its thread adds, the writer reads */
-    struct event *events; /* open addressing */
+    struct exact_coherence_thread *thread; /* NULL once it has ended */
+    uint64_t untracked;                    /* of the ended thread, and events without memory */
+    pthread_mutex_t lock;                  /* over the table: its thread adds, the writer reads */
+    struct event *events;                  /* open addressing */
     uint32_t size, used;
     struct sharing *following;
 };
@@ -97,7 +98,7 @@ static void count_transfer(void *context, const struct exact_transfer *transfer)
                           .true_sharing = transfer->true_sharing};
     pthread_mutex_lock(&sharing->lock);
     if (2 * (sharing->used + 1) > sharing->size && !grow(sharing)) {
-        sharing->thread.untracked++;
+        sharing->untracked++;
         pthread_mutex_unlock(&sharing->lock);
         return;
     }
@@ -119,15 +120,33 @@ void sharing_thread_started(struct guest_thread *thread)
     struct sharing *sharing = calloc(1, sizeof *sharing);
     if (sharing == NULL)
         return;
+    sharing->thread = malloc(sizeof *sharing->thread);
+    if (sharing->thread == NULL) {
+        free(sharing);
+        return;
+    }
     pthread_mutex_init(&sharing->lock, NULL);
-    exact_coherence_thread_init(&sharing->thread, coherence, thread->thread_id, count_transfer,
+    exact_coherence_thread_init(sharing->thread, coherence, thread->thread_id, count_transfer,
                                 sharing);
-    thread->sharing = &sharing->thread;
-    thread->calls_in = parallel ? &sharing->thread : NULL;
+    thread->sharing = sharing->thread;
+    thread->calls_in = parallel ? sharing->thread : NULL;
     pthread_mutex_lock(&list_lock);
     sharing->following = all;
     all = sharing;
     pthread_mutex_unlock(&list_lock);
+}
+
+void sharing_thread_ended(struct guest_thread *thread)
+{
+    if (thread->sharing == NULL)
+        return;
+    struct sharing *sharing = thread->sharing->context;
+    pthread_mutex_lock(&sharing->lock);
+    sharing->untracked += thread->sharing->untracked;
+    sharing->thread = NULL;
+    pthread_mutex_unlock(&sharing->lock);
+    free(thread->sharing);
+    thread->sharing = thread->calls_in = NULL;
 }
 
 void sharing_become_parallel(struct guest_thread *only)
@@ -250,8 +269,11 @@ void sharing_write(struct profile_writer *writer, bool detailed, uint64_t now_ns
 uint64_t sharing_lost(void)
 {
     uint64_t lost = 0;
-    for (const struct sharing *sharing = all; sharing != NULL; sharing = sharing->following)
-        lost += sharing->thread.untracked;
+    for (struct sharing *sharing = all; sharing != NULL; sharing = sharing->following) {
+        pthread_mutex_lock(&sharing->lock);
+        lost += sharing->untracked + (sharing->thread != NULL ? sharing->thread->untracked : 0);
+        pthread_mutex_unlock(&sharing->lock);
+    }
     return lost;
 }
 

@@ -20,6 +20,9 @@ bool sharing_start(uint32_t line_size);
 /* A guest thread exists. */
 void sharing_thread_started(struct guest_thread *);
 
+/* It makes no more accesses; what it counted stays. */
+void sharing_thread_ended(struct guest_thread *);
+
 /* From now on there may be several threads: called while the only one stands still. */
 void sharing_become_parallel(struct guest_thread *only);
 

@@ -11,12 +11,14 @@
 #include <unistd.h>
 
 #include "instructions.h"
+#include "reuse/exact_rate.h"
 #include "say.h"
 #include "sharing.h"
 
 #define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 
 void (*stream_after_batch)(struct guest_thread *);
+void (*stream_become_parallel)(struct guest_thread *);
 
 static const struct stream_consumer
     *consumers[STREAM_CONSUMERS_MAX]; /* set before the guest runs */
@@ -33,7 +35,9 @@ static struct guest_thread *all_threads;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t threads_so_far;
 static unsigned vcpus_so_far; /* written by the thread that starts one; the first two matter */
-static bool dropping;         /* a forked child that is not profiled; set on its only thread */
+static uint32_t rate_denominator = 1; /* these two are set before the guest runs */
+static unsigned rate_shift;
+static bool dropping; /* a forked child that is not profiled; set on its only thread */
 
 void stream_add_consumer(const struct stream_consumer *consumer)
 {
@@ -160,6 +164,7 @@ void stream_on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     }
     access->bits = access_bits(address, info, userdata);
     access->instruction = (uint32_t)(uintptr_t)userdata;
+    access->skipped = 0;
     if (thread->calls_in != NULL)
         call_in(thread, access, stream_width(access));
     thread->next = access + 1;
@@ -191,9 +196,63 @@ void stream_on_pieces(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     }
     access->bits = bits;
     access->instruction = number;
+    access->skipped = 0;
     if (thread->calls_in != NULL) /* with the first piece, for all of them */
         call_in(thread, access, stream_width(access) == 8 ? whole : stream_width(access));
     thread->next = access + 1;
+}
+
+void stream_set_rate(uint32_t n, unsigned line_shift)
+{
+    rate_denominator = n;
+    rate_shift = line_shift;
+}
+
+/* Whether one of the lines that [address, address + width) touches is followed. */
+static inline bool is_followed(uint64_t address, unsigned width)
+{
+    uint64_t line = address >> rate_shift, last = (address + width - 1) >> rate_shift;
+    return exact_rate_keeps(line, rate_denominator) ||
+           (last != line && exact_rate_keeps(last, rate_denominator));
+}
+
+void stream_on_sampled_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address,
+                              void *userdata)
+{
+    struct guest_thread *thread = threads[vcpu];
+    if (!is_followed(address, 1u << (info >> 4 & 7)) && thread != &no_thread) {
+        thread->skipped += (info >> 16 & 3) == STREAM_READ_MODIFY_WRITE ? 2 : 1;
+        return;
+    }
+    struct stream_access *access = thread->next;
+    if (__builtin_expect(access == thread->end, 0)) {
+        thread = make_room(vcpu);
+        access = thread->next;
+    }
+    access->bits = access_bits(address, info, userdata);
+    access->instruction = (uint32_t)(uintptr_t)userdata;
+    access->skipped = thread->skipped;
+    thread->skipped = 0;
+    thread->next = access + 1;
+}
+
+void stream_on_sampled_pieces(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address,
+                              void *userdata)
+{
+    struct guest_thread *thread = threads[vcpu];
+    uint32_t number = (uint32_t)(uintptr_t)userdata;
+    unsigned whole = instruction_at(number)->operand_bytes, width = 1u << (info >> 4 & 7);
+    /* The pieces of one operand follow each other; only the first stands for it. */
+    bool continues = thread->piece_instruction == number && thread->piece_next == address &&
+                     thread->piece_left >= width;
+    if (thread != &no_thread) {
+        thread->piece_instruction = number;
+        thread->piece_next = address + width;
+        thread->piece_left = (continues ? thread->piece_left : whole) - width;
+    }
+    if (continues)
+        return;
+    stream_on_sampled_access(vcpu, info, address, userdata);
 }
 
 void stream_vcpu_started(unsigned vcpu)
@@ -209,6 +268,8 @@ void stream_vcpu_started(unsigned vcpu)
         if (only != NULL)
             stream_drain(only);
         sharing_become_parallel(only);
+        if (stream_become_parallel != NULL)
+            stream_become_parallel(only);
     }
 }
 
@@ -226,6 +287,7 @@ void stream_vcpu_ended(unsigned vcpu)
     prctl(PR_GET_NAME, thread->name);
     for (size_t i = 0; i < consumer_count; i++)
         thread->consumer[i] = consumers[i]->thread_ended(thread->consumer[i]);
+    sharing_thread_ended(thread);
     thread->ended = true;
     thread->ended_ns = monotonic_ns();
     free(thread->begin);

@@ -23,7 +23,7 @@
 struct stream_access {
     uint64_t bits;        /* address: 48 bits; width - 1: 6; kind: 2; enum stream_flags: 8 */
     uint32_t instruction; /* instructions.h */
-    uint32_t reserved;
+    uint32_t skipped;     /* accesses before it that the sample left out; 0 without a rate */
 };
 
 enum {
@@ -66,6 +66,9 @@ enum {
 struct guest_thread {
     struct stream_access *next, *end; /* where the callback appends; written by the guest thread */
     struct stream_access *begin;
+    uint32_t skipped;                       /* accesses left out since the last one in the buffer */
+    uint32_t piece_instruction, piece_left; /* of the operand whose pieces come, in a sample */
+    uint64_t piece_next;
     struct exact_coherence_thread *calls_in; /* checked with every access; NULL while alone */
     struct exact_coherence_thread *sharing;  /* sharing.c's; NULL without it */
     bool sharing_far;                        /* sharing.c's: prefetching pays */
@@ -105,6 +108,13 @@ void *stream_userdata(uint32_t instruction);
 void stream_on_access(unsigned vcpu, qemu_plugin_meminfo_t, uint64_t address, void *userdata);
 void stream_on_pieces(unsigned vcpu, qemu_plugin_meminfo_t, uint64_t address, void *userdata);
 
+/* The same when only 1/n of the lines are followed; pieces after the first are dropped. */
+void stream_set_rate(uint32_t n, unsigned line_shift);
+void stream_on_sampled_access(unsigned vcpu, qemu_plugin_meminfo_t, uint64_t address,
+                              void *userdata);
+void stream_on_sampled_pieces(unsigned vcpu, qemu_plugin_meminfo_t, uint64_t address,
+                              void *userdata);
+
 void stream_vcpu_started(unsigned vcpu);
 void stream_vcpu_ended(unsigned vcpu);
 
@@ -119,6 +129,9 @@ struct guest_thread *stream_all_threads(void);
 
 /* Called after each batch, on the guest's thread, without its lock: a place to write profiles. */
 extern void (*stream_after_batch)(struct guest_thread *);
+
+/* Called before the second thread starts; the first one, NULL if it made no access, is drained. */
+extern void (*stream_become_parallel)(struct guest_thread *only);
 
 /* In a forked child, on its only thread: forgets all threads and accesses; later ones start afresh
  * if `go_on`, else they are dropped. */

@@ -7,7 +7,10 @@
 #include <sys/mman.h>
 
 #include "exec.h"
+#include "heap.h"
 #include "modules.h"
+#include "objects.h"
+#include "objects/doorbell.h"
 #include "output.h"
 #include "stream.h"
 
@@ -63,15 +66,34 @@ static void before_exec(uint64_t path, uint64_t program_arguments, uint64_t envi
         exec_carry_over();
 }
 
+/* A message of objects/doorbell.h. What the thread did before it is analysed as it was then. */
+static void take_message(unsigned vcpu, uint64_t operation, uint64_t a, uint64_t b, uint64_t c,
+                         uint64_t d, uint64_t e)
+{
+    struct guest_thread *thread = stream_thread(vcpu);
+    if (thread != NULL)
+        stream_drain(thread);
+    if (operation == DOORBELL_ALLOCATED) {
+        heap_allocated(a, b, (uint32_t)c, d, e);
+    } else if (operation == DOORBELL_FREED) {
+        heap_freed(a);
+    } else if (operation == DOORBELL_STACK && thread != NULL && a < b) {
+        thread->stack_low = a;
+        thread->stack_high = b;
+        objects_add_stack(thread->thread_id, a, b);
+    }
+}
+
 void syscalls_on_entry(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2,
                        uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
     (void)id;
-    (void)vcpu;
     (void)a7;
     (void)a8;
     memcpy(arguments, (uint64_t[]){a1, a2, a3, a4, a5, a6}, sizeof arguments);
-    if (number == numbers->exit || number == numbers->exit_group) {
+    if (number == DOORBELL_NUMBER) {
+        take_message(vcpu, a1, a2, a3, a4, a5, a6);
+    } else if (number == numbers->exit || number == numbers->exit_group) {
         exit_status = (int)(a1 & 0xff);
     } else if (number == numbers->execve || number == numbers->execveat) {
         bool at = number == numbers->execveat;

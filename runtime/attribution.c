@@ -21,6 +21,7 @@
 #include "output.h"
 #include "unwind.h"
 #include "watch.h"
+
 #include "signal_safe.h"
 
 enum {
@@ -84,8 +85,7 @@ static void announce_site(uint32_t id, const char *name)
     if (!claim(announced_sites, id))
         return;
     announce_context(record.context_id);
-    output_append(RECORD_SITE, &record, offsetof(struct record_site, name), name,
-                  strlen(name) + 1);
+    output_append(RECORD_SITE, &record, offsetof(struct record_site, name), name, strlen(name) + 1);
 }
 
 /* Called in the target's normal code: also the moment to see which objects dlopen has brought. */
@@ -149,25 +149,49 @@ void attribution_announce(void)
         allocation_each_site(announce_named, NULL);
 }
 
-uint32_t attribution_context(struct thread *thread, ucontext_t *context, uint64_t ip)
+/* Number of the frames' context, announced. */
+static uint32_t number_context(struct thread *thread, const uint64_t *frames, size_t n)
 {
-    uint64_t ips[UNWIND_FRAMES_MAX];
-    struct unwind_start start = unwind_start_of_signal(context);
-    size_t n;
-    uint32_t id;
+    uint32_t id = context_tree_intern(contexts, frames, n);
 
-    if (!contexts)
-        return 0;
-    n = unwind(&start, ips, UNWIND_FRAMES_MAX, NULL);
-    /* The sampled access lies a little ahead of the interruption: same callers, its own place. */
-    if (n > 0)
-        ips[0] = ip;
-    id = context_tree_intern(contexts, ips, n);
     if (id == 0)
         thread->totals.lost[LOSS_CONTEXT]++;
     else
         announce_context(id);
     return id;
+}
+
+uint32_t attribution_context(struct thread *thread, ucontext_t *context, uint64_t ip)
+{
+    uint64_t frames[UNWIND_FRAMES_MAX];
+    struct unwind_start start = unwind_start_of_signal(context);
+    size_t n;
+
+    if (!contexts)
+        return 0;
+    n = unwind(&start, frames, UNWIND_FRAMES_MAX, NULL);
+    if (n > 0)
+        frames[0] = ip;
+    return number_context(thread, frames, n);
+}
+
+uint32_t attribution_sample_context(struct thread *thread, ucontext_t *context)
+{
+    uint64_t unwound[UNWIND_FRAMES_MAX], frames[UNWIND_FRAMES_MAX];
+    struct unwind_start start = unwind_start_of_signal(context);
+    const struct window *window = &thread->window;
+    uint64_t ip = window_sample(window)->ip;
+    size_t n;
+
+    if (!contexts)
+        return 0;
+    /* Where our own wrappers lay on the way, accesses and calls are not in step. */
+    if (thread->left_out)
+        return number_context(thread, &ip, 1);
+    n = unwind(&start, unwound, UNWIND_FRAMES_MAX, NULL);
+    return number_context(thread, frames,
+                          call_path_frames(&thread->call_path, window->sampled, ip, unwound, n,
+                                           frames, UNWIND_FRAMES_MAX));
 }
 
 /* The stack that holds the address, among those of the threads that are known; NULL none. */

@@ -18,6 +18,9 @@ void attribution_announce(void);
 /* Context of the interrupted code with `ip` as innermost frame; 0 (and counted) when unknown. */
 uint32_t attribution_context(struct thread *, ucontext_t *, uint64_t ip);
 
+/* Context of the sample in the thread's window, by the calls on the way to it. */
+uint32_t attribution_sample_context(struct thread *, ucontext_t *);
+
 /* Fills the object_* fields for sample->address. */
 void attribution_object(struct thread *, struct record_sample *);
 

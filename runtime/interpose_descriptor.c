@@ -4,6 +4,7 @@
  * when it uses their numbers: to it they are not open.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <unistd.h>

@@ -7,6 +7,7 @@
 
 #include "fault_guard.h"
 #include "memory.h"
+
 #include "signal_safe.h"
 
 enum {
@@ -56,6 +57,14 @@ bool look_ahead_is_runtime(uint64_t ip)
     return ip - own_low < own_high - own_low;
 }
 
+static void on_call(void *context, uint64_t accesses, uint64_t return_address)
+{
+    struct thread *thread = context;
+
+    if (accesses <= WINDOW_SKIP_MAX)
+        call_path_add(&thread->call_path, accesses, return_address);
+}
+
 static void show_frame(struct thread *thread, struct loop_head *head)
 {
     uint32_t words[LOOP_FRAME_WORDS], unknown = 0;
@@ -74,9 +83,8 @@ static void on_backward_branch(void *context, const struct interpreter *interpre
                                uint64_t target, uint64_t accesses)
 {
     struct thread *thread = context;
-    struct loop_head *head =
-        loops_visit(&thread->loops, target, interpreter_general(interpreter),
-                    interpreter_poisoned_registers(interpreter), accesses);
+    struct loop_head *head = loops_visit(&thread->loops, target, interpreter_general(interpreter),
+                                         interpreter_poisoned_registers(interpreter), accesses);
 
     if (head)
         show_frame(thread, head);
@@ -103,6 +111,7 @@ void look_ahead_hook(struct thread *thread, interpreter_branch branch,
     struct interpreter_options options = {
         .backward_branch = branch ? branch : on_backward_branch,
         .condition = condition,
+        .call = branch ? NULL : on_call,
         .branch_context = branch ? context : thread,
     };
 
@@ -115,7 +124,8 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
 
     if (!thread->interpreter) {
         struct interpreter_options options = {
-                .backward_branch = on_backward_branch,
+            .backward_branch = on_backward_branch,
+            .call = on_call,
             .branch_context = thread,
         };
         void *memory = memory_map(interpreter_memory_size());
@@ -126,6 +136,8 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
     }
     fault_guard_enter();
     loops_begin(&thread->loops);
+    call_path_begin(&thread->call_path);
+    thread->left_out = 0;
     copy_registers(context, &registers);
     interpreter_begin(thread->interpreter, &registers, context->uc_mcontext.fpregs);
     return true;
@@ -147,5 +159,6 @@ size_t look_ahead_next(struct thread *thread, size_t capacity, enum interpreter_
     for (size_t i = 0; i < n; i++)
         if (!look_ahead_is_runtime(batch[i].ip))
             batch[kept++] = batch[i];
+    thread->left_out += n - kept;
     return kept;
 }

@@ -3,8 +3,8 @@
  * Signal-safe.
  *
  * One perf event with `inherit` is a debug register at the same address in every thread of the
- * process; one system call arms or moves all of them. It accompanies one running watch at a time and
- * looks for stores of other threads to a word of the watched line.
+ * process; one system call arms or moves all of them. It accompanies one running watch at a time
+ * and looks for stores of other threads to a word of the watched line.
  */
 #include <stdatomic.h>
 
@@ -14,8 +14,9 @@
 #include "perf_event.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
-#include "signal_safe.h"
 #include "watch.h"
+
+#include "signal_safe.h"
 
 /* Chance that a new watch takes the register from an older one: long intervals must survive. */
 enum { SHARED_REPLACE_ONE_IN = 8 };
@@ -31,8 +32,9 @@ static struct {
     struct thread *owner;
     unsigned slot;
     _Atomic uint32_t generation;
-    uint64_t address;         /* the watched word */
-    uint64_t sampled_address; /* whose line it is in */
+    _Atomic unsigned own_traps; /* on stores of our own handlers */
+    uint64_t address;           /* the watched word */
+    uint64_t sampled_address;   /* whose line it is in */
 } shared;
 
 void shared_watch_open(void)
@@ -77,6 +79,7 @@ void shared_watch_offer(struct thread *owner, unsigned slot, struct record_sampl
     address = watch_plan_any_word(&owner->window, &owner->random);
     generation = (atomic_load(&shared.generation) + 1) & 0xffffff;
     atomic_store(&shared.generation, generation);
+    atomic_store(&shared.own_traps, 0);
     struct event_cookie cookie = {.kind = EVENT_SHARED_WATCH, .generation = generation};
 
     if (perf_watch_arm(shared.descriptor, address, WATCH_WORD, WATCH_STORES,
@@ -104,6 +107,17 @@ void shared_watch_release(const struct thread *owner, unsigned slot)
     } else {
         atomic_store(&shared.state, SHARED_BUSY);
     }
+}
+
+void shared_watch_own_trap(uint32_t generation)
+{
+    enum { OWN_TRAPS_MAX = 8 };
+
+    if (atomic_load(&shared.generation) != generation ||
+        atomic_fetch_add(&shared.own_traps, 1) + 1 < OWN_TRAPS_MAX || !take(SHARED_BUSY))
+        return;
+    perf_event_disable(shared.descriptor);
+    atomic_store(&shared.state, SHARED_FREE);
 }
 
 void shared_watch_trap(struct thread *thread, uint32_t generation, ucontext_t *context,

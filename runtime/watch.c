@@ -2,8 +2,8 @@
 /* Signal-safe. */
 #include "watch.h"
 
-#include <stddef.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "attribution.h"
 #include "descriptors.h"
@@ -16,6 +16,7 @@
 #include "sampling/watch_plan.h"
 #include "settings.h"
 #include "timebase.h"
+
 #include "signal_safe.h"
 
 enum {
@@ -24,6 +25,8 @@ enum {
     TRAPS_BEFORE_MAX = 12,
     /* How far a visit to a line is followed after a trap, in accesses. */
     VISIT_ACCESSES = 384,
+    /* Traps of one watch on our own accesses before it is given up. */
+    OWN_TRAPS_MAX = 8,
 };
 
 unsigned watch_registers(struct thread *thread)
@@ -190,6 +193,7 @@ void watch_start(struct thread *thread, struct record_sample *sample, uint64_t a
     watch->sampled_ip = sample->ip;
     watch->reported = false;
     watch->generation++;
+    watch->own_traps = 0;
     shared_watch_offer(thread, slot, sample);
     watch->sample = *sample;
     atomic_store(&watch->state, plan.traps_before ? WATCH_BEFORE : WATCH_RUNNING);
@@ -311,6 +315,19 @@ void watch_trap(struct thread *thread, unsigned slot, uint32_t generation, ucont
     }
 }
 
+void watch_own_trap(struct thread *thread, unsigned slot, uint32_t generation)
+{
+    struct watch *watch = &thread->watches[slot];
+
+    if (slot >= thread->watch_count || (watch->generation & 0xffffff) != generation ||
+        ++watch->own_traps < OWN_TRAPS_MAX)
+        return;
+    if (atomic_load(&watch->state) == WATCH_TIMING)
+        rate_cancel(thread);
+    else
+        watch_end(thread, slot, WATCH_LOST, thread_app_ns(thread), thread, 0, 0, 0, 0);
+}
+
 bool watch_take_for_timing(struct thread *thread, unsigned slot, uint64_t address, uint64_t app_now)
 {
     struct watch *watch = &thread->watches[slot];
@@ -318,6 +335,7 @@ bool watch_take_for_timing(struct thread *thread, unsigned slot, uint64_t addres
     if (atomic_load(&watch->state) != WATCH_FREE)
         evict(thread, slot, app_now);
     watch->generation++;
+    watch->own_traps = 0;
     watch->reported = true;
     watch->sample.watch_address = address & ~(uint64_t)(WATCH_WORD - 1);
     atomic_store(&watch->state, WATCH_TIMING);

@@ -13,14 +13,22 @@
 #include "thread.h"
 
 /*
- * The sample in `sample` (complete but for its watch_* fields) was not reused in the thread's window:
- * gives it a register, evicting another watch if the policy says so. Writes the sample's record now
- * or, when the sampled access is still to come, as soon as it has been executed.
+ * The sample in `sample` (complete but for its watch_* fields) was not reused in the thread's
+ * window: gives it a register, evicting another watch if the policy says so. Writes the sample's
+ * record now or, when the sampled access is still to come, as soon as it has been executed.
  */
 void watch_start(struct thread *, struct record_sample *sample, uint64_t app_now);
 
 /* A private register of the calling thread trapped. */
-void watch_trap(struct thread *, unsigned slot, uint32_t generation, ucontext_t *, uint64_t app_now);
+void watch_trap(struct thread *, unsigned slot, uint32_t generation, ucontext_t *,
+                uint64_t app_now);
+
+/*
+ * A private register trapped on what a handler of ours touched. Goes on watching, unless that
+ * happens again and again: then the handler itself needs the word (a variable of the C library
+ * behind clock_gettime, say), and each trap would be the cause of the next.
+ */
+void watch_own_trap(struct thread *, unsigned slot, uint32_t generation);
 
 /* Ends a watch of `owner`, whoever calls; false if it was not running. Frees the register. */
 bool watch_end(struct thread *owner, unsigned slot, enum watch_end reason, uint64_t app_now,
@@ -28,8 +36,8 @@ bool watch_end(struct thread *owner, unsigned slot, enum watch_end reason, uint6
                unsigned words_after);
 
 /*
- * Looks at what else of a line the visit that just trapped in the calling thread will touch. Returns
- * flags of enum watch_end_flags; 0 when that cannot be told.
+ * Looks at what else of a line the visit that just trapped in the calling thread will touch.
+ * Returns flags of enum watch_end_flags; 0 when that cannot be told.
  */
 unsigned watch_follow_visit(struct thread *, uint64_t sampled_address, uint64_t trapped_address,
                             const ucontext_t *, unsigned *words_after);
@@ -51,6 +59,9 @@ void shared_watch_move_descriptor(int from, int to);
 
 /* The shared register trapped in the calling thread. */
 void shared_watch_trap(struct thread *, uint32_t generation, ucontext_t *, uint64_t app_now);
+
+/* It trapped on a store of a handler of ours; see watch_own_trap(). */
+void shared_watch_own_trap(uint32_t generation);
 
 /* Lets other threads' stores to the line of a running watch be seen, if the shared register is to
  * be had; fills sample->invalidation_address. */

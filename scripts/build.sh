@@ -15,12 +15,14 @@ step() {
     fi
 }
 
-# build FOLDER: installs what is missing, configures and builds out of tree.
+# build FOLDER [OPTION]: installs what is missing (OPTION goes to install-deps), configures and builds out of
+# tree.
 build() {
     build=$1
+    shift
     mkdir -p "$build"
-    echo "==> packages: scripts/install-deps"
-    scripts/install-deps || exit 1
+    echo "==> packages: scripts/install-deps${1:+ $1}"
+    scripts/install-deps "$@" || exit 1
     [ -x configure ] || step "configure script" ./autogen.sh
     [ -f "$build/Makefile" ] || step configure sh -c "cd '$build' && ../configure -q"
     step build make -s -C "$build" -j "$(nproc)" all

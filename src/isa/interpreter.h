@@ -75,12 +75,19 @@ typedef void (*interpreter_branch)(void *context, const struct interpreter *inte
  */
 typedef void (*interpreter_condition)(void *context, uint64_t ip, int64_t result);
 
+/*
+ * Called after every call (return_address: where it will return to) and return (0). accesses counts
+ * since interpreter_begin(), the instruction's own stack access included. May be NULL.
+ */
+typedef void (*interpreter_call)(void *context, uint64_t accesses, uint64_t return_address);
+
 struct interpreter_options {
     interpreter_read read; /* or NULL */
     void *read_context;
     interpreter_branch backward_branch;
     interpreter_condition condition;
-    void *branch_context; /* for both hooks */
+    interpreter_call call;
+    void *branch_context; /* for all three hooks */
 };
 
 /* Bytes that interpreter_create() needs; a constant of the build (about 256 KiB). */

@@ -322,6 +322,9 @@ call : {
     memory_store(it, address, IP() + op->scale, 8);
     r[REGISTER_RSP] = address;
     it->instructions += op->instruction + 1u;
+    if (unlikely(it->options.call != NULL))
+        it->options.call(it->options.branch_context, it->accesses + (uint64_t)(out - start),
+                         IP() + op->scale);
     goto follow;
 }
 do_RETURN : {
@@ -332,6 +335,8 @@ do_RETURN : {
     REPORT(address);
     r[REGISTER_RSP] = address + (uint64_t)op->immediate;
     it->instructions += op->instruction + 1u;
+    if (unlikely(it->options.call != NULL))
+        it->options.call(it->options.branch_context, it->accesses + (uint64_t)(out - start), 0);
     ip = value;
     goto enter_block;
 }

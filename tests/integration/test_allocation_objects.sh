@@ -50,10 +50,11 @@ for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
 done
 
 # With a budget of one node chunk nearly everything goes untracked, is counted, and nothing breaks.
-ALLOCATION_BUDGET=65536 ALLOCATION_LOG=$work/log LD_PRELOAD=$library sort -R /etc/services \
+seq -f 'line %g of the input' 2000 >"$work/lines"
+ALLOCATION_BUDGET=65536 ALLOCATION_LOG=$work/log LD_PRELOAD=$library sort -R "$work/lines" \
     >"$work/out" 2>"$work/err"
 status=$?
-if [ "$status" -eq 0 ] && cmp -s <(sort "$work/out") <(sort /etc/services); then
+if [ "$status" -eq 0 ] && cmp -s <(sort "$work/out") <(sort "$work/lines"); then
     echo "ok $((++n)) - small budget changes nothing"
 else
     echo "not ok $((++n)) - small budget changes nothing"

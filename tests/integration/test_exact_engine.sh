@@ -18,6 +18,7 @@ if nm -D "$REUSE_BUILDDIR/exact/.libs/libreuse-exact.so" | grep -qE '__(asan|ubs
     exit 0
 fi
 cd "$work" || exit 1
+is() { [ "$1" = "$2" ]; }
 
 # Counts of dmtvm's iterations alone: what three make more than one. Distances at 64-byte lines:
 # x again after its load; m, or x after m; x after one row (1250 other lines).
@@ -47,11 +48,23 @@ for thread in 1 2 3 4; do
     check "thread $thread has its own curve" status_is 0
 done
 
+# A tenth of the lines, and what all of them have at 256 KiB: 4.2 % (x comes back from nearer).
+run env REUSE_RATE=0.1 $run_exact -o rate.rprof "$dmtvm" --iterations 3
+at_256k() { "$curve" "$1" | awk '$1 >= 262144 { print $2; exit }'; }
+check "a sample of the lines has the same curve" within "$(at_256k rate.rprof)" "$(at_256k three.rprof)" 0.005
+run env REUSE_RATE=2 $run_exact /bin/true
+check "a bad rate is refused" err_has "REUSE_RATE: '2' is not a number from 0.001 to 1"
+
+# What four threads with arrays of their own share is one cache: its clock counts all their accesses.
+run "$curve" -g 1 threads.rprof
+check "the cache that the threads share has a curve" status_is 0
+sum() { "$curve" "$@" threads.rprof | awk '/^#/ { print $3 }'; }
+check "and sees all accesses" is "$(sum -g 1)" "$(sum)"
+
 # Transfers of known number on one line (tests/support/exact_ping_pong.c).
 run $run_exact -o pong.rprof "$REUSE_BUILDDIR/tests/support/exact_ping_pong" 500
 address=$(cat out)
 transfers() { "$curve" -s pong.rprof | awk -v line="$address" -v what="$1" '$5 == line && $1 "->" $2 " " $3 " " $4 == what { n += $6 } END { print n + 0 }'; }
-is() { [ "$1" = "$2" ]; }
 check "true RAW" is "$(transfers '1->2 RAW true')" 500
 check "false RAW" is "$(transfers '1->2 RAW false')" 0
 check "false WAW, there" is "$(transfers '1->2 WAW false')" 500
@@ -67,6 +80,13 @@ m=$(nm "$REUSE_BUILDDIR/tests/support/exact_sector" | awk '$3 == "m" { print sub
 check "misses of a whole cache, as published" within "$(awk '/undivided/ { print $2 }' out)" 236875 2400
 check "isolating m in one way, as published" within "$(awk "/$m /"'{ print $2 }' out)" 156824 1600
 check "isolating m in two ways gains nothing" within "$(awk "/$m /"'{ print $3 }' out)" 236875 2400
+
+# Blocks that the program tells of (tests/support/exact_blocks.c).
+run $run_exact -o blocks.rprof "$REUSE_BUILDDIR/tests/support/exact_blocks"
+run "$curve" -o blocks.rprof
+check "a large block: all its accesses" out_has '^1 1 0x0 120000 5000$'
+check "a small block" out_has '^1 2 0x0 700 2$'
+check "another in the same place" out_has '^1 3 0x0 300 0$'
 
 printf '#!/bin/sh -e\necho "$0 $1"\n' >script
 chmod +x script
@@ -98,6 +118,7 @@ for _ in $(seq 100); do
     [ -s sudden.rprof ] && break
     sleep 0.2
 done
+sleep 1 # the first snapshot is several writes
 kill -KILL $victim
 wait $victim 2>/dev/null
 run "$curve" sudden.rprof

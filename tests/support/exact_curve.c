@@ -3,11 +3,12 @@
  * Prints the miss-ratio curve of a profile that counted every access: one line of bytes, miss ratio
  * for each of 48 sizes from 1 KiB to 64 MiB, the sizes at which engines are compared.
  *
- *     exact_curve [-l LINE_SIZE] [-t THREAD_ID] [-b | -s | -p] PROFILE
+ *     exact_curve [-l LINE_SIZE] [-t THREAD_ID | -g GROUP] [-b | -s | -p | -o] PROFILE
  *
  * -b prints the bins of the histogram instead (smallest distance, count), -s the transfers (source,
  * destination, kind, truth, address, count), -p the misses of an A64FX' first level (4 ways of 64
- * lines) undivided and with each followed object in 1, 2 and 3 ways of its own.
+ * lines) undivided and with each followed object in 1, 2 and 3 ways of its own, -o the objects
+ * (kind, reference, symbol, accesses, cold).
  */
 #include <math.h>
 #include <stdio.h>
@@ -62,6 +63,17 @@ static void print_transfers(const struct profile *profile)
     }
 }
 
+static void print_objects(const struct profile *profile, uint32_t line_size)
+{
+    for (size_t i = 0; i < profile->histograms.count; i++) {
+        const struct record_histogram *object = profile->histograms.items[i];
+        if (object->scope == SCOPE_OBJECT && object->line_size == line_size)
+            (void)printf("%u %u 0x%llx %llu %llu\n", (unsigned)(object->key >> 32),
+                         (unsigned)object->key, (unsigned long long)object->key2,
+                         (unsigned long long)object->accesses, (unsigned long long)object->cold);
+    }
+}
+
 static void print_partitions(const struct profile *profile,
                              const struct record_histogram *undivided)
 {
@@ -83,14 +95,15 @@ static void print_partitions(const struct profile *profile,
     }
 }
 
-static const struct record_histogram *find_histogram(const struct profile *profile,
-                                                     uint32_t line_size, uint32_t thread)
+static const struct record_histogram *
+find_histogram(const struct profile *profile, uint32_t line_size, uint32_t thread, uint32_t group)
 {
     const struct record_histogram *found = NULL;
     for (size_t i = 0; i < profile->histograms.count; i++) {
         const struct record_histogram *histogram = profile->histograms.items[i];
-        bool wanted = thread ? histogram->scope == SCOPE_THREAD && histogram->key == thread
-                             : histogram->scope == SCOPE_PROCESS;
+        bool wanted = thread  ? histogram->scope == SCOPE_THREAD && histogram->key == thread
+                      : group ? histogram->scope == SCOPE_SHARED && histogram->key == group
+                              : histogram->scope == SCOPE_PROCESS;
         if (wanted && histogram->measure == MEASURE_STACK_DISTANCE &&
             histogram->line_size == line_size)
             found = histogram;
@@ -100,27 +113,31 @@ static const struct record_histogram *find_histogram(const struct profile *profi
 
 static int usage(void)
 {
-    (void)fprintf(stderr,
-                  "usage: exact_curve [-l LINE_SIZE] [-t THREAD_ID] [-b | -s | -p] PROFILE\n");
+    (void)fprintf(stderr, "usage: exact_curve [-l LINE_SIZE] [-t THREAD_ID | -g GROUP] [-b | -s | "
+                          "-p | -o] PROFILE\n");
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    uint32_t line_size = 0, thread = 0;
-    bool bins = false, transfers = false, partitions = false;
+    uint32_t line_size = 0, thread = 0, group = 0;
+    bool bins = false, transfers = false, partitions = false, objects = false;
     int option;
-    while ((option = getopt(argc, argv, "l:t:bsp")) != -1) {
+    while ((option = getopt(argc, argv, "l:t:g:bspo")) != -1) {
         if (option == 'l')
             line_size = (uint32_t)strtoul(optarg, NULL, 10);
         else if (option == 't')
             thread = (uint32_t)strtoul(optarg, NULL, 10);
+        else if (option == 'g')
+            group = (uint32_t)strtoul(optarg, NULL, 10);
         else if (option == 'b')
             bins = true;
         else if (option == 's')
             transfers = true;
         else if (option == 'p')
             partitions = true;
+        else if (option == 'o')
+            objects = true;
         else
             return usage();
     }
@@ -134,7 +151,7 @@ int main(int argc, char **argv)
     }
     if (line_size == 0)
         line_size = (uint32_t)profile_run_number(profile, "line_size", 64);
-    const struct record_histogram *histogram = find_histogram(profile, line_size, thread);
+    const struct record_histogram *histogram = find_histogram(profile, line_size, thread, group);
     if (transfers)
         print_transfers(profile);
     else if (!histogram || histogram->accesses == 0)
@@ -144,6 +161,8 @@ int main(int argc, char **argv)
         print_bins(histogram);
     else if (partitions)
         print_partitions(profile, histogram);
+    else if (objects)
+        print_objects(profile, line_size);
     else
         print_curve(histogram);
     bool done = transfers || (histogram && histogram->accesses > 0);

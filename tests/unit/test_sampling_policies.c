@@ -8,8 +8,10 @@
 
 #include <cmocka.h>
 
+#include "sampling/call_path.h"
 #include "sampling/governor.h"
 #include "sampling/loops.h"
+#include "sampling/odometer.h"
 #include "sampling/slots.h"
 
 static void a_free_slot_is_always_taken(void **state)
@@ -207,6 +209,72 @@ static void two_visits_or_unknown_registers_make_no_odometer(void **state)
     assert_null(loops_odometer(&loops, &odometer));
 }
 
+static void calls_on_the_way_lead_to_the_sample(void **state)
+{
+    const uint64_t unwound[] = {0x100, 0x200, 0x300};
+    struct call_path path;
+    uint64_t frames[8];
+
+    (void)state;
+    call_path_begin(&path);
+    call_path_add(&path, 3, 0x108); /* the interrupted function calls one */
+    call_path_add(&path, 5, 0x508); /* which calls another */
+    call_path_add(&path, 9, 0);
+    call_path_add(&path, 10, 0);
+    call_path_add(&path, 12, 0); /* the interrupted function returns */
+    call_path_add(&path, 15, 0x208);
+
+    /* The store of the return address is the caller's own access. */
+    assert_int_equal(call_path_frames(&path, 2, 1, unwound, 3, frames, 8), 3);
+    assert_memory_equal(frames, ((uint64_t[]){1, 0x200, 0x300}), 24);
+    assert_int_equal(call_path_frames(&path, 3, 2, unwound, 3, frames, 8), 4);
+    assert_memory_equal(frames, ((uint64_t[]){2, 0x108, 0x200, 0x300}), 32);
+    assert_int_equal(call_path_frames(&path, 8, 3, unwound, 3, frames, 8), 5);
+    assert_memory_equal(frames, ((uint64_t[]){3, 0x508, 0x108, 0x200, 0x300}), 40);
+    assert_int_equal(call_path_frames(&path, 11, 4, unwound, 3, frames, 8), 3);
+    assert_int_equal(call_path_frames(&path, 12, 5, unwound, 3, frames, 8), 2);
+    assert_memory_equal(frames, ((uint64_t[]){5, 0x300}), 16);
+    assert_int_equal(call_path_frames(&path, 20, 6, unwound, 3, frames, 8), 3);
+    assert_memory_equal(frames, ((uint64_t[]){6, 0x208, 0x300}), 24);
+    assert_int_equal(call_path_frames(&path, 20, 6, unwound, 3, frames, 2), 2);
+    for (int i = 0; i < CALL_PATH_EVENTS; i++)
+        call_path_add(&path, 16, 0x208);
+    assert_int_equal(call_path_frames(&path, 20, 7, unwound, 3, frames, 8), 1);
+    assert_int_equal(call_path_frames(&path, 2, 1, unwound, 3, frames, 8), 3);
+}
+
+static void the_end_of_a_loop_is_foreseen_from_its_comparisons(void **state)
+{
+    const struct odometer odometer = {.step = 8, .accesses_per_visit = 10};
+    struct followed_odometer followed;
+    uint64_t ip;
+    int64_t step;
+
+    (void)state;
+    followed_begin(&followed, &odometer);
+    for (uint64_t visit = 0; visit < FOLLOWED_ARRIVALS; visit++) {
+        followed_condition(&followed, 0x700, 5); /* before the first arrival: not counted */
+        followed_arrival(&followed, 1000 + 8 * visit, 10 * visit + 3);
+        followed_condition(&followed, 0x701, 77);                    /* constant */
+        followed_condition(&followed, 0x702, (int64_t)(visit * visit)); /* not linear */
+        followed_condition(&followed, 0x703, -800 + 8 * (int64_t)visit);
+        followed_condition(&followed, 0x703, 12345); /* second execution in a visit */
+        followed_condition(&followed, 0x704, 4000 - 8 * (int64_t)visit);
+        followed_condition(&followed, 0x705, 40 + 8 * (int64_t)visit); /* moves away from zero */
+    }
+    assert_true(followed_is_steady(&followed));
+    assert_true(followed_accesses_per_visit(&followed) == 10);
+    assert_true(followed_visits_left(&followed, &ip, &step) == 98);
+    assert_int_equal(ip, 0x703);
+    assert_int_equal(step, 8);
+    followed_begin(&followed, &odometer);
+    for (uint64_t visit = 0; visit < FOLLOWED_ARRIVALS; visit++)
+        followed_arrival(&followed, 1000 + 8 * visit + (visit == 3), 10 * visit);
+    assert_false(followed_is_steady(&followed));
+    assert_true(followed_visits_left(&followed, &ip, &step) == 0);
+    assert_int_equal(step, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +286,8 @@ int main(void)
         cmocka_unit_test(rate_readings_have_their_own_purse),
         cmocka_unit_test(the_outermost_steady_register_is_the_odometer),
         cmocka_unit_test(a_word_of_the_frame_serves_where_registers_do_not),
+        cmocka_unit_test(calls_on_the_way_lead_to_the_sample),
+        cmocka_unit_test(the_end_of_a_loop_is_foreseen_from_its_comparisons),
         cmocka_unit_test(two_visits_or_unknown_registers_make_no_odometer),
     };
 
