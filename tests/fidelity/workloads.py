@@ -39,7 +39,7 @@ MICROBENCHMARKS = {
     "zipf-float": ["zipf", "--index", "float"],
     "phases": ["phases", "--sweeps", "500", "--laps", "2"],
     "mixture": ["mixture"],
-    "mixture-2t": ["mixture", "--threads", "2", "--invalidate", "500"],
+    "mixture-2t": ["mixture", "--threads", "2"],
     "stream-4t": ["stream"],
     "probes": ["probes"],
 }
