@@ -35,6 +35,7 @@ static struct {
     _Atomic unsigned own_traps; /* on stores of our own handlers */
     uint64_t address;           /* the watched word */
     uint64_t sampled_address;   /* whose line it is in */
+    uint64_t sample_id;
 } shared;
 
 void shared_watch_open(void)
