@@ -21,6 +21,7 @@
 #include "output.h"
 #include "unwind.h"
 #include "watch.h"
+
 #include "signal_safe.h"
 
 enum {
@@ -84,8 +85,7 @@ static void announce_site(uint32_t id, const char *name)
     if (!claim(announced_sites, id))
         return;
     announce_context(record.context_id);
-    output_append(RECORD_SITE, &record, offsetof(struct record_site, name), name,
-                  strlen(name) + 1);
+    output_append(RECORD_SITE, &record, offsetof(struct record_site, name), name, strlen(name) + 1);
 }
 
 /* Called in the target's normal code: also the moment to see which objects dlopen has brought. */

@@ -51,9 +51,9 @@ static int duplicate_under(int descriptor, const struct rlimit *own, rlim_t curr
 }
 
 /*
- * A number at or above `lowest`. The kernel looks at the limit only when it gives a number out: raised
- * for that moment, it costs the target none of its own. Where it cannot be raised, the upper half
- * of the target's range must do.
+ * A number at or above `lowest`. The kernel looks at the limit only when it gives a number out:
+ * raised for that moment, it costs the target none of its own. Where it cannot be raised, the upper
+ * half of the target's range must do.
  */
 static int duplicate(int descriptor)
 {
@@ -113,14 +113,14 @@ bool descriptor_is_ours(int descriptor)
     if (descriptor < 0 || descriptor >= DESCRIPTOR_TABLE)
         return false;
     return atomic_load_explicit(&owned[descriptor / 64], memory_order_relaxed) >>
-               (descriptor % 64) & 1;
+               (descriptor % 64) &
+           1;
 }
 
 int descriptor_next(int from)
 {
     for (int d = from < 0 ? 0 : from; d < DESCRIPTOR_TABLE;) {
-        uint64_t word =
-            atomic_load_explicit(&owned[d / 64], memory_order_relaxed) >> (d % 64);
+        uint64_t word = atomic_load_explicit(&owned[d / 64], memory_order_relaxed) >> (d % 64);
 
         if (word)
             return d + __builtin_ctzll(word);

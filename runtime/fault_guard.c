@@ -3,9 +3,9 @@
  * Signal-safe.
  *
  * The guard's handler deliberately has no SA_ONSTACK: it runs on the private stack on which our
- * SIGTRAP handler already is, whereas the target's alternate stack may hold the SIGTRAP frame itself.
- * The price: a stack overflow that another thread suffers during the few microseconds of a guarded
- * section kills the process even if the target meant to survive it on its alternate stack.
+ * SIGTRAP handler already is, whereas the target's alternate stack may hold the SIGTRAP frame
+ * itself. The price: a stack overflow that another thread suffers during the few microseconds of a
+ * guarded section kills the process even if the target meant to survive it on its alternate stack.
  */
 #include "fault_guard.h"
 
@@ -19,6 +19,7 @@
 
 #include "interpose_signal.h"
 #include "isa/guarded_memory.h"
+
 #include "signal_safe.h"
 
 static const int guarded_signals[] = {SIGSEGV, SIGBUS};
@@ -54,8 +55,9 @@ static void on_fault(int signal, siginfo_t *information, void *context)
     uint64_t landing;
 
     /* Linux delivers the first synchronous signal of the queue, blocked or not, once any of them is
-     * unblocked: a SIGTRAP that waits for our handler to end comes in before the fault, and what the
-     * fault interrupts is its handler's first instruction. The faulting load is one frame further. */
+     * unblocked: a SIGTRAP that waits for our handler to end comes in before the fault, and what
+     * the fault interrupts is its handler's first instruction. The faulting load is one frame
+     * further. */
     if (signal_is_at_trap_entry((uint64_t)registers[REG_RIP]))
         registers = ((ucontext_t *)registers[REG_RDX])->uc_mcontext.gregs;
     landing = guarded_memory_recover((uint64_t)registers[REG_RIP]);

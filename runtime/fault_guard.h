@@ -2,9 +2,10 @@
 /*
  * Reading the target's memory without ever faulting in its name.
  *
- * While at least one thread is between enter and leave, SIGSEGV and SIGBUS of the process come to the
- * guard: a fault in a guarded load (isa/guarded_memory.h) makes that load fail; any other fault gets the target's own
- * disposition back and happens again, so that the target sees exactly what it would have seen.
+ * While at least one thread is between enter and leave, SIGSEGV and SIGBUS of the process come to
+ * the guard: a fault in a guarded load (isa/guarded_memory.h) makes that load fail; any other fault
+ * gets the target's own disposition back and happens again, so that the target sees exactly what it
+ * would have seen.
  *
  * Signal-safe, thread-safe. Enter and leave cost four short system calls together.
  */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "memory.h"
+
 #include "signal_safe.h"
 
 enum { BITS_LOG2 = 22, BYTES = 1 << (BITS_LOG2 - 3) };

@@ -15,6 +15,7 @@
 #include "thread.h"
 #include "timebase.h"
 #include "watch.h"
+
 #include "signal_safe.h"
 
 enum { TOTALS_EVERY = 256 /* handler entries between records of a thread's totals */ };
@@ -98,7 +99,8 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
     if (!thread || !atomic_load_explicit(&thread->alive, memory_order_relaxed))
         return;
     /* A handler of ours runs on this thread already (how, see on_fault() in fault_guard.c), or a
-     * debug register trapped while one did, on what the interpreter read: not the target's doing. */
+     * debug register trapped while one did, on what the interpreter read: not the target's doing.
+     */
     if (thread->in_handler || (asynchronous && cookie.kind != EVENT_CLOCK)) {
         thread->totals.lost[LOSS_OWN_TRAP]++;
         if (!thread->in_handler && cookie.kind == EVENT_WATCH)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A target that puts itself into a sandbox may be killed for what we would do afterwards: the profile
- * ends before the sandbox begins. A target that makes the seccomp system call by number, without
- * libseccomp, goes unnoticed. Runs in the target's normal code.
+ * A target that puts itself into a sandbox may be killed for what we would do afterwards: the
+ * profile ends before the sandbox begins. A target that makes the seccomp system call by number,
+ * without libseccomp, goes unnoticed. Runs in the target's normal code.
  */
 #include <errno.h>
 #include <stdarg.h>

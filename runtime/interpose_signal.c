@@ -17,6 +17,7 @@
 #include "fault_guard.h"
 #include "interpose.h"
 #include "perf_event.h"
+
 #include "signal_safe.h"
 
 enum { TRAP_CODE_PERF = 6 }; /* TRAP_PERF; not in the C library's headers of Debian 12 */

@@ -21,7 +21,7 @@ struct start {
     _Atomic bool taken;
     void *(*routine)(void *);
     void *argument;
-    bool believes_blocked; /* SIGTRAP; inherited as the rest of the mask is */
+    bool believes_blocked;          /* SIGTRAP; inherited as the rest of the mask is */
     uint64_t stack_low, stack_size; /* low 0: wherever the C library put it */
 };
 

@@ -7,6 +7,7 @@
 
 #include "fault_guard.h"
 #include "memory.h"
+
 #include "signal_safe.h"
 
 enum {
@@ -82,9 +83,8 @@ static void on_backward_branch(void *context, const struct interpreter *interpre
                                uint64_t target, uint64_t accesses)
 {
     struct thread *thread = context;
-    struct loop_head *head =
-        loops_visit(&thread->loops, target, interpreter_general(interpreter),
-                    interpreter_poisoned_registers(interpreter), accesses);
+    struct loop_head *head = loops_visit(&thread->loops, target, interpreter_general(interpreter),
+                                         interpreter_poisoned_registers(interpreter), accesses);
 
     if (head)
         show_frame(thread, head);
@@ -124,7 +124,7 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
 
     if (!thread->interpreter) {
         struct interpreter_options options = {
-                .backward_branch = on_backward_branch,
+            .backward_branch = on_backward_branch,
             .call = on_call,
             .branch_context = thread,
         };

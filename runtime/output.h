@@ -36,7 +36,8 @@ void output_flush(void);
 /* Final records, closes the file; removes it if no sample was ever taken. */
 void output_finish(void);
 
-/* After fork, in the child: forgets the parent's file; a new one is opened with the first sample. */
+/* After fork, in the child: forgets the parent's file; a new one is opened with the first sample.
+ */
 void output_reset_after_fork(void);
 
 /* In a child that is not to be profiled. */

@@ -47,8 +47,8 @@ static int open_event(const struct perf_event_attr *attributes)
 {
     int saved = errno;
 
-    return keep_errno(
-        syscall(SYS_perf_event_open, attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), saved);
+    return keep_errno(syscall(SYS_perf_event_open, attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC),
+                      saved);
 }
 
 static int control(int descriptor, unsigned long request, void *argument)
@@ -106,8 +106,9 @@ static struct perf_event_attr watch_attributes(uint64_t address, unsigned length
 
 int perf_watch_open(bool inherited)
 {
-    struct perf_event_attr attributes = watch_attributes(
-        (uintptr_t)&parking_place, 8, inherited ? WATCH_STORES : WATCH_LOADS_AND_STORES, 0, inherited);
+    struct perf_event_attr attributes =
+        watch_attributes((uintptr_t)&parking_place, 8,
+                         inherited ? WATCH_STORES : WATCH_LOADS_AND_STORES, 0, inherited);
 
     return open_event(&attributes);
 }

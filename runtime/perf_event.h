@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * perf_event_open as a mechanism: per-thread CPU clocks that expire with a signal, and debug registers
- * that trap with one. Knows nothing of samples. All functions are signal-safe and keep errno.
+ * perf_event_open as a mechanism: per-thread CPU clocks that expire with a signal, and debug
+ * registers that trap with one. Knows nothing of samples. All functions are signal-safe and keep
+ * errno.
  *
  * Both kinds deliver SIGTRAP synchronously (attr.sigtrap), si_code TRAP_PERF, with a cookie.
  */
@@ -38,8 +39,9 @@ int perf_clock_set_period(int descriptor, uint64_t period_ns);
 enum watch_access { WATCH_LOADS_AND_STORES, WATCH_STORES };
 
 /*
- * Reserves a debug register of the calling thread, disarmed; inherited: one in it and in every thread
- * that will be created from it, controlled together. Returns a descriptor or -errno (ENOSPC: none left).
+ * Reserves a debug register of the calling thread, disarmed; inherited: one in it and in every
+ * thread that will be created from it, controlled together. Returns a descriptor or -errno (ENOSPC:
+ * none left).
  */
 int perf_watch_open(bool inherited);
 

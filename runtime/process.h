@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 /*
- * True in the process that the runtime's state describes. False before the runtime has started, when
- * it could not, and in children that share or copy our memory without having forked through the C
- * library (vfork, clone): they must not touch the parent's profile. Signal-safe.
+ * True in the process that the runtime's state describes. False before the runtime has started,
+ * when it could not, and in children that share or copy our memory without having forked through
+ * the C library (vfork, clone): they must not touch the parent's profile. Signal-safe.
  */
 bool process_is_ours(void);
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "timebase.h"
+
 #include "signal_safe.h"
 
 enum { NAMES_MAX = 1000 };
@@ -55,8 +56,7 @@ static bool numbered(const char *path, unsigned number, char *out, size_t size)
     char digits[8];
     size_t at = sizeof digits;
 
-    if (length > sizeof suffix - 1 &&
-        strcmp(path + length - (sizeof suffix - 1), suffix) == 0)
+    if (length > sizeof suffix - 1 && strcmp(path + length - (sizeof suffix - 1), suffix) == 0)
         stem = length - (sizeof suffix - 1);
     digits[--at] = '\0';
     for (; number > 0; number /= 10)
@@ -74,8 +74,8 @@ static bool numbered(const char *path, unsigned number, char *out, size_t size)
 /* A descriptor, -errno, or -EEXIST for a file that must not be overwritten. */
 static int try_name(const char *path, uint64_t since_ns)
 {
-    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, path,
-                                  O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    int descriptor =
+        (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
     struct stat status;
     uint64_t written;
 
@@ -83,8 +83,8 @@ static int try_name(const char *path, uint64_t since_ns)
         return -errno;
     if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
         return descriptor;
-    written = (uint64_t)status.st_mtim.tv_sec * UINT64_C(1000000000) +
-              (uint64_t)status.st_mtim.tv_nsec;
+    written =
+        (uint64_t)status.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)status.st_mtim.tv_nsec;
     if (syscall(SYS_flock, descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         syscall(SYS_close, descriptor);
         return -EEXIST;

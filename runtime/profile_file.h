@@ -10,8 +10,9 @@
 /*
  * Opens `path` for writing, empty and locked (flock) for as long as it is open. An old file of that
  * name is overwritten, but not one that a living process is writing, nor one that was written since
- * this process began (an exec keeps the pid and perhaps the name): then the path gets a number before
- * its suffix. `path` has room for size bytes and is changed to the name taken. A descriptor or -errno.
+ * this process began (an exec keeps the pid and perhaps the name): then the path gets a number
+ * before its suffix. `path` has room for size bytes and is changed to the name taken. A descriptor
+ * or -errno.
  */
 int profile_file_create(char *path, size_t size);
 

@@ -10,6 +10,7 @@
 #include "rate_internal.h"
 #include "settings.h"
 #include "timebase.h"
+
 #include "signal_safe.h"
 
 enum {
@@ -112,8 +113,8 @@ void rate_cancel(struct thread *thread)
 }
 
 /*
- * Looks far ahead: loops for odometers, untouched words for timing, in thread->loops and candidates.
- * Returns the accesses seen.
+ * Looks far ahead: loops for odometers, untouched words for timing, in thread->loops and
+ * candidates. Returns the accesses seen.
  */
 static uint64_t explore(struct thread *thread, const struct known_loop *known, bool track,
                         struct candidate candidates[2])

@@ -2,14 +2,16 @@
 /*
  * Measuring the access rate without a hardware counter (docs/estimators.md, "the access clock").
  *
- * Odometer: looking ahead finds a loop whose head sees a register change by one constant step per visit;
- * two looks at it, a known time apart, give the visits in between. How far the loop still runs is
- * found by trying: the register is moved ahead on the copied state, and the loop's own branch tells.
+ * Odometer: looking ahead finds a loop whose head sees a register change by one constant step per
+ * visit; two looks at it, a known time apart, give the visits in between. How far the loop still
+ * runs is found by trying: the register is moved ahead on the copied state, and the loop's own
+ * branch tells.
  *
  * Watch-ahead: the interpreter knows the next accesses; two words that are touched for the first
- * time around the middle and at the end of what it has seen are given registers, and their traps are
- * timed. It works in code without regular loops, but what was looked at has been brought into the cache
- * by looking: in code that waits for memory it reads high. Used where there is no odometer.
+ * time around the middle and at the end of what it has seen are given registers, and their traps
+ * are timed. It works in code without regular loops, but what was looked at has been brought into
+ * the cache by looking: in code that waits for memory it reads high. Used where there is no
+ * odometer.
  *
  * Signal-safe; called from the clock's handler with the fault guard not entered.
  */

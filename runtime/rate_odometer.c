@@ -5,11 +5,12 @@
 #include "look_ahead.h"
 #include "rate_internal.h"
 #include "sampling/odometer.h"
+
 #include "signal_safe.h"
 
 enum {
-    ATTEMPTS_MAX = 4, /* to get past what was explored */
-    FAILURES_MAX = 4, /* of an odometer in a row before it is forgotten */
+    ATTEMPTS_MAX = 4,   /* to get past what was explored */
+    FAILURES_MAX = 4,   /* of an odometer in a row before it is forgotten */
     ARRIVALS_KNOWN = 2, /* enough where the test that ends the loop is known */
     ARRIVALS_PROOF = 3,
 };
@@ -125,8 +126,8 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
     left = short_cut ? visits_left_by_known_test(&chase.followed, known)
                      : followed_visits_left(&chase.followed, &known->test_ip, &known->test_step);
     /* Where no end can be foreseen there is none of the kind that makes a register jump back. But
-     * then nothing says either that the register counts visits: a pointer to what was allocated last
-     * steps as evenly for a while. Such an odometer must prove itself at each probe. */
+     * then nothing says either that the register counts visits: a pointer to what was allocated
+     * last steps as evenly for a while. Such an odometer must prove itself at each probe. */
     rate->unproven = left <= 0;
     if (left > 0)
         left_ns = (left * odometer->accesses_per_visit - (double)explored) / rate_guess(known);

@@ -3,9 +3,11 @@
 #include "look_ahead.h"
 #include "rate_internal.h"
 #include "watch.h"
+
 #include "signal_safe.h"
 
-/* Shorter stretches than this are not trusted, ns: the entry of a trap varies by half a microsecond. */
+/* Shorter stretches than this are not trusted, ns: the entry of a trap varies by half a
+ * microsecond. */
 static const double stretch_min_ns = 10e3;
 
 bool rate_watches_start(struct thread *thread, const struct candidate candidates[2],
@@ -50,8 +52,7 @@ void rate_trap(struct thread *thread, unsigned slot, uint64_t ip, uint64_t app_n
     accepted = thread->events - rate->events <= 2 && (double)elapsed >= stretch_min_ns;
     rate->phase = RATE_IDLE;
     rate_report(thread, RATE_WATCH_AHEAD, accepted, 0, rate->time[0],
-                (double)(rate->predicted_access[1] - rate->predicted_access[0]),
-                (uint64_t)elapsed);
+                (double)(rate->predicted_access[1] - rate->predicted_access[0]), (uint64_t)elapsed);
     if ((double)elapsed < 2 * stretch_min_ns)
         rate_look_deeper(thread, rate_known_loop(thread, rate->loop));
 }

@@ -2,8 +2,8 @@
 /*
  * libreuse: what a program may tell its profiler. Entirely optional.
  *
- * A program that uses it need not be linked with libreuse: declare the functions weak, as this header
- * does, and call them through the macros, which do nothing when no profiler is preloaded.
+ * A program that uses it need not be linked with libreuse: declare the functions weak, as this
+ * header does, and call them through the macros, which do nothing when no profiler is preloaded.
  * All functions may be called from any thread at any time, but not from signal handlers.
  */
 #ifndef REUSE_H
@@ -20,8 +20,8 @@ extern "C" {
 void reuse_region_begin(const char *name) __attribute__((weak));
 void reuse_region_end(void) __attribute__((weak));
 
-/* The `size` bytes at `pointer` are one data object called `name` until they are freed, or until the
- * same call with size 0. 0, or -1 when there is no room for more names. */
+/* The `size` bytes at `pointer` are one data object called `name` until they are freed, or until
+ * the same call with size 0. 0, or -1 when there is no room for more names. */
 int reuse_name_object(const void *pointer, size_t size, const char *name) __attribute__((weak));
 
 /* Stops and restarts sampling in all threads. Calls do not nest. */

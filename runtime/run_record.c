@@ -15,6 +15,7 @@
 #include "settings.h"
 #include "thread.h"
 #include "timebase.h"
+
 #include "signal_safe.h"
 
 static void put(struct run_text *text, const char *bytes, size_t length)
@@ -86,8 +87,7 @@ static void quote(struct run_text *text, const char *argument)
 static void command(struct run_text *text)
 {
     char arguments[8192];
-    int descriptor =
-        (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     long n = descriptor < 0 ? 0 : syscall(SYS_read, descriptor, arguments, sizeof arguments - 1);
 
     if (descriptor >= 0)

@@ -12,6 +12,7 @@
 #include "settings.h"
 #include "timebase.h"
 #include "watch.h"
+
 #include "signal_safe.h"
 
 enum {
@@ -156,7 +157,8 @@ void sampler_rearm(struct thread *thread, uint64_t app_now)
     thread->carried_ns = 0;
     thread->rate.spent_ns = 0;
     /* Jitter of a quarter either way, so that no rhythm of the target is locked on to. */
-    period = mean - mean / 4 + (uint64_t)((double)(random_next(&thread->random) >> 11) * 0x1p-53 *
-                                          (double)(mean / 2));
+    period =
+        mean - mean / 4 +
+        (uint64_t)((double)(random_next(&thread->random) >> 11) * 0x1p-53 * (double)(mean / 2));
     perf_clock_set_period(thread->clock, period);
 }

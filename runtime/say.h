@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The runtime's words to the user: single lines on the stderr that the target was started with.
- * Signal-safe: formats into a local buffer and writes once; never to a descriptor that the target has
- * since given to another file.
+ * Signal-safe: formats into a local buffer and writes once; never to a descriptor that the target
+ * has since given to another file.
  */
 #ifndef REUSE_RUNTIME_SAY_H
 #define REUSE_RUNTIME_SAY_H
@@ -28,7 +28,8 @@ void line_error(struct line *, int error);
 /* Remembers what stderr is; once at start-up. */
 void say_begin(bool quiet, bool verbose);
 
-/* Prints "libreuse: TEXT". say() is dropped when quiet; say_error() is not; say_verbose() needs -v. */
+/* Prints "libreuse: TEXT". say() is dropped when quiet; say_error() is not; say_verbose() needs -v.
+ */
 void say(const struct line *);
 void say_error(const struct line *);
 void say_verbose(const struct line *);

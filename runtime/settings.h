@@ -16,7 +16,7 @@ struct settings {
     uint64_t seed;
     uint64_t trap_ns, trigger_ns; /* hidden cost of a watch trap and of a clock expiry */
     uint64_t cpus, page_size;
-    uint64_t stop_ns;             /* CLOCK_MONOTONIC at which sampling ends; 0 never */
+    uint64_t stop_ns; /* CLOCK_MONOTONIC at which sampling ends; 0 never */
 };
 
 extern struct settings settings;

@@ -3,8 +3,8 @@
  * Signal-safe.
  *
  * One perf event with `inherit` is a debug register at the same address in every thread of the
- * process; one system call arms or moves all of them. It accompanies one running watch at a time and
- * looks for stores of other threads to a word of the watched line.
+ * process; one system call arms or moves all of them. It accompanies one running watch at a time
+ * and looks for stores of other threads to a word of the watched line.
  */
 #include <stdatomic.h>
 
@@ -14,8 +14,9 @@
 #include "perf_event.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
-#include "signal_safe.h"
 #include "watch.h"
+
+#include "signal_safe.h"
 
 /* Chance that a new watch takes the register from an older one: long intervals must survive. */
 enum { SHARED_REPLACE_ONE_IN = 8 };
@@ -32,8 +33,9 @@ static struct {
     unsigned slot;
     _Atomic uint32_t generation;
     _Atomic unsigned own_traps; /* on stores of our own handlers */
-    uint64_t address;         /* the watched word */
-    uint64_t sampled_address; /* whose line it is in */
+    uint64_t address;           /* the watched word */
+    uint64_t sampled_address;   /* whose line it is in */
+    uint64_t sample_id;
 } shared;
 
 void shared_watch_open(void)
@@ -90,6 +92,7 @@ void shared_watch_offer(struct thread *owner, unsigned slot, struct record_sampl
     shared.slot = slot;
     shared.address = address;
     shared.sampled_address = sample->address;
+    shared.sample_id = sample->sample_id;
     sample->invalidation_address = address;
     sample->flags |= SAMPLE_INVALIDATION_WATCH;
     atomic_store(&shared.state, SHARED_BUSY);
@@ -124,7 +127,8 @@ void shared_watch_trap(struct thread *thread, uint32_t generation, ucontext_t *c
 {
     struct thread *owner;
     unsigned slot, flags, words_after;
-    uint64_t address, sampled_address, ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    uint64_t address, sampled_address, sample_id,
+        ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
     uint32_t in_force = atomic_load(&shared.generation);
 
     if (in_force != generation || !take(SHARED_BUSY)) {
@@ -136,14 +140,13 @@ void shared_watch_trap(struct thread *thread, uint32_t generation, ucontext_t *c
     slot = shared.slot;
     address = shared.address;
     sampled_address = shared.sampled_address;
+    sample_id = shared.sample_id;
     perf_event_disable(shared.descriptor);
     atomic_store(&shared.state, SHARED_FREE);
     if (owner != thread) {
-        uint64_t owner_now = thread_app_ns(owner);
-
         flags = watch_follow_visit(thread, sampled_address, address, context, &words_after);
-        watch_end(owner, slot, WATCH_INVALIDATED, owner_now, thread, ip,
-                  attribution_context(thread, context, ip), flags, words_after);
+        watch_invalidate(owner, slot, sample_id, thread, ip,
+                         attribution_context(thread, context, ip), flags, words_after);
         return;
     }
     /* The owner's own store. If its private register watches the same word, that one has trapped by

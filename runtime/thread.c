@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signal-safe, though only thread_current(), thread_first() and the counters are used in handlers. */
+/* Signal-safe, though only thread_current(), thread_first() and the counters are used in handlers.
+ */
 #include "thread.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include "settings.h"
 #include "timebase.h"
 #include "watch.h"
+
 #include "signal_safe.h"
 
 /* What one sample is expected to cost beyond its signal, until it has been measured. */
@@ -162,7 +164,8 @@ static void start_clock(struct thread *thread)
     int descriptor;
 
     /* Anywhere in the first period: also short threads are sampled in proportion to their time. */
-    first = 1000 + (uint64_t)((double)(random_next(&thread->random) >> 11) * 0x1p-53 * (double)mean);
+    first =
+        1000 + (uint64_t)((double)(random_next(&thread->random) >> 11) * 0x1p-53 * (double)mean);
     thread->period_ns = mean;
     descriptor = descriptor_adopt(perf_clock_open(first, event_cookie_pack(cookie)));
     if (descriptor < 0) {
@@ -198,8 +201,8 @@ struct thread *thread_start(uint64_t stack_low, uint64_t stack_high)
 
 uint64_t thread_app_ns(const struct thread *thread)
 {
-    uint64_t cpu = thread == current ? thread_cpu_ns()
-                                     : clock_ns(thread_cpu_clock(atomic_load(&thread->tid)));
+    uint64_t cpu =
+        thread == current ? thread_cpu_ns() : clock_ns(thread_cpu_clock(atomic_load(&thread->tid)));
     uint64_t overhead = atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed);
 
     return cpu > overhead ? cpu - overhead : 0;

@@ -3,8 +3,8 @@
  * What the runtime keeps for each thread of the target.
  *
  * A struct thread is written by its own thread, mostly inside the SIGTRAP handler with all signals
- * blocked; fields that other threads read or write are atomic and say so. The structs live in mmaped
- * memory, are never unmapped, and are used again for later threads.
+ * blocked; fields that other threads read or write are atomic and say so. The structs live in
+ * mmaped memory, are never unmapped, and are used again for later threads.
  */
 #ifndef REUSE_RUNTIME_THREAD_H
 #define REUSE_RUNTIME_THREAD_H
@@ -26,9 +26,9 @@
 #include "sampling/window.h"
 
 enum {
-    THREAD_WATCHES = 4,        /* most private debug registers per thread */
+    THREAD_WATCHES = 4, /* most private debug registers per thread */
     THREAD_KNOWN_LOOPS = 32,
-    THREAD_REGIONS = 32,     /* nested spans that are told apart */
+    THREAD_REGIONS = 32,       /* nested spans that are told apart */
     THREAD_BATCH = 512,        /* accesses interpreted at a time */
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
 };
@@ -49,7 +49,8 @@ struct watch {
     unsigned traps_before;       /* traps still to come before the watch runs */
     uint64_t sampled_ip;         /* instruction of the sampled access, to check the last of them */
     struct record_sample sample; /* what is reported when the watch starts to run */
-    unsigned own_traps; /* on what our own handlers touched */
+    _Atomic bool invalidated;    /* another thread stored to the line; that record is written */
+    unsigned own_traps;          /* on what our own handlers touched */
     bool reported;
     bool release_watched; /* allocation_watch() was called for it */
 };
@@ -65,20 +66,20 @@ struct rate_reading {
     uint64_t events;  /* handler entries when the reading began, to see disturbances */
     /* odometer */
     struct odometer odometer;
-    uint64_t explored;   /* accesses looked at before the reading began */
-    unsigned attempts;   /* to get past them */
-    bool unproven;       /* no test of the loop moves with it */
-    unsigned probes;     /* positions known */
-    double position[3];  /* visits since the base */
-    double step_ns[2];   /* planned time between them */
-    uint64_t spent_ns;   /* of probing since the last sample: added to the next one's weight */
-    uint64_t time[3];    /* app time of the traps or positions */
+    uint64_t explored;  /* accesses looked at before the reading began */
+    unsigned attempts;  /* to get past them */
+    bool unproven;      /* no test of the loop moves with it */
+    unsigned probes;    /* positions known */
+    double position[3]; /* visits since the base */
+    double step_ns[2];  /* planned time between them */
+    uint64_t spent_ns;  /* of probing since the last sample: added to the next one's weight */
+    uint64_t time[3];   /* app time of the traps or positions */
 };
 
 /* What earlier readings have taught about a loop. */
 struct known_loop {
     uint64_t loop;
-    uint32_t depth;       /* accesses to look ahead for something to hold on to; 0: unused entry */
+    uint32_t depth; /* accesses to look ahead for something to hold on to; 0: unused entry */
     bool has_odometer;
     struct odometer odometer;
     uint32_t explorations; /* that its accesses per visit are the mean of */
@@ -113,7 +114,7 @@ struct thread {
     uint64_t period_ns;           /* mean period in force: the weight of the next sample */
     uint64_t carried_ns;          /* of expiries that gave no sample through our own fault */
     bool in_handler;
-    uint64_t events;              /* handler entries */
+    uint64_t events; /* handler entries */
 
     /* policy */
     struct random random;
@@ -125,7 +126,7 @@ struct thread {
     uint64_t left_out;          /* accesses of our own code that it has passed over */
     struct rate_reading rate;
     struct known_loop known_loops[THREAD_KNOWN_LOOPS];
-    uint32_t first_depth; /* to explore a loop met for the first time; 0 the default */
+    uint32_t first_depth;     /* to explore a loop met for the first time; 0 the default */
     uint64_t rate_cost_ns;    /* of the last exploration, not yet told to the governor */
     uint32_t samples_to_rate; /* samples until the next rate reading is considered */
     struct access batch[THREAD_BATCH];

@@ -26,7 +26,8 @@ static inline uint64_t thread_cpu_ns(void)
     return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* CPU clock of another thread of this process (Linux ABI: complemented tid, per-thread scheduler clock). */
+/* CPU clock of another thread of this process (Linux ABI: complemented tid, per-thread scheduler
+ * clock). */
 static inline clockid_t thread_cpu_clock(pid_t tid)
 {
     return (clockid_t)((~(unsigned)tid << 3) | 6u);

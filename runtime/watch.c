@@ -2,8 +2,8 @@
 /* Signal-safe. */
 #include "watch.h"
 
-#include <stddef.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "attribution.h"
 #include "descriptors.h"
@@ -16,6 +16,7 @@
 #include "sampling/watch_plan.h"
 #include "settings.h"
 #include "timebase.h"
+
 #include "signal_safe.h"
 
 enum {
@@ -46,6 +47,29 @@ unsigned watch_registers(struct thread *thread)
     }
     slots_begin(&thread->slots, thread->watch_count);
     return thread->watch_count;
+}
+
+void watch_invalidate(struct thread *owner, unsigned slot, uint64_t sample_id,
+                      const struct thread *by, uint64_t ip, uint32_t context, unsigned visit_flags,
+                      unsigned words_after)
+{
+    struct watch *watch = &owner->watches[slot];
+    struct record_invalidation record = {
+        .sample_id = sample_id,
+        .thread_id = by->id,
+        .context_id = context,
+        .monotonic_ns = monotonic_ns(),
+        .app_ns = thread_app_ns(owner),
+        .ip = ip,
+        .flags = (uint8_t)visit_flags,
+        .words_after = (uint8_t)words_after,
+        .cpu = attribution_cpu(),
+    };
+
+    if (atomic_load(&watch->state) != WATCH_RUNNING || watch->sample.sample_id != sample_id)
+        return;
+    atomic_store(&watch->invalidated, true);
+    output_append(RECORD_INVALIDATION, &record, sizeof record, NULL, 0);
 }
 
 static bool change_state(struct watch *watch, enum watch_state from, enum watch_state to)
@@ -83,14 +107,14 @@ static void free_register(struct watch *watch)
     atomic_store(&watch->state, WATCH_FREE);
 }
 
-static void count_end(struct thread *owner, enum watch_end reason)
+static void count_end(struct thread *owner, enum watch_end reason, bool invalidated)
 {
     /* An ending by another thread may race with the owner's own count; the counters are for the
      * summary, the records carry the truth. */
-    if (reason == WATCH_REUSED)
-        owner->totals.reused++;
-    else if (reason == WATCH_INVALIDATED)
+    if (invalidated)
         owner->totals.invalidated++;
+    else if (reason == WATCH_REUSED)
+        owner->totals.reused++;
     else if (reason == WATCH_EVICTED)
         owner->totals.evicted++;
     else
@@ -125,7 +149,7 @@ bool watch_end(struct thread *owner, unsigned slot, enum watch_end reason, uint6
         .cpu = attribution_cpu(),
     };
     output_append(RECORD_WATCH_END, &end, sizeof end, NULL, 0);
-    count_end(owner, reason);
+    count_end(owner, reason, atomic_load(&watch->invalidated));
     shared_watch_release(owner, slot);
     free_register(watch);
     return true;
@@ -193,6 +217,7 @@ void watch_start(struct thread *thread, struct record_sample *sample, uint64_t a
     watch->reported = false;
     watch->generation++;
     watch->own_traps = 0;
+    atomic_store(&watch->invalidated, false);
     shared_watch_offer(thread, slot, sample);
     watch->sample = *sample;
     atomic_store(&watch->state, plan.traps_before ? WATCH_BEFORE : WATCH_RUNNING);

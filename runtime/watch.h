@@ -13,19 +13,20 @@
 #include "thread.h"
 
 /*
- * The sample in `sample` (complete but for its watch_* fields) was not reused in the thread's window:
- * gives it a register, evicting another watch if the policy says so. Writes the sample's record now
- * or, when the sampled access is still to come, as soon as it has been executed.
+ * The sample in `sample` (complete but for its watch_* fields) was not reused in the thread's
+ * window: gives it a register, evicting another watch if the policy says so. Writes the sample's
+ * record now or, when the sampled access is still to come, as soon as it has been executed.
  */
 void watch_start(struct thread *, struct record_sample *sample, uint64_t app_now);
 
 /* A private register of the calling thread trapped. */
-void watch_trap(struct thread *, unsigned slot, uint32_t generation, ucontext_t *, uint64_t app_now);
+void watch_trap(struct thread *, unsigned slot, uint32_t generation, ucontext_t *,
+                uint64_t app_now);
 
 /*
- * A private register trapped on what a handler of ours touched. Goes on watching, unless that happens
- * again and again: then the handler itself needs the word (a variable of the C library behind
- * clock_gettime, say), and each trap would be the cause of the next.
+ * A private register trapped on what a handler of ours touched. Goes on watching, unless that
+ * happens again and again: then the handler itself needs the word (a variable of the C library
+ * behind clock_gettime, say), and each trap would be the cause of the next.
  */
 void watch_own_trap(struct thread *, unsigned slot, uint32_t generation);
 
@@ -35,8 +36,16 @@ bool watch_end(struct thread *owner, unsigned slot, enum watch_end reason, uint6
                unsigned words_after);
 
 /*
- * Looks at what else of a line the visit that just trapped in the calling thread will touch. Returns
- * flags of enum watch_end_flags; 0 when that cannot be told.
+ * Another thread (`by`, the calling one) has stored to the line that the slot watches for the
+ * sample. The watch goes on. Without effect if it has ended meanwhile.
+ */
+void watch_invalidate(struct thread *owner, unsigned slot, uint64_t sample_id,
+                      const struct thread *by, uint64_t ip, uint32_t context, unsigned visit_flags,
+                      unsigned words_after);
+
+/*
+ * Looks at what else of a line the visit that just trapped in the calling thread will touch.
+ * Returns flags of enum watch_end_flags; 0 when that cannot be told.
  */
 unsigned watch_follow_visit(struct thread *, uint64_t sampled_address, uint64_t trapped_address,
                             const ucontext_t *, unsigned *words_after);

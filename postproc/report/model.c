@@ -143,7 +143,15 @@ static bool context_has_function(struct model *model, size_t profile, uint32_t c
     return false;
 }
 
-/* Samples: any frame of the context is in the function. */
+static bool span_is_named(const struct model *model, size_t profile, uint32_t region_id)
+{
+    const struct record_region *region =
+        region_id ? profile_region(model->profiles[profile], region_id) : NULL;
+
+    return region != NULL && strcmp(region->name, model->options->region) == 0;
+}
+
+/* Samples: any frame of the context is in the function, or the program said so itself. */
 static size_t label_sampled_region(struct model *model)
 {
     struct intern_table *contexts = intern_table_create();
@@ -163,8 +171,11 @@ static size_t label_sampled_region(struct model *model)
         if (number == inside.count)
             ARRAY_PUSH(&inside, context_has_function(model, key.profile, sample->context_id,
                                                      sample->monotonic_ns));
-        model->region[i] = inside.items[number] ? 0 : GROUP_NONE;
-        found += inside.items[number];
+        bool within =
+            inside.items[number] || span_is_named(model, key.profile, sample->region_id);
+
+        model->region[i] = within ? 0 : GROUP_NONE;
+        found += within;
     }
     free(inside.items);
     intern_table_free(contexts);

@@ -14,9 +14,9 @@
 #include <arm_acle.h>
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
-#endif
 
 #include "signal_safe.h"
+#endif
 
 /* Remainder of each byte value; reflected polynomial 0x82F63B78. */
 static const uint32_t remainders[256] = {

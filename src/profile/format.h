@@ -78,6 +78,7 @@ enum record_type {
     RECORD_TRANSFER,    /* struct record_transfer: coherence traffic between two threads */
     RECORD_REGION,      /* struct record_region: names a region */
     RECORD_ORIGIN,      /* struct record_origin: one process of a merged file */
+    RECORD_INVALIDATION, /* struct record_invalidation: a watched line lost to another thread */
     RECORD_TYPE_COUNT
 };
 
@@ -247,7 +248,7 @@ struct record_sample {
 
 enum watch_end {
     WATCH_REUSED = 1,        /* the owner touched the watched bytes again */
-    WATCH_INVALIDATED = 2,   /* another thread stored to the line's watched word */
+    WATCH_INVALIDATED = 2,   /* not written any more: see struct record_invalidation */
     WATCH_EVICTED = 3,       /* the policy gave the register to a later sample: censored */
     WATCH_THREAD_ENDED = 4,  /* censored */
     WATCH_PROCESS_ENDED = 5, /* censored; also assumed by readers for watches without an end */
@@ -259,6 +260,24 @@ enum watch_end_flags {
     WATCH_END_VISIT_KNOWN = 1, /* the two fields below were determined by looking ahead */
     WATCH_END_VISIT_TOUCHES_ACCESSED = 2, /* the visit also touches the originally accessed word */
     WATCH_END_VISIT_ENDS_HERE = 4, /* the last access of the visit touches the watched word */
+};
+
+/*
+ * While a watch with SAMPLE_INVALIDATION_WATCH ran, another thread stored to invalidation_address. The
+ * watch goes on: its own end (struct record_watch_end, later in the file) tells when the line would
+ * have been used again. At most one per sample: the first store.
+ */
+struct record_invalidation {
+    uint64_t sample_id;
+    uint32_t thread_id;  /* that stored */
+    uint32_t context_id; /* of the store; 0 when not taken */
+    uint64_t monotonic_ns;
+    uint64_t app_ns;     /* of the owner of the watch */
+    uint64_t ip;         /* of the store (x86: the instruction after it) */
+    uint8_t flags;       /* enum watch_end_flags, of the storing thread's visit */
+    uint8_t words_after; /* as in struct record_watch_end */
+    uint16_t cpu;
+    uint32_t reserved;
 };
 
 struct record_watch_end {

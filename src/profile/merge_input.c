@@ -122,6 +122,8 @@ static void merge_samples(struct merge_input *input)
         sample.sample_id = ++input->merge->samples;
         sample.thread_id = merge_thread(input, sample.thread_id);
         sample.context_id = merge_context(input, sample.context_id, time);
+        if (sample.region_id)
+            sample.region_id = merge_region(input, sample.region_id);
         sample.ip = code_if_set(input, sample.ip, time);
         sample.loop = code_if_set(input, sample.loop, time);
         sample.reuse_ip = code_if_set(input, sample.reuse_ip, time);

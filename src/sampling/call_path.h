@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From the calling context of the interruption to that of the sample. The sampled access lies a
- * little ahead of the place that was interrupted, perhaps in another function: the calls and returns
- * in between are kept and applied to the frames that were unwound.
+ * little ahead of the place that was interrupted, perhaps in another function: the calls and
+ * returns in between are kept and applied to the frames that were unwound.
  *
  * Pure; no allocation; signal-safe.
  */

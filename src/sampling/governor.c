@@ -12,9 +12,8 @@ static const double generous_ns = 60e9;
 void governor_begin(struct governor *governor, double budget, uint64_t fixed_ns,
                     uint64_t expected_cost_ns)
 {
-    *governor = (struct governor){.budget = budget,
-                                  .fixed_ns = fixed_ns,
-                                  .cost_average = (double)expected_cost_ns};
+    *governor = (struct governor){
+        .budget = budget, .fixed_ns = fixed_ns, .cost_average = (double)expected_cost_ns};
 }
 
 void governor_spend(struct governor *governor, uint64_t cost_ns, bool rate_reading)
@@ -51,7 +50,8 @@ uint64_t governor_next_period(struct governor *governor, uint64_t app_ns)
     }
     governor->cost_at_sample = spent;
     if (governor->fixed_ns) {
-        /* A fixed period is the user's word, but not a licence to livelock: half the time at most. */
+        /* A fixed period is the user's word, but not a licence to livelock: half the time at most.
+         */
         double floor = governor->cost_average;
 
         return governor->fixed_ns > floor ? governor->fixed_ns : (uint64_t)floor;

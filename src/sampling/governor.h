@@ -2,8 +2,8 @@
 /*
  * How often to sample so that profiling takes at most a given share of the target's CPU time.
  *
- * Every cost of the profiler in a thread is reported here as it arises (handlers, hidden kernel entry
- * included); the governor answers with the next sampling period. However slow a trap is, the
+ * Every cost of the profiler in a thread is reported here as it arises (handlers, hidden kernel
+ * entry included); the governor answers with the next sampling period. However slow a trap is, the
  * period stays at least as long as cost / budget, so there is never a storm. Pure; signal-safe;
  * one struct per thread, used by its thread alone.
  */
@@ -23,9 +23,9 @@ enum {
 #define GOVERNOR_PERIOD_MAX_NS UINT64_C(100000000000)
 
 struct governor {
-    double budget;       /* share of application time, 0.04 for 4 % */
-    uint64_t fixed_ns;   /* fixed period, or 0 */
-    uint64_t cost_ns;    /* all costs so far */
+    double budget;     /* share of application time, 0.04 for 4 % */
+    uint64_t fixed_ns; /* fixed period, or 0 */
+    uint64_t cost_ns;  /* all costs so far */
     uint64_t samples;
     double cost_average; /* moving average of cost per sample, ns */
     uint64_t cost_at_sample;

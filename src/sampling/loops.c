@@ -32,7 +32,8 @@ static struct loop_head *find(struct loops *loops, uint64_t ip, uint64_t stack_p
     return NULL;
 }
 
-/* Where the frame's words are: below the frame pointer if there is one, else above the stack pointer. */
+/* Where the frame's words are: below the frame pointer if there is one, else above the stack
+ * pointer. */
 static uint64_t frame_of(const uint64_t registers[LOOP_REGISTERS], uint32_t unknown)
 {
     uint64_t stack = registers[LOOP_STACK_POINTER], frame = registers[LOOP_FRAME_POINTER];
@@ -129,8 +130,7 @@ const struct loop_head *loops_hottest(const struct loops *loops)
 
 double odometer_visits(const struct odometer *odometer, uint64_t from, uint64_t to)
 {
-    int64_t change =
-        odometer->address ? (int32_t)(uint32_t)(to - from) : (int64_t)(to - from);
+    int64_t change = odometer->address ? (int32_t)(uint32_t)(to - from) : (int64_t)(to - from);
 
     return (double)change / (double)odometer->step;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loop heads seen while looking ahead, and odometers among their variables: a general register, or a
- * word of the stack frame in code that keeps its variables there, that is different by one constant
- * step at every visit of a loop head. Read twice, it tells how many visits, and so how many accesses,
- * lie between the two readings.
+ * Loop heads seen while looking ahead, and odometers among their variables: a general register, or
+ * a word of the stack frame in code that keeps its variables there, that is different by one
+ * constant step at every visit of a loop head. Read twice, it tells how many visits, and so how
+ * many accesses, lie between the two readings.
  *
  * Fed by the interpreter's backward-branch hook. Pure; no allocation; signal-safe.
  */
@@ -25,15 +25,15 @@ struct loop_head {
     uint64_t ip;
     uint64_t stack_pointer; /* of the activation; another one is another loop */
     uint32_t visits;
-    uint32_t steady;          /* bit r: register r kept one constant non-zero step so far */
-    uint64_t first_accesses;  /* access count at the first and the last visit */
+    uint32_t steady;         /* bit r: register r kept one constant non-zero step so far */
+    uint64_t first_accesses; /* access count at the first and the last visit */
     uint64_t last_accesses;
     uint64_t snapshot[LOOP_REGISTERS]; /* registers at the last visit */
     int64_t step[LOOP_REGISTERS];
 
     /* The frame is looked at less and less often: it costs more than registers do. */
-    uint64_t frame;          /* address of its words */
-    uint32_t frame_visits;   /* visits when it was last looked at; 0 never */
+    uint64_t frame;        /* address of its words */
+    uint32_t frame_visits; /* visits when it was last looked at; 0 never */
     uint32_t frame_looks;
     uint32_t frame_steady;   /* bit w */
     uint64_t frame_accesses; /* access count when it was last looked at */
@@ -50,8 +50,8 @@ struct loops {
 void loops_begin(struct loops *);
 
 /*
- * A visit of the head at ip: registers (hardware order), which of them are unknown, accesses so far.
- * Returns the head if the caller should now show its frame (loops_frame), else NULL.
+ * A visit of the head at ip: registers (hardware order), which of them are unknown, accesses so
+ * far. Returns the head if the caller should now show its frame (loops_frame), else NULL.
  */
 struct loop_head *loops_visit(struct loops *, uint64_t ip, const uint64_t registers[LOOP_REGISTERS],
                               uint32_t unknown, uint64_t accesses);
@@ -77,8 +77,8 @@ struct odometer {
 double odometer_visits(const struct odometer *, uint64_t from, uint64_t to);
 
 /*
- * The odometer with the longest period: a head with at least three visits and a steady variable, and
- * of those the one with the most accesses per visit; registers before frame words. NULL: none.
+ * The odometer with the longest period: a head with at least three visits and a steady variable,
+ * and of those the one with the most accesses per visit; registers before frame words. NULL: none.
  */
 const struct loop_head *loops_odometer(const struct loops *, struct odometer *);
 

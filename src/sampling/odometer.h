@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Following an odometer (loops.h) over a few visits of its loop head: does it still step as it did,
- * how many accesses is a visit, and how many visits are left before the loop ends or the value jumps
- * back? The last follows from the conditional jumps of the loop's body: where the outcome of a
- * comparison moves by a constant per visit, it reaches zero at a foreseeable one.
+ * how many accesses is a visit, and how many visits are left before the loop ends or the value
+ * jumps back? The last follows from the conditional jumps of the loop's body: where the outcome of
+ * a comparison moves by a constant per visit, it reaches zero at a foreseeable one.
  *
  * Pure; no allocation; signal-safe.
  */
@@ -47,9 +47,9 @@ bool followed_is_steady(const struct followed_odometer *);
 double followed_accesses_per_visit(const struct followed_odometer *);
 
 /*
- * Visits after the last arrival until the nearest foreseeable turn; 0 when none can be foreseen. All
- * arrivals must have been seen. *ip and *step tell the jump that will make it and the change of its
- * outcome per visit, or are 0.
+ * Visits after the last arrival until the nearest foreseeable turn; 0 when none can be foreseen.
+ * All arrivals must have been seen. *ip and *step tell the jump that will make it and the change of
+ * its outcome per visit, or are 0.
  */
 double followed_visits_left(const struct followed_odometer *, uint64_t *ip, int64_t *step);
 

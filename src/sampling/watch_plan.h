@@ -19,9 +19,9 @@ enum { WATCH_WORD = 8 /* bytes */ };
 
 struct watch_plan {
     enum watch_mode mode;
-    uint64_t address;        /* aligned to WATCH_WORD */
-    uint8_t words_accessed;  /* words of the line that the sampled access touched */
-    unsigned traps_before;   /* predicted traps up to and including the sampled access */
+    uint64_t address;       /* aligned to WATCH_WORD */
+    uint8_t words_accessed; /* words of the line that the sampled access touched */
+    unsigned traps_before;  /* predicted traps up to and including the sampled access */
 };
 
 /* The window's sample was not reused in the run's line: what to watch for its next use. */
@@ -35,11 +35,11 @@ uint64_t watch_plan_any_word(const struct window *, struct random *);
  * the trap, for a fraction of a window.
  */
 struct visit {
-    uint64_t line;        /* first byte of the line */
+    uint64_t line; /* first byte of the line */
     uint32_t line_size;
     uint64_t trapped_word;
     uint64_t sampled_word; /* accessed word of the original sample */
-    bool ends_at_trapped; /* the last access so far touches the trapped word */
+    bool ends_at_trapped;  /* the last access so far touches the trapped word */
     uint64_t words[LINE_SIZE_MAX / WATCH_WORD / 64]; /* bit per word: touched after the trap */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profile/format.h"
+
 #include "signal_safe.h"
 
 void window_begin(struct window *window, struct random *random, uint32_t length, uint32_t line_size)
@@ -55,8 +56,7 @@ static inline bool examine(struct window *window, const struct access *access)
 
     window->examined++;
     /* Cheap rejection: most accesses are far away. 64 covers the operands' widths. */
-    if (access->address - sample->address + window->unresolved + 64 >
-        2 * (window->unresolved + 64))
+    if (access->address - sample->address + window->unresolved + 64 > 2 * (window->unresolved + 64))
         return window->examined >= window->length;
     block = common_block(sample, access);
     if (block <= window->unresolved) {

@@ -24,18 +24,19 @@
 enum { WINDOW_SKIP_MAX = 1024 };
 
 struct window {
-    uint32_t skip;     /* accesses to pass over before the sampled one */
-    uint32_t length;   /* accesses to examine after it */
-    uint32_t seen;     /* accesses fed so far */
-    uint32_t sampled;  /* index of the sampled access, valid when chosen */
+    uint32_t skip;    /* accesses to pass over before the sampled one */
+    uint32_t length;  /* accesses to examine after it */
+    uint32_t seen;    /* accesses fed so far */
+    uint32_t sampled; /* index of the sampled access, valid when chosen */
     bool chosen;
-    bool short_skip;   /* the stream ended inside the skip: the sample was drawn from what there was */
-    bool done;         /* reused at the smallest line size, or length examined */
-    uint32_t examined; /* accesses after the sampled one that were looked at */
+    bool
+        short_skip; /* the stream ended inside the skip: the sample was drawn from what there was */
+    bool done;      /* reused at the smallest line size, or length examined */
+    uint32_t examined;   /* accesses after the sampled one that were looked at */
     uint64_t unresolved; /* blocks of up to this many bytes have not been used again (internal) */
     uint32_t line_size;  /* the run's */
     uint64_t reuse_ip;   /* instruction of the next use at the run's line size; 0 none */
-    uint32_t reuse[LINE_SIZE_COUNT]; /* as record_sample.window_reuse */
+    uint32_t reuse[LINE_SIZE_COUNT];        /* as record_sample.window_reuse */
     struct access history[WINDOW_SKIP_MAX]; /* the skipped accesses and the sampled one */
 };
 

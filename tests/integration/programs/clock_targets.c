@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Programs whose locality one can see, for tests of the clock engine as its users meet it:
+ *
+ * clock_targets regions MS    two spans and a named object of the programming interface
+ * clock_targets shared MS     two threads in turns: one reads an array, the other writes it
+ * clock_targets freed MS      blocks that are written once and freed
+ *
+ * MS: milliseconds of CPU time to spend, about.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "reuse.h"
+
+static double cpu_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+enum { ELEMENTS = 1 << 18 };
+
+static uint64_t add_up(const uint64_t *array, size_t n)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += array[i];
+    return sum;
+}
+
+static int regions(double ms)
+{
+    uint64_t *first_array = calloc(ELEMENTS, sizeof *first_array);
+    uint64_t *second_array = calloc(ELEMENTS, sizeof *second_array);
+    uint64_t sum = 0;
+
+    REUSE_NAME_OBJECT(second_array, ELEMENTS * sizeof *second_array, "the second one");
+    while (cpu_ms() < ms) {
+        REUSE_REGION_BEGIN("first span");
+        sum += add_up(first_array, ELEMENTS);
+        REUSE_REGION_END();
+        REUSE_REGION_BEGIN("second span");
+        sum += add_up(second_array, ELEMENTS);
+        REUSE_REGION_END();
+    }
+    free(first_array);
+    free(second_array);
+    printf("%llu\n", (unsigned long long)sum);
+    return 0;
+}
+
+static _Atomic uint64_t shared_words[32768];
+static _Atomic int done;
+static sem_t readers_turn, writers_turn;
+
+static void *writer(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        sem_wait(&writers_turn);
+        if (atomic_load(&done))
+            return NULL;
+        for (size_t i = 0; i < sizeof shared_words / sizeof *shared_words; i++)
+            atomic_store_explicit(&shared_words[i], i, memory_order_relaxed);
+        sem_post(&readers_turn);
+    }
+}
+
+/* In turns, so that every word is written between any two of its reads. */
+static int shared(double ms)
+{
+    pthread_t thread;
+    uint64_t sum = 0;
+
+    sem_init(&readers_turn, 0, 0);
+    sem_init(&writers_turn, 0, 0);
+    pthread_create(&thread, NULL, writer, NULL);
+    while (cpu_ms() < ms) {
+        sem_post(&writers_turn);
+        sem_wait(&readers_turn);
+        for (size_t i = 0; i < sizeof shared_words / sizeof *shared_words; i++)
+            sum += atomic_load_explicit(&shared_words[i], memory_order_relaxed);
+    }
+    atomic_store(&done, 1);
+    sem_post(&writers_turn);
+    pthread_join(thread, NULL);
+    return sum == 1;
+}
+
+static int freed(double ms)
+{
+    uint64_t sum = 0;
+
+    while (cpu_ms() < ms) {
+        unsigned char *block = malloc(1 << 20);
+
+        memset(block, (int)sum, 1 << 20);
+        sum += block[sum % (1 << 20)];
+        free(block);
+    }
+    printf("%d\n", sum > 0);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    double ms = argc == 3 ? atof(argv[2]) : 0;
+
+    if (argc == 3 && strcmp(argv[1], "regions") == 0)
+        return regions(ms);
+    if (argc == 3 && strcmp(argv[1], "shared") == 0)
+        return shared(ms);
+    if (argc == 3 && strcmp(argv[1], "freed") == 0)
+        return freed(ms);
+    fprintf(stderr, "usage: clock_targets regions|shared|freed MS\n");
+    return 2;
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The main job, as a user has it: a program under the clock engine, and what the report says of it.
+# Bounds are wide: machines are noisy, and the figures are for `make fidelity`.
+. "$(dirname "$0")/tap.bash"
+
+bin=$REUSE_BUILDDIR/postproc
+micro=$REUSE_BUILDDIR/microbench
+targets=$REUSE_BUILDDIR/tests/integration/programs/clock_targets
+
+# profile NAME COMMAND... leaves $work/NAME.rprof and $work/NAME.json
+profile() {
+    local name=$1
+    shift
+    run "$bin/reuse-run" -q -o "$work/$name.rprof" -- "$@" &&
+        "$bin/reuse-report" --format json "$work/$name.rprof" >"$work/$name.json" 2>>"$work/err"
+}
+
+# holds NAME EXPRESSION: the python expression on the report `r` is true
+holds() {
+    python3 - "$work/$1.json" "$2" 2>>"$work/err" <<'PYTHON'
+import json, sys
+r = json.load(open(sys.argv[1]))
+def miss(size):
+    return min(r["mrc"], key=lambda p: abs(p["bytes"] - size))["miss_ratio"]
+def thing(name):
+    return next((o for o in r["objects"] if o["name"] == name), None)
+sys.exit(0 if eval(sys.argv[2]) else 1)
+PYTHON
+}
+
+profile sweep "$micro/sweep" --bytes 1M --seconds 2
+check "a sweep runs as without us" status_is 0
+check "each line of a sweep is fetched once for its eight words" holds sweep \
+    '0.07 < miss(1 << 16) < 0.18'
+check "a cache that holds the array catches all reuse" holds sweep 'miss(8 << 20) < 0.04'
+check "the array has its name and size" holds sweep \
+    'any(o["kind"] == "heap" and 1 << 20 <= o["size"] < (1 << 20) + 128 for o in r["objects"])'
+check "the place is a line of the source" holds sweep \
+    'any(l["file"].endswith("sweep.c") and l["line"] > 0 for l in r["lines"])'
+check "accesses are of the right order" holds sweep \
+    '1e8 < r["accesses"]["value"] < 3e10 and r["accesses"]["lo"] <= r["accesses"]["value"] <= r["accesses"]["hi"]'
+check "every watch ended in a recorded way" holds sweep \
+    'r["watches"]["armed"] > 0 and sum(r["watches"][k] for k in ("reused", "invalidated", "evicted", "ended")) >= 0.99 * r["watches"]["armed"]'
+check "the overhead is near the budget" holds sweep \
+    '0 < r["overhead"]["handler_ns"] < 0.12 * sum(t["cpu_ns"] for t in r["threads"]) + 3e7'
+run "$bin/reuse-report" --mrc --line-size 256 --format json "$work/sweep.rprof"
+cp "$work/out" "$work/sweep256.json"
+check "the same profile answers for 256-byte lines" holds sweep256 '0.015 < miss(1 << 16) < 0.07'
+
+profile dmtvm "$micro/dmtvm" --seconds 2
+check "data objects have the names of the source" holds dmtvm \
+    'all(thing(n) is not None for n in ("m", "x"))'
+check "the matrix is never reused in small caches, the vector is" holds dmtvm \
+    'min(p["miss_ratio"] for p in thing("m")["mrc"] if p["bytes"] < 1 << 20) > 0.05 and max(p["miss_ratio"] for p in thing("x")["mrc"] if p["bytes"] > 1 << 18) < 0.03'
+
+profile stream "$micro/stream" --seconds 1
+check "all threads are there" holds stream 'len(r["threads"]) == 4'
+
+profile regions "$targets" regions 1200
+check "the object named through the interface is found" holds regions \
+    'thing("the second one") is not None'
+run "$bin/reuse-report" --objects --region "first span" --format json "$work/regions.rprof"
+cp "$work/out" "$work/span.json"
+check "a span of the interface selects its accesses" holds span \
+    'thing("first_array") is not None and thing("the second one") is None'
+
+profile shared "$targets" shared 1500
+check "stores of another thread are seen" holds shared 'r["watches"]["invalidated"] > 0'
+check "they make coherence misses" holds shared 'max(m["coherence"] for m in r["misses"]) > 0.005'
+
+profile freed "$targets" freed 800
+check "watches on freed blocks end" holds freed 'r["watches"]["ended"] > 0'
+
+run timeout -s KILL 2 "$bin/reuse-run" -q -o "$work/killed.rprof" -- "$micro/sweep" --seconds 20
+run "$bin/reuse-report" "$work/killed.rprof"
+check "a profile cut short by SIGKILL is read" status_is 0
+check "and the report says so" out_has 'the profile ends early'
+
+run env LD_PRELOAD="$REUSE_BUILDDIR/runtime/.libs/libreuse.so" REUSE_OUTPUT="$work/%e.rprof" \
+    "$micro/sweep" --seconds 1
+check "plain LD_PRELOAD does the same" test -s "$work/sweep.rprof"
+check "and closes with one line" err_is_one_line
+check "that names engine, samples, cost, file and the next command" err_has \
+    '^libreuse: clock engine, [0-9]+ samples, [0-9.]+ % of CPU time taken; look at it with: reuse-report .*sweep'
+finish
