@@ -83,6 +83,7 @@ void rate_report(struct thread *thread, enum rate_method method, bool accepted, 
     if (sane && (accepted || (known->rate_per_ns == 0 && method == RATE_WATCH_AHEAD))) {
         double rate = accesses / (double)elapsed;
 
+        known->readings += accepted;
         known->rate_per_ns = known->rate_per_ns > 0 ? 0.7 * known->rate_per_ns + 0.3 * rate : rate;
     }
 }

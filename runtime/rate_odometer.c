@@ -13,11 +13,12 @@ enum {
     FAILURES_MAX = 4,   /* of an odometer in a row before it is forgotten */
     ARRIVALS_KNOWN = 2, /* enough where the test that ends the loop is known */
     ARRIVALS_PROOF = 3,
+    READINGS_TRUSTED = 4,
 };
 
 /* Planned lengths, ns of app time: the noise of a signal's entry is about half a microsecond, the
  * first tens of microseconds after our handler run on cold caches. */
-static const double accesses_per_ns_max = 12;
+static const double accesses_per_ns_max = 12, accesses_per_ns_usual = 4;
 static const double probe_ns = 300e3, probe_min_ns = 40e3, probe_longest_ns = 5e6;
 
 /* A look-ahead that waits for the visits of an odometer's loop head. */
@@ -97,10 +98,17 @@ static void judge(struct thread *thread, struct known_loop *known, bool good)
 }
 
 /* How fast the loop may run: a loop thought slower than it is would end in the middle of a reading.
- * Where nothing is known, as fast as any processor can. */
+ * Where nothing is known, as fast as any processor can; the first readings may have fallen into
+ * page faults. */
 static double pace_at_most(const struct known_loop *known)
 {
-    return known->rate_per_ns > 0 ? 1.5 * known->rate_per_ns : accesses_per_ns_max;
+    double pace = 1.5 * known->rate_per_ns;
+
+    if (known->rate_per_ns == 0)
+        return accesses_per_ns_max;
+    return known->readings < READINGS_TRUSTED && pace < accesses_per_ns_usual
+               ? accesses_per_ns_usual
+               : pace;
 }
 
 /*

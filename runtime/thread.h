@@ -88,6 +88,7 @@ struct known_loop {
     uint64_t test_ip;      /* conditional jump that ends the loop */
     int64_t test_step;     /* change of its outcome per visit; 0 unknown */
     double rate_per_ns;    /* accesses, about; 0 unknown */
+    uint32_t readings;     /* accepted ones that it rests on */
     uint64_t last_use;     /* in samples of the thread */
 };
 
