@@ -13,7 +13,8 @@
 /* A sample, judged. */
 struct analysed_sample {
     const struct record_sample *record;
-    const struct record_watch_end *end; /* NULL: none in the file */
+    const struct record_watch_end *end;             /* NULL: none in the file */
+    const struct record_invalidation *invalidation; /* NULL: none was seen */
     uint32_t profile;
     uint32_t loop;   /* index into rates.loops */
     uint32_t thread; /* index into threads */
@@ -21,7 +22,9 @@ struct analysed_sample {
     double weight;  /* accesses that it stands for */
     double watched; /* accesses from its use to the last time its watch was known to run;
                        0 when it had none */
-    double covered; /* the part of watched in which other threads' stores were watched for */
+    /* Accesses from its use to the first store of another thread, or to the last time that such
+     * stores were watched for; 0 when they were not. */
+    double covered;
 };
 
 struct analysed_thread {

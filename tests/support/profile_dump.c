@@ -47,6 +47,7 @@ static void print_counts(const struct profile *profile)
     COUNT("transfer", transfers);
     COUNT("region", regions);
     COUNT("origin", origins);
+    COUNT("invalidation", invalidations);
 }
 
 static void print_sums(const struct profile *profile)
@@ -65,6 +66,7 @@ static void print_sums(const struct profile *profile)
     SUM("sample.words_accessed", samples, words_accessed);
     SUM("watch_end.app_ns", watch_ends, app_ns);
     SUM("watch_end.reason", watch_ends, reason);
+    SUM("invalidation.app_ns", invalidations, app_ns);
     SUM("context.ip", contexts, ip);
     SUM("thread.tid", threads, tid);
     SUM("totals.armed", totals, armed);
