@@ -71,6 +71,7 @@ static int list_samples(struct analysis *analysis)
                                     : NULL,
                 .profile = (uint32_t)p,
                 .loop = (uint32_t)loop_rates_find(&analysis->rates, p, record->loop)};
+            analysis->invalidations_seen |= analysis->samples[n - 1].invalidation != NULL;
             const struct record_watch_end *end = analysis->samples[n - 1].end;
             if (record->watch_mode == WATCH_ACCESSED && end && end->reason == WATCH_REUSED &&
                 end->flags & WATCH_END_VISIT_KNOWN)

@@ -55,12 +55,22 @@ struct mixture {
     double shared_valid, shared_at_risk;
     uint32_t shared_observers;
     double factor[OBSERVER_COUNT]; /* what-if, by observer */
+    bool one_visit;
 };
+
+/* P(not invalidated). */
+static double validity_of(const struct mixture *mixture, const struct stratum *stratum)
+{
+    double valid = stratum->shares_invalidation ? mixture->shared_valid : stratum->valid;
+
+    /* Here valid is that of the watched word. */
+    return mixture->one_visit ? fmax(0, 1 - stratum->visits_per_trap * (1 - valid)) : valid;
+}
 
 /* A part of the stratum is reused; as much of it as was invalidated before is a coherence miss. */
 static void set_survival(struct mixture *mixture, struct stratum *stratum, double survival)
 {
-    double valid = stratum->shares_invalidation ? mixture->shared_valid : stratum->valid;
+    double valid = validity_of(mixture, stratum);
     double reused = stratum->share * (stratum->survival - survival);
 
     mixture->survival -= reused;
@@ -108,7 +118,7 @@ static double left_after(double hazard, double multiplicity)
 
 static void count_invalidation(struct mixture *mixture, struct stratum *stratum, double weight)
 {
-    double visits = stratum->visits_per_trap;
+    double visits = mixture->one_visit ? 1 : stratum->visits_per_trap;
 
     if (stratum->shares_invalidation)
         mixture->shared_valid *= left_after(visits * weight / mixture->shared_at_risk, visits);
@@ -275,6 +285,7 @@ int survival_estimate(const struct survival_input *input, struct survival_curve 
     struct stratum *strata = calloc(input->strata ? input->strata : 1, sizeof *strata);
     struct mixture mixture = {.survival = 1,
                               .shared_valid = 1,
+                              .one_visit = input->one_visit,
                               .factor = {[OBSERVER_WINDOW] = 1,
                                          [OBSERVER_ACCESSED] = input->accessed_factor,
                                          [OBSERVER_OTHER] = input->other_factor}};

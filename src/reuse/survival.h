@@ -64,6 +64,9 @@ struct survival_input {
     double pivot, scale;
     /* What-if: multiply the hazards that these observers see; 1 changes nothing. */
     double accessed_factor, other_factor;
+    /* What-if: other threads visit a line once at most before its next use, or always in the same
+     * words. Then seen stores stand for disjoint parts of the lines, and their shares add up. */
+    bool one_visit;
 };
 
 /* One more point than steps: point 0 is time 0. A right-continuous step function. */

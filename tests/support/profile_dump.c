@@ -39,6 +39,7 @@ static void print_counts(const struct profile *profile)
     COUNT("site_totals", site_totals);
     COUNT("sample", samples);
     COUNT("watch_end", watch_ends);
+    COUNT("invalidation", invalidations);
     COUNT("rate", rates);
     COUNT("totals", totals);
     COUNT("note", notes);
@@ -47,7 +48,6 @@ static void print_counts(const struct profile *profile)
     COUNT("transfer", transfers);
     COUNT("region", regions);
     COUNT("origin", origins);
-    COUNT("invalidation", invalidations);
 }
 
 static void print_sums(const struct profile *profile)
