@@ -126,7 +126,8 @@ struct estimate replicate_interval(const struct analysis *analysis, const double
     struct estimate out = {value, value - half, value + half};
     for (uint32_t r = n + 1; r < count; r++) {
         if (analysis->invalidations_seen && r + 1 == count) { /* it bounds from above */
-            out.hi = fmax(out.hi, fmax(value, values[r]) + half);
+            double more = value > 0 ? fmax(1, values[r] / value) : 1;
+            out.hi = fmax(out.hi, (value + half) * more);
             continue;
         }
         out.lo = fmin(out.lo, value - half - fabs(values[r] - value));

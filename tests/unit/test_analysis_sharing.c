@@ -161,11 +161,12 @@ static void every_reuse_after_a_turn(void **state)
         double tolerance; /* of the mean of the seeds, relative */
     } cases[] = {
         {"sweep", SWEEP, 0.1},
-        {"sweep of half of the lines", SWEEP_HALF, 0.25},
-        {"sweep at times", SWEEP_AT_TIMES, 0.25},
-        {"one word", ONE_WORD, 0.15},
-        {"random words", RANDOM_WORDS, 0.2},
-        {"pairs of words", PAIRS, 0.2},
+        {"sweep of half of the lines", SWEEP_HALF, 0.15},
+        {"sweep at times", SWEEP_AT_TIMES, 0.15},
+        /* Visits that come once and to one word: low, but the interval knows. */
+        {"one word", ONE_WORD, 0.45},
+        {"random words", RANDOM_WORDS, 0.25},
+        {"pairs of words", PAIRS, 0.3},
         {"sweep downwards", AGAINST_THE_SWEEP, 0.1},
         {"loads", LOADS, 0},
     };
@@ -179,7 +180,7 @@ static void every_reuse_after_a_turn(void **state)
         int covered = 0;
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
             struct sampling sampling = {.seed = seed,
-                                        .period_ns = ACCESSES / 1500.0,
+                                        .period_ns = ACCESSES / 6000.0,
                                         .window = 1000,
                                         .slots = 3,
                                         .readings = 4};
@@ -199,12 +200,9 @@ static void every_reuse_after_a_turn(void **state)
         print_message("%s: coherence %.4f, should be %.4f; in a cache that is too small %.4f; %d "
                       "of %d intervals hold it (seeds 1..%d)\n",
                       cases[k].name, sum, expected, small, covered, SEEDS, SEEDS);
-        if (0)
-            assert_true(fabs(sum - expected) <= cases[k].tolerance * expected);
-        if (0)
-            assert_true(small < 0.01);
-        if (0)
-            assert_true(covered >= SEEDS - 1);
+        assert_true(fabs(sum - expected) <= cases[k].tolerance * expected);
+        assert_true(small < 0.01);
+        assert_true(covered >= SEEDS - 2);
         truth_free(&truth);
         trace_free(&traces[0]);
         trace_free(&traces[1]);
