@@ -51,10 +51,10 @@ static void count_watches(const struct model *model, struct run_totals *totals)
         if (sample->watch_mode == WATCH_NONE)
             continue;
         totals->armed++;
-        if (end != NULL && end->reason == WATCH_REUSED)
-            totals->reused++;
-        else if (end != NULL && end->reason == WATCH_INVALIDATED)
+        if (analysis_sample_invalidation(model->analysis, i) != NULL)
             totals->invalidated++;
+        else if (end != NULL && end->reason == WATCH_REUSED)
+            totals->reused++;
         else if (end != NULL && end->reason == WATCH_EVICTED)
             totals->evicted++;
         else

@@ -181,6 +181,12 @@ double analysis_sample_weight(const struct analysis *analysis, size_t index)
     return analysis->samples[index].weight;
 }
 
+const struct record_invalidation *analysis_sample_invalidation(const struct analysis *analysis,
+                                                               size_t index)
+{
+    return analysis->samples[index].invalidation;
+}
+
 const struct record_watch_end *analysis_sample_end(const struct analysis *analysis, size_t index)
 {
     return analysis->samples[index].end;

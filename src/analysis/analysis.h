@@ -42,6 +42,8 @@ size_t analysis_sample_count(const struct analysis *);
 const struct record_sample *analysis_sample(const struct analysis *, size_t index,
                                             size_t *profile_index);
 double analysis_sample_weight(const struct analysis *, size_t index); /* accesses it stands for */
+const struct record_invalidation *
+analysis_sample_invalidation(const struct analysis *, size_t index); /* NULL: none was seen */
 const struct record_watch_end *analysis_sample_end(const struct analysis *,
                                                    size_t index); /* or NULL */
 

@@ -13,7 +13,8 @@
 /* A sample, judged. */
 struct analysed_sample {
     const struct record_sample *record;
-    const struct record_watch_end *end; /* NULL: none in the file */
+    const struct record_watch_end *end;             /* NULL: none in the file */
+    const struct record_invalidation *invalidation; /* NULL: none was seen */
     uint32_t profile;
     uint32_t loop;   /* index into rates.loops */
     uint32_t thread; /* index into threads */
@@ -21,7 +22,9 @@ struct analysed_sample {
     double weight;  /* accesses that it stands for */
     double watched; /* accesses from its use to the last time its watch was known to run;
                        0 when it had none */
-    double covered; /* the part of watched in which other threads' stores were watched for */
+    /* Accesses from its use to the first store of another thread, or to the last time that such
+     * stores were watched for; 0 when they were not. */
+    double covered;
 };
 
 struct analysed_thread {
@@ -60,6 +63,8 @@ struct analysis {
 
     bool accessed_visits_known; /* traps on the accessed word looked ahead as well */
 
+    bool invalidations_seen; /* other threads' stores to watched lines */
+
     struct eviction_cache *evictions; /* filled as sizes are asked for */
     float *rate_factors;              /* replicates.c: [replicate][loop] */
 
@@ -88,7 +93,8 @@ int analysis_divide(struct analysis *);
 /*
  * replicates.c: the estimate (0) and its replicates 1 .. replicate_count()-1. The bootstrap ones
  * draw samples (Poisson weights) and rates. Where the analysed line is larger than the run's, two
- * more make extreme assumptions about words that no watch could be put on.
+ * more make extreme assumptions about words that no watch could be put on. Where lines were
+ * invalidated, the last one assumes the most of it.
  */
 int replicates_create(struct analysis *);
 uint32_t replicate_count(const struct analysis *);
@@ -96,6 +102,8 @@ double replicate_weight(const struct analysis *, uint32_t replicate, uint32_t sa
 double replicate_rate_factor(const struct analysis *, uint32_t replicate, uint32_t loop);
 void replicate_factors(const struct analysis *, uint32_t replicate, double *accessed,
                        double *other);
+/* The replicate in which other threads come to a line once at most before its next use. */
+bool replicate_one_visit(const struct analysis *, uint32_t replicate);
 
 /* Interval of values[0] from its replicates; floor: least distance from value that is claimed. */
 struct estimate replicate_interval(const struct analysis *, const double *values, double floor);

@@ -57,17 +57,17 @@ static bool coin_was_tossed(const struct analysis *analysis, const struct record
  * that word counts the visit, so that none counts twice. Without knowledge of the visit words are
  * taken as independent.
  */
-static bool ends_visit(const struct record_watch_end *end)
+static bool ends_visit(unsigned flags, unsigned words_after)
 {
-    return !(end->flags & WATCH_END_VISIT_KNOWN) || end->words_after == 0 ||
-           end->flags & WATCH_END_VISIT_ENDS_HERE;
+    return !(flags & WATCH_END_VISIT_KNOWN) || words_after == 0 ||
+           flags & WATCH_END_VISIT_ENDS_HERE;
 }
 
 /* Where traps on accessed words did not look ahead, they count all visits that touch their word,
  * and traps on other words leave to them what they know of those. */
 static bool ends_other_visit(const struct analysis *analysis, const struct record_watch_end *end)
 {
-    return ends_visit(end) &&
+    return ends_visit(end->flags, end->words_after) &&
            (analysis->accessed_visits_known || !(end->flags & WATCH_END_VISIT_TOUCHES_ACCESSED));
 }
 
@@ -108,7 +108,7 @@ size_t analysis_observe(const struct analysis *analysis, uint32_t index,
     if (accessed) {
         begin.observer = finish.observer = OBSERVER_ACCESSED;
         begin.design = finish.design = tossed ? 2 : 1;
-        finish.multiplicity = reason == WATCH_REUSED && ends_visit(end);
+        finish.multiplicity = reason == WATCH_REUSED && ends_visit(end->flags, end->words_after);
         events[n++] = begin;
         if (!forever)
             events[n++] = finish;
@@ -134,11 +134,13 @@ size_t analysis_observe(const struct analysis *analysis, uint32_t index,
         begin.time = 0;
         finish.multiplicity = 0;
         finish.time = sample->covered;
-        if (reason == WATCH_INVALIDATED && ends_visit(end))
+        finish.trapped = sample->invalidation != NULL;
+        if (finish.trapped &&
+            ends_visit(sample->invalidation->flags, sample->invalidation->words_after))
             finish.multiplicity =
                 (float)(analysis->line_size / WORD_BYTES) / (float)touched_words(record);
         events[n++] = begin;
-        if (!forever)
+        if (!forever || finish.trapped)
             events[n++] = finish;
     }
     return n;

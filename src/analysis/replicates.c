@@ -47,7 +47,13 @@ static double normal(uint64_t bits)
 uint32_t replicate_count(const struct analysis *analysis)
 {
     return 1 + analysis->options.bootstrap +
-           (analysis->line_size > analysis->run_line_size ? EXTREMES : 0);
+           (analysis->line_size > analysis->run_line_size ? EXTREMES : 0) +
+           analysis->invalidations_seen;
+}
+
+bool replicate_one_visit(const struct analysis *analysis, uint32_t replicate)
+{
+    return analysis->invalidations_seen && replicate + 1 == replicate_count(analysis);
 }
 
 static bool is_extreme(const struct analysis *analysis, uint32_t replicate)
@@ -96,7 +102,7 @@ void replicate_factors(const struct analysis *analysis, uint32_t replicate, doub
     double run = analysis->run_line_size, line = analysis->line_size;
 
     *accessed = *other = 1;
-    if (!is_extreme(analysis, replicate))
+    if (!is_extreme(analysis, replicate) || replicate_one_visit(analysis, replicate))
         return;
     /* The words outside the run's line are never visited alone ... */
     *other = (run - WORD_BYTES) / (line - WORD_BYTES);
@@ -119,6 +125,11 @@ struct estimate replicate_interval(const struct analysis *analysis, const double
     double half = n > 1 ? 1.96 * sqrt(squares / (double)n) : 0;
     struct estimate out = {value, value - half, value + half};
     for (uint32_t r = n + 1; r < count; r++) {
+        if (analysis->invalidations_seen && r + 1 == count) { /* it bounds from above */
+            double more = value > 0 ? fmax(1, values[r] / value) : 1;
+            out.hi = fmax(out.hi, (value + half) * more);
+            continue;
+        }
         out.lo = fmin(out.lo, value - half - fabs(values[r] - value));
         out.hi = fmax(out.hi, value + half + fabs(values[r] - value));
     }

@@ -66,8 +66,12 @@ static int list_samples(struct analysis *analysis)
             analysis->samples[n++] = (struct analysed_sample){
                 .record = record,
                 .end = profile_watch_end(profile, record->sample_id),
+                .invalidation = record->invalidation_address
+                                    ? profile_invalidation(profile, record->sample_id)
+                                    : NULL,
                 .profile = (uint32_t)p,
                 .loop = (uint32_t)loop_rates_find(&analysis->rates, p, record->loop)};
+            analysis->invalidations_seen |= analysis->samples[n - 1].invalidation != NULL;
             const struct record_watch_end *end = analysis->samples[n - 1].end;
             if (record->watch_mode == WATCH_ACCESSED && end && end->reason == WATCH_REUSED &&
                 end->flags & WATCH_END_VISIT_KNOWN)
@@ -139,6 +143,28 @@ static double watched_accesses(const struct analysis *analysis,
     return fmax(accesses, 1);
 }
 
+/*
+ * Accesses between a sample and the first store of another thread, else the end of its watch. The
+ * store lies within the watch, on the same scale: what came first must stay first.
+ */
+static double covered_accesses(const struct analysed_sample *sample,
+                               const struct access_clock *clock)
+{
+    const struct record_sample *record = sample->record;
+    const struct record_watch_end *end = sample->end;
+
+    if (sample->watched <= 0 || !record->invalidation_address || !sample->invalidation)
+        return record->invalidation_address ? sample->watched : 0;
+    uint64_t at = sample->invalidation->app_ns;
+    if (at <= record->app_ns)
+        return fmin(1, sample->watched);
+    if (!end)
+        return fmin(sample->watched, fmax(1, access_clock_between(clock, record->app_ns, at)));
+    if (at >= end->app_ns)
+        return sample->watched;
+    return sample->watched * (double)(at - record->app_ns) / (double)(end->app_ns - record->app_ns);
+}
+
 static int convert_times(struct analysis *analysis)
 {
     /* Samples by thread: offsets by counting. */
@@ -167,8 +193,7 @@ static int convert_times(struct analysis *analysis)
         for (size_t i = 0; i < n && result == 0; i++) {
             struct analysed_sample *sample = &analysis->samples[order[first[t] + i]];
             sample->watched = watched_accesses(analysis, sample, &clock);
-            if (sample->watched > 0 && sample->record->invalidation_address)
-                sample->covered = sample->watched;
+            sample->covered = covered_accesses(sample, &clock);
             /* The window was free of reuse, so the watch of the line lasted longer. */
             if (sample->watched > 0)
                 sample->watched =
@@ -182,11 +207,12 @@ static int convert_times(struct analysis *analysis)
     return result;
 }
 
-/* Samples whose lines other threads' stores were watched for. */
+/* A sample whose line other threads' stores were watched for. */
 struct coverage {
     uint32_t profile, origin;
     uint64_t monotonic_ns;
-    uint32_t sample;
+    uint64_t sample_id;
+    size_t sample; /* SIZE_MAX: of a thread that is not asked for */
 };
 
 static int compare_coverage(const void *a, const void *b)
@@ -199,40 +225,50 @@ static int compare_coverage(const void *a, const void *b)
         return x->origin < y->origin ? -1 : 1;
     if (x->monotonic_ns != y->monotonic_ns)
         return x->monotonic_ns < y->monotonic_ns ? -1 : 1;
-    return x->sample != y->sample ? (x->sample < y->sample ? -1 : 1) : 0;
+    return x->sample_id != y->sample_id ? (x->sample_id < y->sample_id ? -1 : 1) : 0;
 }
 
 /*
  * A process has one register for other threads' stores. It leaves a watch when that ends, or when a
  * later sample takes it; the private watch then goes on alone.
  */
+static void end_coverage(struct analysed_sample *sample, uint64_t taken_ns)
+{
+    const struct record_watch_end *end = sample->end;
+
+    if (!end || sample->invalidation || end->monotonic_ns <= taken_ns)
+        return;
+    sample->covered *= (double)(taken_ns - sample->record->monotonic_ns) /
+                       (double)(end->monotonic_ns - sample->record->monotonic_ns);
+}
+
 static int find_coverage(struct analysis *analysis)
 {
-    struct coverage *covered = malloc((analysis->count + 1) * sizeof *covered);
-    size_t n = 0;
+    struct coverage *covered;
+    size_t capacity = 1, n = 0, next = 0;
 
+    for (size_t p = 0; p < analysis->profile_count; p++)
+        capacity += analysis->profiles[p]->samples.count;
+    covered = malloc(capacity * sizeof *covered);
     if (!covered)
         return -1;
-    for (size_t i = 0; i < analysis->count; i++) {
-        struct analysed_sample *sample = &analysis->samples[i];
-        if (sample->covered <= 0)
-            continue;
-        const struct record_thread *thread =
-            profile_thread(analysis->profiles[sample->profile], sample->record->thread_id);
-        covered[n++] = (struct coverage){sample->profile, thread ? thread->origin_id : 0,
-                                         sample->record->monotonic_ns, (uint32_t)i};
+    for (size_t p = 0; p < analysis->profile_count; p++) {
+        const struct profile *profile = analysis->profiles[p];
+        for (size_t i = 0; i < profile->samples.count; i++) {
+            const struct record_sample *record = &profile->samples.items[i];
+            size_t index = wanted(analysis, record) ? next++ : SIZE_MAX;
+            if (!record->invalidation_address)
+                continue;
+            const struct record_thread *thread = profile_thread(profile, record->thread_id);
+            covered[n++] = (struct coverage){(uint32_t)p, thread ? thread->origin_id : 0,
+                                             record->monotonic_ns, record->sample_id, index};
+        }
     }
     qsort(covered, n, sizeof *covered, compare_coverage);
     for (size_t i = 0; i + 1 < n; i++) {
-        struct analysed_sample *sample = &analysis->samples[covered[i].sample];
-        const struct coverage *next = &covered[i + 1];
-        if (next->profile != covered[i].profile || next->origin != covered[i].origin ||
-            !sample->end || sample->end->reason == WATCH_INVALIDATED ||
-            sample->end->monotonic_ns <= next->monotonic_ns)
-            continue;
-        double part = (double)(next->monotonic_ns - sample->record->monotonic_ns) /
-                      (double)(sample->end->monotonic_ns - sample->record->monotonic_ns);
-        sample->covered *= part;
+        if (covered[i].sample != SIZE_MAX && covered[i + 1].profile == covered[i].profile &&
+            covered[i + 1].origin == covered[i].origin)
+            end_coverage(&analysis->samples[covered[i].sample], covered[i + 1].monotonic_ns);
     }
     free(covered);
     return 0;

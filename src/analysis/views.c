@@ -192,6 +192,7 @@ int view_estimate(const struct analysis *analysis, struct view *view, uint32_t r
         .stratum_of = view->stratum_of,
         .strata = view->strata,
         .shares_invalidation = view->shares_invalidation,
+        .one_visit = replicate_one_visit(analysis, replicate),
         .pivot = analysis->pivot,
         .scale = weights > 0 ? stretched / weights : 1,
     };

@@ -74,6 +74,14 @@ const struct record_watch_end *profile_watch_end(const struct profile *profile, 
     return &profile->watch_ends.items[index->watch_ends[sample_id] - 1];
 }
 
+const struct record_invalidation *profile_invalidation(const struct profile *profile,
+                                                       uint64_t sample_id)
+{
+    size_t i = find_position(ARRAY(invalidations), sizeof(struct record_invalidation),
+                             sizeof(sample_id), sample_id);
+    return i == NOT_FOUND ? NULL : &profile->invalidations.items[i];
+}
+
 /* How far the time lies outside of the module's life; 0 within it. */
 static uint64_t time_outside(const struct module_extent *extent, uint64_t time_ns)
 {

@@ -112,6 +112,18 @@ static void merge_watch_end(struct merge_input *input, const struct record_watch
     merge_append(input->merge, RECORD_WATCH_END, &end, sizeof(end), NULL, 0);
 }
 
+static void merge_invalidation(struct merge_input *input,
+                               const struct record_invalidation *original, uint64_t sample_id)
+{
+    struct record_invalidation invalidation = *original;
+    uint64_t time = invalidation.monotonic_ns;
+    invalidation.sample_id = sample_id;
+    invalidation.thread_id = merge_thread(input, invalidation.thread_id);
+    invalidation.context_id = merge_context(input, invalidation.context_id, time);
+    invalidation.ip = code_if_set(input, invalidation.ip, time);
+    merge_append(input->merge, RECORD_INVALIDATION, &invalidation, sizeof(invalidation), NULL, 0);
+}
+
 static void merge_samples(struct merge_input *input)
 {
     for (size_t i = 0; i < input->profile->samples.count; i++) {
@@ -134,6 +146,10 @@ static void merge_samples(struct merge_input *input)
         sample.object_reference =
             merge_reference(input, sample.object_kind, sample.object_reference);
         merge_append(input->merge, RECORD_SAMPLE, &sample, sizeof(sample), NULL, 0);
+        const struct record_invalidation *invalidation =
+            profile_invalidation(input->profile, original->sample_id);
+        if (invalidation)
+            merge_invalidation(input, invalidation, sample.sample_id);
         const struct record_watch_end *end = profile_watch_end(input->profile, original->sample_id);
         if (end)
             merge_watch_end(input, end, sample.sample_id);

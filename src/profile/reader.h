@@ -43,15 +43,16 @@ struct profile {
     PROFILE_ARRAY(const struct record_module *) modules; /* sorted by module_id */
     PROFILE_ARRAY(struct record_module_end) module_ends;
     PROFILE_ARRAY(const struct record_mapping *) mappings;
-    PROFILE_ARRAY(struct record_thread) threads;          /* sorted by thread_id */
-    PROFILE_ARRAY(struct record_thread_end) thread_ends;  /* last one per thread, sorted */
-    PROFILE_ARRAY(struct record_context) contexts;        /* sorted by context_id */
-    PROFILE_ARRAY(const struct record_site *) sites;      /* sorted by site_id */
-    PROFILE_ARRAY(struct record_site_totals) site_totals; /* last one per site, sorted */
-    PROFILE_ARRAY(struct record_sample) samples;          /* in file order */
-    PROFILE_ARRAY(struct record_watch_end) watch_ends;    /* first one per sample, sorted */
-    PROFILE_ARRAY(struct record_rate) rates;              /* in file order */
-    PROFILE_ARRAY(struct record_totals) totals;           /* last one per thread, sorted */
+    PROFILE_ARRAY(struct record_thread) threads;             /* sorted by thread_id */
+    PROFILE_ARRAY(struct record_thread_end) thread_ends;     /* last one per thread, sorted */
+    PROFILE_ARRAY(struct record_context) contexts;           /* sorted by context_id */
+    PROFILE_ARRAY(const struct record_site *) sites;         /* sorted by site_id */
+    PROFILE_ARRAY(struct record_site_totals) site_totals;    /* last one per site, sorted */
+    PROFILE_ARRAY(struct record_sample) samples;             /* in file order */
+    PROFILE_ARRAY(struct record_watch_end) watch_ends;       /* first one per sample, sorted */
+    PROFILE_ARRAY(struct record_invalidation) invalidations; /* first one per sample, sorted */
+    PROFILE_ARRAY(struct record_rate) rates;                 /* in file order */
+    PROFILE_ARRAY(struct record_totals) totals;              /* last one per thread, sorted */
     PROFILE_ARRAY(const struct record_note *) notes;
     PROFILE_ARRAY(const struct record_histogram *)
     histograms; /* last one per (scope, measure, line size, keys) */
@@ -98,6 +99,7 @@ const struct record_site *profile_site(const struct profile *, uint32_t site_id)
 const struct record_site_totals *profile_site_totals(const struct profile *, uint32_t site_id);
 const struct record_totals *profile_thread_totals(const struct profile *, uint32_t thread_id);
 const struct record_watch_end *profile_watch_end(const struct profile *, uint64_t sample_id);
+const struct record_invalidation *profile_invalidation(const struct profile *, uint64_t sample_id);
 const struct record_region *profile_region(const struct profile *, uint32_t region_id);
 const struct record_origin *profile_origin(const struct profile *, uint32_t origin_id);
 

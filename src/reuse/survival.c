@@ -12,7 +12,7 @@ static int order_at_same_time(const struct survival_event *event)
 {
     if (event->begins)
         return 1;
-    return event->multiplicity > 0 ? 0 : 2;
+    return event->multiplicity > 0 || event->trapped ? 0 : 2;
 }
 
 static int compare_events(const void *a, const void *b)
@@ -41,6 +41,9 @@ struct stratum {
     double share;
     double survival; /* P(not reused) */
     double valid;    /* P(not invalidated), unless the stratum takes part in the shared hazard */
+    double traps, visits; /* stores of other threads that were seen, and the visits they are */
+    uint32_t trap_count;
+    double visits_per_trap;
     bool shares_invalidation;
     bool other_counted; /* an "other" end has counted: losing these observers loses knowledge */
     bool lost;          /* not all of its hazard is observed any more */
@@ -52,12 +55,22 @@ struct mixture {
     double shared_valid, shared_at_risk;
     uint32_t shared_observers;
     double factor[OBSERVER_COUNT]; /* what-if, by observer */
+    bool one_visit;
 };
+
+/* P(not invalidated). */
+static double validity_of(const struct mixture *mixture, const struct stratum *stratum)
+{
+    double valid = stratum->shares_invalidation ? mixture->shared_valid : stratum->valid;
+
+    /* Here valid is that of the watched word. */
+    return mixture->one_visit ? fmax(0, 1 - stratum->visits_per_trap * (1 - valid)) : valid;
+}
 
 /* A part of the stratum is reused; as much of it as was invalidated before is a coherence miss. */
 static void set_survival(struct mixture *mixture, struct stratum *stratum, double survival)
 {
-    double valid = stratum->shares_invalidation ? mixture->shared_valid : stratum->valid;
+    double valid = validity_of(mixture, stratum);
     double reused = stratum->share * (stratum->survival - survival);
 
     mixture->survival -= reused;
@@ -93,11 +106,25 @@ static double watch_part(const struct stratum *stratum)
 /*
  * What is left after an end with this hazard. 1 - hazard keeps the product unbiased (a martingale);
  * where few observers of a multiple end make the hazard exceed what a factor can express, the
- * continuous limit bounds the loss. The two meet smoothly enough at one half.
+ * continuous limit bounds the loss. The two meet smoothly enough at one half. Without multiplicity
+ * the last observer's own end leaves nobody, and the quotient may miss 1 by rounding.
  */
-static double left_after(double hazard)
+static double left_after(double hazard, double multiplicity)
 {
-    return hazard <= 0.5 ? 1 - hazard : 0.5 * exp(1 - 2 * hazard);
+    if (multiplicity > 1)
+        return hazard <= 0.5 ? 1 - hazard : 0.5 * exp(1 - 2 * hazard);
+    return hazard < 1 - 1e-9 ? 1 - hazard : 0;
+}
+
+static void count_invalidation(struct mixture *mixture, struct stratum *stratum, double weight)
+{
+    double visits = mixture->one_visit ? 1 : stratum->visits_per_trap;
+
+    if (stratum->shares_invalidation)
+        mixture->shared_valid *= left_after(visits * weight / mixture->shared_at_risk, visits);
+    else
+        stratum->valid *=
+            left_after(visits * weight / stratum->at_risk[OBSERVER_INVALIDATION], visits);
 }
 
 static void count_end(struct mixture *mixture, struct stratum *stratum,
@@ -105,27 +132,15 @@ static void count_end(struct mixture *mixture, struct stratum *stratum,
 {
     unsigned observer = event->observer;
     double multiplicity = (double)event->multiplicity * mixture->factor[observer];
-    double at_risk = stratum->at_risk[observer], hazard, left;
+    double at_risk = stratum->at_risk[observer], hazard;
 
-    switch (observer) {
-    case OBSERVER_WINDOW:
+    if (observer == OBSERVER_WINDOW) {
         hazard = weight / (at_risk + watching(stratum));
-        break;
-    case OBSERVER_INVALIDATION:
-        if (stratum->shares_invalidation)
-            mixture->shared_valid *= left_after(multiplicity * weight / mixture->shared_at_risk);
-        else
-            stratum->valid *= left_after(multiplicity * weight / at_risk);
-        return;
-    default:
+    } else {
         hazard = watch_part(stratum) * multiplicity * weight / at_risk;
         stratum->other_counted |= observer == OBSERVER_OTHER;
     }
-    if (multiplicity > 1)
-        left = left_after(hazard);
-    else /* the last observer's own end leaves nobody; the quotient may miss 1 by rounding */
-        left = hazard < 1 - 1e-9 ? 1 - hazard : 0;
-    set_survival(mixture, stratum, stratum->survival * left);
+    set_survival(mixture, stratum, stratum->survival * left_after(hazard, multiplicity));
 }
 
 static void change_at_risk(struct mixture *mixture, struct stratum *stratum, unsigned observer,
@@ -162,8 +177,12 @@ static void apply(struct mixture *mixture, struct stratum *stratum,
     }
     /* In a lost stratum the observers that are left see a part of the hazard. Their ends still
      * count: the result bounds the survival from above, and all of it is reported as unknown. */
-    if (event->multiplicity > 0)
+    if (event->observer == OBSERVER_INVALIDATION) {
+        if (event->trapped)
+            count_invalidation(mixture, stratum, weight);
+    } else if (event->multiplicity > 0) {
         count_end(mixture, stratum, event, weight);
+    }
     change_at_risk(mixture, stratum, event->observer, -weight);
     if (event->observer != OBSERVER_INVALIDATION)
         note_lost(mixture, stratum);
@@ -225,6 +244,37 @@ static double prepare(const struct survival_input *input, struct stratum *strata
     return total;
 }
 
+/* Truly 1 or more, since a visit touches a word once. An estimate below 1 is noise, but to make it
+ * 1 would bias the mean where visits are dense. */
+static double visits_per_trap(double visits, double traps)
+{
+    return traps > 0 ? fmax(0.5, visits / traps) : 1;
+}
+
+/* The mean over many traps: one trap's own count is 0 or 8, mostly noise. */
+static void count_visits(const struct survival_input *input, struct stratum *strata)
+{
+    enum { STRATUM_TRAPS_MIN = 64 };
+    double traps = 0, visits = 0;
+
+    for (size_t i = 0; i < input->event_count; i++) {
+        const struct survival_event *event = &input->events[i];
+        struct stratum *stratum = &strata[input->stratum_of[event->sample]];
+        double weight = input->weight_of[event->sample] * (double)event->design;
+        if (!event->trapped || weight <= 0)
+            continue;
+        stratum->traps += weight;
+        stratum->visits += weight * (double)event->multiplicity;
+        stratum->trap_count++;
+        traps += weight;
+        visits += weight * (double)event->multiplicity;
+    }
+    for (uint32_t k = 0; k < input->strata; k++)
+        strata[k].visits_per_trap = strata[k].trap_count < STRATUM_TRAPS_MIN
+                                        ? visits_per_trap(visits, traps)
+                                        : visits_per_trap(strata[k].visits, strata[k].traps);
+}
+
 static double stretched(const struct survival_input *input, double time)
 {
     return time <= input->pivot ? time : input->pivot + (time - input->pivot) * input->scale;
@@ -235,15 +285,16 @@ int survival_estimate(const struct survival_input *input, struct survival_curve 
     struct stratum *strata = calloc(input->strata ? input->strata : 1, sizeof *strata);
     struct mixture mixture = {.survival = 1,
                               .shared_valid = 1,
+                              .one_visit = input->one_visit,
                               .factor = {[OBSERVER_WINDOW] = 1,
                                          [OBSERVER_ACCESSED] = input->accessed_factor,
-                                         [OBSERVER_OTHER] = input->other_factor,
-                                         [OBSERVER_INVALIDATION] = 1}};
+                                         [OBSERVER_OTHER] = input->other_factor}};
     int result = 0;
 
     out->count = 0;
     if (!strata)
         return -1;
+    count_visits(input, strata);
     if (prepare(input, strata) > 0)
         result = append(out, 0, &mixture);
     for (size_t i = 0; i < input->event_count && result == 0 && out->count;) {

@@ -8,14 +8,15 @@
  *   window        every visit to the line, from the use to the end of the look-ahead window;
  *   accessed      visits that touch the word that the sample accessed, from there on;
  *   other         visits that do not touch that word, each with a known probability;
- *   invalidation  other threads' stores to the line, each with a known probability.
+ *   invalidation  other threads' stores to one word of the line; it ends nothing, but tells which
+ *                 reuses come too late.
  *
  * The hazards add up: every end is a product-limit factor 1 - multiplicity / observers at risk,
  * where the multiplicity is the inverse of the probability of seeing it (Kaplan-Meier where that is
- * 1); Aalen-Johansen for the share that invalidation ends. Observers may start late (left
- * truncation: they count as at risk only while they look) and stop early (right censoring). Strata
- * are estimated apart and mixed by the weight of their samples. Derivations, assumptions and
- * sources: docs/estimators.md.
+ * 1). A reuse at t is a coherence miss with the probability that the line was invalidated up to t.
+ * Observers may start late (left truncation: they count as at risk only while they look) and stop
+ * early (right censoring). Strata are estimated apart and mixed by the weight of their samples.
+ * Derivations, assumptions and sources: docs/estimators.md.
  */
 #ifndef REUSE_REUSE_SURVIVAL_H
 #define REUSE_REUSE_SURVIVAL_H
@@ -40,6 +41,9 @@ struct survival_event {
     float design;       /* inverse of the probability that the sample got this observer */
     uint8_t observer;   /* enum observer */
     uint8_t begins;     /* 1: the observer begins; 0: it ends */
+    /* Ends of OBSERVER_INVALIDATION: 1: another thread's store was seen, whether or not it counts;
+     * its multiplicity then is how many visits it stands for. Other observers: 0. */
+    uint8_t trapped;
 };
 
 /* Sorts events into the order that survival_estimate() needs; a total order, so deterministic. */
@@ -60,6 +64,9 @@ struct survival_input {
     double pivot, scale;
     /* What-if: multiply the hazards that these observers see; 1 changes nothing. */
     double accessed_factor, other_factor;
+    /* What-if: other threads visit a line once at most before its next use, or always in the same
+     * words. Then seen stores stand for disjoint parts of the lines, and their shares add up. */
+    bool one_visit;
 };
 
 /* One more point than steps: point 0 is time 0. A right-continuous step function. */

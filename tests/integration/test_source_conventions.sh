@@ -7,7 +7,7 @@ cd "$REUSE_SRCDIR" || exit 1
 # Files that people write: those that git knows, or, in a release, those of such names.
 git ls-files --cached --others --exclude-standard >"$work/files" 2>/dev/null
 if [ ! -s "$work/files" ]; then
-    find * -type f ! -path '*build*' \( -name '*.[ch1-8]' -o -name '*.cc' -o -name '*.def' -o -name '*.am' -o \
+    find * -type f ! -path '*build*' ! -path 'autom4te.cache/*' \( -name '*.[ch1-8]' -o -name '*.cc' -o -name '*.def' -o -name '*.am' -o \
         -name '*.sh' -o -name '*.bash' -o -name '*.py' -o -name '*.md' -o -name configure.ac \) >"$work/files"
 fi
 grep -vx LICENSE "$work/files" | while IFS= read -r file; do

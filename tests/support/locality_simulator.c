@@ -158,7 +158,8 @@ static struct access access_of(const struct trace_access *access)
 
 struct watch {
     struct record_sample sample;
-    size_t from; /* index of the sampled access */
+    size_t from;         /* index of the sampled access */
+    bool foreign_stores; /* other threads' stores are looked for */
 };
 
 /* One thread under the simulated engine. */
@@ -175,41 +176,78 @@ struct engine {
     uint32_t line_size;
 };
 
-static void end_watch(struct engine *engine, unsigned slot, enum watch_end reason, size_t at,
-                      const struct trace *visitor)
+/* What the look-ahead after a trap on a word of the sample's line tells of the visit. */
+static unsigned look_at_visit(const struct engine *engine, const struct watch *watch,
+                              uint64_t trapped, size_t at, const struct trace *visitor,
+                              bool stores_only, unsigned *words_after)
 {
-    struct watch *watch = &engine->watches[slot];
+    struct visit visit;
+    unsigned flags = WATCH_END_VISIT_KNOWN;
+
+    visit_begin(&visit, watch->sample.address, trapped, engine->line_size);
+    for (size_t i = at + 1; i < visitor->count && i <= at + VISIT_ACCESSES; i++) {
+        struct access access = access_of(&visitor->accesses[i]);
+        if (!stores_only || access.kind == ACCESS_STORE)
+            visit_feed(&visit, &access, 1);
+    }
+    if (visit_touches_sampled(&visit))
+        flags |= WATCH_END_VISIT_TOUCHES_ACCESSED;
+    if (visit_ends_at_trapped(&visit))
+        flags |= WATCH_END_VISIT_ENDS_HERE;
+    *words_after = visit_words_after(&visit);
+    return flags;
+}
+
+static uint64_t host_ns(const struct engine *engine, size_t at)
+{
+    return 1000000000000u * engine->thread_id + (uint64_t)engine->trace->end_ns[at];
+}
+
+static void end_watch(struct engine *engine, unsigned slot, enum watch_end reason, size_t at)
+{
+    const struct watch *watch = &engine->watches[slot];
     struct record_watch_end end = {
         .sample_id = watch->sample.sample_id,
         .thread_id = engine->thread_id,
+        .monotonic_ns = host_ns(engine, at),
         .app_ns = (uint64_t)engine->trace->end_ns[at],
         .reason = (uint8_t)reason,
     };
-    uint64_t trapped = reason == WATCH_INVALIDATED ? watch->sample.invalidation_address
-                                                   : watch->sample.watch_address;
 
-    if (reason == WATCH_REUSED || reason == WATCH_INVALIDATED) {
-        end.ip = place_ip(visitor->accesses[at].place);
+    if (reason == WATCH_REUSED) {
+        end.ip = place_ip(engine->trace->accesses[at].place);
         bool blind = engine->options->blind || (engine->options->blind_accessed &&
                                                 watch->sample.watch_mode == WATCH_ACCESSED);
+        unsigned words_after;
         if (!blind) {
-            struct visit visit;
-            visit_begin(&visit, watch->sample.address, trapped, engine->line_size);
-            for (size_t i = at + 1; i < visitor->count && i <= at + VISIT_ACCESSES; i++) {
-                struct access access = access_of(&visitor->accesses[i]);
-                if (reason == WATCH_REUSED || access.kind == ACCESS_STORE)
-                    visit_feed(&visit, &access, 1);
-            }
-            end.flags = WATCH_END_VISIT_KNOWN;
-            if (visit_touches_sampled(&visit))
-                end.flags |= WATCH_END_VISIT_TOUCHES_ACCESSED;
-            if (visit_ends_at_trapped(&visit))
-                end.flags |= WATCH_END_VISIT_ENDS_HERE;
-            end.words_after = (uint8_t)visit_words_after(&visit);
+            end.flags = (uint8_t)look_at_visit(engine, watch, watch->sample.watch_address, at,
+                                               engine->trace, false, &words_after);
+            end.words_after = (uint8_t)words_after;
         }
     }
     profile_builder_record(engine->builder, RECORD_WATCH_END, &end, sizeof end);
     slots_release(&engine->slots, slot);
+}
+
+static void invalidate(struct engine *engine, unsigned slot, size_t at)
+{
+    struct watch *watch = &engine->watches[slot];
+    struct record_invalidation record = {
+        .sample_id = watch->sample.sample_id,
+        .thread_id = engine->thread_id,
+        .monotonic_ns = host_ns(engine, at),
+        .app_ns = (uint64_t)engine->trace->end_ns[at],
+        .ip = place_ip(engine->other->accesses[at].place),
+    };
+    unsigned words_after;
+
+    if (!engine->options->blind) {
+        record.flags = (uint8_t)look_at_visit(engine, watch, watch->sample.invalidation_address, at,
+                                              engine->other, true, &words_after);
+        record.words_after = (uint8_t)words_after;
+    }
+    watch->foreign_stores = false;
+    profile_builder_record(engine->builder, RECORD_INVALIDATION, &record, sizeof record);
 }
 
 static bool touches(const struct trace_access *access, uint64_t address)
@@ -217,6 +255,23 @@ static bool touches(const struct trace_access *access, uint64_t address)
     uint32_t word = (uint32_t)((address - BASE) / WORD);
 
     return word >= access->word && word < access->word + access->words;
+}
+
+/* Each thread stands for a process with one such register. Whether a new sample gets the register
+ * for other threads' stores, as the runtime decides it. */
+static bool offer_register(struct engine *engine)
+{
+    enum { REPLACE_ONE_IN = 8 };
+
+    for (unsigned slot = 0; slot < engine->slots.count; slot++) {
+        struct watch *watch = &engine->watches[slot];
+        if (!(engine->slots.busy & (1u << slot)) || !watch->foreign_stores)
+            continue;
+        if (random_below(&engine->random, REPLACE_ONE_IN))
+            return false;
+        watch->foreign_stores = false;
+    }
+    return true;
 }
 
 static void take_sample(struct engine *engine, size_t at)
@@ -236,6 +291,7 @@ static void take_sample(struct engine *engine, size_t at)
     const struct access *access = window_sample(&window);
     struct record_sample sample = profile_builder_default_sample(engine->thread_id, 0);
     sample.app_ns = (uint64_t)trace->end_ns[index];
+    sample.monotonic_ns = host_ns(engine, index);
     sample.weight_ns = (uint64_t)engine->weight_ns;
     sample.ip = access->ip;
     sample.loop = place_loop(trace->accesses[index].place);
@@ -250,7 +306,7 @@ static void take_sample(struct engine *engine, size_t at)
         watch_plan_make(&window, &engine->random, &plan);
         unsigned slot = slots_offer(&engine->slots, &engine->random, &evicts);
         if (evicts) {
-            end_watch(engine, slot, WATCH_EVICTED, at, NULL);
+            end_watch(engine, slot, WATCH_EVICTED, at);
             engine->slots.busy |= 1u << slot;
         }
         sample.watch_mode = (uint8_t)plan.mode;
@@ -258,12 +314,13 @@ static void take_sample(struct engine *engine, size_t at)
         sample.watch_address = plan.address;
         sample.watch_length = WORD;
         sample.words_accessed = plan.words_accessed;
-        if (engine->other) {
+        if (engine->other && offer_register(engine)) {
             sample.invalidation_address = watch_plan_any_word(&window, &engine->random);
             sample.flags |= SAMPLE_INVALIDATION_WATCH;
         }
         profile_builder_sample(engine->builder, &sample);
-        engine->watches[slot] = (struct watch){sample, index};
+        engine->watches[slot] =
+            (struct watch){sample, index, sample.flags & SAMPLE_INVALIDATION_WATCH};
     } else {
         profile_builder_sample(engine->builder, &sample);
     }
@@ -278,10 +335,11 @@ static void step(struct engine *engine, size_t at)
         if (!(engine->slots.busy & (1u << slot)) || at <= watch->from)
             continue;
         if (touches(&trace->accesses[at], watch->sample.watch_address))
-            end_watch(engine, slot, WATCH_REUSED, at, trace);
-        else if (engine->other && at < engine->other->count && engine->other->accesses[at].store &&
+            end_watch(engine, slot, WATCH_REUSED, at);
+        else if (watch->foreign_stores && at < engine->other->count &&
+                 engine->other->accesses[at].store &&
                  touches(&engine->other->accesses[at], watch->sample.invalidation_address))
-            end_watch(engine, slot, WATCH_INVALIDATED, at, engine->other);
+            invalidate(engine, slot, at);
     }
     if (trace->end_ns[at] >= engine->next_ns) {
         double mean = engine->options->period_ns;
@@ -342,7 +400,7 @@ static void run(struct engine *engine)
         step(engine, i);
     for (unsigned slot = 0; slot < engine->slots.count; slot++) {
         if (engine->slots.busy & (1u << slot))
-            end_watch(engine, slot, WATCH_PROCESS_ENDED, engine->trace->count - 1, NULL);
+            end_watch(engine, slot, WATCH_PROCESS_ENDED, engine->trace->count - 1);
     }
     read_rates(engine);
 }

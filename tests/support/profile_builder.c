@@ -205,6 +205,21 @@ void profile_builder_watch_end(struct profile_builder *builder, const struct rec
     append(builder, RECORD_WATCH_END, &end, sizeof(end), NULL, 0);
 }
 
+void profile_builder_invalidation(struct profile_builder *builder,
+                                  const struct record_sample *sample, uint32_t thread_id,
+                                  uint64_t watched_ns)
+{
+    struct record_invalidation invalidation = {
+        .sample_id = sample->sample_id,
+        .thread_id = thread_id,
+        .context_id = sample->context_id,
+        .monotonic_ns = sample->monotonic_ns + watched_ns,
+        .app_ns = sample->app_ns + watched_ns,
+        .ip = sample->ip,
+    };
+    append(builder, RECORD_INVALIDATION, &invalidation, sizeof(invalidation), NULL, 0);
+}
+
 void profile_builder_rate(struct profile_builder *builder, uint32_t thread_id, uint64_t loop,
                           uint64_t app_ns, uint64_t accesses, uint64_t elapsed_ns)
 {

@@ -59,6 +59,10 @@ uint64_t profile_builder_sample(struct profile_builder *, struct record_sample *
 void profile_builder_watch_end(struct profile_builder *, const struct record_sample *,
                                enum watch_end reason, uint64_t watched_ns);
 
+/* The first store of another thread to the sample's line, after watched_ns of its thread's time. */
+void profile_builder_invalidation(struct profile_builder *, const struct record_sample *,
+                                  uint32_t thread_id, uint64_t watched_ns);
+
 /* An accepted reading: accesses in elapsed_ns in the loop (0: none). */
 void profile_builder_rate(struct profile_builder *, uint32_t thread_id, uint64_t loop,
                           uint64_t app_ns, uint64_t accesses, uint64_t elapsed_ns);

@@ -39,6 +39,7 @@ static void print_counts(const struct profile *profile)
     COUNT("site_totals", site_totals);
     COUNT("sample", samples);
     COUNT("watch_end", watch_ends);
+    COUNT("invalidation", invalidations);
     COUNT("rate", rates);
     COUNT("totals", totals);
     COUNT("note", notes);
@@ -65,6 +66,7 @@ static void print_sums(const struct profile *profile)
     SUM("sample.words_accessed", samples, words_accessed);
     SUM("watch_end.app_ns", watch_ends, app_ns);
     SUM("watch_end.reason", watch_ends, reason);
+    SUM("invalidation.app_ns", invalidations, app_ns);
     SUM("context.ip", contexts, ip);
     SUM("thread.tid", threads, tid);
     SUM("totals.armed", totals, armed);

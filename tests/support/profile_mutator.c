@@ -71,6 +71,8 @@ void write_every_record(const char *path)
         sample.watch_address = sample.address;
         sample.app_ns = i * 1000000;
         profile_builder_sample(&builder, &sample);
+        if (i > 1)
+            profile_builder_invalidation(&builder, &sample, thread, i * 300);
         if (i != 2)
             profile_builder_watch_end(&builder, &sample, WATCH_REUSED, i * 500);
     }
@@ -230,6 +232,11 @@ static void check_samples(const struct profile *profile)
         const struct record_watch_end *end = &profile->watch_ends.items[i];
         require(profile_watch_end(profile, end->sample_id) == end, "watch end not found");
         require(i == 0 || end[-1].sample_id < end->sample_id, "watch ends not sorted");
+    }
+    for (size_t i = 0; i < profile->invalidations.count; i++) {
+        const struct record_invalidation *one = &profile->invalidations.items[i];
+        require(profile_invalidation(profile, one->sample_id) == one, "invalidation not found");
+        require(i == 0 || one[-1].sample_id < one->sample_id, "invalidations not sorted");
     }
 }
 

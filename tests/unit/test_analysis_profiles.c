@@ -335,6 +335,14 @@ static void add_random_records(struct random *random, uint32_t thread)
                                    .words_after = (uint8_t)anything(random)};
     if (random_below(random, 2))
         profile_builder_record(&builder, RECORD_WATCH_END, &end, sizeof end);
+    struct record_invalidation invalidation = {.sample_id = id,
+                                               .thread_id = thread,
+                                               .app_ns = anything(random),
+                                               .monotonic_ns = anything(random),
+                                               .flags = (uint8_t)random_below(random, 8),
+                                               .words_after = (uint8_t)anything(random)};
+    if (random_below(random, 4) == 0)
+        profile_builder_record(&builder, RECORD_INVALIDATION, &invalidation, sizeof invalidation);
     if (random_below(random, 4) == 0)
         profile_builder_rate(&builder, thread, anything(random), anything(random), anything(random),
                              anything(random));

@@ -88,6 +88,127 @@ static void coherence_misses_are_found(void **state)
     trace_free(&traces[1]);
 }
 
+/*
+ * In turns: thread 1 reads an array, then thread 2 stores to it, in the way of the case. Whoever
+ * waits is busy with a word of its own.
+ */
+enum { WORDS = 4096, LINE_WORDS = 8 };
+
+enum foreign {
+    SWEEP,          /* every word */
+    SWEEP_HALF,     /* every word of every second line */
+    SWEEP_AT_TIMES, /* every word, in one of three turns */
+    ONE_WORD,       /* one word of each line, drawn anew in each turn */
+    RANDOM_WORDS,   /* as many words as there are lines, drawn anew */
+    PAIRS,          /* two neighbouring words of two thirds of the lines */
+    AGAINST_THE_SWEEP /* every word, from the last one down */,
+    LOADS, /* no store */
+};
+
+static void foreign_turn(struct trace *trace, enum foreign foreign, struct random *random)
+{
+    bool active = foreign != SWEEP_AT_TIMES || random_below(random, 3) == 0;
+    size_t end = trace->count + WORDS;
+
+    for (uint32_t i = 0; i < WORDS && active; i++) {
+        uint32_t line = i / LINE_WORDS * LINE_WORDS, word = i;
+        bool touch = i % LINE_WORDS == 0;
+        if (foreign == SWEEP || foreign == SWEEP_AT_TIMES || foreign == LOADS)
+            touch = true;
+        else if (foreign == SWEEP_HALF)
+            touch = line / LINE_WORDS % 2;
+        else if (foreign == AGAINST_THE_SWEEP)
+            touch = true, word = WORDS - 1 - i;
+        else if (foreign == RANDOM_WORDS)
+            word = random_below(random, WORDS);
+        else if (foreign == ONE_WORD)
+            word = line + random_below(random, LINE_WORDS);
+        else if (touch && random_below(random, 3)) {
+            word = line + random_below(random, LINE_WORDS - 1);
+            trace_add(trace, word++, 1, 32, true, 1);
+        } else
+            touch = false;
+        if (touch)
+            trace_add(trace, word, 1, 32, foreign != LOADS, 1);
+    }
+    while (trace->count < end)
+        trace_add(trace, 300000, 1, 48, false, 1);
+}
+
+static void make_turns(struct trace traces[2], enum foreign foreign)
+{
+    struct random random;
+
+    random_seed(&random, 5);
+    traces[0] = traces[1] = (struct trace){0};
+    while (traces[0].count < ACCESSES) {
+        for (uint32_t i = 0; i < WORDS; i++) {
+            trace_add(&traces[0], i, 1, 0, false, 1);
+            trace_add(&traces[1], 300000, 1, 48, false, 1);
+        }
+        foreign_turn(&traces[1], foreign, &random);
+        for (uint32_t i = 0; i < WORDS; i++)
+            trace_add(&traces[0], 200000, 1, 16, false, 1);
+    }
+}
+
+static void every_reuse_after_a_turn(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum foreign foreign;
+        double tolerance; /* of the mean of the seeds, relative */
+    } cases[] = {
+        {"sweep", SWEEP, 0.1},
+        {"sweep of half of the lines", SWEEP_HALF, 0.15},
+        {"sweep at times", SWEEP_AT_TIMES, 0.15},
+        /* Visits that come once and to one word: low, but the interval knows. */
+        {"one word", ONE_WORD, 0.45},
+        {"random words", RANDOM_WORDS, 0.25},
+        {"pairs of words", PAIRS, 0.3},
+        {"sweep downwards", AGAINST_THE_SWEEP, 0.1},
+        {"loads", LOADS, 0},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        struct trace traces[2];
+        const struct trace *both[2] = {&traces[0], &traces[1]};
+        struct truth truth;
+        make_turns(traces, cases[k].foreign);
+        truth_create(&traces[0], &traces[1], 64, &truth);
+        double expected = truth_coherence(&truth, INFINITY), sum = 0, small = 0;
+        int covered = 0;
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            struct sampling sampling = {.seed = seed,
+                                        .period_ns = ACCESSES / 6000.0,
+                                        .window = 1000,
+                                        .slots = 3,
+                                        .readings = 4};
+            struct profile *profile = simulate(both, 2, &sampling);
+            struct analysis *analysis = analyse(profile, 1);
+            struct miss_split misses = analysis_misses(analysis, (struct subset){0}, 4 * MIB);
+            struct miss_split in_small = analysis_misses(analysis, (struct subset){0}, 16 << 10);
+            sum += misses.coherence.value / SEEDS;
+            small += in_small.coherence.value / SEEDS;
+            covered += misses.coherence.lo <= expected && misses.coherence.hi >= expected;
+            assert_true(misses.coherence.value + misses.capacity.value + misses.cold.value <=
+                        1 + 1e-9);
+            assert_true(misses.capacity.value < 0.02);
+            analysis_free(analysis);
+            profile_free(profile);
+        }
+        print_message("%s: coherence %.4f, should be %.4f; in a cache that is too small %.4f; %d "
+                      "of %d intervals hold it (seeds 1..%d)\n",
+                      cases[k].name, sum, expected, small, covered, SEEDS, SEEDS);
+        assert_true(fabs(sum - expected) <= cases[k].tolerance * expected);
+        assert_true(small < 0.01);
+        assert_true(covered >= SEEDS - 2);
+        truth_free(&truth);
+        trace_free(&traces[0]);
+        trace_free(&traces[1]);
+    }
+}
+
 static void subsets_add_up_and_differ(void **state)
 {
     (void)state;
@@ -210,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(coherence_misses_are_found),
+        cmocka_unit_test(every_reuse_after_a_turn),
         cmocka_unit_test(subsets_add_up_and_differ),
         cmocka_unit_test(threads_have_caches_of_their_own),
         cmocka_unit_test(many_small_threads),

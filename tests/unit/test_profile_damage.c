@@ -36,9 +36,9 @@ static size_t record_count(const struct profile *profile)
            profile->module_ends.count + profile->mappings.count + profile->threads.count +
            profile->thread_ends.count + profile->contexts.count + profile->sites.count +
            profile->site_totals.count + profile->samples.count + profile->watch_ends.count +
-           profile->rates.count + profile->totals.count + profile->notes.count +
-           profile->histograms.count + profile->transfers.count + profile->regions.count +
-           profile->origins.count + profile->complete;
+           profile->invalidations.count + profile->rates.count + profile->totals.count +
+           profile->notes.count + profile->histograms.count + profile->transfers.count +
+           profile->regions.count + profile->origins.count + profile->complete;
 }
 
 /* Whole records within size bytes, by the layout alone; the schema does not count. */

@@ -155,6 +155,17 @@ static struct text watch_end(const struct profile *profile, uint64_t sample_id)
                 place(profile, end->ip, end->monotonic_ns).bytes);
 }
 
+static struct text invalidation(const struct profile *profile, uint64_t sample_id)
+{
+    const struct record_invalidation *one = profile_invalidation(profile, sample_id);
+    if (!one)
+        return text("never");
+    return text("%llu %s %s %s", (unsigned long long)one->app_ns,
+                who(profile, one->thread_id).bytes,
+                chain(profile, one->context_id, one->monotonic_ns).bytes,
+                place(profile, one->ip, one->monotonic_ns).bytes);
+}
+
 static void describe_samples(struct description *out, const struct profile *profile)
 {
     for (size_t i = 0; i < profile->samples.count; i++) {
@@ -163,13 +174,14 @@ static void describe_samples(struct description *out, const struct profile *prof
         uint8_t kind = sample->object_kind;
         uint32_t reference = sample->object_reference;
         add_fact(
-            out, 1, "sample %s %s at %s loop %s of %s %llx watch %llx for %llu until %s",
+            out, 1, "sample %s %s at %s loop %s of %s %llx watch %llx for %llu until %s invalid %s",
             who(profile, sample->thread_id).bytes, chain(profile, sample->context_id, time).bytes,
             place(profile, sample->ip, time).bytes, place(profile, sample->loop, time).bytes,
             object(profile, kind, reference).bytes,
             data_address(profile, kind, reference, sample->address),
             data_address(profile, kind, reference, sample->watch_address),
-            (unsigned long long)sample->weight_ns, watch_end(profile, sample->sample_id).bytes);
+            (unsigned long long)sample->weight_ns, watch_end(profile, sample->sample_id).bytes,
+            invalidation(profile, sample->sample_id).bytes);
     }
 }
 
@@ -341,6 +353,9 @@ static void add_sample(struct process *process)
         sample.watch_address = sample.address;
     }
     profile_builder_sample(builder, &sample);
+    if (sample.watch_mode && random_below(random, 2))
+        profile_builder_invalidation(builder, &sample, process->threads[random_below(random, 2)],
+                                     random_below(random, 10000));
     if (sample.watch_mode && random_below(random, 4))
         profile_builder_watch_end(builder, &sample, WATCH_REUSED, random_below(random, 10000));
 }

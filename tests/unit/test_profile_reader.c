@@ -118,11 +118,14 @@ static void test_last_and_first_ones(void **state)
                                                  .bin_count = 1};
             struct histogram_bin bin = {.bin = id, .count = round};
             struct record_watch_end end = {.sample_id = id, .app_ns = round};
+            struct record_invalidation invalidation = {.sample_id = id, .app_ns = round};
             profile_builder_record(&builder, RECORD_SITE_TOTALS, &site, sizeof(site));
             profile_builder_record(&builder, RECORD_TOTALS, &thread, sizeof(thread));
             profile_builder_record(&builder, RECORD_TRANSFER, &transfer, sizeof(transfer));
             profile_builder_histogram(&builder, &histogram, &bin);
             profile_builder_record(&builder, RECORD_WATCH_END, &end, sizeof(end));
+            profile_builder_record(&builder, RECORD_INVALIDATION, &invalidation,
+                                   sizeof(invalidation));
         }
     }
     struct profile *profile = finish_and_load();
@@ -132,10 +135,12 @@ static void test_last_and_first_ones(void **state)
     assert_int_equal(profile->histograms.count, 5);
     assert_int_equal(profile->watch_ends.count, 5);
     assert_int_equal(profile->surplus_watch_ends, 10);
+    assert_int_equal(profile->invalidations.count, 5);
     for (uint32_t id = 1; id <= 5; id++) {
         assert_int_equal(profile_site_totals(profile, id)->blocks, 30 + id);
         assert_int_equal(profile_thread_totals(profile, id)->samples, 300 + id);
         assert_int_equal(profile_watch_end(profile, id)->app_ns, 1);
+        assert_int_equal(profile_invalidation(profile, id)->app_ns, 1);
         assert_true(profile->transfers.items[id - 1].transfers == 3);
         assert_int_equal(profile->histograms.items[id - 1]->accesses, 3);
         assert_int_equal(profile->histograms.items[id - 1]->bins[0].count, 3);
@@ -161,22 +166,29 @@ static void test_lookups_with_gaps(void **state)
             uint32_t id = 1 + random_below(&random, limit - 1);
             struct record_context context = {.context_id = id, .ip = id};
             struct record_watch_end end = {.sample_id = id, .app_ns = id};
+            struct record_invalidation invalidation = {.sample_id = id, .app_ns = id};
             present[id] = true;
             profile_builder_record(&builder, RECORD_CONTEXT, &context, sizeof(context));
             profile_builder_record(&builder, RECORD_WATCH_END, &end, sizeof(end));
+            profile_builder_record(&builder, RECORD_INVALIDATION, &invalidation,
+                                   sizeof(invalidation));
         }
         struct profile *profile = finish_and_load();
         for (uint32_t id = 0; id <= limit; id++) {
             const struct record_context *context = profile_context(profile, id);
             const struct record_watch_end *end = profile_watch_end(profile, id);
+            const struct record_invalidation *invalidation = profile_invalidation(profile, id);
             if (present[id]) {
                 assert_non_null(context);
                 assert_non_null(end);
                 assert_int_equal(context->ip, id);
                 assert_int_equal(end->app_ns, id);
+                assert_non_null(invalidation);
+                assert_int_equal(invalidation->app_ns, id);
             } else {
                 assert_null(context);
                 assert_null(end);
+                assert_null(invalidation);
             }
         }
         assert_null(profile_context(profile, UINT32_MAX));

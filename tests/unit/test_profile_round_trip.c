@@ -57,6 +57,8 @@ static void test_fixed_records(void **state)
                      records[i].site_id = i + 1u);
     ROUND_TRIP_FIXED(RECORD_SAMPLE, record_sample, samples, records[i].sample_id = i + 1u);
     ROUND_TRIP_FIXED(RECORD_WATCH_END, record_watch_end, watch_ends, records[i].sample_id = i + 1u);
+    ROUND_TRIP_FIXED(RECORD_INVALIDATION, record_invalidation, invalidations,
+                     records[i].sample_id = i + 1u);
     ROUND_TRIP_FIXED(RECORD_RATE, record_rate, rates, (void)0);
     ROUND_TRIP_FIXED(RECORD_TOTALS, record_totals, totals, records[i].thread_id = i + 1u);
     ROUND_TRIP_FIXED(

@@ -62,7 +62,13 @@ static void add_event(struct problem *problem, double time, uint32_t sample, flo
 {
     assert_true(problem->input.event_count < EVENTS_MAX);
     problem->events[problem->input.event_count++] =
-        (struct survival_event){time, sample, multiplicity, 1, (uint8_t)observer, begins};
+        (struct survival_event){.time = time,
+                                .sample = sample,
+                                .multiplicity = multiplicity,
+                                .design = 1,
+                                .observer = (uint8_t)observer,
+                                .begins = begins,
+                                .trapped = observer == OBSERVER_INVALIDATION && multiplicity > 0};
 }
 
 static void add_watch(struct problem *problem, uint32_t sample, double from, double to,
@@ -298,14 +304,14 @@ static void invalidated_before_reuse(void **state)
             double u = ((double)random_below(&random, 1u << 30) + 0.5) / (1u << 30);
             double v = ((double)random_below(&random, 1u << 30) + 0.5) / (1u << 30);
             double reuse = -log(u), invalidation = -log(v) / rate;
-            double end = fmin(reuse, invalidation);
+            double seen = fmin(reuse, invalidation);
             uint32_t sample = add_sample(problem, 1, shared ? i % 40 : 0);
             add_event(problem, 0, sample, 0, OBSERVER_WINDOW, false);
-            add_event(problem, end, sample, reuse < invalidation, OBSERVER_ACCESSED, false);
+            add_event(problem, reuse, sample, 1, OBSERVER_ACCESSED, false);
             add_event(problem, 0, sample, 0, OBSERVER_ACCESSED, true);
             if (i % 2 == 0)
-                continue; /* not covered by an invalidation watch, but ended by it all the same */
-            add_watch(problem, sample, 0, end, invalidation < reuse, OBSERVER_INVALIDATION);
+                continue; /* not covered by an invalidation watch */
+            add_watch(problem, sample, 0, seen, invalidation < reuse, OBSERVER_INVALIDATION);
         }
         bool shares[40];
         memset(shares, 1, sizeof shares);
