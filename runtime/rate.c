@@ -78,10 +78,12 @@ void rate_report(struct thread *thread, enum rate_method method, bool accepted, 
     };
 
     output_append(RECORD_RATE, &record, sizeof record, NULL, 0);
-    /* Even a reading too short to count tells the order of magnitude. */
-    if (sane && (accepted || known->rate_per_ns == 0)) {
+    /* Two traps too close to count tell the order of magnitude all the same; an odometer that was
+     * set back tells nothing. */
+    if (sane && (accepted || (known->rate_per_ns == 0 && method == RATE_WATCH_AHEAD))) {
         double rate = accesses / (double)elapsed;
 
+        known->readings += accepted;
         known->rate_per_ns = known->rate_per_ns > 0 ? 0.7 * known->rate_per_ns + 0.3 * rate : rate;
     }
 }
@@ -187,7 +189,9 @@ static void explore_and_start(struct thread *thread, ucontext_t *context, uint64
         first_touch_end();
     look_ahead_end(thread);
     if (loops_odometer(&thread->loops, &odometer)) {
-        if (rate_odometer_start(thread, context, &odometer, true, app_now, seen)) {
+        uint64_t explored = seen > thread->window.seen ? seen : thread->window.seen;
+
+        if (rate_odometer_start(thread, context, &odometer, true, app_now, explored)) {
             remember(known, &odometer);
             return;
         }
@@ -227,7 +231,7 @@ void rate_consider(struct thread *thread, ucontext_t *context, uint64_t app_now,
     if (by_odometer) {
         struct odometer odometer = known->odometer;
 
-        rate_odometer_start(thread, context, &odometer, false, app_now, 0);
+        rate_odometer_start(thread, context, &odometer, false, app_now, thread->window.seen);
     } else {
         explore_and_start(thread, context, app_now, known);
     }

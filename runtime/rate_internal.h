@@ -30,7 +30,8 @@ void rate_report(struct thread *, enum rate_method, bool accepted, uint64_t head
 
 /*
  * Starts a reading by the odometer, for the loop of the reading. fresh: it has just been found, by
- * exploring `explored` accesses. False: the loop does not run long enough, or not as foreseen.
+ * looking at `explored` accesses from here. False: the loop does not run long enough, or not as
+ * foreseen.
  */
 bool rate_odometer_start(struct thread *, const ucontext_t *, struct odometer *, bool fresh,
                          uint64_t app_now, uint64_t explored);

@@ -13,10 +13,12 @@ enum {
     FAILURES_MAX = 4,   /* of an odometer in a row before it is forgotten */
     ARRIVALS_KNOWN = 2, /* enough where the test that ends the loop is known */
     ARRIVALS_PROOF = 3,
+    READINGS_TRUSTED = 4,
 };
 
 /* Planned lengths, ns of app time: the noise of a signal's entry is about half a microsecond, the
  * first tens of microseconds after our handler run on cold caches. */
+static const double accesses_per_ns_max = 12, accesses_per_ns_usual = 4;
 static const double probe_ns = 300e3, probe_min_ns = 40e3, probe_longest_ns = 5e6;
 
 /* A look-ahead that waits for the visits of an odometer's loop head. */
@@ -95,6 +97,35 @@ static void judge(struct thread *thread, struct known_loop *known, bool good)
     }
 }
 
+/* How fast the loop may run: a loop thought slower than it is would end in the middle of a reading.
+ * Where nothing is known, as fast as any processor can; the first readings may have fallen into
+ * page faults. */
+static double pace_at_most(const struct known_loop *known)
+{
+    double pace = 1.5 * known->rate_per_ns;
+
+    if (known->rate_per_ns == 0)
+        return accesses_per_ns_max;
+    return known->readings < READINGS_TRUSTED && pace < accesses_per_ns_usual
+               ? accesses_per_ns_usual
+               : pace;
+}
+
+/*
+ * The stretch that counts: as long as wanted, or what the loop has left for sure at the pace of the
+ * first stretch, which is slow rather than fast.
+ */
+static double second_step_ns(const struct rate_reading *rate)
+{
+    double passed = (rate->position[1] - rate->position[0]) * rate->odometer.accesses_per_visit;
+    double pace = passed / (double)(rate->time[1] - rate->time[0]), left_ns;
+
+    if (rate->unproven || passed <= 0)
+        return probe_ns;
+    left_ns = 0.4 * (rate->accesses_left - passed) / pace;
+    return left_ns < probe_ns ? left_ns : probe_ns;
+}
+
 /* Visits left by the comparison that is known to end the loop; 0: it was not met. */
 static double visits_left_by_known_test(const struct followed_odometer *followed,
                                         const struct known_loop *known)
@@ -121,7 +152,7 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
         judge(thread, known, false);
         return false;
     }
-    if (!explored)
+    if (explored < chase.followed.accesses[arrivals - 1])
         explored = chase.followed.accesses[arrivals - 1];
     left = short_cut ? visits_left_by_known_test(&chase.followed, known)
                      : followed_visits_left(&chase.followed, &known->test_ip, &known->test_step);
@@ -130,9 +161,10 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
      * last steps as evenly for a while. Such an odometer must prove itself at each probe. */
     rate->unproven = left <= 0;
     if (left > 0)
-        left_ns = (left * odometer->accesses_per_visit - (double)explored) / rate_guess(known);
+        left_ns = (left * odometer->accesses_per_visit - (double)explored) / pace_at_most(known);
     if (left_ns < 2 * probe_min_ns)
         return false;
+    rate->accesses_left = left * odometer->accesses_per_visit;
     rate->odometer = *odometer;
     rate->explored = explored;
     rate->attempts = 0;
@@ -141,7 +173,6 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
     rate->position[0] = position(odometer, &chase.followed);
     rate->time[0] = app_now;
     rate->step_ns[0] = probe_min_ns;
-    rate->step_ns[1] = left_ns / 2 < probe_ns ? left_ns / 2 : probe_ns;
     return true;
 }
 
@@ -149,16 +180,19 @@ static void finish(struct thread *thread)
 {
     struct rate_reading *rate = &thread->rate;
     double visits[2], per_ns[2], accesses = 0;
-    bool accepted = true;
+    bool accepted = true, warmed;
 
     for (int i = 0; i < 2; i++) {
         visits[i] = rate->position[i + 1] - rate->position[i];
         per_ns[i] = visits[i] / (double)(rate->time[i + 1] - rate->time[i]);
         accepted &= visits[i] > 0;
     }
+    warmed = !rate->unproven &&
+             visits[0] * rate->odometer.accesses_per_visit < 4 * (double)rate->explored;
     /* A register that jumped back, or another activation, moves unlike time does. The first stretch
-     * runs on cold caches after our handler, hence the wide margin, and is not counted. */
-    if (per_ns[0] < 0.5 * per_ns[1] || per_ns[0] > 1.4 * per_ns[1])
+     * runs on cold caches after our handler and through what was explored, hence the wide margins,
+     * and is not counted. */
+    if (per_ns[0] < 0.5 * per_ns[1] || per_ns[0] > (warmed ? 20 : 1.4) * per_ns[1])
         accepted = false;
     judge(thread, rate_known_loop(thread, rate->loop), accepted);
     if (visits[1] > 0)
@@ -209,8 +243,15 @@ void rate_odometer_probe(struct thread *thread, const ucontext_t *context, uint6
     }
     rate->position[rate->probes] = position(&rate->odometer, &chase.followed);
     rate->time[rate->probes] = app_now;
-    if (rate->probes == 1 && still_where_explored(rate))
-        return;
+    if (rate->probes == 1) {
+        if (still_where_explored(rate))
+            return;
+        rate->step_ns[1] = second_step_ns(rate);
+        if (rate->step_ns[1] < probe_min_ns) {
+            rate->phase = RATE_IDLE;
+            return;
+        }
+    }
     if (++rate->probes == 3)
         finish(thread);
 }

@@ -66,14 +66,15 @@ struct rate_reading {
     uint64_t events;  /* handler entries when the reading began, to see disturbances */
     /* odometer */
     struct odometer odometer;
-    uint64_t explored;  /* accesses looked at before the reading began */
-    unsigned attempts;  /* to get past them */
-    bool unproven;      /* no test of the loop moves with it */
-    unsigned probes;    /* positions known */
-    double position[3]; /* visits since the base */
-    double step_ns[2];  /* planned time between them */
-    uint64_t spent_ns;  /* of probing since the last sample: added to the next one's weight */
-    uint64_t time[3];   /* app time of the traps or positions */
+    double accesses_left; /* until the loop ends, at the start; 0 unknown */
+    uint64_t explored;    /* accesses looked at before the reading began */
+    unsigned attempts;    /* to get past them */
+    bool unproven;        /* no test of the loop moves with it */
+    unsigned probes;      /* positions known */
+    double position[3];   /* visits since the base */
+    double step_ns[2];    /* planned time between them */
+    uint64_t spent_ns;    /* of probing since the last sample: added to the next one's weight */
+    uint64_t time[3];     /* app time of the traps or positions */
 };
 
 /* What earlier readings have taught about a loop. */
@@ -87,6 +88,7 @@ struct known_loop {
     uint64_t test_ip;      /* conditional jump that ends the loop */
     int64_t test_step;     /* change of its outcome per visit; 0 unknown */
     double rate_per_ns;    /* accesses, about; 0 unknown */
+    uint32_t readings;     /* accepted ones that it rests on */
     uint64_t last_use;     /* in samples of the thread */
 };
 

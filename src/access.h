@@ -18,10 +18,10 @@ enum access_kind {
 };
 
 struct access {
-    uint64_t ip;      /* address of the instruction that makes the access */
-    uint64_t address; /* first byte touched */
-    uint8_t width;    /* bytes, 1..64; longer operands (xsave, fxsave) come in pieces of 64 */
-    uint8_t kind;     /* enum access_kind */
+    uint64_t ip;            /* address of the instruction that makes the access */
+    uint64_t address;       /* first byte touched */
+    uint8_t width;          /* bytes, 1..64; longer operands (xsave, fxsave) come in pieces of 64 */
+    uint8_t kind;           /* enum access_kind */
     bool read_modify_write; /* either half of a read-modify-write pair */
 };
 

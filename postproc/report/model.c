@@ -171,8 +171,7 @@ static size_t label_sampled_region(struct model *model)
         if (number == inside.count)
             ARRAY_PUSH(&inside, context_has_function(model, key.profile, sample->context_id,
                                                      sample->monotonic_ns));
-        bool within =
-            inside.items[number] || span_is_named(model, key.profile, sample->region_id);
+        bool within = inside.items[number] || span_is_named(model, key.profile, sample->region_id);
 
         model->region[i] = within ? 0 : GROUP_NONE;
         found += within;

@@ -23,7 +23,7 @@ enum {
 #define GOVERNOR_PERIOD_MAX_NS UINT64_C(100000000000)
 
 struct governor {
-    double budget;     /* share of application time, 0.04 for 4 % */
+    double budget;     /* share of application time to be spent in handlers */
     uint64_t fixed_ns; /* fixed period, or 0 */
     uint64_t cost_ns;  /* all costs so far */
     uint64_t samples;
@@ -32,7 +32,8 @@ struct governor {
     uint64_t rate_cost_ns; /* part spent on access-rate readings */
 };
 
-/* expected_cost_ns: first guess of what one sample costs. */
+/* budget: share of application time that profiling may take, 0.04 for 4 %, wherever it is felt.
+ * expected_cost_ns: first guess of what one sample costs. */
 void governor_begin(struct governor *, double budget, uint64_t fixed_ns, uint64_t expected_cost_ns);
 
 /* Adds cost; rate_reading: it was for measuring the access rate rather than for a sample. */

@@ -114,8 +114,9 @@ check "and leaves a whole profile" status_is 0
 
 $run_exact -q -o sudden.rprof "$dmtvm" --seconds 60 >/dev/null 2>&1 &
 victim=$!
+# The file begins before the first results are in it.
 for _ in $(seq 100); do
-    [ -s sudden.rprof ] && break
+    "$curve" sudden.rprof >/dev/null 2>&1 && break
     sleep 0.2
 done
 sleep 1 # the first snapshot is several writes

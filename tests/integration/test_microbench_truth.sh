@@ -41,7 +41,7 @@ check() {
 }
 
 for kind in banded uniform power-law laplacian; do
-    "$programs/matrix-generate" --kind $kind --rows 600 --per-row 6 --bandwidth 40 \
+    "$programs/matrix-generate" --kind $kind --rows 250 --per-row 6 --bandwidth 40 \
         --output "$scratch/$kind.mtx" || exit 1
 done
 

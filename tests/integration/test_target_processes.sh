@@ -11,7 +11,7 @@ target "exec that fails" -- "$processes" exec-fails
 target "vfork and exec" --at-least 1 -- "$processes" vfork
 target "posix_spawn" --at-least 1 -- "$processes" spawn
 target "system and popen" --at-least 1 -- "$processes" system
-target "a daemon" --profiles 1 -- "$processes" daemon
+target "a daemon" --at-least 1 -- "$processes" daemon
 target "a change of directory" -- "$processes" directory
 target "_exit" -- "$processes" quick-exit
 finish

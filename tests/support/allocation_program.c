@@ -436,7 +436,7 @@ static void varying_frames(void)
 
 /* Threads: everyone finds exactly his own blocks, also those that another thread frees. */
 enum { THREADS = 200, BLOCKS = 50, ROUNDS = 20 };
-static void *_Atomic exchange[BLOCKS];
+static void *exchange[BLOCKS]; /* swapped by several threads */
 
 static void *thread_main(void *argument)
 {

@@ -255,7 +255,7 @@ static void the_end_of_a_loop_is_foreseen_from_its_comparisons(void **state)
     for (uint64_t visit = 0; visit < FOLLOWED_ARRIVALS; visit++) {
         followed_condition(&followed, 0x700, 5); /* before the first arrival: not counted */
         followed_arrival(&followed, 1000 + 8 * visit, 10 * visit + 3);
-        followed_condition(&followed, 0x701, 77);                    /* constant */
+        followed_condition(&followed, 0x701, 77);                       /* constant */
         followed_condition(&followed, 0x702, (int64_t)(visit * visit)); /* not linear */
         followed_condition(&followed, 0x703, -800 + 8 * (int64_t)visit);
         followed_condition(&followed, 0x703, 12345); /* second execution in a visit */

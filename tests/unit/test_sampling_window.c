@@ -208,8 +208,8 @@ static void a_read_modify_write_traps_once(void **state)
 
     (void)state;
     random_seed(&random, 3);
-    stream[0] = (struct access){.ip = 1, .address = 0x1000, .width = 8, .kind = ACCESS_LOAD,
-                                .read_modify_write = true};
+    stream[0] = (struct access){
+        .ip = 1, .address = 0x1000, .width = 8, .kind = ACCESS_LOAD, .read_modify_write = true};
     stream[1] = stream[0];
     stream[1].kind = ACCESS_STORE;
     stream[2] = (struct access){.ip = 2, .address = 0x1000, .width = 4, .kind = ACCESS_LOAD};

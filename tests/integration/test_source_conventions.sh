@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What every source file has to keep to, and what no compiler checks.
+. "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
+cd "$REUSE_SRCDIR" || exit 1
+
+# Files that people write: those that git knows, or, in a release, those of such names.
+git ls-files --cached --others --exclude-standard >"$work/files" 2>/dev/null
+if [ ! -s "$work/files" ]; then
+    find * -type f ! -path '*build*' \( -name '*.[ch1-8]' -o -name '*.cc' -o -name '*.def' -o -name '*.am' -o \
+        -name '*.sh' -o -name '*.bash' -o -name '*.py' -o -name '*.md' -o -name configure.ac \) >"$work/files"
+fi
+grep -vx LICENSE "$work/files" | while IFS= read -r file; do
+    [ ! -f "$file" ] || echo "$file"
+done >"$work/sources"
+check "there are sources" grep -qx src/access.h "$work/sources"
+
+# each TEST: writes the sources for which it fails.
+each() {
+    while IFS= read -r file; do
+        "$1" "$file" || echo "$file"
+    done <"$work/sources" >"$work/out"
+}
+
+# An interpreter's or a manual page's own first line may come before.
+names_licence() { head -n 2 "$1" | grep -q 'SPDX-License-Identifier: BSD-3-Clause'; }
+each names_licence
+check "the first line names the licence" test ! -s "$work/out"
+
+is_short() { [ "$(wc -l <"$1")" -le 900 ]; }
+each is_short
+check "no file is longer than 900 lines" test ! -s "$work/out"
+
+# A file says in its first comment that it is signal-safe; the header makes what is not fail to compile
+# after it, so no other header may follow.
+enforces_safety() {
+    [[ $1 == *.c ]] && head -n 4 "$1" | grep -q '^[/ ]\*.*Signal-safe[. ]' || return 0
+    [ "$(grep '^#include' "$1" | tail -n 1)" = '#include "signal_safe.h"' ]
+}
+each enforces_safety
+check "signal-safe code includes signal_safe.h last" test ! -s "$work/out"
+finish
