@@ -29,6 +29,8 @@
 #include "thread.h"
 #include "timebase.h"
 
+#include "signal_safe.h"
+
 enum { FLUSH_INTERVAL_NS = 100 * 1000 * 1000 };
 
 enum output_state { OUTPUT_CLOSED, OUTPUT_LAZY, OUTPUT_OPENING, OUTPUT_OPEN, OUTPUT_FAILED };
