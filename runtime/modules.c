@@ -20,9 +20,9 @@ enum { MODULES_MAX = 4096 };
 struct module {
     uint64_t start, end; /* start == 0: unused slot */
     uint32_t id;
-    bool seen; /* by the refresh under way */
-    struct record_module record;
+    bool seen;  /* by the refresh under way */
     char *path; /* in memory of ours, never freed: slots are few */
+    struct record_module record; /* without its path */
 };
 
 /*
