@@ -85,6 +85,21 @@ static void calibration_event(struct event_cookie cookie, uint64_t entered)
     calibration.inside_ns = thread_cpu_ns() - entered;
 }
 
+/* A register has trapped on what a handler of ours touched, and the signal waited for its end. */
+static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t entered)
+{
+    uint64_t cost;
+
+    thread->totals.lost[LOSS_OWN_TRAP]++;
+    if (cookie.kind == EVENT_WATCH)
+        watch_own_trap(thread, cookie.slot, cookie.generation);
+    else
+        shared_watch_own_trap(cookie.generation);
+    cost = thread_cpu_ns() - entered + settings.trap_ns;
+    atomic_fetch_add_explicit(&thread->overhead_ns, cost, memory_order_relaxed);
+    governor_spend(&thread->governor, cost, false);
+}
+
 void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *context)
 {
     uint64_t entered = thread_cpu_ns(), hidden, overhead, cost;
@@ -101,12 +116,12 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
     /* A handler of ours runs on this thread already (how, see on_fault() in fault_guard.c), or a
      * debug register trapped while one did, on what the interpreter read: not the target's doing.
      */
-    if (thread->in_handler || (asynchronous && cookie.kind != EVENT_CLOCK)) {
+    if (thread->in_handler) {
         thread->totals.lost[LOSS_OWN_TRAP]++;
-        if (!thread->in_handler && cookie.kind == EVENT_WATCH)
-            watch_own_trap(thread, cookie.slot, cookie.generation);
-        if (!thread->in_handler && cookie.kind == EVENT_SHARED_WATCH)
-            shared_watch_own_trap(cookie.generation);
+        return;
+    }
+    if (asynchronous && cookie.kind != EVENT_CLOCK) {
+        own_trap(thread, cookie, entered);
         return;
     }
     thread->in_handler = true;
