@@ -25,6 +25,9 @@ def miss(size):
     return min(r["mrc"], key=lambda p: abs(p["bytes"] - size))["miss_ratio"]
 def thing(name):
     return next((o for o in r["objects"] if o["name"] == name), None)
+def known(name):
+    # sizes beyond what was watched have no figure
+    return [p for p in thing(name)["mrc"] if p["miss_ratio"] is not None]
 sys.exit(0 if eval(sys.argv[2]) else 1)
 PYTHON
 }
@@ -35,9 +38,9 @@ check "each line of a sweep is fetched once for its eight words" holds sweep \
     '0.07 < miss(1 << 16) < 0.18'
 check "a cache that holds the array catches all reuse" holds sweep 'miss(8 << 20) < 0.04'
 check "the array has its name and size" holds sweep \
-    'any(o["kind"] == "heap" and 1 << 20 <= o["size"] < (1 << 20) + 128 for o in r["objects"])'
+    'any(o["kind"] == "heap" and 1 << 20 <= (o["size"] or 0) < (1 << 20) + 128 for o in r["objects"])'
 check "the place is a line of the source" holds sweep \
-    'any(l["file"].endswith("sweep.c") and l["line"] > 0 for l in r["lines"])'
+    'any((l["file"] or "").endswith("sweep.c") and l["line"] > 0 for l in r["lines"])'
 check "accesses are of the right order" holds sweep \
     '1e8 < r["accesses"]["value"] < 3e10 and r["accesses"]["lo"] <= r["accesses"]["value"] <= r["accesses"]["hi"]'
 check "every watch ended in a recorded way" holds sweep \
@@ -52,7 +55,7 @@ profile dmtvm "$micro/dmtvm" --seconds 2
 check "data objects have the names of the source" holds dmtvm \
     'all(thing(n) is not None for n in ("m", "x"))'
 check "the matrix is never reused in small caches, the vector is" holds dmtvm \
-    'min(p["miss_ratio"] for p in thing("m")["mrc"] if p["bytes"] < 1 << 20) > 0.05 and max(p["miss_ratio"] for p in thing("x")["mrc"] if p["bytes"] > 1 << 18) < 0.03'
+    'min(p["miss_ratio"] for p in known("m") if p["bytes"] < 1 << 20) > 0.05 and max(p["miss_ratio"] for p in known("x") if p["bytes"] > 1 << 18) < 0.03'
 
 profile stream "$micro/stream" --seconds 1
 check "all threads are there" holds stream 'len(r["threads"]) == 4'
@@ -67,7 +70,7 @@ check "a span of the interface selects its accesses" holds span \
 
 profile shared "$targets" shared 1500
 check "stores of another thread are seen" holds shared 'r["watches"]["invalidated"] > 0'
-check "they make coherence misses" holds shared 'max(m["coherence"] for m in r["misses"]) > 0.005'
+check "they make coherence misses" holds shared 'max(m["coherence"] or 0 for m in r["misses"]) > 0.005'
 
 profile freed "$targets" freed 800
 check "watches on freed blocks end" holds freed 'r["watches"]["ended"] > 0'
