@@ -79,7 +79,6 @@ static struct thread *claim(pid_t tid)
 static void initialise(struct thread *thread)
 {
     thread->id = atomic_fetch_add(&thread_ids, 1) + 1;
-    thread->profiled = false;
     thread->clock = -1;
     thread->watch_count = 0;
     thread->watches_opened = false;
@@ -174,7 +173,6 @@ static void start_clock(struct thread *thread)
         return;
     }
     thread->clock = descriptor;
-    thread->profiled = true;
     if (!atomic_load(&paused))
         perf_event_enable(descriptor);
 }

@@ -101,7 +101,6 @@ struct thread {
     uint64_t stack_low, stack_high;
     uint64_t started_ns; /* CLOCK_MONOTONIC */
     char name[16];
-    bool profiled; /* has a clock */
 
     /* mechanisms */
     int clock;

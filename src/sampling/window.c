@@ -105,16 +105,3 @@ bool window_end(struct window *window, struct random *random)
     }
     return true;
 }
-
-unsigned window_touches(const struct window *window, uint64_t address, uint64_t size)
-{
-    unsigned touches = 0;
-
-    for (uint32_t i = 0; i <= window->sampled; i++) {
-        const struct access *access = &window->history[i];
-
-        if (access->address < address + size && address < access->address + access->width)
-            touches++;
-    }
-    return touches;
-}

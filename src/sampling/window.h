@@ -57,7 +57,4 @@ static inline const struct access *window_sample(const struct window *window)
     return &window->history[window->sampled];
 }
 
-/* How many accesses up to and including the sampled one touch [address, address + size). */
-unsigned window_touches(const struct window *, uint64_t address, uint64_t size);
-
 #endif

@@ -281,7 +281,7 @@ static void assert_same(struct description *left, struct description *right)
 struct process {
     struct profile_builder builder;
     struct random random;
-    uint64_t program, library; /* load biases */
+    uint64_t program, solver; /* load biases */
     uint32_t program_id, library_id;
     uint32_t threads[2];
     uint32_t contexts[40];
@@ -316,7 +316,7 @@ static void add_contexts(struct process *process)
 {
     for (uint32_t i = 0; i < 40; i++) {
         uint32_t parent = i == 0 ? 0 : process->contexts[(i - 1) / 2];
-        uint64_t bias = i % 3 ? process->program : process->library;
+        uint64_t bias = i % 3 ? process->program : process->solver;
         process->contexts[i] = profile_builder_context(&process->builder, parent, bias + 16 * i);
     }
 }
@@ -328,7 +328,7 @@ static void add_sample(struct process *process)
     struct record_sample sample = profile_builder_default_sample(
         process->threads[random_below(random, 2)], process->contexts[random_below(random, 40)]);
     sample.ip = process->program + random_below(random, 50) * 8;
-    sample.loop = random_below(random, 2) ? process->library + 64 : 0;
+    sample.loop = random_below(random, 2) ? process->solver + 64 : 0;
     sample.weight_ns = random_below(random, 1000);
     sample.address = 0x7000000 + random_below(random, 100) * 8;
     switch (random_below(random, 4)) {
@@ -339,7 +339,7 @@ static void add_sample(struct process *process)
     case 1:
         sample.object_kind = OBJECT_GLOBAL;
         sample.object_reference = process->library_id;
-        sample.address = process->library + 0x8000 + random_below(random, 100) * 8;
+        sample.address = process->solver + 0x8000 + random_below(random, 100) * 8;
         break;
     case 2:
         sample.object_kind = OBJECT_STACK;
@@ -372,7 +372,7 @@ static void add_counts(struct process *process)
         {SCOPE_THREAD, process->threads[1], 0},
         {SCOPE_OBJECT, (uint64_t)OBJECT_HEAP << 32 | process->sites[2], 0},
         {SCOPE_OBJECT, (uint64_t)OBJECT_GLOBAL << 32 | process->library_id,
-         process->library + 0x9000},
+         process->solver + 0x9000},
         {SCOPE_LINE, process->program + 0x20, 0},
         {SCOPE_REGION, process->regions[1], 0},
         {SCOPE_SHARED, 3, 0},
@@ -412,7 +412,7 @@ static void write_process(int number, const char *engine)
 {
     char name[128];
     struct process process = {.program = 0x550000000000 + (uint64_t)number * 0x1234000,
-                              .library = 0x7f0000000000 - (uint64_t)number * 0x777000};
+                              .solver = 0x7f0000000000 - (uint64_t)number * 0x777000};
     struct profile_builder *builder = &process.builder;
     random_seed(&process.random, (uint64_t)number);
     profile_builder_begin(builder, file_name(name, sizeof(name), number));
@@ -425,18 +425,18 @@ static void write_process(int number, const char *engine)
     struct record_cache cache = {.level = 1, .type = CACHE_DATA, .line_size = 64, .bytes = 32768};
     profile_builder_record(builder, RECORD_CACHE, &cache, sizeof(cache));
     process.program_id = add_module(&process, "/bin/job", process.program, 1);
-    process.library_id = add_module(&process, "/lib/solver.so", process.library, 2);
+    process.library_id = add_module(&process, "/lib/solver.so", process.solver, 2);
     for (int i = 0; i < 2; i++)
         process.threads[i] = profile_builder_thread(builder, 2000 + 10 * number + i, "worker");
     add_contexts(&process);
     for (uint32_t i = 0; i < 4; i++)
         process.sites[i] = profile_builder_site(builder, process.contexts[5 * i], ALLOCATOR_MALLOC,
                                                 i == 3 ? "named" : "");
-    process.regions[0] = profile_builder_region(builder, process.library + 0x40, "solve");
+    process.regions[0] = profile_builder_region(builder, process.solver + 0x40, "solve");
     process.regions[1] = profile_builder_region(builder, 0, "phase");
     for (int i = 0; i < 200; i++)
         add_sample(&process);
-    profile_builder_rate(builder, process.threads[0], process.library + 64, 1, 1000, 10);
+    profile_builder_rate(builder, process.threads[0], process.solver + 64, 1, 1000, 10);
     struct record_totals totals = {.thread_id = process.threads[0], .samples = 200};
     struct record_thread_end end = {.thread_id = process.threads[1], .app_ns = 77};
     struct record_mapping mapping = {.start = 0x7000000, .end = 0x8000000};
