@@ -366,6 +366,7 @@ struct record_line_end {
     uint64_t sample_id;
     uint64_t monotonic_ns;
     uint64_t elapsed_ns; /* as in struct record_line_event, of the sampled thread */
+    uint64_t loads_ns;   /* up to this time loads were watched as well; afterwards stores alone */
     uint32_t traps;      /* taken by the watch, in all threads */
     uint8_t reason;      /* enum line_end */
     uint8_t reserved[3];
