@@ -25,6 +25,7 @@ struct object {
     const char *name;
     const void *address;
     size_t bytes, element_bytes;
+    size_t shift; /* bytes between the last boundary of all line sizes and the address */
     struct member members[MEMBERS_MAX];
     size_t member_count;
     struct coherence_model *models[COMMUNICATION_LINE_SIZES];
@@ -91,14 +92,15 @@ size_t communication_object(struct communication_truth *t, const char *name, con
         return 0;
     if (t->object_count == OBJECTS_MAX)
         fatal("the truth knows at most %d objects", OBJECTS_MAX);
-    if ((uintptr_t)address % ARRAY_ALIGNMENT != 0)
-        fatal("%s is not aligned to %d bytes", name, ARRAY_ALIGNMENT);
     struct object *object = &t->objects[t->object_count];
-    *object = (struct object){
-        .name = name, .address = address, .bytes = bytes, .element_bytes = element_bytes};
+    *object = (struct object){.name = name,
+                              .address = address,
+                              .bytes = bytes,
+                              .element_bytes = element_bytes,
+                              .shift = (uintptr_t)address % ARRAY_ALIGNMENT};
     for (size_t i = 0; i < COMMUNICATION_LINE_SIZES; i++)
-        object->models[i] =
-            coherence_model_create(bytes, communication_line_sizes[i], t->command->run->threads);
+        object->models[i] = coherence_model_create(
+            object->shift + bytes, communication_line_sizes[i], t->command->run->threads);
     return t->object_count++;
 }
 
@@ -199,8 +201,9 @@ static void see(void *context, const struct coherence_event *event)
                         .source = event->source,
                         .destination = event->destination,
                         .object = sight->object,
-                        .source_member = member_at(object, event->source_offset),
-                        .destination_member = member_at(object, event->destination_offset)};
+                        .source_member = member_at(object, event->source_offset - object->shift),
+                        .destination_member =
+                            member_at(object, event->destination_offset - object->shift)};
     count_flow(&sight->truth->flows[sight->line_size_index], &flow);
 }
 
@@ -211,8 +214,8 @@ void communication_access(struct communication_truth *t, size_t thread, size_t o
         return;
     for (size_t i = 0; i < COMMUNICATION_LINE_SIZES; i++) {
         struct sight sight = {t, object, i};
-        coherence_model_access(t->objects[object].models[i], thread, offset, width, effect, see,
-                               &sight);
+        coherence_model_access(t->objects[object].models[i], thread,
+                               t->objects[object].shift + offset, width, effect, see, &sight);
     }
 }
 

@@ -31,9 +31,8 @@ struct communication_truth;
 struct communication_truth *communication_truth_create(const struct command *);
 
 /*
- * A data object: `bytes` at an address that is a multiple of ARRAY_ALIGNMENT, with nothing else
- * that matters on its lines; an array of elements of element_bytes. Returns its number, from 0.
- * Names are kept, not copied.
+ * A data object of `bytes`, an array of elements of element_bytes; nothing else that matters may
+ * lie on its lines. Returns its number, from 0. Names are kept, not copied.
  */
 size_t communication_object(struct communication_truth *, const char *name, const void *address,
                             size_t bytes, size_t element_bytes);

@@ -8,7 +8,7 @@ said_result() { out_has '^iterations=[1-9][0-9]* checksum=[-+0-9.e]+$' && err_is
 ran() { status_is 0 && said_result; }
 
 "$programs/matrix-generate" --rows 300 --bandwidth 20 --output "$work/m.mtx" || exit 1
-for name in chase dmtvm dmtvm-vector matmul mixture phases probes spmv stencil stream sweep zipf; do
+for name in chase contention dmtvm dmtvm-vector handover matmul mixture object-kinds phases probes spmv stencil stream sweep zipf; do
     operand=()
     [ $name = spmv ] && operand=("$work/m.mtx")
     run "$programs/$name" --help
