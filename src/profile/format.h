@@ -498,6 +498,7 @@ struct record_transfer {
     uint64_t source_ip, destination_ip; /* 0 when aggregated */
     double transfers;                   /* count or estimate */
     double variance;                    /* 0 when exact */
+    uint64_t object_base, object_size;  /* of the block, where one is known, else 0 */
 };
 
 struct record_region {
