@@ -20,6 +20,8 @@ static unsigned predicted_traps(const struct window *window, uint64_t address)
     unsigned traps = 0;
     const struct access *last = NULL;
 
+    if (window->executed)
+        return 0;
     for (uint32_t i = 0; i <= window->sampled; i++) {
         const struct access *access = &window->history[i];
 
@@ -122,4 +124,11 @@ bool visit_ends_at_trapped(const struct visit *visit)
 bool visit_touches_sampled(const struct visit *visit)
 {
     return touched(visit, visit->sampled_word);
+}
+
+unsigned visit_flags(const struct visit *visit)
+{
+    return WATCH_END_VISIT_KNOWN |
+           (visit_touches_sampled(visit) ? WATCH_END_VISIT_TOUCHES_ACCESSED : 0u) |
+           (visit_ends_at_trapped(visit) ? WATCH_END_VISIT_ENDS_HERE : 0u);
 }

@@ -15,7 +15,10 @@
 #include "sampling/random.h"
 #include "sampling/window.h"
 
-enum { WATCH_WORD = 8 /* bytes */ };
+enum {
+    WATCH_WORD = 8,       /* bytes */
+    VISIT_ACCESSES = 384, /* how far a visit to a line is followed after a trap */
+};
 
 struct watch_plan {
     enum watch_mode mode;
@@ -55,5 +58,8 @@ bool visit_ends_at_trapped(const struct visit *);
 
 /* Whether the originally sampled word is among them. */
 bool visit_touches_sampled(const struct visit *);
+
+/* All that together: enum watch_end_flags of a visit that has been followed. */
+unsigned visit_flags(const struct visit *);
 
 #endif
