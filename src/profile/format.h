@@ -470,7 +470,9 @@ struct histogram_bin {
 struct record_histogram {
     uint8_t scope;
     uint8_t measure;
-    uint16_t reserved;
+    /* Of SCOPE_OBJECT, SCOPE_PARTITION and its rest: only uses made in that region count, at their
+     * distances among all; 0: all uses. */
+    uint16_t region_id;
     uint32_t line_size;
     uint64_t key, key2;
     uint64_t accesses; /* cold included */
