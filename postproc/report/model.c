@@ -10,7 +10,9 @@
 static const struct machine common_machine = {
     .name = "assumed",
     .levels = 3,
-    .caches = {{1, 32 << 10, 64, 8, 1}, {2, 1 << 20, 64, 16, 1}, {3, 32 << 20, 64, 16, 0}},
+    .caches = {{.level = 1, .bytes = 32 << 10, .line_size = 64, .ways = 8, .sharing_cpus = 1},
+               {.level = 2, .bytes = 1 << 20, .line_size = 64, .ways = 16, .sharing_cpus = 1},
+               {.level = 3, .bytes = 32 << 20, .line_size = 64, .ways = 16, .sharing_cpus = 0}},
 };
 
 static bool choose_machine(struct model *model, char *message, size_t size)

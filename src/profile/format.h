@@ -414,8 +414,9 @@ struct record_transfer {
     uint8_t object_kind;
     uint8_t reserved;
     uint32_t object_reference;
-    uint32_t line_size;
-    uint32_t reserved2;
+    uint16_t line_size;
+    uint8_t source_width, destination_width;    /* bytes within the line; 0 unknown or aggregated */
+    uint16_t source_offset, destination_offset; /* of their first byte, from the line's start */
     uint64_t object_address;            /* line address, or symbol address, or 0 when aggregated */
     uint64_t source_ip, destination_ip; /* 0 when aggregated */
     double transfers;                   /* count or estimate */
