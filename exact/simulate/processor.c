@@ -105,9 +105,8 @@ static void overflow(struct processor *processor, const struct access *access)
     uint64_t weight = processor->options->pmu.period + processor->carried;
 
     processor->totals.expirations++;
-    if (!pmu_overflow(&processor->pmu) ||
-        !layout_pass(processor->options->layout, access, monotonic_ns(processor),
-                     &sample->access)) {
+    if (!pmu_overflow(&processor->pmu) || !layout_pass(processor->options->layout, access,
+                                                       monotonic_ns(processor), &sample->access)) {
         processor->totals.lost[LOSS_BUFFER]++;
         return;
     }
@@ -209,8 +208,8 @@ static void trap(struct processor *processor, const struct access *access, uint3
 
         /* Trapping at one register may have freed another on the same word. */
         if (processor->registers.armed & 1u << slot)
-            private_watch_trap(&processor->watches, slot, processor->registers.slot[slot].generation,
-                               &event);
+            private_watch_trap(&processor->watches, slot,
+                               processor->registers.slot[slot].generation, &event);
     }
 }
 
@@ -309,9 +308,8 @@ bool processor_begin(struct processor *processor, const struct processor_options
     processor->totals.thread_id = thread_id;
     random_seed(&processor->random, seed + thread_id);
     pmu_begin(&processor->pmu, &options->pmu, &processor->random);
-    private_watches_begin(&processor->watches, &mechanism, processor, thread_id,
-                          &processor->random, &processor->totals, options->registers,
-                          options->register_size);
+    private_watches_begin(&processor->watches, &mechanism, processor, thread_id, &processor->random,
+                          &processor->totals, options->registers, options->register_size);
     for (unsigned i = 0; i < PROCESSOR_SAMPLES_OPEN; i++) {
         processor->spare_windows[i] = malloc(sizeof *processor->spare_windows[i]);
         if (processor->spare_windows[i] == NULL) {

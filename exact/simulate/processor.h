@@ -58,7 +58,7 @@ struct open_sample {
     struct access access; /* as the record tells */
     uint64_t weight;
     uint64_t app_ns, delivered_ns; /* of the counter's overflow; of the record's delivery */
-    uint32_t undelivered; /* accesses until then; 0: the window is being filled */
+    uint32_t undelivered;          /* accesses until then; 0: the window is being filled */
     struct window *window;
 };
 

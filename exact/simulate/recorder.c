@@ -2,6 +2,7 @@
 /* See recorder.h. */
 #include "simulate/recorder.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,25 +11,44 @@ struct entry {
     uint32_t size; /* of the payload, which follows */
 };
 
+static bool make_room(struct recorder *recorder, size_t size)
+{
+    size_t capacity = recorder->capacity ? recorder->capacity : 65536;
+    unsigned char *bytes;
+
+    while (capacity < recorder->used + size)
+        capacity *= 2;
+    if (capacity == recorder->capacity)
+        return true;
+    bytes = realloc(recorder->bytes, capacity);
+    if (bytes == NULL)
+        return false;
+    recorder->bytes = bytes;
+    recorder->capacity = capacity;
+    return true;
+}
+
 void recorder_append(struct recorder *recorder, enum record_type type, const void *payload,
                      size_t size)
 {
     struct entry entry = {.type = type, .size = (uint32_t)size};
-    size_t needed = recorder->used + sizeof entry + size;
 
-    if (needed > recorder->capacity) {
-        size_t capacity = recorder->capacity ? 2 * recorder->capacity : 65536;
-        unsigned char *bytes = realloc(recorder->bytes, capacity);
-        if (bytes == NULL) {
-            recorder->lost++;
-            return;
-        }
-        recorder->bytes = bytes;
-        recorder->capacity = capacity;
+    if (!make_room(recorder, sizeof entry + size)) {
+        recorder->lost++;
+        return;
     }
     memcpy(recorder->bytes + recorder->used, &entry, sizeof entry);
     memcpy(recorder->bytes + recorder->used + sizeof entry, payload, size);
-    recorder->used = needed;
+    recorder->used += sizeof entry + size;
+}
+
+void recorder_move(struct recorder *from, struct recorder *into)
+{
+    if (from->used > 0 && make_room(into, from->used)) {
+        memcpy(into->bytes + into->used, from->bytes, from->used);
+        into->used += from->used;
+        from->used = 0;
+    }
 }
 
 void recorder_write(struct recorder *recorder, struct profile_writer *writer, uint64_t now_ns)

@@ -18,6 +18,9 @@ struct recorder {
 /* Payloads of fixed size only. */
 void recorder_append(struct recorder *, enum record_type, const void *payload, size_t size);
 
+/* Appends what waits in `from` to `into`, and forgets it there. */
+void recorder_move(struct recorder *from, struct recorder *into);
+
 /* Writes what waits, and forgets it. */
 void recorder_write(struct recorder *, struct profile_writer *, uint64_t now_ns);
 
