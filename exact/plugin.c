@@ -22,6 +22,7 @@
 #include "settings.h"
 #include "shared_cache.h"
 #include "sharing.h"
+#include "simulate/simulate.h"
 #include "stream.h"
 #include "syscalls.h"
 
@@ -133,6 +134,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         stream_add_consumer(&shared_cache_consumer);
         stream_become_parallel = shared_cache_become_parallel;
     }
+    if (settings.options.engine == ENGINE_SIMULATE)
+        simulate_start(&settings, stream_add_consumer(&simulate_consumer));
     if (settings.options.sharing && !sharing_start(settings.line_sizes[0])) {
         say("out of memory");
         return 1;

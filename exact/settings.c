@@ -97,7 +97,8 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
     snprintf(settings->qemu_version, sizeof settings->qemu_version, "unknown");
     if (options_parse((const char *const *)environ, &settings->options, message, message_size) != 0)
         return false;
-    settings->options.engine = ENGINE_EXACT;
+    if (settings->options.engine != ENGINE_SIMULATE)
+        settings->options.engine = ENGINE_EXACT;
     make_output_absolute(settings);
     if (!read_line_sizes(settings)) {
         snprintf(
@@ -115,6 +116,12 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
     if (!read_rate(settings)) {
         snprintf(message, message_size, "REUSE_RATE: '%.100s' is not a number from %g to 1",
                  getenv("REUSE_RATE"), 1.0 / EXACT_RATE_MAX);
+        return false;
+    }
+    if (settings->options.engine == ENGINE_SIMULATE && settings->rate_denominator > 1) {
+        snprintf(message, message_size,
+                 "REUSE_RATE leaves accesses out, and the engine simulate needs all of them: unset "
+                 "one of the two");
         return false;
     }
     for (int i = 0; i < argc; i++) {

@@ -39,9 +39,10 @@ static uint32_t rate_denominator = 1; /* these two are set before the guest runs
 static unsigned rate_shift;
 static bool dropping; /* a forked child that is not profiled; set on its only thread */
 
-void stream_add_consumer(const struct stream_consumer *consumer)
+unsigned stream_add_consumer(const struct stream_consumer *consumer)
 {
-    consumers[consumer_count++] = consumer;
+    consumers[consumer_count] = consumer;
+    return (unsigned)consumer_count++;
 }
 
 bool stream_check_encoding(void)
