@@ -239,8 +239,9 @@ static struct record_transfer record_of(const struct event *event)
 static void write_detailed(struct profile_writer *writer, const struct event *event,
                            uint64_t now_ns)
 {
-    uint64_t low, size, address = (event->line - 1) * line_size;
-    struct object_identity object = object_identity(object_at(address, &low, &size));
+    struct object_range range;
+    uint64_t address = (event->line - 1) * line_size;
+    struct object_identity object = object_identity(object_at(address, &range));
     struct record_transfer record = record_of(event);
     record.object_kind = (uint8_t)object.kind;
     record.object_reference = object.reference;
