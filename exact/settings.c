@@ -131,6 +131,8 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
             settings->generation = (unsigned)strtoul(argv[i] + 11, NULL, 10);
         } else if (strncmp(argv[i], "qemu=", 5) == 0) {
             snprintf(settings->qemu_version, sizeof settings->qemu_version, "%s", argv[i] + 5);
+        } else if (strncmp(argv[i], "guest=", 6) == 0) {
+            snprintf(settings->guest_library, sizeof settings->guest_library, "%s", argv[i] + 6);
         } else {
             snprintf(message, message_size, "unknown plugin argument '%.100s'", argv[i]);
             return false;

@@ -127,6 +127,9 @@ void stream_drain(struct guest_thread *);
 /* All threads that ever were, most recent first. Links never change. */
 struct guest_thread *stream_all_threads(void);
 
+/* Batches that end from now on are dropped, or no longer: as if their accesses were not made. */
+void stream_pause(bool paused);
+
 /* Called after each batch, on the guest's thread, without its lock: a place to write profiles. */
 extern void (*stream_after_batch)(struct guest_thread *);
 

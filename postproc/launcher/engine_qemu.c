@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "launcher/library.h"
+#include "objects/doorbell.h"
 
 enum { STATUS_FAILURE = 125 };
 enum { QEMU_MAJOR = 7, QEMU_MINOR = 2 }; /* oldest version whose plugins see what we need */
@@ -106,10 +107,11 @@ static void add(struct words *words, const char *word)
     words->items[words->count] = NULL;
 }
 
-/* The value of -plugin: in it, a comma in a path is written twice. */
-static char *plugin_argument(const char *library, size_t program_index, const char *version)
+/* The value of -plugin: in it, a comma in a path is written twice. guest has none. */
+static char *plugin_argument(const char *library, size_t program_index, const char *version,
+                             const char *guest)
 {
-    char *argument = malloc(2 * strlen(library) + 128), *end = argument;
+    char *argument = malloc(2 * strlen(library) + strlen(guest) + 128), *end = argument;
     if (argument == NULL)
         exit(fail("out of memory"));
     for (; *library != '\0'; library++) {
@@ -117,8 +119,28 @@ static char *plugin_argument(const char *library, size_t program_index, const ch
         if (*library == ',')
             *end++ = ',';
     }
-    sprintf(end, ",program=%zu,qemu=%s", program_index, version);
+    end += sprintf(end, ",program=%zu,qemu=%s", program_index, version);
+    if (guest[0] != '\0')
+        sprintf(end, ",guest=%s", guest);
     return argument;
+}
+
+/*
+ * Finds the library that tells of the program's heap, "" if there is none: then blocks have no
+ * names, and a line says why. Neither LD_PRELOAD nor QEMU's option can hold every path.
+ */
+static void find_guest_library(const struct options *options, char path[PATH_MAX])
+{
+    const char *why = NULL;
+    if (library_find_guest(path) != 0)
+        why = "libreuse-guest.so was not found";
+    else if (strpbrk(path, " :,") != NULL)
+        why = "the path of libreuse-guest.so has a blank, colon or comma";
+    if (why == NULL)
+        return;
+    path[0] = '\0';
+    if (!options->quiet)
+        fail("heap blocks get no names: %s", why);
 }
 
 /* The program that QEMU must load, as the kernel would choose it, and its arguments. */
@@ -159,11 +181,16 @@ int run_under_qemu(const struct options *options, const struct target *target,
 
     bool script = target->interpreter[0] != '\0' || target->kind == TARGET_UNKNOWN;
     enum { BEFORE_PROGRAM = 9 }; /* words that stand before the program's path */
-    char *preload_for_guest = NULL;
+    char *preload_for_guest = NULL, guest[PATH_MAX];
+    find_guest_library(options, guest);
+    if (guest[0] != '\0' &&
+        (environment_preload(environment, guest) != 0 ||
+         environment_set(environment, DOORBELL_VARIABLE, DOORBELL_VERSION) != 0))
+        return fail("out of memory");
     const char *preload = environment_get(environment, "LD_PRELOAD");
     if (preload != NULL && asprintf(&preload_for_guest, "LD_PRELOAD=%s", preload) < 0)
         return fail("out of memory");
-    char *argument = plugin_argument(plugin, BEFORE_PROGRAM, version);
+    char *argument = plugin_argument(plugin, BEFORE_PROGRAM, version, guest);
     struct words words = {0};
     add(&words, qemu_name);
     add(&words, "-cpu"); /* what this machine can, as far as QEMU can: libraries choose by it */
