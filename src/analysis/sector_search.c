@@ -9,9 +9,6 @@ enum {
     GROUP_MAX = 6     /* structures in a group */
 };
 
-/* A difference smaller than this part of the undivided misses decides nothing. */
-#define NEARLY 0.005
-
 /* Sets of structures with their misses. */
 struct candidate {
     uint64_t isolated;
@@ -139,7 +136,8 @@ static int structures_in(const struct candidate *candidate)
     return __builtin_popcountll(candidate->isolated);
 }
 
-static void choose(const struct search *search, size_t region, struct sector_choice *choice)
+static void choose(const struct search *search, size_t region, double tolerance,
+                   struct sector_choice *choice)
 {
     double best = choice->undivided, limit;
     const struct candidate *chosen = NULL;
@@ -148,7 +146,7 @@ static void choose(const struct search *search, size_t region, struct sector_cho
         double misses = search->misses[i * search->regions + region];
         best = i == 0 || misses < best ? misses : best;
     }
-    limit = best + NEARLY * choice->undivided;
+    limit = best + tolerance * choice->undivided;
     for (size_t i = 0; i < search->count; i++) {
         const struct candidate *candidate = &search->candidates[i];
         double misses = search->misses[i * search->regions + region];
@@ -182,7 +180,7 @@ static int measure_undivided(const struct search *search, struct sector_choice *
 }
 
 int sector_search(struct sector_model *model, struct sector_level level, uint64_t eligible,
-                  size_t regions, struct sector_choice *choices)
+                  size_t regions, const double *tolerance, struct sector_choice *choices)
 {
     struct search search = {.model = model, .level = level, .regions = regions};
     uint64_t singles[SECTOR_STRUCTURES_MAX];
@@ -199,7 +197,7 @@ int sector_search(struct sector_model *model, struct sector_level level, uint64_
     for (int members = 1; members < GROUP_MAX && result == 0; members++)
         result = extend(&search, eligible, members);
     for (size_t r = 0; r < regions && result == 0; r++)
-        choose(&search, r, &choices[r]);
+        choose(&search, r, tolerance[r], &choices[r]);
     free(search.candidates);
     free(search.misses);
     return result;

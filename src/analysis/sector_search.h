@@ -22,10 +22,11 @@ struct sector_choice {
  * Tries every structure of `eligible` (bits), pairs and small groups of those that do best, in any
  * number of ways. Among divisions that save nearly as much as the best one it takes the smallest
  * sector, and in it the fewest structures: a larger sector and more names are more to go wrong.
- * choices[region]. 0, or -1: out of memory.
+ * Nearly: tolerance[region], a part of the undivided misses. choices[region]. 0, or -1: out of
+ * memory.
  */
 int sector_search(struct sector_model *, struct sector_level, uint64_t eligible, size_t regions,
-                  struct sector_choice *choices);
+                  const double *tolerance, struct sector_choice *choices);
 
 /* The split that gives some structures that many ways. */
 struct sector_split sector_split_of(struct sector_level, uint64_t isolated, unsigned ways);

@@ -345,9 +345,12 @@ int sector_misses(struct sector_model *model, const struct sector_split *splits,
                     values, NULL);
 }
 
+/* Replicates that draw hardly a miss say nothing of how many times more there could be. */
+#define REDUCTION_MIN (-1.0)
+
 static double reduction(double misses, double before)
 {
-    return before > 0 ? 1 - misses / before : 0;
+    return before > 0 ? fmax(REDUCTION_MIN, 1 - misses / before) : 0;
 }
 
 static struct estimate certain(double value)
@@ -410,9 +413,9 @@ static void judge(const struct sector_model *model, const double *values, const 
             if (i == region || values[region] <= 0)
                 continue;
             struct estimate *gain = &outcomes[i].reduction;
-            gain->lo = fmin(gain->lo, gain->value - floor / values[region]);
-            gain->hi = fmax(gain->hi, fmin(1, gain->value + floor / values[region]));
-            gain->hi = fmin(gain->hi, 1);
+            double least = fmin(1, floor / values[region]);
+            gain->lo = fmin(gain->lo, gain->value - least);
+            gain->hi = fmin(fmax(gain->hi, gain->value + least), 1);
         }
     }
 }
