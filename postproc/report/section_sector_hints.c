@@ -168,9 +168,9 @@ static void add_warnings(const struct sector_hints *hints, struct document *docu
         const char *name = hints->model->objects.items[hints->structures[warning->structure]].name;
         unsigned level = hints->model->machine.caches[warning->level].level;
         char *text = format_string(
-            "Do not isolate %s in %u way%s of L%u or fewer (%s): %.2f times the misses, "
+            "Do not isolate %s in %u way%s of L%u (%s): %.2f times the misses, "
             "for what is used again does not fit; it takes %u.",
-            name, warning->ways, warning->ways == 1 ? "" : "s", level,
+            name, warning->ways, warning->ways == 1 ? "" : "s or fewer", level,
             hints->regions.items[warning->region].name, warning->factor, warning->enough);
 
         if (hints->regions.items[warning->region].whole)

@@ -2,6 +2,7 @@
 /* See sector_search.h. */
 #include "analysis/sector_search.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -131,6 +132,25 @@ static int extend(struct search *search, uint64_t eligible, int members)
     return result;
 }
 
+/* Does any region do better by more than its tolerance with the candidates from `first` on? */
+static bool has_improved(const struct search *search, size_t first, const double *tolerance,
+                         const struct sector_choice *choices)
+{
+    for (size_t r = 0; r < search->regions; r++) {
+        double before = choices[r].undivided, after = INFINITY;
+        for (size_t i = 0; i < search->count; i++) {
+            double misses = search->misses[i * search->regions + r];
+            if (i < first)
+                before = fmin(before, misses);
+            else
+                after = fmin(after, misses);
+        }
+        if (after < before - tolerance[r] * choices[r].undivided)
+            return true;
+    }
+    return false;
+}
+
 static int structures_in(const struct candidate *candidate)
 {
     return __builtin_popcountll(candidate->isolated);
@@ -194,8 +214,13 @@ int sector_search(struct sector_model *model, struct sector_level level, uint64_
             singles[n++] = (uint64_t)1 << s;
     if (n)
         result = try_sets(&search, singles, n);
-    for (int members = 1; members < GROUP_MAX && result == 0; members++)
+    /* One structure may gain nothing without a second one; after that each has to. */
+    bool improved = true;
+    for (int members = 1; members < GROUP_MAX && result == 0 && improved; members++) {
+        size_t before = search.count;
         result = extend(&search, eligible, members);
+        improved = members < 2 || has_improved(&search, before, tolerance, choices);
+    }
     for (size_t r = 0; r < regions && result == 0; r++)
         choose(&search, r, tolerance[r], &choices[r]);
     free(search.candidates);
