@@ -80,7 +80,7 @@ struct fact {
     const char *text; /* replaces the cell in text; NULL: the cell is formatted */
 };
 
-enum block_kind { BLOCK_FACTS, BLOCK_TABLE, BLOCK_PARAGRAPH };
+enum block_kind { BLOCK_FACTS, BLOCK_TABLE, BLOCK_PARAGRAPH, BLOCK_VERBATIM };
 
 struct block {
     enum block_kind kind;
@@ -118,6 +118,8 @@ void section_fact_as(struct document *, struct section *, const char *key, const
                      enum interval_keys, struct cell, const char *text);
 void section_table(struct section *, struct table *);
 void section_paragraph(struct document *, struct section *, const char *key, const char *text);
+/* Lines to copy from the report as they stand: neither wrapped nor shortened. */
+void section_verbatim(struct document *, struct section *, const char *key, const char *text);
 
 /* columns must outlive the document; key, title, basis and remark are copied. */
 struct table *document_table(struct document *, const char *key, const char *title,

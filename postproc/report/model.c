@@ -265,6 +265,7 @@ void model_free(struct model *model)
     free(model->objects.items);
     free(model->threads.items);
     free(model->remarks.items);
+    free(model->failure);
     free(model->region);
     allocation_namer_free(model->namer);
     resolver_free(model->resolver);

@@ -110,6 +110,7 @@ struct model {
     ARRAY(struct thread_entry) threads;
 
     ARRAY(const char *) remarks; /* on names, for the notes */
+    char *failure; /* of a section that cannot answer: one line for the user; NULL: none */
 };
 
 /* NULL with one line in message on failure. options and profiles must outlive the model. */

@@ -17,6 +17,7 @@ enum report_section {
     SECTION_OBJECTS,
     SECTION_LINES,
     SECTION_CONTEXTS,
+    SECTION_SECTOR_HINTS,
     SECTION_COUNT
 };
 

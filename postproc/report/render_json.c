@@ -140,7 +140,8 @@ void render_json(const struct document *document, FILE *stream)
 
                 json_object_set_new(holder, last, table_value(block->table));
             }
-            if (block->kind == BLOCK_PARAGRAPH && block->key != NULL)
+            if ((block->kind == BLOCK_PARAGRAPH || block->kind == BLOCK_VERBATIM) &&
+                block->key != NULL)
                 append_text(root, block->key, block->paragraph);
         }
     }

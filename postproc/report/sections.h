@@ -14,6 +14,8 @@ void section_threads(struct model *, struct document *);
 void section_objects(struct model *, struct document *);
 void section_lines(struct model *, struct document *);
 void section_contexts(struct model *, struct document *);
+/* Sets model->failure, and adds nothing, when the profile or the machine cannot answer. */
+void section_sector_hints(struct model *, struct document *);
 
 /* What the reader must know about everything above: losses of names, notes of the runtime. */
 void section_notes(struct model *, struct document *);
