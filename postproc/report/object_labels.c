@@ -338,7 +338,7 @@ static bool reference_of(const struct model *model, size_t observation, struct r
         const struct record_histogram *histogram =
             analysis_histogram(model->analysis, observation, &reference->profile);
 
-        if (histogram->scope != SCOPE_OBJECT || !model_splits(model))
+        if (histogram->scope != SCOPE_OBJECT || histogram->region_id != 0 || !model_splits(model))
             return false;
         reference->kind = (uint8_t)(histogram->key >> 32);
         reference->id = (uint32_t)histogram->key;
