@@ -7,7 +7,7 @@
 #include "support/memory.h"
 
 /* Each pair stands in two rows. */
-static void count_rows(struct communication_matrix *matrix, const struct matrix_pair *pairs,
+static void count_rows(struct communication_matrix *matrix, const struct traffic_pair *pairs,
                        size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -48,7 +48,7 @@ static void merge_rows(struct communication_matrix *matrix)
     }
 }
 
-struct communication_matrix *matrix_create(size_t threads, const struct matrix_pair *pairs,
+struct communication_matrix *matrix_create(size_t threads, const struct traffic_pair *pairs,
                                            size_t count)
 {
     struct communication_matrix *matrix = allocate_zeroed(1, sizeof(*matrix));
@@ -60,7 +60,7 @@ struct communication_matrix *matrix_create(size_t threads, const struct matrix_p
     matrix->entries = allocate_zeroed(matrix->begin[threads] + 1, sizeof(*matrix->entries));
     memcpy(next, matrix->begin, threads * sizeof(*next));
     for (size_t i = 0; i < count; i++) {
-        const struct matrix_pair *pair = &pairs[i];
+        const struct traffic_pair *pair = &pairs[i];
 
         if (pair->a == pair->b || !(pair->weight > 0))
             continue;

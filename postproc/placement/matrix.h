@@ -23,7 +23,7 @@ struct communication_matrix {
 };
 
 /* What passes between two threads; the order of the two does not matter. */
-struct matrix_pair {
+struct traffic_pair {
     uint32_t a, b;
     double weight;
 };
@@ -32,7 +32,7 @@ struct matrix_pair {
  * Adds up the pairs, in any order and with repetitions. Those of a thread with itself and those
  * without a positive weight count for nothing. The numbers of pairs must be below threads.
  */
-struct communication_matrix *matrix_create(size_t threads, const struct matrix_pair *,
+struct communication_matrix *matrix_create(size_t threads, const struct traffic_pair *,
                                            size_t count);
 void matrix_free(struct communication_matrix *);
 

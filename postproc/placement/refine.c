@@ -100,7 +100,7 @@ static bool is_even(const struct slots *slots, size_t level)
 static struct communication_matrix *coarse_matrix(const struct communication_matrix *matrix,
                                                   const struct slots *slots, size_t level)
 {
-    ARRAY(struct matrix_pair) pairs = {0};
+    ARRAY(struct traffic_pair) pairs = {0};
     struct communication_matrix *coarse;
 
     for (uint32_t a = 0; a < matrix->threads; a++)
@@ -109,7 +109,7 @@ static struct communication_matrix *coarse_matrix(const struct communication_mat
 
             if (entry->column > a)
                 ARRAY_PUSH(&pairs,
-                           ((struct matrix_pair){slots->group[level][slots->slot_of[a]],
+                           ((struct traffic_pair){slots->group[level][slots->slot_of[a]],
                                                  slots->group[level][slots->slot_of[entry->column]],
                                                  entry->weight}));
         }

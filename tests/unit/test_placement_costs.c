@@ -92,7 +92,7 @@ static void this_host_has_a_topology(void **state)
 
 static void pairs_are_added_up(void **state)
 {
-    const struct matrix_pair pairs[] = {{0, 1, 2},  {1, 0, 3}, {2, 2, 9}, {3, 1, 0},
+    const struct traffic_pair pairs[] = {{0, 1, 2},  {1, 0, 3}, {2, 2, 9}, {3, 1, 0},
                                         {3, 1, -1}, {2, 0, 4}, {0, 1, 1}};
     struct communication_matrix *matrix = matrix_create(4, pairs, 7);
 
@@ -110,9 +110,9 @@ static void pairs_are_added_up(void **state)
 /* All pairs alike: 0. A ring of four scaled to 100: cells 100, 0, 100 vary by 3333.3. */
 static void heterogeneity_has_its_ends(void **state)
 {
-    const struct matrix_pair full[] = {{0, 1, 7}, {0, 2, 7}, {0, 3, 7},
+    const struct traffic_pair full[] = {{0, 1, 7}, {0, 2, 7}, {0, 3, 7},
                                        {1, 2, 7}, {1, 3, 7}, {2, 3, 7}};
-    const struct matrix_pair ring[] = {{0, 1, 7}, {1, 2, 7}, {2, 3, 7}, {3, 0, 7}};
+    const struct traffic_pair ring[] = {{0, 1, 7}, {1, 2, 7}, {2, 3, 7}, {3, 0, 7}};
     struct communication_matrix *matrix = matrix_create(4, full, 6);
 
     (void)state;
@@ -128,7 +128,7 @@ static void heterogeneity_has_its_ends(void **state)
 
 static void costs_are_as_by_hand(void **state)
 {
-    const struct matrix_pair pairs[] = {{0, 1, 10}, {1, 2, 1}, {2, 3, 10}};
+    const struct traffic_pair pairs[] = {{0, 1, 10}, {1, 2, 1}, {2, 3, 10}};
     struct communication_matrix *matrix = matrix_create(4, pairs, 3);
     struct placement_tree *tree = read_topology("pack:2 core:2 pu:1", 4);
     uint32_t identity[4], scatter[4], capacity[4] = {1, 1, 1, 1};
@@ -209,7 +209,7 @@ static void edge_traffic_adds_up(void **state)
     const double bytes[] = {1024, 48 << 10, (48 << 10) + 64, 1 << 20};
     const double ratio[] = {1, 1, 1e-3, 1e-3};
     const struct thread_locality threads[] = {{1e6, 4, bytes, ratio}, {1e6, 4, bytes, ratio}};
-    const struct matrix_pair pairs[] = {{0, 1, 5000}};
+    const struct traffic_pair pairs[] = {{0, 1, 5000}};
     struct communication_matrix *matrix = matrix_create(2, pairs, 1);
     struct placement_tree *tree = read_topology("pack:2 l3:1(size=65536) core:2 pu:1", 2);
     const uint32_t together[] = {0, 1}, apart[] = {0, 2};

@@ -28,7 +28,7 @@ struct known {
     uint32_t *best;     /* the mapping by which the matrix was made */
     uint32_t *thread;   /* of each position */
     uint32_t *capacity; /* packed */
-    ARRAY(struct matrix_pair) pairs;
+    ARRAY(struct traffic_pair) pairs;
     size_t threads;
 };
 
@@ -61,7 +61,7 @@ static void begin(struct known *known, const char *topology, size_t threads)
 
 static void add(struct known *known, size_t a, size_t b, double weight)
 {
-    ARRAY_PUSH(&known->pairs, ((struct matrix_pair){known->thread[a], known->thread[b], weight}));
+    ARRAY_PUSH(&known->pairs, ((struct traffic_pair){known->thread[a], known->thread[b], weight}));
 }
 
 static void end(struct known *known)
@@ -261,7 +261,7 @@ static void uneven_machines_are_mapped(void **state)
     uint32_t package[10] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1}, machine[10] = {0};
     uint32_t cache[10] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2};
     uint32_t capacity[10], place[10];
-    struct matrix_pair pairs[13];
+    struct traffic_pair pairs[13];
     struct communication_matrix *matrix;
     char message[256];
     size_t count = 0;
@@ -273,8 +273,8 @@ static void uneven_machines_are_mapped(void **state)
     /* Cliques of four (odd numbers up to 7, even ones from 2 to 8) and the pair of 0 and 9. */
     for (uint32_t a = 1; a <= 8; a++)
         for (uint32_t b = a + 2; b <= 8; b += 2)
-            pairs[count++] = (struct matrix_pair){a, b, 10};
-    pairs[count++] = (struct matrix_pair){0, 9, 10};
+            pairs[count++] = (struct traffic_pair){a, b, 10};
+    pairs[count++] = (struct traffic_pair){0, 9, 10};
     assert_int_equal(count, 13);
     matrix = matrix_create(10, pairs, count);
     capacity_packed(&tree, 10, capacity);
