@@ -65,6 +65,8 @@ static void build_document(struct model *model, struct document *document)
     for (size_t i = 0; i < SECTION_COUNT; i++)
         if (wanted[i] && builders[i] != NULL)
             builders[i](model, document);
+    if (wanted[SECTION_SHARING] || wanted[SECTION_MATRIX])
+        section_matrix(model, document, wanted[SECTION_MATRIX]);
     section_notes(model, document);
 }
 
@@ -118,17 +120,23 @@ static int render(const struct report_options *options, struct model *model)
     char *text = NULL;
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
+    char message[1024];
+    bool written = true;
     int status;
 
     if (memory == NULL) {
         document_free(document);
         return fail("out of memory");
     }
-    build_document(model, document);
-    renderers[options->format](document, memory);
+    if (options->csv_layout != CSV_LAYOUT_NONE) {
+        written = write_matrix_alone(model, memory, message, sizeof(message));
+    } else {
+        build_document(model, document);
+        renderers[options->format](document, memory);
+    }
     fclose(memory);
     warn_of_wrong_files(model);
-    status = write_out(options, text, size);
+    status = written ? write_out(options, text, size) : fail(message);
     free(text);
     document_free(document);
     return status;
