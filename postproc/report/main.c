@@ -69,6 +69,8 @@ static void build_document(struct model *model, struct document *document)
     for (size_t i = 0; i < SECTION_COUNT; i++)
         if (wanted[i] && builders[i] != NULL)
             builders[i](model, document);
+    if (wanted[SECTION_SHARING] || wanted[SECTION_MATRIX])
+        section_matrix(model, document, wanted[SECTION_MATRIX]);
     section_notes(model, document);
 }
 
@@ -122,23 +124,29 @@ static int render(const struct report_options *options, struct model *model)
     char *text = NULL;
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
+    char message[1024];
+    bool written = true;
     int status;
 
     if (memory == NULL) {
         document_free(document);
         return fail("out of memory");
     }
-    build_document(model, document);
-    if (model->failure != NULL) {
-        fclose(memory);
-        free(text);
-        document_free(document);
-        return fail(model->failure);
+    if (options->csv_layout != CSV_LAYOUT_NONE) {
+        written = write_matrix_alone(model, memory, message, sizeof(message));
+    } else {
+        build_document(model, document);
+        if (model->failure != NULL) {
+            fclose(memory);
+            free(text);
+            document_free(document);
+            return fail(model->failure);
+        }
+        renderers[options->format](document, memory);
     }
-    renderers[options->format](document, memory);
     fclose(memory);
     warn_of_wrong_files(model);
-    status = write_out(options, text, size);
+    status = written ? write_out(options, text, size) : fail(message);
     free(text);
     document_free(document);
     return status;

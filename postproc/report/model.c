@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/communication_view.h"
+
 /* Sizes that stand in when nothing is known of the machine: common ones, named as assumed. */
 static const struct machine common_machine = {
     .name = "assumed",
@@ -295,6 +297,7 @@ void model_free(struct model *model)
     free(model->contexts.items);
     free(model->lines.items);
     free(model->objects.items);
+    communication_view_free(model->communication);
     free(model->threads.items);
     free(model->remarks.items);
     free(model->failure);

@@ -419,6 +419,11 @@ static void put_block(const struct block *block, FILE *stream)
     case BLOCK_VERBATIM:
         put_verbatim(block->paragraph, stream);
         break;
+    case BLOCK_GRID:
+        if (block->grid->title != NULL)
+            fprintf(stream, "%s\n%s", block->grid->title,
+                    block->grid->text != NULL ? block->grid->text : "");
+        break;
     }
 }
 
@@ -429,6 +434,8 @@ static bool starts_apart(const struct block *before, const struct block *block)
         return false;
     if (block->kind == BLOCK_PARAGRAPH)
         return before->kind != BLOCK_PARAGRAPH;
+    if (block->kind == BLOCK_GRID)
+        return block->grid->title != NULL;
     return block->kind != BLOCK_TABLE || block->table->title != NULL;
 }
 
