@@ -283,11 +283,14 @@ static void add_truth(struct model *model, struct document *document, struct sec
     if (!model->has_truth)
         return;
     bytes = number_bytes(comparison->worst_bytes);
-    text = format_string("every access was counted as well; the estimated miss ratio is off by "
-                         "%.2f points on average over %zu sizes (at most %.2f, at %s), %.0f %% of "
-                         "its intervals hold the truth",
-                         100 * comparison->error, comparison->sizes, 100 * comparison->worst, bytes,
-                         100 * comparison->covered);
+    text = format_string(
+        "every access was counted as well; the estimated miss ratio is off by "
+        "%.2f points on average over %zu sizes (at most %.2f, at %s), %.0f %% of "
+        "its intervals hold the truth; histograms of stack distances agree to %.1f %%, "
+        "of reuse times to %.1f %%",
+        100 * comparison->error, comparison->sizes, 100 * comparison->worst, bytes,
+        100 * comparison->covered, 100 * comparison->stack_distance_accuracy,
+        100 * comparison->reuse_time_accuracy);
     section_fact_as(document, section, "truth.mrc_error", "Truth", INTERVAL_NONE,
                     cell_value(CELL_SHARE, comparison->error), text);
     free(text);
@@ -304,13 +307,6 @@ static void add_truth(struct model *model, struct document *document, struct sec
                  cell_value(CELL_SHARE, comparison->stack_distance_accuracy));
     section_fact(section, "truth.reuse_time_accuracy", NULL, INTERVAL_NONE,
                  cell_value(CELL_SHARE, comparison->reuse_time_accuracy));
-    text = format_string("histograms of stack distances agree to %.1f %%, of reuse times to "
-                         "%.1f %%",
-                         100 * comparison->stack_distance_accuracy,
-                         100 * comparison->reuse_time_accuracy);
-    section_fact_as(document, section, "truth.histograms", "", INTERVAL_NONE,
-                    cell_text(document, text), text);
-    free(text);
 }
 
 static void add_overhead(struct document *document, struct section *section,
