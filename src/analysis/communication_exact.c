@@ -28,11 +28,17 @@ static bool add(struct communication *communication, size_t profile_index,
     flow->true_sharing = record->true_sharing != 0;
     flow->object_kind = record->object_kind;
     flow->object_reference = record->object_reference;
+    flow->object_base = record->object_base;
+    flow->object_size = record->object_size;
     flow->line_address = record->object_address;
     flow->source.thread_id = record->source_thread;
     flow->source.ip = record->source_ip;
+    flow->source.offset = record->source_offset;
+    flow->source.width = record->source_width;
     flow->destination.thread_id = record->destination_thread;
     flow->destination.ip = record->destination_ip;
+    flow->destination.offset = record->destination_offset;
+    flow->destination.width = record->destination_width;
     flow->transfers = record->transfers;
     return true;
 }

@@ -474,7 +474,9 @@ struct histogram_bin {
 struct record_histogram {
     uint8_t scope;
     uint8_t measure;
-    uint16_t reserved;
+    /* Of SCOPE_OBJECT, SCOPE_PARTITION and its rest: only uses made in that region count, at their
+     * distances among all; 0: all uses. */
+    uint16_t region_id;
     uint32_t line_size;
     uint64_t key, key2;
     uint64_t accesses; /* cold included */
@@ -495,12 +497,14 @@ struct record_transfer {
     uint8_t object_kind;
     uint8_t reserved;
     uint32_t object_reference;
-    uint32_t line_size;
-    uint32_t reserved2;
+    uint16_t line_size;
+    uint8_t source_width, destination_width;    /* bytes within the line; 0 unknown or aggregated */
+    uint16_t source_offset, destination_offset; /* of their first byte, from the line's start */
     uint64_t object_address;            /* line address, or symbol address, or 0 when aggregated */
     uint64_t source_ip, destination_ip; /* 0 when aggregated */
     double transfers;                   /* count or estimate */
     double variance;                    /* 0 when exact */
+    uint64_t object_base, object_size;  /* of the block, where one is known, else 0 */
 };
 
 struct record_region {

@@ -188,6 +188,7 @@ static void merge_transfers(struct merge_input *input)
         transfer.source_thread = merge_thread(input, transfer.source_thread);
         transfer.destination_thread = merge_thread(input, transfer.destination_thread);
         transfer.object_address = move_if_set(transfer.object_address, move);
+        transfer.object_base = move_if_set(transfer.object_base, move);
         transfer.source_ip = code_if_set(input, transfer.source_ip, 0);
         transfer.destination_ip = code_if_set(input, transfer.destination_ip, 0);
         transfer.object_reference =
