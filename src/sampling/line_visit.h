@@ -13,9 +13,10 @@
 
 #include "access.h"
 #include "sampling/line_watch.h"
+#include "sampling/watch_plan.h"
 
 /* How far a visit is followed, in accesses. */
-enum { LINE_VISIT_ACCESSES = 384 };
+enum { LINE_VISIT_ACCESSES = VISIT_ACCESSES };
 
 struct line_visit {
     uint64_t line;
