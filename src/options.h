@@ -28,6 +28,11 @@ enum option_id {
     OPTION_DURATION,
     OPTION_SHARING,
     OPTION_SEED,
+    OPTION_LINE_SIZES,
+    OPTION_REGIONS,
+    OPTION_RATE,
+    OPTION_PARTITIONS,
+    OPTION_SHARED_CACHE,
     OPTION_QUIET,
     OPTION_VERBOSE,
     OPTION_COUNT
@@ -58,6 +63,9 @@ enum { FOLLOW_FORK = 1, FOLLOW_EXEC = 2 };
 enum {
     OPTIONS_OUTPUT_MAX = 4096, /* bytes of an output pattern or path, terminator included */
     OPTIONS_EVENT_MAX = 256,
+    OPTIONS_REGIONS_MAX = 4096,
+    OPTIONS_LINE_SIZES_MAX = 4,
+    OPTIONS_PARTITIONS_MAX = 8,
     OPTIONS_MESSAGE_MAX = 512, /* enough for any message made here */
 };
 
@@ -65,6 +73,7 @@ enum {
 #define OPTIONS_BUDGET_MAX 50.0
 #define OPTIONS_PERIOD_MAX UINT64_C(1000000000000)
 #define OPTIONS_DURATION_MAX 1e9
+#define OPTIONS_RATE_MIN 0.001
 
 struct options {
     enum engine engine;
@@ -79,8 +88,15 @@ struct options {
     bool verbose;          /* more lines on stderr */
     bool seed_given;       /* else the engine draws a seed and records it */
     uint64_t seed;
-    char output[OPTIONS_OUTPUT_MAX]; /* pattern, valid for options_expand_output() */
-    char event[OPTIONS_EVENT_MAX];   /* libpfm4 name or rXXXX; "" lets the engine choose */
+    /* The exact engine's own: */
+    uint32_t line_sizes[OPTIONS_LINE_SIZES_MAX]; /* also computed; valid, distinct */
+    unsigned line_size_count;
+    double rate;         /* share of the lines to follow, OPTIONS_RATE_MIN..1 */
+    unsigned partitions; /* objects to follow in split caches, 0..OPTIONS_PARTITIONS_MAX */
+    bool shared_cache;   /* compute the cache that all threads share */
+    char regions[OPTIONS_REGIONS_MAX]; /* functions, separated by commas; "" none */
+    char output[OPTIONS_OUTPUT_MAX];   /* pattern, valid for options_expand_output() */
+    char event[OPTIONS_EVENT_MAX];     /* libpfm4 name or rXXXX; "" lets the engine choose */
 };
 
 /* Every option at its default. */

@@ -338,7 +338,8 @@ static bool reference_of(const struct model *model, size_t observation, struct r
         const struct record_histogram *histogram =
             analysis_histogram(model->analysis, observation, &reference->profile);
 
-        if (histogram->scope != SCOPE_OBJECT || !model_splits(model))
+        if (histogram->scope != SCOPE_OBJECT || !model_splits(model) ||
+            !model_counts(model, reference->profile, histogram))
             return false;
         reference->kind = (uint8_t)(histogram->key >> 32);
         reference->id = (uint32_t)histogram->key;

@@ -393,7 +393,9 @@ struct histogram_bin {
 struct record_histogram {
     uint8_t scope;
     uint8_t measure;
-    uint16_t reserved;
+    /* SCOPE_OBJECT, _LINE and both PARTITIONs: only accesses made in this region, those of functions
+     * called from it included; 0: all. Distances count everything in between all the same. */
+    uint16_t region_id;
     uint32_t line_size;
     uint64_t key, key2;
     uint64_t accesses; /* cold included */

@@ -16,6 +16,7 @@ static int compare_histograms(const void *left, const void *right)
     int order = compare_numbers(a->scope, b->scope);
     order = order ? order : compare_numbers(a->measure, b->measure);
     order = order ? order : compare_numbers(a->line_size, b->line_size);
+    order = order ? order : compare_numbers(a->region_id, b->region_id);
     order = order ? order : compare_numbers(a->key, b->key);
     return order ? order : compare_numbers(a->key2, b->key2);
 }
