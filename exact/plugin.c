@@ -24,6 +24,7 @@
 #include "settings.h"
 #include "shared_cache.h"
 #include "sharing.h"
+#include "simulate/simulate.h"
 #include "stream.h"
 #include "syscalls.h"
 
@@ -148,7 +149,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         stream_set_rate(settings.rate_denominator, (unsigned)__builtin_ctz(settings.line_sizes[0]));
     }
     partitions_set_wanted(settings.options.partitions);
-    regions_choose(settings.options.regions);
+    if (settings.options.engine == ENGINE_EXACT)
+        regions_choose(settings.options.regions);
     if (regions_follow_calls())
         stream_follow_calls();
     stream_add_consumer(&locality_consumer);
@@ -156,6 +158,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         stream_add_consumer(&shared_cache_consumer);
         stream_become_parallel = shared_cache_become_parallel;
     }
+    if (settings.options.engine == ENGINE_SIMULATE)
+        simulate_start(&settings, stream_add_consumer(&simulate_consumer));
     if (settings.options.sharing && !sharing_start(settings.line_sizes[0])) {
         say("out of memory");
         return 1;

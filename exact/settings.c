@@ -65,10 +65,17 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
     snprintf(settings->qemu_version, sizeof settings->qemu_version, "unknown");
     if (options_parse((const char *const *)environ, &settings->options, message, message_size) != 0)
         return false;
-    settings->options.engine = ENGINE_EXACT;
+    if (settings->options.engine != ENGINE_SIMULATE)
+        settings->options.engine = ENGINE_EXACT;
     make_output_absolute(settings);
     choose_line_sizes(settings);
     apply_rate(settings);
+    if (settings->options.engine == ENGINE_SIMULATE && settings->rate_denominator > 1) {
+        snprintf(message, message_size,
+                 "REUSE_RATE leaves accesses out, and the engine simulate needs all of them: unset "
+                 "one of the two");
+        return false;
+    }
     for (int i = 0; i < argc; i++) {
         if (strncmp(argv[i], "program=", 8) == 0) {
             settings->program_index = (unsigned)strtoul(argv[i] + 8, NULL, 10);

@@ -243,11 +243,17 @@ static void write_detailed(struct profile_writer *writer, const struct event *ev
 {
     struct object_range range;
     uint64_t address = (event->line - 1) * line_size;
-    struct object_identity object = object_identity(object_at(address, &range));
+    /* A line can hold several objects: the one that the destination came for is meant. */
+    uint32_t number = object_at(address + event->destination.offset, &range);
+    struct object_identity object = object_identity(number);
     struct record_transfer record = record_of(event);
     record.object_kind = (uint8_t)object.kind;
     record.object_reference = object.reference;
     record.object_address = address;
+    if (object.kind == OBJECT_HEAP && range.size > 0) {
+        record.object_base = range.low;
+        record.object_size = range.size;
+    }
     record.source_ip = instruction_at(event->source.instruction)->ip;
     record.source_offset = event->source.offset;
     record.source_width = event->source.width;

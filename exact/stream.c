@@ -41,9 +41,10 @@ static bool following_calls; /* likewise */
 static bool dropping;        /* a forked child that is not profiled; set on its only thread */
 static bool paused;          /* atomic */
 
-void stream_add_consumer(const struct stream_consumer *consumer)
+unsigned stream_add_consumer(const struct stream_consumer *consumer)
 {
-    consumers[consumer_count++] = consumer;
+    consumers[consumer_count] = consumer;
+    return (unsigned)consumer_count++;
 }
 
 bool stream_check_encoding(void)

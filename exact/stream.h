@@ -119,8 +119,8 @@ struct stream_consumer {
     void *(*thread_ended)(void *state);
 };
 
-/* Before the guest starts. */
-void stream_add_consumer(const struct stream_consumer *);
+/* Before the guest starts. Its place in guest_thread.consumer. */
+unsigned stream_add_consumer(const struct stream_consumer *);
 
 /* True if QEMU encodes memory information as we expect (checked through its own functions). */
 bool stream_check_encoding(void);

@@ -67,20 +67,21 @@ static bool output_of(const char *path, const char *argument, char *text, size_t
 }
 
 /* Finds QEMU and its version. Returns 0, or the exit status after a line on stderr. */
-static int find_qemu(const struct environment *environment, char path[PATH_MAX], char version[32])
+static int find_qemu(const char *engine, const struct environment *environment, char path[PATH_MAX],
+                     char version[32])
 {
     char text[16384];
     int major = 0, minor = 0;
     if (target_find(qemu_name, environment_get(environment, "PATH"), path) != 0)
-        return fail("the exact engine runs programs in QEMU, but %s is not in PATH; install it "
+        return fail("the engine %s runs programs in QEMU, but %s is not in PATH; install it "
                     "(Debian: apt install qemu-user), or use --engine clock",
-                    qemu_name);
+                    engine, qemu_name);
     if (!output_of(path, "-version", text, sizeof text) ||
         sscanf(text, "qemu-x86_64 version %31[^ \n(]", version) != 1 ||
         sscanf(version, "%d.%d", &major, &minor) < 1)
         return fail("%s does not tell its version; is it QEMU?", path);
     if (major < QEMU_MAJOR || (major == QEMU_MAJOR && minor < QEMU_MINOR))
-        return fail("%s is version %s; the exact engine needs %d.%d or newer", path, version,
+        return fail("%s is version %s; the engine %s needs %d.%d or newer", path, version, engine,
                     QEMU_MAJOR, QEMU_MINOR);
     if (!output_of(path, "-h", text, sizeof text) || strstr(text, "-plugin") == NULL)
         return fail("%s %s was built without plugins; install one that has them (Debian 12: "
@@ -166,16 +167,15 @@ bool qemu_engines_present(void)
 int run_under_qemu(const struct options *options, const struct target *target,
                    char *const *arguments, struct environment *environment)
 {
+    const char *engine = engine_names[options->engine];
     char qemu[PATH_MAX], plugin[PATH_MAX], version[32];
-    if (options->engine == ENGINE_SIMULATE)
-        return fail("the engine simulate is not part of this build; use --engine exact");
     if (target->kind == TARGET_OTHER_MACHINE || target->kind == TARGET_DAMAGED)
-        return fail("%s %s; the exact engine runs x86-64 programs", target->binary,
-                    target->reason[0] ? target->reason : "is no program");
+        return fail("%s %s; the engine %s runs x86-64 programs", target->binary,
+                    target->reason[0] ? target->reason : "is no program", engine);
     if (library_find_plugin(plugin) != 0)
         return fail("libreuse-exact.so is neither in this build tree nor beside reuse-run nor "
                     "in " REUSE_PLUGIN_FOLDER "; install libreuse, or run make");
-    int status = find_qemu(environment, qemu, version);
+    int status = find_qemu(engine, environment, qemu, version);
     if (status != 0)
         return status;
 

@@ -6,7 +6,7 @@
 #include "profile/merge_internal.h"
 
 struct histogram_key {
-    uint64_t scope, measure, line_size, region_id, key, key2;
+    uint64_t scope, measure, line_size, region, key, key2;
 };
 
 /* The keys of a histogram in terms of the output; see enum histogram_scope. */
@@ -14,7 +14,8 @@ static void translate_keys(const struct merge_input *input, struct record_histog
 {
     uint8_t kind = (uint8_t)(head->key >> 32);
     uint32_t reference = (uint32_t)head->key;
-    head->region_id = (uint16_t)merge_region(input, head->region_id);
+    if (head->region_id)
+        head->region_id = (uint16_t)merge_region(input, head->region_id);
     switch (head->scope) {
     case SCOPE_THREAD:
         head->key = merge_thread(input, reference);
