@@ -12,9 +12,6 @@
 /* Instructions with less than one access in so many are written together, as instruction 0. */
 enum { NEGLIGIBLE = 100000 };
 
-/* So many regions are also split by object and line. */
-enum { REGIONS_SPLIT_MAX = 64 };
-
 static void append(struct profile_writer *writer, struct record_histogram *record,
                    const struct histogram_bin *bins, uint64_t now_ns)
 {
@@ -186,8 +183,7 @@ static void write_by(struct profile_writer *writer, enum histogram_scope scope, 
 void histograms_write_by(struct profile_writer *writer, enum histogram_scope scope,
                          const struct exact_counts *counts, uint64_t now_ns)
 {
-    uint32_t split = regions_count() < REGIONS_SPLIT_MAX ? regions_count() : REGIONS_SPLIT_MAX;
-    for (uint32_t region = scope == SCOPE_REGION; region <= regions_count(); region++)
-        if (scope == SCOPE_REGION || region <= split)
-            write_by(writer, scope, region, counts, now_ns);
+    bool of_region = scope == SCOPE_REGION;
+    for (uint32_t i = of_region; i <= (of_region ? regions_count() : regions_split()); i++)
+        write_by(writer, scope, i, counts, now_ns);
 }

@@ -259,7 +259,8 @@ static inline __attribute__((always_inline)) void analyse(struct locality *local
                      line++) {
                     struct exact_reuse reuse = count_use(locality, cell, size, line);
                     if (size == 0 && __builtin_expect(locality->partitions.stacks.count > 0, 0))
-                        exact_partitions_use(&locality->partitions.stacks, cell->object, line);
+                        exact_partitions_use(&locality->partitions.stacks, cell->object,
+                                             cell->region, line);
                     if (__builtin_expect(invalidated, 0) && size == 0 &&
                         reuse.distance != EXACT_STACK_COLD) {
                         locality->histograms->invalidated[histogram_bin_of(reuse.distance)]++;
@@ -349,14 +350,7 @@ static void batch(void *state, const struct stream_access *accesses, size_t coun
         analyse(locality, accesses, count, 2, false);
     else
         analyse(locality, accesses, count, size_count, false);
-    if (locality->partitions.ripe != 0) {
-        struct locality_histograms *so_far = calloc(1, sizeof *so_far);
-        if (so_far != NULL) {
-            locality_add_thread(locality, so_far, NULL);
-            partitions_follow_ripe(&locality->partitions, &locality->stacks[0], shifts[0], so_far);
-        }
-        free(so_far);
-    }
+    partitions_choose(&locality->partitions, &locality->stacks[0], shifts[0], &locality->counts);
     locality->prefetch = (locality->stacks[0].far - far_before) * PREFETCH_SHARE > count;
 }
 
@@ -434,7 +428,7 @@ static void *thread_ended(void *state)
         if (ended_partitions == NULL)
             ended_partitions = partition_sums_create();
         if (ended_partitions != NULL)
-            partition_sums_add(ended_partitions, &locality->partitions, histograms);
+            partition_sums_add(ended_partitions, &locality->partitions, &locality->counts);
         if (ended_counts.cells != NULL || exact_counts_create(&ended_counts, size_count))
             exact_counts_add(&ended_counts, &locality->counts);
         pthread_mutex_unlock(&ended_lock);
@@ -454,12 +448,11 @@ void locality_add_ended(struct locality_histograms *histograms, struct exact_cou
     pthread_mutex_unlock(&ended_lock);
 }
 
-void locality_add_partitions(const void *state, struct partition_sums *sums,
-                             const struct locality_histograms *all)
+void locality_add_partitions(const void *state, struct partition_sums *sums)
 {
     const struct locality *locality = state;
     if (locality != NULL)
-        partition_sums_add(sums, &locality->partitions, all);
+        partition_sums_add(sums, &locality->partitions, &locality->counts);
 }
 
 void locality_add_ended_partitions(struct partition_sums *sums)

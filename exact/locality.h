@@ -51,8 +51,7 @@ void histograms_add(struct locality_histograms *into, const struct locality_hist
 
 /* Adds what a live thread, or all ended ones, counted in split caches. */
 struct partition_sums;
-void locality_add_partitions(const void *state, struct partition_sums *,
-                             const struct locality_histograms *all);
+void locality_add_partitions(const void *state, struct partition_sums *);
 void locality_add_ended_partitions(struct partition_sums *);
 
 /* A live thread's stack at the first line size. */

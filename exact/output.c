@@ -248,7 +248,7 @@ static void snapshot(bool all)
             if (!thread->ended) {
                 memset(one, 0, sizeof *one);
                 locality_add_thread(thread->consumer[LOCALITY_CONSUMER], one, &counts);
-                locality_add_partitions(thread->consumer[LOCALITY_CONSUMER], partitions, one);
+                locality_add_partitions(thread->consumer[LOCALITY_CONSUMER], partitions);
                 histograms_add(total, one);
                 write_thread(thread, one);
             }
@@ -261,7 +261,7 @@ static void snapshot(bool all)
             if (all)
                 write_unloaded_modules();
             histograms_write(&writer, SCOPE_PROCESS, 0, total, now);
-            partition_sums_write(partitions, &writer, total, now);
+            partition_sums_write(partitions, &writer, &counts, now);
             shared_cache_write(&writer, now);
             sharing_write(&writer, all, now);
             regions_write(&writer, now);

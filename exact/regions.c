@@ -67,6 +67,11 @@ uint32_t regions_count(void)
     return __atomic_load_n(&region_count, __ATOMIC_ACQUIRE);
 }
 
+uint32_t regions_split(void)
+{
+    return regions_count() < REGIONS_SPLIT_MAX ? regions_count() : REGIONS_SPLIT_MAX;
+}
+
 /* Under lock. */
 static uint32_t number_of(const char *name, uint64_t entry)
 {

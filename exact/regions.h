@@ -16,7 +16,8 @@
 #include "stream.h"
 
 enum {
-    REGIONS_MAX = 1024,      /* a region's number is 1 .. REGIONS_MAX */
+    REGIONS_MAX = 1024, /* a region's number is 1 .. REGIONS_MAX */
+    REGIONS_SPLIT_MAX = 64,
     REGION_NODES_MAX = 8192, /* node 0: in no region */
     REGION_SPANS_MAX = 32,   /* of the API, nested */
 };
@@ -41,6 +42,9 @@ uint32_t regions_entered_at(uint64_t address);
 uint32_t regions_named(const char *name);
 
 uint32_t regions_count(void);
+
+/* Regions 1 .. this are also counted by object and line: all but very many. */
+uint32_t regions_split(void);
 
 /* Whether accesses counted by the node are the region's. */
 bool regions_contain(uint32_t node, uint32_t region);

@@ -41,6 +41,22 @@ check "a span of the API" test "$(stores phase)" = 4000
 check "a span in a span" test "$(stores 'part of it')" = 1000
 check "everything" test "$(stores main)" = 17700
 check "the API needs no option" test "$($run_exact -q -o regions.rprof "$program" >out && stores phase)" = 4000
+# The rows of the published study (Breiter, LMU Munich 2022, Fig. 6), from counts by region.
+run $run_exact -q --line-size 256 --partitions 4 --regions main,dmtvm -o sector.rprof \
+    "$REUSE_BUILDDIR/microbench/dmtvm" --iterations 1
+"$report" --sector-hints --machine a64fx --format json sector.rprof >out 2>err
+within_a_hundredth() { # REGION LEVEL WAYS MISSES_SC MISSES_NOSC
+    python3 -c 'import json, sys
+region, level, ways, sc, nosc = sys.argv[1], *map(int, sys.argv[2:])
+rows = [r for r in json.load(open("out"))["sector_hints"] if r["region"] == region and r["cache_level"] == level]
+ok = [r for r in rows if r["data_struct"] == "m" and r["nways"] == ways
+      and abs(r["misses_sc"] - sc) < 0.01 * sc and abs(r["misses_nosc"] - nosc) < 0.01 * nosc]
+sys.exit(not ok)' "$@"
+}
+check "Fig. 6: main, L1" within_a_hundredth main 1 1 156824 236875
+check "Fig. 6: main, L2" within_a_hundredth main 2 2 156583 157742
+check "Fig. 6: dmtvm, L1" within_a_hundredth dmtvm 1 1 78447 157277
+check "Fig. 6: dmtvm, L2" within_a_hundredth dmtvm 2 2 78237 78450
 run $run_exact -q --rate 0.5 -o regions.rprof --regions outer "$program"
 check "with a rate: the region is there" "$report" --region outer regions.rprof
 finish
