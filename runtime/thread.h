@@ -21,44 +21,22 @@
 #include "sampling/governor.h"
 #include "sampling/loops.h"
 #include "sampling/odometer.h"
+#include "sampling/private_watch.h"
 #include "sampling/random.h"
-#include "sampling/slots.h"
 #include "sampling/window.h"
 
 enum {
-    THREAD_WATCHES = 4, /* most private debug registers per thread */
     THREAD_KNOWN_LOOPS = 32,
     THREAD_REGIONS = 32,       /* nested spans that are told apart */
     THREAD_BATCH = 512,        /* accesses interpreted at a time */
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
 };
 
-/* Life of a watch. Owner and other threads change it by compare-and-swap. */
-enum watch_state {
-    WATCH_FREE = 0,
-    WATCH_BEFORE,  /* armed; the sampled access itself has not been executed yet */
-    WATCH_RUNNING, /* the sampled access is done: the next touch is the reuse */
-    WATCH_ENDING,  /* somebody is taking it down */
-    WATCH_TIMING,  /* serves an access-rate reading, not a sample */
-};
-
-struct watch {
-    int descriptor;              /* -1: not opened */
-    _Atomic uint32_t state;      /* enum watch_state */
-    uint32_t generation;         /* in the cookie; changes with every use */
-    unsigned traps_before;       /* traps still to come before the watch runs */
-    uint64_t sampled_ip;         /* instruction of the sampled access, to check the last of them */
-    struct record_sample sample; /* what is reported when the watch starts to run */
-    _Atomic bool invalidated;    /* another thread stored to the line; that record is written */
-    unsigned own_traps;          /* on what our own handlers touched */
-    bool reported;
-    bool release_watched; /* allocation_watch() was called for it */
-};
-
 /* A reading of the access rate in progress. See rate.h. */
 struct rate_reading {
     enum { RATE_IDLE, RATE_TIMING_TWO, RATE_PROBING } phase;
-    uint64_t loop; /* of the sample at which it began */
+    uint64_t loop;     /* of the sample at which it began */
+    double explore_ns; /* what looking at one access ahead has cost lately; 0 unknown */
     /* two predicted accesses, by slots 0 and 1 */
     uint64_t predicted_ip[2];
     uint64_t predicted_access[2];
@@ -71,10 +49,11 @@ struct rate_reading {
     unsigned attempts;    /* to get past them */
     bool unproven;        /* no test of the loop moves with it */
     unsigned probes;      /* positions known */
-    double position[3];   /* visits since the base */
-    double step_ns[2];    /* planned time between them */
+    double position[4];   /* visits since the base */
+    double step_ns[3];    /* planned time between them */
+    unsigned wanted;      /* positions: 4, or 3 where the loop ends too soon for that */
     uint64_t spent_ns;    /* of probing since the last sample: added to the next one's weight */
-    uint64_t time[3];     /* app time of the traps or positions */
+    uint64_t time[4];     /* app time of the traps or positions */
 };
 
 /* What earlier readings have taught about a loop. */
@@ -83,13 +62,16 @@ struct known_loop {
     uint32_t depth; /* accesses to look ahead for something to hold on to; 0: unused entry */
     bool has_odometer;
     struct odometer odometer;
-    uint32_t explorations; /* that its accesses per visit are the mean of */
-    uint32_t failures;     /* of the odometer in a row */
-    uint64_t test_ip;      /* conditional jump that ends the loop */
-    int64_t test_step;     /* change of its outcome per visit; 0 unknown */
-    double rate_per_ns;    /* accesses, about; 0 unknown */
-    uint32_t readings;     /* accepted ones that it rests on */
-    uint64_t last_use;     /* in samples of the thread */
+    uint32_t explorations;  /* that its accesses per visit are the mean of */
+    double squared_lengths; /* sum over those, to see how much they differ */
+    bool uneven;            /* too much, or no true odometer: they tell nothing */
+    uint32_t jumps;         /* looks at which it had not stepped */
+    uint32_t failures;      /* of the odometer in a row */
+    uint64_t test_ip;       /* conditional jump that ends the loop */
+    int64_t test_step;      /* change of its outcome per visit; 0 unknown */
+    double rate_per_ns;     /* accesses, about; 0 unknown */
+    uint32_t readings;      /* accepted ones that it rests on */
+    uint64_t last_use;      /* in samples of the thread */
 };
 
 struct thread {
@@ -104,9 +86,8 @@ struct thread {
 
     /* mechanisms */
     int clock;
-    unsigned watch_count; /* private debug registers opened */
-    bool watches_opened;  /* tried */
-    struct watch watches[THREAD_WATCHES];
+    bool registers_opened; /* private debug registers: tried */
+    int registers[WATCHES_MAX];
     unsigned char *handler_stack;
     struct interpreter *interpreter;
 
@@ -120,7 +101,7 @@ struct thread {
     /* policy */
     struct random random;
     struct governor governor;
-    struct slots slots;
+    struct private_watches watches;
     struct window window;
     struct loops loops;
     struct call_path call_path; /* of the look-ahead under way */
