@@ -124,12 +124,14 @@ static int open_sampler_any_kernel(const struct pmu_event *event, uint64_t perio
     return descriptor;
 }
 
-static int open_samplers(struct pmu_thread *thread, uint64_t cookie, bool signals)
+static int open_samplers(struct pmu_thread *thread, uint64_t cookie, bool signals,
+                         const struct pmu_event **tried)
 {
     for (unsigned i = 0; i < choice()->samplers; i++) {
         const struct pmu_event *event = &choice()->sampler[i];
         int descriptor;
 
+        *tried = event;
         if (event->needs_leader && thread->leader < 0) {
             struct perf_event_attr attributes = attributes_of(&choice()->leader);
 
@@ -150,7 +152,7 @@ static int open_samplers(struct pmu_thread *thread, uint64_t cookie, bool signal
     return 0;
 }
 
-static int open_counters(struct pmu_thread *thread)
+static int open_counters(struct pmu_thread *thread, const struct pmu_event **tried)
 {
     const struct pmu_choice *chosen = choice();
     bool own = chosen->counters > 0; /* else the samplers count as well */
@@ -160,6 +162,7 @@ static int open_counters(struct pmu_thread *thread)
         struct pmu_counter *counter = &thread->counter[i];
         const struct pmu_event *event = own ? &chosen->counter[i] : &chosen->sampler[i];
 
+        *tried = event;
         *counter = (struct pmu_counter){.descriptor = own ? -1 : thread->sampler[i],
                                         .accesses = event->accesses};
         if (own) {
@@ -178,15 +181,15 @@ static int open_counters(struct pmu_thread *thread)
 }
 
 int pmu_thread_open_events(struct pmu_thread *thread, uint64_t period, uint64_t cookie,
-                           bool signals)
+                           bool signals, const struct pmu_event **tried)
 {
     int result;
 
     pmu_thread_forget(thread);
     thread->period = period;
-    result = open_samplers(thread, cookie, signals);
+    result = open_samplers(thread, cookie, signals, tried);
     if (result == 0)
-        result = open_counters(thread);
+        result = open_counters(thread, tried);
     if (result < 0)
         pmu_thread_close(thread);
     return result;
@@ -194,7 +197,9 @@ int pmu_thread_open_events(struct pmu_thread *thread, uint64_t period, uint64_t 
 
 int pmu_thread_open(struct pmu_thread *thread, uint64_t period, uint64_t cookie)
 {
-    return pmu_thread_open_events(thread, period, cookie, true);
+    const struct pmu_event *tried;
+
+    return pmu_thread_open_events(thread, period, cookie, true, &tried);
 }
 
 void pmu_thread_forget(struct pmu_thread *thread)

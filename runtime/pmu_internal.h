@@ -14,8 +14,10 @@ struct pmu_engine {
 
 extern struct pmu_engine pmu_engine;
 
-/* As pmu_thread_open(); signals: each overflow brings one. */
-int pmu_thread_open_events(struct pmu_thread *, uint64_t period, uint64_t cookie, bool signals);
+/* As pmu_thread_open(); signals: each overflow brings one. `tried` is left at the event that was
+ * refused. */
+int pmu_thread_open_events(struct pmu_thread *, uint64_t period, uint64_t cookie, bool signals,
+                           const struct pmu_event **tried);
 
 /* Count of one of the thread's counting events, of the calling thread. */
 uint64_t pmu_event_count(const struct pmu_thread *, unsigned counter);

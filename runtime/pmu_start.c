@@ -2,6 +2,7 @@
 /* Choosing and trying the unit at start-up. See pmu.h. Not signal-safe. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pmu/self_test.h"
@@ -61,10 +62,11 @@ static bool try_unit(char *reason)
     struct self_test test = {.period = PERIOD};
     struct pmu_thread thread;
     uint64_t before[PMU_EVENTS_MAX];
-    int result = pmu_thread_open_events(&thread, PERIOD, 0, false);
+    const struct pmu_event *tried = &choice->sampler[0];
+    int result = pmu_thread_open_events(&thread, PERIOD, 0, false, &tried);
 
     if (result < 0) {
-        explain(-result, &choice->sampler[0], reason);
+        explain(-result, tried, reason);
         return false;
     }
     if (!thread.ring) {
@@ -86,7 +88,8 @@ static bool try_unit(char *reason)
     for (unsigned i = 0; i < thread.counters; i++)
         before[i] = pmu_event_count(&thread, i);
     self_test_run(&test, array, PASSES);
-    for (unsigned i = 0; i < thread.counters; i++)
+    /* A unit that counts operations has no word on accesses. */
+    for (unsigned i = 0; i < thread.counters && (choice->counters || choice->counts_accesses); i++)
         self_test_count(&test, choice->counters ? &choice->counter[i] : &choice->sampler[i],
                         pmu_event_count(&thread, i) - before[i]);
     pmu_thread_disable(&thread);
@@ -124,7 +127,8 @@ static void name_processor(const struct processor *processor, char *reason)
 
 bool pmu_start(const char *event, char *reason)
 {
-    struct pmu_machine machine = {.read = pmu_read_sysfs};
+    /* For tests, and to look at another machine's: the folder of event sources. */
+    struct pmu_machine machine = {.read = pmu_read_sysfs, .context = getenv("REUSE_PMU_SYSFS")};
 
     processor_here(&machine.processor);
     pmu_engine.processor = machine.processor;
@@ -137,13 +141,13 @@ bool pmu_start(const char *event, char *reason)
                  pmu_engine.choice.sampler[0].name);
         return false;
     }
+    if (!try_unit(reason))
+        return false;
     if (pmu_engine.choice.counters == 0 && !pmu_engine.choice.counts_accesses) {
         snprintf(reason, PMU_REASON_MAX, "%s: nothing counts accesses beside it",
                  pmu_engine.choice.sampler[0].name);
         return false;
     }
-    if (!try_unit(reason))
-        return false;
     describe();
     pmu_engine.in_use = true;
     return true;

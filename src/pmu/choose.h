@@ -38,7 +38,8 @@ struct pmu_machine {
     void *context;
 };
 
-/* For `read`: the running machine's. context is not used. */
+/* For `read`: the running machine's. context: another folder (const char *) in place of
+ * /sys/bus/event_source/devices, or NULL. */
 bool pmu_read_sysfs(void *context, const char *path, char *text, size_t size);
 
 enum pmu_unit {

@@ -62,13 +62,12 @@ void processor_here(struct processor *processor)
 
 bool pmu_read_sysfs(void *context, const char *path, char *text, size_t size)
 {
-    char full[256];
+    const char *root = context ? context : "/sys/bus/event_source/devices";
+    char full[512];
     int descriptor;
     ssize_t got;
 
-    (void)context;
-    if ((size_t)snprintf(full, sizeof full, "/sys/bus/event_source/devices/%s", path) >=
-        sizeof full)
+    if ((size_t)snprintf(full, sizeof full, "%s/%s", root, path) >= sizeof full)
         return false;
     descriptor = open(full, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
