@@ -95,7 +95,7 @@ static bool try_unit(char *reason)
     pmu_thread_disable(&thread);
     pmu_thread_drain(&thread, add_record, &test);
     test.lost = thread.losses.records;
-    test.damaged += thread.losses.damaged;
+    self_test_unreadable(&test, thread.losses.damaged);
     pmu_thread_close(&thread);
     return self_test_judge(&test, choice, reason);
 }

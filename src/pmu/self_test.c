@@ -62,6 +62,12 @@ void self_test_record(struct self_test *test, const struct access_record *record
         test->inside_loads++;
 }
 
+void self_test_unreadable(struct self_test *test, uint64_t count)
+{
+    test->samples += count;
+    test->damaged += count;
+}
+
 void self_test_count(struct self_test *test, const struct pmu_event *event, uint64_t count)
 {
     uint64_t accesses = count * event->accesses;

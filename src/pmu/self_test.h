@@ -43,8 +43,9 @@ struct self_test {
  * which has SELF_TEST_WORDS words. Sets begin, end, loads and stores. */
 void self_test_run(struct self_test *, volatile uint64_t *array, unsigned passes);
 
-/* Adds one sample. */
+/* Adds one sample; or `count` that could not be read. */
 void self_test_record(struct self_test *, const struct access_record *);
+void self_test_unreadable(struct self_test *, uint64_t count);
 
 /* Adds a count of one of the choice's counting events. */
 void self_test_count(struct self_test *, const struct pmu_event *, uint64_t count);

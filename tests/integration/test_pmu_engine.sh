@@ -40,6 +40,17 @@ check "auto -v: the reason is given once" passed_over 'the kernel shows no '
 profile --engine clock
 check "clock: the PMU is not looked at" bash -c "! grep -q 'passed over' '$work/report'"
 
+# Names that libpfm4 knows become numbers on the way to the target.
+event_of() { # PMU NAME
+    LIBPFM_FORCE_PMU=$1 "$bin/reuse-run" -q --engine pmu -o "$work/e.rprof" --event "$2" -- \
+        sh -c 'echo "$REUSE_EVENT"' 2>"$work/err"
+}
+check "libpfm4's name of an event" [ "$(event_of skl MEM_LOAD_RETIRED:L3_MISS)" = r20d1 ]
+check "... with an attribute" \
+    [ "$(event_of spr MEM_TRANS_RETIRED:LOAD_LATENCY:ldlat=30)" = cpu/config=0x1cd,config1=0x1e,config2=0x0/ ]
+check "... a name that it does not know" [ "$(event_of skl mem-loads)" = mem-loads ]
+check "... a number" [ "$(event_of skl r1cd)" = r1cd ]
+
 if [ "$vendor" != AuthenticAMD ]; then
     for name in "no addresses" "wrong counts" "unknown event" "no such PMU" "needs a privilege"; do
         skip "$name" "the stand-in is an ibs_op, and this processor is of $vendor"
