@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/set_conflicts.h"
+
 enum { WIDTHS = 8 /* 1, 2, 4 ... 64 bytes, and others */ };
 
 /* Labels of the observations of one region, at the analysis of one machine. */
@@ -141,6 +143,8 @@ static void add_levels(const struct traffic_machine *on, struct subset subset, c
     struct curve_point points[MACHINE_LEVELS_MAX];
     double before = 1, used[MACHINE_LEVELS_MAX];
     bool blocks = traffic->granule < traffic->line_size;
+    const struct machine_cache *first = &on->machine.caches[0];
+    struct set_conflicts conflicts;
 
     analysis_miss_ratio_curve(on->analysis, subset, sizes, traffic->levels, points);
     if (!blocks ||
@@ -158,6 +162,9 @@ static void add_levels(const struct traffic_machine *on, struct subset subset, c
         next->beyond = points[i].beyond;
         before = ratio;
     }
+    if (analysis_set_conflicts(on->analysis, subset, first->bytes, first->ways, &conflicts))
+        traffic->level[0].conflicts =
+            conflicts.conflicts ? conflicts.misses / conflicts.scattered : 1;
     traffic->level[traffic->levels].hit_ratio = traffic->level[traffic->levels].line_use = NAN;
 }
 
@@ -209,6 +216,7 @@ size_t traffic_machines(struct model *model, struct traffic_machine out[2])
         !machine_of_profile(model->profiles[0], &out[1].machine) ||
         same_caches(&out[0].machine, &out[1].machine))
         return 1;
+    options.line_size = 0; /* the run's */
     out[1].analysis =
         analysis_create(model->profiles, model->profile_count, &options, message, sizeof(message));
     out[1].owned = true;
