@@ -109,7 +109,8 @@ static bool access_of(const struct model *model, size_t observation, struct acce
         const struct record_histogram *histogram =
             analysis_histogram(model->analysis, observation, &profile);
 
-        if (histogram->scope != SCOPE_LINE || !model_splits(model))
+        if (histogram->scope != SCOPE_LINE || !model_splits(model) ||
+            !model_counts(model, profile, histogram))
             return false;
         key->ip = histogram->key;
     } else {

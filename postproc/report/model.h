@@ -104,6 +104,7 @@ struct model {
     struct miss_split misses[MACHINE_LEVELS_MAX];
 
     uint32_t *region;         /* labels: 0 inside; NULL when no region was asked for */
+    bool region_is_split;     /* exact: it was also counted by line and object */
     struct estimate accesses; /* of the region or everything */
 
     struct grouping by_line, by_object, by_context, by_thread;
@@ -131,6 +132,10 @@ struct subset model_whole(const struct model *);
  * for the whole process, not for one region or thread.
  */
 bool model_splits(const struct model *);
+
+/* Exact profiles: whether a histogram counts the accesses that the report is about: those of the
+ * region that was asked for, or all. */
+bool model_counts(const struct model *, size_t profile, const struct record_histogram *);
 
 /* A frame as a line of code. Without a source line the function, or the address, stands for it. */
 struct code_line model_line_of_frame(struct model *, const struct location *, size_t frame);

@@ -470,8 +470,8 @@ struct histogram_bin {
 struct record_histogram {
     uint8_t scope;
     uint8_t measure;
-    /* Of SCOPE_OBJECT, SCOPE_PARTITION and its rest: only uses made in that region count, at their
-     * distances among all; 0: all uses. */
+    /* Of SCOPE_OBJECT, SCOPE_LINE, SCOPE_PARTITION and its rest: only uses made in that region count,
+     * those of functions called from it included, at their distances among all; 0: all uses. */
     uint16_t region_id;
     uint32_t line_size;
     uint64_t key, key2;
