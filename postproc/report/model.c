@@ -66,6 +66,7 @@ static bool analyse(struct model *model, char *message, size_t size)
             return false;
         }
     }
+    model->asked = options;
     model->analysis =
         analysis_create(model->profiles, model->profile_count, &options, message, size);
     if (model->analysis == NULL)

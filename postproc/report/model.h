@@ -86,6 +86,7 @@ struct model {
     const struct profile *const *profiles;
     size_t profile_count;
     struct analysis *analysis;
+    struct analysis_options asked; /* what it was made with */
     struct intern_table *strings;
     struct file_search search;
     struct resolver *resolver;
@@ -165,6 +166,9 @@ void model_label_threads(struct model *);
  * Computed once; groups that cannot be among them are not evaluated.
  */
 const struct ranking *model_rank(struct model *, struct grouping *);
+
+/* Threads that make as many accesses as the busiest one would, in the profile with most of them. */
+double model_busy_threads(struct model *);
 
 /* The level whose misses decide what is worth looking at: the second one if there are two. */
 size_t model_focus_level(const struct model *);
