@@ -45,6 +45,7 @@ static const struct option long_options[] = {
     {"by", required_argument, NULL, OPTION_BY},
     {"runtime", required_argument, NULL, OPTION_RUNTIME},
     {"csv-layout", required_argument, NULL, OPTION_CSV_LAYOUT},
+    {"sector-hints", no_argument, NULL, OPTION_SECTION + SECTION_SECTOR_HINTS},
     {"machine", required_argument, NULL, OPTION_MACHINE},
     {"line-size", required_argument, NULL, OPTION_LINE_SIZE},
     {"thread", required_argument, NULL, OPTION_THREAD},
@@ -67,7 +68,8 @@ static const char help[] =
     "       reuse-report --merge -o ALL.rprof PROFILE...\n"
     "Shows what a profile says; the newest *.rprof here if none is named.\n"
     "\n"
-    "Sections (default: --summary --objects --lines; with JSON and CSV all):\n"
+    "Sections (default: --summary --objects --lines; with JSON and CSV all that need\n"
+    "no machine of their own):\n"
     "      --summary        the run, how it was measured, and a verdict\n"
     "      --histogram      reuse times and stack distances\n"
     "      --mrc            miss ratio as a function of cache size\n"
@@ -77,8 +79,10 @@ static const char help[] =
     "      --contexts       the same by calling context\n"
     "      --sharing        data that moves between threads, and false sharing\n"
     "      --matrix[=KIND]  who sends to whom: all, true, false, raw, war or waw\n"
+    "      --sector-hints   what to isolate in the A64FX's sector cache, ready to paste\n"
     "\n"
-    "      --machine NAME   evaluate for another machine: a64fx, host, or a file\n"
+    "      --machine NAME   evaluate for another machine: host, a64fx, neoverse-n1,\n"
+    "                       neoverse-v1, power9, skylake-sp, zen4, or a file\n"
     "      --line-size N    evaluate for lines of N bytes (32 ... 4096)\n"
     "      --thread TID     this thread alone\n"
     "      --region NAME    accesses made in this function or region, and below it\n"
@@ -281,8 +285,15 @@ static void choose_default_sections(struct report_options *options)
     if (any_section(options))
         return;
     for (size_t i = 0; i < SECTION_COUNT; i++)
-        options->sections[i] = options->format != FORMAT_TEXT || i == SECTION_SUMMARY ||
-                               i == SECTION_OBJECTS || i == SECTION_LINES;
+        options->sections[i] = (options->format != FORMAT_TEXT && i < SECTION_SECTOR_HINTS) ||
+                               i == SECTION_SUMMARY || i == SECTION_OBJECTS || i == SECTION_LINES;
+}
+
+/* Sector hints are for the one machine with a sector cache, unless another one is described. */
+static void choose_default_machine(struct report_options *options)
+{
+    if (options->sections[SECTION_SECTOR_HINTS] && options->machine == NULL)
+        options->machine = "a64fx";
 }
 
 enum options_result report_options_parse(struct report_options *options, int argc, char **argv)
@@ -322,6 +333,7 @@ enum options_result report_options_parse(struct report_options *options, int arg
     if (!is_consistent(options))
         return OPTIONS_WRONG;
     choose_default_sections(options);
+    choose_default_machine(options);
     return OPTIONS_RUN;
 }
 

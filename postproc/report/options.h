@@ -19,6 +19,7 @@ enum report_section {
     SECTION_CONTEXTS,
     SECTION_SHARING,
     SECTION_MATRIX,
+    SECTION_SECTOR_HINTS,
     SECTION_COUNT
 };
 

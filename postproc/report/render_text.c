@@ -391,6 +391,17 @@ static void put_fact(const struct fact *fact, FILE *stream)
     free(value);
 }
 
+static void put_verbatim(const char *text, FILE *stream)
+{
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+
+        put_safely(text, length, stream);
+        fputc('\n', stream);
+        text += length + (text[length] == '\n');
+    }
+}
+
 static void put_block(const struct block *block, FILE *stream)
 {
     switch (block->kind) {
@@ -409,6 +420,9 @@ static void put_block(const struct block *block, FILE *stream)
         if (block->grid->title != NULL)
             fprintf(stream, "%s\n%s", block->grid->title,
                     block->grid->text != NULL ? block->grid->text : "");
+        break;
+    case BLOCK_VERBATIM:
+        put_verbatim(block->paragraph, stream);
         break;
     }
 }
@@ -462,8 +476,9 @@ static void put_sections(const struct document *document, FILE *stream)
             fprintf(stream, "== %s ==\n", section->title);
         for (size_t k = 0; k < section->blocks.count; k++) {
             const struct block *block = &section->blocks.items[k];
-            bool follows_on =
-                before != NULL && before->kind == BLOCK_PARAGRAPH && block->kind == BLOCK_PARAGRAPH;
+            bool follows_on = block->kind == BLOCK_VERBATIM ||
+                              (before != NULL && before->kind == BLOCK_PARAGRAPH &&
+                               block->kind == BLOCK_PARAGRAPH);
 
             if (!is_visible(block))
                 continue;

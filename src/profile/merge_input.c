@@ -126,6 +126,7 @@ static void merge_invalidation(struct merge_input *input,
 
 static void merge_samples(struct merge_input *input)
 {
+    input->samples_before = input->merge->samples;
     for (size_t i = 0; i < input->profile->samples.count; i++) {
         const struct record_sample *original = &input->profile->samples.items[i];
         struct record_sample sample = *original;
@@ -249,6 +250,7 @@ void merge_input_records(struct merge_input *input)
     merge_regions(input);
     merge_mappings_and_notes(input);
     merge_samples(input);
+    merge_line_watches(input);
     merge_rates(input);
     merge_transfers(input);
     merge_histograms(input);

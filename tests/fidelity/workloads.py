@@ -11,12 +11,16 @@ import subprocess
 import sys
 import time
 
+import inputs
+
 BUILD = os.environ.get("REUSE_BUILDDIR")
 if not BUILD:
     sys.exit("REUSE_BUILDDIR must name the build directory")
 MICROBENCH = os.path.join(BUILD, "microbench")
+BUNDLED = os.path.join(BUILD, "tests", "fidelity", "programs")
 REUSE_RUN = os.path.join(BUILD, "postproc", "reuse-run")
 REUSE_REPORT = os.path.join(BUILD, "postproc", "reuse-report")
+PLUGIN = os.path.join(BUILD, "exact", ".libs", "libreuse-exact.so")
 LIBRARY = os.path.join(BUILD, "runtime", ".libs", "libreuse.so")
 
 # Name: program of microbench/ and its arguments.
@@ -44,14 +48,19 @@ MICROBENCHMARKS = {
     "probes": ["probes"],
 }
 
+# One of each kind, where time is short.
+REPRESENTATIVE = ["sweep-1m", "store-4m", "dmtvm-vector", "spmv-banded", "spmv-power", "matmul-naive",
+                  "chase", "stencil", "zipf-alias", "zipf-scatter", "phases", "mixture-2t", "stream-4t",
+                  "probes"]
+
 MATRICES = {
     "banded": ["--rows", "60000", "--bandwidth", "2000"],
     "uniform": ["--rows", "60000"],
     "power": ["--kind", "power-law", "--rows", "60000", "--exponent", "0.9"],
 }
 
-# Name: command, run in an empty directory. Each takes about two to four seconds.
-PROGRAMS = {
+# Of the whole overhead measurement. Name: command, run in an empty directory; each takes some seconds.
+LONG_PROGRAMS = {
     "python3": ["python3", "{scratch}/work.py"],
     "sqlite3": ["sqlite3", "-init", "/dev/null", "-batch", ":memory:", ".read {scratch}/work.sql"],
     "gcc": ["gcc", "-O2", "-g", "-c", "{scratch}/work.c", "-o", "work.o"],
@@ -62,27 +71,49 @@ PROGRAMS = {
             "{scratch}/data"],
 }
 
-WORK_PY = """
-import collections, threading
-def work(k):
-    counts = collections.Counter()
-    for i in range(600000):
-        counts[i * k % 50021] += 1
-    return sum(counts.values())
-threads = [threading.Thread(target=work, args=(k,)) for k in (3, 7, 11)]
-for t in threads: t.start()
-for t in threads: t.join()
-print(sum(len(str(i)) for i in range(1500000)))
-"""
+# Of the comparison with the exact engine, which takes some fifty times as long: half a second to a second
+# each. All have several threads (or processes), and do the same work in every run.
+PROGRAMS = {
+    "sort": ["sort", "--parallel=2", "-S", "64M", "-k", "3n", "-k", "1n", "{scratch}/long-data"],
+    "xz": ["xz", "-T2", "-2", "--block-size=512KiB", "-k", "-c", "{scratch}/short-text"],
+    "zstd": ["zstd", "-T2", "-9", "-B512KiB", "-c", "{scratch}/text"],
+    "pigz": ["pigz", "-p2", "-c", "{scratch}/text"],
+    "pbzip2": ["pbzip2", "-p2", "-b2", "-c", "{scratch}/short-text"],
+    "sqlite3": ["sqlite3", "-init", "/dev/null", "-batch", ":memory:",
+                ".read {scratch}/threads.sql"],
+    "python-threads": ["python3", "{scratch}/threads.py"],
+    "python-procs": ["python3", "{scratch}/processes.py"],
+    "make-gcc": ["make", "-j2", "-f", "{scratch}/source/Makefile"],
+    "perl-threads": ["perl", "{scratch}/work.pl", "{scratch}/text"],
+    "jacobi": ["{programs}/jacobi"],
+    "radix": ["{programs}/radix"],
+    "cg": ["{programs}/cg"],
+    "kmeans": ["{programs}/kmeans"],
+    "hash-join": ["{programs}/hash-join"],
+    "pipeline": ["{programs}/pipeline"],
+}
 
-WORK_SQL = """
-create table t(a integer, b integer, c text);
-with recursive n(i) as (select 1 union all select i + 1 from n where i < 600000)
-    insert into t select (i * 7919) % 1000003, i, 'text' || (i % 97) from n;
-create index i on t(c, a);
-select c, count(*), min(a), max(b) from t group by c order by c;
-select count(*) from t x join t y on x.b = y.a;
-"""
+# Everything by which two runs of one program would differ between engines. QEMU offers no AVX-512, so
+# the C library would choose other string functions there; the sizes from which it uses rep movsb or
+# goes past the caches depend on the processor. Threads that wait do so in the kernel: spinning is
+# work that depends on the engine's speed.
+SAME_CODE = {
+    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD:"
+                      "glibc.cpu.x86_rep_movsb_threshold=0x10000000:"
+                      "glibc.cpu.x86_rep_stosb_threshold=0x10000000:"
+                      "glibc.cpu.x86_non_temporal_threshold=0x10000000:"
+                      "glibc.cpu.x86_shared_cache_size=0x400000:"
+                      "glibc.cpu.x86_data_cache_size=0x8000",
+    "OMP_NUM_THREADS": "2",
+    "OMP_WAIT_POLICY": "passive",
+    "LC_ALL": "C",
+    "PYTHONHASHSEED": "0",
+    "PERL_HASH_SEED": "0",
+}
+
+
+def chosen_microbenchmarks(full):
+    return list(MICROBENCHMARKS) if full else REPRESENTATIVE
 
 
 def prepare(scratch):
@@ -90,32 +121,17 @@ def prepare(scratch):
     for name, arguments in MATRICES.items():
         subprocess.run([os.path.join(MICROBENCH, "matrix-generate"), *arguments, "--output",
                         os.path.join(scratch, name + ".mtx")], check=True)
-    with open(os.path.join(scratch, "work.py"), "w") as file:
-        file.write(WORK_PY)
-    with open(os.path.join(scratch, "work.sql"), "w") as file:
-        file.write(WORK_SQL)
-    with open(os.path.join(scratch, "work.c"), "w") as file:
-        file.write("#include <stdio.h>\n#include <string.h>\n")
-        for i in range(700):
-            file.write(f"int f{i}(int *a, int n) {{ int s = {i}; for (int k = 0; k < n; k++) {{ "
-                       f"a[k] += k * {i}; s ^= a[k] << (k & 3); switch (s % 5) {{ case 0: s += n; "
-                       f"break; case 1: s -= a[0]; break; default: s *= 3; }} }} char t[32]; "
-                       f"snprintf(t, sizeof t, \"%d\", s); return s + (int)strlen(t); }}\n")
-    state = 12345
-    with open(os.path.join(scratch, "data"), "w") as file:
-        for i in range(400000):
-            state = (state * 1103515245 + 12345) & 0x7fffffff
-            file.write(f"{state} line {i % 211}\n")
+    inputs.prepare(scratch)
 
 
-def command_of(name, scratch):
-    """The command of a workload, or None when its program is not installed."""
+def command_of(name, scratch, short=False):
+    """The command of a workload, or None when its program is not installed. short: of PROGRAMS."""
     if name in MICROBENCHMARKS:
         program, *arguments = MICROBENCHMARKS[name]
         command = [os.path.join(MICROBENCH, program), *arguments]
     else:
-        command = PROGRAMS[name]
-    command = [word.format(scratch=scratch) for word in command]
+        command = (PROGRAMS if short else LONG_PROGRAMS)[name]
+    command = [word.format(scratch=scratch, programs=BUNDLED) for word in command]
     return command if shutil.which(command[0]) else None
 
 
