@@ -41,18 +41,20 @@ static unsigned length_of(void *user, uint32_t instruction)
 
 static void attribute(void *user, struct record_sample *sample)
 {
-    uint64_t low, size;
-    struct object_identity object = object_identity(object_at(sample->address, &low, &size));
-    uint32_t site;
+    struct object_range range;
+    struct object_identity object = object_identity(object_at(sample->address, &range));
+    struct block block;
+    bool lasting;
 
     (void)user;
     sample->object_kind = (uint8_t)object.kind;
     sample->object_reference = object.reference;
-    if (object.kind == OBJECT_HEAP && !heap_find(sample->address, &site, &low, &size))
-        return;
-    if (object.kind == OBJECT_HEAP || object.kind == OBJECT_STACK) {
-        sample->object_base = low;
-        sample->object_size = size;
+    if (object.kind == OBJECT_STACK) {
+        sample->object_base = range.low;
+        sample->object_size = range.size;
+    } else if (heap_find(sample->address, &block, &lasting) != OBJECT_UNKNOWN) {
+        sample->object_base = block.base;
+        sample->object_size = block.size;
     }
 }
 

@@ -92,7 +92,7 @@ struct grid {
     bool vector;
 };
 
-enum block_kind { BLOCK_FACTS, BLOCK_TABLE, BLOCK_PARAGRAPH, BLOCK_GRID, BLOCK_VERBATIM };
+enum block_kind { BLOCK_FACTS, BLOCK_TABLE, BLOCK_PARAGRAPH, BLOCK_VERBATIM, BLOCK_GRID };
 
 struct block {
     enum block_kind kind;

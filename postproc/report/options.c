@@ -40,12 +40,12 @@ static const struct option long_options[] = {
     {"objects", no_argument, NULL, OPTION_SECTION + SECTION_OBJECTS},
     {"lines", no_argument, NULL, OPTION_SECTION + SECTION_LINES},
     {"contexts", no_argument, NULL, OPTION_SECTION + SECTION_CONTEXTS},
+    {"sector-hints", no_argument, NULL, OPTION_SECTION + SECTION_SECTOR_HINTS},
     {"sharing", no_argument, NULL, OPTION_SECTION + SECTION_SHARING},
     {"matrix", optional_argument, NULL, OPTION_SECTION + SECTION_MATRIX},
     {"by", required_argument, NULL, OPTION_BY},
     {"runtime", required_argument, NULL, OPTION_RUNTIME},
     {"csv-layout", required_argument, NULL, OPTION_CSV_LAYOUT},
-    {"sector-hints", no_argument, NULL, OPTION_SECTION + SECTION_SECTOR_HINTS},
     {"machine", required_argument, NULL, OPTION_MACHINE},
     {"line-size", required_argument, NULL, OPTION_LINE_SIZE},
     {"thread", required_argument, NULL, OPTION_THREAD},
@@ -77,9 +77,9 @@ static const char help[] =
     "      --objects        data objects: arrays, variables, stacks\n"
     "      --lines          source lines that reuse data late, and who uses it next\n"
     "      --contexts       the same by calling context\n"
+    "      --sector-hints   what to isolate in the A64FX's sector cache, ready to paste\n"
     "      --sharing        data that moves between threads, and false sharing\n"
     "      --matrix[=KIND]  who sends to whom: all, true, false, raw, war or waw\n"
-    "      --sector-hints   what to isolate in the A64FX's sector cache, ready to paste\n"
     "\n"
     "      --machine NAME   evaluate for another machine: host, a64fx, neoverse-n1,\n"
     "                       neoverse-v1, power9, skylake-sp, zen4, or a file\n"

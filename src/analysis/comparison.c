@@ -14,10 +14,10 @@ static double share_of(const struct histogram_share *bins, size_t n, double lo, 
     return 0;
 }
 
-typedef size_t (*histogram)(const struct analysis *, struct subset, struct histogram_share **);
+typedef size_t (*histogram_of)(const struct analysis *, struct subset, struct histogram_share **);
 
 static double accuracy(const struct analysis *estimate, const struct analysis *truth,
-                       histogram histogram)
+                       histogram_of histogram)
 {
     struct histogram_share *a, *b;
     size_t n = histogram(estimate, (struct subset){0}, &a);
