@@ -285,7 +285,7 @@ static void choose_default_sections(struct report_options *options)
     if (any_section(options))
         return;
     for (size_t i = 0; i < SECTION_COUNT; i++)
-        options->sections[i] = (options->format != FORMAT_TEXT && i < SECTION_SECTOR_HINTS) ||
+        options->sections[i] = (options->format != FORMAT_TEXT && i != SECTION_SECTOR_HINTS) ||
                                i == SECTION_SUMMARY || i == SECTION_OBJECTS || i == SECTION_LINES;
 }
 
