@@ -236,7 +236,8 @@ static struct object_reference reference_of_end(const struct flow *flow, const s
     if (flow->line_address == 0)
         reference.kind = OBJECT_KIND_NONE;
     else if (!in_block)
-        reference.kind = OBJECT_UNKNOWN;
+        reference.kind = flow->object_kind == OBJECT_HEAP ? (uint8_t)OBJECT_HEAP_UNTRACKED
+                                                          : (uint8_t)OBJECT_UNKNOWN;
     if (!in_block)
         reference.base = 0;
     return reference;
