@@ -59,15 +59,13 @@ static char *part_members(const struct false_sharing *finding, uint32_t line_siz
     const char *member = finding->sides[1].member + (*finding->sides[1].member == '.');
 
     if (member_offset(&finding->sides[1]) % line_size == 0)
-        return format_string("Align %s to %" PRIu32 " bytes: its members would part then, but it "
-                             "begins in the middle of a line (alignas(%" PRIu32
-                             ") on the type; aligned_alloc() for heap memory).",
-                             finding->type != NULL ? finding->type : "the structure", line_size,
-                             line_size);
-    return format_string("Begin a line with %s: alignas(%" PRIu32 ") on the member takes %s from "
-                         "%" PRIu64 " to %" PRIu64 " bytes (+%" PRIu64 ").",
+        return format_string("Align %s to %" PRIu32 " bytes (alignas, aligned_alloc()): then they "
+                             "lie on two lines.",
+                             finding->type != NULL ? finding->type : "the structure", line_size);
+    return format_string("Begin a line with %s: alignas(%" PRIu32 "), %s grows from %" PRIu64
+                         " to %" PRIu64 " bytes.",
                          member, line_size, finding->type != NULL ? finding->type : "the structure",
-                         finding->type_size, parting.new_size, parting.padding);
+                         finding->type_size, parting.new_size);
 }
 
 static char *part_elements(const struct false_sharing *finding, uint32_t line_size)

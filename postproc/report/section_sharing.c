@@ -343,7 +343,7 @@ static void add_change(struct document *document, struct row *row,
     char *others = finding->threads > 2 ? format_string(" and %zu others", finding->threads - 2)
                                         : copy_string("");
     char *more = larger.new_size > 0 && line_size < 256
-                     ? format_string(" With 256-byte lines: %" PRIu64 " bytes.", larger.new_size)
+                     ? format_string(" On 256-byte lines: %" PRIu64 ".", larger.new_size)
                      : copy_string("");
 
     detail = format_string("threads %d and %d%s. %s%s", (int)finding->sides[0].thread,

@@ -119,11 +119,11 @@ static bool is_verified(const struct context_frame *frame, const struct assignme
     return assignment->member ? declared == DECLARED_MEMBER : declared != DECLARED_NOWHERE;
 }
 
-/* How many [] follow the declared name: rows[i] is one of the blocks that rows points to. */
+/* How many [] and * the name has: rows[i] is one of the blocks that rows points to. */
 static unsigned subscripts_of(const struct assignment *assignment)
 {
     const char *declared = strstr(assignment->name, assignment->declared);
-    unsigned subscripts = 0;
+    unsigned subscripts = (unsigned)strspn(assignment->name, "*");
     int depth = 0;
 
     for (; declared != NULL && *declared != '\0'; declared++) {
