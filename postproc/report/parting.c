@@ -83,11 +83,9 @@ static char *part_elements(const struct false_sharing *finding, uint32_t line_si
         return format_string("Align the array to %" PRIu32
                              " bytes: its elements fill whole lines, but begin in their middle.",
                              line_size);
-    return format_string(
-        "Give each element a line: alignas(%" PRIu32 ") takes it from %" PRIu64 " to %" PRIu64
-        " bytes (+%" PRIu64
-        "). Or let each thread keep a copy of its own, and combine them at the end.",
-        line_size, finding->type_size, parting.new_size, parting.padding);
+    return format_string("Give each element a line: alignas(%" PRIu32 "), %" PRIu64 " to %" PRIu64
+                         " bytes each; or each thread a copy, combined at the end.",
+                         line_size, finding->type_size, parting.new_size);
 }
 
 static bool is_heap(const data_objects *objects, const struct collision_side *side)

@@ -236,6 +236,9 @@ static void put_place(struct document *document, struct row *row, size_t cell,
     row->cells[cell + 2] = cell_text(document, line->function);
 }
 
+static const char *const kind_words[MATRIX_KINDS] = {
+    [MATRIX_RAW] = "RAW", [MATRIX_WAR] = "WAR", [MATRIX_WAW] = "WAW"};
+
 static void add_line_pair(struct model *model, struct communication_view *view,
                           struct document *document, struct table *table,
                           const struct line_pair *pair, const struct flow_totals *totals)
@@ -244,13 +247,19 @@ static void add_line_pair(struct model *model, struct communication_view *view,
     const struct code_line *to = &view->lines.items[pair->to];
     const char *object = pair->object != GROUP_NONE ? view->objects.items[pair->object].name : NULL;
     struct row *row = table_row(table);
-    char *raw = number_count(totals->of[MATRIX_RAW].value);
-    char *war = number_count(totals->of[MATRIX_WAR].value);
-    char *waw = number_count(totals->of[MATRIX_WAW].value);
-    char *detail = format_string("%s%s; read %s, overwritten after a read %s, after a write %s",
-                                 object != NULL ? "on " : "object unknown",
-                                 object != NULL ? object : "", raw, war, waw);
+    char *detail = format_string("%s%s", object != NULL ? "on " : "object unknown",
+                                 object != NULL ? object : "");
 
+    for (size_t kind = MATRIX_RAW; kind < MATRIX_KINDS; kind++) {
+        char *number = number_count(totals->of[kind].value), *longer;
+
+        if (totals->of[kind].value > 0) {
+            longer = format_string("%s, %s %s", detail, kind_words[kind], number);
+            free(detail);
+            detail = longer;
+        }
+        free(number);
+    }
     row->cells[FROM_PLACE] = cell_text(document, code_line_text(model, from));
     row->cells[TO_PLACE] = cell_text(document, code_line_text(model, to));
     put_place(document, row, FROM_FILE, from);
@@ -264,9 +273,6 @@ static void add_line_pair(struct model *model, struct communication_view *view,
     row->cells[LINE_WAW] = cell_value(CELL_COUNT, totals->of[MATRIX_WAW].value);
     row_detail(document, row, detail);
     free(detail);
-    free(waw);
-    free(war);
-    free(raw);
 }
 
 static void add_lines(struct model *model, struct communication_view *view,
