@@ -19,7 +19,7 @@ enum { USUAL_LINE_SIZES = sizeof(usual_line_sizes) / sizeof(*usual_line_sizes) }
 
 static const struct column object_columns[] = {
     {.key = "name", .heading = "object", .flexible = true},
-    {.key = "kind"},
+    {.key = "kind", .heading = "kind", .optional = true},
     {.key = "size"},
     {.key = "all", .heading = "transfers", .interval = INTERVAL_SUFFIXED},
     {.key = "share", .heading = "of all\n%"},
