@@ -179,13 +179,12 @@ static void put_legend(size_t block, size_t parties, double largest, FILE *out)
 
     if (block > 1)
         fprintf(out, "Each cell is a block of %zu x %zu of the %zu.\n", block, block, parties);
-    fprintf(out, "'%c': %s to %s", shades[sizeof(shades) - 2], least, most);
+    fprintf(out, "%c %s to %s; then each a third:", shades[sizeof(shades) - 2], least, most);
     free(least);
     free(most);
     for (int step = (int)sizeof(shades) - 3; step > 0; step--)
-        fprintf(out, "%s'%c'", step == (int)sizeof(shades) - 3 ? "; then, each a third: " : " ",
-                shades[step]);
-    fputs("; ' ': none\n", out);
+        fprintf(out, " %c", shades[step]);
+    fputs("; blank: none\n", out);
 }
 
 char *sharing_matrix_grid(const struct sharing_matrix *matrix, enum matrix_kind kind)
