@@ -502,9 +502,9 @@ struct record_transfer {
     uint16_t source_offset, destination_offset; /* of their first byte, from the line's start */
     uint64_t object_address;            /* line address, or symbol address, or 0 when aggregated */
     uint64_t source_ip, destination_ip; /* 0 when aggregated */
+    uint64_t object_base, object_size;  /* of the block, where one is known, else 0 */
     double transfers;                   /* count or estimate */
     double variance;                    /* 0 when exact */
-    uint64_t object_base, object_size;  /* of the block, where one is known, else 0 */
 };
 
 struct record_region {
