@@ -67,6 +67,8 @@ static void build_document(struct model *model, struct document *document)
             builders[i](model, document);
     if (wanted[SECTION_SHARING] || wanted[SECTION_MATRIX])
         section_matrix(model, document, wanted[SECTION_MATRIX]);
+    if (wanted[SECTION_PLACEMENT])
+        section_placement(model, document);
     section_notes(model, document);
 }
 
