@@ -239,17 +239,18 @@ static struct record_transfer record_of(const struct event *event)
 static void write_detailed(struct profile_writer *writer, const struct event *event,
                            uint64_t now_ns)
 {
-    uint64_t low, size, address = (event->line - 1) * line_size;
+    struct object_range range;
+    uint64_t address = (event->line - 1) * line_size;
     /* A line can hold several objects: the one that the destination came for is meant. */
-    uint32_t number = object_at(address + event->destination.offset, &low, &size);
+    uint32_t number = object_at(address + event->destination.offset, &range);
     struct object_identity object = object_identity(number);
     struct record_transfer record = record_of(event);
     record.object_kind = (uint8_t)object.kind;
     record.object_reference = object.reference;
     record.object_address = address;
-    if (object.kind == OBJECT_HEAP && size > 0) {
-        record.object_base = low;
-        record.object_size = size;
+    if (object.kind == OBJECT_HEAP && range.size > 0) {
+        record.object_base = range.low;
+        record.object_size = range.size;
     }
     record.source_ip = instruction_at(event->source.instruction)->ip;
     record.source_offset = event->source.offset;

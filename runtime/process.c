@@ -122,6 +122,8 @@ static bool choose_engine(void)
         line_text(&line, engine_names[settings.options.engine]);
         say_error(&line);
         return false;
+    case ENGINE_NONE:
+        return false;
     case ENGINE_PMU:
         line_begin(&line);
         line_text(&line, "engine pmu is not available in this version; going on with clock");

@@ -20,12 +20,15 @@ enum {
     /* An exploration that meets cache misses at every step must end some time. */
     EXPLORE_NS_MAX = 4 * 1000 * 1000,
     EXPLORE_BATCHES = 8, /* between looks at the clock */
+    TOUCHES = 32,        /* places that a stretch to be timed can begin at or end */
+    SPACING_FIRST = 64,
+    EXPLORED_MIN = 1000, /* accesses from which their cost can be told */
 };
 
 /* How far apart two predicted accesses should be, and must be to be worth it, ns. */
 static const double apart_ns = 40e3, apart_min_ns = 12e3;
-/* Cost of one interpreted access until the thread's own has been measured. */
-static const double interpret_ns = 25;
+/* Cost of one explored access until the thread's own has been measured. */
+static const double explore_ns_guess = 25;
 
 double rate_guess(const struct known_loop *known)
 {
@@ -115,39 +118,81 @@ void rate_cancel(struct thread *thread)
 }
 
 /*
- * Looks far ahead: loops for odometers, untouched words for timing, in thread->loops and
- * candidates. Returns the accesses seen.
+ * First touches seen while exploring, evenly spread over what has been seen so far: when they are
+ * full every other one is dropped. How far one can look is known only at the end.
+ */
+struct touches {
+    struct candidate items[TOUCHES];
+    unsigned count;
+    uint64_t spacing; /* accesses from one to the next, at least */
+};
+
+static void note_touch(struct touches *touches, struct candidate touch)
+{
+    if (touches->count && touch.index - touches->items[touches->count - 1].index < touches->spacing)
+        return;
+    if (touches->count == TOUCHES) {
+        for (unsigned i = 1; 2 * i < TOUCHES; i++)
+            touches->items[i] = touches->items[2 * i];
+        touches->count = TOUCHES / 2;
+        touches->spacing *= 2;
+    }
+    touches->items[touches->count++] = touch;
+}
+
+/*
+ * The last touch, and the latest before it that is `wanted` accesses away; the first third of what
+ * was seen is left out, because it warms the caches up again after our handler.
+ */
+static bool choose_two(const struct touches *touches, uint64_t seen, double wanted,
+                       struct candidate chosen[2])
+{
+    unsigned last = touches->count - 1, first = 0;
+
+    if (touches->count < 2)
+        return false;
+    while (first + 1 < last && touches->items[first].index < seen / 3)
+        first++;
+    while (first + 1 < last &&
+           (double)(touches->items[last].index - touches->items[first + 1].index) >= wanted)
+        first++;
+    chosen[0] = touches->items[first];
+    chosen[1] = touches->items[last];
+    return true;
+}
+
+/*
+ * Looks far ahead: loops for odometers, untouched words for timing, in thread->loops and touches.
+ * Returns the accesses seen.
  */
 static uint64_t explore(struct thread *thread, const struct known_loop *known, bool track,
-                        struct candidate candidates[2])
+                        struct touches *touches)
 {
     enum interpreter_stop why;
     uint64_t seen = 0, started = thread_cpu_ns();
-    double wanted = apart_ns * (known->rate_per_ns > 0 ? known->rate_per_ns : 2);
     unsigned batches = 0;
 
-    candidates[0] = candidates[1] = (struct candidate){0};
+    touches->count = 0;
+    touches->spacing = SPACING_FIRST;
     do {
         size_t n = look_ahead_next(thread, THREAD_BATCH, &why);
 
         for (size_t i = 0; track && i < n; i++) {
             const struct access *access = &thread->batch[i];
 
-            if (!first_touch(access->address))
-                continue;
-            /* Far enough is enough: what lies further on only costs time. */
-            if (candidates[0].address && candidates[1].address &&
-                (double)(candidates[1].index - candidates[0].index) > wanted)
-                continue;
-            candidates[1] = (struct candidate){access->address, access->ip, seen + i};
-            /* The stretch before the first of the two warms the caches up again. */
-            if (!candidates[0].address && seen + i >= known->depth / 3)
-                candidates[0] = candidates[1];
+            if (first_touch(access->address))
+                note_touch(touches, (struct candidate){access->address, access->ip, seen + i});
         }
         seen += n;
         if (++batches % EXPLORE_BATCHES == 0 && thread_cpu_ns() - started > EXPLORE_NS_MAX)
             break;
     } while (why == INTERPRETER_FULL && seen < known->depth);
+    if (seen >= EXPLORED_MIN) {
+        double cost = (double)(thread_cpu_ns() - started) / (double)seen;
+        double *known_cost = &thread->rate.explore_ns;
+
+        *known_cost = *known_cost > 0 ? 0.5 * (*known_cost + cost) : cost;
+    }
     return seen;
 }
 
@@ -159,15 +204,20 @@ static void remember(struct known_loop *known, const struct odometer *odometer)
     if (known->has_odometer && old->head == odometer->head &&
         old->register_number == odometer->register_number && !old->address == !odometer->address) {
         /* Visits differ: the mean over all explorations is what they cost in the long run. */
-        double mean = old->accesses_per_visit;
+        double mean = old->accesses_per_visit, length = odometer->accesses_per_visit;
 
-        mean += (odometer->accesses_per_visit - mean) / ++known->explorations;
+        mean += (length - mean) / ++known->explorations;
+        known->squared_lengths += length * length;
         known->odometer = *odometer;
         known->odometer.accesses_per_visit = mean;
+        /* Visits too uneven for their mean to be known, though each exploration found them even:
+         * the long ones are those that no exploration can see three of. */
+        known->uneven = !loops_length_is_known(mean, known->squared_lengths, known->explorations);
         return;
     }
     known->has_odometer = true;
     known->explorations = 1;
+    known->squared_lengths = odometer->accesses_per_visit * odometer->accesses_per_visit;
     known->odometer = *odometer;
 }
 
@@ -175,20 +225,21 @@ static void remember(struct known_loop *known, const struct odometer *odometer)
 static void explore_and_start(struct thread *thread, ucontext_t *context, uint64_t app_now,
                               struct known_loop *known)
 {
-    struct candidate candidates[2];
+    struct touches touches;
+    struct candidate chosen[2];
     struct odometer odometer;
     uint64_t seen;
-    double apart;
+    double apart = 0;
     bool track;
 
     if (!look_ahead_begin(thread, context))
         return;
     track = first_touch_begin();
-    seen = explore(thread, known, track, candidates);
+    seen = explore(thread, known, track, &touches);
     if (track)
         first_touch_end();
     look_ahead_end(thread);
-    if (loops_odometer(&thread->loops, &odometer)) {
+    if (!known->uneven && loops_odometer(&thread->loops, &odometer)) {
         uint64_t explored = seen > thread->window.seen ? seen : thread->window.seen;
 
         if (rate_odometer_start(thread, context, &odometer, true, app_now, explored)) {
@@ -197,10 +248,9 @@ static void explore_and_start(struct thread *thread, ucontext_t *context, uint64
         }
         known->test_step = 0;
     }
-    apart = candidates[0].address
-                ? (double)(candidates[1].index - candidates[0].index) / rate_guess(known)
-                : 0;
-    if (apart > apart_min_ns / 4 && rate_watches_start(thread, candidates, app_now) &&
+    if (choose_two(&touches, seen, apart_ns * rate_guess(known), chosen))
+        apart = (double)(chosen[1].index - chosen[0].index) / rate_guess(known);
+    if (apart > apart_min_ns / 4 && rate_watches_start(thread, chosen, app_now) &&
         apart > apart_min_ns)
         return;
     /* Too little to hold on to at this depth: look further next time. */
@@ -212,6 +262,7 @@ void rate_consider(struct thread *thread, ucontext_t *context, uint64_t app_now,
 {
     struct rate_reading *rate = &thread->rate;
     struct known_loop *known;
+    double explore_ns = rate->explore_ns > 0 ? rate->explore_ns : explore_ns_guess;
     uint64_t started, expected;
     bool by_odometer;
 
@@ -219,10 +270,11 @@ void rate_consider(struct thread *thread, ucontext_t *context, uint64_t app_now,
         return;
     thread->samples_to_rate = random_below(&thread->random, 2 * SAMPLES_BETWEEN);
     known = rate_known_loop(thread, loop);
-    by_odometer = known->has_odometer && (known->explorations >= EXPLORATIONS_MAX ||
-                                          random_below(&thread->random, REEXPLORE_ONE_IN) != 0);
+    by_odometer = known->has_odometer && !known->uneven &&
+                  (known->explorations >= EXPLORATIONS_MAX ||
+                   random_below(&thread->random, REEXPLORE_ONE_IN) != 0);
     expected = 2 * settings.trigger_ns +
-               (uint64_t)(interpret_ns *
+               (uint64_t)(explore_ns *
                           (by_odometer ? 3 * known->odometer.accesses_per_visit : known->depth));
     if (!governor_affords_rate(&thread->governor, app_now, expected))
         return;

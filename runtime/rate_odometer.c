@@ -14,12 +14,19 @@ enum {
     ARRIVALS_KNOWN = 2, /* enough where the test that ends the loop is known */
     ARRIVALS_PROOF = 3,
     READINGS_TRUSTED = 4,
+    PROOF_ACCESSES = 2000, /* visits shorter than this are proved again at every look */
+    LONG_TO_SHORT = 3,     /* of two stretches whose difference is to count, at least */
+    JUMPS_MAX = 2,         /* of a register that does not step after all */
 };
 
 /* Planned lengths, ns of app time: the noise of a signal's entry is about half a microsecond, the
  * first tens of microseconds after our handler run on cold caches. */
 static const double accesses_per_ns_max = 12, accesses_per_ns_usual = 4;
 static const double probe_ns = 300e3, probe_min_ns = 40e3, probe_longest_ns = 5e6;
+
+/* Code that has to refill its caches after our handler may be this much slower than otherwise, over
+ * the shortest stretch. */
+#define COLD_PACE 0.3
 
 /* A look-ahead that waits for the visits of an odometer's loop head. */
 struct chase {
@@ -112,10 +119,10 @@ static double pace_at_most(const struct known_loop *known)
 }
 
 /*
- * The stretch that counts: as long as wanted, or what the loop has left for sure at the pace of the
- * first stretch, which is slow rather than fast.
+ * For how long the loop may be timed: as long as wanted, or what it has left for sure at the pace
+ * of the first stretch, which is slow rather than fast.
  */
-static double second_step_ns(const struct rate_reading *rate)
+static double timed_ns(const struct rate_reading *rate)
 {
     double passed = (rate->position[1] - rate->position[0]) * rate->odometer.accesses_per_visit;
     double pace = passed / (double)(rate->time[1] - rate->time[0]), left_ns;
@@ -170,36 +177,65 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
     rate->attempts = 0;
     rate->phase = RATE_PROBING;
     rate->probes = 1;
+    rate->wanted = 3;
     rate->position[0] = position(odometer, &chase.followed);
     rate->time[0] = app_now;
     rate->step_ns[0] = probe_min_ns;
     return true;
 }
 
+/* The stretches to be timed; false: the loop ends too soon. */
+static bool plan(struct rate_reading *rate)
+{
+    double left_ns = timed_ns(rate);
+
+    if (left_ns < probe_min_ns)
+        return false;
+    rate->step_ns[1] = left_ns;
+    rate->wanted = 3;
+    if (left_ns >= (1 + LONG_TO_SHORT) * probe_min_ns) {
+        rate->step_ns[1] = probe_min_ns;
+        rate->step_ns[2] = left_ns - probe_min_ns;
+        rate->wanted = 4;
+    }
+    return true;
+}
+
+/*
+ * The first stretch goes through what was explored and does not count. Every stretch begins on
+ * caches that our handler has left cold, and with an entry whose cost is known only on average:
+ * what a long one has more than a short one is free of both.
+ */
 static void finish(struct thread *thread)
 {
     struct rate_reading *rate = &thread->rate;
-    double visits[2], per_ns[2], accesses = 0;
+    unsigned stretches = rate->wanted - 1;
+    double visits[3], per_ns[3], accesses;
+    uint64_t elapsed = rate->time[2] - rate->time[1];
     bool accepted = true, warmed;
 
-    for (int i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < stretches; i++) {
         visits[i] = rate->position[i + 1] - rate->position[i];
         per_ns[i] = visits[i] / (double)(rate->time[i + 1] - rate->time[i]);
         accepted &= visits[i] > 0;
     }
+    accesses = visits[1] * rate->odometer.accesses_per_visit;
     warmed = !rate->unproven &&
              visits[0] * rate->odometer.accesses_per_visit < 4 * (double)rate->explored;
-    /* A register that jumped back, or another activation, moves unlike time does. The first stretch
-     * runs on cold caches after our handler and through what was explored, hence the wide margins,
-     * and is not counted. */
-    if (per_ns[0] < 0.5 * per_ns[1] || per_ns[0] > (warmed ? 20 : 1.4) * per_ns[1])
+    /* A register that jumped back, or another activation, moves unlike time does. */
+    if (per_ns[0] < COLD_PACE * per_ns[stretches - 1] ||
+        per_ns[0] > (warmed ? 20 : 1.4) * per_ns[stretches - 1])
         accepted = false;
+    if (stretches == 3) {
+        accepted &= per_ns[1] > COLD_PACE * per_ns[2] && per_ns[1] < 1.4 * per_ns[2];
+        accesses = (visits[2] - visits[1]) * rate->odometer.accesses_per_visit;
+        elapsed = (rate->time[3] - rate->time[2]) - elapsed;
+        accepted &= (int64_t)elapsed > 0;
+    }
     judge(thread, rate_known_loop(thread, rate->loop), accepted);
-    if (visits[1] > 0)
-        accesses = visits[1] * rate->odometer.accesses_per_visit;
     rate->phase = RATE_IDLE;
-    rate_report(thread, RATE_ODOMETER, accepted, rate->odometer.head, rate->time[1], accesses,
-                rate->time[2] - rate->time[1]);
+    rate_report(thread, RATE_ODOMETER, accepted, rate->odometer.head, rate->time[1],
+                accesses > 0 ? accesses : 0, elapsed);
 }
 
 /*
@@ -222,12 +258,34 @@ static bool still_where_explored(struct rate_reading *rate)
     return true;
 }
 
-/* It steps as before, and its visits are as long as before. */
-static bool proves_itself(const struct odometer *odometer, const struct followed_odometer *followed)
+/*
+ * Visits that a look follows. One is enough where visits are long and the loop's end is known;
+ * short ones cost little to see whether the register really steps with them: a few in a row may
+ * have been chance.
+ */
+static unsigned arrivals_of(const struct rate_reading *rate)
 {
-    double ratio = followed_accesses_per_visit(followed) / odometer->accesses_per_visit;
+    if (rate->unproven)
+        return ARRIVALS_PROOF;
+    return rate->odometer.accesses_per_visit <= PROOF_ACCESSES ? ARRIVALS_KNOWN : 1;
+}
 
-    return followed_is_steady(followed) && ratio > 0.8 && ratio < 1.25;
+/* It steps as before; and where nothing is known of its loop's end, visits are as long as before.
+ */
+static bool proves_itself(struct thread *thread, const struct followed_odometer *followed)
+{
+    const struct rate_reading *rate = &thread->rate;
+    struct known_loop *known = rate_known_loop(thread, rate->loop);
+    double ratio;
+
+    if (arrivals_of(rate) < 2)
+        return true;
+    if (!followed_is_steady(followed)) {
+        known->uneven = ++known->jumps >= JUMPS_MAX;
+        return false;
+    }
+    ratio = followed_accesses_per_visit(followed) / rate->odometer.accesses_per_visit;
+    return !rate->unproven || (ratio > 0.8 && ratio < 1.25);
 }
 
 void rate_odometer_probe(struct thread *thread, const ucontext_t *context, uint64_t app_now)
@@ -235,8 +293,8 @@ void rate_odometer_probe(struct thread *thread, const ucontext_t *context, uint6
     struct rate_reading *rate = &thread->rate;
     struct chase chase;
 
-    if (!follow(thread, context, &rate->odometer, rate->unproven ? ARRIVALS_PROOF : 1, &chase) ||
-        (rate->unproven && !proves_itself(&rate->odometer, &chase.followed))) {
+    if (!follow(thread, context, &rate->odometer, arrivals_of(rate), &chase) ||
+        !proves_itself(thread, &chase.followed)) {
         judge(thread, rate_known_loop(thread, rate->loop), false);
         rate->phase = RATE_IDLE;
         return;
@@ -246,12 +304,11 @@ void rate_odometer_probe(struct thread *thread, const ucontext_t *context, uint6
     if (rate->probes == 1) {
         if (still_where_explored(rate))
             return;
-        rate->step_ns[1] = second_step_ns(rate);
-        if (rate->step_ns[1] < probe_min_ns) {
+        if (!plan(rate)) {
             rate->phase = RATE_IDLE;
             return;
         }
     }
-    if (++rate->probes == 3)
+    if (++rate->probes == rate->wanted)
         finish(thread);
 }

@@ -6,9 +6,8 @@
 
 #include "signal_safe.h"
 
-/* Shorter stretches than this are not trusted, ns: the entry of a trap varies by half a
- * microsecond. */
-static const double stretch_min_ns = 10e3;
+/* Stretches should be longer than this, ns: the entry of a trap varies by half a microsecond. */
+static const double stretch_wanted_ns = 20e3;
 
 bool rate_watches_start(struct thread *thread, const struct candidate candidates[2],
                         uint64_t app_now)
@@ -48,12 +47,13 @@ void rate_trap(struct thread *thread, unsigned slot, uint64_t ip, uint64_t app_n
     if (++rate->reached < 2)
         return;
     elapsed = (int64_t)(rate->time[1] - rate->time[0]);
-    /* Only our own two entries lie between: else the stretch was disturbed. */
-    accepted = thread->events - rate->events <= 2 && (double)elapsed >= stretch_min_ns;
+    /* Only our own two entries lie between: else the stretch was disturbed. A short one is no
+     * reason to reject it: code that runs fast makes its stretches short. */
+    accepted = thread->events - rate->events <= 2 && elapsed > 0;
     rate->phase = RATE_IDLE;
     rate_report(thread, RATE_WATCH_AHEAD, accepted, 0, rate->time[0],
                 (double)(rate->predicted_access[1] - rate->predicted_access[0]), (uint64_t)elapsed);
-    if ((double)elapsed < 2 * stretch_min_ns)
+    if ((double)elapsed < stretch_wanted_ns)
         rate_look_deeper(thread, rate_known_loop(thread, rate->loop));
 }
 

@@ -35,7 +35,8 @@ enum {
 /* A reading of the access rate in progress. See rate.h. */
 struct rate_reading {
     enum { RATE_IDLE, RATE_TIMING_TWO, RATE_PROBING } phase;
-    uint64_t loop; /* of the sample at which it began */
+    uint64_t loop;     /* of the sample at which it began */
+    double explore_ns; /* what looking at one access ahead has cost lately; 0 unknown */
     /* two predicted accesses, by slots 0 and 1 */
     uint64_t predicted_ip[2];
     uint64_t predicted_access[2];
@@ -48,10 +49,11 @@ struct rate_reading {
     unsigned attempts;    /* to get past them */
     bool unproven;        /* no test of the loop moves with it */
     unsigned probes;      /* positions known */
-    double position[3];   /* visits since the base */
-    double step_ns[2];    /* planned time between them */
+    double position[4];   /* visits since the base */
+    double step_ns[3];    /* planned time between them */
+    unsigned wanted;      /* positions: 4, or 3 where the loop ends too soon for that */
     uint64_t spent_ns;    /* of probing since the last sample: added to the next one's weight */
-    uint64_t time[3];     /* app time of the traps or positions */
+    uint64_t time[4];     /* app time of the traps or positions */
 };
 
 /* What earlier readings have taught about a loop. */
@@ -60,13 +62,16 @@ struct known_loop {
     uint32_t depth; /* accesses to look ahead for something to hold on to; 0: unused entry */
     bool has_odometer;
     struct odometer odometer;
-    uint32_t explorations; /* that its accesses per visit are the mean of */
-    uint32_t failures;     /* of the odometer in a row */
-    uint64_t test_ip;      /* conditional jump that ends the loop */
-    int64_t test_step;     /* change of its outcome per visit; 0 unknown */
-    double rate_per_ns;    /* accesses, about; 0 unknown */
-    uint32_t readings;     /* accepted ones that it rests on */
-    uint64_t last_use;     /* in samples of the thread */
+    uint32_t explorations;  /* that its accesses per visit are the mean of */
+    double squared_lengths; /* sum over those, to see how much they differ */
+    bool uneven;            /* too much, or no true odometer: they tell nothing */
+    uint32_t jumps;         /* looks at which it had not stepped */
+    uint32_t failures;      /* of the odometer in a row */
+    uint64_t test_ip;       /* conditional jump that ends the loop */
+    int64_t test_step;      /* change of its outcome per visit; 0 unknown */
+    double rate_per_ns;     /* accesses, about; 0 unknown */
+    uint32_t readings;      /* accepted ones that it rests on */
+    uint64_t last_use;      /* in samples of the thread */
 };
 
 struct thread {

@@ -69,7 +69,7 @@ unsigned watch_follow_visit(struct thread *thread, uint64_t sampled_address,
     *words_after = 0;
     if (!look_ahead_begin(thread, context))
         return 0;
-    visit_begin(&visit, sampled_address, trapped_address, settings.line_size);
+    visit_begin(&visit, sampled_address, trapped_address, WATCH_WORD, settings.line_size);
     do {
         size_t n = look_ahead_next(thread, 128, &why);
 
@@ -149,7 +149,7 @@ static const struct watch_mechanism mechanism = {
 static void begin(struct thread *thread, unsigned count)
 {
     private_watches_begin(&thread->watches, &mechanism, thread, thread->id, &thread->random,
-                          &thread->totals, count);
+                          &thread->totals, count, WATCH_WORD);
 }
 
 void watch_begin_thread(struct thread *thread)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The mapping file: which thread of a program runs on which CPUs. `reuse-report --placement -o FILE`
- * writes it, `reuse-run --place FILE` applies it, people may write it (docs/placement.md).
+ * The mapping file: which thread of a program runs on which CPUs. `reuse-report --placement -o
+ * FILE` writes it, `reuse-run --place FILE` applies it, people may write it (docs/placement.md).
  *
  *     # a comment, to the end of the line; empty lines mean nothing
  *     program NAME          only in processes that run an executable of this name

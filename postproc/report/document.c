@@ -124,6 +124,14 @@ void section_paragraph(struct document *document, struct section *section, const
     ARRAY_PUSH(&section->blocks, block);
 }
 
+void section_verbatim(struct document *document, struct section *section, const char *key,
+                      const char *text)
+{
+    struct block block = {.kind = BLOCK_VERBATIM, .key = key, .paragraph = kept(document, text)};
+
+    ARRAY_PUSH(&section->blocks, block);
+}
+
 struct table *document_table(struct document *document, const char *key, const char *title,
                              const char *basis, const struct column *columns, size_t column_count)
 {

@@ -92,7 +92,7 @@ struct grid {
     bool vector;
 };
 
-enum block_kind { BLOCK_FACTS, BLOCK_TABLE, BLOCK_PARAGRAPH, BLOCK_GRID };
+enum block_kind { BLOCK_FACTS, BLOCK_TABLE, BLOCK_PARAGRAPH, BLOCK_VERBATIM, BLOCK_GRID };
 
 struct block {
     enum block_kind kind;
@@ -132,6 +132,8 @@ void section_fact_as(struct document *, struct section *, const char *key, const
                      enum interval_keys, struct cell, const char *text);
 void section_table(struct section *, struct table *);
 void section_paragraph(struct document *, struct section *, const char *key, const char *text);
+/* Lines to copy from the report as they stand: neither wrapped nor shortened. */
+void section_verbatim(struct document *, struct section *, const char *key, const char *text);
 
 /* Copies the grid's texts; takes over its values and labels, which must come from the heap. */
 void section_grid(struct document *, struct section *, struct grid);

@@ -56,9 +56,13 @@ static void build_document(struct model *model, struct document *document)
 {
     const bool *wanted = model->options->sections;
     void (*const builders[SECTION_COUNT])(struct model *, struct document *) = {
-        [SECTION_HISTOGRAM] = section_histogram, [SECTION_MRC] = section_mrc,
-        [SECTION_THREADS] = section_threads,     [SECTION_OBJECTS] = section_objects,
-        [SECTION_LINES] = section_lines,         [SECTION_CONTEXTS] = section_contexts,
+        [SECTION_HISTOGRAM] = section_histogram,
+        [SECTION_MRC] = section_mrc,
+        [SECTION_THREADS] = section_threads,
+        [SECTION_OBJECTS] = section_objects,
+        [SECTION_LINES] = section_lines,
+        [SECTION_CONTEXTS] = section_contexts,
+        [SECTION_SECTOR_HINTS] = section_sector_hints,
     };
 
     section_summary(model, document, wanted[SECTION_SUMMARY]);
@@ -134,6 +138,12 @@ static int render(const struct report_options *options, struct model *model)
         written = write_matrix_alone(model, memory, message, sizeof(message));
     } else {
         build_document(model, document);
+        if (model->failure != NULL) {
+            fclose(memory);
+            free(text);
+            document_free(document);
+            return fail(model->failure);
+        }
         renderers[options->format](document, memory);
     }
     fclose(memory);

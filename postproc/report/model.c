@@ -268,6 +268,7 @@ void model_free(struct model *model)
     communication_view_free(model->communication);
     free(model->threads.items);
     free(model->remarks.items);
+    free(model->failure);
     free(model->region);
     allocation_namer_free(model->namer);
     resolver_free(model->resolver);

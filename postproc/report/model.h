@@ -114,6 +114,7 @@ struct model {
     struct communication_view *communication; /* NULL until asked for */
 
     ARRAY(const char *) remarks; /* on names, for the notes */
+    char *failure; /* of a section that cannot answer: one line for the user; NULL: none */
 };
 
 /* NULL with one line in message on failure. options and profiles must outlive the model. */

@@ -41,6 +41,7 @@ static const struct option long_options[] = {
     {"objects", no_argument, NULL, OPTION_SECTION + SECTION_OBJECTS},
     {"lines", no_argument, NULL, OPTION_SECTION + SECTION_LINES},
     {"contexts", no_argument, NULL, OPTION_SECTION + SECTION_CONTEXTS},
+    {"sector-hints", no_argument, NULL, OPTION_SECTION + SECTION_SECTOR_HINTS},
     {"sharing", no_argument, NULL, OPTION_SECTION + SECTION_SHARING},
     {"matrix", optional_argument, NULL, OPTION_SECTION + SECTION_MATRIX},
     {"placement", optional_argument, NULL, OPTION_SECTION + SECTION_PLACEMENT},
@@ -70,7 +71,8 @@ static const char help[] =
     "       reuse-report --merge -o ALL.rprof PROFILE...\n"
     "Shows what a profile says; the newest *.rprof here if none is named.\n"
     "\n"
-    "Sections (default: --summary --objects --lines; with JSON and CSV all):\n"
+    "Sections (default: --summary --objects --lines; with JSON and CSV all that need\n"
+    "no machine of their own):\n"
     "      --summary        the run, how it was measured, and a verdict\n"
     "      --histogram      reuse times and stack distances\n"
     "      --mrc            miss ratio as a function of cache size\n"
@@ -78,12 +80,14 @@ static const char help[] =
     "      --objects        data objects: arrays, variables, stacks\n"
     "      --lines          source lines that reuse data late, and who uses it next\n"
     "      --contexts       the same by calling context\n"
+    "      --sector-hints   what to isolate in the A64FX's sector cache, ready to paste\n"
     "      --sharing        data that moves between threads, and false sharing\n"
     "      --matrix[=KIND]  who sends to whom: all, true, false, raw, war or waw\n"
     "      --placement[=HOW] a core for each thread: auto, pack or spread; with -o\n"
     "                       FILE as a mapping for reuse-run --place\n"
     "\n"
-    "      --machine NAME   evaluate for another machine: a64fx, host, or a file\n"
+    "      --machine NAME   evaluate for another machine: host, a64fx, neoverse-n1,\n"
+    "                       neoverse-v1, power9, skylake-sp, zen4, or a file\n"
     "      --topology TOPO  place on another machine: an XML file of lstopo, or\n"
     "                       a text like 'pack:2 l3:2 core:8 pu:2'\n"
     "      --line-size N    evaluate for lines of N bytes (32 ... 4096)\n"
@@ -307,8 +311,15 @@ static void choose_default_sections(struct report_options *options)
     if (any_section(options))
         return;
     for (size_t i = 0; i < SECTION_COUNT; i++)
-        options->sections[i] = options->format != FORMAT_TEXT || i == SECTION_SUMMARY ||
-                               i == SECTION_OBJECTS || i == SECTION_LINES;
+        options->sections[i] = (options->format != FORMAT_TEXT && i < SECTION_SECTOR_HINTS) ||
+                               i == SECTION_SUMMARY || i == SECTION_OBJECTS || i == SECTION_LINES;
+}
+
+/* Sector hints are for the one machine with a sector cache, unless another one is described. */
+static void choose_default_machine(struct report_options *options)
+{
+    if (options->sections[SECTION_SECTOR_HINTS] && options->machine == NULL)
+        options->machine = "a64fx";
 }
 
 enum options_result report_options_parse(struct report_options *options, int argc, char **argv)
@@ -348,6 +359,7 @@ enum options_result report_options_parse(struct report_options *options, int arg
     if (!is_consistent(options))
         return OPTIONS_WRONG;
     choose_default_sections(options);
+    choose_default_machine(options);
     return OPTIONS_RUN;
 }
 

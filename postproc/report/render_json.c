@@ -167,7 +167,8 @@ void render_json(const struct document *document, FILE *stream)
 
                 json_object_set_new(holder, last, grid_value(block->grid));
             }
-            if (block->kind == BLOCK_PARAGRAPH && block->key != NULL)
+            if ((block->kind == BLOCK_PARAGRAPH || block->kind == BLOCK_VERBATIM) &&
+                block->key != NULL)
                 append_text(root, block->key, block->paragraph);
         }
     }

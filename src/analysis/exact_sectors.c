@@ -280,32 +280,36 @@ static double modelled_side(const struct exact_region *region, size_t structures
  * The model's own figure for the undivided cache differs a little from the count; what it says of
  * the division is taken relative to that.
  */
-static double modelled_misses(const struct exact_region *region, size_t structures,
-                              const struct sector_split *split, double whole_lines)
+static void model_sides(const struct exact_region *region, size_t structures,
+                        const struct sector_split *split, double *sides)
 {
-    struct sector_split none = {0, 0, whole_lines};
+    double lines = split->isolated_lines + split->rest_lines;
+    struct sector_split none = {0, 0, lines};
     double before = modelled_side(region, structures, &none, false);
-    double after = modelled_side(region, structures, split, false) +
-                   modelled_side(region, structures, split, true);
+    double factor = before > 0 ? undivided(region, lines) / before : 1;
 
-    return before > 0 ? undivided(region, whole_lines) * after / before : after;
+    sides[SECTOR_REST] = factor * modelled_side(region, structures, split, false);
+    sides[SECTOR_ISOLATED] = factor * modelled_side(region, structures, split, true);
 }
 
-static double misses_of(const struct sector_model *model, const struct sector_split *split,
-                        size_t r)
+/* In accesses. */
+static void misses_of(const struct sector_model *model, const struct sector_split *split, size_t r,
+                      double *sides)
 {
     const struct exact_region *region = &model->exact->regions[r];
     const struct followed *followed = followed_by(model, split, r);
 
-    if (split->isolated == 0)
-        return undivided(region, split->rest_lines);
-    if (followed)
-        return missed(followed->isolated, split->isolated_lines) +
-               missed(followed->rest, split->rest_lines);
-    if (region->modelled)
-        return modelled_misses(region, model->question.structures, split,
-                               split->isolated_lines + split->rest_lines);
-    return undivided(region, split->isolated_lines + split->rest_lines);
+    sides[SECTOR_REST] = sides[SECTOR_ISOLATED] = 0;
+    if (split->isolated == 0) {
+        sides[SECTOR_REST] = undivided(region, split->rest_lines);
+    } else if (followed) {
+        sides[SECTOR_REST] = missed(followed->rest, split->rest_lines);
+        sides[SECTOR_ISOLATED] = missed(followed->isolated, split->isolated_lines);
+    } else if (region->modelled) {
+        model_sides(region, model->question.structures, split, sides);
+    } else {
+        sides[SECTOR_REST] = undivided(region, split->isolated_lines + split->rest_lines);
+    }
 }
 
 void exact_sectors_misses(const struct sector_model *model, const struct sector_split *splits,
@@ -313,11 +317,12 @@ void exact_sectors_misses(const struct sector_model *model, const struct sector_
 {
     size_t regions = model->question.regions;
 
-    for (size_t s = 0; s < n; s++) {
-        for (size_t r = 0; r < regions; r++) {
-            double accesses = model->exact->regions[r].accesses;
-            values[s * regions + r] = accesses > 0 ? misses_of(model, &splits[s], r) / accesses : 0;
-        }
+    for (size_t i = 0; i < n * regions; i++) {
+        double accesses = model->exact->regions[i % regions].accesses;
+        double *sides = values + i * SECTOR_SIDES;
+        misses_of(model, &splits[i / regions], i % regions, sides);
+        for (int side = 0; side < SECTOR_SIDES; side++)
+            sides[side] = accesses > 0 ? sides[side] / accesses : 0;
     }
 }
 

@@ -252,7 +252,8 @@ static bool is_isolated(const struct sector_split *split, const struct sector_me
     return member->structure < SECTOR_STRUCTURES_MAX && split->isolated >> member->structure & 1;
 }
 
-/* Adds the misses of a cell, in accesses, to each region; unknown: of those, what nobody saw. */
+/* Adds the misses of a cell, in accesses, to each region and side; unknown: of those, what nobody
+ * saw. */
 static void add_cell(const struct cell_state *state, const struct sector_split *split, double run,
                      size_t regions, double *misses, double *unknown)
 {
@@ -268,13 +269,14 @@ static void add_cell(const struct cell_state *state, const struct sector_split *
         isolated ? partition_eviction_time(state->isolated, isolated, split->isolated_lines) : 0;
     double rest_time = partition_eviction_time(state->rest, rest, split->rest_lines);
     for (size_t i = 0; i < state->count; i++) {
-        double time = is_isolated(split, state->whose[i]) ? isolated_time : rest_time;
-        struct miss_shares shares = misses_in_run(state->members[i].curve, time, run);
+        enum sector_side side = is_isolated(split, state->whose[i]) ? SECTOR_ISOLATED : SECTOR_REST;
+        struct miss_shares shares = misses_in_run(
+            state->members[i].curve, side == SECTOR_ISOLATED ? isolated_time : rest_time, run);
         double missed = fmin(1, shares.missed + shares.invalidated);
         for (size_t r = 0; r < regions; r++) {
             if (!(state->whose[i]->regions >> r & 1))
                 continue;
-            misses[r] += state->weights[i] * missed;
+            misses[r * SECTOR_SIDES + side] += state->weights[i] * missed;
             if (unknown)
                 unknown[r] += state->weights[i] * shares.unknown;
         }
@@ -282,8 +284,8 @@ static void add_cell(const struct cell_state *state, const struct sector_split *
 }
 
 /*
- * One replicate of all splits, over the first `cells` cells in order of weight. misses[split *
- * regions + region] per access of the region; unknown may be NULL.
+ * One replicate of all splits, over the first `cells` cells in order of weight. misses as in
+ * sector_misses(); unknown[split * regions + region], or NULL.
  */
 static int evaluate(struct sector_model *model, uint32_t replicate, size_t cells,
                     const struct sector_split *splits, size_t n, double *misses, double *unknown)
@@ -299,7 +301,7 @@ static int evaluate(struct sector_model *model, uint32_t replicate, size_t cells
     int result =
         state.members && state.isolated && state.rest && state.whose && state.weights ? 0 : -1;
 
-    memset(misses, 0, n * regions * sizeof *misses);
+    memset(misses, 0, n * regions * SECTOR_SIDES * sizeof *misses);
     if (unknown)
         memset(unknown, 0, n * regions * sizeof *unknown);
     for (size_t v = 0; v < model->view_count && result == 0; v++)
@@ -312,12 +314,13 @@ static int evaluate(struct sector_model *model, uint32_t replicate, size_t cells
                 if (state.whose[i]->regions >> r & 1)
                     accesses[r] += state.weights[i];
         for (size_t s = 0; s < n && state.count; s++)
-            add_cell(&state, &splits[s], analysis->cells[cell].run, regions, &misses[s * regions],
-                     unknown ? &unknown[s * regions] : NULL);
+            add_cell(&state, &splits[s], analysis->cells[cell].run, regions,
+                     &misses[s * regions * SECTOR_SIDES], unknown ? &unknown[s * regions] : NULL);
     }
     for (size_t i = 0; i < n * regions; i++) {
         double of = accesses[i % regions];
-        misses[i] = of > 0 ? misses[i] / of : 0;
+        for (size_t k = i * SECTOR_SIDES; k < (i + 1) * SECTOR_SIDES; k++)
+            misses[k] = of > 0 ? misses[k] / of : 0;
         if (unknown)
             unknown[i] = of > 0 ? unknown[i] / of : 0;
     }
@@ -342,9 +345,12 @@ int sector_misses(struct sector_model *model, const struct sector_split *splits,
                     values, NULL);
 }
 
+/* Replicates that draw hardly a miss say nothing of how many times more there could be. */
+#define REDUCTION_MIN (-1.0)
+
 static double reduction(double misses, double before)
 {
-    return before > 0 ? 1 - misses / before : 0;
+    return before > 0 ? fmax(REDUCTION_MIN, 1 - misses / before) : 0;
 }
 
 static struct estimate certain(double value)
@@ -352,15 +358,23 @@ static struct estimate certain(double value)
     return (struct estimate){value, value, value};
 }
 
+/* In place, from two sides each to n sums. */
+static void add_sides(double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        values[i] = values[i * SECTOR_SIDES] + values[i * SECTOR_SIDES + 1];
+}
+
 static int compare_exact(struct sector_model *model, const struct sector_split *splits, size_t n,
                          struct sector_outcome *outcomes)
 {
     size_t regions = model->question.regions;
-    double *values = malloc((n * regions + 1) * sizeof *values);
+    double *values = malloc((n * regions * SECTOR_SIDES + 1) * sizeof *values);
 
     if (!values)
         return -1;
     exact_sectors_misses(model, splits, n, values);
+    add_sides(values, n * regions);
     for (size_t i = 0; i < n * regions; i++)
         outcomes[i] = (struct sector_outcome){
             .misses = certain(values[i]),
@@ -399,9 +413,9 @@ static void judge(const struct sector_model *model, const double *values, const 
             if (i == region || values[region] <= 0)
                 continue;
             struct estimate *gain = &outcomes[i].reduction;
-            gain->lo = fmin(gain->lo, gain->value - floor / values[region]);
-            gain->hi = fmax(gain->hi, fmin(1, gain->value + floor / values[region]));
-            gain->hi = fmin(gain->hi, 1);
+            double least = fmin(1, floor / values[region]);
+            gain->lo = fmin(gain->lo, gain->value - least);
+            gain->hi = fmin(fmax(gain->hi, gain->value + least), 1);
         }
     }
 }
@@ -417,14 +431,17 @@ int sector_compare(struct sector_model *model, const struct sector_split *splits
     if (model->analysis->exact)
         return compare_exact(model, splits, n, outcomes);
     replicates = replicate_count(model->analysis);
-    values = malloc((replicates * stride + 1) * sizeof *values);
+    /* The last replicate needs room for both sides before they are added up. */
+    values = malloc((replicates + 1) * (stride + 1) * sizeof *values);
     unknown = malloc((stride + 1) * sizeof *unknown);
     of_replicate = malloc(replicates * sizeof *of_replicate);
     if (!values || !unknown || !of_replicate)
         result = -1;
-    for (uint32_t r = 0; r < replicates && result == 0; r++)
+    for (uint32_t r = 0; r < replicates && result == 0; r++) {
         result = evaluate(model, r, model->analysis->cell_count, splits, n, values + r * stride,
                           r == 0 ? unknown : NULL);
+        add_sides(values + r * stride, stride);
+    }
     if (result == 0)
         judge(model, values, unknown, n, of_replicate, outcomes);
     free(values);

@@ -50,9 +50,13 @@ enum sector_basis {
 enum sector_basis sector_basis(const struct sector_model *, const struct sector_split *,
                                size_t region);
 
+/* The two sides of a division, as indexes. */
+enum sector_side { SECTOR_REST = 0, SECTOR_ISOLATED = 1, SECTOR_SIDES = 2 };
+
 /*
- * Misses per access of each region under each split: values[split * regions + region]. Estimates
- * alone, from the phases that hold most of the accesses: for searches.
+ * Misses per access of each region under each split, on each side:
+ * values[(split * regions + region) * SECTOR_SIDES + side]. Estimates alone, from the phases that
+ * hold most of the accesses: for searches. Lines may be INFINITY: cold misses.
  */
 int sector_misses(struct sector_model *, const struct sector_split *, size_t n, double *values);
 

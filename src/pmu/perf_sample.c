@@ -143,17 +143,13 @@ static void decode_stack(struct cursor *cursor, struct perf_sample *sample)
         cursor->failed = true;
 }
 
-static void decode_weight(struct cursor *cursor, uint64_t type, struct perf_sample *sample)
+static void decode_weight(uint64_t weight, uint64_t type, struct perf_sample *sample)
 {
-    uint64_t weight = next_word(cursor);
+    bool parts = type & PERF_SAMPLE_WEIGHT_STRUCT && !(type & PERF_SAMPLE_WEIGHT);
 
-    if (type & PERF_SAMPLE_WEIGHT) {
-        sample->weight = weight;
-        return;
-    }
-    sample->weight = (uint32_t)weight;
-    sample->weight_2 = (uint16_t)(weight >> 32);
-    sample->weight_3 = (uint16_t)(weight >> 48);
+    sample->weight = parts ? (uint32_t)weight : weight;
+    sample->weight_2 = parts ? (uint16_t)(weight >> 32) : 0;
+    sample->weight_3 = parts ? (uint16_t)(weight >> 48) : 0;
 }
 
 /* The fields of variable length and those that are seldom asked for. */
@@ -179,56 +175,59 @@ static void decode_middle(const struct perf_layout *layout, struct cursor *curso
         decode_stack(cursor, sample);
 }
 
+/* Field by field: a struct of this size is cleared by an instruction that takes longer than the
+ * rest. */
+static void clear_variable(struct perf_sample *sample)
+{
+    sample->read = sample->callchain = sample->raw = sample->branches = NULL;
+    sample->user_registers = sample->interrupted_registers = sample->stack = sample->aux = NULL;
+    sample->read_size = 0;
+    sample->raw_size = 0;
+    sample->callchain_count = sample->branch_count = sample->stack_size = sample->aux_size = 0;
+    sample->user_abi = sample->interrupted_abi = 0;
+}
+
+/* The next word if the layout has it, else 0. */
+static inline uint64_t optional_word(struct cursor *cursor, uint64_t present)
+{
+    return present ? next_word(cursor) : 0;
+}
+
 bool perf_sample_decode(const struct perf_layout *layout, const uint8_t *record, size_t size,
                         struct perf_sample *sample)
 {
     static const uint64_t middle = PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW |
                                    PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
                                    PERF_SAMPLE_STACK_USER;
-    uint64_t type = layout->sample_type;
+    uint64_t type = layout->sample_type, pair;
     struct cursor cursor = {record + PERF_RECORD_HEADER, record + size, false};
-    uint32_t reserved;
 
     if (size < PERF_RECORD_HEADER || perf_layout_unknown(layout) != 0)
         return false;
-    memset(sample, 0, sizeof *sample);
-    if (type & PERF_SAMPLE_IDENTIFIER)
-        sample->identifier = next_word(&cursor);
-    if (type & PERF_SAMPLE_IP)
-        sample->ip = next_word(&cursor);
-    if (type & PERF_SAMPLE_TID)
-        next_pair(&cursor, &sample->pid, &sample->tid);
-    if (type & PERF_SAMPLE_TIME)
-        sample->time = next_word(&cursor);
-    if (type & PERF_SAMPLE_ADDR)
-        sample->address = next_word(&cursor);
-    if (type & PERF_SAMPLE_ID)
-        sample->id = next_word(&cursor);
-    if (type & PERF_SAMPLE_STREAM_ID)
-        sample->stream_id = next_word(&cursor);
-    if (type & PERF_SAMPLE_CPU)
-        next_pair(&cursor, &sample->cpu, &reserved);
-    if (type & PERF_SAMPLE_PERIOD)
-        sample->period = next_word(&cursor);
+    clear_variable(sample);
+    sample->identifier = optional_word(&cursor, type & PERF_SAMPLE_IDENTIFIER);
+    sample->ip = optional_word(&cursor, type & PERF_SAMPLE_IP);
+    pair = optional_word(&cursor, type & PERF_SAMPLE_TID);
+    sample->pid = (uint32_t)pair;
+    sample->tid = (uint32_t)(pair >> 32);
+    sample->time = optional_word(&cursor, type & PERF_SAMPLE_TIME);
+    sample->address = optional_word(&cursor, type & PERF_SAMPLE_ADDR);
+    sample->id = optional_word(&cursor, type & PERF_SAMPLE_ID);
+    sample->stream_id = optional_word(&cursor, type & PERF_SAMPLE_STREAM_ID);
+    sample->cpu = (uint32_t)optional_word(&cursor, type & PERF_SAMPLE_CPU);
+    sample->period = optional_word(&cursor, type & PERF_SAMPLE_PERIOD);
     if (type & middle)
         decode_middle(layout, &cursor, sample);
-    if (type & PERF_SAMPLE_WEIGHT_TYPE)
-        decode_weight(&cursor, type, sample);
-    if (type & PERF_SAMPLE_DATA_SRC)
-        sample->data_source = next_word(&cursor);
-    if (type & PERF_SAMPLE_TRANSACTION)
-        sample->transaction = next_word(&cursor);
+    decode_weight(optional_word(&cursor, type & PERF_SAMPLE_WEIGHT_TYPE), type, sample);
+    sample->data_source = optional_word(&cursor, type & PERF_SAMPLE_DATA_SRC);
+    sample->transaction = optional_word(&cursor, type & PERF_SAMPLE_TRANSACTION);
     if (type & PERF_SAMPLE_REGS_INTR)
         sample->interrupted_registers =
             decode_registers(&cursor, layout->registers_interrupted, &sample->interrupted_abi);
-    if (type & PERF_SAMPLE_PHYS_ADDR)
-        sample->physical = next_word(&cursor);
-    if (type & PERF_SAMPLE_CGROUP)
-        sample->cgroup = next_word(&cursor);
-    if (type & PERF_SAMPLE_DATA_PAGE_SIZE)
-        sample->data_page_size = next_word(&cursor);
-    if (type & PERF_SAMPLE_CODE_PAGE_SIZE)
-        sample->code_page_size = next_word(&cursor);
+    sample->physical = optional_word(&cursor, type & PERF_SAMPLE_PHYS_ADDR);
+    sample->cgroup = optional_word(&cursor, type & PERF_SAMPLE_CGROUP);
+    sample->data_page_size = optional_word(&cursor, type & PERF_SAMPLE_DATA_PAGE_SIZE);
+    sample->code_page_size = optional_word(&cursor, type & PERF_SAMPLE_CODE_PAGE_SIZE);
     if (type & PERF_SAMPLE_AUX) {
         sample->aux_size = next_word(&cursor);
         sample->aux = next_bytes(&cursor, sample->aux_size, 1);

@@ -156,6 +156,11 @@ uint64_t profile_run_number(const struct profile *profile, const char *key, uint
     return number;
 }
 
+bool profile_counts_accesses(const struct profile *profile)
+{
+    return strcmp(profile_run_text(profile, "clock", "cpu"), "accesses") == 0;
+}
+
 const char *profile_origin_text(const struct profile *profile, uint32_t origin_id, const char *key,
                                 const char *fallback)
 {

@@ -91,6 +91,10 @@ void profile_free(struct profile *);
 const char *profile_run_text(const struct profile *, const char *key, const char *fallback);
 uint64_t profile_run_number(const struct profile *, const char *key, uint64_t fallback);
 
+/* Whether the application times of the profile count the threads' accesses instead of ns
+ * (RECORD_RUN "clock" is "accesses"). */
+bool profile_counts_accesses(const struct profile *);
+
 /* Value of a key for one origin (record_thread.origin_id); for 0 the same as profile_run_text(). */
 const char *profile_origin_text(const struct profile *, uint32_t origin_id, const char *key,
                                 const char *fallback);

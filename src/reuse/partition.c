@@ -13,6 +13,8 @@ double partition_eviction_time(const struct partition_member *members, size_t n,
 {
     double time = 0;
 
+    if (isinf(lines))
+        return INFINITY;
     for (int step = 0; step < STEPS_MAX; step++) {
         double held = 0, slope = 0;
         for (size_t i = 0; i < n; i++) {

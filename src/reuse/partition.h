@@ -25,8 +25,8 @@ struct partition_member {
 };
 
 /*
- * The time after which a part of that many lines (> 0) evicts. Beyond a curve's last point it is
- * taken as flat; INFINITY when the part never fills, or serves nothing.
+ * The time after which a part of that many lines (>= 0, may be INFINITY) evicts. Beyond a curve's
+ * last point it is taken as flat; INFINITY when the part never fills, or serves nothing.
  */
 double partition_eviction_time(const struct partition_member *, size_t n, double lines);
 

@@ -62,6 +62,7 @@ static struct loop_head *new_head(struct loops *loops, uint64_t ip,
     head->visits = 1;
     head->steady = 0xffffu & ~(1u << LOOP_STACK_POINTER) & ~unknown;
     head->first_accesses = head->last_accesses = accesses;
+    head->squared_lengths = 0;
     memcpy(head->snapshot, registers, sizeof head->snapshot);
     head->frame = frame_of(registers, unknown);
     head->frame_visits = head->frame_looks = 0;
@@ -74,9 +75,12 @@ struct loop_head *loops_visit(struct loops *loops, uint64_t ip,
                               uint64_t accesses)
 {
     struct loop_head *head = find(loops, ip, registers[LOOP_STACK_POINTER]);
+    double length;
 
     if (!head)
         return new_head(loops, ip, registers, unknown, accesses);
+    length = (double)(accesses - head->last_accesses);
+    head->squared_lengths += length * length;
     head->visits++;
     head->last_accesses = accesses;
     if (!head->steady && !head->frame_steady)
@@ -135,13 +139,27 @@ double odometer_visits(const struct odometer *odometer, uint64_t from, uint64_t 
     return (double)change / (double)odometer->step;
 }
 
+bool loops_length_is_known(double mean, double squares, double n)
+{
+    enum { ONE_IN = 5 };
+    double variance = squares / n - mean * mean;
+
+    /* Squared standard error of the mean: variance / (n - 1) in terms of the sample's own. */
+    return n < 2 || variance * ONE_IN * ONE_IN <= (n - 1) * mean * mean;
+}
+
 /* Period of a head in accesses, and its odometer; 0 when it has none. */
 static double head_odometer(const struct loop_head *head, struct odometer *odometer)
 {
     bool in_frame = !head->steady && head->frame_looks >= 3 && head->frame_steady;
+    double visits = head->visits - 1.0, mean;
     int which;
 
     if (head->visits < 3 || (!head->steady && !in_frame))
+        return 0;
+    mean = (double)(head->last_accesses - head->first_accesses) / visits;
+    /* A few visits that differ much tell nothing of those outside of what was looked at. */
+    if (!loops_length_is_known(mean, head->squared_lengths, visits))
         return 0;
     which = __builtin_ctz(in_frame ? head->frame_steady : head->steady);
     *odometer = (struct odometer){
@@ -150,8 +168,7 @@ static double head_odometer(const struct loop_head *head, struct odometer *odome
         .address = in_frame ? head->frame + 4 * (uint64_t)which : 0,
         .register_number = in_frame ? 0 : (unsigned)which,
         .step = in_frame ? head->frame_step[which] : head->step[which],
-        .accesses_per_visit =
-            (double)(head->last_accesses - head->first_accesses) / (head->visits - 1),
+        .accesses_per_visit = mean,
         .base_value = in_frame ? head->frame_words[which] : head->snapshot[which],
         .accesses = in_frame ? head->frame_accesses : head->last_accesses,
     };

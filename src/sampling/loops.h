@@ -28,6 +28,7 @@ struct loop_head {
     uint32_t steady;         /* bit r: register r kept one constant non-zero step so far */
     uint64_t first_accesses; /* access count at the first and the last visit */
     uint64_t last_accesses;
+    double squared_lengths;            /* sum over the visits' lengths in accesses, squared */
     uint64_t snapshot[LOOP_REGISTERS]; /* registers at the last visit */
     int64_t step[LOOP_REGISTERS];
 
@@ -62,6 +63,10 @@ void loops_frame(struct loop_head *, const uint32_t words[LOOP_FRAME_WORDS], uin
 /* The head that was visited most: names the innermost running loop. NULL: no backward branch. */
 const struct loop_head *loops_hottest(const struct loops *);
 
+/* True if n lengths with this mean and sum of squares tell the mean within a fifth (one standard
+ * error). */
+bool loops_length_is_known(double mean, double squares, double n);
+
 struct odometer {
     uint64_t head; /* ip of the loop head */
     uint64_t stack_pointer;
@@ -77,8 +82,9 @@ struct odometer {
 double odometer_visits(const struct odometer *, uint64_t from, uint64_t to);
 
 /*
- * The odometer with the longest period: a head with at least three visits and a steady variable,
- * and of those the one with the most accesses per visit; registers before frame words. NULL: none.
+ * The odometer with the longest period: a head with at least three visits, a steady variable, and
+ * visits even enough for their mean length to be known within a fifth; of those the one with the
+ * most accesses per visit; registers before frame words. NULL: none.
  */
 const struct loop_head *loops_odometer(const struct loops *, struct odometer *);
 

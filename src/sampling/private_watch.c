@@ -11,7 +11,7 @@ enum { INSTRUCTION_BYTES_MAX = 15 };
 
 void private_watches_begin(struct private_watches *set, const struct watch_mechanism *mechanism,
                            void *thread, uint32_t thread_id, struct random *random,
-                           struct record_totals *totals, unsigned count)
+                           struct record_totals *totals, unsigned count, uint32_t register_size)
 {
     set->mechanism = mechanism;
     set->thread = thread;
@@ -19,6 +19,7 @@ void private_watches_begin(struct private_watches *set, const struct watch_mecha
     set->random = random;
     set->totals = totals;
     set->count = count < WATCHES_MAX ? count : WATCHES_MAX;
+    set->register_size = register_size;
     slots_begin(&set->slots, set->count);
     for (unsigned i = 0; i < WATCHES_MAX; i++)
         atomic_store(&set->watch[i].state, WATCH_FREE);
@@ -182,7 +183,7 @@ static void prepare(struct private_watches *set, unsigned slot, const struct wat
 
     sample->watch_mode = (uint8_t)plan->mode;
     sample->watch_slot = (uint8_t)slot;
-    sample->watch_length = WATCH_WORD;
+    sample->watch_length = (uint8_t)set->register_size;
     sample->watch_address = plan->address;
     watch->traps_before = plan->traps_before;
     watch->sampled_ip = sample->ip;
@@ -213,7 +214,7 @@ void private_watch_start(struct private_watches *set, const struct window *windo
     unsigned slot;
     bool evicts;
 
-    watch_plan_make(window, set->random, &plan);
+    watch_plan_make(window, set->random, set->register_size, &plan);
     sample->words_accessed = plan.words_accessed;
     if (set->count == 0 || plan.traps_before > WATCH_TRAPS_BEFORE_MAX) {
         if (set->count == 0)
@@ -360,7 +361,7 @@ bool private_watch_take_for_timing(struct private_watches *set, unsigned slot, u
     watch->generation++;
     watch->own_traps = 0;
     watch->reported = true;
-    watch->sample.watch_address = address & ~(uint64_t)(WATCH_WORD - 1);
+    watch->sample.watch_address = address & ~(uint64_t)(set->register_size - 1);
     atomic_store(&watch->state, WATCH_TIMING);
     if (arm(set, slot))
         return true;

@@ -76,7 +76,7 @@ struct watch_ending {
  * Functions marked optional may be NULL.
  */
 struct watch_mechanism {
-    /* Puts the slot's register on WATCH_WORD bytes. False: it cannot be had. */
+    /* Puts the slot's register on register_size bytes. False: it cannot be had. */
     bool (*arm)(void *thread, unsigned slot, uint64_t address, uint32_t generation);
     void (*disarm)(void *thread, unsigned slot);
 
@@ -118,6 +118,7 @@ struct private_watches {
     struct record_totals
         *totals;    /* armed, reused, invalidated, evicted, ended, lost[] are counted */
     unsigned count; /* registers there are */
+    uint32_t register_size; /* bytes that one covers; see watch_plan_make() */
     struct slots slots;
     struct private_watch watch[WATCHES_MAX];
 };
@@ -126,7 +127,7 @@ struct private_watches {
  * so that traps of an earlier thread's use of the same memory stay strangers. */
 void private_watches_begin(struct private_watches *, const struct watch_mechanism *, void *thread,
                            uint32_t thread_id, struct random *, struct record_totals *,
-                           unsigned count);
+                           unsigned count, uint32_t register_size);
 
 /*
  * The window's sample, in `sample` (complete but for its watch_* fields), was not reused in the

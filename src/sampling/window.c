@@ -39,6 +39,16 @@ void window_begin_after(struct window *window, const struct access *sample, uint
     window->executed = true;
 }
 
+void window_begin_for_record(struct window *window, struct random *random,
+                             const struct access *recorded, uint64_t gap, uint32_t length,
+                             uint32_t line_size)
+{
+    if (gap == 0)
+        window_begin_after(window, recorded, length, line_size);
+    else
+        window_begin(window, random, length, line_size);
+}
+
 /*
  * Smallest block size (power of two, at least LINE_SIZE_MIN) whose aligned block holds a byte of
  * both accesses; more than LINE_SIZE_MAX when only larger blocks do.

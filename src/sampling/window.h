@@ -51,6 +51,14 @@ void window_begin(struct window *, struct random *, uint32_t length, uint32_t li
 void window_begin_after(struct window *, const struct access *sample, uint32_t length,
                         uint32_t line_size);
 
+/*
+ * A record of hardware is delivered, `gap` accesses after the one that it describes. Without a gap
+ * the recorded access is the sample. Else nobody knows whether its line was used again in the gap,
+ * so the record only tells that it is time: the sample is taken from the accesses ahead.
+ */
+void window_begin_for_record(struct window *, struct random *, const struct access *recorded,
+                             uint64_t gap, uint32_t length, uint32_t line_size);
+
 /* Returns true when the window needs no more accesses. */
 bool window_feed(struct window *, const struct access *, size_t n);
 

@@ -165,15 +165,15 @@ class Run:
 
 
 def calibrate(command, seconds, scratch):
-    """The number of iterations per thread that take a microbenchmark about so many seconds."""
+    """The number of iterations per thread that take a microbenchmark about so many CPU seconds."""
     trial = Run([*command, "--iterations", "1", "--truth", os.path.join(scratch, "truth")], scratch)
     if trial.status != 0:
         raise RuntimeError(trial.errors)
     count = 1
     while True:
-        start_up = Run([*command, "--iterations", "1"], scratch).wall
+        start_up = Run([*command, "--iterations", "1"], scratch).cpu
         trial = Run([*command, "--iterations", str(count)], scratch)
-        used = trial.wall - start_up
+        used = trial.cpu - start_up
         if used > 0.3 or count > 1 << 40:
             return max(1, round(count * seconds / used))
         count *= 2 if used > 0.1 else 8

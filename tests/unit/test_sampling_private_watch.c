@@ -156,7 +156,7 @@ static void begin(unsigned count)
     hardware.future_is_known = true;
     random_seed(&generator, 11);
     next_sample = 0;
-    private_watches_begin(&set, &mechanism, &hardware, 7, &generator, &totals, count);
+    private_watches_begin(&set, &mechanism, &hardware, 7, &generator, &totals, count, 8);
 }
 
 /* An access of 8 bytes to its own line, in a window that begins with `before` accesses to the word.
