@@ -49,8 +49,8 @@ static char *each(const unsigned *cpus, size_t count, const char *before, const 
     return end(&text);
 }
 
-/* The set of CPUs as "0-3,8". */
-static char *ranges(const unsigned *cpus, size_t count)
+/* The set of CPUs as "0-3,8", with `before` before each range. */
+static char *ranges(const unsigned *cpus, size_t count, const char *before, const char *separator)
 {
     unsigned *sorted = allocate_zeroed(count, sizeof(*sorted));
     struct text text = {0};
@@ -67,8 +67,8 @@ static char *ranges(const unsigned *cpus, size_t count)
 
         while (last + 1 < kept && sorted[last + 1] == sorted[last] + 1)
             last++;
-        fprintf(text.stream, last > i ? "%s%u-%u" : "%s%u", i > 0 ? "," : "", sorted[i],
-                sorted[last]);
+        fprintf(text.stream, last > i ? "%s%s%u-%u" : "%s%s%u", i > 0 ? separator : "", before,
+                sorted[i], sorted[last]);
         i = last + 1;
     }
     free(sorted);
@@ -109,8 +109,8 @@ static size_t add(struct binding *list, size_t count, const char *tool, const ch
     return count + 1;
 }
 
-size_t binding_list(const unsigned *cpus, size_t count, enum openmp_runtime runtime, bool all_placed,
-                    struct binding list[BINDINGS_MAX])
+size_t binding_list(const unsigned *cpus, size_t count, enum openmp_runtime runtime,
+                    bool all_placed, struct binding list[BINDINGS_MAX])
 {
     static const char threads[] = "each thread", process[] = "the process";
     bool openmp = runtime != OPENMP_NONE && all_placed;
@@ -124,11 +124,11 @@ size_t binding_list(const unsigned *cpus, size_t count, enum openmp_runtime runt
     if (openmp && runtime == OPENMP_GNU)
         made = add(list, made, "GOMP_CPU_AFFINITY", threads,
                    "GOMP_CPU_AFFINITY=", each(cpus, count, "", "", ","));
-    made = add(list, made, "taskset", process, "taskset -c ", ranges(cpus, count));
+    made = add(list, made, "taskset", process, "taskset -c ", ranges(cpus, count, "", ","));
     made = add(list, made, "hwloc-bind", process, "hwloc-bind --physical ",
-               each(cpus, count, "pu:", "", " "));
+               ranges(cpus, count, "pu:", " "));
     made = add(list, made, "numactl", process,
-               "numactl --localalloc --physcpubind=", ranges(cpus, count));
+               "numactl --localalloc --physcpubind=", ranges(cpus, count, "", ","));
     made =
         add(list, made, "srun mask_cpu", process, "srun --cpu-bind=mask_cpu:", mask(cpus, count));
     made = add(list, made, "srun map_cpu", "each task, where tasks are what threads are here",

@@ -24,7 +24,19 @@ static double activity_of(const struct model *model, uint32_t group, bool by_tim
     return by_time ? (double)model->threads.items[group].cpu_ns : model->by_thread.accesses[group];
 }
 
-/* The threads of the one process, in the order of their numbers, which is that of creation. */
+/*
+ * The kernel hands out numbers in order, and the process has that of its main thread; those below
+ * it came after the highest possible one.
+ */
+static uint32_t age_of(const struct model *model, int32_t tid)
+{
+    const char *pid = profile_run_text(model->profiles[0], "pid", NULL);
+    int32_t first = pid != NULL ? atoi(pid) : 0;
+
+    return tid >= first ? (uint32_t)tid : (uint32_t)tid + INT32_MAX;
+}
+
+/* The threads of the one process, in order of creation. */
 static void list_placed(struct placement_problem *problem)
 {
     struct model *model = problem->model;
@@ -35,8 +47,10 @@ static void list_placed(struct placement_problem *problem)
         by_time &= model->threads.items[i].cpu_ns > 0;
     for (uint32_t i = 0; i < model->threads.count; i++) {
         const struct thread_entry *entry = &model->threads.items[i];
-        struct placed_thread thread = {
-            .group = i, .creation = entry->thread_id, .tid = entry->tid, .name = entry->name};
+        struct placed_thread thread = {.group = i,
+                                       .creation = age_of(model, entry->tid),
+                                       .tid = entry->tid,
+                                       .name = entry->name};
 
         if (activity_of(model, i, by_time) > most)
             most = activity_of(model, i, by_time);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --placement: a place for each thread, what it saves, and how to bind the threads. */
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +35,7 @@ struct answer {
     double random_median, heterogeneity;
     struct placement_gain gain;
     bool matters;
+    bool spread_wins, conflict; /* where there is room and there are caches to compare */
 };
 
 static void evaluate(struct answer *answer, struct candidate *candidate)
@@ -59,18 +60,28 @@ static size_t find_edge_level(const struct placement_tree *tree)
     return 0;
 }
 
-/* Near or far: what loads the busiest cache's edge less, near when there is no difference. */
-static size_t choose(const struct answer *answer)
+/* Whether sitting close is good for one and bad for the other of communication and caches. */
+static void compare_styles(struct answer *answer)
 {
     const struct candidate *packed = &answer->candidates[PACKED];
     const struct candidate *spread = &answer->candidates[SPREAD];
 
-    if (answer->problem->model->options->placement != PLACEMENT_AUTO)
-        return answer->problem->model->options->placement == PLACEMENT_PACK ? PACKED : SPREAD;
-    return answer->room && answer->edge_level > 0 &&
-                   spread->edge.busiest < (1 - worthwhile) * packed->edge.busiest
-               ? SPREAD
-               : PACKED;
+    if (!answer->room || answer->edge_level == 0)
+        return;
+    answer->spread_wins = spread->edge.busiest < (1 - worthwhile) * packed->edge.busiest;
+    answer->conflict = answer->spread_wins
+                           ? packed->hop_bytes < (1 - worthwhile) * spread->hop_bytes
+                           : spread->edge.misses < (1 - worthwhile) * packed->edge.misses;
+}
+
+/* Near or far: what loads the busiest cache's edge less, near when there is no difference. */
+static size_t choose(const struct answer *answer)
+{
+    enum placement_style style = answer->problem->model->options->placement;
+
+    if (style != PLACEMENT_AUTO && answer->room)
+        return style == PLACEMENT_PACK ? PACKED : SPREAD;
+    return answer->spread_wins ? SPREAD : PACKED;
 }
 
 static bool find_mappings(struct answer *answer, char *message, size_t size)
@@ -100,6 +111,7 @@ static bool find_mappings(struct answer *answer, char *message, size_t size)
     mapping_scatter(tree, threads, answer->candidates[SCATTER].place);
     for (size_t i = 0; i < CANDIDATES; i++)
         evaluate(answer, &answer->candidates[i]);
+    compare_styles(answer);
     answer->chosen = choose(answer);
     answer->random_median = mapping_random_median(
         problem->matrix, tree, answer->candidates[PACKED].capacity, RANDOM_MAPPINGS, RANDOM_SEED);
@@ -187,6 +199,9 @@ static void add_facts(struct answer *answer, struct document *document, struct s
                  cell_estimate(CELL_SHARE, answer->gain.over_identity));
     section_fact(section, "placement.random_median", NULL, INTERVAL_NONE,
                  cell_value(CELL_COUNT, answer->random_median));
+    if (answer->room && answer->edge_level > 0)
+        section_fact(section, "placement.conflict", NULL, INTERVAL_NONE,
+                     cell_truth(answer->conflict));
     section_fact(section, "placement.style", NULL, INTERVAL_NONE,
                  cell_text(document, answer->chosen == PACKED ? "packed" : "spread"));
 }
@@ -213,6 +228,10 @@ static void add_verdict_text(struct answer *answer, struct document *document,
                              "the hop-bytes of random ones%s; the heterogeneity of the "
                              "communication is %.1f.",
                              random, basis, answer->heterogeneity);
+    } else if (answer->chosen == SPREAD) {
+        text = format_string("Bind the threads as found, partners together and groups far apart: "
+                             "%s less hop-bytes than random mappings%s.",
+                             random, basis);
     } else if (answer->gain.over_identity.lo <= 0.01) {
         verdict = "identity is as good";
         text = format_string("Bind the threads in order of creation (close): the mapping found "
@@ -237,15 +256,10 @@ static void add_conflict(struct answer *answer, struct document *document, struc
     const struct candidate *packed = &answer->candidates[PACKED];
     const struct candidate *spread = &answer->candidates[SPREAD];
     const char *cache = answer->problem->tree->levels[answer->edge_level].name;
-    bool conflict, spread_wins;
     char *text, *near, *far, *missed[2], *moved[2];
 
     if (!answer->room || answer->edge_level == 0)
         return;
-    spread_wins = spread->edge.busiest < (1 - worthwhile) * packed->edge.busiest;
-    conflict = spread_wins ? packed->hop_bytes < (1 - worthwhile) * spread->hop_bytes
-                           : spread->edge.misses < (1 - worthwhile) * packed->edge.misses;
-    section_fact(section, "placement.conflict", NULL, INTERVAL_NONE, cell_truth(conflict));
     near = number_count(packed->edge.busiest);
     far = number_count(spread->edge.busiest);
     missed[0] = number_count(packed->edge.misses);
@@ -256,10 +270,11 @@ static void add_conflict(struct answer *answer, struct document *document, struc
         "%s Packed, the threads fetch %s lines into their %ss and pass %s between them; spread, %s "
         "and %s (modelled from each thread's curve, as if they shared no data). The busiest %s "
         "then sees %s and %s lines: %s.%s",
-        conflict ? "Packing and spreading are in conflict." : "There are more cores than threads.",
+        answer->conflict ? "Packing and spreading are in conflict."
+                         : "There are more cores than threads.",
         missed[0], cache, moved[0], missed[1], moved[1], cache, near, far,
-        spread_wins ? "spreading is cheaper" : "packing is no dearer",
-        conflict ? " --placement=pack or --placement=spread decides otherwise." : "");
+        answer->spread_wins ? "spreading is cheaper" : "packing is no dearer",
+        answer->conflict ? " --placement=pack or --placement=spread decides otherwise." : "");
     section_paragraph(document, section, NULL, text);
     free(text);
     free(near);
@@ -387,11 +402,7 @@ static enum openmp_runtime openmp_of(const struct profile *profile)
     return found;
 }
 
-static const struct column binding_columns[] = {
-    {.key = "tool", .heading = "with"},
-    {.key = "binds", .heading = NULL},
-    {.key = "text", .heading = "put this before the program"},
-};
+static const struct column binding_columns[] = {{.key = "tool"}, {.key = "binds"}, {.key = "text"}};
 
 static void add_bindings(struct answer *answer, struct document *document, struct section *section)
 {
@@ -402,31 +413,60 @@ static void add_bindings(struct answer *answer, struct document *document, struc
     struct table *table =
         document_table(document, "placement.bindings", NULL, NULL, binding_columns,
                        sizeof(binding_columns) / sizeof(*binding_columns));
+    char *text = copy_string(""), *longer;
     size_t count;
 
     for (size_t i = 0; i < problem->rows; i++)
         cpus[i] = problem->tree->cpu[chosen->place[i]];
     count = binding_list(cpus, problem->rows, openmp_of(problem->model->profiles[0]),
                          problem->rows == problem->threads.count, list);
-    section_paragraph(document, section, NULL,
-                      "To bind each thread: reuse-report --placement -o FILE writes a mapping, "
-                      "reuse-run --place FILE PROGRAM applies it. Or paste one of these:");
     for (size_t i = 0; i < count; i++) {
         struct row *row = table_row(table);
-        char *line = format_string("  %s  (binds %s)", list[i].text, list[i].binds);
 
         row->cells[0] = cell_text(document, list[i].tool);
         row->cells[1] = cell_text(document, list[i].binds);
         row->cells[2] = cell_text(document, list[i].text);
-        section_paragraph(document, section, NULL, line);
-        free(line);
+        longer = format_string("%s  # binds %s:\n    %s\n", text, list[i].binds, list[i].text);
+        free(text);
+        text = longer;
     }
+    section_paragraph(document, section, NULL,
+                      "To bind each thread: reuse-report --placement -o FILE writes a mapping, "
+                      "reuse-run --place FILE PROGRAM applies it. Or put one of these before the "
+                      "program:");
+    /* As it is, not broken into lines: it is to be pasted. */
+    section_grid(document, section, (struct grid){.title = "Ready to paste", .text = text});
+    free(text);
     section_table(section, table);
     section_paragraph(document, section, NULL,
                       "OpenMP's thread i is taken to be the i-th that was created, as the common "
                       "runtimes have it in the first parallel region.");
     binding_list_free(list, count);
     free(cpus);
+}
+
+/* The mapping as reuse-run --place reads it. */
+static void add_script(struct answer *answer, struct document *document)
+{
+    const struct placement_problem *problem = answer->problem;
+    const uint32_t *place = answer->candidates[answer->chosen].place;
+    const char *program = profile_run_text(problem->model->profiles[0], "program", NULL);
+    const char *slash = program != NULL ? strrchr(program, '/') : NULL;
+    char *script;
+    size_t size;
+    FILE *stream = open_memstream(&script, &size);
+
+    if (stream == NULL)
+        return;
+    if (program != NULL)
+        fprintf(stream, "program %s\n", slash != NULL ? slash + 1 : program);
+    for (size_t i = 0; i < problem->threads.count; i++)
+        if (problem->threads.items[i].row != GROUP_NONE)
+            fprintf(stream, "thread %zu %u\n", i,
+                    problem->tree->cpu[place[problem->threads.items[i].row]]);
+    fclose(stream);
+    document->script = document_string(document, script);
+    free(script);
 }
 
 static void add_warnings(struct answer *answer, struct document *document, struct section *section)
@@ -463,6 +503,7 @@ void section_placement(struct model *model, struct document *document)
         add_mapping(&answer, document, section);
         add_bindings(&answer, document, section);
         add_warnings(&answer, document, section);
+        add_script(&answer, document);
     }
     free_answer(&answer);
 }
