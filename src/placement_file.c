@@ -57,8 +57,12 @@ static void add(struct placement_file *file, int32_t thread, uint32_t first, uin
 /* NULL, or what is wrong. */
 static const char *read_cpus(struct placement_file *file, int32_t thread, struct cursor word)
 {
-    static const char wrong[] = "CPUs are numbers up to 65535, as in 0-3,8";
+    static const char wrong[] = "CPUs are numbers up to 65535, as in 0-3,8, or any";
 
+    if (is_word(word, "any")) {
+        add(file, thread, 1, 0);
+        return NULL;
+    }
     do {
         uint32_t first, last;
 

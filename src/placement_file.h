@@ -8,8 +8,9 @@
  *     thread NUMBER CPUS    the thread that was created as the NUMBER-th; 0 is the main thread
  *     others CPUS           all threads that no other line is about
  *
- * CPUS are the kernel's numbers: "3", "0-7" or "0-3,8". A thread without a line, where there is no
- * `others`, stays free. Reading needs no memory but the caller's and is safe before main().
+ * CPUS are the kernel's numbers, "3", "0-7" or "0-3,8", or "any" for all that the process may use.
+ * A thread without a line, where there is no `others`, stays free, and a line on stderr says so.
+ * Reading needs no memory but the caller's and is safe before main().
  */
 #ifndef REUSE_PLACEMENT_FILE_H
 #define REUSE_PLACEMENT_FILE_H
@@ -24,7 +25,7 @@ enum {
     PLACEMENT_PROGRAM_MAX = 255,
 };
 
-/* CPUs first .. last for a thread; a list makes several of them. */
+/* CPUs first .. last for a thread, first > last for any; a list makes several of them. */
 struct placement_entry {
     int32_t thread; /* or PLACEMENT_OTHERS */
     uint32_t first, last;

@@ -49,31 +49,100 @@ static double variance_of(struct estimate estimate)
     return deviation * deviation;
 }
 
-/* Judges a mapping by the flows that `judged` marks (per pair; NULL: all). */
-static void judge(const struct placement_problem *problem, const uint32_t *capacity,
-                  const uint32_t *mapping, const uint8_t *half, uint8_t judged, struct sums *sums)
-{
-    const struct placement_tree *tree = problem->tree;
-    uint32_t *labels = allocate_zeroed(problem->view->count, sizeof(*labels));
-    uint32_t *identity = allocate_zeroed(problem->rows, sizeof(*identity));
-    struct estimate totals[CLASSES * CLASSES];
-    double random = mean_distance(tree, capacity);
+/*
+ * Each pair's transfers dealt into two independent halves. A sample goes to one of them as a whole.
+ * Of a counted flow each transfer goes either way: what is counted in one run is itself a draw, the
+ * next run's threads will meet in another order, and halves of a Poisson number are independent.
+ */
+struct halves {
+    double *weight[HALVES]; /* of each pair */
+};
 
-    mapping_identity(tree, problem->rows, identity);
+/* Of `count` transfers those that fall into the first half. */
+static double deal(struct random *random, double count)
+{
+    enum { ONE_BY_ONE = 64 };
+    double first = 0, deviation = -6;
+
+    if (count <= ONE_BY_ONE) {
+        for (int i = 0; i < (int)count; i++)
+            first += random_below(random, 2);
+        return first + (count - floor(count)) / 2;
+    }
+    /* Twelve uniform numbers add up to a normal one, nearly. */
+    for (int i = 0; i < 12; i++)
+        deviation += random_below(random, 1 << 20) / (double)(1 << 20);
+    return fmin(fmax(count / 2 + deviation * sqrt(count) / 2, 0), count);
+}
+
+static void deal_all(const struct placement_problem *problem, struct halves *halves)
+{
+    struct random random;
+
+    random_seed(&random, DEALING_SEED);
+    for (size_t half = 0; half < HALVES; half++)
+        halves->weight[half] = allocate_zeroed(problem->pairs.count, sizeof(double));
+    for (size_t i = 0; i < problem->pairs.count; i++) {
+        double whole = problem->pairs.items[i].weight;
+
+        halves->weight[0][i] = problem->model->exact           ? deal(&random, whole)
+                               : random_below(&random, HALVES) ? whole
+                                                               : 0;
+        halves->weight[1][i] = whole - halves->weight[0][i];
+    }
+}
+
+/* How far apart a pair is under both mappings, as one number below CLASSES * CLASSES. */
+static uint32_t class_of(const struct placement_problem *problem, const uint32_t *identity,
+                         const uint32_t *mapping, size_t pair)
+{
+    uint32_t a = problem->pairs.items[pair].a, b = problem->pairs.items[pair].b;
+
+    return tree_distance(problem->tree, identity[a], identity[b]) / 2 * CLASSES +
+           tree_distance(problem->tree, mapping[a], mapping[b]) / 2;
+}
+
+/* Transfers of each class, by the pairs' weights in one half. */
+static void total_classes(const struct placement_problem *problem, const uint32_t *identity,
+                          const uint32_t *mapping, const double *weight, struct estimate *totals)
+{
+    uint32_t *labels = allocate_zeroed(problem->view->count, sizeof(*labels));
+
     for (size_t i = 0; i < problem->view->count; i++)
         labels[i] = GROUP_NONE;
     for (size_t i = 0; i < problem->pairs.count; i++) {
-        const struct traffic_pair *pair = &problem->pairs.items[i];
-        unsigned by_identity = tree_distance(tree, identity[pair->a], identity[pair->b]) / 2;
-        unsigned by_mapping = tree_distance(tree, mapping[pair->a], mapping[pair->b]) / 2;
+        uint32_t class = class_of(problem, identity, mapping, i);
 
-        if (half == NULL || half[i] == judged)
-            labels[problem->pair_flow.items[i]] = by_identity * CLASSES + by_mapping;
+        if (problem->model->exact)
+            totals[class].value += weight[i];
+        else if (weight[i] > 0)
+            labels[problem->pair_flow.items[i]] = class;
     }
-    communication_totals(problem->view->communication, labels, CLASSES * CLASSES, totals);
+    if (!problem->model->exact)
+        communication_totals(problem->view->communication, labels, CLASSES * CLASSES, totals);
+    else
+        for (size_t class = 0; class < CLASSES * CLASSES; class ++) {
+            double half = 1.96 * sqrt(totals[class].value);
+
+            totals[class].lo = totals[class].value - half;
+            totals[class].hi = totals[class].value + half;
+        }
+    free(labels);
+}
+
+/* Judges a mapping by one half. */
+static void judge(const struct placement_problem *problem, const uint32_t *capacity,
+                  const uint32_t *mapping, const double *weight, struct sums *sums)
+{
+    struct estimate totals[CLASSES * CLASSES] = {0};
+    uint32_t *identity = allocate_zeroed(problem->rows, sizeof(*identity));
+    double random = mean_distance(problem->tree, capacity);
+
+    mapping_identity(problem->tree, problem->rows, identity);
+    total_classes(problem, identity, mapping, weight, totals);
     for (size_t class = 0; class < CLASSES * CLASSES; class ++) {
-        double by_identity = 2 * (double)(class / CLASSES),
-               by_mapping = 2 * (double)(class % CLASSES);
+        double by_identity = 2 * (double)(class / CLASSES);
+        double by_mapping = 2 * (double)(class % CLASSES);
         double variance = variance_of(totals[class]);
 
         sums->random += totals[class].value * random;
@@ -84,38 +153,35 @@ static void judge(const struct placement_problem *problem, const uint32_t *capac
             variance * (by_identity - by_mapping) * (by_identity - by_mapping);
     }
     free(identity);
-    free(labels);
 }
 
-/* Deals the flows into halves and lets the mapping of one be judged by the other. */
+/* Seeks a mapping with either half and lets the other judge it. */
 static bool cross_judge(const struct placement_problem *problem, const uint32_t *capacity,
                         struct sums *sums, char *message, size_t size)
 {
-    uint8_t *half = allocate_zeroed(problem->pairs.count, 1);
     uint32_t *mapping = allocate_zeroed(problem->rows, sizeof(*mapping));
     struct traffic_pair *pairs = allocate_zeroed(problem->pairs.count, sizeof(*pairs));
-    struct random random;
+    struct halves halves;
     bool done = true;
 
-    random_seed(&random, DEALING_SEED);
-    for (size_t i = 0; i < problem->pairs.count; i++)
-        half[i] = (uint8_t)random_below(&random, HALVES);
-    for (uint8_t by = 0; by < HALVES && done; by++) {
+    deal_all(problem, &halves);
+    for (size_t by = 0; by < HALVES && done; by++) {
         struct communication_matrix *matrix;
-        size_t count = 0;
 
-        for (size_t i = 0; i < problem->pairs.count; i++)
-            if (half[i] == by)
-                pairs[count++] = problem->pairs.items[i];
-        matrix = matrix_create(problem->rows, pairs, count);
+        for (size_t i = 0; i < problem->pairs.count; i++) {
+            pairs[i] = problem->pairs.items[i];
+            pairs[i].weight = halves.weight[by][i];
+        }
+        matrix = matrix_create(problem->rows, pairs, problem->pairs.count);
         done = search_mapping(matrix, problem->tree, capacity, mapping, message, size);
         matrix_free(matrix);
         if (done)
-            judge(problem, capacity, mapping, half, (uint8_t)(1 - by), sums);
+            judge(problem, capacity, mapping, halves.weight[1 - by], sums);
     }
+    for (size_t half = 0; half < HALVES; half++)
+        free(halves.weight[half]);
     free(pairs);
     free(mapping);
-    free(half);
     return done;
 }
 
@@ -129,14 +195,11 @@ static struct estimate saving(double base, double cost, double variance)
 }
 
 bool placement_gain_of(const struct placement_problem *problem, const uint32_t *capacity,
-                       const uint32_t *mapping, struct placement_gain *gain, char *message,
-                       size_t size)
+                       struct placement_gain *gain, char *message, size_t size)
 {
     struct sums sums = {0};
 
-    if (problem->model->exact)
-        judge(problem, capacity, mapping, NULL, 0, &sums);
-    else if (!cross_judge(problem, capacity, &sums, message, size))
+    if (!cross_judge(problem, capacity, &sums, message, size))
         return false;
     gain->over_random = saving(sums.random, sums.mapping, sums.variance_random);
     gain->over_identity = saving(sums.identity, sums.mapping, sums.variance_identity);

@@ -49,17 +49,16 @@ struct placement_problem *placement_problem_create(struct model *, char *message
 void placement_problem_free(struct placement_problem *);
 
 /*
- * What a search like the one that was made really saves, as parts of the cost of random mappings
- * and of the identity. From samples the mapping fits the noise as well as the communication: so the
- * flows are dealt into two halves, a mapping is sought with either and judged by the other. The
- * figures are those of mappings found with half of the evidence. Exact profiles judge the mapping
- * itself, and the intervals have no width.
+ * What a search with these capacities really saves, as parts of the cost of random mappings and of
+ * the identity. A mapping fits the noise of a matrix as well as the communication: so the transfers
+ * are dealt into two halves, a mapping is sought with either and judged by the other. The figures
+ * are those of mappings found with half of the evidence, and the intervals the judging halves'.
+ * Counted transfers have noise too: another run has others.
  */
 struct placement_gain {
     struct estimate over_random, over_identity;
 };
 bool placement_gain_of(const struct placement_problem *, const uint32_t *capacity,
-                       const uint32_t *mapping, struct placement_gain *, char *message,
-                       size_t message_size);
+                       struct placement_gain *, char *message, size_t message_size);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --placement: a place for each thread, what it saves, and how to bind the threads. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ enum { PACKED, SPREAD, IDENTITY, SCATTER, CANDIDATES };
 struct answer {
     struct placement_problem *problem;
     struct candidate candidates[CANDIDATES];
-    size_t chosen;     /* PACKED or SPREAD */
+    size_t chosen;     /* PACKED, SPREAD, or IDENTITY where nothing found is better */
     bool room;         /* there are more places than threads: the two differ */
     size_t edge_level; /* of the caches that the two are compared at; 0: there are none */
     double random_median, heterogeneity;
@@ -116,11 +117,14 @@ static bool find_mappings(struct answer *answer, char *message, size_t size)
     answer->random_median = mapping_random_median(
         problem->matrix, tree, answer->candidates[PACKED].capacity, RANDOM_MAPPINGS, RANDOM_SEED);
     answer->heterogeneity = matrix_heterogeneity(problem->matrix);
-    if (!placement_gain_of(problem, answer->candidates[answer->chosen].capacity,
-                           answer->candidates[answer->chosen].place, &answer->gain, message, size))
+    if (!placement_gain_of(problem, answer->candidates[answer->chosen].capacity, &answer->gain,
+                           message, size))
         return false;
     answer->matters =
         answer->gain.over_random.value >= worthwhile && answer->gain.over_random.lo > 0;
+    /* What is simpler and as good is better. */
+    if (answer->chosen == PACKED && (!answer->matters || answer->gain.over_identity.lo <= 0.01))
+        answer->chosen = IDENTITY;
     return true;
 }
 
@@ -151,11 +155,12 @@ static char *describe_tree(const struct placement_tree *tree)
 }
 
 /* "12.3 % +- 1.1" */
-static char *saving_text(const struct answer *answer, struct estimate saving)
+static char *saving_text(struct estimate saving)
 {
-    return answer->problem->model->exact ? format_string("%.1f %%", 100 * saving.value)
-                                         : format_string("%.1f %% +- %.1f", 100 * saving.value,
-                                                         100 * (saving.hi - saving.value));
+    /* No minus sign before a zero. */
+    double percent = 100 * saving.value, rounded = fabs(percent) < 0.05 ? 0 : percent;
+
+    return format_string("%.1f %% +- %.1f", rounded, 100 * saving.hi - percent);
 }
 
 static void add_facts(struct answer *answer, struct document *document, struct section *section)
@@ -203,45 +208,43 @@ static void add_facts(struct answer *answer, struct document *document, struct s
         section_fact(section, "placement.conflict", NULL, INTERVAL_NONE,
                      cell_truth(answer->conflict));
     section_fact(section, "placement.style", NULL, INTERVAL_NONE,
-                 cell_text(document, answer->chosen == PACKED ? "packed" : "spread"));
+                 cell_text(document, answer->chosen == SPREAD ? "spread" : "packed"));
 }
 
 /* Whether to bind at all, in a sentence or two. */
 static void add_verdict_text(struct answer *answer, struct document *document,
                              struct section *section)
 {
-    const struct placement_problem *problem = answer->problem;
-    char *random = saving_text(answer, answer->gain.over_random);
-    char *identity = saving_text(answer, answer->gain.over_identity);
-    const char *basis =
-        problem->model->exact ? "" : ", judged by samples that the mapping was not made from";
+    static const char judged[] = "judged by transfers that the mapping was not made from";
+    char *random = saving_text(answer->gain.over_random);
+    char *identity = saving_text(answer->gain.over_identity);
     const char *verdict = "matters";
     char *text;
 
-    if (problem->matrix->total <= 0) {
+    if (answer->problem->matrix->total <= 0) {
         verdict = "no communication";
-        text = format_string("The threads move no data between them: placement by communication "
-                             "does not matter here.");
+        text = copy_string("The threads move no data between them: for communication, placement "
+                           "does not matter here.");
     } else if (!answer->matters) {
         verdict = "does not matter";
         text = format_string("Placement does not matter here: the best mapping found saves %s of "
-                             "the hop-bytes of random ones%s; the heterogeneity of the "
-                             "communication is %.1f.",
-                             random, basis, answer->heterogeneity);
+                             "the hop-bytes of random ones (%s); the heterogeneity is %.1f.",
+                             random, judged, answer->heterogeneity);
     } else if (answer->chosen == SPREAD) {
         text = format_string("Bind the threads as found, partners together and groups far apart: "
-                             "%s less hop-bytes than random mappings%s.",
-                             random, basis);
-    } else if (answer->gain.over_identity.lo <= 0.01) {
+                             "it saves %s of the hop-bytes of random mappings (%s).",
+                             random, judged);
+    } else if (answer->chosen == IDENTITY) {
         verdict = "identity is as good";
-        text = format_string("Bind the threads in order of creation (close): the mapping found "
-                             "saves %s of the hop-bytes of random ones%s, but only %s of those of "
-                             "the identity.",
-                             random, basis, identity);
+        verdict = "identity is as good";
+        text = format_string("Bind the threads close to each other in order of creation: the "
+                             "mapping found saves %s of the hop-bytes of random ones, but %s of "
+                             "the identity's (%s).",
+                             random, identity, judged);
     } else {
-        text = format_string("Bind the threads as found: %s less hop-bytes than random mappings, "
-                             "%s less than the identity%s.",
-                             random, identity, basis);
+        text = format_string("Bind the threads as found: it saves %s of the hop-bytes of random "
+                             "mappings, %s of the identity's (%s).",
+                             random, identity, judged);
     }
     section_fact(section, "placement.verdict", NULL, INTERVAL_NONE, cell_text(document, verdict));
     section_paragraph(document, section, NULL, text);
@@ -460,10 +463,14 @@ static void add_script(struct answer *answer, struct document *document)
         return;
     if (program != NULL)
         fprintf(stream, "program %s\n", slash != NULL ? slash + 1 : program);
-    for (size_t i = 0; i < problem->threads.count; i++)
-        if (problem->threads.items[i].row != GROUP_NONE)
-            fprintf(stream, "thread %zu %u\n", i,
-                    problem->tree->cpu[place[problem->threads.items[i].row]]);
+    for (size_t i = 0; i < problem->threads.count; i++) {
+        uint32_t row = problem->threads.items[i].row;
+
+        if (row != GROUP_NONE)
+            fprintf(stream, "thread %zu %u\n", i, problem->tree->cpu[place[row]]);
+        else
+            fprintf(stream, "thread %zu any\n", i);
+    }
     fclose(stream);
     document->script = document_string(document, script);
     free(script);

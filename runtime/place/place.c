@@ -82,7 +82,7 @@ static void bind_current(int32_t number)
 {
     struct cpu_bits set = {0};
     struct line line;
-    bool found = false;
+    bool found = false, any = true;
 
     for (int pass = 0; pass < 2 && !found; pass++) {
         int32_t wanted = pass == 0 ? number : PLACEMENT_OTHERS;
@@ -90,20 +90,23 @@ static void bind_current(int32_t number)
         for (size_t i = 0; i < mapping.count; i++) {
             const struct placement_entry *entry = &mapping.entries[i];
 
-            for (uint32_t cpu = entry->first; entry->thread == wanted && cpu <= entry->last; cpu++)
+            if (entry->thread != wanted)
+                continue;
+            found = true;
+            for (uint32_t cpu = entry->first; cpu <= entry->last; cpu++) {
                 set_bit(&set, cpu);
-            found |= entry->thread == wanted;
+                any = false;
+            }
         }
     }
-    if (!found) {
+    if (any)
         set = allowed; /* not that of the thread's maker, which is bound */
-        if (!atomic_exchange(&surplus_is_told, true)) {
-            line_begin(&line);
-            line_text(&line, "thread ");
-            line_number(&line, (uint64_t)number);
-            line_text(&line, " has no line in the mapping (nor may later ones): it stays free");
-            say(&line);
-        }
+    if (!found && !atomic_exchange(&surplus_is_told, true)) {
+        line_begin(&line);
+        line_text(&line, "thread ");
+        line_number(&line, (uint64_t)number);
+        line_text(&line, " has no line in the mapping (nor may later ones): it stays free");
+        say(&line);
     }
     if (sched_setaffinity(0, sizeof set, (const cpu_set_t *)&set) != 0) {
         line_begin(&line);
