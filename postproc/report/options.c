@@ -44,6 +44,7 @@ static const struct option long_options[] = {
     {"sector-hints", no_argument, NULL, OPTION_SECTION + SECTION_SECTOR_HINTS},
     {"sharing", no_argument, NULL, OPTION_SECTION + SECTION_SHARING},
     {"matrix", optional_argument, NULL, OPTION_SECTION + SECTION_MATRIX},
+    {"blocking", no_argument, NULL, OPTION_SECTION + SECTION_BLOCKING},
     {"placement", optional_argument, NULL, OPTION_SECTION + SECTION_PLACEMENT},
     {"topology", required_argument, NULL, OPTION_TOPOLOGY},
     {"by", required_argument, NULL, OPTION_BY},
@@ -81,6 +82,7 @@ static const char help[] =
     "      --lines          source lines that reuse data late, and who uses it next\n"
     "      --contexts       the same by calling context\n"
     "      --sector-hints   what to isolate in the A64FX's sector cache, ready to paste\n"
+    "      --blocking       loops to block or fuse, streams, sparsely used lines\n"
     "      --sharing        data that moves between threads, and false sharing\n"
     "      --matrix[=KIND]  who sends to whom: all, true, false, raw, war or waw\n"
     "      --placement[=HOW] a core for each thread: auto, pack or spread; with -o\n"

@@ -236,7 +236,6 @@ static void add_verdict_text(struct answer *answer, struct document *document,
                              random, judged);
     } else if (answer->chosen == IDENTITY) {
         verdict = "identity is as good";
-        verdict = "identity is as good";
         text = format_string("Bind the threads close to each other in order of creation: the "
                              "mapping found saves %s of the hop-bytes of random ones, but %s of "
                              "the identity's (%s).",
