@@ -85,9 +85,12 @@ static size_t level_below(const struct machine *machine, double bytes)
     return level;
 }
 
-static bool is_worthwhile(const struct hint_question *question, struct estimate misses)
+static bool is_worthwhile(const struct hint_question *question, const struct hint *hint)
 {
-    return misses.lo > 0 && misses.value >= HINT_MISSES_MIN * question->total_accesses;
+    double least =
+        hint->level == 0 && question->machine->levels > 1 ? HINT_FIRST_MISSES_MIN : HINT_MISSES_MIN;
+
+    return hint->misses.lo > 0 && hint->misses.value >= least * question->total_accesses;
 }
 
 static bool find_block(const struct hint_question *question, size_t known, struct hint *hint)
@@ -110,7 +113,7 @@ static bool find_block(const struct hint_question *question, size_t known, struc
     /* A reuse that just does not fit is noise of the model: associativity alone moves it. */
     return level_point < to &&
            hint->need_bytes > 1.2 * (double)question->machine->caches[hint->level].bytes &&
-           is_worthwhile(question, hint->misses);
+           is_worthwhile(question, hint);
 }
 
 /* Misses that no cache stops: the last level that is known, if the curve is flat up to it. */
@@ -129,7 +132,7 @@ static bool find_stream(const struct hint_question *question, size_t known, stru
     if (last >= known || missed <= 0 || question->points[last].miss_ratio.value < flat * missed)
         return false;
     hint->misses = misses_at(question, last);
-    if (!is_worthwhile(question, hint->misses))
+    if (!is_worthwhile(question, hint))
         return false;
     asked = question->width / question->points[last].miss_ratio.value;
     hint->bytes_of_line = fmin(asked, question->line_size);

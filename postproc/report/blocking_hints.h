@@ -41,9 +41,11 @@ struct hint {
 
 /*
  * The shares that count: a group whose misses are less than this part of all accesses is not worth
- * a hint, nor is a fall of the curve by less than this part of the group's misses.
+ * a hint, nor is a fall of the curve by less than this part of the group's misses. Misses of the
+ * first cache that the second one serves cost little: more of them are needed.
  */
 #define HINT_MISSES_MIN 0.003
+#define HINT_FIRST_MISSES_MIN 0.02
 #define HINT_FALL_MIN 0.3
 
 struct hint hint_for(const struct hint_question *);

@@ -236,8 +236,9 @@ static char *block_advice(const struct hints *hints, struct document *document,
                              "an outer loop; %s holds %s: block that loop to %.1f times less",
                              100 * uses->uses[0].share, need, name, size, factor);
     else
-        text = format_string("used again at %s (%.0f %%) after %s, %s holds %s: fuse the two, or "
-                             "block both to %.1f times less",
+        text = format_string("used again at %s (%.0f %%) after %s, %s holds %s: bring the two "
+                             "together, by fusing or blocking the loops around them, to %.1f times "
+                             "less",
                              code_line_text(model, &uses->uses[0].line), 100 * uses->uses[0].share,
                              need, name, size, factor);
     free(need);
