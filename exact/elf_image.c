@@ -58,6 +58,8 @@ bool elf_image_read(const char *path, struct elf_image *image)
         if (header.p_type == PT_LOAD && image->segment_count < most)
             image->segments[image->segment_count++] = (struct elf_segment){
                 header.p_vaddr, header.p_offset, header.p_memsz, (header.p_flags & PF_X) != 0};
+        else if (header.p_type == PT_INTERP)
+            image->has_interpreter = true;
         else if (header.p_type == PT_NOTE && image->build_id_size == 0)
             read_build_id(elf, &header, image);
     }

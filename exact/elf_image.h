@@ -22,6 +22,7 @@ struct elf_symbol {
 struct elf_image {
     struct elf_segment segments[16]; /* PT_LOAD */
     size_t segment_count;
+    bool has_interpreter; /* a dynamic loader starts it */
     uint8_t build_id[24];
     uint32_t build_id_size; /* 0..20 */
 };

@@ -220,8 +220,23 @@ static enum program_kind inspect(const char *path, char line[256], const char **
                : NATIVE_ONLY;
 }
 
+/* LD_PRELOAD for the new program, at its head the library; NULL when there is none. */
+static char *make_preload(const char *library)
+{
+    const char *given = value_of(&environment, "LD_PRELOAD");
+    char *made = NULL;
+    bool has_it = given != NULL && library[0] != '\0' && strstr(given, library) != NULL;
+    if (library[0] == '\0' || has_it)
+        return given != NULL ? strdup(given) : NULL;
+    bool more = given != NULL && given[0] != '\0';
+    if (asprintf(&made, "%s%s%s", library, more ? ":" : "", more ? given : "") < 0)
+        environment.failed = true;
+    return made;
+}
+
 bool exec_prepare(uint64_t path, uint64_t arguments, uint64_t new_environment,
-                  unsigned program_index, unsigned generation, char *reason, size_t reason_size)
+                  unsigned program_index, unsigned generation, const char *guest_library,
+                  char *reason, size_t reason_size)
 {
     clear(&command);
     clear(&environment);
@@ -251,7 +266,8 @@ bool exec_prepare(uint64_t path, uint64_t arguments, uint64_t new_environment,
         char *end = line + 2 + strspn(line + 2, " \t");
         zero = strndup(end, strcspn(end, " \t\n"));
     }
-    add_options(program_index, generation, value_of(&environment, "LD_PRELOAD"), zero);
+    char *preload = make_preload(guest_library);
+    add_options(program_index, generation, preload, zero);
     if (kind == SCRIPT)
         add_interpreter(line);
     add(&command, strdup(file));
@@ -260,6 +276,7 @@ bool exec_prepare(uint64_t path, uint64_t arguments, uint64_t new_environment,
     make_environment();
     if (kind == SCRIPT)
         free((char *)zero);
+    free(preload);
     free(argument_zero);
     free(program);
     return !command.failed && !environment.failed;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "guest_memory.h"
+#include "heap.h"
 #include "instructions.h"
 #include "objects.h"
 #include "partitions.h"
@@ -34,8 +35,9 @@ struct locality {
     /* By instruction: the cell that it used last. A thread mostly stays on one object. */
     struct exact_cell **current;
     uint32_t current_capacity;
-    uint32_t epoch; /* objects_epoch() when the cells' address ranges were found */
-    bool prefetch;  /* the last batch had many far accesses */
+    uint32_t epoch;   /* objects_epoch() when the cells' address ranges were found */
+    uint32_t version; /* heap_version() at the start of the batch */
+    bool prefetch;    /* the last batch had many far accesses */
     struct locality_histograms *histograms;
     struct partitions partitions;
     struct exact_rate_counts *sampled; /* NULL when all lines are followed */
@@ -134,6 +136,13 @@ static void find_stack(struct guest_thread *thread, uint64_t address)
     objects_add_stack(thread->thread_id, thread->stack_low, thread->stack_high);
 }
 
+/* Whether the address is in what was known for a short time, and still is. */
+static inline bool is_briefly(const struct locality *locality, const struct exact_cell *cell,
+                              uint64_t address)
+{
+    return address - cell->brief_low < cell->brief_size && cell->brief_version == locality->version;
+}
+
 /*
  * The cell of an instruction on the object at address, made its current one; NULL when memory is
  * short. `before` is its current one, NULL if it has none: instructions change between few objects.
@@ -143,9 +152,12 @@ static __attribute__((noinline)) struct exact_cell *find_cell(struct locality *l
                                                               uint64_t address,
                                                               struct exact_cell *before)
 {
-    uint64_t low, range;
+    struct object_range range;
     struct exact_cell *other = before != NULL ? before->other : NULL;
-    if (other != NULL && address - other->low < other->size) {
+    if (before != NULL && is_briefly(locality, before, address))
+        return before;
+    if (other != NULL &&
+        (address - other->low < other->size || is_briefly(locality, other, address))) {
         other->other = before;
         locality->current[instruction] = other;
         return other;
@@ -154,14 +166,20 @@ static __attribute__((noinline)) struct exact_cell *find_cell(struct locality *l
         return NULL;
     if (locality->thread->stack_high == 0 && instruction_at(instruction)->role & ROLE_PUSH)
         find_stack(locality->thread, address);
-    uint32_t object = object_at(address, &low, &range);
+    uint32_t object = object_at(address, &range);
     struct exact_cell *cell = before;
     if (before == NULL || before->object != object)
         cell = exact_counts_cell(&locality->counts, instruction, object);
     if (cell == NULL)
         return NULL;
-    cell->low = low;
-    cell->size = range;
+    if (range.lasting) {
+        cell->low = range.low;
+        cell->size = range.size;
+    } else {
+        cell->brief_low = range.low;
+        cell->brief_size = range.size;
+        cell->brief_version = locality->version;
+    }
     if (before != cell)
         cell->other = before;
     locality->current[instruction] = cell;
@@ -292,6 +310,7 @@ static void batch(void *state, const struct stream_access *accesses, size_t coun
     if (locality == NULL)
         return;
     uint32_t epoch = objects_epoch();
+    locality->version = heap_version();
     if (locality->epoch != epoch) {
         locality->epoch = epoch;
         forget_ranges(locality);

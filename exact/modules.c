@@ -23,6 +23,9 @@ static uint32_t count;
 static uint64_t *own;
 static size_t own_count;
 
+static const char *guest_library; /* set before the guest starts; NULL none */
+static uint64_t guest_library_start, guest_library_size; /* atomic; 0 while it is not loaded */
+
 /* A line of /proc/self/maps that maps a file. */
 struct mapped_file {
     uint64_t start, offset;
@@ -47,6 +50,17 @@ static void each_mapped_file(void (*visit)(const struct mapped_file *, void *), 
         visit(&file, context);
     }
     fclose(maps);
+}
+
+void modules_set_guest_library(const char *path)
+{
+    guest_library = path;
+}
+
+bool modules_in_guest_library(uint64_t address)
+{
+    return address - __atomic_load_n(&guest_library_start, __ATOMIC_RELAXED) <
+           __atomic_load_n(&guest_library_size, __ATOMIC_RELAXED);
 }
 
 static void note_own(const struct mapped_file *file, void *context)
@@ -120,6 +134,10 @@ static void add(const char *path, uint64_t address, uint64_t offset, bool execut
         strcpy(module->path, path);
         __atomic_store_n(&all, module, __ATOMIC_RELEASE);
         objects_add_module(module->module_id, path, module->start, module->end, load_bias);
+        if (guest_library != NULL && strcmp(path, guest_library) == 0) {
+            __atomic_store_n(&guest_library_start, module->start, __ATOMIC_RELAXED);
+            __atomic_store_n(&guest_library_size, module->end - module->start, __ATOMIC_RELAXED);
+        }
     }
     pthread_mutex_unlock(&lock);
 }

@@ -20,6 +20,12 @@ struct module {
     char path[];
 };
 
+/* Before the guest starts: the library whose own accesses are not the program's; NULL none. */
+void modules_set_guest_library(const char *path);
+
+/* Whether a code address is in that library. */
+bool modules_in_guest_library(uint64_t address);
+
 /* When the plugin is loaded, before QEMU loads the guest: what is mapped now is QEMU's own. */
 void modules_note_own_mappings(void);
 

@@ -37,8 +37,8 @@ static uint32_t identity_count, identity_capacity;
 static uint32_t *identity_index; /* hash of identity -> number + 1 */
 static uint32_t identity_index_size;
 
-/* By site: the number of its object, 0 when it has none yet; atomic. */
-static uint32_t site_objects[BLOCK_SITE_MAX + 1];
+/* By kind and site: the number of its object, 0 when it has none yet; atomic. */
+static uint32_t site_objects[OBJECT_NAMED + 1][BLOCK_SITE_MAX + 1];
 
 static uint32_t *identity_slot(struct object_identity identity)
 {
@@ -214,44 +214,65 @@ static uint64_t variable_at(struct range *module, uint64_t address, uint64_t *lo
     return start;
 }
 
-/* The object of an allocation site. */
-static uint32_t object_of_site(uint32_t site)
+/* The object of an allocation site; site 0: of all blocks of that kind. */
+static uint32_t object_of_site(enum object_kind kind, uint32_t site)
 {
-    uint32_t number = __atomic_load_n(&site_objects[site], __ATOMIC_RELAXED);
+    uint32_t number = __atomic_load_n(&site_objects[kind][site], __ATOMIC_RELAXED);
     if (number != 0)
         return number;
     pthread_mutex_lock(&lock);
-    number = number_of((struct object_identity){.kind = OBJECT_HEAP, .reference = site});
+    number = number_of((struct object_identity){.kind = kind, .reference = site});
     pthread_mutex_unlock(&lock);
-    __atomic_store_n(&site_objects[site], number, __ATOMIC_RELAXED);
+    __atomic_store_n(&site_objects[kind][site], number, __ATOMIC_RELAXED);
     return number;
 }
 
-uint32_t object_at(uint64_t address, uint64_t *low, uint64_t *size)
+/* A block cannot begin or end in the middle of one. */
+static void narrow_to_word(uint64_t address, struct object_range *range)
+{
+    *range = (struct object_range){.low = address & ~UINT64_C(7), .size = 8};
+}
+
+uint32_t object_at(uint64_t address, struct object_range *range)
 {
     struct object_identity identity = {0};
-    uint32_t site;
-    if (heap_find(address, &site, low, size)) {
-        if (*size < HEAP_LARGE)
-            *size = 0; /* may be another block's at any time */
-        return object_of_site(site);
+    struct block block;
+    bool told = heap_is_told();
+    enum object_kind kind = heap_find(address, &block, &range->lasting);
+    if (kind == OBJECT_HEAP_UNTRACKED)
+        narrow_to_word(address, range);
+    if (kind == OBJECT_HEAP || kind == OBJECT_MAPPING || kind == OBJECT_NAMED) {
+        range->low = block.base;
+        range->size = block.size;
     }
+    /* A program may have made a thread's stack out of a block: then it is that. */
+    bool may_hold_stack = kind == OBJECT_MAPPING || range->lasting;
+    if (kind != OBJECT_UNKNOWN && !may_hold_stack)
+        return object_of_site(kind, block.site);
+
     pthread_mutex_lock(&lock);
     size_t i = range_after(address);
+    bool in_range = i < range_count && ranges[i].low <= address;
+    if (kind != OBJECT_UNKNOWN && !(in_range && ranges[i].kind == RANGE_STACK)) {
+        pthread_mutex_unlock(&lock);
+        return object_of_site(kind, block.site);
+    }
     uint64_t high;
-    if (i < range_count && ranges[i].low <= address) {
-        *low = ranges[i].low;
+    if (in_range) {
+        range->low = ranges[i].low;
         high = ranges[i].high;
         identity.reference = ranges[i].reference;
         identity.kind = ranges[i].kind == RANGE_STACK ? OBJECT_STACK : OBJECT_GLOBAL;
         if (ranges[i].kind == RANGE_MODULE)
-            identity.symbol = variable_at(&ranges[i], address, low, &high);
+            identity.symbol = variable_at(&ranges[i], address, &range->low, &high);
     } else {
-        *low = i > 0 ? ranges[i - 1].high : 0;
+        range->low = i > 0 ? ranges[i - 1].high : 0;
         high = i < range_count ? ranges[i].low : UINT64_MAX;
     }
-    bool may_become_a_block = identity.kind == OBJECT_UNKNOWN && heap_is_told();
-    *size = may_become_a_block ? 0 : high - *low;
+    range->size = high - range->low;
+    range->lasting = true;
+    if (told && identity.kind == OBJECT_UNKNOWN)
+        narrow_to_word(address, range);
     uint32_t number = number_of(identity);
     pthread_mutex_unlock(&lock);
     return number;

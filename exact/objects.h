@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which data object an address belongs to, by small numbers: globals by symbol, stacks by thread,
- * heap blocks by allocation site, everything else by kind of memory.
+ * heap blocks and mappings by allocation site, everything else by kind of memory.
  */
 #ifndef REUSE_EXACT_OBJECTS_H
 #define REUSE_EXACT_OBJECTS_H
@@ -19,11 +19,14 @@ struct object_identity {
     uint64_t symbol;    /* run-time address of a global, else 0 */
 };
 
-/*
- * Number of the object at address. [*low, *low + *size) gets a range around it that is all of the
- * same object, valid until objects_epoch() changes. Any thread.
- */
-uint32_t object_at(uint64_t address, uint64_t *low, uint64_t *size);
+/* Addresses [low, low + size) around one that was asked for, all of the same object. */
+struct object_range {
+    uint64_t low, size;
+    bool lasting; /* valid until objects_epoch() changes; else only until heap_version() does */
+};
+
+/* Number of the object at address. Any thread. */
+uint32_t object_at(uint64_t address, struct object_range *);
 
 struct object_identity object_identity(uint32_t number);
 

@@ -27,6 +27,7 @@
 #include "say.h"
 #include "shared_cache.h"
 #include "sharing.h"
+#include "simulate/simulate.h"
 
 static const uint64_t second_ns = 1000000000;
 
@@ -201,6 +202,34 @@ static void write_thread_end(struct guest_thread *thread,
     end();
 }
 
+/* What simulated hardware has recorded: after everything that the records refer to. */
+static void write_simulated(bool finishing)
+{
+    struct recorder collected = {0};
+    if (!simulate_is_on())
+        return;
+    for (struct guest_thread *thread = stream_all_threads(); thread != NULL;
+         thread = thread->following) {
+        pthread_mutex_lock(&thread->lock);
+        if (finishing && !thread->ended)
+            simulate_end(thread);
+        if (!thread->announced && begin()) {
+            announce(thread);
+            end();
+        }
+        simulate_collect(thread, &collected);
+        pthread_mutex_unlock(&thread->lock);
+    }
+    if (begin()) {
+        uint64_t now = monotonic_ns();
+        write_new_modules();
+        heap_write(&writer, now);
+        recorder_write(&collected, &writer, now);
+        end();
+    }
+    recorder_free(&collected);
+}
+
 static void snapshot(bool all)
 {
     struct locality_histograms *total = calloc(1, sizeof *total), *one = malloc(sizeof *one);
@@ -244,6 +273,7 @@ static void snapshot(bool all)
     partition_sums_destroy(partitions);
     free(total);
     free(one);
+    write_simulated(all);
 }
 
 void output_start(const struct settings *given)
@@ -268,8 +298,11 @@ void output_snapshot(void)
  */
 void output_when_due(struct guest_thread *thread)
 {
-    (void)thread;
     uint64_t now = monotonic_ns();
+    if (simulate_is_due(thread) && pthread_mutex_trylock(&snapshot_lock) == 0) {
+        write_simulated(false);
+        pthread_mutex_unlock(&snapshot_lock);
+    }
     if (now < __atomic_load_n(&next_snapshot_ns, __ATOMIC_RELAXED) ||
         pthread_mutex_trylock(&snapshot_lock) != 0)
         return;

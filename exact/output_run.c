@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "locality.h"
+#include "simulate/simulate.h"
 
 extern char **environ;
 
@@ -60,6 +61,11 @@ bool output_run_path(const struct options *options, char *path, size_t size, cha
 static void append_pair(struct profile_writer *writer, const char *key, const char *value)
 {
     profile_writer_append(writer, RECORD_RUN, key, strlen(key) + 1, value, strlen(value) + 1, 0);
+}
+
+static void append_simulated(void *writer, const char *key, const char *value)
+{
+    append_pair(writer, key, value);
 }
 
 static void append_number(struct profile_writer *writer, const char *key, uint64_t value)
@@ -196,5 +202,7 @@ void output_run_write(struct profile_writer *writer, const struct settings *sett
     append_number(writer, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
     append_number(writer, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
     append_pair(writer, "qemu", settings->qemu_version);
+    if (simulate_is_on())
+        simulate_describe(append_simulated, writer);
     append_caches(writer);
 }

@@ -46,8 +46,8 @@ void partitions_count_cold(struct partitions *partitions, uint32_t object)
 
 static uint32_t object_of_line(void *context, uint64_t line)
 {
-    uint64_t low, size;
-    return object_at(line << *(const unsigned *)context, &low, &size);
+    struct object_range range;
+    return object_at(line << *(const unsigned *)context, &range);
 }
 
 void partitions_follow_ripe(struct partitions *partitions, const struct exact_stack *everything,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "elf_image.h"
 #include "guest_memory.h"
 #include "heap.h"
 #include "instructions.h"
@@ -22,6 +23,7 @@
 #include "settings.h"
 #include "shared_cache.h"
 #include "sharing.h"
+#include "simulate/simulate.h"
 #include "stream.h"
 #include "syscalls.h"
 
@@ -39,6 +41,10 @@ static void program_loaded(void)
     const char *path = qemu_plugin_path_to_binary();
     output_run_set_program(path != NULL ? path : "unknown");
     modules_find_program(guest_memory_base());
+    struct elf_image image;
+    if (settings.guest_library[0] != '\0' && path != NULL && elf_image_read(path, &image) &&
+        !image.has_interpreter)
+        output_note("%s is statically linked: its heap blocks have no names", path);
 }
 
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
@@ -47,6 +53,8 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
     (void)id;
     pthread_once(&once, program_loaded);
     size_t count = qemu_plugin_tb_n_insns(block);
+    if (count > 0 && modules_in_guest_library(qemu_plugin_tb_vaddr(block)))
+        return;
     for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(block, i);
         uint32_t number = instruction_number(
@@ -133,11 +141,14 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         stream_add_consumer(&shared_cache_consumer);
         stream_become_parallel = shared_cache_become_parallel;
     }
+    if (settings.options.engine == ENGINE_SIMULATE)
+        simulate_start(&settings, stream_add_consumer(&simulate_consumer));
     if (settings.options.sharing && !sharing_start(settings.line_sizes[0])) {
         say("out of memory");
         return 1;
     }
     say_start();
+    modules_set_guest_library(settings.guest_library[0] != '\0' ? settings.guest_library : NULL);
     modules_note_own_mappings();
     output_start(&settings);
     syscalls_start(&settings);

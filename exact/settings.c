@@ -97,7 +97,8 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
     snprintf(settings->qemu_version, sizeof settings->qemu_version, "unknown");
     if (options_parse((const char *const *)environ, &settings->options, message, message_size) != 0)
         return false;
-    settings->options.engine = ENGINE_EXACT;
+    if (settings->options.engine != ENGINE_SIMULATE)
+        settings->options.engine = ENGINE_EXACT;
     make_output_absolute(settings);
     if (!read_line_sizes(settings)) {
         snprintf(
@@ -117,6 +118,12 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
                  getenv("REUSE_RATE"), 1.0 / EXACT_RATE_MAX);
         return false;
     }
+    if (settings->options.engine == ENGINE_SIMULATE && settings->rate_denominator > 1) {
+        snprintf(message, message_size,
+                 "REUSE_RATE leaves accesses out, and the engine simulate needs all of them: unset "
+                 "one of the two");
+        return false;
+    }
     for (int i = 0; i < argc; i++) {
         if (strncmp(argv[i], "program=", 8) == 0) {
             settings->program_index = (unsigned)strtoul(argv[i] + 8, NULL, 10);
@@ -124,6 +131,8 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
             settings->generation = (unsigned)strtoul(argv[i] + 11, NULL, 10);
         } else if (strncmp(argv[i], "qemu=", 5) == 0) {
             snprintf(settings->qemu_version, sizeof settings->qemu_version, "%s", argv[i] + 5);
+        } else if (strncmp(argv[i], "guest=", 6) == 0) {
+            snprintf(settings->guest_library, sizeof settings->guest_library, "%s", argv[i] + 6);
         } else {
             snprintf(message, message_size, "unknown plugin argument '%.100s'", argv[i]);
             return false;

@@ -3,6 +3,7 @@
 #ifndef REUSE_EXACT_SETTINGS_H
 #define REUSE_EXACT_SETTINGS_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "options.h"
@@ -18,12 +19,12 @@ struct settings {
     unsigned program_index;    /* of the program in QEMU's command line; 0 unknown */
     unsigned generation;       /* programs that the process was before, by exec */
     char qemu_version[32];
+    char guest_library[PATH_MAX]; /* libreuse-guest.so, preloaded into programs; "" none */
 };
 
 /*
- * Reads the environment and the plugin's arguments (program=INDEX, qemu=VERSION,
- * generation=COUNT). False with one
- * line in message.
+ * Reads the environment and the plugin's arguments (program=INDEX, qemu=VERSION, guest=PATH,
+ * generation=COUNT). False with one line in message.
  */
 bool settings_read(struct settings *, int argc, char **argv, char *message, size_t message_size);
 

@@ -18,9 +18,8 @@ enum {
 
 /* Transfers to one thread that agree in everything but their number. */
 struct event {
-    uint64_t line; /* + 1; 0: of any line, and then of any instructions */
-    uint32_t source, destination;
-    uint32_t source_instruction, destination_instruction;
+    uint64_t line; /* + 1; 0: of any line, and then of any instructions and bytes */
+    struct exact_end source, destination;
     uint32_t kind;
     uint32_t true_sharing;
     uint64_t count; /* 0: the entry is free */
@@ -50,19 +49,29 @@ bool sharing_start(uint32_t size)
     return coherence != NULL;
 }
 
+static bool ends_agree(const struct exact_end *a, const struct exact_end *b)
+{
+    return a->thread == b->thread && a->instruction == b->instruction && a->offset == b->offset &&
+           a->width == b->width;
+}
+
 static bool agree(const struct event *a, const struct event *b)
 {
-    return a->line == b->line && a->source == b->source && a->destination == b->destination &&
-           a->source_instruction == b->source_instruction &&
-           a->destination_instruction == b->destination_instruction && a->kind == b->kind &&
+    return a->line == b->line && ends_agree(&a->source, &b->source) &&
+           ends_agree(&a->destination, &b->destination) && a->kind == b->kind &&
            a->true_sharing == b->true_sharing;
+}
+
+static uint64_t hash_of_end(const struct exact_end *end)
+{
+    uint64_t what = (uint64_t)end->instruction << 32 | (uint32_t)end->offset << 8 | end->width;
+    return (what ^ (uint64_t)end->thread << 20) * 0xd6e8feb86659fd93u;
 }
 
 static struct event *place_of(struct event *events, uint32_t size, const struct event *event)
 {
-    uint64_t hash = (event->line ^ (uint64_t)event->source << 48) * 0x9e3779b97f4a7c15u;
-    hash ^= ((uint64_t)event->source_instruction << 32 | event->destination_instruction) *
-            0xd6e8feb86659fd93u;
+    uint64_t hash = event->line * 0x9e3779b97f4a7c15u ^ hash_of_end(&event->source);
+    hash = (hash ^ hash >> 29) + hash_of_end(&event->destination);
     hash += event->kind * 2 + event->true_sharing;
     for (uint64_t i = hash ^ hash >> 31;; i++) {
         struct event *place = &events[i & (size - 1)];
@@ -92,8 +101,6 @@ static void count_transfer(void *context, const struct exact_transfer *transfer)
     struct event event = {.line = transfer->line + 1,
                           .source = transfer->source,
                           .destination = transfer->destination,
-                          .source_instruction = transfer->source_instruction,
-                          .destination_instruction = transfer->destination_instruction,
                           .kind = transfer->kind,
                           .true_sharing = transfer->true_sharing};
     pthread_mutex_lock(&sharing->lock);
@@ -103,7 +110,10 @@ static void count_transfer(void *context, const struct exact_transfer *transfer)
         return;
     }
     if (sharing->used >= EVENTS_MAX && place_of(sharing->events, sharing->size, &event)->count == 0)
-        event.line = event.source_instruction = event.destination_instruction = 0;
+        event = (struct event){.source.thread = event.source.thread,
+                               .destination.thread = event.destination.thread,
+                               .kind = event.kind,
+                               .true_sharing = event.true_sharing};
     struct event *place = place_of(sharing->events, sharing->size, &event);
     if (place->count == 0) {
         *place = event;
@@ -208,10 +218,10 @@ static int by_count(const void *a, const void *b)
 static int by_pair(const void *a, const void *b)
 {
     const struct event *x = a, *y = b;
-    if (x->source != y->source)
-        return x->source < y->source ? -1 : 1;
-    if (x->destination != y->destination)
-        return x->destination < y->destination ? -1 : 1;
+    if (x->source.thread != y->source.thread)
+        return x->source.thread < y->source.thread ? -1 : 1;
+    if (x->destination.thread != y->destination.thread)
+        return x->destination.thread < y->destination.thread ? -1 : 1;
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
     return (x->true_sharing > y->true_sharing) - (x->true_sharing < y->true_sharing);
@@ -219,24 +229,35 @@ static int by_pair(const void *a, const void *b)
 
 static struct record_transfer record_of(const struct event *event)
 {
-    return (struct record_transfer){.source_thread = event->source,
-                                    .destination_thread = event->destination,
+    return (struct record_transfer){.source_thread = event->source.thread,
+                                    .destination_thread = event->destination.thread,
                                     .kind = (uint8_t)event->kind,
                                     .true_sharing = (uint8_t)event->true_sharing,
-                                    .line_size = line_size};
+                                    .line_size = (uint16_t)line_size};
 }
 
 static void write_detailed(struct profile_writer *writer, const struct event *event,
                            uint64_t now_ns)
 {
-    uint64_t low, size, address = (event->line - 1) * line_size;
-    struct object_identity object = object_identity(object_at(address, &low, &size));
+    struct object_range range;
+    uint64_t address = (event->line - 1) * line_size;
+    /* A line can hold several objects: the one that the destination came for is meant. */
+    uint32_t number = object_at(address + event->destination.offset, &range);
+    struct object_identity object = object_identity(number);
     struct record_transfer record = record_of(event);
     record.object_kind = (uint8_t)object.kind;
     record.object_reference = object.reference;
     record.object_address = address;
-    record.source_ip = instruction_at(event->source_instruction)->ip;
-    record.destination_ip = instruction_at(event->destination_instruction)->ip;
+    if (object.kind == OBJECT_HEAP && range.size > 0) {
+        record.object_base = range.low;
+        record.object_size = range.size;
+    }
+    record.source_ip = instruction_at(event->source.instruction)->ip;
+    record.source_offset = event->source.offset;
+    record.source_width = event->source.width;
+    record.destination_ip = instruction_at(event->destination.instruction)->ip;
+    record.destination_offset = event->destination.offset;
+    record.destination_width = event->destination.width;
     record.transfers = (double)event->count;
     profile_writer_append(writer, RECORD_TRANSFER, &record, sizeof record, NULL, 0, now_ns);
 }

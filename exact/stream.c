@@ -38,10 +38,12 @@ static unsigned vcpus_so_far; /* written by the thread that starts one; the firs
 static uint32_t rate_denominator = 1; /* these two are set before the guest runs */
 static unsigned rate_shift;
 static bool dropping; /* a forked child that is not profiled; set on its only thread */
+static bool paused;   /* atomic */
 
-void stream_add_consumer(const struct stream_consumer *consumer)
+unsigned stream_add_consumer(const struct stream_consumer *consumer)
 {
-    consumers[consumer_count++] = consumer;
+    consumers[consumer_count] = consumer;
+    return (unsigned)consumer_count++;
 }
 
 bool stream_check_encoding(void)
@@ -99,12 +101,18 @@ struct guest_thread *stream_thread(unsigned vcpu)
 static void consume(struct guest_thread *thread)
 {
     size_t count = (size_t)(thread->next - thread->begin);
-    if (count > 0 && !dropping)
+    bool wanted = count > 0 && !dropping && !__atomic_load_n(&paused, __ATOMIC_RELAXED);
+    if (wanted)
         sharing_batch(thread, thread->begin, count);
-    if (count > 0 && !dropping)
+    if (wanted)
         for (size_t i = 0; i < consumer_count; i++)
             consumers[i]->batch(thread->consumer[i], thread->begin, count);
     thread->next = thread->begin;
+}
+
+void stream_pause(bool pause)
+{
+    __atomic_store_n(&paused, pause, __ATOMIC_RELAXED);
 }
 
 void stream_drain(struct guest_thread *thread)

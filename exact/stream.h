@@ -94,8 +94,8 @@ struct stream_consumer {
     void *(*thread_ended)(void *state);
 };
 
-/* Before the guest starts. */
-void stream_add_consumer(const struct stream_consumer *);
+/* Before the guest starts. Its place in guest_thread.consumer. */
+unsigned stream_add_consumer(const struct stream_consumer *);
 
 /* True if QEMU encodes memory information as we expect (checked through its own functions). */
 bool stream_check_encoding(void);
@@ -126,6 +126,9 @@ void stream_drain(struct guest_thread *);
 
 /* All threads that ever were, most recent first. Links never change. */
 struct guest_thread *stream_all_threads(void);
+
+/* Batches that end from now on are dropped, or no longer: as if their accesses were not made. */
+void stream_pause(bool paused);
 
 /* Called after each batch, on the guest's thread, without its lock: a place to write profiles. */
 extern void (*stream_after_batch)(struct guest_thread *);

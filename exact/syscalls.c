@@ -55,9 +55,10 @@ static void before_exec(uint64_t path, uint64_t program_arguments, uint64_t envi
 {
     char reason[512] = "a file given by descriptor is started outside of QEMU and not analysed";
     bool follow = (settings->options.follow & FOLLOW_EXEC) != 0;
-    bool carry = follow && is_plain &&
-                 exec_prepare(path, program_arguments, environment, settings->program_index,
-                              settings->generation + 1, reason, sizeof reason);
+    bool carry =
+        follow && is_plain &&
+        exec_prepare(path, program_arguments, environment, settings->program_index,
+                     settings->generation + 1, settings->guest_library, reason, sizeof reason);
     if (follow && reason[0] != '\0')
         output_note("%s", reason);
     if (carry || !follow || reason[0] != '\0')
@@ -73,14 +74,18 @@ static void take_message(unsigned vcpu, uint64_t operation, uint64_t a, uint64_t
     struct guest_thread *thread = stream_thread(vcpu);
     if (thread != NULL)
         stream_drain(thread);
-    if (operation == DOORBELL_ALLOCATED) {
-        heap_allocated(a, b, (uint32_t)c, d, e);
-    } else if (operation == DOORBELL_FREED) {
-        heap_freed(a);
+    if (operation == DOORBELL_SITE) {
+        heap_site(a, b, c, d, e);
+    } else if (operation == DOORBELL_INSERTED && d <= BLOCK_SITE_MAX) {
+        heap_inserted(a, &(struct block){b, c, (uint32_t)d}, e != 0);
+    } else if (operation == DOORBELL_REMOVED) {
+        heap_removed(a, b);
     } else if (operation == DOORBELL_STACK && thread != NULL && a < b) {
         thread->stack_low = a;
         thread->stack_high = b;
         objects_add_stack(thread->thread_id, a, b);
+    } else if (operation == DOORBELL_PAUSE || operation == DOORBELL_RESUME) {
+        stream_pause(operation == DOORBELL_PAUSE);
     }
 }
 

@@ -38,13 +38,13 @@ struct part {
  */
 static struct {
     struct allocation_options options;
-    struct block_map *heap, *mappings, *parts;
+    struct block_map *maps[LAYER_COUNT];
     uint64_t page_bytes;
     uint64_t heap_start; /* of the brk area; 0 unknown */
     _Atomic uint64_t node_bytes_left;
     _Atomic bool paused;
-    _Atomic bool mappings_lock; /* of changes to `mappings` */
-    _Atomic bool parts_lock;    /* of changes to `parts` and the list of them */
+    _Atomic bool mappings_lock; /* of changes to LAYER_MAPPING */
+    _Atomic bool parts_lock;    /* of changes to LAYER_PART and the list of parts */
     _Atomic uint32_t part_count;
     struct part part_list[PARTS_MAX];
     struct release_filter watches;
@@ -122,14 +122,37 @@ bool allocation_begin(const struct allocation_options *options)
                  options->block_bytes_max != 0 ? options->block_bytes_max : default_block_bytes);
     objects.page_bytes = getauxval(AT_PAGESZ);
     objects.heap_start = read_heap_start();
-    objects.heap = new_map();
-    objects.mappings = new_map();
-    objects.parts = new_map();
-    const bool ready = objects.heap != NULL && objects.mappings != NULL && objects.parts != NULL &&
-                       allocation_sites_begin(&objects.options);
+    bool ready = true;
+    for (unsigned layer = 0; layer < LAYER_COUNT; layer++) {
+        objects.maps[layer] = new_map();
+        ready = ready && objects.maps[layer] != NULL;
+    }
+    ready = ready && allocation_sites_begin(&objects.options);
     atomic_store_explicit(&allocation_following, ready, memory_order_release);
     errno = saved_errno;
     return ready;
+}
+
+/* False when there is no room. */
+static bool insert(enum object_layer layer, const struct block *block, bool is_new)
+{
+    const struct allocation_hooks *hooks = &objects.options.hooks;
+    if (!block_map_insert(objects.maps[layer], block->base, block->size, block->site))
+        return false;
+    if (hooks->inserted != NULL && allocation_hooks_are_live())
+        hooks->inserted(hooks->user, layer, block, is_new);
+    return true;
+}
+
+/* Takes the block at base out; false if none was tracked there. */
+static bool take_out(enum object_layer layer, uint64_t base, struct block *block)
+{
+    const struct allocation_hooks *hooks = &objects.options.hooks;
+    if (!block_map_remove(objects.maps[layer], base, block))
+        return false;
+    if (hooks->removed != NULL && allocation_hooks_are_live())
+        hooks->removed(hooks->user, layer, base);
+    return true;
 }
 
 void allocation_pause(void)
@@ -161,7 +184,7 @@ static void drop_parts(uint64_t base, uint64_t size)
         struct block removed;
         if (part->base >= base + size || base >= part->base + part->size)
             continue;
-        if (block_map_remove(objects.parts, part->base, &removed))
+        if (take_out(LAYER_PART, part->base, &removed))
             allocation_site_count(removed.site, 0, 0, -(int64_t)removed.size);
         objects.part_list[i] = objects.part_list[--count];
     }
@@ -174,7 +197,8 @@ static bool add_part(uint64_t base, uint64_t size, uint32_t site)
     drop_parts(base, size);
     lock(&objects.parts_lock);
     const uint32_t count = atomic_load_explicit(&objects.part_count, memory_order_relaxed);
-    const bool added = count < PARTS_MAX && block_map_insert(objects.parts, base, size, site);
+    const struct block part = {.base = base, .size = size, .site = site};
+    const bool added = count < PARTS_MAX && insert(LAYER_PART, &part, true);
     if (added) {
         objects.part_list[count] = (struct part){.base = base, .size = size};
         atomic_store_explicit(&objects.part_count, count + 1, memory_order_relaxed);
@@ -184,14 +208,15 @@ static bool add_part(uint64_t base, uint64_t size, uint32_t site)
 }
 
 /* Gives the block or mapping another site, if it is one as a whole. */
-static bool rename_whole(struct block_map *map, uint64_t base, uint64_t size, uint32_t site)
+static bool rename_whole(enum object_layer layer, uint64_t base, uint64_t size, uint32_t site)
 {
     struct block block;
-    if (!block_map_find(map, base, &block) || block.base != base || size < block.size ||
-        !block_map_remove(map, base, &block))
+    if (!block_map_find(objects.maps[layer], base, &block) || block.base != base ||
+        size < block.size || !take_out(layer, base, &block))
         return false;
     allocation_site_count(block.site, 0, 0, -(int64_t)block.size);
-    const bool inserted = block_map_insert(map, base, block.size, site);
+    block.site = site;
+    const bool inserted = insert(layer, &block, true);
     allocation_site_count(site, 1, block.size, inserted ? (int64_t)block.size : 0);
     return inserted;
 }
@@ -209,8 +234,8 @@ bool allocation_name(const void *pointer, size_t size, const char *name,
     } else {
         const uint32_t site = allocation_named_site(caller, name);
         named = site != 0;
-        if (named && !rename_whole(objects.heap, address, size, site) &&
-            !rename_whole(objects.mappings, address, mapping_length(size), site)) {
+        if (named && !rename_whole(LAYER_HEAP, address, size, site) &&
+            !rename_whole(LAYER_MAPPING, address, mapping_length(size), site)) {
             const uint64_t base = part_base(address);
             named = add_part(base, size + (address - base), site);
             if (named)
@@ -238,13 +263,14 @@ void allocation_came(const void *pointer, size_t size, enum allocator allocator,
     if (pointer == NULL || atomic_load_explicit(&objects.paused, memory_order_relaxed))
         return;
     const uint32_t site = allocation_site(caller, allocator);
-    const bool tracked = block_map_insert(objects.heap, (uint64_t)(uintptr_t)pointer, size, site);
+    const struct block block = {.base = (uint64_t)(uintptr_t)pointer, .size = size, .site = site};
+    const bool tracked = insert(LAYER_HEAP, &block, true);
     allocation_site_count(site, 1, size, tracked ? (int64_t)(size == 0 ? 1 : size) : 0);
 }
 
 bool allocation_moving(const void *pointer, struct block *old)
 {
-    return pointer != NULL && block_map_remove(objects.heap, (uint64_t)(uintptr_t)pointer, old);
+    return pointer != NULL && take_out(LAYER_HEAP, (uint64_t)(uintptr_t)pointer, old);
 }
 
 void allocation_goes(const void *pointer)
@@ -270,7 +296,7 @@ void allocation_moved(const struct block *old, const void *pointer, size_t size,
 
 void allocation_stayed(const struct block *old)
 {
-    block_map_insert(objects.heap, old->base, old->size, old->site);
+    insert(LAYER_HEAP, old, false);
 }
 
 /* Mappings. */
@@ -284,16 +310,18 @@ size_t mapping_length(size_t length)
 static void carve(uint64_t start, uint64_t end)
 {
     struct block block;
-    while (block_map_next(objects.mappings, start, end, &block)) {
+    while (block_map_next(objects.maps[LAYER_MAPPING], start, end, &block)) {
         const uint64_t block_end = block.base + block.size;
         const uint64_t cut_start = block.base > start ? block.base : start;
         const uint64_t cut_end = block_end < end ? block_end : end;
-        if (!block_map_remove(objects.mappings, block.base, &block))
+        if (!take_out(LAYER_MAPPING, block.base, &block))
             return;
-        if (block.base < cut_start)
-            block_map_insert(objects.mappings, block.base, cut_start - block.base, block.site);
-        if (cut_end < block_end)
-            block_map_insert(objects.mappings, cut_end, block_end - cut_end, block.site);
+        const struct block before = {block.base, cut_start - block.base, block.site};
+        const struct block after = {cut_end, block_end - cut_end, block.site};
+        if (before.size > 0)
+            insert(LAYER_MAPPING, &before, false);
+        if (after.size > 0)
+            insert(LAYER_MAPPING, &after, false);
         allocation_site_count(block.site, 0, 0, -(int64_t)(cut_end - cut_start));
     }
 }
@@ -332,7 +360,8 @@ void mapping_came(const struct allocation_mapping *mapping, enum allocator alloc
     lock(&objects.mappings_lock);
     carve(mapping->start, mapping->end);
     const bool tracked =
-        !paused && block_map_insert(objects.mappings, mapping->start, bytes, described.site_id);
+        !paused &&
+        insert(LAYER_MAPPING, &(struct block){mapping->start, bytes, described.site_id}, true);
     unlock(&objects.mappings_lock);
     if (paused)
         return;
@@ -350,17 +379,17 @@ bool allocation_find(uint64_t address, struct block *block, enum object_kind *ki
         return false;
     enum object_kind unnamed;
     if (atomic_load_explicit(&objects.part_count, memory_order_relaxed) != 0 &&
-        block_map_find(objects.parts, address, block)) {
+        block_map_find(objects.maps[LAYER_PART], address, block)) {
         unnamed = OBJECT_NAMED;
-    } else if (block_map_find(objects.heap, address, block)) {
+    } else if (block_map_find(objects.maps[LAYER_HEAP], address, block)) {
         unnamed = OBJECT_HEAP;
-    } else if (block_map_page_seen(objects.heap, address) ||
+    } else if (block_map_page_seen(objects.maps[LAYER_HEAP], address) ||
                (objects.heap_start != 0 && address >= objects.heap_start &&
                 address < (uint64_t)(uintptr_t)sbrk(0))) {
         *block = (struct block){.base = 0};
         *kind = OBJECT_HEAP_UNTRACKED;
         return true;
-    } else if (block_map_find(objects.mappings, address, block)) {
+    } else if (block_map_find(objects.maps[LAYER_MAPPING], address, block)) {
         unnamed = OBJECT_MAPPING;
     } else {
         return false;
@@ -405,9 +434,8 @@ void allocation_statistics(struct allocation_statistics *statistics)
     memset(statistics, 0, sizeof *statistics);
     if (!atomic_load_explicit(&allocation_following, memory_order_acquire))
         return;
-    struct block_map *const maps[] = {objects.heap, objects.mappings, objects.parts};
-    for (unsigned i = 0; i < sizeof maps / sizeof maps[0]; i++) {
-        block_map_statistics(maps[i], &map);
+    for (unsigned layer = 0; layer < LAYER_COUNT; layer++) {
+        block_map_statistics(objects.maps[layer], &map);
         statistics->untracked_blocks += map.untracked;
         statistics->node_bytes += map.node_bytes;
     }

@@ -25,6 +25,7 @@
 
 #include "objects/block_map.h"
 #include "objects/context_tree.h"
+#include "objects/layers.h"
 #include "profile/format.h"
 
 /* The site of blocks whose own site found no number any more. Announced first. */
@@ -60,6 +61,14 @@ struct allocation_hooks {
      * one of the watched addresses may lie in it (false alarms possible). See allocation_watch().
      */
     void (*released)(void *user, uint64_t base, uint64_t size);
+
+    /*
+     * Every change of the maps, for who keeps a copy of them: a block is found from now on, or no
+     * longer. is_new: it was allocated or named just now; else it is what is left of a block, or
+     * one that comes back because realloc failed. Blocks that found no room are not told.
+     */
+    void (*inserted)(void *user, enum object_layer layer, const struct block *block, bool is_new);
+    void (*removed)(void *user, enum object_layer layer, uint64_t base);
 };
 
 struct allocation_options {

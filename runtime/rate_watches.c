@@ -19,8 +19,8 @@ bool rate_watches_start(struct thread *thread, const struct candidate candidates
     for (unsigned i = 0; i < 2; i++) {
         rate->predicted_ip[i] = candidates[i].ip;
         rate->predicted_access[i] = candidates[i].index;
-        if (!watch_take_for_timing(thread, i, candidates[i].address, app_now)) {
-            watch_release_timing(thread, 0);
+        if (!private_watch_take_for_timing(&thread->watches, i, candidates[i].address, app_now)) {
+            private_watch_release_timing(&thread->watches, 0);
             return false;
         }
     }
@@ -38,7 +38,7 @@ void rate_trap(struct thread *thread, unsigned slot, uint64_t ip, uint64_t app_n
     int64_t elapsed;
     bool accepted;
 
-    watch_release_timing(thread, slot);
+    private_watch_release_timing(&thread->watches, slot);
     if (!as_predicted) {
         rate_cancel(thread);
         return;
@@ -60,5 +60,5 @@ void rate_trap(struct thread *thread, unsigned slot, uint64_t ip, uint64_t app_n
 void rate_watches_cancel(struct thread *thread)
 {
     for (unsigned i = 0; i < 2; i++)
-        watch_release_timing(thread, i);
+        private_watch_release_timing(&thread->watches, i);
 }

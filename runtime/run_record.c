@@ -138,6 +138,6 @@ void run_record_make(struct run_text *text, uint64_t started_ns)
     number(text, "page_size", settings.page_size);
     number(text, "trap_cost_ns", settings.trap_ns);
     number(text, "trigger_cost_ns", settings.trigger_ns);
-    number(text, "slots", settings.sharing ? THREAD_WATCHES - 1 : THREAD_WATCHES);
+    number(text, "slots", settings.sharing ? WATCHES_MAX - 1 : WATCHES_MAX);
     number(text, "window", settings.window);
 }

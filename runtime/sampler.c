@@ -9,6 +9,7 @@
 #include "output.h"
 #include "perf_event.h"
 #include "rate.h"
+#include "sampling/sample.h"
 #include "settings.h"
 #include "timebase.h"
 #include "watch.h"
@@ -61,27 +62,16 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
 static void describe(struct thread *thread, ucontext_t *context, enum interpreter_stop stop,
                      uint64_t loop, uint64_t app_now, struct record_sample *sample)
 {
-    const struct window *window = &thread->window;
-    const struct access *access = window_sample(window);
-
     memset(sample, 0, sizeof *sample);
     sample->sample_id = ++thread->next_sample | (uint64_t)thread->id << 40;
     sample->thread_id = thread->id;
     sample->monotonic_ns = monotonic_ns();
     sample->app_ns = app_now;
     sample->weight_ns = thread->period_ns;
-    sample->ip = access->ip;
-    sample->address = access->address;
     sample->loop = loop;
-    sample->reuse_ip = window->reuse_ip;
-    sample->width = access->width;
-    sample->kind = access->kind;
     sample->stop = (uint8_t)stop;
-    sample->window_accesses = window->examined;
     sample->cpu = attribution_cpu();
-    if (window->short_skip)
-        sample->flags |= SAMPLE_SHORT_SKIP;
-    memcpy(sample->window_reuse, window->reuse, sizeof sample->window_reuse);
+    sample_from_window(sample, &thread->window);
     if (thread->region_depth > 0) {
         unsigned depth = thread->region_depth;
 
@@ -103,7 +93,7 @@ static void take_sample(struct thread *thread, ucontext_t *context, uint64_t app
     }
     describe(thread, context, stop, loop, app_now, &sample);
     thread->totals.samples++;
-    if (sample.window_reuse[line_size_index(settings.line_size)] != REUSE_TIME_NONE) {
+    if (sample_is_resolved(&sample, settings.line_size)) {
         if (output_append(RECORD_SAMPLE, &sample, sizeof sample, NULL, 0))
             output_count_sample();
     } else {
@@ -156,9 +146,5 @@ void sampler_rearm(struct thread *thread, uint64_t app_now)
     thread->period_ns = mean + thread->rate.spent_ns + thread->carried_ns;
     thread->carried_ns = 0;
     thread->rate.spent_ns = 0;
-    /* Jitter of a quarter either way, so that no rhythm of the target is locked on to. */
-    period =
-        mean - mean / 4 +
-        (uint64_t)((double)(random_next(&thread->random) >> 11) * 0x1p-53 * (double)(mean / 2));
-    perf_clock_set_period(thread->clock, period);
+    perf_clock_set_period(thread->clock, sample_period(&thread->random, mean));
 }

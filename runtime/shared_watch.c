@@ -151,8 +151,8 @@ void shared_watch_trap(struct thread *thread, uint32_t generation, ucontext_t *c
     }
     /* The owner's own store. If its private register watches the same word, that one has trapped by
      * the same instruction, and the kernel sends one signal for both. */
-    struct watch *watch = &owner->watches[slot];
+    const struct private_watch *watch = &owner->watches.watch[slot];
 
     if (watch->sample.watch_address == address)
-        watch_trap(owner, slot, watch->generation & 0xffffff, context, app_now);
+        watch_trap(owner, slot, watch->generation & WATCH_GENERATION_MASK, context, app_now);
 }

@@ -75,17 +75,12 @@ static struct thread *claim(pid_t tid)
     return thread;
 }
 
-/* Everything but the memory that is used again and the counters of watches' generations. */
+/* Everything but the memory that is used again. */
 static void initialise(struct thread *thread)
 {
     thread->id = atomic_fetch_add(&thread_ids, 1) + 1;
     thread->clock = -1;
-    thread->watch_count = 0;
-    thread->watches_opened = false;
-    for (unsigned i = 0; i < THREAD_WATCHES; i++) {
-        thread->watches[i].descriptor = -1;
-        atomic_store(&thread->watches[i].state, WATCH_FREE);
-    }
+    watch_begin_thread(thread);
     atomic_store(&thread->overhead_ns, 0);
     thread->carried_ns = 0;
     thread->in_handler = false;
@@ -219,10 +214,7 @@ void thread_finish(struct thread *thread, enum watch_end reason)
     if (thread->clock >= 0)
         perf_event_disable(thread->clock);
     now = thread_app_ns(thread);
-    for (unsigned i = 0; i < thread->watch_count; i++) {
-        watch_release_timing(thread, i);
-        watch_end(thread, i, reason, now, thread, 0, 0, 0, 0);
-    }
+    watch_end_thread(thread, reason, now);
     thread_write_totals(thread, now);
     atomic_fetch_add(&ended_app_ns, now);
     atomic_fetch_add(&ended_overhead_ns, thread->totals.handler_ns);
@@ -234,9 +226,9 @@ void thread_finish(struct thread *thread, enum watch_end reason)
         };
 
         output_append(RECORD_THREAD_END, &end, sizeof end, NULL, 0);
-        for (unsigned i = 0; i < thread->watch_count; i++)
-            descriptor_release(thread->watches[i].descriptor);
-        thread->watch_count = 0;
+        for (unsigned i = 0; i < thread->watches.count; i++)
+            descriptor_release(thread->registers[i]);
+        thread->watches.count = 0;
         descriptor_release(thread->clock);
         thread->clock = -1;
         atomic_fetch_sub(&alive, 1);
@@ -262,9 +254,9 @@ void thread_move_descriptor(int from, int to)
     for (struct thread *thread = thread_first(); thread; thread = thread->next) {
         if (thread->clock == from)
             thread->clock = to;
-        for (unsigned i = 0; i < thread->watch_count; i++)
-            if (thread->watches[i].descriptor == from)
-                thread->watches[i].descriptor = to;
+        for (unsigned i = 0; i < thread->watches.count; i++)
+            if (thread->registers[i] == from)
+                thread->registers[i] = to;
     }
 }
 
@@ -272,7 +264,7 @@ void thread_forget_all(void)
 {
     for (struct thread *thread = thread_first(); thread; thread = thread->next) {
         atomic_store(&thread->alive, false);
-        thread->watch_count = 0;
+        thread->watches.count = 0;
         atomic_store(&thread->tid, 0);
     }
     atomic_store(&alive, 0);

@@ -21,38 +21,15 @@
 #include "sampling/governor.h"
 #include "sampling/loops.h"
 #include "sampling/odometer.h"
+#include "sampling/private_watch.h"
 #include "sampling/random.h"
-#include "sampling/slots.h"
 #include "sampling/window.h"
 
 enum {
-    THREAD_WATCHES = 4, /* most private debug registers per thread */
     THREAD_KNOWN_LOOPS = 32,
     THREAD_REGIONS = 32,       /* nested spans that are told apart */
     THREAD_BATCH = 512,        /* accesses interpreted at a time */
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
-};
-
-/* Life of a watch. Owner and other threads change it by compare-and-swap. */
-enum watch_state {
-    WATCH_FREE = 0,
-    WATCH_BEFORE,  /* armed; the sampled access itself has not been executed yet */
-    WATCH_RUNNING, /* the sampled access is done: the next touch is the reuse */
-    WATCH_ENDING,  /* somebody is taking it down */
-    WATCH_TIMING,  /* serves an access-rate reading, not a sample */
-};
-
-struct watch {
-    int descriptor;              /* -1: not opened */
-    _Atomic uint32_t state;      /* enum watch_state */
-    uint32_t generation;         /* in the cookie; changes with every use */
-    unsigned traps_before;       /* traps still to come before the watch runs */
-    uint64_t sampled_ip;         /* instruction of the sampled access, to check the last of them */
-    struct record_sample sample; /* what is reported when the watch starts to run */
-    _Atomic bool invalidated;    /* another thread stored to the line; that record is written */
-    unsigned own_traps;          /* on what our own handlers touched */
-    bool reported;
-    bool release_watched; /* allocation_watch() was called for it */
 };
 
 /* A reading of the access rate in progress. See rate.h. */
@@ -109,9 +86,8 @@ struct thread {
 
     /* mechanisms */
     int clock;
-    unsigned watch_count; /* private debug registers opened */
-    bool watches_opened;  /* tried */
-    struct watch watches[THREAD_WATCHES];
+    bool registers_opened; /* private debug registers: tried */
+    int registers[WATCHES_MAX];
     unsigned char *handler_stack;
     struct interpreter *interpreter;
 
@@ -125,7 +101,7 @@ struct thread {
     /* policy */
     struct random random;
     struct governor governor;
-    struct slots slots;
+    struct private_watches watches;
     struct window window;
     struct loops loops;
     struct call_path call_path; /* of the look-ahead under way */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Watches: debug registers that wait for the next use of a sampled line. Private ones belong to the
- * sampled thread; the shared one exists in every thread and waits for stores of the others.
- * Everything here is signal-safe and called with all signals blocked.
+ * sampled thread: here are the perf events behind them, what they do is decided in
+ * sampling/private_watch.h. The shared one exists in every thread and waits for stores of the
+ * others. Everything here is signal-safe and called with all signals blocked.
  */
 #ifndef REUSE_RUNTIME_WATCH_H
 #define REUSE_RUNTIME_WATCH_H
@@ -12,28 +13,22 @@
 
 #include "thread.h"
 
-/*
- * The sample in `sample` (complete but for its watch_* fields) was not reused in the thread's
- * window: gives it a register, evicting another watch if the policy says so. Writes the sample's
- * record now or, when the sampled access is still to come, as soon as it has been executed.
- */
+/* A thread begins: no register is opened yet. */
+void watch_begin_thread(struct thread *);
+
+/* It ends, or the process does: all its watches end for that reason. Any thread may call. */
+void watch_end_thread(struct thread *, enum watch_end reason, uint64_t app_now);
+
+/* The sample (complete but for its watch_* fields) was not reused in the thread's window: see
+ * private_watch_start(). */
 void watch_start(struct thread *, struct record_sample *sample, uint64_t app_now);
 
 /* A private register of the calling thread trapped. */
 void watch_trap(struct thread *, unsigned slot, uint32_t generation, ucontext_t *,
                 uint64_t app_now);
 
-/*
- * A private register trapped on what a handler of ours touched. Goes on watching, unless that
- * happens again and again: then the handler itself needs the word (a variable of the C library
- * behind clock_gettime, say), and each trap would be the cause of the next.
- */
+/* A private register trapped on what a handler of ours touched: private_watch_own_trap(). */
 void watch_own_trap(struct thread *, unsigned slot, uint32_t generation);
-
-/* Ends a watch of `owner`, whoever calls; false if it was not running. Frees the register. */
-bool watch_end(struct thread *owner, unsigned slot, enum watch_end reason, uint64_t app_now,
-               const struct thread *by, uint64_t ip, uint32_t context, unsigned visit_flags,
-               unsigned words_after);
 
 /*
  * Another thread (`by`, the calling one) has stored to the line that the slot watches for the
@@ -52,10 +47,6 @@ unsigned watch_follow_visit(struct thread *, uint64_t sampled_address, uint64_t 
 
 /* Reserves the calling thread's registers if that has not been tried; the number it has. */
 unsigned watch_registers(struct thread *);
-
-/* Takes a slot for a rate reading away from samples; arms it. False if the register failed. */
-bool watch_take_for_timing(struct thread *, unsigned slot, uint64_t address, uint64_t app_now);
-void watch_release_timing(struct thread *, unsigned slot);
 
 /* The block [base, base + size) ceases to exist. Any thread; blocks signals itself. */
 void watch_block_freed(uint64_t base, uint64_t size);

@@ -40,11 +40,25 @@ const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_SEED] = {"REUSE_SEED", "seed", 0, "N", NULL, "",
                      "a whole number from 0 to 18446744073709551615",
                      "of the random choices, to repeat a run"},
+    [OPTION_SIMULATE_LAYOUT] = {"REUSE_SIMULATE_LAYOUT", "simulate-layout", 0, "NAME", NULL, "pebs",
+                                "pebs, ibs or spe", "simulate: records as of pebs, ibs or spe"},
+    [OPTION_SIMULATE_SKID] = {"REUSE_SIMULATE_SKID", "simulate-skid", 0, "N", NULL, "0",
+                              "a whole number from 0 to 1000000",
+                              "simulate: accesses until a record arrives"},
+    [OPTION_SIMULATE_LOSS] = {"REUSE_SIMULATE_LOSS", "simulate-loss", 0, "PERCENT", NULL, "0",
+                              "a percentage from 0 to 100", "simulate: share of records lost"},
+    [OPTION_SIMULATE_TRAP] = {"REUSE_SIMULATE_TRAP", "simulate-trap", 0, "WHEN", NULL, "after",
+                              "after or before", "simulate: trap after (x86) or before (Arm)"},
+    [OPTION_SIMULATE_REGISTER] = {"REUSE_SIMULATE_REGISTER", "simulate-register", 0, "BYTES", NULL,
+                                  "8", "a power of two from 8 to 128",
+                                  "simulate: what a debug register watches"},
     [OPTION_QUIET] = {"REUSE_QUIET", "quiet", 'q', NULL, "1", "0", "1 or 0",
                       "nothing on stderr but errors"},
     [OPTION_VERBOSE] = {"REUSE_VERBOSE", "verbose", 'v', NULL, "1", "0", "1 or 0",
                         "say more on stderr"},
 };
+
+const char *const simulated_layout_names[LAYOUT_COUNT] = {"pebs", "ibs", "spe"};
 
 /* Text under construction in a caller's buffer; always terminated, `full` once something did not
  * fit. */
@@ -136,15 +150,13 @@ static bool parse_decimal(const char *text, double *number)
     return digits;
 }
 
-static bool parse_engine(const char *text, enum engine *engine)
+/* Index of the text among names; -1 if it is none of them. */
+static int parse_name(const char *text, const char *const *names, int count)
 {
-    for (int i = 0; i < ENGINE_COUNT; i++) {
-        if (strcmp(text, engine_names[i]) == 0) {
-            *engine = (enum engine)i;
-            return true;
-        }
-    }
-    return false;
+    for (int i = 0; i < count; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    return -1;
 }
 
 static bool parse_switch(const char *text, bool *value)
@@ -201,12 +213,17 @@ static bool pattern_is_valid(const char *pattern)
 /* True when the value is acceptable, and then stored. */
 static bool apply(struct options *options, enum option_id id, const char *value)
 {
+    static const char *const when[] = {"after", "before"};
     uint64_t whole;
     double decimal;
+    int index;
 
     switch (id) {
     case OPTION_ENGINE:
-        return parse_engine(value, &options->engine);
+        index = parse_name(value, engine_names, ENGINE_COUNT);
+        if (index >= 0)
+            options->engine = (enum engine)index;
+        return index >= 0;
     case OPTION_BUDGET:
         if (!parse_decimal(value, &decimal) || decimal < OPTIONS_BUDGET_MIN ||
             decimal > OPTIONS_BUDGET_MAX)
@@ -241,6 +258,32 @@ static bool apply(struct options *options, enum option_id id, const char *value)
         if (!parse_whole(value, &options->seed))
             return false;
         options->seed_given = true;
+        return true;
+    case OPTION_SIMULATE_LAYOUT:
+        index = parse_name(value, simulated_layout_names, LAYOUT_COUNT);
+        if (index >= 0)
+            options->simulate_layout = (enum simulated_layout)index;
+        return index >= 0;
+    case OPTION_SIMULATE_SKID:
+        if (!parse_whole(value, &whole) || whole > OPTIONS_SKID_MAX)
+            return false;
+        options->simulate_skid = (uint32_t)whole;
+        return true;
+    case OPTION_SIMULATE_LOSS:
+        if (!parse_decimal(value, &decimal) || decimal > 100)
+            return false;
+        options->simulate_loss_percent = decimal;
+        return true;
+    case OPTION_SIMULATE_TRAP:
+        index = parse_name(value, when, 2);
+        if (index >= 0)
+            options->simulate_trap_before = index == 1;
+        return index >= 0;
+    case OPTION_SIMULATE_REGISTER:
+        if (!parse_whole(value, &whole) || whole < OPTIONS_REGISTER_MIN ||
+            whole > OPTIONS_REGISTER_MAX || (whole & (whole - 1)) != 0)
+            return false;
+        options->simulate_register = (uint32_t)whole;
         return true;
     case OPTION_QUIET:
         return parse_switch(value, &options->quiet);

@@ -28,6 +28,11 @@ enum option_id {
     OPTION_DURATION,
     OPTION_SHARING,
     OPTION_SEED,
+    OPTION_SIMULATE_LAYOUT,
+    OPTION_SIMULATE_SKID,
+    OPTION_SIMULATE_LOSS,
+    OPTION_SIMULATE_TRAP,
+    OPTION_SIMULATE_REGISTER,
     OPTION_QUIET,
     OPTION_VERBOSE,
     OPTION_COUNT
@@ -52,6 +57,12 @@ enum engine { ENGINE_AUTO, ENGINE_PMU, ENGINE_CLOCK, ENGINE_EXACT, ENGINE_SIMULA
 /* "auto", "pmu" ... */
 extern const char *const engine_names[ENGINE_COUNT];
 
+/* Whose records the simulated PMU writes: Intel's, AMD's or Arm's. */
+enum simulated_layout { LAYOUT_PEBS, LAYOUT_IBS, LAYOUT_SPE, LAYOUT_COUNT };
+
+/* "pebs", "ibs", "spe" */
+extern const char *const simulated_layout_names[LAYOUT_COUNT];
+
 /* Bits of options.follow: which offspring are profiled too, each into its own file. */
 enum { FOLLOW_FORK = 1, FOLLOW_EXEC = 2 };
 
@@ -65,6 +76,11 @@ enum {
 #define OPTIONS_BUDGET_MAX 50.0
 #define OPTIONS_PERIOD_MAX UINT64_C(1000000000000)
 #define OPTIONS_DURATION_MAX 1e9
+enum {
+    OPTIONS_SKID_MAX = 1000000,
+    OPTIONS_REGISTER_MIN = 8, /* bytes */
+    OPTIONS_REGISTER_MAX = 128,
+};
 
 struct options {
     enum engine engine;
@@ -79,6 +95,11 @@ struct options {
     bool verbose;          /* more lines on stderr */
     bool seed_given;       /* else the engine draws a seed and records it */
     uint64_t seed;
+    enum simulated_layout simulate_layout;
+    uint32_t simulate_skid;          /* accesses from the sampled one to its record's delivery */
+    double simulate_loss_percent;    /* of the records, 0..100 */
+    bool simulate_trap_before;       /* debug registers trap before the access, as Arm's */
+    uint32_t simulate_register;      /* bytes that one watches, power of two, at most the line */
     char output[OPTIONS_OUTPUT_MAX]; /* pattern, valid for options_expand_output() */
     char event[OPTIONS_EVENT_MAX];   /* libpfm4 name or rXXXX; "" lets the engine choose */
 };

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "launcher/library.h"
+#include "objects/doorbell.h"
 
 enum { STATUS_FAILURE = 125 };
 enum { QEMU_MAJOR = 7, QEMU_MINOR = 2 }; /* oldest version whose plugins see what we need */
@@ -66,20 +67,21 @@ static bool output_of(const char *path, const char *argument, char *text, size_t
 }
 
 /* Finds QEMU and its version. Returns 0, or the exit status after a line on stderr. */
-static int find_qemu(const struct environment *environment, char path[PATH_MAX], char version[32])
+static int find_qemu(const char *engine, const struct environment *environment, char path[PATH_MAX],
+                     char version[32])
 {
     char text[16384];
     int major = 0, minor = 0;
     if (target_find(qemu_name, environment_get(environment, "PATH"), path) != 0)
-        return fail("the exact engine runs programs in QEMU, but %s is not in PATH; install it "
+        return fail("the engine %s runs programs in QEMU, but %s is not in PATH; install it "
                     "(Debian: apt install qemu-user), or use --engine clock",
-                    qemu_name);
+                    engine, qemu_name);
     if (!output_of(path, "-version", text, sizeof text) ||
         sscanf(text, "qemu-x86_64 version %31[^ \n(]", version) != 1 ||
         sscanf(version, "%d.%d", &major, &minor) < 1)
         return fail("%s does not tell its version; is it QEMU?", path);
     if (major < QEMU_MAJOR || (major == QEMU_MAJOR && minor < QEMU_MINOR))
-        return fail("%s is version %s; the exact engine needs %d.%d or newer", path, version,
+        return fail("%s is version %s; the engine %s needs %d.%d or newer", path, version, engine,
                     QEMU_MAJOR, QEMU_MINOR);
     if (!output_of(path, "-h", text, sizeof text) || strstr(text, "-plugin") == NULL)
         return fail("%s %s was built without plugins; install one that has them (Debian 12: "
@@ -105,10 +107,11 @@ static void add(struct words *words, const char *word)
     words->items[words->count] = NULL;
 }
 
-/* The value of -plugin: in it, a comma in a path is written twice. */
-static char *plugin_argument(const char *library, size_t program_index, const char *version)
+/* The value of -plugin: in it, a comma in a path is written twice. guest has none. */
+static char *plugin_argument(const char *library, size_t program_index, const char *version,
+                             const char *guest)
 {
-    char *argument = malloc(2 * strlen(library) + 128), *end = argument;
+    char *argument = malloc(2 * strlen(library) + strlen(guest) + 128), *end = argument;
     if (argument == NULL)
         exit(fail("out of memory"));
     for (; *library != '\0'; library++) {
@@ -116,8 +119,28 @@ static char *plugin_argument(const char *library, size_t program_index, const ch
         if (*library == ',')
             *end++ = ',';
     }
-    sprintf(end, ",program=%zu,qemu=%s", program_index, version);
+    end += sprintf(end, ",program=%zu,qemu=%s", program_index, version);
+    if (guest[0] != '\0')
+        sprintf(end, ",guest=%s", guest);
     return argument;
+}
+
+/*
+ * Finds the library that tells of the program's heap, "" if there is none: then blocks have no
+ * names, and a line says why. Neither LD_PRELOAD nor QEMU's option can hold every path.
+ */
+static void find_guest_library(const struct options *options, char path[PATH_MAX])
+{
+    const char *why = NULL;
+    if (library_find_guest(path) != 0)
+        why = "libreuse-guest.so was not found";
+    else if (strpbrk(path, " :,") != NULL)
+        why = "the path of libreuse-guest.so has a blank, colon or comma";
+    if (why == NULL)
+        return;
+    path[0] = '\0';
+    if (!options->quiet)
+        fail("heap blocks get no names: %s", why);
 }
 
 /* The program that QEMU must load, as the kernel would choose it, and its arguments. */
@@ -144,26 +167,30 @@ bool qemu_engines_present(void)
 int run_under_qemu(const struct options *options, const struct target *target,
                    char *const *arguments, struct environment *environment)
 {
+    const char *engine = engine_names[options->engine];
     char qemu[PATH_MAX], plugin[PATH_MAX], version[32];
-    if (options->engine == ENGINE_SIMULATE)
-        return fail("the engine simulate is not part of this build; use --engine exact");
     if (target->kind == TARGET_OTHER_MACHINE || target->kind == TARGET_DAMAGED)
-        return fail("%s %s; the exact engine runs x86-64 programs", target->binary,
-                    target->reason[0] ? target->reason : "is no program");
+        return fail("%s %s; the engine %s runs x86-64 programs", target->binary,
+                    target->reason[0] ? target->reason : "is no program", engine);
     if (library_find_plugin(plugin) != 0)
         return fail("libreuse-exact.so is neither in this build tree nor beside reuse-run nor "
                     "in " REUSE_PLUGIN_FOLDER "; install libreuse, or run make");
-    int status = find_qemu(environment, qemu, version);
+    int status = find_qemu(engine, environment, qemu, version);
     if (status != 0)
         return status;
 
     bool script = target->interpreter[0] != '\0' || target->kind == TARGET_UNKNOWN;
     enum { BEFORE_PROGRAM = 9 }; /* words that stand before the program's path */
-    char *preload_for_guest = NULL;
+    char *preload_for_guest = NULL, guest[PATH_MAX];
+    find_guest_library(options, guest);
+    if (guest[0] != '\0' &&
+        (environment_preload(environment, guest) != 0 ||
+         environment_set(environment, DOORBELL_VARIABLE, DOORBELL_VERSION) != 0))
+        return fail("out of memory");
     const char *preload = environment_get(environment, "LD_PRELOAD");
     if (preload != NULL && asprintf(&preload_for_guest, "LD_PRELOAD=%s", preload) < 0)
         return fail("out of memory");
-    char *argument = plugin_argument(plugin, BEFORE_PROGRAM, version);
+    char *argument = plugin_argument(plugin, BEFORE_PROGRAM, version, guest);
     struct words words = {0};
     add(&words, qemu_name);
     add(&words, "-cpu"); /* what this machine can, as far as QEMU can: libraries choose by it */

@@ -24,6 +24,14 @@ static const char *const plugin_beside[] = {
     ("../lib/" REUSE_MULTIARCH "/libreuse/libreuse-exact.so"),
 };
 
+static const char *const guest_beside[] = {
+    "../runtime/.libs/libreuse-guest.so",
+    "../../runtime/.libs/libreuse-guest.so",
+    "../lib/libreuse/libreuse-guest.so",
+    "../lib64/libreuse/libreuse-guest.so",
+    ("../lib/" REUSE_MULTIARCH "/libreuse/libreuse-guest.so"),
+};
+
 static int try(const char *folder, const char *relative, char path[PATH_MAX])
 {
     char candidate[PATH_MAX];
@@ -60,4 +68,11 @@ int library_find_plugin(char path[PATH_MAX])
     if (find(plugin_beside, sizeof plugin_beside / sizeof plugin_beside[0], path) == 0)
         return 0;
     return try(REUSE_PLUGIN_FOLDER, "libreuse-exact.so", path);
+}
+
+int library_find_guest(char path[PATH_MAX])
+{
+    if (find(guest_beside, sizeof guest_beside / sizeof guest_beside[0], path) == 0)
+        return 0;
+    return try(REUSE_PLUGIN_FOLDER, "libreuse-guest.so", path);
 }

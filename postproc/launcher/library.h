@@ -15,4 +15,7 @@ int library_find(char path[PATH_MAX]);
 /* The same for libreuse-exact.so, the plugin that QEMU loads; in libreuse/ below those folders. */
 int library_find_plugin(char path[PATH_MAX]);
 
+/* And for libreuse-guest.so, which is preloaded into programs inside QEMU. */
+int library_find_guest(char path[PATH_MAX]);
+
 #endif

@@ -34,6 +34,12 @@ void document_free(struct document *document)
         free(table);
     }
     free(document->tables.items);
+    for (size_t i = 0; i < document->grids.count; i++) {
+        free(document->grids.items[i]->values);
+        free(document->grids.items[i]->labels);
+        free(document->grids.items[i]);
+    }
+    free(document->grids.items);
     for (size_t i = 0; i < document->columns.count; i++)
         free(document->columns.items[i]);
     free(document->columns.items);
@@ -98,10 +104,30 @@ void section_table(struct section *section, struct table *table)
     ARRAY_PUSH(&section->blocks, block);
 }
 
+void section_grid(struct document *document, struct section *section, struct grid grid)
+{
+    struct block block = {.kind = BLOCK_GRID, .grid = allocate_zeroed(1, sizeof(grid))};
+
+    grid.key = kept(document, grid.key);
+    grid.title = kept(document, grid.title);
+    grid.text = kept(document, grid.text);
+    *block.grid = grid;
+    ARRAY_PUSH(&document->grids, block.grid);
+    ARRAY_PUSH(&section->blocks, block);
+}
+
 void section_paragraph(struct document *document, struct section *section, const char *key,
                        const char *text)
 {
     struct block block = {.kind = BLOCK_PARAGRAPH, .key = key, .paragraph = kept(document, text)};
+
+    ARRAY_PUSH(&section->blocks, block);
+}
+
+void section_verbatim(struct document *document, struct section *section, const char *key,
+                      const char *text)
+{
+    struct block block = {.kind = BLOCK_VERBATIM, .key = key, .paragraph = kept(document, text)};
 
     ARRAY_PUSH(&section->blocks, block);
 }

@@ -80,12 +80,25 @@ struct fact {
     const char *text; /* replaces the cell in text; NULL: the cell is formatted */
 };
 
-enum block_kind { BLOCK_FACTS, BLOCK_TABLE, BLOCK_PARAGRAPH };
+/* Numbers in rows and columns: an array of arrays in JSON, or one array if it is a vector. */
+struct grid {
+    const char *key;      /* JSON name, dots as in columns; CSV table. NULL: text only */
+    const char *title;    /* NULL: not in text */
+    const char *text;     /* lines as they are to be shown below the title */
+    const char *row_name; /* CSV heading of the labels, "thread" */
+    size_t rows, columns;
+    double *values; /* row by row */
+    double *labels; /* of the columns, and of the rows unless it is a vector; NULL: not in CSV */
+    bool vector;
+};
+
+enum block_kind { BLOCK_FACTS, BLOCK_TABLE, BLOCK_PARAGRAPH, BLOCK_VERBATIM, BLOCK_GRID };
 
 struct block {
     enum block_kind kind;
     ARRAY(struct fact) facts;
     struct table *table;
+    struct grid *grid;
     const char *key; /* of a list of paragraphs in JSON; NULL: text only */
     const char *paragraph;
 };
@@ -101,6 +114,7 @@ struct document {
     struct intern_table *strings;
     ARRAY(struct section) sections;
     ARRAY(struct table *) tables; /* all of them, for release */
+    ARRAY(struct grid *) grids;   /* all of them, likewise */
     ARRAY(void *) columns;        /* made by document_columns() */
 };
 
@@ -118,6 +132,11 @@ void section_fact_as(struct document *, struct section *, const char *key, const
                      enum interval_keys, struct cell, const char *text);
 void section_table(struct section *, struct table *);
 void section_paragraph(struct document *, struct section *, const char *key, const char *text);
+/* Lines to copy from the report as they stand: neither wrapped nor shortened. */
+void section_verbatim(struct document *, struct section *, const char *key, const char *text);
+
+/* Copies the grid's texts; takes over its values and labels, which must come from the heap. */
+void section_grid(struct document *, struct section *, struct grid);
 
 /* columns must outlive the document; key, title, basis and remark are copied. */
 struct table *document_table(struct document *, const char *key, const char *title,

@@ -72,12 +72,8 @@ static struct line_key key_of_line(const struct code_line *line)
     return key;
 }
 
-/*
- * The line of the program that made an access: through inlined headers of the language, and, when
- * the compiler did not inline them, through their callers.
- */
-static struct code_line own_line(struct model *model, size_t profile, uint64_t ip,
-                                 uint32_t context_id, uint64_t monotonic_ns)
+struct code_line model_own_line(struct model *model, size_t profile, uint64_t ip,
+                                uint32_t context_id, uint64_t monotonic_ns)
 {
     uint32_t number = resolver_code(model->resolver, profile, ip, monotonic_ns, false);
     size_t frame = location_own_frame(resolver_location(model->resolver, number));
@@ -148,8 +144,8 @@ void model_label_lines(struct model *model)
         if (number == lines.count) {
             /* 0: where the exact engine puts instructions that hardly count */
             struct code_line line = access.ip != 0
-                                        ? own_line(model, access.profile, access.ip,
-                                                   (uint32_t)access.context, monotonic_ns)
+                                        ? model_own_line(model, access.profile, access.ip,
+                                                         (uint32_t)access.context, monotonic_ns)
                                         : (struct code_line){.function = "other instructions"};
             struct line_key key = key_of_line(&line);
             uint32_t line_number = intern_table_insert(keys, &key, sizeof(key));

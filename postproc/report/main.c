@@ -56,15 +56,21 @@ static void build_document(struct model *model, struct document *document)
 {
     const bool *wanted = model->options->sections;
     void (*const builders[SECTION_COUNT])(struct model *, struct document *) = {
-        [SECTION_HISTOGRAM] = section_histogram, [SECTION_MRC] = section_mrc,
-        [SECTION_THREADS] = section_threads,     [SECTION_OBJECTS] = section_objects,
-        [SECTION_LINES] = section_lines,         [SECTION_CONTEXTS] = section_contexts,
+        [SECTION_HISTOGRAM] = section_histogram,
+        [SECTION_MRC] = section_mrc,
+        [SECTION_THREADS] = section_threads,
+        [SECTION_OBJECTS] = section_objects,
+        [SECTION_LINES] = section_lines,
+        [SECTION_CONTEXTS] = section_contexts,
+        [SECTION_SECTOR_HINTS] = section_sector_hints,
     };
 
     section_summary(model, document, wanted[SECTION_SUMMARY]);
     for (size_t i = 0; i < SECTION_COUNT; i++)
         if (wanted[i] && builders[i] != NULL)
             builders[i](model, document);
+    if (wanted[SECTION_SHARING] || wanted[SECTION_MATRIX])
+        section_matrix(model, document, wanted[SECTION_MATRIX]);
     section_notes(model, document);
 }
 
@@ -118,17 +124,29 @@ static int render(const struct report_options *options, struct model *model)
     char *text = NULL;
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
+    char message[1024];
+    bool written = true;
     int status;
 
     if (memory == NULL) {
         document_free(document);
         return fail("out of memory");
     }
-    build_document(model, document);
-    renderers[options->format](document, memory);
+    if (options->csv_layout != CSV_LAYOUT_NONE) {
+        written = write_matrix_alone(model, memory, message, sizeof(message));
+    } else {
+        build_document(model, document);
+        if (model->failure != NULL) {
+            fclose(memory);
+            free(text);
+            document_free(document);
+            return fail(model->failure);
+        }
+        renderers[options->format](document, memory);
+    }
     fclose(memory);
     warn_of_wrong_files(model);
-    status = write_out(options, text, size);
+    status = written ? write_out(options, text, size) : fail(message);
     free(text);
     document_free(document);
     return status;

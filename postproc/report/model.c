@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/communication_view.h"
+
 /* Sizes that stand in when nothing is known of the machine: common ones, named as assumed. */
 static const struct machine common_machine = {
     .name = "assumed",
     .levels = 3,
-    .caches = {{1, 32 << 10, 64, 8, 1}, {2, 1 << 20, 64, 16, 1}, {3, 32 << 20, 64, 16, 0}},
+    .caches = {{.level = 1, .bytes = 32 << 10, .line_size = 64, .ways = 8, .sharing_cpus = 1},
+               {.level = 2, .bytes = 1 << 20, .line_size = 64, .ways = 16, .sharing_cpus = 1},
+               {.level = 3, .bytes = 32 << 20, .line_size = 64, .ways = 16, .sharing_cpus = 0}},
 };
 
 static bool choose_machine(struct model *model, char *message, size_t size)
@@ -261,8 +265,10 @@ void model_free(struct model *model)
     free(model->contexts.items);
     free(model->lines.items);
     free(model->objects.items);
+    communication_view_free(model->communication);
     free(model->threads.items);
     free(model->remarks.items);
+    free(model->failure);
     free(model->region);
     allocation_namer_free(model->namer);
     resolver_free(model->resolver);

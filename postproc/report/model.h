@@ -63,6 +63,8 @@ struct data_object {
     uint32_t line;
 };
 
+typedef ARRAY(struct data_object) data_objects;
+
 /* A calling context as source frames, innermost first. */
 struct calling_context {
     struct code_line *frames;
@@ -105,11 +107,14 @@ struct model {
 
     struct grouping by_line, by_object, by_context, by_thread;
     ARRAY(struct code_line) lines;
-    ARRAY(struct data_object) objects;
+    data_objects objects;
     ARRAY(struct calling_context) contexts;
     ARRAY(struct thread_entry) threads;
 
+    struct communication_view *communication; /* NULL until asked for */
+
     ARRAY(const char *) remarks; /* on names, for the notes */
+    char *failure; /* of a section that cannot answer: one line for the user; NULL: none */
 };
 
 /* NULL with one line in message on failure. options and profiles must outlive the model. */
@@ -128,6 +133,13 @@ bool model_splits(const struct model *);
 
 /* A frame as a line of code. Without a source line the function, or the address, stands for it. */
 struct code_line model_line_of_frame(struct model *, const struct location *, size_t frame);
+
+/*
+ * The line of the program that made an access: through inlined headers of the language, and, when
+ * the compiler did not inline them, through their callers. context_id 0: unknown.
+ */
+struct code_line model_own_line(struct model *, size_t profile, uint64_t ip, uint32_t context_id,
+                                uint64_t monotonic_ns);
 
 /* Label the observations; called once each, by the sections that need them. */
 void model_label_lines(struct model *);

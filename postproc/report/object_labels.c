@@ -5,16 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an observation says about the object that it touched. */
-struct reference {
-    size_t profile;
-    uint8_t kind; /* enum object_kind */
-    uint32_t id;
-    uint64_t address; /* run-time; 0: unknown */
-    uint64_t size;
-    uint64_t monotonic_ns;
-};
-
 /* An observation of a global, waiting for the symbol of its address. */
 struct pending_global {
     struct symbol_module *module;
@@ -24,6 +14,8 @@ struct pending_global {
 
 struct labelling {
     struct model *model;
+    data_objects *objects;
+    uint32_t *labels;
     struct intern_table *keys;  /* struct object_key -> number of the object */
     struct intern_table *sites; /* (profile, site) -> number in site_objects */
     ARRAY(uint32_t) site_objects;
@@ -40,7 +32,6 @@ struct object_key {
 static uint32_t intern_object(struct labelling *labelling, const struct data_object *object,
                               uint64_t distinction)
 {
-    struct model *model = labelling->model;
     struct object_key key;
     uint32_t number;
 
@@ -52,8 +43,8 @@ static uint32_t intern_object(struct labelling *labelling, const struct data_obj
     key.line = object->line;
     key.number = distinction;
     number = intern_table_insert(labelling->keys, &key, sizeof(key));
-    if (number == model->objects.count)
-        ARRAY_PUSH(&model->objects, *object);
+    if (number == labelling->objects->count)
+        ARRAY_PUSH(labelling->objects, *object);
     return number;
 }
 
@@ -144,7 +135,8 @@ static void name_by_context(struct labelling *labelling, size_t profile,
         intern_table_string(labelling->newer_sources, found.newer_source);
 }
 
-static uint32_t object_of_site(struct labelling *labelling, const struct reference *reference)
+static uint32_t object_of_site(struct labelling *labelling,
+                               const struct object_reference *reference)
 {
     struct model *model = labelling->model;
     const struct profile *profile = model->profiles[reference->profile];
@@ -156,8 +148,8 @@ static uint32_t object_of_site(struct labelling *labelling, const struct referen
 
     if (number < labelling->site_objects.count) {
         object_number = labelling->site_objects.items[number];
-        if (reference->size > model->objects.items[object_number].size)
-            model->objects.items[object_number].size = reference->size;
+        if (reference->size > labelling->objects->items[object_number].size)
+            labelling->objects->items[object_number].size = reference->size;
         return object_number;
     }
     site = profile_site(profile, reference->id);
@@ -173,7 +165,7 @@ static uint32_t object_of_site(struct labelling *labelling, const struct referen
         object.name = intern_table_string(model->strings, site->name);
     object_number = intern_object(labelling, &object, site == NULL ? reference->id : 0);
     if (totals != NULL) {
-        struct data_object *kept = &model->objects.items[object_number];
+        struct data_object *kept = &labelling->objects->items[object_number];
 
         if (totals->largest_bytes > kept->size)
             kept->size = totals->largest_bytes;
@@ -183,7 +175,8 @@ static uint32_t object_of_site(struct labelling *labelling, const struct referen
     return object_number;
 }
 
-static uint32_t object_of_stack(struct labelling *labelling, const struct reference *reference)
+static uint32_t object_of_stack(struct labelling *labelling,
+                                const struct object_reference *reference)
 {
     struct model *model = labelling->model;
     const struct record_thread *thread =
@@ -214,7 +207,8 @@ static const struct record_mapping *mapping_at(const struct profile *profile, ui
 }
 
 /* Memory that the runtime could not attribute; a mapping may still have a name. */
-static uint32_t object_of_address(struct labelling *labelling, const struct reference *reference)
+static uint32_t object_of_address(struct labelling *labelling,
+                                  const struct object_reference *reference)
 {
     struct model *model = labelling->model;
     const struct record_mapping *mapping =
@@ -237,7 +231,7 @@ static uint32_t object_of_address(struct labelling *labelling, const struct refe
     return intern_object(labelling, &object, 0);
 }
 
-static uint32_t object_of(struct labelling *labelling, const struct reference *reference,
+static uint32_t object_of(struct labelling *labelling, const struct object_reference *reference,
                           size_t observation)
 {
     struct pending_global global = {.observation = observation};
@@ -310,7 +304,7 @@ static void label_globals_of_module(struct labelling *labelling,
     for (size_t i = 0; i < count; i++) {
         while (addresses[at] != globals[i].address)
             at++;
-        labelling->model->by_object.labels[globals[i].observation] =
+        labelling->labels[globals[i].observation] =
             object_of_symbol(labelling, globals[i].module, &symbols[at]);
     }
     free(symbols);
@@ -331,34 +325,40 @@ static void label_globals(struct labelling *labelling)
     }
 }
 
-static bool reference_of(const struct model *model, size_t observation, struct reference *reference)
+/* Left without a kind if the observation tells of no object. */
+static struct object_reference reference_of(const struct model *model, size_t observation)
 {
-    memset(reference, 0, sizeof(*reference));
+    struct object_reference reference = {.kind = OBJECT_KIND_NONE};
+
+    /* Names cost time: outside the region they are not needed. */
+    if (!model->exact && model->region != NULL && model->region[observation] == GROUP_NONE)
+        return reference;
     if (model->exact) {
         const struct record_histogram *histogram =
-            analysis_histogram(model->analysis, observation, &reference->profile);
+            analysis_histogram(model->analysis, observation, &reference.profile);
 
-        if (histogram->scope != SCOPE_OBJECT || !model_splits(model))
-            return false;
-        reference->kind = (uint8_t)(histogram->key >> 32);
-        reference->id = (uint32_t)histogram->key;
-        reference->address = histogram->key2;
+        if (histogram->scope != SCOPE_OBJECT || histogram->region_id != 0 || !model_splits(model))
+            return reference;
+        reference.kind = (uint8_t)(histogram->key >> 32);
+        reference.id = (uint32_t)histogram->key;
+        reference.address = histogram->key2;
     } else {
         const struct record_sample *sample =
-            analysis_sample(model->analysis, observation, &reference->profile);
+            analysis_sample(model->analysis, observation, &reference.profile);
 
-        reference->kind = sample->object_kind;
-        reference->id = sample->object_reference;
-        reference->address = sample->address;
-        reference->size = sample->object_size;
-        reference->monotonic_ns = sample->monotonic_ns;
+        reference.kind = sample->object_kind;
+        reference.id = sample->object_reference;
+        reference.address = sample->address;
+        reference.size = sample->object_size;
+        reference.monotonic_ns = sample->monotonic_ns;
     }
-    return true;
+    return reference;
 }
 
 static void remark_newer_sources(struct labelling *labelling)
 {
     uint32_t count = intern_table_count(labelling->newer_sources);
+    const char *remark;
     char *text;
 
     if (count == 0)
@@ -366,26 +366,28 @@ static void remark_newer_sources(struct labelling *labelling)
     text = format_string("%" PRIu32 " source file%s newer than the program: heap objects "
                          "allocated there are named by place, not by variable",
                          count, count == 1 ? " is" : "s are");
-    ARRAY_PUSH(&labelling->model->remarks, intern_table_string(labelling->model->strings, text));
+    remark = intern_table_string(labelling->model->strings, text);
     free(text);
+    for (size_t i = 0; i < labelling->model->remarks.count; i++)
+        if (labelling->model->remarks.items[i] == remark)
+            return;
+    ARRAY_PUSH(&labelling->model->remarks, remark);
 }
 
-void object_labels_assign(struct model *model)
+void object_labels_find(struct model *model, const struct object_reference *references,
+                        size_t count, data_objects *objects, uint32_t *labels)
 {
     struct labelling labelling = {.model = model,
+                                  .objects = objects,
+                                  .labels = labels,
                                   .keys = intern_table_create(),
                                   .sites = intern_table_create(),
                                   .newer_sources = intern_table_create()};
 
-    for (size_t i = 0; i < model->observations; i++) {
-        struct reference reference;
-
-        /* Names cost time: outside the region they are not needed. */
-        if (!model->exact && model->region != NULL && model->region[i] == GROUP_NONE)
-            continue;
-        if (reference_of(model, i, &reference))
-            model->by_object.labels[i] = object_of(&labelling, &reference, i);
-    }
+    for (size_t i = 0; i < count; i++)
+        labels[i] = references[i].kind == OBJECT_KIND_NONE
+                        ? (uint32_t)GROUP_NONE
+                        : object_of(&labelling, &references[i], i);
     label_globals(&labelling);
     remark_newer_sources(&labelling);
     free(labelling.globals.items);
@@ -393,4 +395,15 @@ void object_labels_assign(struct model *model)
     intern_table_free(labelling.newer_sources);
     intern_table_free(labelling.sites);
     intern_table_free(labelling.keys);
+}
+
+void object_labels_assign(struct model *model)
+{
+    struct object_reference *references = allocate_zeroed(model->observations, sizeof(*references));
+
+    for (size_t i = 0; i < model->observations; i++)
+        references[i] = reference_of(model, i);
+    object_labels_find(model, references, model->observations, &model->objects,
+                       model->by_object.labels);
+    free(references);
 }

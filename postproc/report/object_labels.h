@@ -5,6 +5,24 @@
 
 #include "report/model.h"
 
+/* What an observation says about the object that it touched. */
+struct object_reference {
+    size_t profile;
+    uint8_t kind; /* enum object_kind */
+    uint32_t id;
+    uint64_t address; /* run-time; 0: unknown */
+    uint64_t size;
+    uint64_t monotonic_ns;
+};
+
+/*
+ * Appends the objects that the references lead to, and labels each reference with the number of its
+ * object. References of kind OBJECT_KIND_NONE get GROUP_NONE.
+ */
+enum { OBJECT_KIND_NONE = 255 };
+void object_labels_find(struct model *, const struct object_reference *, size_t count,
+                        data_objects *, uint32_t *labels);
+
 /* Fills model->objects and the labels of model->by_object, which the caller allocated. */
 void object_labels_assign(struct model *);
 

@@ -16,6 +16,9 @@
 enum {
     OPTION_SECTION = 256, /* + enum report_section */
     OPTION_MACHINE = OPTION_SECTION + SECTION_COUNT,
+    OPTION_BY,
+    OPTION_RUNTIME,
+    OPTION_CSV_LAYOUT,
     OPTION_LINE_SIZE,
     OPTION_THREAD,
     OPTION_REGION,
@@ -37,6 +40,12 @@ static const struct option long_options[] = {
     {"objects", no_argument, NULL, OPTION_SECTION + SECTION_OBJECTS},
     {"lines", no_argument, NULL, OPTION_SECTION + SECTION_LINES},
     {"contexts", no_argument, NULL, OPTION_SECTION + SECTION_CONTEXTS},
+    {"sector-hints", no_argument, NULL, OPTION_SECTION + SECTION_SECTOR_HINTS},
+    {"sharing", no_argument, NULL, OPTION_SECTION + SECTION_SHARING},
+    {"matrix", optional_argument, NULL, OPTION_SECTION + SECTION_MATRIX},
+    {"by", required_argument, NULL, OPTION_BY},
+    {"runtime", required_argument, NULL, OPTION_RUNTIME},
+    {"csv-layout", required_argument, NULL, OPTION_CSV_LAYOUT},
     {"machine", required_argument, NULL, OPTION_MACHINE},
     {"line-size", required_argument, NULL, OPTION_LINE_SIZE},
     {"thread", required_argument, NULL, OPTION_THREAD},
@@ -59,7 +68,8 @@ static const char help[] =
     "       reuse-report --merge -o ALL.rprof PROFILE...\n"
     "Shows what a profile says; the newest *.rprof here if none is named.\n"
     "\n"
-    "Sections (default: --summary --objects --lines; with JSON and CSV all):\n"
+    "Sections (default: --summary --objects --lines; with JSON and CSV all that need\n"
+    "no machine of their own):\n"
     "      --summary        the run, how it was measured, and a verdict\n"
     "      --histogram      reuse times and stack distances\n"
     "      --mrc            miss ratio as a function of cache size\n"
@@ -67,11 +77,18 @@ static const char help[] =
     "      --objects        data objects: arrays, variables, stacks\n"
     "      --lines          source lines that reuse data late, and who uses it next\n"
     "      --contexts       the same by calling context\n"
+    "      --sector-hints   what to isolate in the A64FX's sector cache, ready to paste\n"
+    "      --sharing        data that moves between threads, and false sharing\n"
+    "      --matrix[=KIND]  who sends to whom: all, true, false, raw, war or waw\n"
     "\n"
-    "      --machine NAME   evaluate for another machine: a64fx, host, or a file\n"
+    "      --machine NAME   evaluate for another machine: host, a64fx, neoverse-n1,\n"
+    "                       neoverse-v1, power9, skylake-sp, zen4, or a file\n"
     "      --line-size N    evaluate for lines of N bytes (32 ... 4096)\n"
     "      --thread TID     this thread alone\n"
     "      --region NAME    accesses made in this function or region, and below it\n"
+    "      --by WHAT        the matrix by thread or by core\n"
+    "      --runtime HOW    transfers in barriers and locks: split, drop or include\n"
+    "      --csv-layout L   the matrix alone, as table or for eagermap\n"
     "      --top N          rows of the longer tables (default 10)\n"
     "      --format FORM    text, json or csv\n"
     "      --stdio          the same as --format text\n"
@@ -104,6 +121,32 @@ static bool take_number(const char *text, uint64_t low, uint64_t high, uint64_t 
     return errno == 0 && *end == '\0' && *number >= low && *number <= high;
 }
 
+const char *const matrix_kind_names[MATRIX_KINDS] = {"all", "true", "false", "raw", "war", "waw"};
+
+/* The number of a word in a list that ends with NULL; -1, with a message, if it is not there. */
+static int take_word(const char *option, const char *value, const char *const *words)
+{
+    char *list = copy_string(""), *longer;
+
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(value, words[i]) == 0) {
+            free(list);
+            return i;
+        }
+        longer = format_string("%s%s%s", list,
+                               i == 0                 ? ""
+                               : words[i + 1] == NULL ? " or "
+                                                      : ", ",
+                               words[i]);
+        free(list);
+        list = longer;
+    }
+    fprintf(stderr, "reuse-report: %s wants %s, not '%s' (see reuse-report --help)\n", option, list,
+            value);
+    free(list);
+    return -1;
+}
+
 static bool take_format(struct report_options *options, const char *name)
 {
     static const char *const names[] = {"text", "json", "csv"};
@@ -117,11 +160,51 @@ static bool take_format(struct report_options *options, const char *name)
     return wrong("unknown format '%s': text, json or csv", name);
 }
 
+static bool take_matrix_option(struct report_options *options, int option, const char *value)
+{
+    static const char *const parties[] = {"thread", "core", NULL};
+    static const char *const runtimes[] = {"split", "drop", "include", NULL};
+    static const char *const layouts[] = {"table", "eagermap", NULL};
+    const char *kinds[MATRIX_KINDS + 1] = {NULL};
+    int number;
+
+    switch (option) {
+    case OPTION_BY:
+        number = take_word("--by", value, parties);
+        options->matrix_by = (enum matrix_by)(number > 0 ? number : 0);
+        break;
+    case OPTION_RUNTIME:
+        number = take_word("--runtime", value, runtimes);
+        options->runtime = (enum runtime_transfers)(number > 0 ? number : 0);
+        break;
+    case OPTION_CSV_LAYOUT:
+        number = take_word("--csv-layout", value, layouts);
+        options->csv_layout = (enum csv_layout)(number + 1);
+        options->format = FORMAT_CSV;
+        options->sections[SECTION_MATRIX] = true;
+        break;
+    default:
+        options->sections[SECTION_MATRIX] = true;
+        if (value == NULL)
+            return true;
+        memcpy(kinds, matrix_kind_names, sizeof(matrix_kind_names));
+        number = take_word("--matrix", value, kinds);
+        options->matrix = (enum matrix_kind)(number > 0 ? number : 0);
+        break;
+    }
+    return number >= 0;
+}
+
 static bool take_option(struct report_options *options, int option, const char *value)
 {
     uint64_t number;
 
     switch (option) {
+    case OPTION_BY:
+    case OPTION_RUNTIME:
+    case OPTION_CSV_LAYOUT:
+    case OPTION_SECTION + SECTION_MATRIX:
+        return take_matrix_option(options, option, value);
     case OPTION_MACHINE:
         options->machine = value;
         return true;
@@ -183,6 +266,8 @@ static bool is_consistent(const struct report_options *options)
     if (options->thread != 0 && options->profiles.count > 1)
         return wrong("--thread wants one profile: a number may mean %s",
                      "a different thread in each");
+    if (options->csv_layout != CSV_LAYOUT_NONE && options->format != FORMAT_CSV)
+        return wrong("--csv-layout is for CSV: it takes no other %s", "--format");
     if (!options->merge)
         return true;
     if (options->output == NULL)
@@ -200,8 +285,15 @@ static void choose_default_sections(struct report_options *options)
     if (any_section(options))
         return;
     for (size_t i = 0; i < SECTION_COUNT; i++)
-        options->sections[i] = options->format != FORMAT_TEXT || i == SECTION_SUMMARY ||
-                               i == SECTION_OBJECTS || i == SECTION_LINES;
+        options->sections[i] = (options->format != FORMAT_TEXT && i < SECTION_SECTOR_HINTS) ||
+                               i == SECTION_SUMMARY || i == SECTION_OBJECTS || i == SECTION_LINES;
+}
+
+/* Sector hints are for the one machine with a sector cache, unless another one is described. */
+static void choose_default_machine(struct report_options *options)
+{
+    if (options->sections[SECTION_SECTOR_HINTS] && options->machine == NULL)
+        options->machine = "a64fx";
 }
 
 enum options_result report_options_parse(struct report_options *options, int argc, char **argv)
@@ -241,6 +333,7 @@ enum options_result report_options_parse(struct report_options *options, int arg
     if (!is_consistent(options))
         return OPTIONS_WRONG;
     choose_default_sections(options);
+    choose_default_machine(options);
     return OPTIONS_RUN;
 }
 

@@ -17,7 +17,36 @@ enum report_section {
     SECTION_OBJECTS,
     SECTION_LINES,
     SECTION_CONTEXTS,
+    SECTION_SECTOR_HINTS,
+    SECTION_SHARING,
+    SECTION_MATRIX,
     SECTION_COUNT
+};
+
+/* Which transfers a communication matrix holds. */
+enum matrix_kind {
+    MATRIX_ALL,
+    MATRIX_TRUE,
+    MATRIX_FALSE,
+    MATRIX_RAW,
+    MATRIX_WAR,
+    MATRIX_WAW,
+    MATRIX_KINDS
+};
+extern const char *const matrix_kind_names[MATRIX_KINDS]; /* all, true ... */
+
+enum matrix_by { MATRIX_BY_THREAD, MATRIX_BY_CORE };
+
+/* Transfers in the code of barriers and locks: in a matrix of their own, nowhere, or like others.
+ */
+enum runtime_transfers { RUNTIME_SPLIT, RUNTIME_DROP, RUNTIME_INCLUDE };
+
+/* The matrix alone: with a header and a line per source; or without header, symmetric, last thread
+ * first. */
+enum csv_layout {
+    CSV_LAYOUT_NONE, /* not asked for: all that the sections have */
+    CSV_LAYOUT_TABLE,
+    CSV_LAYOUT_EAGERMAP
 };
 
 enum report_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
@@ -29,6 +58,10 @@ struct report_options {
     uint32_t line_size;  /* 0: that of the run */
     int32_t thread;      /* kernel's tid; 0: all */
     const char *region;  /* function or region; NULL: everything */
+    enum matrix_kind matrix;
+    enum matrix_by matrix_by;
+    enum runtime_transfers runtime;
+    enum csv_layout csv_layout;
     size_t top;          /* rows of the tables that have no natural end */
     const char *output;  /* NULL: standard output */
     const char *sysroot; /* "" when not given */

@@ -138,6 +138,26 @@ static void put_facts(const struct section *section, const struct block *block, 
     }
 }
 
+/* A header with the columns' labels, and a line per row that begins with the row's. */
+static void put_grid(const struct grid *grid, FILE *stream)
+{
+    fprintf(stream, "table,%s", grid->row_name);
+    for (size_t k = 0; k < grid->columns; k++) {
+        fputc(',', stream);
+        put_number(grid->labels[k], stream);
+    }
+    fputc('\n', stream);
+    for (size_t i = 0; i < grid->rows; i++) {
+        fprintf(stream, "%s,", grid->key);
+        put_number(grid->labels[i], stream);
+        for (size_t k = 0; k < grid->columns; k++) {
+            fputc(',', stream);
+            put_number(grid->values[i * grid->columns + k], stream);
+        }
+        fputc('\n', stream);
+    }
+}
+
 void render_csv(const struct document *document, FILE *stream)
 {
     bool started = false;
@@ -151,6 +171,12 @@ void render_csv(const struct document *document, FILE *stream)
 
             if (block->kind == BLOCK_FACTS)
                 put_facts(section, block, &started, stream);
+            if (block->kind == BLOCK_GRID && block->grid->labels != NULL) {
+                if (started)
+                    fputc('\n', stream);
+                started = true;
+                put_grid(block->grid, stream);
+            }
             if (block->kind != BLOCK_TABLE || table->key == NULL)
                 continue;
             if (started)

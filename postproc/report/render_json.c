@@ -107,6 +107,27 @@ static json_t *table_value(const struct table *table)
     return array;
 }
 
+static json_t *numbers(const double *values, size_t count)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, number(values[i]));
+    return array;
+}
+
+static json_t *grid_value(const struct grid *grid)
+{
+    json_t *array;
+
+    if (grid->vector)
+        return numbers(grid->values, grid->columns);
+    array = json_array();
+    for (size_t i = 0; i < grid->rows; i++)
+        json_array_append_new(array, numbers(grid->values + i * grid->columns, grid->columns));
+    return array;
+}
+
 static void append_text(json_t *root, const char *key, const char *text)
 {
     const char *last;
@@ -140,7 +161,14 @@ void render_json(const struct document *document, FILE *stream)
 
                 json_object_set_new(holder, last, table_value(block->table));
             }
-            if (block->kind == BLOCK_PARAGRAPH && block->key != NULL)
+            if (block->kind == BLOCK_GRID && block->grid->key != NULL) {
+                const char *last;
+                json_t *holder = holder_of(root, block->grid->key, &last);
+
+                json_object_set_new(holder, last, grid_value(block->grid));
+            }
+            if ((block->kind == BLOCK_PARAGRAPH || block->kind == BLOCK_VERBATIM) &&
+                block->key != NULL)
                 append_text(root, block->key, block->paragraph);
         }
     }

@@ -391,6 +391,17 @@ static void put_fact(const struct fact *fact, FILE *stream)
     free(value);
 }
 
+static void put_verbatim(const char *text, FILE *stream)
+{
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+
+        put_safely(text, length, stream);
+        fputc('\n', stream);
+        text += length + (text[length] == '\n');
+    }
+}
+
 static void put_block(const struct block *block, FILE *stream)
 {
     switch (block->kind) {
@@ -405,14 +416,26 @@ static void put_block(const struct block *block, FILE *stream)
     case BLOCK_PARAGRAPH:
         put_wrapped(block->paragraph, 0, stream);
         break;
+    case BLOCK_VERBATIM:
+        put_verbatim(block->paragraph, stream);
+        break;
+    case BLOCK_GRID:
+        if (block->grid->title != NULL)
+            fprintf(stream, "%s\n%s", block->grid->title,
+                    block->grid->text != NULL ? block->grid->text : "");
+        break;
     }
 }
 
 /* Whether an empty line parts two blocks. */
 static bool starts_apart(const struct block *before, const struct block *block)
 {
+    if (block->kind == BLOCK_VERBATIM)
+        return false;
     if (block->kind == BLOCK_PARAGRAPH)
         return before->kind != BLOCK_PARAGRAPH;
+    if (block->kind == BLOCK_GRID)
+        return block->grid->title != NULL;
     return block->kind != BLOCK_TABLE || block->table->title != NULL;
 }
 

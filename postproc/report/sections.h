@@ -3,6 +3,8 @@
 #ifndef REUSE_POSTPROC_SECTIONS_H
 #define REUSE_POSTPROC_SECTIONS_H
 
+#include <stdio.h>
+
 #include "report/document.h"
 #include "report/model.h"
 
@@ -14,6 +16,17 @@ void section_threads(struct model *, struct document *);
 void section_objects(struct model *, struct document *);
 void section_lines(struct model *, struct document *);
 void section_contexts(struct model *, struct document *);
+/* Sets model->failure, and adds nothing, when the profile or the machine cannot answer. */
+void section_sector_hints(struct model *, struct document *);
+
+/* Data that moves between threads, where, and what to do about false sharing. */
+void section_sharing(struct model *, struct document *);
+
+/* Who sends to whom. shown: in text and CSV; the numbers are in every JSON report on sharing. */
+void section_matrix(struct model *, struct document *, bool shown);
+
+/* The matrix and nothing else, in the CSV layout of the options. False with one line in message. */
+bool write_matrix_alone(struct model *, FILE *, char *message, size_t message_size);
 
 /* What the reader must know about everything above: losses of names, notes of the runtime. */
 void section_notes(struct model *, struct document *);

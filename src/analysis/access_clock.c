@@ -10,8 +10,10 @@ static int compare_samples(const void *a, const void *b)
     return x->app_ns != y->app_ns ? (x->app_ns < y->app_ns ? -1 : 1) : 0;
 }
 
-int access_clock_create(struct clock_sample *samples, size_t n, struct access_clock *out)
+int access_clock_create(struct clock_sample *samples, size_t n, bool counted,
+                        struct access_clock *out)
 {
+    out->counted = counted;
     out->ticks = malloc((n ? n : 1) * sizeof *out->ticks);
     out->count = 0;
     if (!out->ticks)
@@ -76,7 +78,10 @@ static double reading(const struct access_clock *clock, uint64_t app_ns)
 
 double access_clock_between(const struct access_clock *clock, uint64_t from_ns, uint64_t to_ns)
 {
-    return to_ns > from_ns ? reading(clock, to_ns) - reading(clock, from_ns) : 0;
+    if (to_ns <= from_ns)
+        return 0;
+    return clock->counted ? (double)(to_ns - from_ns)
+                          : reading(clock, to_ns) - reading(clock, from_ns);
 }
 
 uint64_t access_clock_gap(const struct access_clock *clock, uint64_t app_ns)

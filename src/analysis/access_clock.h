@@ -5,11 +5,13 @@
  * Each sample stands for weight_ns of application time in code of its loop, that is for
  * weight_ns * rate accesses. The clock runs through the samples with half of a sample's accesses
  * before it and half after; in between it is interpolated. Time in which no sample could be taken
- * (system calls) moves it no further than the samples around that time say.
+ * (system calls) moves it no further than the samples around that time say. Where application time
+ * counts accesses, the clock is that.
  */
 #ifndef REUSE_ANALYSIS_ACCESS_CLOCK_H
 #define REUSE_ANALYSIS_ACCESS_CLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +24,7 @@ struct clock_tick {
 struct access_clock {
     struct clock_tick *ticks; /* ascending */
     size_t count;
+    bool counted; /* app_ns counts accesses: nothing is estimated */
 };
 
 /* What a sample contributes. */
@@ -33,7 +36,8 @@ struct clock_sample {
 
 /* samples in any order (they are sorted in place); a clock without samples stands still. 0 or -1.
  */
-int access_clock_create(struct clock_sample *samples, size_t n, struct access_clock *out);
+int access_clock_create(struct clock_sample *samples, size_t n, bool counted,
+                        struct access_clock *out);
 void access_clock_free(struct access_clock *);
 
 /* Accesses that the thread made between two times of its application clock. */

@@ -31,6 +31,25 @@ static bool has_histograms(const struct profile *profile)
     return profile->histograms.count > 0;
 }
 
+bool analysis_has_source(const struct profile *const *profiles, size_t profile_count,
+                         enum analysis_source source)
+{
+    for (size_t p = 0; p < profile_count; p++) {
+        const struct profile *profile = profiles[p];
+        if (source == SOURCE_COUNTS ? !has_histograms(profile) : !has_samples(profile))
+            return false;
+    }
+    return profile_count > 0;
+}
+
+/* Answers come from counts: the profile has no samples, or they are not wanted. */
+static bool answers_by_counts(const struct analysis *analysis, const struct profile *profile)
+{
+    if (analysis->options.source == SOURCE_COUNTS)
+        return has_histograms(profile);
+    return has_histograms(profile) && !has_samples(profile);
+}
+
 /* Decides line sizes and whether the profiles are exact; false with a message. */
 static bool choose_basis(struct analysis *analysis, char *message, size_t size)
 {
@@ -60,14 +79,32 @@ static bool choose_basis(struct analysis *analysis, char *message, size_t size)
                      (unsigned long long)other);
             return false;
         }
-        sampled |= has_samples(profile);
-        exact |= has_histograms(profile) && !has_samples(profile);
+        if (profile_counts_accesses(profile) != profile_counts_accesses(first)) {
+            snprintf(message, size,
+                     "%s and %s measure time in different ways (accesses and CPU time): look at "
+                     "them one at a time",
+                     first->path, profile->path);
+            return false;
+        }
+        bool counts = answers_by_counts(analysis, profile);
+        sampled |= has_samples(profile) && !counts;
+        exact |= counts;
     }
     if (sampled && exact) {
         snprintf(message, size,
                  "%s and others mix exact with sampled profiles: look at them "
                  "one at a time",
                  first->path);
+        return false;
+    }
+    if (analysis->options.source == SOURCE_COUNTS && !exact) {
+        snprintf(message, size,
+                 "%s holds no counts of every access: record it with --engine exact or simulate",
+                 first->path);
+        return false;
+    }
+    if (analysis->options.source == SOURCE_SAMPLES && !sampled) {
+        snprintf(message, size, "%s holds no samples", first->path);
         return false;
     }
     analysis->exact = exact;

@@ -18,7 +18,15 @@
 #include "machine/machine.h"
 #include "profile/reader.h"
 
+/* What to answer from, in profiles that hold both samples and counts of every access. */
+enum analysis_source {
+    SOURCE_AUTOMATIC, /* samples where there are any */
+    SOURCE_SAMPLES,
+    SOURCE_COUNTS,
+};
+
 struct analysis_options {
+    enum analysis_source source;
     uint32_t line_size; /* 0: the run's */
     uint32_t bootstrap; /* replicates for intervals; 0: the default (100; fewer, down to 35, for
                               profiles of more than 100 000 samples) */
@@ -35,6 +43,10 @@ struct analysis *analysis_create(const struct profile *const *profiles, size_t p
 void analysis_free(struct analysis *);
 
 bool analysis_is_exact(const struct analysis *); /* every access was counted */
+
+/* Whether an analysis of these profiles from the source is possible; not SOURCE_AUTOMATIC. */
+bool analysis_has_source(const struct profile *const *profiles, size_t profile_count,
+                         enum analysis_source);
 uint32_t analysis_line_size(const struct analysis *);
 
 /* Samples in use are numbered 0 .. count-1; exact profiles have none. */

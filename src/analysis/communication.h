@@ -46,7 +46,8 @@ struct communication;
 /*
  * Builds the flows. line_size: 0 for the run's, or a larger power of two. NULL with one line in
  * message when the profile tells nothing of communication (recorded with --no-sharing) or at that
- * line size. A profile of one thread has no flows, which is an answer. The analysis must outlive it.
+ * line size. A profile of one thread has no flows, which is an answer. The analysis must outlive
+ * it.
  */
 struct communication *communication_create(const struct analysis *, uint32_t line_size,
                                            char *message, size_t message_size);

@@ -62,7 +62,7 @@ static double part_above(const struct histogram_bin *bin, double value)
     return (double)bin->count * (high - value) / (high - low);
 }
 
-static double count_above(const struct record_histogram *histogram, double value)
+double exact_count_above(const struct record_histogram *histogram, double value)
 {
     double sum = 0;
 
@@ -86,11 +86,12 @@ static struct totals totals_at(const struct analysis *analysis, struct subset su
         if (histogram->measure == MEASURE_STACK_DISTANCE) {
             totals.accesses += (double)histogram->accesses;
             totals.cold += (double)histogram->cold;
-            totals.far += count_above(histogram, lines);
+            totals.far += exact_count_above(histogram, lines);
         } else if (histogram->measure == MEASURE_COHERENCE) {
             /* Part of the reuses above: those whose line was invalidated meanwhile. At or above the
              * capacity they would have missed anyway and are among the far ones. */
-            totals.coherence += count_above(histogram, 0) - count_above(histogram, lines);
+            totals.coherence +=
+                exact_count_above(histogram, 0) - exact_count_above(histogram, lines);
         }
     }
     return totals;

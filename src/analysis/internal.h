@@ -107,6 +107,8 @@ bool replicate_one_visit(const struct analysis *, uint32_t replicate);
 
 /* Interval of values[0] from its replicates; floor: least distance from value that is claimed. */
 struct estimate replicate_interval(const struct analysis *, const double *values, double floor);
+/* The same for values that are no shares: of any size, and with extremes on both sides. */
+struct estimate replicate_spread(const struct analysis *, const double *values);
 
 /*
  * views.c: samples that are estimated together: those of one cell, or a subset's few in several.
@@ -154,5 +156,7 @@ struct miss_split exact_misses(const struct analysis *, struct subset, double by
 size_t exact_histogram_shares(const struct analysis *, struct subset, uint8_t measure,
                               struct histogram_share **out);
 struct estimate exact_accesses(const struct analysis *, struct subset);
+/* Uses at that distance or farther, cold ones apart; a bin that it cuts counts in proportion. */
+double exact_count_above(const struct record_histogram *, double distance);
 
 #endif

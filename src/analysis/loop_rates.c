@@ -374,6 +374,20 @@ static int fill_gaps(const struct profile *const *profiles, size_t profile_count
     return 0;
 }
 
+/* Where time counts accesses there is one per unit of it. */
+static void count_instead(const struct profile *const *profiles, struct loop_rates *rates)
+{
+    for (size_t i = 0; i < rates->count; i++) {
+        struct loop_rate *loop = &rates->loops[i];
+
+        if (!profile_counts_accesses(profiles[loop->profile]))
+            continue;
+        loop->per_ns = (struct estimate){1, 1, 1};
+        loop->log_deviation = 0;
+        loop->measured = true;
+    }
+}
+
 int loop_rates_create(const struct profile *const *profiles, size_t profile_count,
                       struct loop_rates *out)
 {
@@ -383,6 +397,7 @@ int loop_rates_create(const struct profile *const *profiles, size_t profile_coun
         loop_rates_free(out);
         return -1;
     }
+    count_instead(profiles, out);
     return 0;
 }
 

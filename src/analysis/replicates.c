@@ -148,3 +148,19 @@ struct estimate replicate_interval(const struct analysis *analysis, const double
     out.hi = fmin(out.hi, 1);
     return out;
 }
+
+struct estimate replicate_spread(const struct analysis *analysis, const double *values)
+{
+    uint32_t n = analysis->options.bootstrap, count = replicate_count(analysis);
+    double squares = 0, value = values[0], half;
+
+    for (uint32_t r = 1; r <= n; r++)
+        squares += (values[r] - value) * (values[r] - value);
+    half = n > 1 ? 1.96 * sqrt(squares / (double)n) : 0;
+    struct estimate out = {value, value - half, value + half};
+    for (uint32_t r = n + 1; r < count; r++) {
+        out.lo = fmin(out.lo, value - half - fabs(values[r] - value));
+        out.hi = fmax(out.hi, value + half + fabs(values[r] - value));
+    }
+    return out;
+}

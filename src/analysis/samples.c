@@ -40,9 +40,14 @@ static double expiries_per_sample(const struct profile *profile, uint32_t thread
     return 1;
 }
 
+static bool wanted_thread(const struct analysis *analysis, uint32_t thread_id)
+{
+    return !analysis->options.thread_id || thread_id == analysis->options.thread_id;
+}
+
 static bool wanted(const struct analysis *analysis, const struct record_sample *sample)
 {
-    return !analysis->options.thread_id || sample->thread_id == analysis->options.thread_id;
+    return wanted_thread(analysis, sample->thread_id);
 }
 
 static int list_samples(struct analysis *analysis)
@@ -165,6 +170,36 @@ static double covered_accesses(const struct analysed_sample *sample,
     return sample->watched * (double)(at - record->app_ns) / (double)(end->app_ns - record->app_ns);
 }
 
+/*
+ * Where accesses were counted it is known what all samples of a profile stand for together: they
+ * are brought to that sum. By threads it would be wrong for those too short to be sampled each.
+ */
+static void match_counts(struct analysis *analysis, uint32_t p)
+{
+    const struct profile *profile = analysis->profiles[p];
+    double known = 0, estimated = 0, factor;
+
+    if (!profile_counts_accesses(profile))
+        return;
+    for (size_t i = 0; i < profile->totals.count; i++)
+        if (wanted_thread(analysis, profile->totals.items[i].thread_id))
+            known += (double)profile->totals.items[i].app_ns;
+    for (size_t i = 0; i < analysis->count; i++)
+        if (analysis->samples[i].profile == p)
+            estimated += analysis->samples[i].weight;
+    factor = known > 0 && estimated > 0 ? known / estimated : 1;
+    for (size_t i = 0; i < analysis->count; i++)
+        if (analysis->samples[i].profile == p)
+            analysis->samples[i].weight *= factor;
+    for (size_t t = 0; t < analysis->thread_count; t++) {
+        struct analysed_thread *thread = &analysis->threads[t];
+        const struct record_totals *totals = profile_thread_totals(profile, thread->thread_id);
+
+        if (thread->profile == p && totals && totals->app_ns > 0)
+            thread->accesses = (double)totals->app_ns;
+    }
+}
+
 static int convert_times(struct analysis *analysis)
 {
     /* Samples by thread: offsets by counting. */
@@ -189,7 +224,8 @@ static int convert_times(struct analysis *analysis)
             analysis->threads[t].accesses += sample->weight;
             ticks[i] = (struct clock_sample){sample->record->app_ns, sample->weight, rate};
         }
-        result = access_clock_create(ticks, n, &clock);
+        bool counted = profile_counts_accesses(analysis->profiles[analysis->threads[t].profile]);
+        result = access_clock_create(ticks, n, counted, &clock);
         for (size_t i = 0; i < n && result == 0; i++) {
             struct analysed_sample *sample = &analysis->samples[order[first[t] + i]];
             sample->watched = watched_accesses(analysis, sample, &clock);
@@ -278,5 +314,7 @@ int analysis_judge_samples(struct analysis *analysis)
 {
     if (list_samples(analysis) || convert_times(analysis))
         return -1;
+    for (size_t p = 0; p < analysis->profile_count; p++)
+        match_counts(analysis, (uint32_t)p);
     return find_coverage(analysis);
 }

@@ -52,7 +52,7 @@ bool machine_of_host(struct machine *machine, char *message, size_t message_size
             add_cache(machine, object);
     }
     hwloc_topology_destroy(topology);
-    if (!machine_check(machine, cause, sizeof cause)) {
+    if (!machine_check(machine, NULL, cause, sizeof cause)) {
         snprintf(
             message, message_size,
             "this host's caches as hwloc reports them make no sense (%s): describe the machine "
@@ -63,21 +63,43 @@ bool machine_of_host(struct machine *machine, char *message, size_t message_size
     return true;
 }
 
+static bool read_builtin(const struct builtin_machine *builtin, struct machine *machine,
+                         char *message, size_t message_size)
+{
+    FILE *text = fmemopen((void *)(uintptr_t)builtin->text, strlen(builtin->text), "r");
+
+    if (!text) {
+        snprintf(message, message_size, "%s: %s", builtin->name, strerror(errno));
+        return false;
+    }
+    bool good = machine_read_stream(text, builtin->name, machine, message, message_size);
+    fclose(text);
+    return good;
+}
+
+static void name_them_all(const char *wanted, char *message, size_t size)
+{
+    int length = snprintf(message, size, "unknown machine \"%s\": neither", wanted);
+
+    for (size_t i = 0; builtin_machines[i].name && length > 0 && (size_t)length < size; i++)
+        length +=
+            snprintf(message + length, size - (size_t)length, " %s,", builtin_machines[i].name);
+    if (length > 0 && (size_t)length < size)
+        snprintf(message + length, size - (size_t)length, " host, nor a description file");
+}
+
 bool machine_find(const char *name_or_file, struct machine *machine, char *message,
                   size_t message_size)
 {
     struct stat status;
 
-    if (strcmp(name_or_file, "a64fx") == 0) {
-        machine_a64fx(machine);
-        return true;
-    }
+    for (size_t i = 0; builtin_machines[i].name; i++)
+        if (strcmp(name_or_file, builtin_machines[i].name) == 0)
+            return read_builtin(&builtin_machines[i], machine, message, message_size);
     if (strcmp(name_or_file, "host") == 0)
         return machine_of_host(machine, message, message_size);
     if (stat(name_or_file, &status) && errno == ENOENT) {
-        snprintf(message, message_size,
-                 "unknown machine \"%s\": neither a64fx, nor host, nor a description file",
-                 name_or_file);
+        name_them_all(name_or_file, message, message_size);
         return false;
     }
     return machine_read(name_or_file, machine, message, message_size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Machines that need no library to be known: of a profile, built in; and what all must satisfy. */
+/* Machines that need no library to be known: those of profiles; and what all must satisfy. */
 #include "machine/machine.h"
 
 #include <stdio.h>
@@ -34,6 +34,11 @@ static bool check_cache(const struct machine_cache *cache, const struct machine_
         snprintf(message, size, "L%u: a cache is shared by at least 1 CPU", cache->level);
         return false;
     }
+    if (cache->sector_ways && (cache->sector_ways < 2 || cache->sector_ways > cache->ways)) {
+        snprintf(message, size, "L%u: sectors cannot divide %u of its %u ways", cache->level,
+                 cache->sector_ways, cache->ways);
+        return false;
+    }
     if (inner && (cache->level <= inner->level || cache->bytes <= inner->bytes)) {
         snprintf(message, size, "L%u after L%u: levels and sizes have to grow outwards",
                  cache->level, inner->level);
@@ -42,7 +47,8 @@ static bool check_cache(const struct machine_cache *cache, const struct machine_
     return true;
 }
 
-bool machine_check(const struct machine *machine, char *message, size_t message_size)
+bool machine_check(const struct machine *machine, size_t *culprit, char *message,
+                   size_t message_size)
 {
     if (machine->levels == 0) {
         snprintf(message, message_size, "no cache is described");
@@ -50,8 +56,11 @@ bool machine_check(const struct machine *machine, char *message, size_t message_
     }
     for (size_t i = 0; i < machine->levels; i++) {
         const struct machine_cache *inner = i ? &machine->caches[i - 1] : NULL;
-        if (!check_cache(&machine->caches[i], inner, message, message_size))
+        if (!check_cache(&machine->caches[i], inner, message, message_size)) {
+            if (culprit)
+                *culprit = i;
             return false;
+        }
     }
     return true;
 }
@@ -69,23 +78,32 @@ bool machine_of_profile(const struct profile *profile, struct machine *machine)
             if (cache->level != level || cache->type == CACHE_INSTRUCTION ||
                 cache->origin_id != profile->caches.items[0].origin_id)
                 continue;
-            machine->caches[machine->levels++] = (struct machine_cache){
-                cache->level, cache->bytes, cache->line_size, cache->ways, cache->sharing_cpus};
+            machine->caches[machine->levels++] =
+                (struct machine_cache){.level = cache->level,
+                                       .bytes = cache->bytes,
+                                       .line_size = cache->line_size,
+                                       .ways = cache->ways,
+                                       .sharing_cpus = cache->sharing_cpus};
             break;
         }
     }
-    return machine_check(machine, message, sizeof message);
+    return machine_check(machine, NULL, message, sizeof message);
 }
 
-/* Fujitsu, A64FX Microarchitecture Manual: 64 KiB 4-way L1D per core, 8 MiB 16-way L2 per core
- * memory group of 12 computing cores, 256-byte lines. */
-void machine_a64fx(struct machine *machine)
+double machine_reach(const struct machine *machine, size_t level)
 {
-    *machine = (struct machine){
-        .name = "a64fx",
-        .levels = 2,
-        .caches =
-            {{.level = 1, .bytes = 64 << 10, .line_size = 256, .ways = 4, .sharing_cpus = 1},
-             {.level = 2, .bytes = 8 << 20, .line_size = 256, .ways = 16, .sharing_cpus = 12}},
-    };
+    double bytes = (double)machine->caches[level].bytes;
+
+    for (; level > 0 && machine->caches[level].content == CACHE_CONTENT_VICTIM; level--)
+        bytes += (double)machine->caches[level - 1].bytes;
+    return bytes;
+}
+
+double machine_threads_sharing(const struct machine *machine, size_t level, double threads)
+{
+    /* CPUs that share the innermost cache are the hardware threads of one core. */
+    double per_core = machine->caches[0].sharing_cpus ? machine->caches[0].sharing_cpus : 1;
+    double cores = machine->caches[level].sharing_cpus / per_core;
+
+    return threads < 1 || cores < 1 ? 1 : threads < cores ? threads : cores;
 }

@@ -21,18 +21,31 @@
 
 enum doorbell_operation {
     /*
-     * address, bytes as requested, enum allocator, frames, frame count: a block is the program's
-     * from now on. frames points to return addresses, the caller of the allocator first; at most
-     * DOORBELL_FRAMES_MAX are read.
+     * site, enum allocator, frames, frame count, name: an allocation site gets its number, 1 ..
+     * BLOCK_SITE_MAX, before any block of it is told. frames points to return addresses, the caller
+     * of the allocator first; name to text of which DOORBELL_NAME_MAX - 1 bytes count, or is 0.
      */
-    DOORBELL_ALLOCATED = 1,
-    /* address: the block that begins there is being given back. Before the allocator may reuse it.
+    DOORBELL_SITE = 1,
+    /*
+     * enum object_layer, address, bytes as requested, site, is new: a block is the program's from
+     * now on. Not new: what is left of a block of which a part was unmapped, or one that is back
+     * because realloc failed.
      */
-    DOORBELL_FREED = 2,
+    DOORBELL_INSERTED,
+    /* enum object_layer, address: the block that begins there is being given back. Before the
+     * allocator may use it again. */
+    DOORBELL_REMOVED,
     /* low, high: the calling thread's stack. */
-    DOORBELL_STACK = 3,
+    DOORBELL_STACK,
+    /* name: the calling thread enters a region; regions nest. */
+    DOORBELL_REGION_BEGIN,
+    /* It leaves the innermost one. */
+    DOORBELL_REGION_END,
+    /* Accesses are not counted from here on, in any thread, until DOORBELL_RESUME. */
+    DOORBELL_PAUSE,
+    DOORBELL_RESUME,
 };
 
-enum { DOORBELL_FRAMES_MAX = 64 };
+enum { DOORBELL_FRAMES_MAX = 64, DOORBELL_NAME_MAX = 256 };
 
 #endif

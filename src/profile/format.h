@@ -57,28 +57,31 @@ struct record_header {
 enum { PROFILE_RECORD_MAX = 1 << 20 };
 
 enum record_type {
-    RECORD_SCHEMA = 1,  /* text: every record type and field of the writer, for foreign readers */
-    RECORD_RUN,         /* text pairs: key NUL value NUL ... ; the keys are listed below */
-    RECORD_CACHE,       /* struct record_cache: one cache of the run's machine */
-    RECORD_MODULE,      /* struct record_module: a loaded ELF object */
-    RECORD_MODULE_END,  /* struct record_module_end: unloaded */
-    RECORD_MAPPING,     /* struct record_mapping: a mapped file or anonymous mapping */
-    RECORD_THREAD,      /* struct record_thread */
-    RECORD_THREAD_END,  /* struct record_thread_end */
-    RECORD_CONTEXT,     /* struct record_context: one node of the calling-context tree */
-    RECORD_SITE,        /* struct record_site: an allocation context = a heap data object */
-    RECORD_SITE_TOTALS, /* struct record_site_totals: cumulative, the last one counts */
-    RECORD_SAMPLE,      /* struct record_sample */
-    RECORD_WATCH_END,   /* struct record_watch_end */
-    RECORD_RATE,        /* struct record_rate: one reading of the access rate */
-    RECORD_TOTALS,      /* struct record_totals: per thread, cumulative, the last one counts */
-    RECORD_NOTE,        /* struct record_note: one line for the user */
-    RECORD_END,         /* struct record_end: the run ended in order */
-    RECORD_HISTOGRAM,   /* struct record_histogram: counts from an engine that saw every access */
-    RECORD_TRANSFER,    /* struct record_transfer: coherence traffic between two threads */
-    RECORD_REGION,      /* struct record_region: names a region */
-    RECORD_ORIGIN,      /* struct record_origin: one process of a merged file */
+    RECORD_SCHEMA = 1,   /* text: every record type and field of the writer, for foreign readers */
+    RECORD_RUN,          /* text pairs: key NUL value NUL ... ; the keys are listed below */
+    RECORD_CACHE,        /* struct record_cache: one cache of the run's machine */
+    RECORD_MODULE,       /* struct record_module: a loaded ELF object */
+    RECORD_MODULE_END,   /* struct record_module_end: unloaded */
+    RECORD_MAPPING,      /* struct record_mapping: a mapped file or anonymous mapping */
+    RECORD_THREAD,       /* struct record_thread */
+    RECORD_THREAD_END,   /* struct record_thread_end */
+    RECORD_CONTEXT,      /* struct record_context: one node of the calling-context tree */
+    RECORD_SITE,         /* struct record_site: an allocation context = a heap data object */
+    RECORD_SITE_TOTALS,  /* struct record_site_totals: cumulative, the last one counts */
+    RECORD_SAMPLE,       /* struct record_sample */
+    RECORD_WATCH_END,    /* struct record_watch_end */
+    RECORD_RATE,         /* struct record_rate: one reading of the access rate */
+    RECORD_TOTALS,       /* struct record_totals: per thread, cumulative, the last one counts */
+    RECORD_NOTE,         /* struct record_note: one line for the user */
+    RECORD_END,          /* struct record_end: the run ended in order */
+    RECORD_HISTOGRAM,    /* struct record_histogram: counts from an engine that saw every access */
+    RECORD_TRANSFER,     /* struct record_transfer: coherence traffic between two threads */
+    RECORD_REGION,       /* struct record_region: names a region */
+    RECORD_ORIGIN,       /* struct record_origin: one process of a merged file */
     RECORD_INVALIDATION, /* struct record_invalidation: a watched line lost to another thread */
+    RECORD_LINE_WATCH,   /* struct record_line_watch: all threads watched after a sampled store */
+    RECORD_LINE_EVENT,   /* struct record_line_event: one visit that such a watch saw */
+    RECORD_LINE_END,     /* struct record_line_end: how such a watch ended */
     RECORD_TYPE_COUNT
 };
 
@@ -87,7 +90,8 @@ enum record_type {
  * executable), command (arguments joined by blanks, quoted as a shell would need), pid, ppid, host,
  * rank (MPI), kernel, directory, start_unix_ns, start_monotonic_ns, line_size, budget_percent,
  * period_ns (fixed period or 0), seed, cpus (online), page_size, trap_cost_ns, trigger_cost_ns
- * (calibrated hidden costs), slots (debug registers per thread), window (look-ahead, accesses).
+ * (calibrated hidden costs), slots (debug registers per thread), window (look-ahead, accesses),
+ * sharing (1: communication was watched, 0: not).
  * Unknown keys are kept and shown by `reuse-report --summary -v`.
  */
 
@@ -209,6 +213,9 @@ enum sample_flags {
     SAMPLE_SHORT_SKIP = 1,         /* the interpreter stopped before the random skip was used up */
     SAMPLE_ARM_FAILED = 2,         /* a register was wanted and could not be had */
     SAMPLE_INVALIDATION_WATCH = 4, /* other threads' stores to invalidation_address are watched */
+    SAMPLE_LINE_SHARED = 8,        /* the bulletin board held another thread's access to the line */
+    SAMPLE_LINE_VISIT = 16,        /* next_store and the masks of the visit below were determined */
+    SAMPLE_LINE_OFFERED = 32,      /* the shared registers could have been given to it */
 };
 
 enum { REUSE_TIME_NONE = 0xffffffffu };
@@ -244,6 +251,13 @@ struct record_sample {
     uint32_t region_id;     /* innermost span of the API that the thread was in; 0 none */
     uint64_t watch_address;
     uint64_t invalidation_address; /* watched in all threads, or 0; 8 bytes */
+    /* What the look-ahead tells of the thread's own visit to the line, with SAMPLE_LINE_VISIT.
+     * Masks have 64 bits: each for line_size / 64 bytes of the run's line (a byte in lines of up to
+     * 64). */
+    uint64_t visit_accessed; /* touched up to and including the sampled access */
+    uint64_t visit_written;  /* stored to, likewise */
+    uint32_t next_store;     /* accesses to the thread's next store to the line; REUSE_TIME_NONE */
+    uint32_t reserved;
 };
 
 enum watch_end {
@@ -263,9 +277,9 @@ enum watch_end_flags {
 };
 
 /*
- * While a watch with SAMPLE_INVALIDATION_WATCH ran, another thread stored to invalidation_address. The
- * watch goes on: its own end (struct record_watch_end, later in the file) tells when the line would
- * have been used again. At most one per sample: the first store.
+ * While a watch with SAMPLE_INVALIDATION_WATCH ran, another thread stored to invalidation_address.
+ * The watch goes on: its own end (struct record_watch_end, later in the file) tells when the line
+ * would have been used again. At most one per sample: the first store.
  */
 struct record_invalidation {
     uint64_t sample_id;
@@ -293,6 +307,69 @@ struct record_watch_end {
     uint8_t kind;        /* enum access_kind, 0 unknown */
     uint16_t cpu;
     uint16_t reserved;
+};
+
+/*
+ * Communication (docs/estimators.md, "Communication"). A sampled store opens a segment: the time
+ * until the next store to the line by any thread. In it, two words of the line are watched for
+ * loads and stores of all threads. Written as soon as the sampled store has been executed.
+ */
+struct record_line_watch {
+    uint64_t sample_id;
+    uint64_t monotonic_ns; /* when the store was executed */
+    uint64_t address;      /* the word of the sampled store */
+    uint64_t address2;     /* the other word, or 0 */
+    /* Words of the line that other threads were known to touch (bit: word of 8 bytes, from the
+     * line's start; lines beyond 512 bytes: none). address2 was drawn from them with probability
+     * 1/2, else from all words but that of `address`; from the latter only if there are none. */
+    uint64_t proposed;
+    double probability; /* that the sample was given the registers when it asked for them */
+};
+
+enum line_event_flags {
+    LINE_EVENT_SECOND = 1,      /* address2 trapped, else address */
+    LINE_EVENT_KIND_KNOWN = 2,  /* kind, offset and width are those of the instruction */
+    LINE_EVENT_VISIT_KNOWN = 4, /* the flags below and the masks were determined by looking ahead */
+    LINE_EVENT_READ_ENDS = 8,   /* no other word is read after it, up to a store to the line */
+    LINE_EVENT_STORES = 16,     /* the visit stores to the line, now or later */
+    LINE_EVENT_STORE_ENDS = 32, /* the visit's last store touches the word that trapped */
+};
+
+/* A thread came to a watched word. */
+struct record_line_event {
+    uint64_t sample_id; /* of the watch */
+    uint32_t thread_id; /* that came */
+    uint32_t context_id;
+    uint64_t monotonic_ns;
+    uint64_t elapsed_ns; /* since the sampled store, without what the profiler took of the thread */
+    uint64_t ip;         /* of the access; of the instruction after it unless KIND_KNOWN */
+    uint64_t visit_read; /* by the visit, this access on; masks as in struct record_sample */
+    uint64_t visit_written;
+    uint16_t offset; /* of the access's first byte in the line; of the word unless KIND_KNOWN */
+    uint8_t width;   /* bytes; 0 unknown */
+    uint8_t kind;    /* enum access_kind; ACCESS_LOAD | ACCESS_STORE: reads and writes; 0 unknown */
+    uint16_t flags;  /* enum line_event_flags */
+    uint16_t cpu;
+};
+
+enum line_end {
+    LINE_END_STORE = 1,   /* its last event was a store: the segment is over */
+    LINE_END_TRAPS = 2,   /* trapped too often: censored, as all below */
+    LINE_END_EVICTED = 3, /* the registers went to a later sample */
+    LINE_END_FREED = 4,   /* the block was freed or unmapped */
+    LINE_END_THREAD = 5,  /* the sampled thread ended */
+    LINE_END_PROCESS = 6, /* also assumed where no end was written */
+    LINE_END_LOST = 7,    /* the registers were taken away */
+};
+
+struct record_line_end {
+    uint64_t sample_id;
+    uint64_t monotonic_ns;
+    uint64_t elapsed_ns; /* as in struct record_line_event, of the sampled thread */
+    uint64_t loads_ns;   /* up to this time loads were watched as well; afterwards stores alone */
+    uint32_t traps;      /* taken by the watch, in all threads */
+    uint8_t reason;      /* enum line_end */
+    uint8_t reserved[3];
 };
 
 enum rate_method {
@@ -393,7 +470,9 @@ struct histogram_bin {
 struct record_histogram {
     uint8_t scope;
     uint8_t measure;
-    uint16_t reserved;
+    /* Of SCOPE_OBJECT, SCOPE_PARTITION and its rest: only uses made in that region count, at their
+     * distances among all; 0: all uses. */
+    uint16_t region_id;
     uint32_t line_size;
     uint64_t key, key2;
     uint64_t accesses; /* cold included */
@@ -414,12 +493,14 @@ struct record_transfer {
     uint8_t object_kind;
     uint8_t reserved;
     uint32_t object_reference;
-    uint32_t line_size;
-    uint32_t reserved2;
+    uint16_t line_size;
+    uint8_t source_width, destination_width;    /* bytes within the line; 0 unknown or aggregated */
+    uint16_t source_offset, destination_offset; /* of their first byte, from the line's start */
     uint64_t object_address;            /* line address, or symbol address, or 0 when aggregated */
     uint64_t source_ip, destination_ip; /* 0 when aggregated */
     double transfers;                   /* count or estimate */
     double variance;                    /* 0 when exact */
+    uint64_t object_base, object_size;  /* of the block, where one is known, else 0 */
 };
 
 struct record_region {

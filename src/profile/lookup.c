@@ -82,6 +82,21 @@ const struct record_invalidation *profile_invalidation(const struct profile *pro
     return i == NOT_FOUND ? NULL : &profile->invalidations.items[i];
 }
 
+const struct record_line_watch *profile_line_watch(const struct profile *profile,
+                                                   uint64_t sample_id)
+{
+    size_t i = find_position(ARRAY(line_watches), sizeof(struct record_line_watch),
+                             sizeof(sample_id), sample_id);
+    return i == NOT_FOUND ? NULL : &profile->line_watches.items[i];
+}
+
+const struct record_line_end *profile_line_end(const struct profile *profile, uint64_t sample_id)
+{
+    size_t i = find_position(ARRAY(line_ends), sizeof(struct record_line_end), sizeof(sample_id),
+                             sample_id);
+    return i == NOT_FOUND ? NULL : &profile->line_ends.items[i];
+}
+
 /* How far the time lies outside of the module's life; 0 within it. */
 static uint64_t time_outside(const struct module_extent *extent, uint64_t time_ns)
 {
@@ -139,6 +154,11 @@ uint64_t profile_run_number(const struct profile *profile, const char *key, uint
             return fallback;
     }
     return number;
+}
+
+bool profile_counts_accesses(const struct profile *profile)
+{
+    return strcmp(profile_run_text(profile, "clock", "cpu"), "accesses") == 0;
 }
 
 const char *profile_origin_text(const struct profile *profile, uint32_t origin_id, const char *key,

@@ -6,7 +6,7 @@
 #include "profile/merge_internal.h"
 
 struct histogram_key {
-    uint64_t scope, measure, line_size, key, key2;
+    uint64_t scope, measure, line_size, region, key, key2;
 };
 
 /* The keys of a histogram in terms of the output; see enum histogram_scope. */
@@ -14,6 +14,8 @@ static void translate_keys(const struct merge_input *input, struct record_histog
 {
     uint8_t kind = (uint8_t)(head->key >> 32);
     uint32_t reference = (uint32_t)head->key;
+    if (head->region_id)
+        head->region_id = (uint16_t)merge_region(input, head->region_id);
     switch (head->scope) {
     case SCOPE_THREAD:
         head->key = merge_thread(input, reference);
@@ -81,7 +83,8 @@ static struct record_histogram *add_up(struct record_histogram *sum,
 static void add_histogram(struct profile_merge *merge, const struct record_histogram *head,
                           const struct histogram_bin *bins)
 {
-    struct histogram_key key = {head->scope, head->measure, head->line_size, head->key, head->key2};
+    struct histogram_key key = {head->scope,     head->measure, head->line_size,
+                                head->region_id, head->key,     head->key2};
     bool added;
     uint32_t number = key_map_intern(&merge->histograms, &key, sizeof(key), &added);
     if (number == 0) {

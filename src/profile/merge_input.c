@@ -126,6 +126,7 @@ static void merge_invalidation(struct merge_input *input,
 
 static void merge_samples(struct merge_input *input)
 {
+    input->samples_before = input->merge->samples;
     for (size_t i = 0; i < input->profile->samples.count; i++) {
         const struct record_sample *original = &input->profile->samples.items[i];
         struct record_sample sample = *original;
@@ -187,6 +188,7 @@ static void merge_transfers(struct merge_input *input)
         transfer.source_thread = merge_thread(input, transfer.source_thread);
         transfer.destination_thread = merge_thread(input, transfer.destination_thread);
         transfer.object_address = move_if_set(transfer.object_address, move);
+        transfer.object_base = move_if_set(transfer.object_base, move);
         transfer.source_ip = code_if_set(input, transfer.source_ip, 0);
         transfer.destination_ip = code_if_set(input, transfer.destination_ip, 0);
         transfer.object_reference =
@@ -248,6 +250,7 @@ void merge_input_records(struct merge_input *input)
     merge_regions(input);
     merge_mappings_and_notes(input);
     merge_samples(input);
+    merge_line_watches(input);
     merge_rates(input);
     merge_transfers(input);
     merge_histograms(input);

@@ -39,11 +39,12 @@ struct merge_input {
     struct profile_merge *merge;
     const struct profile *profile;
     uint32_t *threads, *sites, *modules, *regions, *origins;
-    uint32_t *contexts;     /* 0: not yet resolved */
-    uint64_t *module_moves; /* add to an address in the module */
-    uint32_t *path;         /* room for one calling context */
-    uint32_t own_origin;    /* of threads that name none */
-    bool addresses_reused;  /* modules overlap: contexts depend on the time */
+    uint32_t *contexts;      /* 0: not yet resolved */
+    uint64_t *module_moves;  /* add to an address in the module */
+    uint32_t *path;          /* room for one calling context */
+    uint64_t samples_before; /* in the output: the input's first sample gets the next number */
+    uint32_t own_origin;     /* of threads that name none */
+    bool addresses_reused;   /* modules overlap: contexts depend on the time */
 };
 
 /* Makes room for `needed` items, zeroing new ones. False and merge->no_memory on failure. */
@@ -61,6 +62,9 @@ void merge_input_records(struct merge_input *);
 /* Origins, the run keys on which they agree, and their caches. */
 void merge_origins(struct merge_input *);
 void merge_write_run(struct profile_merge *);
+
+/* Watches of samples' lines in all threads, after the samples themselves. */
+void merge_line_watches(struct merge_input *);
 
 /* Histograms of an input: keys translated, those of threads written, others added up. */
 void merge_histograms(struct merge_input *);

@@ -83,6 +83,13 @@ static bool counts_are_sound(const unsigned char *payload, size_t length)
            transfer.variance >= 0;
 }
 
+static bool probability_is_sound(const unsigned char *payload, size_t length)
+{
+    struct record_line_watch watch = {0};
+    memcpy(&watch, payload, length < sizeof(watch) ? length : sizeof(watch));
+    return watch.probability > 0 && watch.probability <= 1;
+}
+
 /* Fixed parts may be shorter (an older minor version) or longer (a newer one), but not absent. */
 static bool record_is_sound(const struct record_layout *layout, const struct record *record)
 {
@@ -101,6 +108,8 @@ static bool record_is_sound(const struct record_layout *layout, const struct rec
         return bins_are_sound(record->payload, length);
     if (layout->type == RECORD_TRANSFER)
         return counts_are_sound(record->payload, length);
+    if (layout->type == RECORD_LINE_WATCH)
+        return probability_is_sound(record->payload, length);
     return true;
 }
 

@@ -5,6 +5,7 @@
  *
  * What a loaded profile guarantees, whatever the file held: text is NUL-terminated; identifiers
  * are unique in every array that is sorted by one; following parent_id from any context ends;
+ * probabilities of line watches lie in (0, 1];
  * histogram bins ascend, are below HISTOGRAM_BIN_COUNT and lie inside their record; transfers are
  * finite and not negative. Not guaranteed: that an identifier that a record names is there (the
  * lookups return NULL), and that the values of enumerations and line sizes are known ones.
@@ -51,6 +52,9 @@ struct profile {
     PROFILE_ARRAY(struct record_sample) samples;             /* in file order */
     PROFILE_ARRAY(struct record_watch_end) watch_ends;       /* first one per sample, sorted */
     PROFILE_ARRAY(struct record_invalidation) invalidations; /* first one per sample, sorted */
+    PROFILE_ARRAY(struct record_line_watch) line_watches;    /* first one per sample, sorted */
+    PROFILE_ARRAY(struct record_line_event) line_events;     /* in file order */
+    PROFILE_ARRAY(struct record_line_end) line_ends;         /* first one per sample, sorted */
     PROFILE_ARRAY(struct record_rate) rates;                 /* in file order */
     PROFILE_ARRAY(struct record_totals) totals;              /* last one per thread, sorted */
     PROFILE_ARRAY(const struct record_note *) notes;
@@ -87,6 +91,10 @@ void profile_free(struct profile *);
 const char *profile_run_text(const struct profile *, const char *key, const char *fallback);
 uint64_t profile_run_number(const struct profile *, const char *key, uint64_t fallback);
 
+/* Whether the application times of the profile count the threads' accesses instead of ns
+ * (RECORD_RUN "clock" is "accesses"). */
+bool profile_counts_accesses(const struct profile *);
+
 /* Value of a key for one origin (record_thread.origin_id); for 0 the same as profile_run_text(). */
 const char *profile_origin_text(const struct profile *, uint32_t origin_id, const char *key,
                                 const char *fallback);
@@ -100,6 +108,8 @@ const struct record_site_totals *profile_site_totals(const struct profile *, uin
 const struct record_totals *profile_thread_totals(const struct profile *, uint32_t thread_id);
 const struct record_watch_end *profile_watch_end(const struct profile *, uint64_t sample_id);
 const struct record_invalidation *profile_invalidation(const struct profile *, uint64_t sample_id);
+const struct record_line_watch *profile_line_watch(const struct profile *, uint64_t sample_id);
+const struct record_line_end *profile_line_end(const struct profile *, uint64_t sample_id);
 const struct record_region *profile_region(const struct profile *, uint32_t region_id);
 const struct record_origin *profile_origin(const struct profile *, uint32_t origin_id);
 

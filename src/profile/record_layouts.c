@@ -16,6 +16,7 @@ static int compare_histograms(const void *left, const void *right)
     int order = compare_numbers(a->scope, b->scope);
     order = order ? order : compare_numbers(a->measure, b->measure);
     order = order ? order : compare_numbers(a->line_size, b->line_size);
+    order = order ? order : compare_numbers(a->region_id, b->region_id);
     order = order ? order : compare_numbers(a->key, b->key);
     return order ? order : compare_numbers(a->key2, b->key2);
 }
@@ -63,6 +64,12 @@ const struct record_layout record_layouts[] = {
      .id_size = 8,
      .keep = KEEP_FIRST,
      FIXED(record_invalidation, invalidations)},
+    {.type = RECORD_LINE_WATCH,
+     .id_size = 8,
+     .keep = KEEP_FIRST,
+     FIXED(record_line_watch, line_watches)},
+    {.type = RECORD_LINE_EVENT, FIXED(record_line_event, line_events)},
+    {.type = RECORD_LINE_END, .id_size = 8, .keep = KEEP_FIRST, FIXED(record_line_end, line_ends)},
     {.type = RECORD_RATE, FIXED(record_rate, rates)},
     {.type = RECORD_TOTALS, .id_size = 4, .keep = KEEP_LAST, FIXED(record_totals, totals)},
     {.type = RECORD_NOTE, WITH_TAIL(record_note, text, TAIL_TEXT, notes)},

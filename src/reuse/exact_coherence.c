@@ -225,6 +225,19 @@ static bool meet(const uint64_t *a, const uint64_t *b, unsigned words)
     return common != 0;
 }
 
+/* The access that an event names. */
+static struct exact_end end_of(const struct exact_coherence *coherence, uint32_t thread,
+                               const struct exact_last *last, unsigned which)
+{
+    unsigned granules = last->last[which] - last->first[which] + 1u;
+    return (struct exact_end){
+        .thread = thread,
+        .instruction = last->instruction[which],
+        .offset = (uint16_t)(last->first[which] << coherence->granule_shift),
+        .width = (uint8_t)(granules << coherence->granule_shift),
+    };
+}
+
 static void set_state(struct exact_copy *copy, enum copy_state state)
 {
     __atomic_store_n(&copy->state, state, __ATOMIC_RELAXED);
@@ -242,8 +255,7 @@ static void read_without_copy(struct exact_coherence_thread *thread, struct cohe
         if (copy->state == COPY_EXCLUSIVE)
             set_state(copy, COPY_SHARED);
         event->kind = TRANSFER_RAW;
-        event->source = copy->thread;
-        event->source_instruction = copy->instruction;
+        event->source = end_of(thread->coherence, copy->thread, &copy->last, EXACT_LAST_WRITE);
         event->true_sharing = meet(bytes, had_one ? mine->masks : line->ever_written, words);
         thread->transfer(thread->context, event);
     }
@@ -260,8 +272,8 @@ static void write_line(struct exact_coherence_thread *thread, struct coherence_l
         if (copy == mine || copy->state == COPY_INVALID)
             continue;
         event->kind = copy->thread == line->last_writer ? TRANSFER_WAW : TRANSFER_WAR;
-        event->source = copy->thread;
-        event->source_instruction = copy->instruction;
+        event->source = end_of(thread->coherence, copy->thread, &copy->last,
+                               event->kind == TRANSFER_WAW ? EXACT_LAST_WRITE : EXACT_LAST_ACCESS);
         event->true_sharing = meet(bytes, copy->masks, words);
         thread->transfer(thread->context, event);
         set_state(copy, COPY_INVALID);
@@ -327,7 +339,7 @@ unsigned char *exact_coherence_group(struct exact_coherence_thread *thread, uint
  * A line that nobody else has touched becomes, or stays, the thread's own. False if somebody has.
  */
 static bool take_private(struct exact_coherence_thread *thread, struct exact_private *entry,
-                         const uint64_t *bytes, bool write, uint32_t instruction)
+                         const uint64_t *bytes, bool write, const struct exact_last *now)
 {
     uint32_t mine = thread->thread << 2, tag = __atomic_load_n(&entry->tag, __ATOMIC_RELAXED);
     while (tag == 0 || tag == (mine | COPY_SHARED) || tag == (mine | COPY_EXCLUSIVE)) {
@@ -335,7 +347,7 @@ static bool take_private(struct exact_coherence_thread *thread, struct exact_pri
         if (!__atomic_compare_exchange_n(&entry->tag, &tag, wanted, false, __ATOMIC_ACQ_REL,
                                          __ATOMIC_RELAXED))
             continue;
-        entry->instruction = instruction;
+        exact_coherence_note(&entry->last, now->instruction[0], now->first[0], now->last[0], write);
         for (unsigned i = 0; i < thread->words; i++) {
             entry->masks[i] |= bytes[i];
             if (write)
@@ -358,7 +370,7 @@ static bool expand(struct exact_coherence *coherence, struct shard *shard,
     if (copy == NULL)
         return false;
     tag = __atomic_exchange_n(&entry->tag, EXACT_EXPANDED, __ATOMIC_ACQ_REL);
-    copy->instruction = entry->instruction;
+    copy->last = entry->last;
     memcpy(copy->masks, entry->masks, 2 * coherence->words * sizeof(uint64_t));
     set_state(copy, tag & 3);
     line->last_writer = (tag & 3) == COPY_EXCLUSIVE ? copy->thread : 0;
@@ -375,8 +387,10 @@ bool exact_coherence_take(struct exact_coherence_thread *thread, uint64_t number
     for (unsigned bit = first; bit <= last; bit++)
         bytes[bit / 64] |= UINT64_C(1) << bit % 64;
 
+    struct exact_last now = {0};
+    exact_coherence_note(&now, instruction, first, last, false);
     struct exact_private *entry = exact_coherence_entry(thread, number);
-    if (entry != NULL && take_private(thread, entry, bytes, write, instruction))
+    if (entry != NULL && take_private(thread, entry, bytes, write, &now))
         return false;
 
     pthread_mutex_lock(&shard->lock);
@@ -391,7 +405,7 @@ bool exact_coherence_take(struct exact_coherence_thread *thread, uint64_t number
         return false;
     }
     struct exact_transfer event = {
-        .destination = thread->thread, .destination_instruction = instruction, .line = number};
+        .destination = end_of(coherence, thread->thread, &now, EXACT_LAST_ACCESS), .line = number};
     bool held = had_one && mine->state != COPY_INVALID;
     if (write)
         write_line(thread, line, mine, bytes, &event);
@@ -402,7 +416,7 @@ bool exact_coherence_take(struct exact_coherence_thread *thread, uint64_t number
         if (write)
             mine->masks[words + i] |= bytes[i];
     }
-    mine->instruction = instruction;
+    exact_coherence_note(&mine->last, instruction, first, last, write);
     if (write)
         set_state(mine, COPY_EXCLUSIVE);
     else if (!held)

@@ -12,7 +12,7 @@
  * lock. An access that is being checked while another thread takes the line away counts as before
  * or after it, as it would on a machine.
  *
- * Memory, for lines of 64 bytes: 24 bytes per line in groups of 16, and some 100 more per line and
+ * Memory, for lines of 64 bytes: 32 bytes per line in groups of 16, and some 100 more per line and
  * 40 per thread when a line is shared.
  */
 #ifndef REUSE_REUSE_EXACT_COHERENCE_H
@@ -33,20 +33,27 @@ enum {
 
 struct exact_coherence; /* the lines; shared by all threads */
 
+enum { EXACT_LAST_ACCESS, EXACT_LAST_WRITE, EXACT_LAST_COUNT };
+
+/* A thread's last access of any kind to a line, and its last write. */
+struct exact_last {
+    uint32_t instruction[EXACT_LAST_COUNT];                  /* as given by the caller */
+    uint8_t first[EXACT_LAST_COUNT], last[EXACT_LAST_COUNT]; /* granules of the line */
+};
+
 /* A line in the table. */
 struct exact_private {
-    uint32_t tag;         /* thread << 2 | enum copy_state; EXACT_EXPANDED; 0: untouched. Atomic */
-    uint32_t instruction; /* of the last access */
-    uint64_t masks[];     /* words of bytes accessed, then as many of bytes written */
+    uint32_t tag; /* thread << 2 | enum copy_state; EXACT_EXPANDED; 0: untouched. Atomic */
+    struct exact_last last;
+    uint64_t masks[]; /* words of bytes accessed, then as many of bytes written */
 };
 
 enum { EXACT_EXPANDED = 3 };
 
 struct exact_copy {
     uint32_t thread;
-    uint32_t state;       /* enum copy_state; atomic */
-    uint32_t instruction; /* of the thread's last access, as given by the caller */
-    uint32_t reserved;
+    uint32_t state; /* enum copy_state; atomic */
+    struct exact_last last;
     struct exact_copy *next; /* another thread's copy of the line */
     /*
      * words: bytes accessed since the thread got its copy; while it holds none, bytes that others
@@ -55,10 +62,20 @@ struct exact_copy {
     uint64_t masks[];
 };
 
-/* One event, told to the thread that causes it (destination). */
+/* One of the two accesses of an event, as far as it lies in the line. */
+struct exact_end {
+    uint32_t thread;
+    uint32_t instruction;
+    uint16_t offset; /* bytes from the line's start; granules beyond 256-byte lines */
+    uint8_t width;   /* bytes */
+};
+
+/*
+ * One event, told to the thread that causes it (destination). The source's access is its last write
+ * for RAW and WAW, and its last access for WAR.
+ */
 struct exact_transfer {
-    uint32_t source, destination; /* thread numbers */
-    uint32_t source_instruction, destination_instruction;
+    struct exact_end source, destination;
     enum transfer_kind kind;
     bool true_sharing;
     uint64_t line;
@@ -133,6 +150,16 @@ static inline void exact_coherence_prefetch(struct exact_coherence_thread *threa
         __builtin_prefetch(entry, 1);
 }
 
+static inline void exact_coherence_note(struct exact_last *last, uint32_t instruction,
+                                        unsigned first_granule, unsigned last_granule, bool write)
+{
+    for (unsigned i = 0; i <= (write ? EXACT_LAST_WRITE : EXACT_LAST_ACCESS); i++) {
+        last->instruction[i] = instruction;
+        last->first[i] = (uint8_t)first_granule;
+        last->last[i] = (uint8_t)last_granule;
+    }
+}
+
 /*
  * One access of 1..64 bytes; a read-modify-write is a write. True if the thread had a copy of a
  * line of it before and lost it to another thread's write.
@@ -153,18 +180,20 @@ static inline bool exact_coherence_access(struct exact_coherence_thread *thread,
         struct exact_private *entry = exact_coherence_entry(thread, line);
         uint32_t tag = entry != NULL ? __atomic_load_n(&entry->tag, __ATOMIC_RELAXED) : 0;
         uint64_t *masks = NULL;
+        struct exact_last *noted = NULL;
         if (tag - (thread->thread << 2) - needed <= COPY_EXCLUSIVE - needed) {
             masks = entry->masks;
-            entry->instruction = instruction;
+            noted = &entry->last;
         } else if (tag == EXACT_EXPANDED && thread->cached[slot].line == line + 1 &&
                    __atomic_load_n(&thread->cached[slot].copy->state, __ATOMIC_RELAXED) >= needed) {
             masks = thread->cached[slot].copy->masks;
-            thread->cached[slot].copy->instruction = instruction;
+            noted = &thread->cached[slot].copy->last;
         }
         if (masks == NULL || first / 64 != last / 64) {
             lost |= exact_coherence_take(thread, line, first, last, write, instruction);
             continue;
         }
+        exact_coherence_note(noted, instruction, first, last, write);
         uint64_t bits = ((UINT64_C(2) << (last - first)) - 1) << first % 64;
         masks[first / 64] |= bits;
         if (write)

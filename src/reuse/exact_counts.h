@@ -27,9 +27,11 @@ struct exact_cell {
     uint32_t instruction;
     uint32_t object;
     uint32_t number; /* in struct exact_counts */
-    uint32_t reserved;
-    /* The owner's to use: addresses in [low, low + size) are of the object; another cell to try. */
+    /* The owner's to use: addresses in [low, low + size) are of the object, those in [brief_low,
+     * brief_low + brief_size) as long as brief_version is the same; another cell to try. */
+    uint32_t brief_version;
     uint64_t low, size;
+    uint64_t brief_low, brief_size;
     struct exact_cell *other;
     uint32_t near[][EXACT_STACK_NEAR]; /* by line size and distance; carried when they are full */
 };

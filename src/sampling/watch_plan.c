@@ -15,15 +15,17 @@ static uint64_t line_of(uint64_t address, uint32_t line_size)
  * Traps that a watch on the word at `address` will have seen when the sampled access has executed:
  * one per instruction, though a read-modify-write instruction makes two accesses.
  */
-static unsigned predicted_traps(const struct window *window, uint64_t address)
+static unsigned predicted_traps(const struct window *window, uint64_t address, uint32_t word)
 {
     unsigned traps = 0;
     const struct access *last = NULL;
 
+    if (window->executed)
+        return 0;
     for (uint32_t i = 0; i <= window->sampled; i++) {
         const struct access *access = &window->history[i];
 
-        if (access->address >= address + WATCH_WORD || access->address + access->width <= address)
+        if (access->address >= address + word || access->address + access->width <= address)
             continue;
         if (last && last + 1 == access && access->read_modify_write && access->ip == last->ip &&
             last->kind == ACCESS_LOAD && access->kind == ACCESS_STORE) {
@@ -36,29 +38,30 @@ static unsigned predicted_traps(const struct window *window, uint64_t address)
     return traps;
 }
 
-void watch_plan_make(const struct window *window, struct random *random, struct watch_plan *plan)
+void watch_plan_make(const struct window *window, struct random *random, uint32_t word,
+                     struct watch_plan *plan)
 {
     const struct access *sample = window_sample(window);
     uint64_t line = line_of(sample->address, window->line_size);
     uint64_t end = line + window->line_size;
     uint64_t last_byte = sample->address + sample->width - 1;
-    uint32_t words = window->line_size / WATCH_WORD, first, count;
+    uint32_t words = window->line_size / word, first, count;
 
     if (last_byte >= end)
         last_byte = end - 1;
-    first = (uint32_t)((sample->address - line) / WATCH_WORD);
-    count = (uint32_t)((last_byte - line) / WATCH_WORD) - first + 1;
+    first = (uint32_t)((sample->address - line) / word);
+    count = (uint32_t)((last_byte - line) / word) - first + 1;
     plan->words_accessed = (uint8_t)count;
     if (count < words && random_next(random) >> 63) {
-        uint32_t word = random_below(random, words - count);
+        uint32_t other = random_below(random, words - count);
 
         plan->mode = WATCH_OTHER;
-        plan->address = line + WATCH_WORD * (word < first ? word : word + count);
+        plan->address = line + word * (uint64_t)(other < first ? other : other + count);
     } else {
         plan->mode = WATCH_ACCESSED;
-        plan->address = line + WATCH_WORD * (first + random_below(random, count));
+        plan->address = line + word * (uint64_t)(first + random_below(random, count));
     }
-    plan->traps_before = predicted_traps(window, plan->address);
+    plan->traps_before = predicted_traps(window, plan->address, word);
 }
 
 uint64_t watch_plan_any_word(const struct window *window, struct random *random)
@@ -68,18 +71,21 @@ uint64_t watch_plan_any_word(const struct window *window, struct random *random)
 }
 
 void visit_begin(struct visit *visit, uint64_t sampled_address, uint64_t trapped_address,
-                 uint32_t line_size)
+                 uint32_t word, uint32_t line_size)
 {
     memset(visit, 0, sizeof *visit);
     visit->line = line_of(sampled_address, line_size);
     visit->line_size = line_size;
-    visit->trapped_word = trapped_address / WATCH_WORD;
-    visit->sampled_word = sampled_address / WATCH_WORD;
+    visit->word_size = word;
+    visit->trapped_word = trapped_address / word;
+    visit->sampled_word = sampled_address / word;
     visit->ends_at_trapped = true;
 }
 
 void visit_feed(struct visit *visit, const struct access *accesses, size_t n)
 {
+    uint32_t size = visit->word_size;
+
     for (size_t i = 0; i < n; i++) {
         const struct access *access = &accesses[i];
         uint64_t first = access->address, last = access->address + access->width - 1;
@@ -91,16 +97,16 @@ void visit_feed(struct visit *visit, const struct access *accesses, size_t n)
         if (last >= visit->line + visit->line_size)
             last = visit->line + visit->line_size - 1;
         visit->ends_at_trapped =
-            visit->trapped_word >= first / WATCH_WORD && visit->trapped_word <= last / WATCH_WORD;
-        for (uint64_t word = (first - visit->line) / WATCH_WORD;
-             word <= (last - visit->line) / WATCH_WORD; word++)
+            visit->trapped_word >= first / size && visit->trapped_word <= last / size;
+        for (uint64_t word = (first - visit->line) / size; word <= (last - visit->line) / size;
+             word++)
             visit->words[word / 64] |= UINT64_C(1) << (word % 64);
     }
 }
 
 static bool touched(const struct visit *visit, uint64_t word)
 {
-    uint64_t index = word - visit->line / WATCH_WORD;
+    uint64_t index = word - visit->line / visit->word_size;
 
     return visit->words[index / 64] >> (index % 64) & 1;
 }
@@ -122,4 +128,11 @@ bool visit_ends_at_trapped(const struct visit *visit)
 bool visit_touches_sampled(const struct visit *visit)
 {
     return touched(visit, visit->sampled_word);
+}
+
+unsigned visit_flags(const struct visit *visit)
+{
+    return WATCH_END_VISIT_KNOWN |
+           (visit_touches_sampled(visit) ? WATCH_END_VISIT_TOUCHES_ACCESSED : 0u) |
+           (visit_ends_at_trapped(visit) ? WATCH_END_VISIT_ENDS_HERE : 0u);
 }

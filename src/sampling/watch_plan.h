@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which bytes a debug register is to watch for a sample, and what a trap on them tells about the
- * whole line. A register covers one aligned 8-byte word, a line has several: by a fair coin the
- * accessed word or another word of the line is watched (docs/estimators.md, "from words to lines").
- * Pure; signal-safe.
+ * whole line. A register covers one aligned word of 8 bytes, or on some machines a larger power of
+ * two; a line has several such words: by a fair coin the accessed word or another word of the line
+ * is watched (docs/estimators.md, "from words to lines"). Pure; signal-safe.
  */
 #ifndef REUSE_SAMPLING_WATCH_PLAN_H
 #define REUSE_SAMPLING_WATCH_PLAN_H
@@ -15,17 +15,22 @@
 #include "sampling/random.h"
 #include "sampling/window.h"
 
-enum { WATCH_WORD = 8 /* bytes */ };
+enum {
+    WATCH_WORD = 8,       /* bytes that any machine's register can watch */
+    WATCH_WORD_MAX = 128, /* that the largest can, as far as a record can tell */
+    VISIT_ACCESSES = 384, /* how far a visit to a line is followed after a trap */
+};
 
 struct watch_plan {
     enum watch_mode mode;
-    uint64_t address;       /* aligned to WATCH_WORD */
+    uint64_t address;       /* aligned to the word */
     uint8_t words_accessed; /* words of the line that the sampled access touched */
     unsigned traps_before;  /* predicted traps up to and including the sampled access */
 };
 
-/* The window's sample was not reused in the run's line: what to watch for its next use. */
-void watch_plan_make(const struct window *, struct random *, struct watch_plan *);
+/* The window's sample was not reused in the run's line: what to watch for its next use. word: bytes
+ * that a register covers, a power of two from WATCH_WORD to WATCH_WORD_MAX, at most the line. */
+void watch_plan_make(const struct window *, struct random *, uint32_t word, struct watch_plan *);
 
 /* A uniformly chosen word of the sample's line: where other threads' stores are watched for. */
 uint64_t watch_plan_any_word(const struct window *, struct random *);
@@ -36,14 +41,14 @@ uint64_t watch_plan_any_word(const struct window *, struct random *);
  */
 struct visit {
     uint64_t line; /* first byte of the line */
-    uint32_t line_size;
+    uint32_t line_size, word_size;
     uint64_t trapped_word;
     uint64_t sampled_word; /* accessed word of the original sample */
     bool ends_at_trapped;  /* the last access so far touches the trapped word */
     uint64_t words[LINE_SIZE_MAX / WATCH_WORD / 64]; /* bit per word: touched after the trap */
 };
 
-void visit_begin(struct visit *, uint64_t sampled_address, uint64_t trapped_address,
+void visit_begin(struct visit *, uint64_t sampled_address, uint64_t trapped_address, uint32_t word,
                  uint32_t line_size);
 void visit_feed(struct visit *, const struct access *, size_t n);
 
@@ -55,5 +60,8 @@ bool visit_ends_at_trapped(const struct visit *);
 
 /* Whether the originally sampled word is among them. */
 bool visit_touches_sampled(const struct visit *);
+
+/* All that together: enum watch_end_flags of a visit that has been followed. */
+unsigned visit_flags(const struct visit *);
 
 #endif

@@ -8,13 +8,14 @@
 
 #include "signal_safe.h"
 
-void window_begin(struct window *window, struct random *random, uint32_t length, uint32_t line_size)
+static void begin(struct window *window, uint32_t skip, uint32_t length, uint32_t line_size)
 {
-    window->skip = random_below(random, WINDOW_SKIP_MAX);
+    window->skip = skip;
     window->length = length;
     window->seen = 0;
     window->sampled = 0;
     window->chosen = false;
+    window->executed = false;
     window->short_skip = false;
     window->done = false;
     window->examined = 0;
@@ -23,6 +24,29 @@ void window_begin(struct window *window, struct random *random, uint32_t length,
     window->reuse_ip = 0;
     for (int i = 0; i < LINE_SIZE_COUNT; i++)
         window->reuse[i] = REUSE_TIME_NONE;
+}
+
+void window_begin(struct window *window, struct random *random, uint32_t length, uint32_t line_size)
+{
+    begin(window, random_below(random, WINDOW_SKIP_MAX), length, line_size);
+}
+
+void window_begin_after(struct window *window, const struct access *sample, uint32_t length,
+                        uint32_t line_size)
+{
+    begin(window, 0, length, line_size);
+    window_feed(window, sample, 1);
+    window->executed = true;
+}
+
+void window_begin_for_record(struct window *window, struct random *random,
+                             const struct access *recorded, uint64_t gap, uint32_t length,
+                             uint32_t line_size)
+{
+    if (gap == 0)
+        window_begin_after(window, recorded, length, line_size);
+    else
+        window_begin(window, random, length, line_size);
 }
 
 /*

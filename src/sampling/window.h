@@ -29,6 +29,7 @@ struct window {
     uint32_t seen;    /* accesses fed so far */
     uint32_t sampled; /* index of the sampled access, valid when chosen */
     bool chosen;
+    bool executed; /* the sampled access is done already: the window began after it */
     bool
         short_skip; /* the stream ended inside the skip: the sample was drawn from what there was */
     bool done;      /* reused at the smallest line size, or length examined */
@@ -42,6 +43,21 @@ struct window {
 
 /* length >= 1; line_size: the run's. */
 void window_begin(struct window *, struct random *, uint32_t length, uint32_t line_size);
+
+/*
+ * The sample is given: an access that hardware has recorded and the thread has executed. What is
+ * fed are the accesses after it.
+ */
+void window_begin_after(struct window *, const struct access *sample, uint32_t length,
+                        uint32_t line_size);
+
+/*
+ * A record of hardware is delivered, `gap` accesses after the one that it describes. Without a gap
+ * the recorded access is the sample. Else nobody knows whether its line was used again in the gap,
+ * so the record only tells that it is time: the sample is taken from the accesses ahead.
+ */
+void window_begin_for_record(struct window *, struct random *, const struct access *recorded,
+                             uint64_t gap, uint32_t length, uint32_t line_size);
 
 /* Returns true when the window needs no more accesses. */
 bool window_feed(struct window *, const struct access *, size_t n);

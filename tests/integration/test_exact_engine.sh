@@ -69,6 +69,9 @@ check "true RAW" is "$(transfers '1->2 RAW true')" 500
 check "false RAW" is "$(transfers '1->2 RAW false')" 0
 check "false WAW, there" is "$(transfers '1->2 WAW false')" 500
 check "true WAW, back" is "$(transfers '2->1 WAW true')" 499
+bytes() { "$curve" -s pong.rprof | awk -v line="$address" -v what="$1" '$5 == line && $1 "->" $2 " " $3 == what { print $7, $8 }'; }
+check "the bytes of both accesses of a RAW" is "$(bytes '1->2 RAW')" "0+8 0+8"
+check "and of a WAW" is "$(bytes '1->2 WAW')" "0+8 8+8"
 check "no WAR" is "$(transfers '1->2 WAR false')$(transfers '2->1 WAR true')" 00
 
 # The published sector-cache study: 236875 misses undivided, 156824 with m in one way; this engine's

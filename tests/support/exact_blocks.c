@@ -9,20 +9,22 @@
 #include <unistd.h>
 
 #include "objects/doorbell.h"
+#include "objects/layers.h"
 #include "profile/format.h"
 
 static uint64_t memory[40000] __attribute__((aligned(4096)));
 static uint64_t place[16] __attribute__((aligned(64)));
 
-static void allocated(void *block, size_t bytes, uint64_t caller)
+static void allocated(void *block, size_t bytes, uint64_t site)
 {
-    uint64_t frames[2] = {caller, 0x1000};
-    (void)syscall(DOORBELL_NUMBER, DOORBELL_ALLOCATED, block, bytes, ALLOCATOR_MALLOC, frames, 2);
+    uint64_t frames[2] = {site << 12, 0x1000};
+    (void)syscall(DOORBELL_NUMBER, DOORBELL_SITE, site, ALLOCATOR_MALLOC, frames, 2, 0);
+    (void)syscall(DOORBELL_NUMBER, DOORBELL_INSERTED, LAYER_HEAP, block, bytes, site, 1);
 }
 
 static void freed(void *block)
 {
-    (void)syscall(DOORBELL_NUMBER, DOORBELL_FREED, block);
+    (void)syscall(DOORBELL_NUMBER, DOORBELL_REMOVED, LAYER_HEAP, block);
 }
 
 static void store(volatile uint64_t *block, int count)
@@ -34,17 +36,17 @@ static void store(volatile uint64_t *block, int count)
 int main(void)
 {
     volatile uint64_t *large = memory;
-    allocated(memory, sizeof memory, 0x2000);
+    allocated(memory, sizeof memory, 1);
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < 40000; i++)
             large[i] = (uint64_t)i;
     for (int i = 0; i < 40000; i++)
         (void)large[i];
 
-    allocated(place, sizeof place, 0x3000);
+    allocated(place, sizeof place, 2);
     store(place, 700);
     freed(place);
-    allocated(place, sizeof place, 0x4000);
+    allocated(place, sizeof place, 3);
     store(place, 300);
     freed(place);
     store(place, 50);

@@ -6,7 +6,8 @@
  *     exact_curve [-l LINE_SIZE] [-t THREAD_ID | -g GROUP] [-b | -s | -p | -o] PROFILE
  *
  * -b prints the bins of the histogram instead (smallest distance, count), -s the transfers (source,
- * destination, kind, truth, address, count), -p the misses of an A64FX' first level (4 ways of 64
+ * destination, kind, truth, address, count, bytes within the line of the two accesses as
+ * offset+width), -p the misses of an A64FX' first level (4 ways of 64
  * lines) undivided and with each followed object in 1, 2 and 3 ways of its own, -o the objects
  * (kind, reference, symbol, accesses, cold).
  */
@@ -56,10 +57,12 @@ static void print_transfers(const struct profile *profile)
     static const char *const kinds[] = {"", "RAW", "WAR", "WAW"};
     for (size_t i = 0; i < profile->transfers.count; i++) {
         const struct record_transfer *transfer = &profile->transfers.items[i];
-        (void)printf("%u %u %s %s 0x%llx %.0f\n", transfer->source_thread,
+        (void)printf("%u %u %s %s 0x%llx %.0f %u+%u %u+%u\n", transfer->source_thread,
                      transfer->destination_thread, kinds[transfer->kind & 3],
                      transfer->true_sharing ? "true" : "false",
-                     (unsigned long long)transfer->object_address, transfer->transfers);
+                     (unsigned long long)transfer->object_address, transfer->transfers,
+                     transfer->source_offset, transfer->source_width, transfer->destination_offset,
+                     transfer->destination_width);
     }
 }
 

@@ -13,7 +13,7 @@
 #include "sampling/window.h"
 #include "support/profile_builder.h"
 
-enum { WORD = 8, VISIT_ACCESSES = 60, SLOTS = 16, BASE = 0x10000000 };
+enum { WORD = 8, VISIT_LENGTH = 60, SLOTS = 16, BASE = 0x10000000 };
 
 static void *need(void *memory)
 {
@@ -182,20 +182,15 @@ static unsigned look_at_visit(const struct engine *engine, const struct watch *w
                               bool stores_only, unsigned *words_after)
 {
     struct visit visit;
-    unsigned flags = WATCH_END_VISIT_KNOWN;
 
-    visit_begin(&visit, watch->sample.address, trapped, engine->line_size);
-    for (size_t i = at + 1; i < visitor->count && i <= at + VISIT_ACCESSES; i++) {
+    visit_begin(&visit, watch->sample.address, trapped, WATCH_WORD, engine->line_size);
+    for (size_t i = at + 1; i < visitor->count && i <= at + VISIT_LENGTH; i++) {
         struct access access = access_of(&visitor->accesses[i]);
         if (!stores_only || access.kind == ACCESS_STORE)
             visit_feed(&visit, &access, 1);
     }
-    if (visit_touches_sampled(&visit))
-        flags |= WATCH_END_VISIT_TOUCHES_ACCESSED;
-    if (visit_ends_at_trapped(&visit))
-        flags |= WATCH_END_VISIT_ENDS_HERE;
     *words_after = visit_words_after(&visit);
-    return flags;
+    return visit_flags(&visit);
 }
 
 static uint64_t host_ns(const struct engine *engine, size_t at)
@@ -303,7 +298,7 @@ static void take_sample(struct engine *engine, size_t at)
     if (window.reuse[line_size_index(engine->line_size)] == REUSE_TIME_NONE) {
         struct watch_plan plan;
         bool evicts;
-        watch_plan_make(&window, &engine->random, &plan);
+        watch_plan_make(&window, &engine->random, WATCH_WORD, &plan);
         unsigned slot = slots_offer(&engine->slots, &engine->random, &evicts);
         if (evicts) {
             end_watch(engine, slot, WATCH_EVICTED, at);

@@ -40,6 +40,9 @@ static void print_counts(const struct profile *profile)
     COUNT("sample", samples);
     COUNT("watch_end", watch_ends);
     COUNT("invalidation", invalidations);
+    COUNT("line_watch", line_watches);
+    COUNT("line_event", line_events);
+    COUNT("line_end", line_ends);
     COUNT("rate", rates);
     COUNT("totals", totals);
     COUNT("note", notes);
@@ -67,6 +70,7 @@ static void print_sums(const struct profile *profile)
     SUM("watch_end.app_ns", watch_ends, app_ns);
     SUM("watch_end.reason", watch_ends, reason);
     SUM("invalidation.app_ns", invalidations, app_ns);
+    SUM("line_event.elapsed_ns", line_events, elapsed_ns);
     SUM("context.ip", contexts, ip);
     SUM("thread.tid", threads, tid);
     SUM("totals.armed", totals, armed);

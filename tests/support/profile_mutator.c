@@ -49,6 +49,29 @@ static void write_exact_counts(struct profile_builder *builder, uint32_t thread)
     profile_builder_record(builder, RECORD_TRANSFER, &transfer, sizeof(transfer));
 }
 
+static void write_line_watch(struct profile_builder *builder, const struct record_sample *sample,
+                             uint32_t thread)
+{
+    struct record_line_watch watch = {.sample_id = sample->sample_id,
+                                      .address = sample->address,
+                                      .address2 = sample->address + 8,
+                                      .proposed = 6,
+                                      .probability = 0.5};
+    struct record_line_event event = {.sample_id = sample->sample_id,
+                                      .thread_id = thread,
+                                      .elapsed_ns = 100,
+                                      .ip = 0x401300,
+                                      .visit_read = 0xff,
+                                      .width = 8,
+                                      .kind = ACCESS_LOAD,
+                                      .flags = LINE_EVENT_KIND_KNOWN | LINE_EVENT_READ_ENDS};
+    struct record_line_end end = {
+        .sample_id = sample->sample_id, .elapsed_ns = 300, .traps = 2, .reason = LINE_END_EVICTED};
+    profile_builder_record(builder, RECORD_LINE_WATCH, &watch, sizeof(watch));
+    profile_builder_record(builder, RECORD_LINE_EVENT, &event, sizeof(event));
+    profile_builder_record(builder, RECORD_LINE_END, &end, sizeof(end));
+}
+
 void write_every_record(const char *path)
 {
     struct profile_builder builder;
@@ -75,6 +98,7 @@ void write_every_record(const char *path)
             profile_builder_invalidation(&builder, &sample, thread, i * 300);
         if (i != 2)
             profile_builder_watch_end(&builder, &sample, WATCH_REUSED, i * 500);
+        write_line_watch(&builder, &sample, thread);
     }
     profile_builder_rate(&builder, thread, 0x401000, 1000, 500, 1000);
     write_exact_counts(&builder, thread);
@@ -232,6 +256,11 @@ static void check_samples(const struct profile *profile)
         const struct record_watch_end *end = &profile->watch_ends.items[i];
         require(profile_watch_end(profile, end->sample_id) == end, "watch end not found");
         require(i == 0 || end[-1].sample_id < end->sample_id, "watch ends not sorted");
+    }
+    for (size_t i = 0; i < profile->line_watches.count; i++) {
+        const struct record_line_watch *one = &profile->line_watches.items[i];
+        require(profile_line_watch(profile, one->sample_id) == one, "line watch not found");
+        require(one->probability > 0 && one->probability <= 1, "probability of a line watch");
     }
     for (size_t i = 0; i < profile->invalidations.count; i++) {
         const struct record_invalidation *one = &profile->invalidations.items[i];

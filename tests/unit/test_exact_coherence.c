@@ -21,6 +21,7 @@ struct model_line {
     bool holds[THREADS], had[THREADS];
     bool accessed[THREADS][BYTES_MAX];          /* since it got its copy */
     bool written_by_others[THREADS][BYTES_MAX]; /* since it lost it, or ever */
+    struct exact_end last[THREADS], last_write[THREADS];
 };
 
 struct events {
@@ -28,21 +29,23 @@ struct events {
     size_t count;
 };
 
-static void add_event(struct events *events, int source, int destination, enum transfer_kind kind,
+static void add_event(struct events *events, const struct exact_end *source,
+                      const struct exact_end *destination, enum transfer_kind kind,
                       bool true_sharing, uint64_t line)
 {
     assert_true(events->count < EVENTS_MAX);
-    events->items[events->count++] =
-        (struct exact_transfer){.source = (uint32_t)source + 1,
-                                .destination = (uint32_t)destination + 1,
-                                .kind = kind,
-                                .true_sharing = true_sharing,
-                                .line = line};
+    events->items[events->count++] = (struct exact_transfer){.source = *source,
+                                                             .destination = *destination,
+                                                             .kind = kind,
+                                                             .true_sharing = true_sharing,
+                                                             .line = line};
 }
 
 static void model_access(struct model_line *line, uint64_t number, int thread, unsigned first,
-                         unsigned last, bool write, struct events *events)
+                         unsigned last, bool write, uint32_t instruction, struct events *events)
 {
+    const struct exact_end now = {(uint32_t)thread + 1, instruction, (uint16_t)first,
+                                  (uint8_t)(last - first + 1)};
     if (write) {
         for (int other = 0; other < THREADS; other++) {
             if (other == thread || !line->holds[other])
@@ -50,8 +53,9 @@ static void model_access(struct model_line *line, uint64_t number, int thread, u
             bool meets = false;
             for (unsigned i = first; i <= last; i++)
                 meets |= line->accessed[other][i];
-            add_event(events, other, thread,
-                      line->last_writer == other ? TRANSFER_WAW : TRANSFER_WAR, meets, number);
+            bool wrote = line->last_writer == other;
+            add_event(events, wrote ? &line->last_write[other] : &line->last[other], &now,
+                      wrote ? TRANSFER_WAW : TRANSFER_WAR, meets, number);
             line->holds[other] = false;
             memset(line->written_by_others[other], 0, sizeof line->written_by_others[other]);
         }
@@ -63,13 +67,16 @@ static void model_access(struct model_line *line, uint64_t number, int thread, u
         bool meets = false;
         for (unsigned i = first; i <= last; i++)
             meets |= line->written_by_others[thread][i];
-        add_event(events, line->last_writer, thread, TRANSFER_RAW, meets, number);
+        add_event(events, &line->last_write[line->last_writer], &now, TRANSFER_RAW, meets, number);
     }
     if (!line->holds[thread])
         memset(line->accessed[thread], 0, sizeof line->accessed[thread]);
     line->holds[thread] = line->had[thread] = true;
     for (unsigned i = first; i <= last; i++)
         line->accessed[thread][i] = true;
+    line->last[thread] = now;
+    if (write)
+        line->last_write[thread] = now;
 }
 
 static void collect(void *context, const struct exact_transfer *transfer)
@@ -84,7 +91,15 @@ static int compare(const void *a, const void *b)
     const struct exact_transfer *x = a, *y = b;
     if (x->line != y->line)
         return x->line < y->line ? -1 : 1;
-    return (x->source > y->source) - (x->source < y->source);
+    return (x->source.thread > y->source.thread) - (x->source.thread < y->source.thread);
+}
+
+static void assert_same_end(const struct exact_end *got, const struct exact_end *want)
+{
+    assert_int_equal(got->thread, want->thread);
+    assert_int_equal(got->instruction, want->instruction);
+    assert_int_equal(got->offset, want->offset);
+    assert_int_equal(got->width, want->width);
 }
 
 static void random_accesses_at(uint32_t line_size, uint64_t seed)
@@ -106,6 +121,7 @@ static void random_accesses_at(uint32_t line_size, uint64_t seed)
         unsigned width = 1 + random_below(&random, random_below(&random, 4) ? 8 : 64);
         uint64_t address = random_below(&random, LINES * line_size - width + 1);
         bool write = random_below(&random, 3) == 0;
+        uint32_t instruction = 1 + random_below(&random, 1000);
         want.count = got.count = 0;
         bool want_lost = false;
         for (uint64_t line = address / line_size; line <= (address + width - 1) / line_size;
@@ -114,20 +130,19 @@ static void random_accesses_at(uint32_t line_size, uint64_t seed)
             unsigned first = (unsigned)((address > low ? address : low) - low);
             unsigned last = (unsigned)((end < high ? end : high) - low);
             want_lost |= model[line].had[thread] && !model[line].holds[thread];
-            model_access(&model[line], line, thread, first, last, write, &want);
+            model_access(&model[line], line, thread, first, last, write, instruction, &want);
         }
-        bool lost = exact_coherence_access(&threads[thread], address, width, write, 7);
+        bool lost = exact_coherence_access(&threads[thread], address, width, write, instruction);
         assert_int_equal(lost, want_lost);
         assert_int_equal(got.count, want.count);
         qsort(got.items, got.count, sizeof got.items[0], compare);
         qsort(want.items, want.count, sizeof want.items[0], compare);
         for (size_t i = 0; i < want.count; i++) {
             assert_int_equal(got.items[i].line, want.items[i].line);
-            assert_int_equal(got.items[i].source, want.items[i].source);
-            assert_int_equal(got.items[i].destination, want.items[i].destination);
+            assert_same_end(&got.items[i].source, &want.items[i].source);
+            assert_same_end(&got.items[i].destination, &want.items[i].destination);
             assert_int_equal(got.items[i].kind, want.items[i].kind);
             assert_int_equal(got.items[i].true_sharing, want.items[i].true_sharing);
-            assert_int_equal(got.items[i].source_instruction, 7);
         }
         events += want.count;
     }
@@ -170,19 +185,19 @@ static void kinds(void **state)
                 {3, 2, TRANSFER_WAR, false},
                 {2, 3, TRANSFER_RAW, true}};
     assert_int_equal(got.count, 5);
-    if (got.items[2].source == 3) { /* the order of holders is not defined */
+    if (got.items[2].source.thread == 3) { /* the order of holders is not defined */
         struct exact_transfer swap = got.items[2];
         got.items[2] = got.items[3];
         got.items[3] = swap;
     }
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(got.items[i].source, want[i].source);
-        assert_int_equal(got.items[i].destination, want[i].destination);
+        assert_int_equal(got.items[i].source.thread, want[i].source);
+        assert_int_equal(got.items[i].destination.thread, want[i].destination);
         assert_int_equal(got.items[i].kind, want[i].kind);
         assert_int_equal(got.items[i].true_sharing, want[i].true_sharing);
     }
-    assert_int_equal(got.items[1].source_instruction, 1);
-    assert_int_equal(got.items[4].destination_instruction, 5);
+    assert_int_equal(got.items[1].source.instruction, 1);
+    assert_int_equal(got.items[4].destination.instruction, 5);
     free(threads);
     exact_coherence_destroy(coherence);
 }

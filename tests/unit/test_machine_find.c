@@ -35,7 +35,7 @@ static void a64fx(void **state)
     struct machine machine;
     char message[256];
     assert_true(machine_find("a64fx", &machine, message, sizeof message));
-    assert_true(machine_check(&machine, message, sizeof message));
+    assert_true(machine_check(&machine, NULL, message, sizeof message));
     assert_string_equal(machine.name, "a64fx");
     assert_int_equal(machine.levels, 2);
     assert_int_equal(machine.caches[0].bytes, 65536);
@@ -44,6 +44,56 @@ static void a64fx(void **state)
     assert_int_equal(machine.caches[1].bytes, 8388608);
     assert_int_equal(machine.caches[1].ways, 16);
     assert_int_equal(machine.caches[1].sharing_cpus, 12);
+    assert_int_equal(machine.caches[0].sector_ways, 4);
+    assert_int_equal(machine.caches[1].sector_ways, 14);
+    assert_int_equal(machine.caches[1].content, CACHE_CONTENT_INCLUSIVE);
+    assert_int_equal((int)machine.caches[1].bandwidth.group, 900);
+    assert_int_equal((int)machine.memory.group, 256);
+    assert_int_equal(machine.numa_domains, 4);
+    assert_int_equal(machine.domain_cores, 12);
+}
+
+/* Figures that their makers publish; each name finds a description that passes its own check. */
+static void built_in(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t levels;
+        uint64_t last_bytes;
+        uint32_t line;
+    } expected[] = {
+        {"a64fx", 2, 8 << 20, 256},       {"skylake-sp", 3, 33 << 20, 64},
+        {"zen4", 3, 32 << 20, 64},        {"neoverse-n1", 3, 32 << 20, 64},
+        {"neoverse-v1", 3, 32 << 20, 64}, {"power9", 3, 10 << 20, 128},
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        struct machine machine;
+        char message[256];
+        if (!machine_find(expected[i].name, &machine, message, sizeof message))
+            fail_msg("%s", message);
+        assert_true(machine_check(&machine, NULL, message, sizeof message));
+        assert_string_equal(machine.name, expected[i].name);
+        assert_int_equal(machine.levels, expected[i].levels);
+        assert_int_equal(machine.caches[machine.levels - 1].bytes, expected[i].last_bytes);
+        assert_int_equal(machine.caches[0].line_size, expected[i].line);
+        assert_true(machine.memory.group > 0);
+    }
+}
+
+static void reach_and_sharing(void **state)
+{
+    (void)state;
+    struct machine machine;
+    char message[256];
+    assert_true(machine_find("zen4", &machine, message, sizeof message));
+    assert_true(machine_reach(&machine, 0) == 32 << 10);
+    assert_true(machine_reach(&machine, 1) == 1 << 20);
+    assert_true(machine_reach(&machine, 2) == 33 << 20); /* a victim cache adds to the one inside */
+    assert_true(machine_threads_sharing(&machine, 0, 20) == 1);
+    assert_true(machine_threads_sharing(&machine, 2, 20) == 8);
+    assert_true(machine_threads_sharing(&machine, 2, 3) == 3);
+    assert_true(machine_threads_sharing(&machine, 2, 0) == 1);
 }
 
 static void host(void **state)
@@ -69,7 +119,7 @@ static void host(void **state)
     if (!machine_find("host", &machine, message, sizeof message))
         assert_non_null(strstr(message, "this host"));
     else
-        assert_true(machine_check(&machine, message, sizeof message));
+        assert_true(machine_check(&machine, NULL, message, sizeof message));
 }
 
 static void description(void **state)
@@ -88,6 +138,17 @@ static void description(void **state)
     assert_int_equal(machine.caches[2].bytes, 1 << 30);
     assert_int_equal(machine.caches[2].ways, 0);
     assert_int_equal(machine.caches[2].sharing_cpus, 16);
+    text = "sector = 1 3\nbandwidth=1 100.5 200\nbandwidth = memory 8\n"
+           "cache = 1 48K 64 12 1 # first\ncache = 2 2M 64 16 1 victim\nnuma = 2 4\n";
+    if (!find_text(text, &machine, message, sizeof message))
+        fail_msg("%s", message);
+    assert_int_equal(machine.caches[0].sector_ways, 3);
+    assert_true(machine.caches[0].bandwidth.core == 100.5);
+    assert_true(machine.caches[0].bandwidth.group == 200);
+    assert_true(machine.caches[1].bandwidth.core == 0);
+    assert_true(machine.memory.core == 8);
+    assert_int_equal(machine.caches[1].content, CACHE_CONTENT_VICTIM);
+    assert_int_equal(machine.numa_domains, 2);
 }
 
 static void refused(void **state)
@@ -115,7 +176,19 @@ static void refused(void **state)
         {"cache = 1 32K 64 8 0\n", "shared"},
         {"cache = 0 32K 64 8 1\n", "level"},
         {"cache = 9 32K 64 8 1\n", "level"},
-        {"cache = 1 32K 64 8 1\ncache = 1 64K 64 8 1\n", "outwards"},
+        {"cache = 1 32K 64 8 1\ncache = 1 64K 64 8 1\n", ":2: L1 after L1"},
+        {"\ncache = 1 32K 64 7 1\n#\n", ":2: L1: 7 ways"},
+        {"cache = 1 32K 64 8 1 inclusive 9\n", "9"},
+        {"cache = 1 32K 64 8 1\nsector = 1 9\n", ":1: L1: sectors cannot divide 9 of its 8"},
+        {"cache = 1 32K 64 8 1\nsector = 1 1\n", "cannot divide 1"},
+        {"cache = 1 32K 64 8 1\nsector = 2 4\n", ":2: there is no cache of level 2"},
+        {"cache = 1 32K 64 8 1\nsector = 1\n", ":2: sector needs"},
+        {"cache = 1 32K 64 8 1\nbandwidth = 3 10\n", ":2: there is no cache of level 3"},
+        {"cache = 1 32K 64 8 1\nbandwidth = 1 fast\n", ":2: bandwidth \"fast\""},
+        {"cache = 1 32K 64 8 1\nbandwidth = 1 -3\n", "-3"},
+        {"cache = 1 32K 64 8 1\nbandwidth = memory\n", "bandwidth needs"},
+        {"cache = 1 32K 64 8 1\nnuma = 0 4\n", "at least one"},
+        {"cache = 1 32K 64 8 1\nnuma = 4\n", "numa needs"},
         {"cache = 1 32K 64 8 1\ncache = 2 16K 64 8 1\n", "outwards"},
         {"cache = 1 1K 64 0 1\ncache = 2 2K 64 0 1\ncache = 3 4K 64 0 1\ncache = 4 8K 64 0 1\n"
          "cache = 5 16K 64 0 1\ncache = 6 32K 64 0 1\ncache = 7 64K 64 0 1\ncache = 8 128K 64 0 1\n"
@@ -167,7 +240,7 @@ static void of_a_profile(void **state)
     assert_int_equal(machine.levels, 3);
     assert_int_equal(machine.caches[0].bytes, 32 << 10);
     assert_int_equal(machine.caches[2].bytes, 16 << 20);
-    assert_true(machine_check(&machine, message, sizeof message));
+    assert_true(machine_check(&machine, NULL, message, sizeof message));
     profile_free(profile);
     profile_builder_begin(&builder, path);
     profile_builder_finish(&builder);
@@ -180,8 +253,13 @@ static void of_a_profile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a64fx),   cmocka_unit_test(host),         cmocka_unit_test(description),
-        cmocka_unit_test(refused), cmocka_unit_test(of_a_profile),
+        cmocka_unit_test(a64fx),
+        cmocka_unit_test(host),
+        cmocka_unit_test(description),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(of_a_profile),
+        cmocka_unit_test(built_in),
+        cmocka_unit_test(reach_and_sharing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

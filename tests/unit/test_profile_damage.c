@@ -36,7 +36,8 @@ static size_t record_count(const struct profile *profile)
            profile->module_ends.count + profile->mappings.count + profile->threads.count +
            profile->thread_ends.count + profile->contexts.count + profile->sites.count +
            profile->site_totals.count + profile->samples.count + profile->watch_ends.count +
-           profile->invalidations.count + profile->rates.count + profile->totals.count +
+           profile->invalidations.count + profile->line_watches.count + profile->line_events.count +
+           profile->line_ends.count + profile->rates.count + profile->totals.count +
            profile->notes.count + profile->histograms.count + profile->transfers.count +
            profile->regions.count + profile->origins.count + profile->complete;
 }

@@ -162,7 +162,7 @@ static void a_plan_watches_the_accessed_or_another_word(void **state)
         window_begin(&window, &random, LENGTH, 64);
         window.skip = 0;
         window_feed(&window, stream, 1);
-        watch_plan_make(&window, &random, &plan);
+        watch_plan_make(&window, &random, WATCH_WORD, &plan);
         assert_int_equal(plan.words_accessed, 1);
         assert_int_equal(plan.address % 8, 0);
         assert_int_equal(plan.address / 64, 0x10000 / 64);
@@ -195,7 +195,7 @@ static void a_line_without_other_words_is_watched_where_accessed(void **state)
         window_begin(&window, &random, LENGTH, 64);
         window.skip = 0;
         window_feed(&window, stream, 1);
-        watch_plan_make(&window, &random, &plan);
+        watch_plan_make(&window, &random, WATCH_WORD, &plan);
         assert_int_equal(plan.mode, WATCH_ACCESSED);
         assert_int_equal(plan.words_accessed, 8);
     }
@@ -217,7 +217,7 @@ static void a_read_modify_write_traps_once(void **state)
         window_begin(&window, &random, LENGTH, 64);
         window.skip = 2;
         window_feed(&window, stream, 3);
-        watch_plan_make(&window, &random, &plan);
+        watch_plan_make(&window, &random, WATCH_WORD, &plan);
     } while (plan.mode != WATCH_ACCESSED);
     assert_int_equal(plan.traps_before, 2);
 }
@@ -233,7 +233,7 @@ static void a_visit_tells_what_it_touches_after_the_trap(void **state)
     };
 
     (void)state;
-    visit_begin(&visit, 0x2008, 0x2028, 64);
+    visit_begin(&visit, 0x2008, 0x2028, WATCH_WORD, 64);
     visit_feed(&visit, after, 4);
     assert_int_equal(visit_words_after(&visit), 3);
     assert_false(visit_touches_sampled(&visit));

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/communication_view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/object_labels.h"
+#include "report/runtime_code.h"
+
+static void list_threads(const struct model *model, struct communication_view *view)
+{
+    for (size_t p = 0; p < model->profile_count; p++) {
+        const struct profile *profile = model->profiles[p];
+
+        for (size_t i = 0; i < profile->threads.count; i++) {
+            const struct record_thread *thread = &profile->threads.items[i];
+            char name[sizeof(thread->name) + 1] = {0};
+            struct party party = {.profile = p, .id = thread->thread_id, .number = thread->tid};
+
+            memcpy(name, thread->name, sizeof(thread->name));
+            party.name = intern_table_string(model->strings, name);
+            ARRAY_PUSH(&view->threads, party);
+        }
+    }
+}
+
+static uint32_t number_of_party(const struct intern_table *keys, size_t profile, uint32_t id)
+{
+    uint64_t key[2] = {profile, id};
+
+    return intern_table_find(keys, key, sizeof(key));
+}
+
+static struct intern_table *keys_of_parties(const party_list *parties)
+{
+    struct intern_table *keys = intern_table_create();
+
+    for (size_t i = 0; i < parties->count; i++) {
+        uint64_t key[2] = {parties->items[i].profile, parties->items[i].id};
+
+        intern_table_insert(keys, key, sizeof(key));
+    }
+    return keys;
+}
+
+static uint32_t *new_labels(const struct communication_view *view)
+{
+    return allocate_zeroed(view->count, sizeof(uint32_t));
+}
+
+static void label_threads(struct communication_view *view)
+{
+    struct intern_table *keys = keys_of_parties(&view->threads);
+
+    view->from_thread = new_labels(view);
+    view->to_thread = new_labels(view);
+    for (size_t i = 0; i < view->count; i++) {
+        const struct flow *flow = communication_flow(view->communication, i);
+
+        view->from_thread[i] = number_of_party(keys, flow->profile_index, flow->source.thread_id);
+        view->to_thread[i] =
+            number_of_party(keys, flow->profile_index, flow->destination.thread_id);
+    }
+    intern_table_free(keys);
+}
+
+enum { CPUS_MAX = 1 << 16 }; /* a CPU's number has 16 bits */
+
+/* CPUs with a number are taken as those of one machine, whatever profile they come from. */
+static void label_cores(struct communication_view *view)
+{
+    uint32_t *numbers = allocate_zeroed(CPUS_MAX, sizeof(*numbers)); /* 0: not seen, else + 1 */
+    bool any = false;
+
+    for (size_t i = 0; i < view->count; i++) {
+        const struct flow *flow = communication_flow(view->communication, i);
+
+        if (flow->source.cpu_known && flow->destination.cpu_known) {
+            numbers[flow->source.cpu] = numbers[flow->destination.cpu] = 1;
+            any = true;
+        }
+    }
+    for (uint32_t cpu = 0; any && cpu < CPUS_MAX; cpu++) {
+        struct party party = {.id = cpu, .number = cpu, .name = ""};
+
+        if (numbers[cpu] == 0)
+            continue;
+        ARRAY_PUSH(&view->cores, party);
+        numbers[cpu] = (uint32_t)view->cores.count;
+    }
+    if (any) {
+        view->from_core = new_labels(view);
+        view->to_core = new_labels(view);
+    }
+    for (size_t i = 0; any && i < view->count; i++) {
+        const struct flow *flow = communication_flow(view->communication, i);
+        bool known = flow->source.cpu_known && flow->destination.cpu_known;
+
+        view->from_core[i] = known ? numbers[flow->source.cpu] - 1 : (uint32_t)GROUP_NONE;
+        view->to_core[i] = known ? numbers[flow->destination.cpu] - 1 : (uint32_t)GROUP_NONE;
+    }
+    free(numbers);
+}
+
+static void label_places(struct model *model, struct communication_view *view)
+{
+    struct runtime_code *code = runtime_code_create(model);
+
+    view->place = new_labels(view);
+    for (size_t i = 0; i < view->count; i++) {
+        bool in_runtime = model->options->runtime != RUNTIME_INCLUDE &&
+                          runtime_code_made(code, communication_flow(view->communication, i));
+
+        view->place[i] = !in_runtime                               ? (uint32_t)FLOW_PROGRAM
+                         : model->options->runtime == RUNTIME_DROP ? (uint32_t)GROUP_NONE
+                                                                   : (uint32_t)FLOW_RUNTIME;
+    }
+    runtime_code_free(code);
+}
+
+struct communication_view *communication_view_of(struct model *model)
+{
+    struct communication_view *view = model->communication;
+
+    if (view != NULL)
+        return view;
+    model->communication = view = allocate_zeroed(1, sizeof(*view));
+    view->communication = communication_create(model->analysis, model->options->line_size,
+                                               view->message, sizeof(view->message));
+    if (view->communication == NULL)
+        return view;
+    view->count = communication_flow_count(view->communication);
+    list_threads(model, view);
+    label_threads(view);
+    label_cores(view);
+    label_places(model, view);
+    return view;
+}
+
+void communication_view_free(struct communication_view *view)
+{
+    if (view == NULL)
+        return;
+    communication_free(view->communication);
+    free(view->threads.items);
+    free(view->cores.items);
+    free(view->from_thread);
+    free(view->to_thread);
+    free(view->from_core);
+    free(view->to_core);
+    free(view->place);
+    free(view->from_line);
+    free(view->to_line);
+    free(view->lines.items);
+    free(view->from_object);
+    free(view->to_object);
+    free(view->objects.items);
+    free(view);
+}
+
+struct line_labelling {
+    struct model *model;
+    struct communication_view *view;
+    struct intern_table *seen, *keys;
+    ARRAY(uint32_t) numbers; /* by what was seen */
+};
+
+static uint32_t line_of(struct line_labelling *labelling, size_t profile,
+                        const struct flow_end *end)
+{
+    struct model *model = labelling->model;
+    uint64_t seen[3] = {profile, end->ip, end->context_id};
+    struct {
+        const char *function, *file, *module;
+        uint64_t line;
+    } key = {0};
+    struct code_line line;
+    uint32_t number;
+
+    if (end->ip == 0)
+        return GROUP_NONE;
+    number = intern_table_insert(labelling->seen, seen, sizeof(seen));
+    if (number < labelling->numbers.count)
+        return labelling->numbers.items[number];
+    line = model_own_line(model, profile, end->ip, end->context_id, 0);
+    key.function = line.function;
+    key.file = line.file;
+    key.module = line.file == NULL ? line.module : NULL;
+    key.line = line.line;
+    number = intern_table_insert(labelling->keys, &key, sizeof(key));
+    if (number == labelling->view->lines.count)
+        ARRAY_PUSH(&labelling->view->lines, line);
+    ARRAY_PUSH(&labelling->numbers, number);
+    return number;
+}
+
+void communication_view_label_code(struct model *model, struct communication_view *view)
+{
+    struct line_labelling labelling = {.model = model, .view = view};
+
+    if (view->from_line != NULL)
+        return;
+    labelling.seen = intern_table_create();
+    labelling.keys = intern_table_create();
+    view->from_line = new_labels(view);
+    view->to_line = new_labels(view);
+    for (size_t i = 0; i < view->count; i++) {
+        const struct flow *flow = communication_flow(view->communication, i);
+
+        view->from_line[i] = line_of(&labelling, flow->profile_index, &flow->source);
+        view->to_line[i] = line_of(&labelling, flow->profile_index, &flow->destination);
+    }
+    free(labelling.numbers.items);
+    intern_table_free(labelling.keys);
+    intern_table_free(labelling.seen);
+}
+
+/*
+ * The object of one end. The profile names that of the destination; the source's bytes are of the
+ * same one when they lie in the same block, and of another global when they lie outside of it.
+ */
+static struct object_reference reference_of_end(const struct flow *flow, const struct flow_end *end)
+{
+    struct object_reference reference = {.profile = flow->profile_index,
+                                         .kind = flow->object_kind,
+                                         .id = flow->object_reference,
+                                         .address = flow->line_address + end->offset,
+                                         .size = flow->object_size};
+    bool in_block = flow->object_size == 0 || end == &flow->destination ||
+                    (reference.address >= flow->object_base &&
+                     reference.address - flow->object_base < flow->object_size);
+
+    if (flow->line_address == 0)
+        reference.kind = OBJECT_KIND_NONE;
+    else if (!in_block)
+        reference.kind = OBJECT_UNKNOWN;
+    return reference;
+}
+
+void communication_view_label_objects(struct model *model, struct communication_view *view)
+{
+    struct object_reference *references;
+    uint32_t *labels;
+
+    if (view->to_object != NULL)
+        return;
+    references = allocate_zeroed(2 * view->count, sizeof(*references));
+    labels = allocate_zeroed(2 * view->count, sizeof(*labels));
+    for (size_t i = 0; i < view->count; i++) {
+        const struct flow *flow = communication_flow(view->communication, i);
+
+        references[i] = reference_of_end(flow, &flow->source);
+        references[view->count + i] = reference_of_end(flow, &flow->destination);
+    }
+    object_labels_find(model, references, 2 * view->count, &view->objects, labels);
+    view->from_object = new_labels(view);
+    view->to_object = new_labels(view);
+    memcpy(view->from_object, labels, view->count * sizeof(*labels));
+    memcpy(view->to_object, labels + view->count, view->count * sizeof(*labels));
+    free(labels);
+    free(references);
+}
+
+char *party_text(const struct party *party, size_t number)
+{
+    if (*party->name == '\0')
+        return format_string("%zu: CPU %" PRId64, number, party->number);
+    return format_string("%zu: %s (%" PRId64 ")", number, party->name, party->number);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Divided caches from histograms of stack distances. What the engine counted in a divided cache
+ * (SCOPE_PARTITION and its rest) answers for that structure alone; for other structures, pairs and
+ * groups survival curves are made of the distances in the undivided cache (reuse/partition.h).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/sectors_internal.h"
+
+/* A structure that the engine followed, in a part of its own and in the rest. */
+struct followed {
+    const struct record_histogram *isolated, *rest;
+    bool ambiguous; /* objects of one name were followed apart: neither tells of both */
+};
+
+/* A structure in one region; the last one is everything that is none. */
+struct modelled {
+    double accesses;
+    struct survival_curve curve; /* count 0: it makes no accesses */
+};
+
+struct exact_region {
+    const struct record_histogram **wholes;
+    size_t whole_count;
+    double accesses;
+    struct followed *followed; /* by structure */
+    struct modelled *modelled; /* by structure, and one more; NULL: objects are not known */
+};
+
+struct exact_sectors {
+    struct exact_region regions[SECTOR_REGIONS_MAX];
+};
+
+static bool lies_in(const struct sector_model *model, size_t histogram, size_t region)
+{
+    return model->question.regions_of[histogram] >> region & 1;
+}
+
+static void follow(struct followed *followed, const struct record_histogram *record)
+{
+    const struct record_histogram **place =
+        record->scope == SCOPE_PARTITION ? &followed->isolated : &followed->rest;
+
+    followed->ambiguous |= *place != NULL;
+    *place = record;
+}
+
+/* Sorts the region's histograms by what they tell. */
+static int collect(const struct sector_model *model, size_t region, struct exact_region *out)
+{
+    const struct analysis *analysis = model->analysis;
+
+    out->wholes = malloc((analysis->histogram_count + 1) * sizeof(*out->wholes));
+    out->followed = calloc(model->question.structures + 1, sizeof *out->followed);
+    if (!out->wholes || !out->followed)
+        return -1;
+    for (size_t i = 0; i < analysis->histogram_count; i++) {
+        const struct record_histogram *record = analysis->histograms[i].record;
+        uint32_t structure = model->question.structure_of[i];
+        if (record->measure != MEASURE_STACK_DISTANCE || !lies_in(model, i, region))
+            continue;
+        if (record->scope == SCOPE_PROCESS || record->scope == SCOPE_REGION) {
+            out->wholes[out->whole_count++] = record;
+            out->accesses += (double)record->accesses;
+        } else if ((record->scope == SCOPE_PARTITION || record->scope == SCOPE_PARTITION_REST) &&
+                   structure < model->question.structures) {
+            follow(&out->followed[structure], record);
+        }
+    }
+    return 0;
+}
+
+/*
+ * Objects have eight bins to an octave above 16, each counted at its low end; within one of these
+ * an object's uses are taken to lie as all uses lie.
+ */
+static void spread(double *counts, const double *all, const struct histogram_bin *bin)
+{
+    uint64_t low = histogram_bin_low(bin->bin);
+    uint64_t width = low < 16 ? 1 : (uint64_t)1 << (60 - __builtin_clzll(low));
+    uint32_t end = histogram_bin_of(low + width);
+    double sum = 0;
+
+    if (end <= bin->bin)
+        end = bin->bin + 1;
+    for (uint32_t b = bin->bin; b < end; b++)
+        sum += all[b];
+    for (uint32_t b = bin->bin; b < end; b++)
+        counts[b] += (double)bin->count * (sum > 0 ? all[b] / sum : 1.0 / (end - bin->bin));
+}
+
+/* From counts by distance to misses by size, in place: entry b then is what misses in a cache of as
+ * many lines as the bin begins with, per access. */
+static void accumulate(double *counts, double cold, double accesses)
+{
+    double missed = cold;
+
+    for (uint32_t b = HISTOGRAM_BIN_COUNT; b-- > 0;) {
+        missed += counts[b];
+        counts[b] = accesses > 0 ? missed / accesses : 0;
+    }
+}
+
+struct model_tables {
+    double *lines, *all;   /* by bin */
+    double *counts, *cold; /* by structure and bin; by structure */
+};
+
+static void add_objects(const struct sector_model *model, size_t region,
+                        const struct exact_region *exact, struct model_tables *tables)
+{
+    const struct analysis *analysis = model->analysis;
+    size_t structures = model->question.structures;
+
+    for (size_t w = 0; w < exact->whole_count; w++)
+        for (uint32_t b = 0; b < exact->wholes[w]->bin_count; b++)
+            tables->all[exact->wholes[w]->bins[b].bin] += (double)exact->wholes[w]->bins[b].count;
+    for (size_t i = 0; i < analysis->histogram_count; i++) {
+        const struct record_histogram *record = analysis->histograms[i].record;
+        size_t s = model->question.structure_of[i];
+        if (record->measure != MEASURE_STACK_DISTANCE || record->scope != SCOPE_OBJECT ||
+            !lies_in(model, i, region))
+            continue;
+        s = s < structures ? s : structures;
+        tables->cold[s] += (double)record->cold;
+        exact->modelled[s].accesses += (double)record->accesses;
+        for (uint32_t b = 0; b < record->bin_count; b++)
+            spread(tables->counts + s * HISTOGRAM_BIN_COUNT, tables->all, &record->bins[b]);
+    }
+}
+
+static int make_curves(const struct exact_region *exact, size_t structures,
+                       struct model_tables *tables)
+{
+    double accesses = 0, cold = 0;
+
+    memset(tables->all, 0, HISTOGRAM_BIN_COUNT * sizeof *tables->all);
+    for (size_t s = 0; s <= structures; s++) {
+        accesses += exact->modelled[s].accesses;
+        cold += tables->cold[s];
+        for (uint32_t b = 0; b < HISTOGRAM_BIN_COUNT; b++)
+            tables->all[b] += tables->counts[s * HISTOGRAM_BIN_COUNT + b];
+    }
+    accumulate(tables->all, cold, accesses);
+    for (uint32_t b = 0; b < HISTOGRAM_BIN_COUNT; b++)
+        tables->lines[b] = (double)histogram_bin_low(b);
+    for (size_t s = 0; s <= structures; s++) {
+        struct modelled *modelled = &exact->modelled[s];
+        if (modelled->accesses <= 0)
+            continue;
+        accumulate(tables->counts + s * HISTOGRAM_BIN_COUNT, tables->cold[s], modelled->accesses);
+        if (partition_survival_of_misses(tables->lines, tables->all,
+                                         tables->counts + s * HISTOGRAM_BIN_COUNT,
+                                         HISTOGRAM_BIN_COUNT, &modelled->curve))
+            return -1;
+    }
+    return 0;
+}
+
+static bool knows_objects(const struct sector_model *model, size_t region)
+{
+    for (size_t i = 0; i < model->analysis->histogram_count; i++)
+        if (model->analysis->histograms[i].record->scope == SCOPE_OBJECT &&
+            lies_in(model, i, region))
+            return true;
+    return false;
+}
+
+static int create_model(const struct sector_model *model, size_t region, struct exact_region *exact)
+{
+    size_t structures = model->question.structures;
+    struct model_tables tables = {calloc(HISTOGRAM_BIN_COUNT, sizeof(double)),
+                                  calloc(HISTOGRAM_BIN_COUNT, sizeof(double)),
+                                  calloc((structures + 1) * HISTOGRAM_BIN_COUNT, sizeof(double)),
+                                  calloc(structures + 1, sizeof(double))};
+    int result = -1;
+
+    exact->modelled = calloc(structures + 1, sizeof *exact->modelled);
+    if (exact->modelled && tables.lines && tables.all && tables.counts && tables.cold) {
+        add_objects(model, region, exact, &tables);
+        result = make_curves(exact, structures, &tables);
+    }
+    free(tables.lines);
+    free(tables.all);
+    free(tables.counts);
+    free(tables.cold);
+    return result;
+}
+
+int exact_sectors_create(struct sector_model *model)
+{
+    int result = 0;
+
+    model->exact = calloc(1, sizeof *model->exact);
+    if (!model->exact)
+        return -1;
+    for (size_t r = 0; r < model->question.regions && result == 0; r++) {
+        result = collect(model, r, &model->exact->regions[r]);
+        if (result == 0 && knows_objects(model, r))
+            result = create_model(model, r, &model->exact->regions[r]);
+    }
+    return result;
+}
+
+void exact_sectors_free(struct sector_model *model)
+{
+    if (!model->exact)
+        return;
+    for (size_t r = 0; r < SECTOR_REGIONS_MAX; r++) {
+        struct exact_region *region = &model->exact->regions[r];
+        for (size_t s = 0; region->modelled && s <= model->question.structures; s++)
+            survival_free(&region->modelled[s].curve);
+        free(region->modelled);
+        free(region->followed);
+        free(region->wholes);
+    }
+    free(model->exact);
+}
+
+/* The only structure of a split; SIZE_MAX: none, or several. */
+static size_t single(uint64_t isolated)
+{
+    return isolated && !(isolated & (isolated - 1)) ? (size_t)__builtin_ctzll(isolated) : SIZE_MAX;
+}
+
+static const struct followed *followed_by(const struct sector_model *model,
+                                          const struct sector_split *split, size_t region)
+{
+    size_t structure = single(split->isolated);
+    const struct followed *followed = structure < model->question.structures
+                                          ? &model->exact->regions[region].followed[structure]
+                                          : NULL;
+
+    return followed && followed->isolated && followed->rest && !followed->ambiguous ? followed
+                                                                                    : NULL;
+}
+
+static double missed(const struct record_histogram *histogram, double lines)
+{
+    return (double)histogram->cold + exact_count_above(histogram, lines);
+}
+
+static double undivided(const struct exact_region *region, double lines)
+{
+    double misses = 0;
+
+    for (size_t w = 0; w < region->whole_count; w++)
+        misses += missed(region->wholes[w], lines);
+    return misses;
+}
+
+/* Misses of one side of the split, in accesses. */
+static double modelled_side(const struct exact_region *region, size_t structures,
+                            const struct sector_split *split, bool isolated)
+{
+    struct partition_member members[SECTOR_STRUCTURES_MAX + 1];
+    double accesses = 0, misses = 0;
+    size_t n = 0;
+
+    for (size_t s = 0; s <= structures; s++)
+        accesses += region->modelled[s].accesses;
+    for (size_t s = 0; s <= structures; s++) {
+        bool is = s < structures && split->isolated >> s & 1;
+        if (is == isolated && region->modelled[s].curve.count)
+            members[n++] = (struct partition_member){&region->modelled[s].curve,
+                                                     region->modelled[s].accesses / accesses};
+    }
+    double time = n ? partition_eviction_time(members, n,
+                                              isolated ? split->isolated_lines : split->rest_lines)
+                    : 0;
+    for (size_t i = 0; i < n; i++)
+        misses += members[i].share * accesses * survival_at(members[i].curve, time)->survival;
+    return misses;
+}
+
+/*
+ * The model's own figure for the undivided cache differs a little from the count; what it says of
+ * the division is taken relative to that.
+ */
+static void model_sides(const struct exact_region *region, size_t structures,
+                        const struct sector_split *split, double *sides)
+{
+    double lines = split->isolated_lines + split->rest_lines;
+    struct sector_split none = {0, 0, lines};
+    double before = modelled_side(region, structures, &none, false);
+    double factor = before > 0 ? undivided(region, lines) / before : 1;
+
+    sides[SECTOR_REST] = factor * modelled_side(region, structures, split, false);
+    sides[SECTOR_ISOLATED] = factor * modelled_side(region, structures, split, true);
+}
+
+/* In accesses. */
+static void misses_of(const struct sector_model *model, const struct sector_split *split, size_t r,
+                      double *sides)
+{
+    const struct exact_region *region = &model->exact->regions[r];
+    const struct followed *followed = followed_by(model, split, r);
+
+    sides[SECTOR_REST] = sides[SECTOR_ISOLATED] = 0;
+    if (split->isolated == 0) {
+        sides[SECTOR_REST] = undivided(region, split->rest_lines);
+    } else if (followed) {
+        sides[SECTOR_REST] = missed(followed->rest, split->rest_lines);
+        sides[SECTOR_ISOLATED] = missed(followed->isolated, split->isolated_lines);
+    } else if (region->modelled) {
+        model_sides(region, model->question.structures, split, sides);
+    } else {
+        sides[SECTOR_REST] = undivided(region, split->isolated_lines + split->rest_lines);
+    }
+}
+
+void exact_sectors_misses(const struct sector_model *model, const struct sector_split *splits,
+                          size_t n, double *values)
+{
+    size_t regions = model->question.regions;
+
+    for (size_t i = 0; i < n * regions; i++) {
+        double accesses = model->exact->regions[i % regions].accesses;
+        double *sides = values + i * SECTOR_SIDES;
+        misses_of(model, &splits[i / regions], i % regions, sides);
+        for (int side = 0; side < SECTOR_SIDES; side++)
+            sides[side] = accesses > 0 ? sides[side] / accesses : 0;
+    }
+}
+
+enum sector_basis exact_sectors_basis(const struct sector_model *model,
+                                      const struct sector_split *split, size_t region)
+{
+    if (split->isolated == 0 || followed_by(model, split, region))
+        return SECTOR_EXACT;
+    return model->exact->regions[region].modelled ? SECTOR_MODELLED : SECTOR_UNKNOWN;
+}
+
+double exact_sectors_accesses(const struct sector_model *model, size_t region)
+{
+    return model->exact->regions[region].accesses;
+}

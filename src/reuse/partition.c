@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See partition.h. */
+#include "reuse/partition.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Newton's steps on a concave function from below never pass the root, and on a piecewise linear
+ * one end in it; some ten do. */
+enum { STEPS_MAX = 10000 };
+
+double partition_eviction_time(const struct partition_member *members, size_t n, double lines)
+{
+    double time = 0;
+
+    if (isinf(lines))
+        return INFINITY;
+    for (int step = 0; step < STEPS_MAX; step++) {
+        double held = 0, slope = 0;
+        for (size_t i = 0; i < n; i++) {
+            const struct survival_point *point = survival_at(members[i].curve, time);
+            held +=
+                members[i].share * (point->survival_area + (time - point->time) * point->survival);
+            slope += members[i].share * point->survival;
+        }
+        /* The margin is for rounding: a part that is full at the end of a step belongs to the next
+         * one, as in eviction_times(). */
+        if (held >= lines * (1 - 1e-12))
+            return time;
+        if (slope <= 0)
+            return INFINITY;
+        double next = time + (lines - held) / slope;
+        if (next <= time)
+            return time;
+        time = next;
+    }
+    return time;
+}
+
+int partition_survival_of_misses(const double *lines, const double *all, const double *own,
+                                 size_t n, struct survival_curve *out)
+{
+    double time = 0;
+
+    if (out->capacity < n) {
+        struct survival_point *points = realloc(out->points, n * sizeof *points);
+        if (!points)
+            return -1;
+        out->points = points;
+        out->capacity = n;
+    }
+    out->count = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct survival_point *point = &out->points[out->count];
+        *point = (struct survival_point){.time = time, .survival = own[i]};
+        if (out->count)
+            point->survival_area =
+                point[-1].survival_area + (time - point[-1].time) * point[-1].survival;
+        out->count++;
+        if (all[i] <= 0 || i + 1 == n)
+            break;
+        time += (lines[i + 1] - lines[i]) / all[i];
+    }
+    return 0;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe. */
+#include "sampling/private_watch.h"
+
+#include "sampling/watch_plan.h"
+
+#include "signal_safe.h"
+
+/* Longest instruction of any machine: a trap that lies further on is not of the expected one. */
+enum { INSTRUCTION_BYTES_MAX = 15 };
+
+void private_watches_begin(struct private_watches *set, const struct watch_mechanism *mechanism,
+                           void *thread, uint32_t thread_id, struct random *random,
+                           struct record_totals *totals, unsigned count, uint32_t register_size)
+{
+    set->mechanism = mechanism;
+    set->thread = thread;
+    set->thread_id = thread_id;
+    set->random = random;
+    set->totals = totals;
+    set->count = count < WATCHES_MAX ? count : WATCHES_MAX;
+    set->register_size = register_size;
+    slots_begin(&set->slots, set->count);
+    for (unsigned i = 0; i < WATCHES_MAX; i++)
+        atomic_store(&set->watch[i].state, WATCH_FREE);
+}
+
+static bool change_state(struct private_watch *watch, enum watch_state from, enum watch_state to)
+{
+    uint32_t expected = from;
+
+    return atomic_compare_exchange_strong(&watch->state, &expected, to);
+}
+
+static void append_sample(struct private_watches *set, const struct record_sample *sample)
+{
+    set->mechanism->append(set->thread, RECORD_SAMPLE, sample, sizeof *sample);
+}
+
+/* Writes the sample's record, once. */
+static void report_sample(struct private_watches *set, struct private_watch *watch)
+{
+    if (watch->reported)
+        return;
+    watch->reported = true;
+    append_sample(set, &watch->sample);
+}
+
+/* The watch could not serve its sample: the sample stands without one. */
+static void report_unwatched(struct private_watches *set, struct private_watch *watch)
+{
+    watch->sample.flags |= SAMPLE_ARM_FAILED;
+    watch->sample.watch_mode = WATCH_NONE;
+    report_sample(set, watch);
+}
+
+static void leave(struct private_watches *set, unsigned slot)
+{
+    if (set->mechanism->leave)
+        set->mechanism->leave(set->thread, slot, &set->watch[slot].sample);
+}
+
+static void free_register(struct private_watches *set, unsigned slot)
+{
+    struct private_watch *watch = &set->watch[slot];
+
+    set->mechanism->disarm(set->thread, slot);
+    if (watch->announced && set->mechanism->disarmed)
+        set->mechanism->disarmed(set->thread, slot, &watch->sample);
+    watch->announced = false;
+    watch->generation++;
+    atomic_store(&watch->state, WATCH_FREE);
+}
+
+static void count_end(struct record_totals *totals, enum watch_end reason, bool invalidated)
+{
+    /* An ending by another thread may race with the owner's own count; the counters are for the
+     * summary, the records carry the truth. */
+    if (invalidated)
+        totals->invalidated++;
+    else if (reason == WATCH_REUSED)
+        totals->reused++;
+    else if (reason == WATCH_EVICTED)
+        totals->evicted++;
+    else
+        totals->ended++;
+}
+
+static struct record_watch_end end_record(const struct private_watches *set, unsigned slot,
+                                          const struct watch_ending *ending)
+{
+    return (struct record_watch_end){
+        .sample_id = set->watch[slot].sample.sample_id,
+        .thread_id = ending->by_thread,
+        .monotonic_ns = set->mechanism->monotonic_ns(set->thread),
+        .app_ns = ending->app_now,
+        .ip = ending->ip,
+        .reason = (uint8_t)ending->reason,
+        .cpu = set->mechanism->cpu(set->thread),
+    };
+}
+
+/* The watch, in state WATCH_ENDING and its end written, is over. */
+static void finish(struct private_watches *set, unsigned slot, enum watch_end reason)
+{
+    count_end(set->totals, reason, atomic_load(&set->watch[slot].invalidated));
+    leave(set, slot);
+    free_register(set, slot);
+}
+
+bool private_watch_end(struct private_watches *set, unsigned slot,
+                       const struct watch_ending *ending)
+{
+    struct private_watch *watch = &set->watch[slot];
+    struct record_watch_end end;
+
+    if (change_state(watch, WATCH_BEFORE, WATCH_ENDING)) {
+        report_unwatched(set, watch);
+        set->totals->armed--;
+        leave(set, slot);
+        free_register(set, slot);
+        return false;
+    }
+    if (!change_state(watch, WATCH_RUNNING, WATCH_ENDING))
+        return false;
+    end = end_record(set, slot, ending);
+    set->mechanism->append(set->thread, RECORD_WATCH_END, &end, sizeof end);
+    finish(set, slot, ending->reason);
+    return true;
+}
+
+static void end_by_owner(struct private_watches *set, unsigned slot, enum watch_end reason,
+                         uint64_t app_now)
+{
+    struct watch_ending ending = {
+        .reason = reason, .app_now = app_now, .by_thread = set->thread_id};
+
+    private_watch_end(set, slot, &ending);
+}
+
+void private_watch_invalidate(struct private_watches *set, unsigned slot,
+                              const struct record_invalidation *record)
+{
+    struct private_watch *watch = &set->watch[slot];
+
+    if (atomic_load(&watch->state) != WATCH_RUNNING || watch->sample.sample_id != record->sample_id)
+        return;
+    atomic_store(&watch->invalidated, true);
+    set->mechanism->append(set->thread, RECORD_INVALIDATION, record, sizeof *record);
+}
+
+static void cancel_timing(struct private_watches *set)
+{
+    if (set->mechanism->timing_cancel)
+        set->mechanism->timing_cancel(set->thread);
+}
+
+/* Makes room in a slot: whatever it holds goes. */
+static void evict(struct private_watches *set, unsigned slot, uint64_t app_now)
+{
+    if (atomic_load(&set->watch[slot].state) == WATCH_TIMING) {
+        cancel_timing(set);
+        private_watch_release_timing(set, slot);
+        return;
+    }
+    end_by_owner(set, slot, WATCH_EVICTED, app_now);
+}
+
+/* Slots are also freed by traps and other threads: the policy sees what is really busy. */
+static void refresh_slots(struct private_watches *set)
+{
+    set->slots.busy = 0;
+    for (unsigned i = 0; i < set->count; i++)
+        if (atomic_load(&set->watch[i].state) != WATCH_FREE)
+            set->slots.busy |= 1u << i;
+}
+
+/* Makes the slot's watch that of the sample; not armed yet. */
+static void prepare(struct private_watches *set, unsigned slot, const struct watch_plan *plan,
+                    struct record_sample *sample)
+{
+    struct private_watch *watch = &set->watch[slot];
+
+    sample->watch_mode = (uint8_t)plan->mode;
+    sample->watch_slot = (uint8_t)slot;
+    sample->watch_length = (uint8_t)set->register_size;
+    sample->watch_address = plan->address;
+    watch->traps_before = plan->traps_before;
+    watch->sampled_ip = sample->ip;
+    watch->reported = false;
+    watch->announced = false;
+    watch->generation++;
+    watch->own_traps = 0;
+    atomic_store(&watch->invalidated, false);
+    if (set->mechanism->accompany)
+        set->mechanism->accompany(set->thread, slot, sample);
+    watch->sample = *sample;
+    atomic_store(&watch->state, plan->traps_before ? WATCH_BEFORE : WATCH_RUNNING);
+}
+
+static bool arm(struct private_watches *set, unsigned slot)
+{
+    const struct private_watch *watch = &set->watch[slot];
+
+    return set->mechanism->arm(set->thread, slot, watch->sample.watch_address,
+                               watch->generation & WATCH_GENERATION_MASK);
+}
+
+void private_watch_start(struct private_watches *set, const struct window *window,
+                         struct record_sample *sample, uint64_t app_now)
+{
+    struct private_watch *watch;
+    struct watch_plan plan;
+    unsigned slot;
+    bool evicts;
+
+    watch_plan_make(window, set->random, set->register_size, &plan);
+    sample->words_accessed = plan.words_accessed;
+    if (set->count == 0 || plan.traps_before > WATCH_TRAPS_BEFORE_MAX) {
+        if (set->count == 0)
+            set->totals->lost[LOSS_NO_REGISTER]++;
+        sample->flags |= SAMPLE_ARM_FAILED;
+        append_sample(set, sample);
+        return;
+    }
+    refresh_slots(set);
+    slot = slots_offer(&set->slots, set->random, &evicts);
+    watch = &set->watch[slot];
+    if (evicts)
+        evict(set, slot, app_now);
+    prepare(set, slot, &plan, sample);
+    if (!arm(set, slot)) {
+        set->totals->lost[LOSS_NO_REGISTER]++;
+        report_unwatched(set, watch);
+        leave(set, slot);
+        atomic_store(&watch->state, WATCH_FREE);
+        return;
+    }
+    watch->announced = true;
+    if (set->mechanism->armed)
+        set->mechanism->armed(set->thread, slot, &watch->sample);
+    set->totals->armed++;
+    if (plan.traps_before == 0)
+        report_sample(set, watch);
+}
+
+/* The trap that the sampled access itself makes: the watch starts to run. */
+static void begin_running(struct private_watches *set, unsigned slot, const struct watch_trap *trap)
+{
+    struct private_watch *watch = &set->watch[slot];
+
+    if (--watch->traps_before > 0)
+        return;
+    /* Anything but the sampled instruction means that the target took another way than foreseen:
+     * nothing can be said of this watch. */
+    if (trap->ip - watch->sampled_ip > INSTRUCTION_BYTES_MAX) {
+        set->totals->lost[LOSS_TRAP_UNKNOWN]++;
+        end_by_owner(set, slot, WATCH_LOST, trap->app_now);
+        return;
+    }
+    watch->sample.app_ns = trap->app_now;
+    report_sample(set, watch);
+    atomic_store(&watch->state, WATCH_RUNNING);
+}
+
+static void end_by_reuse(struct private_watches *set, unsigned slot, const struct watch_trap *trap)
+{
+    struct private_watch *watch = &set->watch[slot];
+    struct watch_ending ending = {
+        .reason = WATCH_REUSED,
+        .app_now = trap->app_now,
+        .by_thread = set->thread_id,
+        .ip = trap->ip,
+    };
+    struct record_watch_end end;
+
+    if (!change_state(watch, WATCH_RUNNING, WATCH_ENDING))
+        return;
+    /* Off first: what follows takes time, and the word may be hot. */
+    set->mechanism->disarm(set->thread, slot);
+    end = end_record(set, slot, &ending);
+    if (set->mechanism->follow_visit(set->thread, &watch->sample, trap, &end))
+        set->mechanism->append(set->thread, RECORD_WATCH_END, &end, sizeof end);
+    finish(set, slot, WATCH_REUSED);
+}
+
+static void trap_one(struct private_watches *set, unsigned slot, const struct watch_trap *trap)
+{
+    switch (atomic_load(&set->watch[slot].state)) {
+    case WATCH_BEFORE:
+        begin_running(set, slot, trap);
+        break;
+    case WATCH_RUNNING:
+        end_by_reuse(set, slot, trap);
+        break;
+    case WATCH_TIMING:
+        if (set->mechanism->timing_trap)
+            set->mechanism->timing_trap(set->thread, slot, trap);
+        break;
+    default:
+        set->mechanism->disarm(set->thread, slot);
+        set->totals->lost[LOSS_TRAP_UNKNOWN]++;
+    }
+}
+
+static bool in_force(const struct private_watches *set, unsigned slot, uint32_t generation)
+{
+    return slot < set->count && (set->watch[slot].generation & WATCH_GENERATION_MASK) == generation;
+}
+
+void private_watch_trap(struct private_watches *set, unsigned slot, uint32_t generation,
+                        const struct watch_trap *trap)
+{
+    uint64_t address;
+
+    if (!in_force(set, slot, generation)) {
+        set->totals->lost[LOSS_TRAP_UNKNOWN]++;
+        return;
+    }
+    address = set->watch[slot].sample.watch_address;
+    for (unsigned i = 0; i < set->count; i++) {
+        uint32_t state = atomic_load(&set->watch[i].state);
+
+        if (i == slot || (set->watch[i].sample.watch_address == address && state != WATCH_FREE &&
+                          state != WATCH_ENDING))
+            trap_one(set, i, trap);
+    }
+}
+
+void private_watch_own_trap(struct private_watches *set, unsigned slot, uint32_t generation)
+{
+    if (!in_force(set, slot, generation) || ++set->watch[slot].own_traps < WATCH_OWN_TRAPS_MAX)
+        return;
+    if (atomic_load(&set->watch[slot].state) == WATCH_TIMING)
+        cancel_timing(set);
+    else
+        end_by_owner(set, slot, WATCH_LOST, set->mechanism->app_ns(set->thread));
+}
+
+void private_watch_block_freed(struct private_watches *set, uint64_t base, uint64_t size,
+                               uint32_t by_thread)
+{
+    for (unsigned i = 0; i < set->count; i++) {
+        struct watch_ending ending = {.reason = WATCH_FREED, .by_thread = by_thread};
+
+        if (atomic_load(&set->watch[i].state) != WATCH_RUNNING ||
+            set->watch[i].sample.watch_address - base >= size)
+            continue;
+        ending.app_now = set->mechanism->app_ns(set->thread);
+        private_watch_end(set, i, &ending);
+    }
+}
+
+bool private_watch_take_for_timing(struct private_watches *set, unsigned slot, uint64_t address,
+                                   uint64_t app_now)
+{
+    struct private_watch *watch = &set->watch[slot];
+
+    if (atomic_load(&watch->state) != WATCH_FREE)
+        evict(set, slot, app_now);
+    watch->generation++;
+    watch->own_traps = 0;
+    watch->reported = true;
+    watch->sample.watch_address = address & ~(uint64_t)(set->register_size - 1);
+    atomic_store(&watch->state, WATCH_TIMING);
+    if (arm(set, slot))
+        return true;
+    atomic_store(&watch->state, WATCH_FREE);
+    return false;
+}
+
+void private_watch_release_timing(struct private_watches *set, unsigned slot)
+{
+    if (atomic_load(&set->watch[slot].state) == WATCH_TIMING)
+        free_register(set, slot);
+}
