@@ -66,6 +66,7 @@ static bool analyse(struct model *model, char *message, size_t size)
             return false;
         }
     }
+    model->asked = options;
     model->analysis =
         analysis_create(model->profiles, model->profile_count, &options, message, size);
     if (model->analysis == NULL)
@@ -231,6 +232,7 @@ static size_t label_exact_region(struct model *model)
         bool inside = region != NULL && strcmp(region->name, model->options->region) == 0;
 
         model->region[i] = inside ? 0 : GROUP_NONE;
+        model->region_is_split |= span_is_named(model, profile, histogram->region_id);
         found += inside;
     }
     return found;
@@ -316,7 +318,15 @@ struct subset model_whole(const struct model *model)
 
 bool model_splits(const struct model *model)
 {
-    return !model->exact || (model->region == NULL && model->options->thread == 0);
+    return !model->exact ||
+           (model->options->thread == 0 && (model->region == NULL || model->region_is_split));
+}
+
+bool model_counts(const struct model *model, size_t profile,
+                  const struct record_histogram *histogram)
+{
+    return model->options->region == NULL ? histogram->region_id == 0
+                                          : span_is_named(model, profile, histogram->region_id);
 }
 
 size_t model_focus_level(const struct model *model)
