@@ -201,7 +201,7 @@ static void match_counts(struct analysis *analysis, uint32_t p)
 }
 
 /* An access to two lines counts for each of them; the sample is one of the two. */
-static double lines_touched(const struct analysis *analysis, const struct record_sample *record)
+static uint8_t lines_touched(const struct analysis *analysis, const struct record_sample *record)
 {
     uint64_t end = record->address + record->width;
 
@@ -232,7 +232,8 @@ static int convert_times(struct analysis *analysis)
             struct analysed_sample *sample = &analysis->samples[order[first[t] + i]];
             double rate = analysis->rates.loops[sample->loop].per_ns.value;
             double weight = (double)sample->record->weight_ns * rate * analysis->threads[t].scale;
-            sample->weight = weight * lines_touched(analysis, sample->record);
+            sample->lines = lines_touched(analysis, sample->record);
+            sample->weight = weight * sample->lines;
             analysis->threads[t].accesses += weight;
             ticks[i] = (struct clock_sample){sample->record->app_ns, weight, rate};
         }

@@ -249,7 +249,7 @@ struct record_sample {
     uint8_t watch_mode; /* enum watch_mode */
     uint8_t watch_slot;
     uint8_t watch_length;   /* bytes */
-    uint8_t words_accessed; /* 8-byte words of the line that the access itself touched */
+    uint8_t words_accessed; /* words of watch_length bytes of the line that the access touched */
     uint32_t region_id;     /* innermost span of the API that the thread was in; 0 none */
     uint64_t watch_address;
     uint64_t invalidation_address; /* watched in all threads, or 0; 8 bytes */
