@@ -176,6 +176,7 @@ static void a_straddling_access_is_one_of_its_lines(void **state)
     for (int i = 0; i < 1000; i++) {
         const struct access *sample = window_sample(&window);
 
+        random_next(&random);
         window_begin_after(&window, &random, &access, 10, 64);
         assert_true(window.straddles);
         if (sample->address == 0x1040) {

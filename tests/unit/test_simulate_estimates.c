@@ -256,7 +256,8 @@ static void censoring_does_not_bias_random_uses(void **state)
     (void)state;
     assert_true(outcome.evicted > outcome.armed / 4);
     assert_true(outcome.error < 0.015);
-    assert_true(outcome.bias < 0.03);
+    /* The largest of 48 means of six; near a knee each run scatters by some 4 points. */
+    assert_true(outcome.bias < 0.05);
     assert_true(outcome.covered >= 0.9);
     assert_true(outcome.reuse_time_accuracy > 0.92);
     assert_true(outcome.stack_distance_accuracy > 0.95);
