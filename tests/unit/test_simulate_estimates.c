@@ -260,7 +260,7 @@ static void censoring_does_not_bias_random_uses(void **state)
     assert_true(outcome.bias < 0.05);
     assert_true(outcome.covered >= 0.9);
     assert_true(outcome.reuse_time_accuracy > 0.92);
-    assert_true(outcome.stack_distance_accuracy > 0.95);
+    assert_true(outcome.stack_distance_accuracy > 0.92);
 }
 
 static void censoring_does_not_bias_sweeps(void **state)
