@@ -474,8 +474,8 @@ struct histogram_bin {
 struct record_histogram {
     uint8_t scope;
     uint8_t measure;
-    /* Of SCOPE_OBJECT, SCOPE_PARTITION and its rest: only uses made in that region count, at their
-     * distances among all; 0: all uses. */
+    /* Of SCOPE_OBJECT, SCOPE_LINE, SCOPE_PARTITION and its rest: only uses made in that region count,
+     * those of functions called from it included, at their distances among all; 0: all uses. */
     uint16_t region_id;
     uint32_t line_size;
     uint64_t key, key2;
@@ -502,9 +502,9 @@ struct record_transfer {
     uint16_t source_offset, destination_offset; /* of their first byte, from the line's start */
     uint64_t object_address;            /* line address, or symbol address, or 0 when aggregated */
     uint64_t source_ip, destination_ip; /* 0 when aggregated */
+    uint64_t object_base, object_size;  /* of the block, where one is known, else 0 */
     double transfers;                   /* count or estimate */
     double variance;                    /* 0 when exact */
-    uint64_t object_base, object_size;  /* of the block, where one is known, else 0 */
 };
 
 struct record_region {
