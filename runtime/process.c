@@ -123,6 +123,8 @@ static bool choose_engine(void)
         line_text(&line, engine_names[settings.options.engine]);
         say_error(&line);
         return false;
+    case ENGINE_NONE:
+        return false;
     default:
         return true;
     }

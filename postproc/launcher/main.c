@@ -24,6 +24,7 @@
 #include "launcher/engine_qemu.h"
 #include "launcher/environment.h"
 #include "launcher/library.h"
+#include "launcher/placement.h"
 #include "launcher/sandbox.h"
 #include "launcher/target.h"
 #include "launcher/usage.h"
@@ -244,6 +245,11 @@ static int launch(int argc, char **argv, struct environment *environment)
     if (error)
         return complain_program(argv[optind], path, error);
     target_inspect(path, search_path, &target);
+    status = placement_prepare(&options, &target, environment);
+    if (status >= 0)
+        return status;
+    if (options.engine == ENGINE_NONE)
+        return become(&target, argv + optind, environment->entries);
     if (options.engine == ENGINE_EXACT || options.engine == ENGINE_SIMULATE)
         return run_under_qemu(&options, &target, argv + optind, environment);
     if (options.event[0] && translate_event(options.event, environment) != 0)
