@@ -252,7 +252,7 @@ void model_label_contexts(struct model *model)
 static uint64_t cpu_time_of(const struct profile *profile, uint32_t thread_id)
 {
     const struct record_totals *totals = profile_thread_totals(profile, thread_id);
-    uint64_t time = totals != NULL ? totals->app_ns : 0;
+    uint64_t time = totals != NULL && !profile_counts_accesses(profile) ? totals->app_ns : 0;
 
     for (size_t i = 0; i < profile->thread_ends.count; i++)
         if (profile->thread_ends.items[i].thread_id == thread_id &&

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "analysis/analysis.h"
+#include "analysis/comparison.h"
 #include "machine/machine.h"
 #include "report/options.h"
 #include "report/resolver.h"
@@ -61,6 +62,7 @@ struct data_object {
     uint64_t blocks;             /* heap: allocated blocks; 0: unknown */
     const char *function, *file; /* of the allocation or declaration; NULL: unknown */
     uint32_t line;
+    struct data_type type; /* what its memory consists of; no module: not known */
 };
 
 typedef ARRAY(struct data_object) data_objects;
@@ -101,6 +103,13 @@ struct model {
     size_t level_size[MACHINE_LEVELS_MAX]; /* index in sizes of each level */
     struct curve_point whole[MODEL_SIZES_MAX];
     struct curve_point octaves[MODEL_OCTAVES]; /* the same curve at 1 KiB, 2 KiB ... 64 MiB */
+
+    /* Where the profile also counts every access: the same of the counts, and how far off the
+     * samples' estimate is. */
+    bool has_truth;
+    struct curve_point true_whole[MODEL_SIZES_MAX], true_octaves[MODEL_OCTAVES];
+    struct comparison comparison;
+
     struct miss_split misses[MACHINE_LEVELS_MAX];
 
     uint32_t *region;         /* labels: 0 inside; NULL when no region was asked for */

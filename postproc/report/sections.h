@@ -29,6 +29,12 @@ void section_matrix(struct model *, struct document *, bool shown);
 /* The matrix and nothing else, in the CSV layout of the options. False with one line in message. */
 bool write_matrix_alone(struct model *, FILE *, char *message, size_t message_size);
 
+/* Loops to block or fuse, streams, and lines of which little is used. */
+void section_blocking(struct model *, struct document *);
+
+/* A place for each thread, what it saves, and how to bind the threads. */
+void section_placement(struct model *, struct document *);
+
 /* What the reader must know about everything above: losses of names, notes of the runtime. */
 void section_notes(struct model *, struct document *);
 

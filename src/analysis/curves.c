@@ -435,8 +435,12 @@ struct estimate analysis_subset_accesses(const struct analysis *analysis, struct
     }
     /* Samples come at regular times: their number is certain, only what they hit is drawn. */
     double variance = analysis->count ? squares - sum * sum / (double)analysis->count : 0;
-    for (size_t k = 0; of_loop && k < analysis->rates.count; k++)
+    double common = 0;
+    for (size_t k = 0; of_loop && k < analysis->rates.count; k++) {
         variance += pow(of_loop[k] * analysis->rates.loops[k].log_deviation, 2);
+        common += of_loop[k] * analysis->rates.loops[k].common_deviation;
+    }
+    variance += common * common;
     free(of_loop);
     /* Rates are uncertain by factors, so the interval is one, too. */
     double factor = sum > 0 && variance > 0 ? exp(1.96 * sqrt(variance) / sum) : 1;
