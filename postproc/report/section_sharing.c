@@ -184,6 +184,14 @@ static size_t shown_rows(const struct model *model, size_t count)
     return all || count < model->options->top ? count : model->options->top;
 }
 
+/* In text: of which nobody wants to read. */
+static bool is_negligible(const struct model *model, double transfers, double all)
+{
+    bool brief = model->options->format == FORMAT_TEXT && !model->options->verbose;
+
+    return !(transfers > 0) || (brief && transfers < 0.001 * all);
+}
+
 static struct cell count_cell(const struct flow_totals *totals, enum matrix_kind kind)
 {
     return cell_estimate(CELL_COUNT, totals->of[kind]);
@@ -200,7 +208,10 @@ static void add_objects(struct model *model, struct communication_view *view,
     double all = program_transfers(view);
     size_t rows = shown_rows(model, view->objects.count);
 
-    for (size_t i = 0; i < rows && groups[i].totals.of[MATRIX_ALL].value > 0; i++) {
+    for (size_t i = 0; i < rows; i++) {
+        if (is_negligible(model, groups[i].totals.of[MATRIX_ALL].value, all))
+            break;
+
         const struct data_object *object = &view->objects.items[groups[i].group];
         const struct flow_totals *totals = &groups[i].totals;
         struct row *row = table_row(table);
@@ -296,9 +307,12 @@ static void add_lines(struct model *model, struct communication_view *view,
             ARRAY_PUSH(&pairs, pair);
     }
     groups = sort_groups(view, labels, pairs.count);
-    for (size_t i = 0; i < shown_rows(model, pairs.count); i++)
+    for (size_t i = 0; i < shown_rows(model, pairs.count); i++) {
+        if (is_negligible(model, groups[i].totals.of[MATRIX_ALL].value, program_transfers(view)))
+            break;
         add_line_pair(model, view, document, table, &pairs.items[groups[i].group],
                       &groups[i].totals);
+    }
     section_table(section, table);
     free(groups);
     free(pairs.items);
@@ -346,7 +360,8 @@ static void add_change(struct document *document, struct row *row,
 {
     char *change = parting_text(finding, &view->objects, line_size), *detail;
     struct parting larger = parting_for(finding, 256);
-    char *others = finding->threads > 2 ? format_string(" and %zu others", finding->threads - 2)
+    char *others = finding->threads > 2 ? format_string(" and %zu other%s", finding->threads - 2,
+                                                        finding->threads > 3 ? "s" : "")
                                         : copy_string("");
     char *more = larger.new_size > 0 && line_size < 256
                      ? format_string(" On 256-byte lines: %" PRIu64 ".", larger.new_size)

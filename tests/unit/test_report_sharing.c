@@ -328,7 +328,6 @@ static struct false_sharing members(uint64_t first, uint64_t second, uint64_t si
         .collision = COLLISION_MEMBERS,
         .type = "struct s",
         .type_size = size,
-        .run_length = 1,
         .sides = {{.member = ".first", .offset = 640 + first, .instance_offset = 640},
                   {.member = ".second", .offset = 640 + second, .instance_offset = 640}}};
 }
@@ -362,7 +361,7 @@ static void test_parting(void **state)
     assert_non_null(strstr(text, "Align the array to 64 bytes"));
     free(text);
     finding.type_size = 8;
-    finding.run_length = 4;
+    finding.parts = true;
     text = parting_text(&finding, &objects, 64);
     assert_non_null(strstr(text, "part begin at a multiple of 64 bytes (8 elements)"));
     free(text);
