@@ -190,6 +190,8 @@ void sharing_batch(struct guest_thread *thread, const struct stream_access *acce
         return;
     uint64_t searched_before = thread->sharing->searched;
     for (size_t i = 0; i < count; i++) {
+        if (stream_kind(&accesses[i]) == 0)
+            continue;
         if (thread->sharing_far && i + PREFETCH_AHEAD < count)
             exact_coherence_prefetch(thread->sharing,
                                      stream_address(&accesses[i + PREFETCH_AHEAD]));

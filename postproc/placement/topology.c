@@ -243,3 +243,11 @@ struct placement_tree *topology_read(const char *source, size_t threads, char *m
     hwloc_topology_destroy(topology);
     return tree;
 }
+
+bool topology_is_readable(const char *source, char *message, size_t size)
+{
+    struct placement_tree *tree = topology_read(source, 1, message, size);
+
+    tree_free(tree);
+    return tree != NULL;
+}

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "placement/topology.h"
 #include "profile/merge.h"
 #include "report/options.h"
 #include "report/render.h"
@@ -58,7 +59,8 @@ static void build_document(struct model *model, struct document *document)
     void (*const builders[SECTION_COUNT])(struct model *, struct document *) = {
         [SECTION_HISTOGRAM] = section_histogram, [SECTION_MRC] = section_mrc,
         [SECTION_THREADS] = section_threads,     [SECTION_OBJECTS] = section_objects,
-        [SECTION_LINES] = section_lines,         [SECTION_CONTEXTS] = section_contexts,
+        [SECTION_BLOCKING] = section_blocking,   [SECTION_LINES] = section_lines,
+        [SECTION_CONTEXTS] = section_contexts,   [SECTION_TRAFFIC] = section_traffic,
         [SECTION_SHARING] = section_sharing,     [SECTION_SECTOR_HINTS] = section_sector_hints,
     };
 
@@ -68,6 +70,8 @@ static void build_document(struct model *model, struct document *document)
             builders[i](model, document);
     if (wanted[SECTION_SHARING] || wanted[SECTION_MATRIX])
         section_matrix(model, document, wanted[SECTION_MATRIX]);
+    if (wanted[SECTION_PLACEMENT])
+        section_placement(model, document);
     section_notes(model, document);
 }
 
@@ -113,10 +117,39 @@ static int write_out(const struct report_options *options, const char *text, siz
     return STATUS_FAILURE;
 }
 
-static int render(const struct report_options *options, struct model *model)
+/* The report as a comment before what a program is to read. */
+static void put_script(const char *script, const char *report, FILE *stream)
+{
+    while (*report != '\0') {
+        size_t length = strcspn(report, "\n");
+
+        fprintf(stream, length > 0 ? "# %.*s\n" : "#\n", (int)length, report);
+        report += length + (report[length] == '\n');
+    }
+    fputs(script, stream);
+}
+
+static void render_document(const struct report_options *options, const struct document *document,
+                            FILE *stream)
 {
     void (*const renderers[])(const struct document *, FILE *) = {
         [FORMAT_TEXT] = render_text, [FORMAT_JSON] = render_json, [FORMAT_CSV] = render_csv};
+    bool as_script =
+        options->format == FORMAT_TEXT && options->output != NULL && document->script != NULL;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = as_script ? open_memstream(&text, &size) : NULL;
+
+    renderers[options->format](document, memory != NULL ? memory : stream);
+    if (memory == NULL)
+        return;
+    fclose(memory);
+    put_script(document->script, text, stream);
+    free(text);
+}
+
+static int render(const struct report_options *options, struct model *model)
+{
     struct document *document = document_create();
     char *text = NULL;
     size_t size = 0;
@@ -139,7 +172,7 @@ static int render(const struct report_options *options, struct model *model)
             document_free(document);
             return fail(model->failure);
         }
-        renderers[options->format](document, memory);
+        render_document(options, document, memory);
     }
     fclose(memory);
     warn_of_wrong_files(model);
@@ -154,7 +187,10 @@ static int report(const struct report_options *options, const char *const *names
     struct profile **profiles = allocate_zeroed(count, sizeof(profiles[0]));
     struct model *model = NULL;
     char message[1024];
-    int status = 0;
+    int status = options->topology == NULL ||
+                         topology_is_readable(options->topology, message, sizeof(message))
+                     ? 0
+                     : fail(message);
 
     for (size_t i = 0; i < count && status == 0; i++) {
         profiles[i] = profile_load(names[i], message, sizeof(message));

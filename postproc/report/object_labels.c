@@ -342,7 +342,8 @@ static struct object_reference reference_of(const struct model *model, size_t ob
         const struct record_histogram *histogram =
             analysis_histogram(model->analysis, observation, &reference.profile);
 
-        if (histogram->scope != SCOPE_OBJECT || histogram->region_id != 0 || !model_splits(model))
+        if (histogram->scope != SCOPE_OBJECT || !model_splits(model) ||
+            !model_counts(model, reference.profile, histogram))
             return reference;
         reference.kind = (uint8_t)(histogram->key >> 32);
         reference.id = (uint32_t)histogram->key;
