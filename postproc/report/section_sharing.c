@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/communication_view.h"
+#include "report/cpu_distance.h"
 #include "report/false_sharing.h"
 #include "report/next_uses.h"
 #include "report/numbers.h"
@@ -119,6 +120,13 @@ static const struct column size_columns[] = {
 static const struct column line_size_columns[] = {
     {.key = "line_size", .heading = "line size"},
     {.key = "all", .heading = "transfers", .interval = INTERVAL_SUFFIXED},
+    {.key = "false", .heading = "false", .interval = INTERVAL_SUFFIXED},
+};
+
+static const struct column distance_columns[] = {
+    {.key = "distance", .heading = "between the two CPUs"},
+    {.key = "all", .heading = "transfers", .interval = INTERVAL_SUFFIXED},
+    {.key = "share", .heading = "of all\n%"},
     {.key = "false", .heading = "false", .interval = INTERVAL_SUFFIXED},
 };
 
@@ -507,6 +515,58 @@ static void add_line_sizes(struct model *model, struct document *document, struc
         section_table(section, table);
 }
 
+static const char *const distance_names[DISTANCE_COUNT] = {
+    [DISTANCE_SAME_CPU] = "on one CPU",
+    [DISTANCE_CORE] = "within a core",
+    [DISTANCE_CACHE] = "within a shared cache",
+    [DISTANCE_DOMAIN] = "between caches of a NUMA domain",
+    [DISTANCE_MACHINE] = "between NUMA domains",
+};
+
+/* What transfers had to cross, by the CPUs that the two accesses ran on. */
+static void add_distances(struct model *model, struct communication_view *view,
+                          struct document *document, struct section *section)
+{
+    struct table *table = document_table(document, "sharing.distances", "How far lines moved", NULL,
+                                         COLUMNS(distance_columns));
+    char message[512];
+    struct cpu_distances *distances;
+    struct flow_totals totals[DISTANCE_COUNT];
+    uint32_t *labels;
+    double all = program_transfers(view);
+
+    if (view->from_core == NULL)
+        return;
+    distances = cpu_distances_create(profile_run_text(model->profiles[0], "host", NULL), message,
+                                     sizeof(message));
+    if (distances == NULL) {
+        section_paragraph(document, section, NULL, message);
+        return;
+    }
+    labels = allocate_zeroed(view->count, sizeof(*labels));
+    for (size_t i = 0; i < view->count; i++)
+        labels[i] =
+            view->place[i] == FLOW_PROGRAM && view->from_core[i] != GROUP_NONE
+                ? (uint32_t)cpu_distance_of(distances, view->cores.items[view->from_core[i]].id,
+                                            view->cores.items[view->to_core[i]].id)
+                : (uint32_t)GROUP_NONE;
+    flow_totals_of(view->communication, labels, DISTANCE_COUNT, totals);
+    for (size_t i = 0; i < DISTANCE_COUNT; i++) {
+        struct row *row;
+
+        if (!(totals[i].of[MATRIX_ALL].value > 0))
+            continue;
+        row = table_row(table);
+        row->cells[0] = cell_text(document, distance_names[i]);
+        row->cells[1] = count_cell(&totals[i], MATRIX_ALL);
+        row->cells[2] = cell_value(CELL_SHARE, all > 0 ? totals[i].of[MATRIX_ALL].value / all : 0);
+        row->cells[3] = count_cell(&totals[i], MATRIX_FALSE);
+    }
+    section_table(section, table);
+    free(labels);
+    cpu_distances_free(distances);
+}
+
 void section_sharing(struct model *model, struct document *document)
 {
     struct section *section =
@@ -527,5 +587,6 @@ void section_sharing(struct model *model, struct document *document)
     add_false_sharing(model, view, document, section);
     add_objects(model, view, document, section);
     add_lines(model, view, document, section);
+    add_distances(model, view, document, section);
     add_line_sizes(model, document, section);
 }
