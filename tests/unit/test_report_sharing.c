@@ -353,8 +353,7 @@ static void test_parting(void **state)
     assert_non_null(strstr(text, "Align struct s to 64 bytes"));
     free(text);
 
-    finding =
-        (struct false_sharing){.collision = COLLISION_ELEMENTS, .type_size = 72, .run_length = 1};
+    finding = (struct false_sharing){.collision = COLLISION_ELEMENTS, .type_size = 72};
     assert_int_equal(parting_for(&finding, 64).new_size, sizeof(struct element));
     finding.type_size = 64;
     assert_int_equal(parting_for(&finding, 64).padding, 0);
