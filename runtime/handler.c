@@ -133,7 +133,9 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
         .cookie = cookie,
         .asynchronous = asynchronous,
         .context = context,
-        .app_now = entered > overhead + hidden ? entered - overhead - hidden : 0,
+        .app_now = pmu_in_use()                  ? pmu_thread_accesses(&thread->pmu, true)
+                   : entered > overhead + hidden ? entered - overhead - hidden
+                                                 : 0,
     };
     call_on_stack(thread->handler_stack + HANDLER_STACK, &entry);
     if (thread->events % TOTALS_EVERY == 0)
@@ -147,6 +149,9 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
         sampler_rearm(thread, entry.app_now);
     atomic_store_explicit(&thread->overhead_ns, overhead + thread_cpu_ns() - entered + hidden,
                           memory_order_relaxed);
+    /* What the handler itself accessed has been counted, and is not the target's. */
+    if (pmu_in_use())
+        thread->pmu.ours += pmu_thread_accesses(&thread->pmu, true) - entry.app_now;
     thread->in_handler = false;
 }
 

@@ -23,6 +23,9 @@ enum {
  * first tens of microseconds after our handler run on cold caches. */
 static const double accesses_per_ns_max = 12, accesses_per_ns_usual = 4;
 static const double probe_ns = 300e3, probe_min_ns = 40e3, probe_longest_ns = 5e6;
+/* Where a loop ends sooner, a stretch may be as short as this; what it loses after our handler (as
+ * the difference of long and short stretches shows elsewhere) is then set off. */
+static const double probe_least_ns = 10e3, refill_ns = 2e3;
 
 /* Code that has to refill its caches after our handler may be this much slower than otherwise, over
  * the shortest stretch. */
@@ -129,7 +132,7 @@ static double timed_ns(const struct rate_reading *rate)
 
     if (rate->unproven || passed <= 0)
         return probe_ns;
-    left_ns = 0.4 * (rate->accesses_left - passed) / pace;
+    left_ns = 0.5 * (rate->accesses_left - passed) / pace;
     return left_ns < probe_ns ? left_ns : probe_ns;
 }
 
@@ -169,7 +172,7 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
     rate->unproven = left <= 0;
     if (left > 0)
         left_ns = (left * odometer->accesses_per_visit - (double)explored) / pace_at_most(known);
-    if (left_ns < 2 * probe_min_ns)
+    if (left_ns < 4 * probe_least_ns)
         return false;
     rate->accesses_left = left * odometer->accesses_per_visit;
     rate->odometer = *odometer;
@@ -180,16 +183,19 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
     rate->wanted = 3;
     rate->position[0] = position(odometer, &chase.followed);
     rate->time[0] = app_now;
-    rate->step_ns[0] = probe_min_ns;
+    rate->step_ns[0] = left_ns < 4 * probe_min_ns ? left_ns / 4 : probe_min_ns;
     return true;
 }
 
-/* The stretches to be timed; false: the loop ends too soon. */
+/*
+ * The stretches to be timed; false: the loop ends too soon. That should be rare: it is the fast
+ * ones that would be given up, and the mean of the others would be low.
+ */
 static bool plan(struct rate_reading *rate)
 {
     double left_ns = timed_ns(rate);
 
-    if (left_ns < probe_min_ns)
+    if (left_ns < probe_least_ns)
         return false;
     rate->step_ns[1] = left_ns;
     rate->wanted = 3;
@@ -211,7 +217,7 @@ static void finish(struct thread *thread)
     struct rate_reading *rate = &thread->rate;
     unsigned stretches = rate->wanted - 1;
     double visits[3], per_ns[3], accesses;
-    uint64_t elapsed = rate->time[2] - rate->time[1];
+    uint64_t elapsed = rate->time[2] - rate->time[1] - (uint64_t)refill_ns;
     bool accepted = true, warmed;
 
     for (unsigned i = 0; i < stretches; i++) {
@@ -229,7 +235,7 @@ static void finish(struct thread *thread)
     if (stretches == 3) {
         accepted &= per_ns[1] > COLD_PACE * per_ns[2] && per_ns[1] < 1.4 * per_ns[2];
         accesses = (visits[2] - visits[1]) * rate->odometer.accesses_per_visit;
-        elapsed = (rate->time[3] - rate->time[2]) - elapsed;
+        elapsed = (rate->time[3] - rate->time[2]) - (rate->time[2] - rate->time[1]);
         accepted &= (int64_t)elapsed > 0;
     }
     judge(thread, rate_known_loop(thread, rate->loop), accepted);

@@ -113,7 +113,11 @@ void run_record_make(struct run_text *text, uint64_t started_ns)
     uint64_t behind = monotonic_ns() - started_ns;
 
     text->length = 0;
-    pair(text, "engine", "clock");
+    pair(text, "engine", pmu_in_use() ? "pmu" : "clock");
+    if (pmu_in_use()) {
+        pair(text, "clock", "accesses");
+        pair(text, "events", pmu_description());
+    }
     pair(text, "version", PACKAGE_VERSION);
     length = readlink("/proc/self/exe", path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';

@@ -24,6 +24,8 @@ enum {
      * counter, 20 to 60 us on any machine. */
     WINDOW_TICKS_MAX = 120 * 1000,
     WINDOW_ACCESSES_MIN = 200,
+    /* Accesses; a handler makes some ten thousand, and its own overflow would be no sample. */
+    HARDWARE_PERIOD_MIN = 500 * 1000,
     /* While a handler runs, the clock must not expire once more: longer than any handler takes. */
     PARKED_PERIOD_NS = 1000 * 1000 * 1000,
 };
@@ -99,7 +101,17 @@ static void take_sample(struct thread *thread, ucontext_t *context, uint64_t app
     } else {
         watch_start(thread, &sample, app_now);
     }
-    rate_consider(thread, context, app_now, loop);
+    if (!pmu_in_use())
+        rate_consider(thread, context, app_now, loop);
+}
+
+/* An interrupt of a hardware event: what it stands for, and what the unit has left in its buffer.
+ */
+static void hardware_expiry(struct thread *thread, uint64_t app_now)
+{
+    thread->period_ns = pmu_thread_weight(&thread->pmu, app_now) + thread->carried_ns;
+    thread->carried_ns = 0;
+    pmu_thread_drain(&thread->pmu, NULL, NULL);
 }
 
 void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronous, uint64_t app_now)
@@ -107,7 +119,10 @@ void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronou
     uint64_t ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
 
     thread->totals.expirations++;
-    perf_clock_set_period(thread->clock, PARKED_PERIOD_NS);
+    if (pmu_in_use())
+        hardware_expiry(thread, app_now);
+    else
+        perf_clock_set_period(thread->clock, PARKED_PERIOD_NS);
     if (asynchronous) {
         /* It expired inside one of our handlers, or while the target held SIGTRAP back in a way
          * that we cannot see. The next sample stands for this one, too. */
@@ -121,8 +136,26 @@ void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronou
         rate_cancel(thread);
         return;
     }
-    if (!rate_probe(thread, context, app_now))
+    if (pmu_in_use() || !rate_probe(thread, context, app_now))
         take_sample(thread, context, app_now);
+}
+
+/*
+ * The period to come, in accesses: what the governor asks for in CPU time, at the thread's own
+ * rate. One system call, for it is drawn anew each time so that no rhythm of the target is locked
+ * on to.
+ */
+static void rearm_hardware(struct thread *thread, uint64_t app_now)
+{
+    uint64_t cpu = thread_cpu_time(thread), mean = settings.options.period;
+
+    if (mean == 0) {
+        double rate = cpu ? (double)app_now / (double)cpu : 1;
+
+        mean = (uint64_t)((double)governor_next_period(&thread->governor, cpu) * rate);
+        mean = mean < HARDWARE_PERIOD_MIN ? HARDWARE_PERIOD_MIN : mean;
+    }
+    pmu_thread_set_period(&thread->pmu, sample_period(&thread->random, mean));
 }
 
 void sampler_rearm(struct thread *thread, uint64_t app_now)
@@ -130,11 +163,15 @@ void sampler_rearm(struct thread *thread, uint64_t app_now)
     uint64_t mean, period;
 
     if (settings.stop_ns && monotonic_ns() >= settings.stop_ns) {
-        perf_event_disable(thread->clock);
+        thread_trigger(thread, false);
         return;
     }
     if (!output_usable()) {
-        perf_event_disable(thread->clock);
+        thread_trigger(thread, false);
+        return;
+    }
+    if (pmu_in_use()) {
+        rearm_hardware(thread, app_now);
         return;
     }
     if (rate_wants_clock(thread, &period)) {

@@ -18,7 +18,7 @@ static void print_option(FILE *file, char letter, const char *name, const char *
 void usage_print(FILE *file)
 {
     fputs("Usage: reuse-run [OPTIONS] [--] PROGRAM [ARGS]\n"
-          "Runs PROGRAM and records where data is reused too late; reuse-report shows it.\n\n",
+          "Runs PROGRAM and records where data is reused too late; reuse-report shows it.\n",
           file);
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_description *option = &option_table[i];
@@ -27,9 +27,8 @@ void usage_print(FILE *file)
     }
     print_option(file, 'h', "help", NULL, "this text", "");
     print_option(file, 'V', "version", NULL, "the version", "");
-    fputs("\nDefaults are in parentheses. An option sets a variable for PROGRAM (--line-size:\n"
-          "REUSE_LINE_SIZE; --no-sharing: REUSE_SHARING=0), which does the same without\n"
-          "reuse-run: LD_PRELOAD=libreuse.so PROGRAM. Exit status: PROGRAM's own, or 125\n"
-          "failure of reuse-run, 126 PROGRAM is not executable, 127 PROGRAM not found.\n",
+    fputs("Defaults are in parentheses. An option sets a variable for PROGRAM (--line-size:\n"
+          "REUSE_LINE_SIZE; --no-sharing: REUSE_SHARING=0), also for LD_PRELOAD=libreuse.so.\n"
+          "Exit status: PROGRAM's own; 125 own failure, 126 not executable, 127 not found.\n",
           file);
 }

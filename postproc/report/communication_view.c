@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/object_labels.h"
 #include "report/runtime_code.h"
 
 static void list_threads(const struct model *model, struct communication_view *view)
@@ -155,6 +154,8 @@ void communication_view_free(struct communication_view *view)
     free(view->lines.items);
     free(view->from_object);
     free(view->to_object);
+    free(view->from_offset);
+    free(view->to_offset);
     free(view->objects.items);
     free(view);
 }
@@ -226,6 +227,7 @@ static struct object_reference reference_of_end(const struct flow *flow, const s
                                          .kind = flow->object_kind,
                                          .id = flow->object_reference,
                                          .address = flow->line_address + end->offset,
+                                         .base = flow->object_base,
                                          .size = flow->object_size};
     bool in_block = flow->object_size == 0 || end == &flow->destination ||
                     (reference.address >= flow->object_base &&
@@ -234,7 +236,10 @@ static struct object_reference reference_of_end(const struct flow *flow, const s
     if (flow->line_address == 0)
         reference.kind = OBJECT_KIND_NONE;
     else if (!in_block)
-        reference.kind = OBJECT_UNKNOWN;
+        reference.kind = flow->object_kind == OBJECT_HEAP ? (uint8_t)OBJECT_HEAP_UNTRACKED
+                                                          : (uint8_t)OBJECT_UNKNOWN;
+    if (!in_block)
+        reference.base = 0;
     return reference;
 }
 
@@ -242,22 +247,29 @@ void communication_view_label_objects(struct model *model, struct communication_
 {
     struct object_reference *references;
     uint32_t *labels;
+    uint64_t *offsets;
 
     if (view->to_object != NULL)
         return;
     references = allocate_zeroed(2 * view->count, sizeof(*references));
     labels = allocate_zeroed(2 * view->count, sizeof(*labels));
+    offsets = allocate_zeroed(2 * view->count, sizeof(*offsets));
     for (size_t i = 0; i < view->count; i++) {
         const struct flow *flow = communication_flow(view->communication, i);
 
         references[i] = reference_of_end(flow, &flow->source);
         references[view->count + i] = reference_of_end(flow, &flow->destination);
     }
-    object_labels_find(model, references, 2 * view->count, &view->objects, labels);
+    object_labels_find(model, references, 2 * view->count, &view->objects, labels, offsets);
     view->from_object = new_labels(view);
     view->to_object = new_labels(view);
     memcpy(view->from_object, labels, view->count * sizeof(*labels));
     memcpy(view->to_object, labels + view->count, view->count * sizeof(*labels));
+    view->from_offset = allocate_zeroed(view->count, sizeof(*offsets));
+    view->to_offset = allocate_zeroed(view->count, sizeof(*offsets));
+    memcpy(view->from_offset, offsets, view->count * sizeof(*offsets));
+    memcpy(view->to_offset, offsets + view->count, view->count * sizeof(*offsets));
+    free(offsets);
     free(labels);
     free(references);
 }

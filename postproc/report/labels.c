@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which source line, calling context and thread each observation belongs to. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,7 +109,8 @@ static bool access_of(const struct model *model, size_t observation, struct acce
         const struct record_histogram *histogram =
             analysis_histogram(model->analysis, observation, &profile);
 
-        if (histogram->scope != SCOPE_LINE || !model_splits(model))
+        if (histogram->scope != SCOPE_LINE || !model_splits(model) ||
+            !model_counts(model, profile, histogram))
             return false;
         key->ip = histogram->key;
     } else {
@@ -250,7 +252,7 @@ void model_label_contexts(struct model *model)
 static uint64_t cpu_time_of(const struct profile *profile, uint32_t thread_id)
 {
     const struct record_totals *totals = profile_thread_totals(profile, thread_id);
-    uint64_t time = totals != NULL ? totals->app_ns : 0;
+    uint64_t time = totals != NULL && !profile_counts_accesses(profile) ? totals->app_ns : 0;
 
     for (size_t i = 0; i < profile->thread_ends.count; i++)
         if (profile->thread_ends.items[i].thread_id == thread_id &&
@@ -325,4 +327,23 @@ void model_label_objects(struct model *model)
     start_grouping(model, &model->by_object);
     object_labels_assign(model);
     finish_grouping(model, &model->by_object, model->objects.count);
+}
+
+double model_busy_threads(struct model *model)
+{
+    double most = 1;
+
+    model_label_threads(model);
+    for (size_t p = 0; p < model->profile_count; p++) {
+        double sum = 0, largest = 0;
+        for (size_t i = 0; i < model->threads.count; i++) {
+            if (model->threads.items[i].profile != p)
+                continue;
+            sum += model->by_thread.accesses[i];
+            largest = fmax(largest, model->by_thread.accesses[i]);
+        }
+        if (largest > 0)
+            most = fmax(most, sum / largest);
+    }
+    return most;
 }

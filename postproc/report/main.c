@@ -60,7 +60,8 @@ static void build_document(struct model *model, struct document *document)
         [SECTION_HISTOGRAM] = section_histogram, [SECTION_MRC] = section_mrc,
         [SECTION_THREADS] = section_threads,     [SECTION_OBJECTS] = section_objects,
         [SECTION_BLOCKING] = section_blocking,   [SECTION_LINES] = section_lines,
-        [SECTION_CONTEXTS] = section_contexts,   [SECTION_SECTOR_HINTS] = section_sector_hints,
+        [SECTION_CONTEXTS] = section_contexts,   [SECTION_TRAFFIC] = section_traffic,
+        [SECTION_SHARING] = section_sharing,     [SECTION_SECTOR_HINTS] = section_sector_hints,
     };
 
     section_summary(model, document, wanted[SECTION_SUMMARY]);

@@ -41,6 +41,7 @@ static const struct option long_options[] = {
     {"objects", no_argument, NULL, OPTION_SECTION + SECTION_OBJECTS},
     {"lines", no_argument, NULL, OPTION_SECTION + SECTION_LINES},
     {"contexts", no_argument, NULL, OPTION_SECTION + SECTION_CONTEXTS},
+    {"traffic", no_argument, NULL, OPTION_SECTION + SECTION_TRAFFIC},
     {"sector-hints", no_argument, NULL, OPTION_SECTION + SECTION_SECTOR_HINTS},
     {"sharing", no_argument, NULL, OPTION_SECTION + SECTION_SHARING},
     {"matrix", optional_argument, NULL, OPTION_SECTION + SECTION_MATRIX},
@@ -81,6 +82,7 @@ static const char help[] =
     "      --objects        data objects: arrays, variables, stacks\n"
     "      --lines          source lines that reuse data late, and who uses it next\n"
     "      --contexts       the same by calling context\n"
+    "      --traffic        bytes that each cache level serves, here and on --machine\n"
     "      --sector-hints   what to isolate in the A64FX's sector cache, ready to paste\n"
     "      --blocking       loops to block or fuse, streams, sparsely used lines\n"
     "      --sharing        data that moves between threads, and false sharing\n"
@@ -313,7 +315,7 @@ static void choose_default_sections(struct report_options *options)
     if (any_section(options))
         return;
     for (size_t i = 0; i < SECTION_COUNT; i++)
-        options->sections[i] = (options->format != FORMAT_TEXT && i < SECTION_SECTOR_HINTS) ||
+        options->sections[i] = (options->format != FORMAT_TEXT && i != SECTION_SECTOR_HINTS) ||
                                i == SECTION_SUMMARY || i == SECTION_OBJECTS || i == SECTION_LINES;
 }
 

@@ -36,7 +36,7 @@ struct estimate share_of_accesses(const struct model *, const struct grouping *,
 
 /* The curve of a group as a table [{bytes, miss_ratio, lo, hi}]. */
 struct table *curve_table(const struct model *, struct document *, const char *key,
-                          const struct curve_point *points);
+                          const struct curve_point *points, const struct curve_point *truth);
 
 /* A size in bytes, or that it lies beyond. */
 struct cell distance_cell(const struct model *, const struct curve_point *points, size_t from);

@@ -435,10 +435,55 @@ struct estimate analysis_subset_accesses(const struct analysis *analysis, struct
     }
     /* Samples come at regular times: their number is certain, only what they hit is drawn. */
     double variance = analysis->count ? squares - sum * sum / (double)analysis->count : 0;
-    for (size_t k = 0; of_loop && k < analysis->rates.count; k++)
+    double common = 0;
+    for (size_t k = 0; of_loop && k < analysis->rates.count; k++) {
         variance += pow(of_loop[k] * analysis->rates.loops[k].log_deviation, 2);
+        common += of_loop[k] * analysis->rates.loops[k].common_deviation;
+    }
+    variance += common * common;
     free(of_loop);
     /* Rates are uncertain by factors, so the interval is one, too. */
     double factor = sum > 0 && variance > 0 ? exp(1.96 * sqrt(variance) / sum) : 1;
     return (struct estimate){sum, sum / factor, sum * factor};
+}
+
+uint32_t analysis_granule(const struct analysis *analysis)
+{
+    if (analysis->exact)
+        return exact_granule(analysis);
+    return LINE_SIZE_MIN < analysis->line_size ? LINE_SIZE_MIN : analysis->line_size;
+}
+
+static double part_used(const struct miss_shares *blocks, const struct miss_shares *lines,
+                        double part)
+{
+    return lines->missed > 0 ? fmin(1, blocks->missed * part / lines->missed) : NAN;
+}
+
+int analysis_line_use(const struct analysis *analysis, struct subset subset, const double *bytes,
+                      size_t n, uint32_t granule, double *used)
+{
+    struct analysis blocks = *analysis; /* the same caches, asked about smaller blocks */
+    uint32_t replicates = replicate_count(analysis);
+    struct results of_blocks = {0}, of_lines = {0};
+    size_t *index;
+    int result;
+
+    if (analysis->exact)
+        return exact_line_use(analysis, bytes, n, granule, used);
+    index = malloc((n + 1) * sizeof *index);
+    result = index ? evictions_prepare(analysis, bytes, n, index) : -1;
+    blocks.line_size = granule;
+    if (result == 0)
+        result = evaluate(analysis, subset, (struct places){.sizes = index, .n = n}, &of_lines);
+    if (result == 0)
+        result = evaluate(&blocks, subset, (struct places){.sizes = index, .n = n}, &of_blocks);
+    for (size_t k = 0; k < n && result == 0; k++)
+        used[k] =
+            part_used(&of_blocks.shares[k * replicate_count(&blocks)],
+                      &of_lines.shares[k * replicates], (double)granule / analysis->line_size);
+    results_free(&of_blocks);
+    results_free(&of_lines);
+    free(index);
+    return result;
 }

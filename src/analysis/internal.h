@@ -156,6 +156,9 @@ struct miss_split exact_misses(const struct analysis *, struct subset, double by
 size_t exact_histogram_shares(const struct analysis *, struct subset, uint8_t measure,
                               struct histogram_share **out);
 struct estimate exact_accesses(const struct analysis *, struct subset);
+int exact_line_use(const struct analysis *, const double *bytes, size_t n, uint32_t granule,
+                   double *used);
+uint32_t exact_granule(const struct analysis *);
 /* Uses at that distance or farther, cold ones apart; a bin that it cuts counts in proportion. */
 double exact_count_above(const struct record_histogram *, double distance);
 

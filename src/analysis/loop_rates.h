@@ -24,7 +24,8 @@ struct loop_rate {
     uint64_t low_ip, high_ip; /* hull of the instructions sampled in it, and its head */
     double time_ns;           /* application time sampled in it */
     struct estimate per_ns;
-    double log_deviation; /* standard error of ln(per_ns) */
+    double log_deviation;    /* standard error of ln(per_ns), the loop's own */
+    double common_deviation; /* and the part that all loops have in common */
     size_t readings, agreeing;
     bool measured;               /* has accepted readings of its own */
     struct rate_belief rejected; /* what readings say that failed their own checks */

@@ -15,7 +15,14 @@
 #define CROWD 0.25
 /* Readings further above the crowd than this are mistakes. */
 #define STRAY 3.0
+/* A reading says something of the order of magnitude, however short it was. */
+#define NOISE_MAX 1.0
 enum { ENOUGH_WATCHES = 5 };
+/* What all readings of a kind may have in common, of ln(rate). Odometers: clocks, and the frequency
+ * of a processor that changes with what it does. Watches: they time what exploring has just read.
+ */
+#define ODOMETERS_SHARE 0.03
+#define WATCHES_SHARE 0.1
 
 static int compare_readings(const void *a, const void *b)
 {
@@ -71,35 +78,47 @@ static struct stretch crowd(const struct rate_reading *readings, size_t n)
 struct mean {
     size_t n;
     double value, error; /* of the mean */
+    double common;       /* relative, in common with other loops */
 };
 
+/*
+ * Mean of one method's readings from low on, none counting for more than high. Short readings weigh
+ * less: their errors are taken at the rate `about`, not at their own.
+ */
 static struct mean mean_between(const struct rate_reading *readings, size_t n, bool can_wrap,
-                                double low, double high)
+                                double low, double high, double about)
 {
     struct mean mean = {0};
-    double squares = 0;
+    double weights = 0, squared_weights = 0, squares = 0, shared = 0;
 
     for (size_t i = 0; i < n; i++) {
         if (readings[i].can_wrap != can_wrap || readings[i].per_ns < low)
             continue;
         double value = readings[i].per_ns < high ? readings[i].per_ns : high;
+        double noise = fmin(NOISE_MAX, readings[i].noise * about);
+        double weight = 1 / (1 + noise * noise / (SINGLE_DEVIATION * SINGLE_DEVIATION));
         mean.n++;
-        mean.value += value;
-        squares += value * value;
+        weights += weight;
+        squared_weights += weight * weight;
+        mean.value += weight * value;
+        squares += weight * value * value;
+        shared += weight * fmin(NOISE_MAX, readings[i].shared * about);
     }
     if (mean.n == 0)
         return mean;
-    mean.value /= (double)mean.n;
-    double deviation = SINGLE_DEVIATION * mean.value;
-    if (mean.n > 1) {
-        double variance =
-            (squares - (double)mean.n * mean.value * mean.value) / (double)(mean.n - 1);
+    mean.value /= weights;
+    shared /= weights;
+    mean.common = hypot(shared, can_wrap ? ODOMETERS_SHARE : WATCHES_SHARE);
+    /* As many equal readings as these are worth, and what one of them scatters by. */
+    double count = weights * weights / squared_weights;
+    double deviation = SINGLE_DEVIATION * mean.value * sqrt((double)mean.n / weights);
+    if (count > 1) {
+        double variance = (squares / weights - mean.value * mean.value) * count / (count - 1);
         /* Shrunk towards what single readings scatter by, worth one observation. */
-        variance = ((double)(mean.n - 1) * (variance > 0 ? variance : 0) + deviation * deviation) /
-                   (double)mean.n;
+        variance = ((count - 1) * (variance > 0 ? variance : 0) + deviation * deviation) / count;
         deviation = sqrt(variance);
     }
-    mean.error = deviation / sqrt((double)mean.n);
+    mean.error = deviation / sqrt(count);
     if (mean.error < LEAST_ERROR * mean.value)
         mean.error = LEAST_ERROR * mean.value;
     return mean;
@@ -136,21 +155,24 @@ struct rate_estimate rate_combine(struct rate_reading *readings, size_t n)
     struct stretch best = crowd(readings, n);
     /* A stray short reading may be far too high: none counts for more than this. */
     double top = best.centre * STRAY;
-    struct mean watch = mean_between(readings, n, false, 0, top);
-    struct mean odometer = mean_between(readings, n, true, 0, top);
+    struct mean watch = mean_between(readings, n, false, 0, top, best.centre);
+    struct mean odometer = mean_between(readings, n, true, 0, top, best.centre);
     /* Watches do not wrap. Where odometers agree with them on the whole, neither did those. */
     if (watch.n < ENOUGH_WATCHES || !consistent(&watch, &odometer))
-        odometer = mean_between(readings, n, true, wrapped_below(readings, n, best), top);
+        odometer =
+            mean_between(readings, n, true, wrapped_below(readings, n, best), top, best.centre);
     struct rate_estimate out = {.readings = n};
     double value, error, low = INFINITY, high = 0;
 
     if (odometer.n == 0 || watch.n == 0) {
         value = odometer.n ? odometer.value : watch.value;
         error = odometer.n ? odometer.error : watch.error;
+        out.common_deviation = odometer.n ? odometer.common : watch.common;
     } else {
         if (consistent(&odometer, &watch)) {
             double a = 1 / (odometer.error * odometer.error), b = 1 / (watch.error * watch.error);
             value = (a * odometer.value + b * watch.value) / (a + b);
+            out.common_deviation = (a * odometer.common + b * watch.common) / (a + b);
             error = sqrt(1 / (a + b));
         } else {
             /* Both methods can only be wrong downwards (wrapping; trap time counted as the
@@ -159,6 +181,7 @@ struct rate_estimate rate_combine(struct rate_reading *readings, size_t n)
             value = first ? odometer.value : watch.value;
             error = first ? odometer.error : watch.error;
             low = first ? watch.value : odometer.value;
+            out.common_deviation = first ? odometer.common : watch.common;
         }
     }
     for (size_t i = 0; i < n; i++)
@@ -171,7 +194,7 @@ struct rate_estimate rate_combine(struct rate_reading *readings, size_t n)
         high = readings[n - 1 - (n - 1) / 20].per_ns;
     }
     out.log_deviation = error / value;
-    double factor = exp(1.96 * out.log_deviation);
+    double factor = exp(1.96 * hypot(out.log_deviation, out.common_deviation));
     out.per_ns.value = value;
     out.per_ns.lo = low < value / factor ? low : value / factor;
     out.per_ns.hi = high > value * factor ? high : value * factor;

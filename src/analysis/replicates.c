@@ -11,6 +11,9 @@
 
 enum { WORD_BYTES = 8, EXTREMES = 2 };
 
+/* Neither the index of a sample nor the complement of a loop's. */
+#define COMMON_DRAW ((uint64_t)1 << 63)
+
 static uint64_t mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
@@ -70,10 +73,13 @@ int replicates_create(struct analysis *analysis)
     if (!analysis->rate_factors)
         return -1;
     for (uint32_t r = 0; r < replicates; r++) {
+        /* The errors that all rates have in common do not average out over loops. */
+        double common = r ? normal(draw(analysis, r, COMMON_DRAW)) : 0;
         for (size_t i = 0; i < loops; i++) {
-            double deviation = r ? analysis->rates.loops[i].log_deviation : 0;
-            double z = normal(draw(analysis, r, ~(uint64_t)i));
-            analysis->rate_factors[r * loops + i] = (float)exp(deviation * z);
+            const struct loop_rate *loop = &analysis->rates.loops[i];
+            double own = r ? normal(draw(analysis, r, ~(uint64_t)i)) : 0;
+            analysis->rate_factors[r * loops + i] =
+                (float)exp(loop->log_deviation * own + loop->common_deviation * common);
         }
     }
     return 0;

@@ -24,8 +24,8 @@ static uint32_t find_thread(const struct analysis *analysis, uint32_t profile, u
 }
 
 /*
- * Clock expiries in the program's own code that gave no sample still stand for its time. Expiries
- * inside the profiler or the loader do not.
+ * Clock expiries that gave no sample still stand for the program's time. So do those in our
+ * wrappers of malloc and its kin: rates are accesses per time that includes them.
  */
 static double expiries_per_sample(const struct profile *profile, uint32_t thread_id)
 {
@@ -33,8 +33,8 @@ static double expiries_per_sample(const struct profile *profile, uint32_t thread
         const struct record_totals *totals = &profile->totals.items[i];
         if (totals->thread_id != thread_id || totals->samples == 0)
             continue;
-        uint64_t lost = totals->lost[LOSS_UNREADABLE] + totals->lost[LOSS_ASYNCHRONOUS] +
-                        totals->lost[LOSS_BUFFER];
+        uint64_t lost = totals->lost[LOSS_UNREADABLE] + totals->lost[LOSS_BUFFER] +
+                        totals->lost[LOSS_IN_RUNTIME];
         return 1 + (double)lost / (double)totals->samples;
     }
     return 1;

@@ -330,9 +330,13 @@ enum line_event_flags {
     LINE_EVENT_SECOND = 1,      /* address2 trapped, else address */
     LINE_EVENT_KIND_KNOWN = 2,  /* kind, offset and width are those of the instruction */
     LINE_EVENT_VISIT_KNOWN = 4, /* the flags below and the masks were determined by looking ahead */
-    LINE_EVENT_READ_ENDS = 8,   /* no other word is read after it, up to a store to the line */
-    LINE_EVENT_STORES = 16,     /* the visit stores to the line, now or later */
-    LINE_EVENT_STORE_ENDS = 32, /* the visit's last store touches the word that trapped */
+    LINE_EVENT_STORES = 8,      /* the visit stores to the line, now or later */
+    /* The visit's last read before any store of it touches address, address2. */
+    LINE_EVENT_READ_ENDS = 16,
+    LINE_EVENT_READ_ENDS2 = 32,
+    /* Its last store touches address, address2. */
+    LINE_EVENT_STORE_ENDS = 64,
+    LINE_EVENT_STORE_ENDS2 = 128,
 };
 
 /* A thread came to a watched word. */
@@ -470,8 +474,8 @@ struct histogram_bin {
 struct record_histogram {
     uint8_t scope;
     uint8_t measure;
-    /* Of SCOPE_OBJECT, SCOPE_PARTITION and its rest: only uses made in that region count, at their
-     * distances among all; 0: all uses. */
+    /* Of SCOPE_OBJECT, SCOPE_LINE, SCOPE_PARTITION and its rest: only uses made in that region count,
+     * those of functions called from it included, at their distances among all; 0: all uses. */
     uint16_t region_id;
     uint32_t line_size;
     uint64_t key, key2;
@@ -498,9 +502,9 @@ struct record_transfer {
     uint16_t source_offset, destination_offset; /* of their first byte, from the line's start */
     uint64_t object_address;            /* line address, or symbol address, or 0 when aggregated */
     uint64_t source_ip, destination_ip; /* 0 when aggregated */
+    uint64_t object_base, object_size;  /* of the block, where one is known, else 0 */
     double transfers;                   /* count or estimate */
     double variance;                    /* 0 when exact */
-    uint64_t object_base, object_size;  /* of the block, where one is known, else 0 */
 };
 
 struct record_region {

@@ -357,13 +357,17 @@ static enum line_trap_answer trap_running(struct line_watch *watch, const struct
 }
 
 enum line_trap_answer line_watch_trap(struct line_watch *watch, const struct line_trap *trap,
-                                      struct record_line_event *event)
+                                      struct line_arrival *arrival)
 {
     enum line_trap_answer answer = LINE_TRAP_NOTHING;
+    struct record_line_event *event = &arrival->event;
 
     if (!lock(watch))
         return LINE_TRAP_NOTHING;
     if (trap->generation == watch->generation) {
+        arrival->line = watch->line;
+        arrival->words[0] = watch->record.address;
+        arrival->words[1] = watch->record.address2;
         if (watch->state == STATE_BEFORE)
             answer = trap_before(watch, trap, event);
         else if (watch->state == STATE_RUNNING)

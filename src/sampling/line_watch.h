@@ -17,10 +17,13 @@
  *     If the store has been executed already (a precise hardware record) say so: the watch runs at
  *     once. Else traps_before counts the traps on the sampled word that the sampled thread will
  * make up to and including the sampled store.
- *  3. For every trap of such a register, in whatever thread: line_watch_trap(). A register that
- *     traps on both words at once is told once for each. If the answer is LINE_TRAP_EVENT,
- *     complete the record that it has filled in (context_id, visit_*, the flags of a visit, cpu)
- * and hand it back with line_watch_event(), in the same thread.
+ *  3. For every trap of such a register, in whatever thread: line_watch_trap(). An access that
+ *     touches both words is told once for each. If the answer is LINE_TRAP_EVENT, complete the
+ * event that it has filled in (context_id, cpu, and the visit: line_visit.h) and hand it back with
+ *     line_watch_event(). That may be later: an engine that sees every access hands it back when
+ *     the thread has made LINE_VISIT_ACCESSES more or another thread has stored to the line.
+ * Without the visit, a thread that touches several words of the line counts several times
+ * (docs/estimators.md).
  *  4. line_watch_block_freed(), line_watch_thread_ended(), line_watch_stop() when that happens.
  *
  * Times are nanoseconds (or any other unit: accesses, in a simulation) of one clock for all
@@ -83,6 +86,13 @@ struct line_trap {
     uint64_t address;    /* of the access; 0: not known */
 };
 
+/* An arrival at a watched word that tells something, and what its visit is to be told from. */
+struct line_arrival {
+    struct record_line_event event;
+    uint64_t line;     /* first byte of the watched line */
+    uint64_t words[2]; /* watched */
+};
+
 enum line_trap_answer {
     LINE_TRAP_NOTHING, /* late, or nothing new */
     LINE_TRAP_STARTED, /* the sampled store itself: RECORD_LINE_WATCH was written */
@@ -125,7 +135,7 @@ bool line_watch_offer(struct line_watch *, struct random *, const struct line_wa
                       struct record_sample *);
 
 enum line_trap_answer line_watch_trap(struct line_watch *, const struct line_trap *,
-                                      struct record_line_event *);
+                                      struct line_arrival *);
 
 /* The completed event of a trap. */
 void line_watch_event(struct line_watch *, const struct record_line_event *);
