@@ -298,8 +298,7 @@ void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset su
     results_free(&results);
 }
 
-/* Lines that the run can have touched at most, from what it allocated and mapped. */
-static double footprint_lines(const struct analysis *analysis)
+double analysis_footprint(const struct analysis *analysis)
 {
     double bytes = 0;
 
@@ -317,7 +316,7 @@ static double footprint_lines(const struct analysis *analysis)
             bytes += (double)(profile->threads.items[i].stack_high -
                               profile->threads.items[i].stack_low);
     }
-    return bytes / analysis->line_size;
+    return bytes;
 }
 
 struct miss_split analysis_misses(const struct analysis *analysis, struct subset subset,
@@ -333,7 +332,8 @@ struct miss_split analysis_misses(const struct analysis *analysis, struct subset
     uint32_t replicates = replicate_count(analysis);
     struct miss_shares *shares = results.shares, *cold = results.cold;
     double accesses = analysis_subset_accesses(analysis, subset).value;
-    double footprint = accesses > 0 ? fmin(1, footprint_lines(analysis) / accesses) : 1;
+    double footprint =
+        accesses > 0 ? fmin(1, analysis_footprint(analysis) / analysis->line_size / accesses) : 1;
     double unknown = shares[0].unknown;
     struct miss_split out = {.beyond = unknown > UNKNOWN_MAX};
 
