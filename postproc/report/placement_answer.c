@@ -70,7 +70,10 @@ bool placement_answer_find(struct placement_answer *answer, char *message, size_
     capacity_packed(tree, threads, answer->candidates[PLACEMENT_PACKED].capacity);
     capacity_spread(tree, threads, answer->candidates[PLACEMENT_SPREAD_OUT].capacity);
     answer->room = threads < tree->places;
-    answer->edge_level = find_edge_level(tree);
+    /* Only where threads may choose whether to share a cache do caches tell mappings apart. */
+    answer->edge_level = answer->room ? find_edge_level(tree) : 0;
+    if (answer->edge_level > 0)
+        placement_take_curves(answer->problem);
     if (!answer->room)
         answer->candidates[PLACEMENT_PACKED].name = "found";
     for (size_t i = PLACEMENT_PACKED; i <= (answer->room ? PLACEMENT_SPREAD_OUT : PLACEMENT_PACKED);
