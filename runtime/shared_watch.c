@@ -91,10 +91,7 @@ static bool take(int from)
     return atomic_compare_exchange_strong(&shared.state, &from, SHARED_CHANGING);
 }
 
-/*
- * The register leaves a watch that goes on: what other threads store to from now on is not seen. An
- * invalidation by the owner itself says so (format.h).
- */
+/* The register leaves a watch that goes on: what other threads store from now on is not seen. */
 static void leave_watch(void)
 {
     struct record_invalidation record = {
@@ -102,6 +99,7 @@ static void leave_watch(void)
         .thread_id = shared.owner->id,
         .monotonic_ns = monotonic_ns(),
         .app_ns = thread_app_ns(shared.owner),
+        .flags = INVALIDATION_NOT_SEEN,
         .cpu = attribution_cpu(),
     };
 
