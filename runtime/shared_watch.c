@@ -8,6 +8,8 @@
  * other threads to a word of its line.
  */
 #include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "attribution.h"
 #include "descriptors.h"
@@ -231,8 +233,11 @@ static void accompanying_trap(struct thread *thread, uint32_t generation, uconte
     uint32_t in_force = atomic_load(&shared.generation);
 
     if (in_force != generation || !take(SHARED_BUSY)) {
-        /* Several threads store to the word at once: one ends the watch, the others come late. */
+        /* Several threads store to the word at once: one ends the watch, the others come late. If
+         * it has been put aside meanwhile, it must run before the register traps no more. */
         thread->totals.lost[LOSS_TRAP_UNKNOWN]++;
+        if (atomic_load(&shared.state) == SHARED_CHANGING)
+            syscall(SYS_sched_yield);
         return;
     }
     owner = shared.owner;
