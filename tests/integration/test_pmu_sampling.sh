@@ -46,14 +46,18 @@ assert eval(sys.argv[2]), (sys.argv[2], r["accesses"], [(p["bytes"], p["miss_rat
 PYTHON
 }
 
-# Accesses per 1000 ns of CPU time of a sweep over 1 MiB, 131072 accesses each time.
-iterations=3000
-TIMEFORMAT=%U
-seconds=$({ time "$micro/sweep" --bytes 1M --iterations "$iterations" >/dev/null; } 2>&1)
-rate=$(awk -v n="$iterations" -v s="$seconds" 'BEGIN { printf "%d", n * 131072 / (s * 1e6) }')
-export PMU_STAND_IN_RATE=$rate
+# measure_rate BYTES ITERATIONS: accesses per 1000 ns of CPU time of a sweep. The stand-in counts the kernel's
+# time as well, some 10 us at each trap: arrays must take longer than that to sweep.
+measure_rate() {
+    local seconds TIMEFORMAT=%U
+    seconds=$({ time "$micro/sweep" --bytes "$1" --iterations "$2" >/dev/null; } 2>&1)
+    PMU_STAND_IN_RATE=$(awk -v n="$2" -v b="$1" -v s="$seconds" 'BEGIN { printf "%d", n * b / 8 / (s * 1e6) }')
+    export PMU_STAND_IN_RATE
+}
 
-profile -- "$micro/sweep" --bytes 1M --iterations "$iterations"
+size=8388608 iterations=400
+measure_rate "$size" "$iterations"
+profile --period 1500000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
 check "the program ends as ever" status_is 0
 check "its output is its own" out_has "iterations=$iterations checksum="
 check "the closing line names the engine" err_has 'pmu engine, [0-9]+ samples'
@@ -61,16 +65,18 @@ check "the profile names the engine" holds "r['engine'] == 'pmu'"
 check "samples are taken" holds "r['samples'] >= 20"
 check "watches are armed and end by reuse" holds "r['watches']['reused'] >= 2"
 check "accesses are counted, not estimated" \
-    holds "r['accesses']['hi'] <= 1.05 * r['accesses']['value'] and 0.6 < r['accesses']['value'] / ($iterations * 131072) < 1.6"
-check "below the size of the array one in eight misses" holds "0.06 < miss(300 << 10) < 0.2"
-check "above it none" holds "miss(3 << 20) < 0.03"
+    holds "r['accesses']['hi'] <= 1.5 * r['accesses']['value'] and 0.6 < r['accesses']['value'] / ($iterations * $size / 8) < 1.6"
+check "below the size of the array one in eight misses" holds "0.05 < miss($size // 3) < 0.22"
+check "above it none" holds "miss(3 * $size) < 0.03"
 
-profile -- "$micro/sweep" --bytes 64K --iterations 30000
-check "another array: its size is where misses end" holds "miss(16 << 10) > 0.05 and miss(300 << 10) < 0.03"
-
-profile --period 3000000 -- "$micro/sweep" --bytes 1M --iterations "$iterations"
+profile --period 3000000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
 check "a fixed period is a number of accesses" \
-    holds "0.5 < r['samples'] * 3e6 / ($iterations * 131072) < 1.5"
+    holds "0.5 < r['samples'] * 3e6 / ($iterations * $size / 8) < 1.5"
+
+size=2097152 iterations=1600
+measure_rate "$size" "$iterations"
+profile --period 1500000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
+check "another array: its size is where misses end" holds "miss($size // 3) > 0.05 and miss(3 * $size) < 0.03"
 
 profile -- "$micro/sweep" --bytes 256K --iterations 4000 --threads 4
 check "threads: the program ends as ever" status_is 0
@@ -84,17 +90,23 @@ profile -- "$micro/sweep" --bytes 1M --iterations 300
 check "records lost in the self-test do not refuse the unit" err_has 'pmu engine'
 unset PMU_STAND_IN_LOST
 
-# One signal for each sample, and of system calls of the engine one for each, and one for each arming.
+# What a sample costs in the kernel: one signal; after the first ones a new period for one in eight; no
+# reading of the CPU clock.
 if command -v strace >/dev/null; then
-    run env REUSE_PMU_SYSFS="$work/sysfs" PMU_STAND_IN_ARRAY="$array" LD_PRELOAD="$stand_in" \
-        strace -f -o "$work/trace" -e trace=ioctl "$bin/reuse-run" --engine pmu --period 5000000 \
-        -o "$work/p.rprof" -- "$micro/sweep" --bytes 32K --iterations 40000
+    # Traced, on a busy machine, the calibration at start-up may not come to an end in time.
+    for _ in 1 2 3 4 5; do
+        run env REUSE_PMU_SYSFS="$work/sysfs" PMU_STAND_IN_ARRAY="$array" LD_PRELOAD="$stand_in" \
+            strace -f -o "$work/trace" -e trace=ioctl,clock_gettime "$bin/reuse-run" --engine pmu \
+            --period 2000000 -o "$work/p.rprof" -- "$micro/sweep" --bytes 32K --iterations 60000
+        err_has ETIME || break
+    done
     "$bin/reuse-report" --format json "$work/p.rprof" >"$work/p.json" 2>>"$work/err"
     periods=$(grep -c PERF_EVENT_IOC_PERIOD "$work/trace")
-    check "one change of the period for each sample" \
-        holds "abs($periods - r['samples']) <= 3 + 0.02 * r['samples']"
+    clocks=$(sed '1,/PERF_EVENT_IOC_PERIOD/d' "$work/trace" | grep -c CLOCK_THREAD_CPUTIME_ID)
+    check "few changes of the period" holds "r['samples'] > 60 and $periods <= 20 + r['samples'] / 7"
+    check "the CPU clock is left alone" holds "$clocks <= 10 + 2 * $periods"
 else
-    skip "one change of the period for each sample" "strace is missing"
+    skip "few system calls" "strace is missing"
 fi
 
 finish
