@@ -116,8 +116,9 @@ static uint32_t object_of_histogram(const struct model *model, size_t observatio
         return GROUP_NONE;
     for (size_t i = 0; i < model->observations; i++) {
         const struct record_histogram *histogram = analysis_histogram(model->analysis, i, &other);
-        if (other == profile && histogram->scope == SCOPE_OBJECT && histogram->region_id == 0 &&
-            histogram->key == wanted->key && histogram->key2 == wanted->key2)
+        if (other == profile && histogram->scope == SCOPE_OBJECT &&
+            model->by_object.labels[i] != GROUP_NONE && histogram->key == wanted->key &&
+            histogram->key2 == wanted->key2)
             return model->by_object.labels[i];
     }
     return GROUP_NONE;
