@@ -33,7 +33,7 @@ struct false_sharing {
     struct collision_side sides[2];
     const char *type;      /* of the structure or the elements; NULL: it has no name */
     uint64_t type_size;    /* bytes; 0 unknown */
-    double run_length;     /* elements in a row that one thread uses, on the lines that collide */
+    bool parts;            /* elements: threads have parts of the array, which meet on few lines */
     size_t threads, lines; /* that take part; lines in the profile, of a sampled one not all */
     struct flow_totals transfers; /* false ones only */
 };

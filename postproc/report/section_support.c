@@ -181,3 +181,25 @@ struct cell distance_cell(const struct model *model, const struct curve_point *p
     }
     return cell_beyond();
 }
+
+/* Whoever calls these is not the program. */
+static bool is_outermost(const char *function)
+{
+    return strcmp(function, "main") == 0 || strcmp(function, "start_thread") == 0;
+}
+
+char *context_text(struct model *model, const struct calling_context *context)
+{
+    char *text = copy_string(context->count > 0 ? context->frames[0].function : ""), *longer;
+
+    for (size_t i = 1; i < context->count && !is_outermost(context->frames[i - 1].function); i++) {
+        const struct code_line *line = &context->frames[i];
+        const char *place = place_text(model->strings, line->file, line->line);
+
+        longer = format_string("%s < %s%s%s%s", text, line->function, place != NULL ? " (" : "",
+                               place != NULL ? place : "", place != NULL ? ")" : "");
+        free(text);
+        text = longer;
+    }
+    return text;
+}
