@@ -25,9 +25,9 @@ enum {
 #define LOSS_MIN 0.05
 #define NO_LOSS 0.005
 /* Differences between divisions that decide nothing: of counts, and of estimates from n late
- * samples in units of 1/sqrt(n) (paired, so less than the deviation of either). */
+ * samples in units of their deviation, 1/sqrt(n). */
 #define NEARLY_EXACT 0.005
-#define NEARLY_SAMPLED 0.5
+#define NEARLY_SAMPLED 1.0
 
 static bool can_be_isolated(const struct data_object *object)
 {

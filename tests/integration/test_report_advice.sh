@@ -118,11 +118,12 @@ check "a stencil: nothing to gain" out_has '^Nothing to gain'
 check "... and nothing to paste" test "$(grep -c pragma out)" -eq 0
 
 # --- the same from samples of a simulated PMU, and traffic of both
-$reuse_run -e simulate -p 1500 --seed 4 -o samples.rprof "$bench/dmtvm" --iterations 12 >log
+$reuse_run -e simulate --line-size 256 -p 1000 --seed 4 -o samples256.rprof "$bench/dmtvm" --iterations 12 >log
+$reuse_run -e simulate -p 1000 --seed 4 -o samples.rprof "$bench/dmtvm" --iterations 12 >log
 $reuse_run -e exact -o counts.rprof "$bench/dmtvm" --iterations 12 >log
 $reuse_run -e exact --line-size 256 --partitions 4 --regions dmtvm -o counts256.rprof "$bench/dmtvm" --iterations 12 >log
 "$report" --sector-hints --format json --region dmtvm counts256.rprof >truth.json
-run "$report" --sector-hints --format json --region dmtvm samples.rprof
+run "$report" --sector-hints --format json --region dmtvm samples256.rprof
 truth='json.load(open("truth.json"))["sector_hints"][0]'
 first='d["sector_hints"][0]'
 check "samples: m, L1, 1 way" json "($first[\"data_struct\"], $first[\"cache_level\"], $first[\"nways\"]) == (\"m\", 1, 1)"
