@@ -43,7 +43,8 @@ static void handle(void *argument)
                    entry->app_now);
         break;
     case EVENT_SHARED_WATCH:
-        shared_watch_trap(thread, entry->cookie.generation, entry->context, entry->app_now);
+        shared_watch_trap(thread, entry->cookie.slot, entry->cookie.generation, entry->context,
+                          entry->app_now);
         break;
     default:
         break;
@@ -94,7 +95,7 @@ static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t
     if (cookie.kind == EVENT_WATCH)
         watch_own_trap(thread, cookie.slot, cookie.generation);
     else
-        shared_watch_own_trap(cookie.generation);
+        shared_watch_own_trap(cookie.slot, cookie.generation);
     cost = thread_cpu_ns() - entered + settings.trap_ns;
     atomic_fetch_add_explicit(&thread->overhead_ns, cost, memory_order_relaxed);
     governor_spend(&thread->governor, cost, false);

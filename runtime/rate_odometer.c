@@ -13,7 +13,6 @@ enum {
     FAILURES_MAX = 4,   /* of an odometer in a row before it is forgotten */
     ARRIVALS_KNOWN = 2, /* enough where the test that ends the loop is known */
     ARRIVALS_PROOF = 3,
-    READINGS_TRUSTED = 4,
     PROOF_ACCESSES = 2000, /* visits shorter than this are proved again at every look */
     LONG_TO_SHORT = 3,     /* of two stretches whose difference is to count, at least */
     JUMPS_MAX = 2,         /* of a register that does not step after all */
@@ -21,7 +20,7 @@ enum {
 
 /* Planned lengths, ns of app time: the noise of a signal's entry is about half a microsecond, the
  * first tens of microseconds after our handler run on cold caches. */
-static const double accesses_per_ns_max = 12, accesses_per_ns_usual = 4;
+static const double accesses_per_ns_usual = 4;
 static const double probe_ns = 300e3, probe_min_ns = 40e3, probe_longest_ns = 5e6;
 /* Where a loop ends sooner, a stretch may be as short as this; what it loses after our handler (as
  * the difference of long and short stretches shows elsewhere) is then set off. */
@@ -30,6 +29,8 @@ static const double probe_least_ns = 10e3, refill_ns = 2e3;
 /* Code that has to refill its caches after our handler may be this much slower than otherwise, over
  * the shortest stretch. */
 #define COLD_PACE 0.3
+/* Half of what a loop has left is timed at most, so this much longer is still within it. */
+#define LATE 1.5
 
 /* A look-ahead that waits for the visits of an odometer's loop head. */
 struct chase {
@@ -108,17 +109,10 @@ static void judge(struct thread *thread, struct known_loop *known, bool good)
 }
 
 /* How fast the loop may run: a loop thought slower than it is would end in the middle of a reading.
- * Where nothing is known, as fast as any processor can; the first readings may have fallen into
- * page faults. */
+ * A first stretch that turns out faster puts that right, if the loop lasts as long. */
 static double pace_at_most(const struct known_loop *known)
 {
-    double pace = 1.5 * known->rate_per_ns;
-
-    if (known->rate_per_ns == 0)
-        return accesses_per_ns_max;
-    return known->readings < READINGS_TRUSTED && pace < accesses_per_ns_usual
-               ? accesses_per_ns_usual
-               : pace;
+    return known->readings > 0 ? 1.5 * known->rate_per_ns : accesses_per_ns_usual;
 }
 
 /*
@@ -314,6 +308,13 @@ void rate_odometer_probe(struct thread *thread, const ucontext_t *context, uint6
             rate->phase = RATE_IDLE;
             return;
         }
+    }
+    /* A clock that came much too late may have come after the loop's end, whatever its pace. */
+    if (!rate->unproven && rate->probes > 1 &&
+        (double)(app_now - rate->time[rate->probes - 1]) >
+            LATE * rate->step_ns[rate->probes - 1] + probe_least_ns) {
+        rate->phase = RATE_IDLE;
+        return;
     }
     if (++rate->probes == rate->wanted)
         finish(thread);

@@ -261,6 +261,10 @@ void thread_finish(struct thread *thread, enum watch_end reason)
     now = thread_app_ns(thread);
     cpu = thread_cpu_time(thread);
     watch_end_thread(thread, reason, now);
+    if (reason == WATCH_THREAD_ENDED)
+        line_sharing_thread_ended(thread->id);
+    else
+        line_sharing_stop(LINE_END_PROCESS);
     thread_write_totals(thread, now);
     atomic_fetch_add(&ended_app_ns, cpu);
     atomic_fetch_add(&ended_overhead_ns, thread->totals.handler_ns);

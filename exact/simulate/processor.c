@@ -311,7 +311,7 @@ bool processor_begin(struct processor *processor, const struct processor_options
     private_watches_begin(&processor->watches, &mechanism, processor, thread_id, &processor->random,
                           &processor->totals, options->registers, options->register_size);
     for (unsigned i = 0; i < PROCESSOR_SAMPLES_OPEN; i++) {
-        processor->spare_windows[i] = malloc(sizeof *processor->spare_windows[i]);
+        processor->spare_windows[i] = calloc(1, sizeof *processor->spare_windows[i]);
         if (processor->spare_windows[i] == NULL) {
             processor_free(processor);
             return false;

@@ -137,6 +137,10 @@ int analysis_line_use(const struct analysis *, struct subset, const double *byte
 /* The smallest granule that the profile knows; the line size itself: none. */
 uint32_t analysis_granule(const struct analysis *);
 
+/* Bytes that the run can have touched at most, from what it allocated and mapped; INFINITY: not
+ * known. A cache of that size never fetches a line twice. */
+double analysis_footprint(const struct analysis *);
+
 /* Accesses of a subset. */
 struct estimate analysis_subset_accesses(const struct analysis *, struct subset);
 

@@ -79,3 +79,43 @@ void line_visit_end(const struct line_visit *visit, struct record_line_event *ev
     event->visit_read = visit->read;
     event->visit_written = visit->written;
 }
+
+void own_visit_begin(struct own_visit *visit, const struct window *window)
+{
+    const struct access *sample = window_sample(window);
+    uint32_t first =
+        window->sampled > LINE_VISIT_ACCESSES ? window->sampled - LINE_VISIT_ACCESSES : 0;
+
+    *visit = (struct own_visit){
+        .line = line_start(sample->address, window->line_size),
+        .line_size = window->line_size,
+        .next_store = REUSE_TIME_NONE,
+    };
+    for (uint32_t i = first; i <= window->sampled; i++) {
+        const struct access *access = &window->history[i];
+        uint64_t bytes = line_mask(visit->line, visit->line_size, access->address, access->width);
+
+        visit->accessed |= bytes;
+        if (access->kind == ACCESS_STORE)
+            visit->written |= bytes;
+    }
+}
+
+bool own_visit_feed(struct own_visit *visit, const struct access *accesses, size_t n)
+{
+    for (size_t i = 0; i < n && visit->next_store == REUSE_TIME_NONE; i++) {
+        visit->examined++;
+        if (accesses[i].kind == ACCESS_STORE &&
+            line_mask(visit->line, visit->line_size, accesses[i].address, accesses[i].width))
+            visit->next_store = visit->examined;
+    }
+    return visit->next_store != REUSE_TIME_NONE;
+}
+
+void own_visit_end(const struct own_visit *visit, struct record_sample *sample)
+{
+    sample->flags |= SAMPLE_LINE_VISIT;
+    sample->visit_accessed = visit->accessed;
+    sample->visit_written = visit->written;
+    sample->next_store = visit->next_store;
+}

@@ -34,4 +34,22 @@ void line_visit_feed(struct line_visit *, const struct access *, size_t n);
 /* Fills the event's masks and flags. */
 void line_visit_end(const struct line_visit *, struct record_line_event *);
 
+/*
+ * The visit of a sampled store itself: what the thread did to the line before it, and when it
+ * stores to the line again. Fed with the accesses after the sampled one.
+ */
+struct own_visit {
+    uint64_t line;
+    uint32_t line_size;
+    uint64_t accessed, written; /* up to and including the sampled access; masks of the line */
+    uint32_t examined;
+    uint32_t next_store; /* REUSE_TIME_NONE: not yet */
+};
+
+/* After the window has chosen its sample. */
+void own_visit_begin(struct own_visit *, const struct window *);
+/* True when the next store has been found. */
+bool own_visit_feed(struct own_visit *, const struct access *, size_t n);
+void own_visit_end(const struct own_visit *, struct record_sample *);
+
 #endif

@@ -15,8 +15,8 @@
  *  2. For every sampled store of a process with other threads: line_watch_offer(). When it returns
  *     true the registers are armed, and the sample's record will be followed by RECORD_LINE_WATCH.
  *     If the store has been executed already (a precise hardware record) say so: the watch runs at
- *     once. Else traps_before counts the traps on the sampled word that the sampled thread will
- * make up to and including the sampled store.
+ *     once. Else it runs from the first store that the thread makes to the word by the sampled
+ *     instruction.
  *  3. For every trap of such a register, in whatever thread: line_watch_trap(). An access that
  *     touches both words is told once for each. If the answer is LINE_TRAP_EVENT, complete the
  * event that it has filled in (context_id, cpu, and the visit: line_visit.h) and hand it back with
@@ -66,10 +66,9 @@ struct line_watch_mechanism {
 
 struct line_watch_offer {
     uint32_t thread_id;
-    uint64_t others;       /* bytes of the line that other threads are known to touch, or 0 */
-    bool shared;           /* another thread was seen at the line */
-    bool executed;         /* the store has been executed, at time_ns */
-    unsigned traps_before; /* if not: >= 1 */
+    uint64_t others; /* bytes of the line that other threads are known to touch, or 0 */
+    bool shared;     /* another thread was seen at the line */
+    bool executed;   /* the store has been executed, at time_ns */
     uint64_t time_ns;
     uint64_t delayed_ns; /* as in struct line_trap */
 };
@@ -116,7 +115,7 @@ struct line_watch {
     struct record_line_watch record;
     uint64_t line, sampled_ip;
     uint32_t owner;
-    unsigned traps_before, traps, repeats;
+    unsigned traps, repeats;
     uint64_t start_ns, start_delayed_ns, loads_ns;
     struct line_watch_seen seen[LINE_WATCH_THREADS];
     unsigned seen_count;

@@ -42,6 +42,9 @@ check "silently" err_is_empty
 printf 'thread 1 %d\n' "$cpu" >map
 REUSE_PLACE=$work/map LD_PRELOAD=$REUSE_BUILDDIR/runtime/.libs/libreuse-place.so run "$affinity" 2
 check "the library works by itself" out_has "^thread 1 $cpu\$"
+readelf --dyn-syms --wide "$REUSE_BUILDDIR/runtime/.libs/libreuse-place.so" |
+    awk '$5 == "GLOBAL" && $6 != "HIDDEN" && $7 != "UND" { print $8 }' >out
+check "the library exports one wrapper" [ "$(cat out)" = pthread_create ]
 
 # ---- where it cannot be applied ----
 printf 'thread 0 65535\n' >map

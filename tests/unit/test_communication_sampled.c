@@ -173,19 +173,21 @@ struct scenario {
     bool look_ahead, waits;
 };
 
+/* Visits that never end (read-mostly), or gaps that are not at random (counters), have a known bias
+ * when looking ahead; several words of a visit each count where nobody looked ahead. */
 static const struct scenario scenarios[] = {
     {"ping-pong", ping_pong, 0.95, 1.05, 0.05, 0.85, 0.02, false, false},
     {"ping-pong, ahead", ping_pong, 0.95, 1.05, 0.05, 0.85, 0.02, true, true},
     {"rare reader", rare_reader, 0.9, 1.1, 0.1, 0.85, 0.05, false, false},
     {"rare reader, ahead", rare_reader, 0.9, 1.1, 0.1, 0.85, 0.05, true, true},
     {"counters", counters, 0.9, 1.1, 0.15, 0.85, 0.02, false, false},
-    {"counters, ahead", counters, 0.8, 1.2, 0.2, 0, 0.02, true, false},
-    {"buffers", buffers, 0.5, 2, 0.1, 0, 1, false, false},
+    {"counters, ahead", counters, 0.8, 1.25, 0.2, 0, 0.02, true, false},
+    {"buffers", buffers, 0.6, 1.6, 0.1, 0, 0.4, false, false},
     {"buffers, ahead", buffers, 0.85, 1.15, 0.1, 0.85, 0.1, true, true},
-    {"migratory", migratory, 0.5, 2, 0.3, 0, 1, false, false},
+    {"migratory", migratory, 0.7, 1.2, 0.2, 0, 0.3, false, false},
     {"migratory, ahead", migratory, 0.85, 1.15, 0.15, 0.85, 0.1, true, true},
     {"read-mostly", read_mostly, 0.85, 1.15, 0.15, 0.85, 0.15, false, false},
-    {"read-mostly, ahead", read_mostly, 0.85, 1.15, 0.15, 0.85, 0.15, true, true},
+    {"read-mostly, ahead", read_mostly, 0.6, 1.15, 0.15, 0, 0.15, true, true},
     {"private", private, 0, 0, 0, 0.85, 0, false, false},
 };
 
@@ -249,11 +251,9 @@ static void run(const struct scenario *scenario)
                   all_estimated.kinds[1] / fmax(1, all_counted.kinds[1]),
                   all_estimated.kinds[2] / fmax(1, all_counted.kinds[2]),
                   all_estimated.kinds[3] / fmax(1, all_counted.kinds[3]), apart, held, true_error);
-    if (0)
-        assert_true(ratio >= scenario->low && ratio <= scenario->high);
-    if (0)
-        assert_true(held >= scenario->held);
-    if (0) {
+    assert_true(ratio >= scenario->low && ratio <= scenario->high);
+    assert_true(held >= scenario->held);
+    if (all_counted.all > 0) {
         assert_true(apart <= scenario->distance);
         assert_true(true_error <= scenario->true_error);
     }
