@@ -85,6 +85,40 @@ static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *header)
     return NULL;
 }
 
+/* The symbol table, or the dynamic one if that was stripped; NULL without symbols. */
+static Elf_Data *find_symbols(Elf *elf, GElf_Shdr *header, size_t *total)
+{
+    Elf_Scn *section = find_section(elf, SHT_SYMTAB, header);
+    if (section == NULL)
+        section = find_section(elf, SHT_DYNSYM, header);
+    Elf_Data *data = section != NULL ? elf_getdata(section, NULL) : NULL;
+    *total = data != NULL && header->sh_entsize > 0 ? header->sh_size / header->sh_entsize : 0;
+    return data;
+}
+
+void elf_image_functions(const char *path,
+                         void (*visit)(void *context, const char *name, uint64_t address),
+                         void *context)
+{
+    int descriptor;
+    Elf *elf = open_elf(path, &descriptor);
+    if (elf == NULL)
+        return;
+    GElf_Shdr header;
+    GElf_Sym symbol;
+    size_t total;
+    Elf_Data *data = find_symbols(elf, &header, &total);
+    for (size_t i = 0; i < total && gelf_getsym(data, (int)i, &symbol); i++) {
+        if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF)
+            continue;
+        const char *name = elf_strptr(elf, header.sh_link, symbol.st_name);
+        if (name != NULL && name[0] != '\0')
+            visit(context, name, symbol.st_value);
+    }
+    elf_end(elf);
+    close(descriptor);
+}
+
 size_t elf_image_variables(const char *path, struct elf_symbol **symbols)
 {
     *symbols = NULL;
@@ -92,13 +126,9 @@ size_t elf_image_variables(const char *path, struct elf_symbol **symbols)
     Elf *elf = open_elf(path, &descriptor);
     if (elf == NULL)
         return 0;
-    size_t count = 0;
+    size_t count = 0, total;
     GElf_Shdr header;
-    Elf_Scn *section = find_section(elf, SHT_SYMTAB, &header);
-    if (section == NULL)
-        section = find_section(elf, SHT_DYNSYM, &header);
-    Elf_Data *data = section != NULL ? elf_getdata(section, NULL) : NULL;
-    size_t total = data != NULL && header.sh_entsize > 0 ? header.sh_size / header.sh_entsize : 0;
+    Elf_Data *data = find_symbols(elf, &header, &total);
     struct elf_symbol *found = total > 0 ? calloc(total, sizeof *found) : NULL;
     GElf_Sym symbol;
     for (size_t i = 0; found != NULL && i < total && gelf_getsym(data, (int)i, &symbol); i++)

@@ -36,4 +36,10 @@ bool elf_image_read(const char *path, struct elf_image *);
  */
 size_t elf_image_variables(const char *path, struct elf_symbol **symbols);
 
+/* Visits every function (named code symbol), in no order; an address may come with several names.
+ */
+void elf_image_functions(const char *path,
+                         void (*visit)(void *context, const char *name, uint64_t address),
+                         void *context);
+
 #endif

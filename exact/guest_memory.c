@@ -23,6 +23,18 @@ bool guest_memory_read(uint64_t address, void *into, size_t size)
     return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
+bool guest_memory_text(uint64_t address, char *text, size_t size)
+{
+    size_t length = 0;
+    /* Byte by byte: it may end just before memory that cannot be read. */
+    while (length + 1 < size && guest_memory_read(address + length, &text[length], 1) &&
+           text[length] != '\0')
+        length++;
+    bool any = length > 0 || guest_memory_read(address, text, 1);
+    text[length] = '\0';
+    return any;
+}
+
 bool guest_memory_mapping(uint64_t address, uint64_t *low, uint64_t *high)
 {
     uint64_t base = guest_memory_base(), start, end;

@@ -13,6 +13,9 @@ uint64_t guest_memory_base(void);
 /* Copies guest memory. False when it cannot be read. */
 bool guest_memory_read(uint64_t address, void *into, size_t size);
 
+/* Copies text up to its NUL, cut to size - 1 bytes. False when its start cannot be read. */
+bool guest_memory_text(uint64_t address, char *text, size_t size);
+
 /* The mapping that contains a guest address, as guest addresses; false if there is none. */
 bool guest_memory_mapping(uint64_t address, uint64_t *low, uint64_t *high);
 

@@ -97,14 +97,9 @@ static void changed(uint64_t size)
 static char *read_name(uint64_t address)
 {
     char name[DOORBELL_NAME_MAX];
-    size_t length = 0;
-    if (address == 0)
+    if (address == 0 || !guest_memory_text(address, name, sizeof name) || name[0] == '\0')
         return NULL;
-    /* It may end just before memory that cannot be read. */
-    while (length + 1 < sizeof name && guest_memory_read(address + length, &name[length], 1) &&
-           name[length] != '\0')
-        length++;
-    return length > 0 ? strndup(name, length) : NULL;
+    return strdup(name);
 }
 
 void heap_site(uint64_t number, uint64_t allocator, uint64_t frames, uint64_t frame_count,

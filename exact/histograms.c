@@ -7,6 +7,7 @@
 
 #include "instructions.h"
 #include "objects.h"
+#include "regions.h"
 
 /* Instructions with less than one access in so many are written together, as instruction 0. */
 enum { NEGLIGIBLE = 100000 };
@@ -70,6 +71,7 @@ struct row {
 
 struct rows {
     enum histogram_scope scope;
+    uint32_t region; /* only its cells; 0: all */
     struct row *items;
     size_t count, capacity;
 };
@@ -78,6 +80,8 @@ static void add_row(void *context, const struct exact_cell *cell, unsigned size,
                     uint64_t count)
 {
     struct rows *rows = context;
+    if (rows->region != 0 && !regions_contain(cell->region, rows->region))
+        return;
     if (rows->count == rows->capacity) {
         size_t capacity = rows->capacity ? 2 * rows->capacity : 4096;
         struct row *items = realloc(rows->items, capacity * sizeof *items);
@@ -87,7 +91,9 @@ static void add_row(void *context, const struct exact_cell *cell, unsigned size,
         rows->capacity = capacity;
     }
     struct row row = {.size = size, .bin = bin, .count = count};
-    if (rows->scope == SCOPE_LINE) {
+    if (rows->scope == SCOPE_REGION) {
+        row.key = rows->region;
+    } else if (rows->scope == SCOPE_LINE) {
         row.key = instruction_at(cell->instruction)->ip;
     } else {
         struct object_identity object = object_identity(cell->object);
@@ -126,10 +132,13 @@ static void write_counts(struct profile_writer *writer, struct record_histogram 
         append(writer, record, bins, now_ns);
 }
 
-void histograms_write_by(struct profile_writer *writer, enum histogram_scope scope,
-                         const struct exact_counts *counts, uint64_t now_ns)
+/* By scope, of one region's accesses, or of all (0). */
+static void write_by(struct profile_writer *writer, enum histogram_scope scope, uint32_t region,
+                     const struct exact_counts *counts, uint64_t now_ns)
 {
-    struct rows rows = {.scope = scope};
+    struct rows rows = {.scope = scope, .region = region};
+    /* A region's own histogram has it as its key. */
+    uint16_t region_id = scope == SCOPE_REGION ? 0 : (uint16_t)region;
     uint64_t total[EXACT_LINE_SIZES_MAX] = {0};
     uint64_t rest[EXACT_LINE_SIZES_MAX][EXACT_BIN_COLD + 1] = {{0}};
     exact_counts_each(counts, add_row, &rows);
@@ -152,6 +161,7 @@ void histograms_write_by(struct profile_writer *writer, enum histogram_scope sco
             scope == SCOPE_LINE && (first->key == 0 || accesses * NEGLIGIBLE < total[first->size]);
         struct record_histogram record = {.scope = (uint8_t)scope,
                                           .measure = MEASURE_STACK_DISTANCE,
+                                          .region_id = region_id,
                                           .line_size = locality_line_size(first->size),
                                           .key = first->key,
                                           .key2 = first->key2};
@@ -163,8 +173,17 @@ void histograms_write_by(struct profile_writer *writer, enum histogram_scope sco
     for (unsigned size = 0; size < counts->line_sizes; size++) {
         struct record_histogram record = {.scope = (uint8_t)scope,
                                           .measure = MEASURE_STACK_DISTANCE,
+                                          .region_id = region_id,
                                           .line_size = locality_line_size(size)};
         write_counts(writer, &record, rest[size], now_ns);
     }
     free(rows.items);
+}
+
+void histograms_write_by(struct profile_writer *writer, enum histogram_scope scope,
+                         const struct exact_counts *counts, uint64_t now_ns)
+{
+    bool of_region = scope == SCOPE_REGION;
+    for (uint32_t i = of_region; i <= (of_region ? regions_count() : regions_split()); i++)
+        write_by(writer, scope, i, counts, now_ns);
 }

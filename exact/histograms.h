@@ -16,7 +16,8 @@ void histograms_write(struct profile_writer *, enum histogram_scope, uint64_t ke
 void histograms_write_first(struct profile_writer *, enum histogram_scope, uint64_t key,
                             const struct locality_histograms *, uint64_t now_ns);
 
-/* Stack distances of every instruction (SCOPE_LINE) or every object (SCOPE_OBJECT). */
+/* Stack distances of every instruction (SCOPE_LINE), every object (SCOPE_OBJECT) or every region
+ * (SCOPE_REGION); of the former two also those in each region. */
 void histograms_write_by(struct profile_writer *, enum histogram_scope, const struct exact_counts *,
                          uint64_t now_ns);
 

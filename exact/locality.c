@@ -13,6 +13,7 @@
 #include "instructions.h"
 #include "objects.h"
 #include "partitions.h"
+#include "regions.h"
 #include "reuse/exact_rate.h"
 
 enum {
@@ -40,6 +41,7 @@ struct locality {
     bool prefetch;    /* the last batch had many far accesses */
     struct locality_histograms *histograms;
     struct partitions partitions;
+    struct region_state regions;       /* node 0 for ever without regions */
     struct exact_rate_counts *sampled; /* NULL when all lines are followed */
 };
 
@@ -85,6 +87,7 @@ static void destroy(struct locality *locality)
     free(locality->histograms);
     free(locality->sampled);
     partitions_destroy(&locality->partitions);
+    exact_calls_destroy(&locality->regions.calls);
     free(locality);
 }
 
@@ -136,11 +139,17 @@ static void find_stack(struct guest_thread *thread, uint64_t address)
     objects_add_stack(thread->thread_id, thread->stack_low, thread->stack_high);
 }
 
-/* Whether the address is in what was known for a short time, and still is. */
-static inline bool is_briefly(const struct locality *locality, const struct exact_cell *cell,
-                              uint64_t address)
+/* Whether the cell counts an access to the address now: what is lasting, and what is brief. */
+static inline bool fits(const struct locality *locality, const struct exact_cell *cell,
+                        uint64_t address)
 {
-    return address - cell->brief_low < cell->brief_size && cell->brief_version == locality->version;
+    return address - cell->low < cell->size && cell->region == locality->regions.node;
+}
+static inline bool fits_briefly(const struct locality *locality, const struct exact_cell *cell,
+                                uint64_t address)
+{
+    return address - cell->brief_low < cell->brief_size &&
+           cell->brief_version == locality->version && cell->region == locality->regions.node;
 }
 
 /*
@@ -154,10 +163,10 @@ static __attribute__((noinline)) struct exact_cell *find_cell(struct locality *l
 {
     struct object_range range;
     struct exact_cell *other = before != NULL ? before->other : NULL;
-    if (before != NULL && is_briefly(locality, before, address))
+    if (before != NULL && fits_briefly(locality, before, address))
         return before;
     if (other != NULL &&
-        (address - other->low < other->size || is_briefly(locality, other, address))) {
+        (fits(locality, other, address) || fits_briefly(locality, other, address))) {
         other->other = before;
         locality->current[instruction] = other;
         return other;
@@ -168,8 +177,9 @@ static __attribute__((noinline)) struct exact_cell *find_cell(struct locality *l
         find_stack(locality->thread, address);
     uint32_t object = object_at(address, &range);
     struct exact_cell *cell = before;
-    if (before == NULL || before->object != object)
-        cell = exact_counts_cell(&locality->counts, instruction, object);
+    uint32_t node = locality->regions.node;
+    if (before == NULL || before->object != object || before->region != node)
+        cell = exact_counts_cell(&locality->counts, instruction, object, node);
     if (cell == NULL)
         return NULL;
     if (range.lasting) {
@@ -215,8 +225,9 @@ static inline struct exact_reuse count_use(struct locality *locality, struct exa
     return reuse;
 }
 
-static inline __attribute__((always_inline)) void
-analyse(struct locality *locality, const struct stream_access *batch, size_t count, unsigned sizes)
+static inline __attribute__((always_inline)) void analyse(struct locality *locality,
+                                                          const struct stream_access *batch,
+                                                          size_t count, unsigned sizes, bool calls)
 {
     for (size_t i = 0; i < count; i++) {
         const struct stream_access *access = &batch[i];
@@ -229,7 +240,11 @@ analyse(struct locality *locality, const struct stream_access *batch, size_t cou
         struct exact_cell *cell = access->instruction < locality->current_capacity
                                       ? locality->current[access->instruction]
                                       : NULL;
-        if (cell == NULL || address - cell->low >= cell->size) {
+        if (calls && stream_kind(access) == 0) {
+            regions_follow(&locality->regions, locality->thread, access);
+            continue;
+        }
+        if (cell == NULL || !fits(locality, cell, address)) {
             cell = find_cell(locality, access->instruction, address, cell);
             if (cell == NULL) {
                 locality->counts.lost++;
@@ -244,13 +259,16 @@ analyse(struct locality *locality, const struct stream_access *batch, size_t cou
                      line++) {
                     struct exact_reuse reuse = count_use(locality, cell, size, line);
                     if (size == 0 && __builtin_expect(locality->partitions.stacks.count > 0, 0))
-                        exact_partitions_use(&locality->partitions.stacks, cell->object, line);
+                        exact_partitions_use(&locality->partitions.stacks, cell->object,
+                                             cell->region, line);
                     if (__builtin_expect(invalidated, 0) && size == 0 &&
                         reuse.distance != EXACT_STACK_COLD) {
                         locality->histograms->invalidated[histogram_bin_of(reuse.distance)]++;
                         invalidated = false;
                     }
                 }
+        if (calls && stream_call_flags(access) != 0)
+            regions_follow(&locality->regions, locality->thread, access);
     }
 }
 
@@ -288,7 +306,11 @@ static void analyse_sample(struct locality *locality, const struct stream_access
                                       ? locality->current[access->instruction]
                                       : NULL;
         locality->stacks[0].clock += access->skipped;
-        if (cell == NULL || address - cell->low >= cell->size)
+        if (stream_kind(access) == 0) {
+            regions_follow(&locality->regions, locality->thread, access);
+            continue;
+        }
+        if (cell == NULL || !fits(locality, cell, address))
             cell = find_cell(locality, access->instruction, address, cell);
         if (cell == NULL) {
             locality->counts.lost++;
@@ -301,6 +323,8 @@ static void analyse_sample(struct locality *locality, const struct stream_access
                     count_sampled_use(locality, cell, line);
                 else
                     locality->stacks[0].clock++;
+        if (stream_call_flags(access) != 0)
+            regions_follow(&locality->regions, locality->thread, access);
     }
 }
 
@@ -318,21 +342,27 @@ static void batch(void *state, const struct stream_access *accesses, size_t coun
     uint64_t far_before = locality->stacks[0].far;
     if (locality->sampled != NULL)
         analyse_sample(locality, accesses, count);
+    else if (regions_follow_calls())
+        analyse(locality, accesses, count, size_count, true);
     else if (size_count == 1)
-        analyse(locality, accesses, count, 1);
+        analyse(locality, accesses, count, 1, false);
     else if (size_count == 2)
-        analyse(locality, accesses, count, 2);
+        analyse(locality, accesses, count, 2, false);
     else
-        analyse(locality, accesses, count, size_count);
-    if (locality->partitions.ripe != 0) {
-        struct locality_histograms *so_far = calloc(1, sizeof *so_far);
-        if (so_far != NULL) {
-            locality_add_thread(locality, so_far, NULL);
-            partitions_follow_ripe(&locality->partitions, &locality->stacks[0], shifts[0], so_far);
-        }
-        free(so_far);
-    }
+        analyse(locality, accesses, count, size_count, false);
+    partitions_choose(&locality->partitions, &locality->stacks[0], shifts[0], &locality->counts);
     locality->prefetch = (locality->stacks[0].far - far_before) * PREFETCH_SHARE > count;
+}
+
+void locality_region(void *state, uint32_t region)
+{
+    struct locality *locality = state;
+    if (locality == NULL)
+        return;
+    if (region != 0)
+        regions_span_begin(&locality->regions, region);
+    else
+        regions_span_end(&locality->regions);
 }
 
 static void add_near(void *context, const struct exact_cell *cell, unsigned size, uint32_t bin,
@@ -398,7 +428,7 @@ static void *thread_ended(void *state)
         if (ended_partitions == NULL)
             ended_partitions = partition_sums_create();
         if (ended_partitions != NULL)
-            partition_sums_add(ended_partitions, &locality->partitions, histograms);
+            partition_sums_add(ended_partitions, &locality->partitions, &locality->counts);
         if (ended_counts.cells != NULL || exact_counts_create(&ended_counts, size_count))
             exact_counts_add(&ended_counts, &locality->counts);
         pthread_mutex_unlock(&ended_lock);
@@ -418,12 +448,11 @@ void locality_add_ended(struct locality_histograms *histograms, struct exact_cou
     pthread_mutex_unlock(&ended_lock);
 }
 
-void locality_add_partitions(const void *state, struct partition_sums *sums,
-                             const struct locality_histograms *all)
+void locality_add_partitions(const void *state, struct partition_sums *sums)
 {
     const struct locality *locality = state;
     if (locality != NULL)
-        partition_sums_add(sums, &locality->partitions, all);
+        partition_sums_add(sums, &locality->partitions, &locality->counts);
 }
 
 void locality_add_ended_partitions(struct partition_sums *sums)

@@ -35,6 +35,9 @@ struct locality_histograms {
     uint64_t invalidated[HISTOGRAM_BIN_COUNT];
 };
 
+/* The thread enters a region of the API, or leaves the innermost one (0). Under its lock. */
+void locality_region(void *state, uint32_t region);
+
 /* Adds a live thread's histograms, and its counts if `counts` is not NULL. Under the thread's lock.
  */
 void locality_add_thread(const void *state, struct locality_histograms *,
@@ -48,8 +51,7 @@ void histograms_add(struct locality_histograms *into, const struct locality_hist
 
 /* Adds what a live thread, or all ended ones, counted in split caches. */
 struct partition_sums;
-void locality_add_partitions(const void *state, struct partition_sums *,
-                             const struct locality_histograms *all);
+void locality_add_partitions(const void *state, struct partition_sums *);
 void locality_add_ended_partitions(struct partition_sums *);
 
 /* A live thread's stack at the first line size. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "objects.h"
+#include "regions.h"
 
 #define PAGE UINT64_C(4096)
 
@@ -134,6 +135,7 @@ static void add(const char *path, uint64_t address, uint64_t offset, bool execut
         strcpy(module->path, path);
         __atomic_store_n(&all, module, __ATOMIC_RELEASE);
         objects_add_module(module->module_id, path, module->start, module->end, load_bias);
+        regions_add_module(path, load_bias);
         if (guest_library != NULL && strcmp(path, guest_library) == 0) {
             __atomic_store_n(&guest_library_start, module->start, __ATOMIC_RELAXED);
             __atomic_store_n(&guest_library_size, module->end - module->start, __ATOMIC_RELAXED);
@@ -174,6 +176,7 @@ void modules_unmapped(uint64_t address, uint64_t size)
             module->start - address < size) {
             module->unloaded_ns = monotonic_ns();
             objects_remove_module(module->module_id);
+            regions_remove_module(module->start, module->end);
         }
     pthread_mutex_unlock(&lock);
 }

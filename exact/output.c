@@ -24,6 +24,7 @@
 #include "output_run.h"
 #include "partitions.h"
 #include "profile/writer.h"
+#include "regions.h"
 #include "say.h"
 #include "shared_cache.h"
 #include "sharing.h"
@@ -247,7 +248,7 @@ static void snapshot(bool all)
             if (!thread->ended) {
                 memset(one, 0, sizeof *one);
                 locality_add_thread(thread->consumer[LOCALITY_CONSUMER], one, &counts);
-                locality_add_partitions(thread->consumer[LOCALITY_CONSUMER], partitions, one);
+                locality_add_partitions(thread->consumer[LOCALITY_CONSUMER], partitions);
                 histograms_add(total, one);
                 write_thread(thread, one);
             }
@@ -260,9 +261,11 @@ static void snapshot(bool all)
             if (all)
                 write_unloaded_modules();
             histograms_write(&writer, SCOPE_PROCESS, 0, total, now);
-            partition_sums_write(partitions, &writer, total, now);
+            partition_sums_write(partitions, &writer, &counts, now);
             shared_cache_write(&writer, now);
             sharing_write(&writer, all, now);
+            regions_write(&writer, now);
+            histograms_write_by(&writer, SCOPE_REGION, &counts, now);
             histograms_write_by(&writer, SCOPE_OBJECT, &counts, now);
             histograms_write_by(&writer, SCOPE_LINE, &counts, now);
             end();
@@ -339,6 +342,9 @@ static void finish(int exit_status)
         lost += locality_lost(thread->consumer[LOCALITY_CONSUMER]);
     }
     lost += sharing_lost() + shared_cache_lost();
+    const char *name;
+    for (unsigned i = 0; (name = regions_unknown_name(i)) != NULL; i++)
+        output_note("no function '%s' was loaded: it is inlined, or its name was stripped", name);
     if (lost > 0)
         output_note("%" PRIu64 " accesses could not be followed for want of memory", lost);
     snapshot(true);

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "objects.h"
+#include "regions.h"
 
 enum {
     LINES_TO_FOLLOW = 64, /* a way of the A64FX's first level has 64 lines: fewer need no sector */
     SUMS_MAX = 64,        /* objects followed by any thread */
+    FIRST_ELECTION = 1 << 20, /* accesses; then each time they have doubled */
 };
 
 static unsigned wanted;
@@ -50,19 +52,79 @@ static uint32_t object_of_line(void *context, uint64_t line)
     return object_at(line << *(const unsigned *)context, &range);
 }
 
-void partitions_follow_ripe(struct partitions *partitions, const struct exact_stack *everything,
-                            unsigned line_shift, const struct locality_histograms *so_far)
+static void follow(struct partitions *partitions, uint32_t object,
+                   const struct exact_stack *everything, unsigned line_shift,
+                   const struct exact_counts *counts)
 {
-    struct exact_partition_counts *before = calloc(1, sizeof *before);
-    if (before != NULL) {
-        before->accesses = so_far->accesses[0];
-        before->cold = so_far->cold[0];
-        memcpy(before->distance, so_far->distance[0], sizeof before->distance);
-        exact_partition_add(&partitions->stacks, partitions->ripe, everything, before,
-                            object_of_line, &line_shift);
+    exact_partition_add(&partitions->stacks, object, everything, counts, object_of_line,
+                        &line_shift);
+}
+
+/* Uses of each object that a small sector would miss. */
+static void add_late(void *context, const struct exact_cell *cell, unsigned line_size, uint32_t bin,
+                     uint64_t count)
+{
+    uint64_t *late = context;
+    if (line_size == 0 && bin >= exact_bin_of(LINES_TO_FOLLOW))
+        late[cell->object] += count;
+}
+
+static bool is_followed(const struct partitions *partitions, uint32_t object)
+{
+    for (unsigned i = 0; i < partitions->stacks.count; i++)
+        if (partitions->stacks.items[i].object == object)
+            return true;
+    return false;
+}
+
+/* Objects that are used late more than twice as often as a followed one take its place. */
+static void elect(struct partitions *partitions, const struct exact_stack *everything,
+                  unsigned line_shift, const struct exact_counts *counts)
+{
+    uint32_t objects = 0;
+    for (uint32_t i = 0; i < counts->cell_count; i++)
+        if (counts->cells[i]->object >= objects)
+            objects = counts->cells[i]->object + 1;
+    uint64_t *late = calloc(objects + 1u, sizeof *late);
+    if (late == NULL)
+        return;
+    exact_counts_each(counts, add_late, late);
+    for (;;) {
+        uint32_t best = 0;
+        for (uint32_t object = 1; object < objects; object++)
+            if (late[object] > late[best] && !is_followed(partitions, object) &&
+                may_be_isolated(object))
+                best = object;
+        unsigned worst = 0;
+        for (unsigned i = 1; i < partitions->stacks.count; i++)
+            if (late[partitions->stacks.items[i].object] <
+                late[partitions->stacks.items[worst].object])
+                worst = i;
+        if (best == 0 || (partitions->stacks.count == wanted &&
+                          late[best] / 2 <= late[partitions->stacks.items[worst].object]))
+            break;
+        if (partitions->stacks.count == wanted)
+            exact_partition_remove(&partitions->stacks, worst);
+        unsigned before = partitions->stacks.count;
+        follow(partitions, best, everything, line_shift, counts);
+        if (partitions->stacks.count == before)
+            break;
     }
+    free(late);
+}
+
+void partitions_choose(struct partitions *partitions, const struct exact_stack *everything,
+                       unsigned line_shift, const struct exact_counts *counts)
+{
+    if (partitions->ripe != 0)
+        follow(partitions, partitions->ripe, everything, line_shift, counts);
     partitions->ripe = 0;
-    free(before);
+    if (wanted == 0 || everything->clock < partitions->next_election)
+        return;
+    if (partitions->next_election != 0)
+        elect(partitions, everything, line_shift, counts);
+    partitions->next_election =
+        everything->clock < FIRST_ELECTION ? FIRST_ELECTION : 2 * everything->clock;
 }
 
 void partitions_destroy(struct partitions *partitions)
@@ -73,8 +135,8 @@ void partitions_destroy(struct partitions *partitions)
 
 struct partition_sum {
     uint32_t object;
-    struct exact_partition_counts counts[2]; /* rest, isolated: of the threads that follow it */
-    struct exact_partition_counts all;       /* everything of those threads */
+    struct exact_tallies counts[2]; /* rest, isolated: of the threads that follow it */
+    struct exact_tallies all;       /* everything of those threads */
 };
 
 struct partition_sums {
@@ -89,8 +151,12 @@ struct partition_sums *partition_sums_create(void)
 
 void partition_sums_destroy(struct partition_sums *sums)
 {
-    for (size_t i = 0; sums != NULL && i < sums->count; i++)
+    for (size_t i = 0; sums != NULL && i < sums->count; i++) {
+        exact_tallies_destroy(&sums->items[i]->counts[0]);
+        exact_tallies_destroy(&sums->items[i]->counts[1]);
+        exact_tallies_destroy(&sums->items[i]->all);
         free(sums->items[i]);
+    }
     free(sums);
 }
 
@@ -107,28 +173,17 @@ static struct partition_sum *sum_of(struct partition_sums *sums, uint32_t object
     return sum;
 }
 
-static void add(struct exact_partition_counts *into, const struct exact_partition_counts *from)
-{
-    into->accesses += from->accesses;
-    into->cold += from->cold;
-    for (uint32_t bin = 0; bin < HISTOGRAM_BIN_COUNT; bin++)
-        into->distance[bin] += from->distance[bin];
-}
-
 void partition_sums_add(struct partition_sums *sums, const struct partitions *partitions,
-                        const struct locality_histograms *all)
+                        const struct exact_counts *counts)
 {
     for (unsigned i = 0; i < partitions->stacks.count; i++) {
         const struct exact_partition *partition = &partitions->stacks.items[i];
         struct partition_sum *sum = sum_of(sums, partition->object);
         if (sum == NULL)
             continue;
-        add(&sum->counts[0], &partition->counts[0]);
-        add(&sum->counts[1], &partition->counts[1]);
-        sum->all.accesses += all->accesses[0];
-        sum->all.cold += all->cold[0];
-        for (uint32_t bin = 0; bin < HISTOGRAM_BIN_COUNT; bin++)
-            sum->all.distance[bin] += all->distance[0][bin];
+        exact_tallies_add(&sum->counts[0], &partition->counts[0]);
+        exact_tallies_add(&sum->counts[1], &partition->counts[1]);
+        exact_tallies_add_counts(&sum->all, counts);
     }
 }
 
@@ -138,41 +193,66 @@ void partition_sums_merge(struct partition_sums *into, const struct partition_su
         struct partition_sum *sum = sum_of(into, from->items[i]->object);
         if (sum == NULL)
             continue;
-        add(&sum->counts[0], &from->items[i]->counts[0]);
-        add(&sum->counts[1], &from->items[i]->counts[1]);
-        add(&sum->all, &from->items[i]->all);
+        exact_tallies_add(&sum->counts[0], &from->items[i]->counts[0]);
+        exact_tallies_add(&sum->counts[1], &from->items[i]->counts[1]);
+        exact_tallies_add(&sum->all, &from->items[i]->all);
+    }
+}
+
+/* Adds (sign 1) or takes off (-1) what was counted in a region; 0: in all. */
+static void add_region(struct exact_tally *sum, const struct exact_tallies *tallies,
+                       uint32_t region, int sign)
+{
+    for (uint32_t node = 0; node < tallies->capacity; node++) {
+        const struct exact_tally *tally = tallies->items[node];
+        if (tally == NULL || (region != 0 && !regions_contain(node, region)))
+            continue;
+        sum->accesses += (uint64_t)sign * tally->accesses;
+        sum->cold += (uint64_t)sign * tally->cold;
+        for (uint32_t bin = 0; bin < EXACT_BIN_COLD; bin++)
+            sum->distance[bin] += (uint64_t)sign * tally->distance[bin];
+    }
+}
+
+static void write_sum(const struct partition_sum *sum, struct profile_writer *writer,
+                      const struct exact_tallies *all, uint32_t region, uint64_t now_ns)
+{
+    struct histogram_bin bins[EXACT_BIN_COLD];
+    struct object_identity identity = object_identity(sum->object);
+    for (unsigned isolated = 0; isolated < 2; isolated++) {
+        struct exact_tally tally = {0};
+        add_region(&tally, &sum->counts[isolated], region, 1);
+        if (!isolated) { /* threads that do not follow the object have nothing but a rest */
+            add_region(&tally, all, region, 1);
+            add_region(&tally, &sum->all, region, -1);
+        }
+        struct record_histogram record = {.scope =
+                                              isolated ? SCOPE_PARTITION : SCOPE_PARTITION_REST,
+                                          .measure = MEASURE_STACK_DISTANCE,
+                                          .region_id = (uint16_t)region,
+                                          .line_size = locality_line_size(0),
+                                          .key = (uint64_t)identity.kind << 32 | identity.reference,
+                                          .key2 = identity.symbol,
+                                          .accesses = tally.accesses,
+                                          .cold = tally.cold,
+                                          .rate_denominator = 1};
+        for (uint32_t bin = 0; bin < EXACT_BIN_COLD; bin++)
+            if (tally.distance[bin] != 0)
+                bins[record.bin_count++] = (struct histogram_bin){
+                    histogram_bin_of(exact_bin_low(bin)), 0, tally.distance[bin]};
+        profile_writer_append(writer, RECORD_HISTOGRAM, &record, sizeof record, bins,
+                              record.bin_count * sizeof *bins, now_ns);
     }
 }
 
 void partition_sums_write(const struct partition_sums *sums, struct profile_writer *writer,
-                          const struct locality_histograms *all, uint64_t now_ns)
+                          const struct exact_counts *counts, uint64_t now_ns)
 {
-    struct histogram_bin *bins = malloc(HISTOGRAM_BIN_COUNT * sizeof *bins);
-    for (size_t i = 0; bins != NULL && i < sums->count; i++) {
-        const struct partition_sum *sum = sums->items[i];
-        struct object_identity identity = object_identity(sum->object);
-        for (unsigned isolated = 0; isolated < 2; isolated++) {
-            const struct exact_partition_counts *counts = &sum->counts[isolated];
-            /* Threads that do not follow the object have nothing but a rest. */
-            bool others = isolated == 0;
-            struct record_histogram record = {
-                .scope = isolated ? SCOPE_PARTITION : SCOPE_PARTITION_REST,
-                .measure = MEASURE_STACK_DISTANCE,
-                .line_size = locality_line_size(0),
-                .key = (uint64_t)identity.kind << 32 | identity.reference,
-                .key2 = identity.symbol,
-                .accesses = counts->accesses + (others ? all->accesses[0] - sum->all.accesses : 0),
-                .cold = counts->cold + (others ? all->cold[0] - sum->all.cold : 0),
-                .rate_denominator = 1};
-            for (uint32_t bin = 0; bin < HISTOGRAM_BIN_COUNT; bin++) {
-                uint64_t count = counts->distance[bin] +
-                                 (others ? all->distance[0][bin] - sum->all.distance[bin] : 0);
-                if (count != 0)
-                    bins[record.bin_count++] = (struct histogram_bin){bin, 0, count};
-            }
-            profile_writer_append(writer, RECORD_HISTOGRAM, &record, sizeof record, bins,
-                                  record.bin_count * sizeof *bins, now_ns);
-        }
-    }
-    free(bins);
+    struct exact_tallies all = {0};
+    if (sums->count > 0)
+        exact_tallies_add_counts(&all, counts);
+    for (size_t i = 0; i < sums->count; i++)
+        for (uint32_t region = 0; region <= regions_split(); region++)
+            write_sum(sums->items[i], writer, &all, region, now_ns);
+    exact_tallies_destroy(&all);
 }

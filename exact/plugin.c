@@ -19,6 +19,7 @@
 #include "output_run.h"
 #include "partitions.h"
 #include "qemu_api.h"
+#include "regions.h"
 #include "say.h"
 #include "settings.h"
 #include "shared_cache.h"
@@ -53,14 +54,25 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
     (void)id;
     pthread_once(&once, program_loaded);
     size_t count = qemu_plugin_tb_n_insns(block);
-    if (count > 0 && modules_in_guest_library(qemu_plugin_tb_vaddr(block)))
-        return;
-    for (size_t i = 0; i < count; i++) {
+    bool counted = !modules_in_guest_library(qemu_plugin_tb_vaddr(block));
+    bool calls = regions_follow_calls();
+    for (size_t i = 0; i < count && (counted || calls); i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(block, i);
-        uint32_t number = instruction_number(
-            qemu_plugin_insn_vaddr(insn), qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
+        uint64_t address = qemu_plugin_insn_vaddr(insn);
+        uint32_t region = calls && counted ? regions_entered_at(address) : 0;
+        if (region != 0)
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, stream_on_entry, QEMU_PLUGIN_CB_NO_REGS,
+                                                   (void *)(uintptr_t)region);
+        uint32_t number =
+            instruction_number(address, qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
         if (number == INSTRUCTION_NONE)
             continue;
+        if (!counted) {
+            if (instruction_at(number)->role & (ROLE_CALL | ROLE_RETURN))
+                qemu_plugin_register_vcpu_mem_cb(insn, stream_on_uncounted, QEMU_PLUGIN_CB_NO_REGS,
+                                                 QEMU_PLUGIN_MEM_RW, stream_userdata(number));
+            continue;
+        }
         bool in_pieces = instruction_at(number)->operand_bytes > 0;
         bool sampled = settings.rate_denominator > 1;
         qemu_plugin_register_vcpu_mem_cb(
@@ -104,6 +116,7 @@ static void after_fork_in_child(void)
     instructions_after_fork();
     objects_after_fork();
     heap_after_fork();
+    regions_after_fork();
     modules_after_fork();
     locality_after_fork();
     output_after_fork(go_on);
@@ -135,9 +148,13 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         locality_set_rate(settings.rate_denominator);
         stream_set_rate(settings.rate_denominator, (unsigned)__builtin_ctz(settings.line_sizes[0]));
     }
-    partitions_set_wanted(settings.partitions);
+    partitions_set_wanted(settings.options.partitions);
+    if (settings.options.engine == ENGINE_EXACT)
+        regions_choose(settings.options.regions);
+    if (regions_follow_calls())
+        stream_follow_calls();
     stream_add_consumer(&locality_consumer);
-    if (settings.options.sharing && settings.shared_cache) {
+    if (settings.options.sharing && settings.options.shared_cache) {
         stream_add_consumer(&shared_cache_consumer);
         stream_become_parallel = shared_cache_become_parallel;
     }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * See settings.h. The exact engine's own variables: REUSE_LINE_SIZES, line sizes to compute at
- * once, separated by commas; REUSE_LINE_SIZE, the run's, is always among them, and the default is
- * to add 256. REUSE_PARTITIONS, the number of data objects to follow in a part of the cache of
- * their own.
- */
+/* See settings.h. */
 #include "settings.h"
 
 #include <limits.h>
@@ -18,33 +13,15 @@
 
 extern char **environ;
 
-static bool add_line_size(struct settings *settings, unsigned long size)
+/* The run's line size and the further ones; a fourth further one has no room. */
+static void choose_line_sizes(struct settings *settings)
 {
-    if (!line_size_is_valid(size))
-        return false;
-    for (unsigned i = 0; i < settings->line_size_count; i++)
-        if (settings->line_sizes[i] == size)
-            return true;
-    if (settings->line_size_count == EXACT_LINE_SIZES_MAX)
-        return false;
-    settings->line_sizes[settings->line_size_count++] = (uint32_t)size;
-    return true;
-}
-
-static bool read_line_sizes(struct settings *settings)
-{
-    const char *text = getenv("REUSE_LINE_SIZES");
-    add_line_size(settings, settings->options.line_size);
-    if (text == NULL || *text == '\0')
-        return add_line_size(settings, 256);
-    for (;;) {
-        char *end;
-        if (!add_line_size(settings, strtoul(text, &end, 10)) || (*end != ',' && *end != '\0'))
-            return false;
-        if (*end == '\0')
-            return true;
-        text = end + 1;
-    }
+    const struct options *options = &settings->options;
+    settings->line_sizes[settings->line_size_count++] = options->line_size;
+    for (unsigned i = 0; i < options->line_size_count; i++)
+        if (options->line_sizes[i] != options->line_size &&
+            settings->line_size_count < EXACT_LINE_SIZES_MAX)
+            settings->line_sizes[settings->line_size_count++] = options->line_sizes[i];
 }
 
 /*
@@ -70,24 +47,15 @@ static void make_output_absolute(struct settings *settings)
 }
 
 /* A rate R means that 1/n of the lines are followed, with n the nearest whole number to 1/R. */
-static bool read_rate(struct settings *settings)
+static void apply_rate(struct settings *settings)
 {
-    const char *text = getenv("REUSE_RATE");
-    settings->rate_denominator = 1;
-    if (text == NULL || *text == '\0')
-        return true;
-    char *end;
-    double rate = strtod(text, &end);
-    if (*end != '\0' || !(rate >= 1.0 / EXACT_RATE_MAX) || rate > 1)
-        return false;
-    settings->rate_denominator = (uint32_t)(1 / rate + 0.5);
+    settings->rate_denominator = (uint32_t)(1 / settings->options.rate + 0.5);
     if (settings->rate_denominator > 1) {
         /* One hash decides for one line size; whoever writes a line must be seen always. */
         settings->line_size_count = 1;
         settings->options.sharing = false;
-        settings->partitions = 0;
+        settings->options.partitions = 0;
     }
-    return true;
 }
 
 bool settings_read(struct settings *settings, int argc, char **argv, char *message,
@@ -100,24 +68,8 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
     if (settings->options.engine != ENGINE_SIMULATE)
         settings->options.engine = ENGINE_EXACT;
     make_output_absolute(settings);
-    if (!read_line_sizes(settings)) {
-        snprintf(
-            message, message_size,
-            "REUSE_LINE_SIZES: '%.100s' is not a list of at most %d powers of two from %d to %d "
-            "separated by commas",
-            getenv("REUSE_LINE_SIZES"), EXACT_LINE_SIZES_MAX, LINE_SIZE_MIN, LINE_SIZE_MAX);
-        return false;
-    }
-    const char *shared = getenv("REUSE_SHARED_CACHE");
-    settings->shared_cache = shared == NULL || strcmp(shared, "0") != 0;
-    const char *partitions = getenv("REUSE_PARTITIONS");
-    if (partitions != NULL)
-        settings->partitions = (unsigned)strtoul(partitions, NULL, 10);
-    if (!read_rate(settings)) {
-        snprintf(message, message_size, "REUSE_RATE: '%.100s' is not a number from %g to 1",
-                 getenv("REUSE_RATE"), 1.0 / EXACT_RATE_MAX);
-        return false;
-    }
+    choose_line_sizes(settings);
+    apply_rate(settings);
     if (settings->options.engine == ENGINE_SIMULATE && settings->rate_denominator > 1) {
         snprintf(message, message_size,
                  "REUSE_RATE leaves accesses out, and the engine simulate needs all of them: unset "

@@ -13,9 +13,7 @@ struct settings {
     struct options options;
     uint32_t line_sizes[EXACT_LINE_SIZES_MAX]; /* the run's first */
     unsigned line_size_count;
-    bool shared_cache;         /* also analyse the cache that all threads share */
     uint32_t rate_denominator; /* follow 1/n of the lines; 1: all */
-    unsigned partitions;       /* objects to follow in a part of the cache of their own */
     unsigned program_index;    /* of the program in QEMU's command line; 0 unknown */
     unsigned generation;       /* programs that the process was before, by exec */
     char qemu_version[32];

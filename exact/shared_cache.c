@@ -73,7 +73,7 @@ static void batch(void *state, const struct stream_access *accesses, size_t coun
     for (size_t i = 0; i < count; i++) {
         const struct stream_access *access = &accesses[i];
         uint64_t address = stream_address(access), last = address + stream_width(access) - 1;
-        unsigned uses = stream_kind(access) == STREAM_READ_MODIFY_WRITE ? 2 : 1;
+        unsigned uses = stream_uses(access);
         if (i + PREFETCH_AHEAD < count)
             exact_stack_prefetch(&stack, stream_address(access + PREFETCH_AHEAD) >> shift);
         for (unsigned n = 0; n < uses; n++)

@@ -37,8 +37,9 @@ static uint32_t threads_so_far;
 static unsigned vcpus_so_far; /* written by the thread that starts one; the first two matter */
 static uint32_t rate_denominator = 1; /* these two are set before the guest runs */
 static unsigned rate_shift;
-static bool dropping; /* a forked child that is not profiled; set on its only thread */
-static bool paused;   /* atomic */
+static bool following_calls; /* likewise */
+static bool dropping;        /* a forked child that is not profiled; set on its only thread */
+static bool paused;          /* atomic */
 
 unsigned stream_add_consumer(const struct stream_consumer *consumer)
 {
@@ -135,10 +136,18 @@ static __attribute__((noinline)) struct guest_thread *make_room(unsigned vcpu)
     return thread;
 }
 
+void stream_follow_calls(void)
+{
+    following_calls = true;
+}
+
 void *stream_userdata(uint32_t instruction)
 {
-    bool modifies = instruction_at(instruction)->role & ROLE_MODIFY;
-    return (void *)(uintptr_t)(instruction | (uint64_t)(modifies ? STREAM_MODIFIES : 0) << 56);
+    unsigned role = instruction_at(instruction)->role;
+    uint64_t flags = role & ROLE_MODIFY ? STREAM_MODIFIES : 0;
+    if (following_calls)
+        flags |= (role & ROLE_CALL ? STREAM_CALL : 0) | (role & ROLE_RETURN ? STREAM_RETURN : 0);
+    return (void *)(uintptr_t)(instruction | flags << 56);
 }
 
 /*
@@ -150,6 +159,33 @@ static inline uint64_t access_bits(uint64_t address, qemu_plugin_meminfo_t info,
     uint64_t width = UINT64_C(1) << (info >> 4 & 7);
     return (address & ADDRESS_MASK) | (width - 1) << 48 | (uint64_t)(info >> 16 & 3) << 54 |
            ((uintptr_t)userdata & UINT64_C(0xff) << 56);
+}
+
+/* Appends what is no access. */
+static void append_mark(unsigned vcpu, uint64_t address, uint32_t instruction, uint64_t flags)
+{
+    struct guest_thread *thread = threads[vcpu];
+    if (thread->next == thread->end)
+        thread = make_room(vcpu);
+    *thread->next++ = (struct stream_access){.bits = (address & ADDRESS_MASK) | flags << 56,
+                                             .instruction = instruction,
+                                             .skipped = thread->skipped};
+    thread->skipped = 0;
+}
+
+void stream_on_entry(unsigned vcpu, void *userdata)
+{
+    append_mark(vcpu, 0, (uint32_t)(uintptr_t)userdata, STREAM_ENTER);
+}
+
+void stream_on_uncounted(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address,
+                         void *userdata)
+{
+    /* A call through memory also loads. */
+    bool is_store = qemu_plugin_mem_is_store(info);
+    uint64_t flags = (uintptr_t)userdata >> 56 & (is_store ? STREAM_CALL : STREAM_RETURN);
+    if (flags != 0)
+        append_mark(vcpu, address, 0, flags);
 }
 
 /* Tells sharing of an access of `width` bytes, and the access what sharing knows of it. */
@@ -230,6 +266,8 @@ void stream_on_sampled_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_
     struct guest_thread *thread = threads[vcpu];
     if (!is_followed(address, 1u << (info >> 4 & 7)) && thread != &no_thread) {
         thread->skipped += (info >> 16 & 3) == STREAM_READ_MODIFY_WRITE ? 2 : 1;
+        if (__builtin_expect((uintptr_t)userdata >> 56 & (STREAM_CALL | STREAM_RETURN), 0))
+            stream_on_uncounted(vcpu, info, address, userdata);
         return;
     }
     struct stream_access *access = thread->next;

@@ -19,10 +19,13 @@
 #include "qemu_api.h"
 #include "reuse/exact_coherence.h"
 
-/* One access, or the load and store of an atomic read-modify-write. */
+/*
+ * One access, or the load and store of an atomic read-modify-write. Kind 0, only while calls are
+ * followed: no access of the program, but a call or return that is not to be counted, or an entry.
+ */
 struct stream_access {
     uint64_t bits;        /* address: 48 bits; width - 1: 6; kind: 2; enum stream_flags: 8 */
-    uint32_t instruction; /* instructions.h */
+    uint32_t instruction; /* instructions.h; with STREAM_ENTER the region */
     uint32_t skipped;     /* accesses before it that the sample left out; 0 without a rate */
 };
 
@@ -33,6 +36,9 @@ enum {
 enum stream_flags {
     STREAM_MODIFIES = 1,    /* a load whose instruction stores to the same place next */
     STREAM_INVALIDATED = 2, /* the thread had a copy and lost it to another thread's write */
+    STREAM_CALL = 4,        /* these two only while calls are followed: it stores the return */
+    STREAM_RETURN = 8,      /* address, or loads it */
+    STREAM_ENTER = 16,      /* a function that is a region begins */
 };
 
 static inline uint64_t stream_address(const struct stream_access *access)
@@ -46,6 +52,25 @@ static inline unsigned stream_width(const struct stream_access *access)
 static inline unsigned stream_kind(const struct stream_access *access)
 {
     return access->bits >> 54 & 3;
+}
+static inline unsigned stream_flags(const struct stream_access *access)
+{
+    return (unsigned)(access->bits >> 56);
+}
+/* Those of them that say something of calls. */
+static inline unsigned stream_call_flags(const struct stream_access *access)
+{
+    unsigned kind = stream_kind(access), flags = stream_flags(access);
+    return flags & (kind == ACCESS_LOAD    ? STREAM_RETURN
+                    : kind == ACCESS_STORE ? STREAM_CALL
+                                           : STREAM_CALL | STREAM_RETURN | STREAM_ENTER);
+}
+
+/* Accesses that it stands for. */
+static inline unsigned stream_uses(const struct stream_access *access)
+{
+    unsigned kind = stream_kind(access);
+    return kind == STREAM_READ_MODIFY_WRITE ? 2 : kind != 0;
 }
 static inline bool stream_modifies(const struct stream_access *access)
 {
@@ -100,6 +125,9 @@ unsigned stream_add_consumer(const struct stream_consumer *);
 /* True if QEMU encodes memory information as we expect (checked through its own functions). */
 bool stream_check_encoding(void);
 
+/* Before the guest starts: marks calls and returns (regions.h). */
+void stream_follow_calls(void);
+
 /* What userdata of the callbacks must be. */
 void *stream_userdata(uint32_t instruction);
 
@@ -107,6 +135,12 @@ void *stream_userdata(uint32_t instruction);
  * others. */
 void stream_on_access(unsigned vcpu, qemu_plugin_meminfo_t, uint64_t address, void *userdata);
 void stream_on_pieces(unsigned vcpu, qemu_plugin_meminfo_t, uint64_t address, void *userdata);
+
+/* The execution of the first instruction of a region's function; userdata is the region. */
+void stream_on_entry(unsigned vcpu, void *userdata);
+
+/* A call or return whose access is not to be counted. */
+void stream_on_uncounted(unsigned vcpu, qemu_plugin_meminfo_t, uint64_t address, void *userdata);
 
 /* The same when only 1/n of the lines are followed; pieces after the first are dropped. */
 void stream_set_rate(uint32_t n, unsigned line_shift);

@@ -7,11 +7,14 @@
 #include <sys/mman.h>
 
 #include "exec.h"
+#include "guest_memory.h"
 #include "heap.h"
+#include "locality.h"
 #include "modules.h"
 #include "objects.h"
 #include "objects/doorbell.h"
 #include "output.h"
+#include "regions.h"
 #include "stream.h"
 
 struct syscall_numbers {
@@ -84,6 +87,16 @@ static void take_message(unsigned vcpu, uint64_t operation, uint64_t a, uint64_t
         thread->stack_low = a;
         thread->stack_high = b;
         objects_add_stack(thread->thread_id, a, b);
+    } else if ((operation == DOORBELL_REGION_BEGIN || operation == DOORBELL_REGION_END) &&
+               thread != NULL) {
+        char name[DOORBELL_NAME_MAX];
+        bool begins = operation == DOORBELL_REGION_BEGIN;
+        uint32_t region =
+            begins && guest_memory_text(a, name, sizeof name) ? regions_named(name) : 0;
+        pthread_mutex_lock(&thread->lock);
+        if (!begins || region != 0)
+            locality_region(thread->consumer[LOCALITY_CONSUMER], region);
+        pthread_mutex_unlock(&thread->lock);
     } else if (operation == DOORBELL_PAUSE || operation == DOORBELL_RESUME) {
         stream_pause(operation == DOORBELL_PAUSE);
     }

@@ -43,7 +43,8 @@ static void handle(void *argument)
                    entry->app_now);
         break;
     case EVENT_SHARED_WATCH:
-        shared_watch_trap(thread, entry->cookie.generation, entry->context, entry->app_now);
+        shared_watch_trap(thread, entry->cookie.slot, entry->cookie.generation, entry->context,
+                          entry->app_now);
         break;
     default:
         break;
@@ -94,7 +95,7 @@ static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t
     if (cookie.kind == EVENT_WATCH)
         watch_own_trap(thread, cookie.slot, cookie.generation);
     else
-        shared_watch_own_trap(cookie.generation);
+        shared_watch_own_trap(cookie.slot, cookie.generation);
     cost = thread_cpu_ns() - entered + settings.trap_ns;
     atomic_fetch_add_explicit(&thread->overhead_ns, cost, memory_order_relaxed);
     governor_spend(&thread->governor, cost, false);
@@ -133,7 +134,9 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
         .cookie = cookie,
         .asynchronous = asynchronous,
         .context = context,
-        .app_now = entered > overhead + hidden ? entered - overhead - hidden : 0,
+        .app_now = pmu_in_use()                  ? pmu_thread_accesses(&thread->pmu, true)
+                   : entered > overhead + hidden ? entered - overhead - hidden
+                                                 : 0,
     };
     call_on_stack(thread->handler_stack + HANDLER_STACK, &entry);
     if (thread->events % TOTALS_EVERY == 0)
@@ -147,6 +150,9 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
         sampler_rearm(thread, entry.app_now);
     atomic_store_explicit(&thread->overhead_ns, overhead + thread_cpu_ns() - entered + hidden,
                           memory_order_relaxed);
+    /* What the handler itself accessed has been counted, and is not the target's. */
+    if (pmu_in_use())
+        thread->pmu.ours += pmu_thread_accesses(&thread->pmu, true) - entry.app_now;
     thread->in_handler = false;
 }
 

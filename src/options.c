@@ -11,12 +11,13 @@
 
 #include "signal_safe.h"
 
-const char *const engine_names[ENGINE_COUNT] = {"auto", "pmu", "clock", "exact", "simulate"};
+const char *const engine_names[ENGINE_COUNT] = {"auto",  "pmu",      "clock",
+                                                "exact", "simulate", "none"};
 
 const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_ENGINE] = {"REUSE_ENGINE", "engine", 'e', "NAME", NULL, "auto",
-                       "an engine: auto, pmu, clock, exact or simulate",
-                       "auto, pmu, clock, exact or simulate"},
+                       "an engine: auto, pmu, clock, exact, simulate or none",
+                       "auto, pmu, clock, exact, simulate or none"},
     [OPTION_BUDGET] = {"REUSE_BUDGET", "budget", 0, "PERCENT", NULL, "4",
                        "a percentage from 0.1 to 50", "share of CPU time that profiling may take"},
     [OPTION_PERIOD] = {"REUSE_PERIOD", "period", 'p', "N", NULL, "",
@@ -40,6 +41,19 @@ const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_SEED] = {"REUSE_SEED", "seed", 0, "N", NULL, "",
                      "a whole number from 0 to 18446744073709551615",
                      "of the random choices, to repeat a run"},
+    [OPTION_LINE_SIZES] = {"REUSE_LINE_SIZES", "line-sizes", 0, "LIST", NULL, "256",
+                           "a list of at most 4 powers of two from 32 to 4096",
+                           "exact: further line sizes to compute"},
+    [OPTION_REGIONS] = {"REUSE_REGIONS", "regions", 0, "LIST", NULL, "",
+                        "a list of at most 4095 bytes",
+                        "exact: functions to count apart, with callees; * ?"},
+    [OPTION_RATE] = {"REUSE_RATE", "rate", 0, "SHARE", NULL, "1", "a number from 0.001 to 1",
+                     "exact: follow this share of the lines only"},
+    [OPTION_PARTITIONS] = {"REUSE_PARTITIONS", "partitions", 0, "N", NULL, "0",
+                           "a whole number from 0 to 8",
+                           "exact: objects to follow in split caches"},
+    [OPTION_SHARED_CACHE] = {"REUSE_SHARED_CACHE", "no-shared-cache", 0, NULL, "0", "1", "1 or 0",
+                             "exact: leave out the cache that threads share"},
     [OPTION_SIMULATE_LAYOUT] = {"REUSE_SIMULATE_LAYOUT", "simulate-layout", 0, "NAME", NULL, "pebs",
                                 "pebs, ibs or spe", "simulate: records as of pebs, ibs or spe"},
     [OPTION_SIMULATE_SKID] = {"REUSE_SIMULATE_SKID", "simulate-skid", 0, "N", NULL, "0",
@@ -52,6 +66,9 @@ const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_SIMULATE_REGISTER] = {"REUSE_SIMULATE_REGISTER", "simulate-register", 0, "BYTES", NULL,
                                   "8", "a power of two from 8 to 128",
                                   "simulate: what a debug register watches"},
+    [OPTION_PLACE] = {"REUSE_PLACE", "place", 0, "FILE", NULL, "",
+                      "a file name of at most 4095 bytes",
+                      "bind threads as reuse-report --placement found"},
     [OPTION_QUIET] = {"REUSE_QUIET", "quiet", 'q', NULL, "1", "0", "1 or 0",
                       "nothing on stderr but errors"},
     [OPTION_VERBOSE] = {"REUSE_VERBOSE", "verbose", 'v', NULL, "1", "0", "1 or 0",
@@ -190,6 +207,33 @@ static bool parse_follow(const char *text, unsigned *follow)
     return true;
 }
 
+/* Distinct line sizes; what is stored is undefined on failure. */
+static bool parse_line_sizes(const char *text, uint32_t sizes[OPTIONS_LINE_SIZES_MAX],
+                             unsigned *count)
+{
+    *count = 0;
+    for (;;) {
+        char number[8] = "";
+        uint64_t size;
+        size_t length = strcspn(text, ",");
+        bool known = false;
+        if (length >= sizeof number)
+            return false;
+        memcpy(number, text, length);
+        if (!parse_whole(number, &size) || !line_size_is_valid(size))
+            return false;
+        for (unsigned i = 0; i < *count; i++)
+            known |= sizes[i] == size;
+        if (!known && *count == OPTIONS_LINE_SIZES_MAX)
+            return false;
+        if (!known)
+            sizes[(*count)++] = (uint32_t)size;
+        if (text[length] == '\0')
+            return true;
+        text += length + 1;
+    }
+}
+
 static bool parse_text(const char *text, char *value, size_t size)
 {
     size_t length = strlen(text);
@@ -213,6 +257,8 @@ static bool pattern_is_valid(const char *pattern)
 /* True when the value is acceptable, and then stored. */
 static bool apply(struct options *options, enum option_id id, const char *value)
 {
+    uint32_t sizes[OPTIONS_LINE_SIZES_MAX];
+    unsigned count;
     static const char *const when[] = {"after", "before"};
     uint64_t whole;
     double decimal;
@@ -259,6 +305,26 @@ static bool apply(struct options *options, enum option_id id, const char *value)
             return false;
         options->seed_given = true;
         return true;
+    case OPTION_LINE_SIZES:
+        if (!parse_line_sizes(value, sizes, &count))
+            return false;
+        memcpy(options->line_sizes, sizes, sizeof sizes);
+        options->line_size_count = count;
+        return true;
+    case OPTION_REGIONS:
+        return parse_text(value, options->regions, sizeof options->regions);
+    case OPTION_RATE:
+        if (!parse_decimal(value, &decimal) || decimal < OPTIONS_RATE_MIN || decimal > 1)
+            return false;
+        options->rate = decimal;
+        return true;
+    case OPTION_PARTITIONS:
+        if (!parse_whole(value, &whole) || whole > OPTIONS_PARTITIONS_MAX)
+            return false;
+        options->partitions = (unsigned)whole;
+        return true;
+    case OPTION_SHARED_CACHE:
+        return parse_switch(value, &options->shared_cache);
     case OPTION_SIMULATE_LAYOUT:
         index = parse_name(value, simulated_layout_names, LAYOUT_COUNT);
         if (index >= 0)
@@ -285,6 +351,8 @@ static bool apply(struct options *options, enum option_id id, const char *value)
             return false;
         options->simulate_register = (uint32_t)whole;
         return true;
+    case OPTION_PLACE:
+        return parse_text(value, options->place, sizeof options->place);
     case OPTION_QUIET:
         return parse_switch(value, &options->quiet);
     case OPTION_VERBOSE:
@@ -311,6 +379,12 @@ static void set_default(struct options *options, enum option_id id)
         break;
     case OPTION_DURATION:
         options->duration = 0;
+        break;
+    case OPTION_REGIONS:
+        options->regions[0] = '\0';
+        break;
+    case OPTION_PLACE:
+        options->place[0] = '\0';
         break;
     case OPTION_SEED:
         options->seed = 0;

@@ -28,6 +28,12 @@ enum option_id {
     OPTION_DURATION,
     OPTION_SHARING,
     OPTION_SEED,
+    OPTION_LINE_SIZES,
+    OPTION_REGIONS,
+    OPTION_RATE,
+    OPTION_PARTITIONS,
+    OPTION_SHARED_CACHE,
+    OPTION_PLACE,
     OPTION_SIMULATE_LAYOUT,
     OPTION_SIMULATE_SKID,
     OPTION_SIMULATE_LOSS,
@@ -52,7 +58,15 @@ struct option_description {
 /* Indexed by enum option_id. */
 extern const struct option_description option_table[OPTION_COUNT];
 
-enum engine { ENGINE_AUTO, ENGINE_PMU, ENGINE_CLOCK, ENGINE_EXACT, ENGINE_SIMULATE, ENGINE_COUNT };
+enum engine {
+    ENGINE_AUTO,
+    ENGINE_PMU,
+    ENGINE_CLOCK,
+    ENGINE_EXACT,
+    ENGINE_SIMULATE,
+    ENGINE_NONE, /* no profile: the program with its threads placed, to be timed */
+    ENGINE_COUNT
+};
 
 /* "auto", "pmu" ... */
 extern const char *const engine_names[ENGINE_COUNT];
@@ -69,6 +83,9 @@ enum { FOLLOW_FORK = 1, FOLLOW_EXEC = 2 };
 enum {
     OPTIONS_OUTPUT_MAX = 4096, /* bytes of an output pattern or path, terminator included */
     OPTIONS_EVENT_MAX = 256,
+    OPTIONS_REGIONS_MAX = 4096,
+    OPTIONS_LINE_SIZES_MAX = 4,
+    OPTIONS_PARTITIONS_MAX = 8,
     OPTIONS_MESSAGE_MAX = 512, /* enough for any message made here */
 };
 
@@ -76,6 +93,7 @@ enum {
 #define OPTIONS_BUDGET_MAX 50.0
 #define OPTIONS_PERIOD_MAX UINT64_C(1000000000000)
 #define OPTIONS_DURATION_MAX 1e9
+#define OPTIONS_RATE_MIN 0.001
 enum {
     OPTIONS_SKID_MAX = 1000000,
     OPTIONS_REGISTER_MIN = 8, /* bytes */
@@ -95,12 +113,21 @@ struct options {
     bool verbose;          /* more lines on stderr */
     bool seed_given;       /* else the engine draws a seed and records it */
     uint64_t seed;
+    /* The exact engine's own: */
+    uint32_t line_sizes[OPTIONS_LINE_SIZES_MAX]; /* also computed; valid, distinct */
+    unsigned line_size_count;
+    double rate;         /* share of the lines to follow, OPTIONS_RATE_MIN..1 */
+    unsigned partitions; /* objects to follow in split caches, 0..OPTIONS_PARTITIONS_MAX */
+    bool shared_cache;   /* compute the cache that all threads share */
+    char regions[OPTIONS_REGIONS_MAX]; /* functions, separated by commas; "" none */
+    /* The engine simulate's own: */
     enum simulated_layout simulate_layout;
     uint32_t simulate_skid;          /* accesses from the sampled one to its record's delivery */
     double simulate_loss_percent;    /* of the records, 0..100 */
     bool simulate_trap_before;       /* debug registers trap before the access, as Arm's */
     uint32_t simulate_register;      /* bytes that one watches, power of two, at most the line */
     char output[OPTIONS_OUTPUT_MAX]; /* pattern, valid for options_expand_output() */
+    char place[OPTIONS_OUTPUT_MAX];  /* mapping file (placement_file.h); "": threads stay free */
     char event[OPTIONS_EVENT_MAX];   /* libpfm4 name or rXXXX; "" lets the engine choose */
 };
 

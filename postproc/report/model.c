@@ -66,6 +66,7 @@ static bool analyse(struct model *model, char *message, size_t size)
             return false;
         }
     }
+    model->asked = options;
     model->analysis =
         analysis_create(model->profiles, model->profile_count, &options, message, size);
     if (model->analysis == NULL)
@@ -100,8 +101,11 @@ static void choose_sizes(struct model *model)
             model->level_size[i]++;
 }
 
-/* One question for all sizes: what the analysis works out for a size serves every subset. */
-static void evaluate_whole(struct model *model)
+/* The curve at all sizes by one question: what the analysis works out for a size serves every
+ * subset. */
+static void evaluate_curve(const struct model *model, const struct analysis *analysis,
+                           struct subset subset, struct curve_point *whole,
+                           struct curve_point *octaves)
 {
     double sizes[MODEL_SIZES_MAX + MODEL_OCTAVES];
     struct curve_point points[MODEL_SIZES_MAX + MODEL_OCTAVES];
@@ -112,13 +116,41 @@ static void evaluate_whole(struct model *model)
     for (size_t i = 0; i < MODEL_OCTAVES; i++)
         sizes[count++] = ldexp(1024, (int)i);
     qsort(sizes, count, sizeof(*sizes), compare_doubles);
-    analysis_miss_ratio_curve(model->analysis, model_whole(model), sizes, count, points);
+    analysis_miss_ratio_curve(analysis, subset, sizes, count, points);
     for (size_t i = 0; i < count; i++) {
         if (size < model->size_count && sizes[i] == model->sizes[size])
-            model->whole[size++] = points[i];
+            whole[size++] = points[i];
         if (octave < MODEL_OCTAVES && sizes[i] == ldexp(1024, (int)octave))
-            model->octaves[octave++] = points[i];
+            octaves[octave++] = points[i];
     }
+}
+
+/* What the engine that wrote the profile counted beside its samples. Counts know no regions. */
+static void evaluate_truth(struct model *model)
+{
+    struct analysis_options options = {.source = SOURCE_COUNTS,
+                                       .line_size = analysis_line_size(model->analysis)};
+    char message[256];
+    struct analysis *truth;
+
+    if (model->options->thread != 0)
+        options.thread_id = thread_id_of(model, model->options->thread);
+    if (model->exact || model->options->region != NULL ||
+        !analysis_has_source(model->profiles, model->profile_count, SOURCE_COUNTS))
+        return;
+    truth =
+        analysis_create(model->profiles, model->profile_count, &options, message, sizeof(message));
+    if (truth == NULL)
+        return;
+    model->has_truth = true;
+    evaluate_curve(model, truth, (struct subset){0}, model->true_whole, model->true_octaves);
+    analysis_compare(model->analysis, truth, &model->comparison);
+    analysis_free(truth);
+}
+
+static void evaluate_whole(struct model *model)
+{
+    evaluate_curve(model, model->analysis, model_whole(model), model->whole, model->octaves);
     for (size_t i = 0; i < model->machine.levels; i++)
         model->misses[i] = analysis_misses(model->analysis, model_whole(model),
                                            (double)model->machine.caches[i].bytes);
@@ -200,6 +232,7 @@ static size_t label_exact_region(struct model *model)
         bool inside = region != NULL && strcmp(region->name, model->options->region) == 0;
 
         model->region[i] = inside ? 0 : GROUP_NONE;
+        model->region_is_split |= span_is_named(model, profile, histogram->region_id);
         found += inside;
     }
     return found;
@@ -241,6 +274,7 @@ struct model *model_create(const struct report_options *options,
     }
     choose_sizes(model);
     evaluate_whole(model);
+    evaluate_truth(model);
     return model;
 }
 
@@ -284,7 +318,15 @@ struct subset model_whole(const struct model *model)
 
 bool model_splits(const struct model *model)
 {
-    return !model->exact || (model->region == NULL && model->options->thread == 0);
+    return !model->exact ||
+           (model->options->thread == 0 && (model->region == NULL || model->region_is_split));
+}
+
+bool model_counts(const struct model *model, size_t profile,
+                  const struct record_histogram *histogram)
+{
+    return model->options->region == NULL ? histogram->region_id == 0
+                                          : span_is_named(model, profile, histogram->region_id);
 }
 
 size_t model_focus_level(const struct model *model)

@@ -36,7 +36,10 @@ struct estimate share_of_accesses(const struct model *, const struct grouping *,
 
 /* The curve of a group as a table [{bytes, miss_ratio, lo, hi}]. */
 struct table *curve_table(const struct model *, struct document *, const char *key,
-                          const struct curve_point *points);
+                          const struct curve_point *points, const struct curve_point *truth);
+
+/* inner < caller (file:line) < ... < main (file:line); the caller frees it. */
+char *context_text(struct model *, const struct calling_context *);
 
 /* A size in bytes, or that it lies beyond. */
 struct cell distance_cell(const struct model *, const struct curve_point *points, size_t from);

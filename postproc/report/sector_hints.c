@@ -138,31 +138,11 @@ static void label_structures(struct sector_hints *hints)
     }
 }
 
-/* Threads that make as many accesses as the busiest one would, in the profile with most of them. */
-static double busy_threads(struct model *model)
-{
-    double most = 1;
-
-    model_label_threads(model);
-    for (size_t p = 0; p < model->profile_count; p++) {
-        double sum = 0, largest = 0;
-        for (size_t i = 0; i < model->threads.count; i++) {
-            if (model->threads.items[i].profile != p)
-                continue;
-            sum += model->by_thread.accesses[i];
-            largest = fmax(largest, model->by_thread.accesses[i]);
-        }
-        if (largest > 0)
-            most = fmax(most, sum / largest);
-    }
-    return most;
-}
-
 static void describe_levels(struct sector_hints *hints)
 {
     const struct machine *machine = &hints->model->machine;
 
-    hints->threads = busy_threads(hints->model);
+    hints->threads = model_busy_threads(hints->model);
     for (size_t i = 0; i < machine->levels; i++) {
         const struct machine_cache *cache = &machine->caches[i];
         double sharing = machine_threads_sharing(machine, i, hints->threads);

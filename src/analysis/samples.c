@@ -203,6 +203,17 @@ static void match_counts(struct analysis *analysis, uint32_t p)
     }
 }
 
+/* An access to two lines counts for each of them; the sample is one of the two. */
+static uint8_t lines_touched(const struct analysis *analysis, const struct record_sample *record)
+{
+    uint64_t end = record->address + record->width;
+
+    return record->flags & SAMPLE_STRADDLES &&
+                   (record->address % analysis->line_size == 0 || end % analysis->line_size == 0)
+               ? 2
+               : 1;
+}
+
 static int convert_times(struct analysis *analysis)
 {
     /* Samples by thread: offsets by counting. */
@@ -223,9 +234,11 @@ static int convert_times(struct analysis *analysis)
         for (size_t i = 0; i < n; i++) {
             struct analysed_sample *sample = &analysis->samples[order[first[t] + i]];
             double rate = analysis->rates.loops[sample->loop].per_ns.value;
-            sample->weight = (double)sample->record->weight_ns * rate * analysis->threads[t].scale;
-            analysis->threads[t].accesses += sample->weight;
-            ticks[i] = (struct clock_sample){sample->record->app_ns, sample->weight, rate};
+            double weight = (double)sample->record->weight_ns * rate * analysis->threads[t].scale;
+            sample->lines = lines_touched(analysis, sample->record);
+            sample->weight = weight * sample->lines;
+            analysis->threads[t].accesses += weight;
+            ticks[i] = (struct clock_sample){sample->record->app_ns, weight, rate};
         }
         bool counted = profile_counts_accesses(analysis->profiles[analysis->threads[t].profile]);
         result = access_clock_create(ticks, n, counted, &clock);

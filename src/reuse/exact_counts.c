@@ -53,16 +53,17 @@ uint64_t exact_counts_bytes(const struct exact_counts *counts)
 }
 
 /* Slot of the cell in index, or the empty one where it belongs. */
-static uint32_t index_slot(const struct exact_counts *counts, uint32_t instruction, uint32_t object)
+static uint32_t index_slot(const struct exact_counts *counts, uint32_t instruction, uint32_t object,
+                           uint32_t region)
 {
-    uint32_t slot = (uint32_t)mixed((uint64_t)object << 32 | instruction);
+    uint32_t slot = (uint32_t)(mixed((uint64_t)object << 32 | instruction) ^ region * 0x85ebca6bu);
     for (;; slot++) {
         slot &= counts->index_size - 1;
         uint32_t number = counts->index[slot];
         if (number == 0)
             return slot;
         const struct exact_cell *cell = counts->cells[number - 1];
-        if (cell->instruction == instruction && cell->object == object)
+        if (cell->instruction == instruction && cell->object == object && cell->region == region)
             return slot;
     }
 }
@@ -82,26 +83,28 @@ static bool grow_cells(struct exact_counts *counts)
     counts->index_size = 2 * capacity;
     counts->cell_capacity = capacity;
     for (uint32_t i = 0; i < counts->cell_count; i++)
-        index[index_slot(counts, cells[i]->instruction, cells[i]->object)] = i + 1;
+        index[index_slot(counts, cells[i]->instruction, cells[i]->object, cells[i]->region)] =
+            i + 1;
     return true;
 }
 
 struct exact_cell *exact_counts_cell(struct exact_counts *counts, uint32_t instruction,
-                                     uint32_t object)
+                                     uint32_t object, uint32_t region)
 {
-    uint32_t slot = index_slot(counts, instruction, object);
+    uint32_t slot = index_slot(counts, instruction, object, region);
     if (counts->index[slot] != 0)
         return counts->cells[counts->index[slot] - 1];
     if (counts->cell_count == counts->cell_capacity) {
         if (!grow_cells(counts))
             return NULL;
-        slot = index_slot(counts, instruction, object);
+        slot = index_slot(counts, instruction, object, region);
     }
     struct exact_cell *cell = calloc(1, cell_bytes(counts));
     if (cell == NULL)
         return NULL;
     cell->instruction = instruction;
     cell->object = object;
+    cell->region = region;
     cell->number = counts->cell_count;
     counts->cells[counts->cell_count++] = cell;
     counts->index[slot] = counts->cell_count;
@@ -179,7 +182,8 @@ static void add_one(void *context, const struct exact_cell *cell, unsigned line_
                     uint64_t count)
 {
     struct exact_counts *into = context;
-    struct exact_cell *mine = exact_counts_cell(into, cell->instruction, cell->object);
+    struct exact_cell *mine =
+        exact_counts_cell(into, cell->instruction, cell->object, cell->region);
     if (mine == NULL)
         into->lost += count;
     else

@@ -2,12 +2,12 @@
 /*
  * Counts of stack distances by instruction, object and line size.
  *
- * A cell holds the counts of one instruction on one object. Distances below EXACT_STACK_NEAR, which
- * are nearly all, are plain counters in the cell; the others are entries of one sparse table keyed
- * by cell, line size and bin. Bins are exact up to 15 and then eight to an octave, so that their
- * limits are at the usual cache sizes (a power of two times 8 .. 15). Every other view (per
- * instruction, per object, all) is a sum of cells. Pure, allocates with malloc, not thread-safe: a
- * thread has its own and they are added up.
+ * A cell holds the counts of one instruction on one object in one region. Distances below
+ * EXACT_STACK_NEAR, which are nearly all, are plain counters in the cell; the others are entries of
+ * one sparse table keyed by cell, line size and bin. Bins are exact up to 15 and then eight to an
+ * octave, so that their limits are at the usual cache sizes (a power of two times 8 .. 15). Every
+ * other view (per instruction, per object, all) is a sum of cells. Pure, allocates with malloc, not
+ * thread-safe: a thread has its own and they are added up.
  */
 #ifndef REUSE_REUSE_EXACT_COUNTS_H
 #define REUSE_REUSE_EXACT_COUNTS_H
@@ -26,6 +26,7 @@ enum {
 struct exact_cell {
     uint32_t instruction;
     uint32_t object;
+    uint32_t region; /* whatever the caller divides by; 0 if by nothing */
     uint32_t number; /* in struct exact_counts */
     /* The owner's to use: addresses in [low, low + size) are of the object, those in [brief_low,
      * brief_low + brief_size) as long as brief_version is the same; another cell to try. */
@@ -59,8 +60,9 @@ bool exact_counts_create(struct exact_counts *, unsigned line_sizes);
 void exact_counts_destroy(struct exact_counts *);
 uint64_t exact_counts_bytes(const struct exact_counts *);
 
-/* The cell of an instruction and object; stays where it is. NULL when memory is short. */
-struct exact_cell *exact_counts_cell(struct exact_counts *, uint32_t instruction, uint32_t object);
+/* The cell of an instruction, object and region; stays where it is. NULL when memory is short. */
+struct exact_cell *exact_counts_cell(struct exact_counts *, uint32_t instruction, uint32_t object,
+                                     uint32_t region);
 
 /* Bin of a distance: itself below 16. Smallest distance of a bin. */
 static inline uint32_t exact_bin_of(uint64_t distance)

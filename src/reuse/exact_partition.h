@@ -16,20 +16,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "profile/reader.h"
 #include "reuse/exact_stack.h"
+#include "reuse/exact_tally.h"
 
 enum { EXACT_PARTITIONS_MAX = 8 };
-
-struct exact_partition_counts {
-    uint64_t accesses, cold;
-    uint64_t distance[HISTOGRAM_BIN_COUNT];
-};
 
 struct exact_partition {
     uint32_t object;
     struct exact_stack isolated, rest;
-    struct exact_partition_counts *counts; /* [0]: of the rest, [1]: of the object */
+    struct exact_tallies counts[2]; /* [0]: of the rest, [1]: of the object; by region of the use */
 };
 
 struct exact_partitions {
@@ -44,13 +39,16 @@ struct exact_partitions {
  * are too many.
  */
 bool exact_partition_add(struct exact_partitions *, uint32_t object,
-                         const struct exact_stack *everything,
-                         const struct exact_partition_counts *before,
+                         const struct exact_stack *everything, const struct exact_counts *before,
                          uint32_t (*object_of)(void *context, uint64_t line), void *context);
+
+/* Gives a candidate up; the last one takes its place. */
+void exact_partition_remove(struct exact_partitions *, unsigned index);
 
 void exact_partitions_destroy(struct exact_partitions *);
 
-/* One access to a line by way of an object. */
-void exact_partitions_use(struct exact_partitions *, uint32_t object, uint64_t line);
+/* One access to a line by way of an object, in a region (any number; 0 if there is none). */
+void exact_partitions_use(struct exact_partitions *, uint32_t object, uint32_t region,
+                          uint64_t line);
 
 #endif

@@ -20,7 +20,7 @@ enum {
     /* Traps by threads seen reading before, until loads are no longer watched. A thread that waits
      * for the line makes one each time that its handler is done. */
     REPEATS_MAX = 16,
-    TRAPS_BEFORE_START_MAX = 24,
+    TRAPS_BEFORE_START_MAX = 32,
     TRAPS_MAX = 256,
     SPINS_MAX = 20000,
 };
@@ -158,7 +158,6 @@ static void prepare(struct line_watch *watch, struct random *random,
     watch->owner = offer->thread_id;
     watch->sampled_ip = sample->ip;
     watch->stubbornness = draw_stubbornness(random);
-    watch->traps_before = offer->traps_before;
     watch->traps = watch->repeats = watch->seen_count = watch->kept_count = 0;
     watch->loads = true;
     watch->generation = (watch->generation + 1) & 0xffffff;
@@ -278,26 +277,24 @@ static void promote(struct line_watch *watch)
 static enum line_trap_answer trap_before(struct line_watch *watch, const struct line_trap *trap,
                                          struct record_line_event *event)
 {
-    if (trap->thread_id != watch->owner) {
-        if (++watch->traps > TRAPS_BEFORE_START_MAX) {
-            finish(watch, LINE_END_TRAPS, 0, trap->time_ns);
-            return LINE_TRAP_NOTHING;
-        }
-        /* Told apart when the sampled store is known to have been executed. */
-        fill(watch, trap, 0, event);
-        return LINE_TRAP_EVENT;
+    bool own = trap->thread_id == watch->owner;
+
+    if (own && !trap->second && is_sampled(watch, trap) &&
+        (trap->kind == 0 || trap->kind & ACCESS_STORE)) {
+        watch->traps = 0;
+        start(watch, trap->time_ns, trap->delayed_ns);
+        promote(watch);
+        return LINE_TRAP_STARTED;
     }
-    if (trap->second || --watch->traps_before > 0)
-        return LINE_TRAP_NOTHING;
-    if (!is_sampled(watch, trap)) {
-        /* The target took another way than foreseen. */
-        finish(watch, LINE_END_LOST, 0, trap->time_ns);
+    if (++watch->traps > TRAPS_BEFORE_START_MAX) {
+        finish(watch, LINE_END_TRAPS, 0, trap->time_ns);
         return LINE_TRAP_NOTHING;
     }
-    watch->traps = 0;
-    start(watch, trap->time_ns, trap->delayed_ns);
-    promote(watch);
-    return LINE_TRAP_STARTED;
+    if (own)
+        return LINE_TRAP_NOTHING;
+    /* Told apart when the sampled store is known to have been executed. */
+    fill(watch, trap, 0, event);
+    return LINE_TRAP_EVENT;
 }
 
 /* Nothing is learnt any more from loads: a thread waits for the line, or comes to it all the time.
@@ -357,13 +354,17 @@ static enum line_trap_answer trap_running(struct line_watch *watch, const struct
 }
 
 enum line_trap_answer line_watch_trap(struct line_watch *watch, const struct line_trap *trap,
-                                      struct record_line_event *event)
+                                      struct line_arrival *arrival)
 {
     enum line_trap_answer answer = LINE_TRAP_NOTHING;
+    struct record_line_event *event = &arrival->event;
 
     if (!lock(watch))
         return LINE_TRAP_NOTHING;
     if (trap->generation == watch->generation) {
+        arrival->line = watch->line;
+        arrival->words[0] = watch->record.address;
+        arrival->words[1] = watch->record.address2;
         if (watch->state == STATE_BEFORE)
             answer = trap_before(watch, trap, event);
         else if (watch->state == STATE_RUNNING)

@@ -49,11 +49,11 @@ for thread in 1 2 3 4; do
 done
 
 # A tenth of the lines, and what all of them have at 256 KiB: 4.2 % (x comes back from nearer).
-run env REUSE_RATE=0.1 $run_exact -o rate.rprof "$dmtvm" --iterations 3
+run $run_exact --rate 0.1 -o rate.rprof "$dmtvm" --iterations 3
 at_256k() { "$curve" "$1" | awk '$1 >= 262144 { print $2; exit }'; }
 check "a sample of the lines has the same curve" within "$(at_256k rate.rprof)" "$(at_256k three.rprof)" 0.005
-run env REUSE_RATE=2 $run_exact /bin/true
-check "a bad rate is refused" err_has "REUSE_RATE: '2' is not a number from 0.001 to 1"
+run $run_exact --rate 2 /bin/true
+check "a bad rate is refused" err_has "--rate: '2' is not a number from 0.001 to 1"
 
 # What four threads with arrays of their own share is one cache: its clock counts all their accesses.
 run "$curve" -g 1 threads.rprof
@@ -76,7 +76,7 @@ check "no WAR" is "$(transfers '1->2 WAR false')$(transfers '2->1 WAR true')" 00
 
 # The published sector-cache study: 236875 misses undivided, 156824 with m in one way; this engine's
 # program also starts up and ends, which is 0.5 % more.
-run env REUSE_PARTITIONS=4 REUSE_LINE_SIZE=256 $run_exact -o sector.rprof \
+run $run_exact --partitions 4 --line-size 256 -o sector.rprof \
     "$REUSE_BUILDDIR/tests/support/exact_sector"
 run "$curve" -p sector.rprof
 m=$(nm "$REUSE_BUILDDIR/tests/support/exact_sector" | awk '$3 == "m" { print substr($1, 12) }')
@@ -138,8 +138,8 @@ check "and one line with the way out" err_has 'qemu-x86_64 is not in PATH; insta
 printf '#!/bin/sh\necho qemu-x86_64 version 5.2.0\n' >empty/qemu-x86_64
 chmod +x empty/qemu-x86_64
 run env PATH="$work/empty" /bin/bash -c "$run_exact /bin/true"
-check "an old QEMU is refused" err_has 'version 5.2.0; the exact engine needs 7.2'
-run env REUSE_LINE_SIZES=64,100 $run_exact /bin/true
+check "an old QEMU is refused" err_has 'version 5.2.0; the engine exact needs 7.2'
+run $run_exact --line-sizes 64,100 /bin/true
 check "bad line sizes are refused" err_has "'64,100' is not a list"
 run $run_exact -o /nowhere/x.rprof /bin/echo ran
 check "without a profile the program still runs" out_has '^ran$'

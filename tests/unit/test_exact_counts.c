@@ -21,8 +21,8 @@ static void take_off(void *context, const struct exact_cell *cell, unsigned size
                      uint64_t count)
 {
     (void)context;
-    assert_true(plain[cell->instruction][cell->object][size][bin] >= count);
-    plain[cell->instruction][cell->object][size][bin] -= count;
+    assert_true(plain[cell->instruction][2 * cell->object + cell->region][size][bin] >= count);
+    plain[cell->instruction][2 * cell->object + cell->region][size][bin] -= count;
 }
 
 static void count_at_random(struct exact_counts *counts, struct random *random, int steps)
@@ -30,10 +30,11 @@ static void count_at_random(struct exact_counts *counts, struct random *random, 
     for (int i = 0; i < steps; i++) {
         uint32_t instruction = random_below(random, INSTRUCTIONS);
         uint32_t object = random_below(random, OBJECTS), size = random_below(random, SIZES);
-        struct exact_cell *cell = exact_counts_cell(counts, instruction, object);
+        struct exact_cell *cell = exact_counts_cell(counts, instruction, object / 2, object % 2);
         assert_non_null(cell);
         assert_int_equal(cell->instruction, instruction);
-        assert_int_equal(cell->object, object);
+        assert_int_equal(cell->object, object / 2);
+        assert_int_equal(cell->region, object % 2);
         uint64_t distance = random_next(random) >> random_below(random, 63);
         uint32_t bin = random_below(random, 8) ? exact_bin_of(distance) : (uint32_t)EXACT_BIN_COLD;
         uint64_t n = 1;
@@ -74,7 +75,7 @@ static void full_counters_carry(void **state)
     struct exact_counts counts;
     memset(plain, 0, sizeof plain);
     assert_true(exact_counts_create(&counts, SIZES));
-    struct exact_cell *cell = exact_counts_cell(&counts, 5, 6);
+    struct exact_cell *cell = exact_counts_cell(&counts, 5, 3, 0);
     assert_non_null(cell);
     cell->near[1][3] = UINT32_MAX;
     exact_counts_add_near(&counts, cell, 1, 3);

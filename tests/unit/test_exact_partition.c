@@ -18,7 +18,7 @@
 #include "reuse/exact_partition.h"
 #include "sampling/random.h"
 
-enum { OBJECTS = 3 };
+enum { OBJECTS = 3, REGIONS = 3 };
 
 static uint32_t object_by_residue(void *context, uint64_t line)
 {
@@ -37,8 +37,9 @@ static void late_candidates_agree_with_early_ones(void **state)
     for (int round = 0; round < 40; round++) {
         struct exact_stack everything, parts[OBJECTS], others[OBJECTS];
         struct exact_partitions partitions = {0};
-        struct exact_partition_counts *before = calloc(1, sizeof *before);
-        struct exact_partition_counts *want = calloc(2 * OBJECTS, sizeof *want);
+        struct exact_counts before;
+        struct exact_tally *want = calloc(2 * OBJECTS * REGIONS, sizeof *want);
+        assert_true(exact_counts_create(&before, 1));
         assert_true(exact_stack_create(&everything));
         for (int i = 0; i < OBJECTS; i++) {
             assert_true(exact_stack_create(&parts[i]));
@@ -49,34 +50,38 @@ static void late_candidates_agree_with_early_ones(void **state)
         for (int step = 0; step < 6000; step++) {
             if (step == late)
                 for (uint32_t i = 0; i < OBJECTS; i++)
-                    assert_true(exact_partition_add(&partitions, i, &everything, before,
+                    assert_true(exact_partition_add(&partitions, i, &everything, &before,
                                                     object_by_residue, NULL));
             uint64_t line = random_below(&random, lines);
             uint32_t object = object_by_residue(NULL, line);
+            uint32_t region = random_below(&random, REGIONS);
             exact_stack_use(&everything, line);
             for (uint32_t i = 0; i < OBJECTS; i++) {
                 struct exact_reuse reuse =
                     exact_stack_use(i == object ? &parts[i] : &others[i], line);
-                struct exact_partition_counts *counts = &want[2 * i + (i == object)];
+                struct exact_tally *counts = &want[(2 * i + (i == object)) * REGIONS + region];
                 if (step < late)
                     continue;
                 counts->accesses++;
                 if (reuse.distance == EXACT_STACK_COLD)
                     counts->cold++;
                 else
-                    counts->distance[histogram_bin_of(reuse.distance)]++;
+                    counts->distance[exact_bin_of(reuse.distance)]++;
             }
-            exact_partitions_use(&partitions, object, line);
+            exact_partitions_use(&partitions, object, region, line);
         }
         for (uint32_t i = 0; i < OBJECTS; i++) {
-            assert_memory_equal(&partitions.items[i].counts[0], &want[2 * i], sizeof *want);
-            assert_memory_equal(&partitions.items[i].counts[1], &want[2 * i + 1], sizeof *want);
+            for (uint32_t k = 0; k < 2 * REGIONS; k++) {
+                struct exact_tallies *counts = &partitions.items[i].counts[k / REGIONS];
+                assert_memory_equal(exact_tallies_at(counts, k % REGIONS),
+                                    &want[2 * REGIONS * i + k], sizeof *want);
+            }
             exact_stack_destroy(&parts[i]);
             exact_stack_destroy(&others[i]);
         }
         exact_partitions_destroy(&partitions);
         exact_stack_destroy(&everything);
-        free(before);
+        exact_counts_destroy(&before);
         free(want);
     }
 }
@@ -88,7 +93,7 @@ static const uint64_t bases[] = {[B] = 0x1000000, [X] = 0x2000000, [M] = 0x40000
 struct dmtvm {
     struct exact_stack everything;
     struct exact_partitions partitions;
-    struct exact_partition_counts *counts;
+    struct exact_tallies all;
 };
 
 static uint32_t object_by_base(void *context, uint64_t line)
@@ -102,19 +107,16 @@ static void use(struct dmtvm *dmtvm, uint32_t object, uint64_t index)
 {
     uint64_t line = (bases[object] + index * sizeof(double)) / LINE;
     struct exact_reuse reuse = exact_stack_use(&dmtvm->everything, line);
-    dmtvm->counts->accesses++;
-    if (reuse.distance == EXACT_STACK_COLD)
-        dmtvm->counts->cold++;
-    else
-        dmtvm->counts->distance[histogram_bin_of(reuse.distance)]++;
-    exact_partitions_use(&dmtvm->partitions, object, line);
+    exact_tallies_use(&dmtvm->all, 0, reuse.distance);
+    exact_partitions_use(&dmtvm->partitions, object, 0, line);
 }
 
-static uint64_t misses(const struct exact_partition_counts *counts, uint64_t lines)
+static uint64_t misses(const struct exact_tallies *tallies, uint64_t lines)
 {
+    const struct exact_tally *counts = tallies->items[0];
     uint64_t sum = counts->cold;
-    for (uint32_t bin = 0; bin < HISTOGRAM_BIN_COUNT; bin++)
-        if (histogram_bin_low(bin) >= lines)
+    for (uint32_t bin = 0; bin < EXACT_BIN_COLD; bin++)
+        if (exact_bin_low(bin) >= lines)
             sum += counts->distance[bin];
     return sum;
 }
@@ -138,10 +140,11 @@ static void sector_cache_of_the_a64fx(void **state)
 {
     (void)state;
     static struct dmtvm dmtvm;
-    dmtvm.counts = calloc(1, sizeof *dmtvm.counts);
+    struct exact_counts before;
+    assert_true(exact_counts_create(&before, 1));
     assert_true(exact_stack_create(&dmtvm.everything));
     for (uint32_t object = B; object <= M; object++)
-        assert_true(exact_partition_add(&dmtvm.partitions, object, &dmtvm.everything, dmtvm.counts,
+        assert_true(exact_partition_add(&dmtvm.partitions, object, &dmtvm.everything, &before,
                                         object_by_base, NULL));
     for (uint64_t i = 0; i < ROWS * COLUMNS; i++)
         use(&dmtvm, M, i);
@@ -157,20 +160,21 @@ static void sector_cache_of_the_a64fx(void **state)
             use(&dmtvm, X, j);
         }
     /* L1: 4 ways of 64 lines. */
-    close_to(misses(dmtvm.counts, 256), 234831);
+    close_to(misses(&dmtvm.all, 256), 234831);
     close_to(isolated(&dmtvm, M, 1, 4, 64), 156423);
     close_to(isolated(&dmtvm, M, 2, 4, 64), 234932);
     close_to(isolated(&dmtvm, M, 3, 4, 64), 234932);
     close_to(isolated(&dmtvm, X, 3, 4, 64), 156440);
     close_to(isolated(&dmtvm, X, 1, 4, 64), 234940);
     /* Isolating b changes nothing to the better. */
-    assert_true(isolated(&dmtvm, B, 1, 4, 64) >= misses(dmtvm.counts, 256));
+    assert_true(isolated(&dmtvm, B, 1, 4, 64) >= misses(&dmtvm.all, 256));
     /* L2: 16 ways of 2048 lines. */
-    close_to(misses(dmtvm.counts, 16 * 2048), 156432);
+    close_to(misses(&dmtvm.all, 16 * 2048), 156432);
     close_to(isolated(&dmtvm, M, 2, 16, 2048), 156423);
     exact_partitions_destroy(&dmtvm.partitions);
     exact_stack_destroy(&dmtvm.everything);
-    free(dmtvm.counts);
+    exact_tallies_destroy(&dmtvm.all);
+    exact_counts_destroy(&before);
 }
 
 int main(void)

@@ -37,7 +37,50 @@ static void defaults(void **state)
     assert_false(options.quiet);
     assert_false(options.verbose);
     assert_false(options.seed_given);
+    assert_int_equal(options.line_size_count, 1);
+    assert_int_equal(options.line_sizes[0], 256);
+    assert_string_equal(options.regions, "");
+    assert_true(options.rate == 1);
+    assert_int_equal(options.partitions, 0);
+    assert_true(options.shared_cache);
     assert_string_equal(message, "");
+}
+
+static void line_size_lists(void **state)
+{
+    (void)state;
+    options_default(&options);
+    assert_int_equal(set(OPTION_LINE_SIZES, "32,4096,32"), 0);
+    assert_int_equal(options.line_size_count, 2);
+    assert_int_equal(options.line_sizes[0], 32);
+    assert_int_equal(options.line_sizes[1], 4096);
+    static const char *const bad[] = {
+        "100", "64,", ",64", "64,,128", "16", "64 128", "32,64,128,256,512", "99999999964"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(set(OPTION_LINE_SIZES, bad[i]), -1);
+        assert_int_equal(options.line_size_count, 2);
+    }
+    assert_int_equal(set(OPTION_LINE_SIZES, ""), 0);
+    assert_int_equal(options.line_sizes[0], 256);
+}
+
+static void exact_settings(void **state)
+{
+    (void)state;
+    options_default(&options);
+    assert_int_equal(set(OPTION_RATE, "0.001"), 0);
+    assert_int_equal(set(OPTION_RATE, "0.0009"), -1);
+    assert_int_equal(set(OPTION_RATE, "1.01"), -1);
+    assert_true(options.rate == 0.001);
+    assert_int_equal(set(OPTION_PARTITIONS, "8"), 0);
+    assert_int_equal(set(OPTION_PARTITIONS, "9"), -1);
+    assert_int_equal(options.partitions, 8);
+    assert_int_equal(set(OPTION_REGIONS, "main,ns::f*"), 0);
+    assert_string_equal(options.regions, "main,ns::f*");
+    assert_int_equal(set(OPTION_REGIONS, ""), 0);
+    assert_string_equal(options.regions, "");
+    assert_int_equal(set(OPTION_SHARED_CACHE, "0"), 0);
+    assert_false(options.shared_cache);
 }
 
 /* What documents an option must be what parses it. */
@@ -282,6 +325,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
+        cmocka_unit_test(line_size_lists),
+        cmocka_unit_test(exact_settings),
         cmocka_unit_test(table_agrees_with_parser),
         cmocka_unit_test(accepts_limits),
         cmocka_unit_test(refuses_what_is_beyond),
