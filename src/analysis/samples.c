@@ -149,11 +149,14 @@ static double watched_accesses(const struct analysis *analysis,
             access_clock_between(clock, record->app_ns, clock->ticks[clock->count - 1].app_ns);
     } else if (end->app_ns > record->app_ns) {
         uint64_t elapsed = end->app_ns - record->app_ns;
+        double refill = profile_refill_ns(analysis->profiles[sample->profile]);
+        double net = without_refill((double)elapsed, refill);
         if (end->reason == WATCH_REUSED && elapsed < access_clock_gap(clock, record->app_ns) &&
             loop_rates_contains(loop, end->ip))
-            accesses = (double)elapsed * loop->per_ns.value;
+            accesses = net * loop->per_ns.value;
         else
-            accesses = access_clock_between(clock, record->app_ns, end->app_ns);
+            accesses =
+                net / (double)elapsed * access_clock_between(clock, record->app_ns, end->app_ns);
     }
     return fmax(accesses, 1);
 }
