@@ -158,6 +158,8 @@ void replicate_factors(const struct analysis *, uint32_t replicate, double *acce
                        double *other);
 /* The replicate in which a window that saw more lines than others, or fewer, goes on so. */
 bool replicate_persistent(const struct analysis *, uint32_t replicate);
+/* The replicate in which lines differ in how often they are used (views.c). */
+bool replicate_unequal_lines(const struct analysis *, uint32_t replicate);
 /* The replicate in which other threads come to a line once at most before its next use. */
 bool replicate_one_visit(const struct analysis *, uint32_t replicate);
 
@@ -174,6 +176,9 @@ struct view {
     uint32_t *sample; /* indexes into analysis.samples */
     struct survival_event *events;
     size_t event_count;
+    /* The same if every watch sees its word alone, which comes as often as lines of that many words
+     * do not: see replicate_unequal_lines(). NULL: not asked for. */
+    struct survival_event *word_events;
     uint32_t *stratum_of;
     uint32_t strata;
     bool *shares_invalidation;

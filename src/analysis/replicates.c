@@ -51,7 +51,14 @@ uint32_t replicate_count(const struct analysis *analysis)
 {
     return 1 + analysis->options.bootstrap +
            (analysis->line_size > analysis->run_line_size ? EXTREMES : 0) +
-           analysis->lines_counted + analysis->invalidations_seen;
+           (analysis->line_size > analysis->run_line_size ? 0 : 1) + analysis->lines_counted +
+           analysis->invalidations_seen;
+}
+
+bool replicate_unequal_lines(const struct analysis *analysis, uint32_t replicate)
+{
+    return analysis->line_size <= analysis->run_line_size &&
+           replicate == analysis->options.bootstrap + 1 + analysis->lines_counted;
 }
 
 /* Windows count lines of the run's size: there are no extremes of larger lines then. */
@@ -115,7 +122,7 @@ void replicate_factors(const struct analysis *analysis, uint32_t replicate, doub
 
     *accessed = *other = 1;
     if (!is_extreme(analysis, replicate) || replicate_one_visit(analysis, replicate) ||
-        replicate_persistent(analysis, replicate))
+        replicate_persistent(analysis, replicate) || replicate_unequal_lines(analysis, replicate))
         return;
     /* The words outside the run's line are never visited alone ... */
     *other = (run - WORD_BYTES) / (line - WORD_BYTES);

@@ -6,6 +6,7 @@
  * program, so censoring tells something about the reuse time unless like is compared with like.
  * Instructions with too few watches share a stratum with those of their loop, or with all others.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,6 +137,75 @@ static int list_events(const struct analysis *analysis, struct view *view,
     return 0;
 }
 
+/* Traps of watches of one kind, and how many visits to their lines they stand for. */
+struct trap_count {
+    double traps, visits;
+};
+
+static bool is_watch_end(const struct survival_event *event)
+{
+    return !event->begins &&
+           (event->observer == OBSERVER_ACCESSED || event->observer == OBSERVER_OTHER);
+}
+
+static bool was_reused(const struct analysis *analysis, const struct view *view,
+                       const struct survival_event *event)
+{
+    const struct record_watch_end *end = analysis->samples[view->sample[event->sample]].end;
+
+    return end && end->reason == WATCH_REUSED;
+}
+
+/* Visits to a line per visit to one of its words. */
+static double visits_per_word(const struct analysis *analysis, const struct view *view)
+{
+    struct trap_count accessed = {0}, other = {0};
+
+    for (size_t i = 0; i < view->event_count; i++) {
+        const struct survival_event *event = &view->events[i];
+        struct trap_count *count = event->observer == OBSERVER_ACCESSED ? &accessed : &other;
+        if (!is_watch_end(event) || !was_reused(analysis, view, event))
+            continue;
+        count->traps++;
+        count->visits += (double)event->multiplicity;
+    }
+    return (accessed.traps > 0 ? accessed.visits / accessed.traps : 1) +
+           (other.traps > 0 ? other.visits / other.traps : 0);
+}
+
+/*
+ * Lines are estimated from words as if all lines of a stratum were used equally often. If they are
+ * not, the words that are still untouched are those of little used lines, but not as much so as
+ * the lines that are: a word that is visited m times as seldom as its line survives t as its line
+ * survives t / m, whatever the mixture, if visits come at random.
+ */
+static int list_word_events(const struct analysis *analysis, struct view *view)
+{
+    double factor = fmax(1, visits_per_word(analysis, view));
+
+    view->word_events = malloc((view->event_count + 1) * sizeof *view->word_events);
+    if (!view->word_events)
+        return -1;
+    for (size_t i = 0; i < view->event_count; i++) {
+        struct survival_event *event = &view->word_events[i];
+        uint32_t window =
+            analysis->samples[view->sample[view->events[i].sample]].record->window_accesses;
+
+        *event = view->events[i];
+        if (event->observer != OBSERVER_ACCESSED && event->observer != OBSERVER_OTHER)
+            continue;
+        event->observer = OBSERVER_ACCESSED;
+        event->design = 1;
+        if (event->begins)
+            continue;
+        event->multiplicity = was_reused(analysis, view, event);
+        if (event->time > window)
+            event->time = window + (event->time - window) / factor;
+    }
+    survival_sort(view->word_events, view->event_count);
+    return 0;
+}
+
 int view_create(const struct analysis *analysis, const uint32_t *samples, size_t n,
                 struct view *out)
 {
@@ -156,6 +226,8 @@ int view_create(const struct analysis *analysis, const uint32_t *samples, size_t
         assign_strata(analysis, out, members, evidence);
         result = mark_sharing(out, evidence);
     }
+    if (result == 0 && analysis->line_size <= analysis->run_line_size)
+        result = list_word_events(analysis, out);
     free(members);
     free(evidence);
     if (result)
@@ -167,6 +239,7 @@ void view_free(struct view *view)
 {
     free(view->sample);
     free(view->events);
+    free(view->word_events);
     free(view->stratum_of);
     free(view->shares_invalidation);
     free(view->weight);
@@ -187,7 +260,7 @@ int view_estimate(const struct analysis *analysis, struct view *view, uint32_t r
         }
     }
     struct survival_input input = {
-        .events = view->events,
+        .events = replicate_unequal_lines(analysis, replicate) ? view->word_events : view->events,
         .event_count = view->event_count,
         .sample_count = view->count,
         .weight_of = view->weight,
