@@ -5,6 +5,7 @@
 #include "look_ahead.h"
 #include "rate_internal.h"
 #include "sampling/odometer.h"
+#include "settings.h"
 
 #include "signal_safe.h"
 
@@ -13,7 +14,6 @@ enum {
     FAILURES_MAX = 4,   /* of an odometer in a row before it is forgotten */
     ARRIVALS_KNOWN = 2, /* enough where the test that ends the loop is known */
     ARRIVALS_PROOF = 3,
-    READINGS_TRUSTED = 4,
     PROOF_ACCESSES = 2000, /* visits shorter than this are proved again at every look */
     LONG_TO_SHORT = 3,     /* of two stretches whose difference is to count, at least */
     JUMPS_MAX = 2,         /* of a register that does not step after all */
@@ -21,15 +21,20 @@ enum {
 
 /* Planned lengths, ns of app time: the noise of a signal's entry is about half a microsecond, the
  * first tens of microseconds after our handler run on cold caches. */
-static const double accesses_per_ns_max = 12, accesses_per_ns_usual = 4;
+static const double accesses_per_ns_usual = 4;
 static const double probe_ns = 300e3, probe_min_ns = 40e3, probe_longest_ns = 5e6;
-/* Where a loop ends sooner, a stretch may be as short as this; what it loses after our handler (as
- * the difference of long and short stretches shows elsewhere) is then set off. */
-static const double probe_least_ns = 10e3, refill_ns = 2e3;
+/* Where a loop ends sooner, a stretch may be as short as this. */
+static const double probe_least_ns = 10e3;
+
+/* What a stretch loses after our handler, as a part of the hidden cost of that: 2 us where a trap
+ * costs 12 (the difference of long and short stretches shows it). */
+#define REFILL_SHARE (1.0 / 6)
 
 /* Code that has to refill its caches after our handler may be this much slower than otherwise, over
  * the shortest stretch. */
 #define COLD_PACE 0.3
+/* Half of what a loop has left is timed at most, so this much longer is still within it. */
+#define LATE 1.5
 
 /* A look-ahead that waits for the visits of an odometer's loop head. */
 struct chase {
@@ -108,17 +113,10 @@ static void judge(struct thread *thread, struct known_loop *known, bool good)
 }
 
 /* How fast the loop may run: a loop thought slower than it is would end in the middle of a reading.
- * Where nothing is known, as fast as any processor can; the first readings may have fallen into
- * page faults. */
+ * A first stretch that turns out faster puts that right, if the loop lasts as long. */
 static double pace_at_most(const struct known_loop *known)
 {
-    double pace = 1.5 * known->rate_per_ns;
-
-    if (known->rate_per_ns == 0)
-        return accesses_per_ns_max;
-    return known->readings < READINGS_TRUSTED && pace < accesses_per_ns_usual
-               ? accesses_per_ns_usual
-               : pace;
+    return known->readings > 0 ? 1.5 * known->rate_per_ns : accesses_per_ns_usual;
 }
 
 /*
@@ -217,7 +215,7 @@ static void finish(struct thread *thread)
     struct rate_reading *rate = &thread->rate;
     unsigned stretches = rate->wanted - 1;
     double visits[3], per_ns[3], accesses;
-    uint64_t elapsed = rate->time[2] - rate->time[1] - (uint64_t)refill_ns;
+    uint64_t elapsed = rate->time[2] - rate->time[1];
     bool accepted = true, warmed;
 
     for (unsigned i = 0; i < stretches; i++) {
@@ -237,6 +235,8 @@ static void finish(struct thread *thread)
         accesses = (visits[2] - visits[1]) * rate->odometer.accesses_per_visit;
         elapsed = (rate->time[3] - rate->time[2]) - (rate->time[2] - rate->time[1]);
         accepted &= (int64_t)elapsed > 0;
+    } else {
+        elapsed -= (uint64_t)(REFILL_SHARE * (double)settings.trap_ns);
     }
     judge(thread, rate_known_loop(thread, rate->loop), accepted);
     rate->phase = RATE_IDLE;
@@ -314,6 +314,13 @@ void rate_odometer_probe(struct thread *thread, const ucontext_t *context, uint6
             rate->phase = RATE_IDLE;
             return;
         }
+    }
+    /* A clock that came much too late may have come after the loop's end, whatever its pace. */
+    if (!rate->unproven && rate->probes > 1 &&
+        (double)(app_now - rate->time[rate->probes - 1]) >
+            LATE * rate->step_ns[rate->probes - 1] + probe_least_ns) {
+        rate->phase = RATE_IDLE;
+        return;
     }
     if (++rate->probes == rate->wanted)
         finish(thread);

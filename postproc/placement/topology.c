@@ -152,9 +152,9 @@ static void read_level(int depth, const hwloc_obj_t *places, size_t count,
 /* Keeps a level if it separates what the one before does not; else it may lend its name. */
 static void add_level(struct placement_tree *tree, struct tree_level *level)
 {
-    struct tree_level *before = &tree->levels[tree->level_count - 1];
+    struct tree_level *before = tree->level_count > 0 ? &tree->levels[tree->level_count - 1] : NULL;
 
-    if (tree->level_count > 0 && same_groups(before, level, tree->places)) {
+    if (before != NULL && same_groups(before, level, tree->places)) {
         if (level->cache_bytes > 0) {
             memcpy(before->name, level->name, sizeof(before->name));
             before->cache_bytes = level->cache_bytes;

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,12 @@ const double false_sharing_threshold = 1e-4;
 /* A line that moved fewer times was handed over, not fought over. */
 static const double transfers_per_line_min = 8;
 
+/* Parts of an array meet on few of its lines: below one in so many, and seldom more than two a
+ * thread. */
+static const uint64_t part_lines = 4;
+/* Of a sampled run, so many observations per line say that all lines were seen. */
+static const uint64_t part_observations = 4;
+
 /* What makes flows one finding. Strings are shared, so their addresses identify them. */
 struct collision_key {
     const char *members[2];
@@ -18,15 +25,17 @@ struct collision_key {
     uint64_t collision;
 };
 
-/* What a line's bytes tell of who uses which element. */
+/* Who uses an element on a line that collides. */
 struct element_use {
-    uint64_t block, line, element;
+    uint64_t line, offset; /* offset: of the element in its block */
+    uint64_t size;         /* of the block */
     uint32_t finding, thread;
 };
 
 struct search {
     struct model *model;
     struct communication_view *view;
+    uint64_t line_size;
     struct intern_table *keys;
     false_sharing_list findings;
     ARRAY(double) largest; /* transfers of the flow that a finding's sides come from */
@@ -67,6 +76,7 @@ static const char *path_of(struct search *search, uint32_t object, const char *p
 struct end_place {
     uint32_t object, thread;
     uint64_t offset; /* OFFSET_UNKNOWN */
+    uint64_t base;   /* where the object begins; 0 unknown */
     bool typed;
     struct type_place place;
 };
@@ -85,7 +95,9 @@ static struct end_place place_of_end(struct search *search, size_t flow_number, 
     if (end.object == GROUP_NONE || end.offset == OFFSET_UNKNOWN)
         return end;
     object = &view->objects.items[end.object];
-    size = flow->object_size != 0 ? flow->object_size : object->size;
+    end.base =
+        flow->line_address + (source ? &flow->source : &flow->destination)->offset - end.offset;
+    size = end.base == flow->object_base ? flow->object_size : object->size;
     end.typed = data_type_place(&object->type, size, end.offset, &end.place);
     return end;
 }
@@ -126,7 +138,8 @@ static bool same_instance(const struct end_place *a, const struct end_place *b)
 static enum collision classify(const struct end_place *from, const struct end_place *to,
                                const struct collision_side *sides)
 {
-    if (from->object != to->object)
+    /* Blocks of one place of allocation are one object. */
+    if (from->object != to->object || from->base != to->base)
         return COLLISION_OBJECTS;
     if (!from->typed || !to->typed)
         return COLLISION_BYTES;
@@ -139,7 +152,7 @@ static enum collision classify(const struct end_place *from, const struct end_pl
 }
 
 static uint32_t number_of_finding(struct search *search, struct collision_side *sides,
-                                  enum collision collision)
+                                  enum collision collision, bool inner_array)
 {
     struct collision_key key;
     bool swap = sides[0].object != sides[1].object ? sides[0].object > sides[1].object
@@ -156,8 +169,11 @@ static uint32_t number_of_finding(struct search *search, struct collision_side *
     }
     memset(&key, 0, sizeof(key));
     for (int i = 0; i < 2; i++) {
+        bool any_member =
+            collision == COLLISION_OBJECTS || (collision == COLLISION_ELEMENTS && !inner_array);
+
         key.objects[i] = sides[i].object;
-        key.members[i] = collision == COLLISION_OBJECTS ? NULL : sides[i].member;
+        key.members[i] = any_member ? NULL : sides[i].member;
     }
     key.collision = collision;
     return intern_table_insert(search->keys, &key, sizeof(key));
@@ -166,9 +182,11 @@ static uint32_t number_of_finding(struct search *search, struct collision_side *
 static void note_use(struct search *search, uint32_t finding, const struct flow *flow,
                      const struct collision_side *side)
 {
-    struct element_use use = {.block = flow->object_base,
-                              .line = flow->line_address,
-                              .element = side->offset,
+    struct element_use use = {.line = flow->line_address,
+                              .offset = side->instance_offset,
+                              .size = flow->object_size != 0
+                                          ? flow->object_size
+                                          : search->view->objects.items[side->object].size,
                               .finding = finding,
                               .thread = side->thread};
 
@@ -183,6 +201,7 @@ static void take_flow(struct search *search, size_t number)
     struct collision_side sides[2], from_side, to_side;
     struct false_sharing *finding;
     enum collision collision;
+    bool inner_array;
     uint32_t group;
 
     if (from.object == GROUP_NONE || to.object == GROUP_NONE)
@@ -190,7 +209,8 @@ static void take_flow(struct search *search, size_t number)
     sides[0] = from_side = side_of(search, &from, flow->source.width, flow->source.offset);
     sides[1] = to_side = side_of(search, &to, flow->destination.width, flow->destination.offset);
     collision = classify(&from, &to, sides);
-    group = number_of_finding(search, sides, collision);
+    inner_array = collision == COLLISION_ELEMENTS && same_instance(&from, &to);
+    group = number_of_finding(search, sides, collision, inner_array);
     if (group == search->findings.count) {
         struct false_sharing fresh = {.collision = collision};
 
@@ -206,10 +226,8 @@ static void take_flow(struct search *search, size_t number)
     finding = &search->findings.items[group];
     memcpy(finding->sides, sides, sizeof(sides));
     if (to.typed) {
-        bool inner = collision == COLLISION_ELEMENTS && same_instance(&from, &to);
-
-        finding->type = inner ? NULL : to.place.element_type;
-        finding->type_size = inner               ? to.place.size
+        finding->type = inner_array ? NULL : to.place.element_type;
+        finding->type_size = inner_array         ? to.place.size
                              : to.place.in_array ? to.place.element_size
                                                  : search->view->objects.items[to.object].size;
     }
@@ -221,16 +239,32 @@ static int compare_uses(const void *left, const void *right)
 
     if (a->finding != b->finding)
         return a->finding < b->finding ? -1 : 1;
-    if (a->line != b->line)
-        return a->line < b->line ? -1 : 1;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    if (a->element != b->element)
-        return a->element < b->element ? -1 : 1;
-    return (a->thread > b->thread) - (a->thread < b->thread);
+    return (a->line > b->line) - (a->line < b->line);
 }
 
-/* Lines, threads, and how many elements in a row one thread uses. */
+/*
+ * Where threads have parts of an array, few lines of it collide, somewhere in it. Where each has an
+ * element, all lines with such elements do, from the array's beginning on.
+ */
+static bool has_parts(const struct search *search, const struct false_sharing *finding,
+                      const struct element_use *uses, size_t count)
+{
+    uint64_t line_size = search->line_size, first = UINT64_MAX, last = 0, size = 0;
+    bool all_seen = search->model->exact || count >= 2 * part_observations * finding->lines;
+
+    if (finding->collision != COLLISION_ELEMENTS)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        first = uses[i].offset < first ? uses[i].offset : first;
+        last = uses[i].offset > last ? uses[i].offset : last;
+        size = uses[i].size > size ? uses[i].size : size;
+    }
+    if (first < line_size && last / line_size <= finding->lines)
+        return false;
+    return all_seen && size / line_size > part_lines * finding->lines &&
+           finding->lines <= 2 * finding->threads;
+}
+
 static void sum_up_uses(struct search *search)
 {
     struct element_use *uses = search->uses.items;
@@ -241,19 +275,13 @@ static void sum_up_uses(struct search *search)
     for (size_t i = 0; i < count; i = end) {
         struct false_sharing *finding = &search->findings.items[uses[i].finding];
         struct intern_table *threads = intern_table_create();
-        size_t elements = 0, runs = 0;
 
         for (end = i; end < count && uses[end].finding == uses[i].finding; end++) {
-            bool new_line = end == i || uses[end].line != uses[end - 1].line;
-            bool new_element = new_line || uses[end].element != uses[end - 1].element;
-
             intern_table_insert(threads, &uses[end].thread, sizeof(uses[end].thread));
-            finding->lines += new_line;
-            elements += new_element;
-            runs += new_line || uses[end].thread != uses[end - 1].thread;
+            finding->lines += end == i || uses[end].line != uses[end - 1].line;
         }
         finding->threads = intern_table_count(threads);
-        finding->run_length = runs > 0 ? (double)elements / (double)runs : 1;
+        finding->parts = has_parts(search, finding, uses + i, end - i);
         intern_table_free(threads);
     }
 }
@@ -271,6 +299,8 @@ false_sharing_list false_sharing_find(struct model *model, struct communication_
     struct search search = {.model = model, .view = view, .keys = intern_table_create()};
     struct flow_totals *totals;
 
+    search.line_size = model->options->line_size != 0 ? model->options->line_size
+                                                      : analysis_line_size(model->analysis);
     communication_view_label_objects(model, view);
     search.labels = allocate_zeroed(view->count, sizeof(*search.labels));
     for (size_t i = 0; i < view->count; i++) {
@@ -295,10 +325,13 @@ false_sharing_list false_sharing_find(struct model *model, struct communication_
     return search.findings;
 }
 
-bool worth_parting(const struct false_sharing *finding, double accesses)
+enum parting_worth worth_of(const struct false_sharing *finding, double accesses)
 {
     const struct estimate *transfers = &finding->transfers.of[MATRIX_ALL];
+    double least =
+        fmax(false_sharing_threshold * accesses, transfers_per_line_min * (double)finding->lines);
 
-    return transfers->lo > 0 && transfers->value >= false_sharing_threshold * accesses &&
-           transfers->value >= transfers_per_line_min * (double)finding->lines;
+    if (transfers->hi < least)
+        return PARTING_WORTHLESS;
+    return transfers->lo > 0 && transfers->value >= least ? PARTING_WORTHY : PARTING_UNCERTAIN;
 }

@@ -164,27 +164,24 @@ void model_label_lines(struct model *model)
     finish_grouping(model, &model->by_line, model->lines.count);
 }
 
-/* All source frames of a context, inlined ones included. */
-static struct calling_context resolve_context(struct model *model, size_t profile,
-                                              const struct record_sample *sample)
+struct calling_context model_resolve_context(struct model *model, size_t profile,
+                                             uint32_t context_id, uint64_t ip,
+                                             uint64_t monotonic_ns)
 {
     ARRAY(struct code_line) frames = {0};
-    const struct record_context *context =
-        profile_context(model->profiles[profile], sample->context_id);
+    const struct record_context *context = profile_context(model->profiles[profile], context_id);
     bool leaf = true;
 
     /* A context that could not be taken: the instruction itself is known. */
     if (context == NULL) {
-        uint32_t number =
-            resolver_code(model->resolver, profile, sample->ip, sample->monotonic_ns, false);
+        uint32_t number = resolver_code(model->resolver, profile, ip, monotonic_ns, false);
         struct code_line line =
             model_line_of_frame(model, resolver_location(model->resolver, number), 0);
 
         ARRAY_PUSH(&frames, line);
     }
     while (context != NULL) {
-        uint32_t number =
-            resolver_code(model->resolver, profile, context->ip, sample->monotonic_ns, !leaf);
+        uint32_t number = resolver_code(model->resolver, profile, context->ip, monotonic_ns, !leaf);
 
         for (size_t i = 0; i < resolver_location(model->resolver, number)->frames.count; i++) {
             struct code_line line =
@@ -240,7 +237,9 @@ void model_label_contexts(struct model *model)
         number = intern_table_insert(seen, &key, sizeof(key));
         if (number == numbers.count)
             ARRAY_PUSH(&numbers,
-                       intern_context(model, keys, resolve_context(model, profile, sample)));
+                       intern_context(model, keys,
+                                      model_resolve_context(model, profile, sample->context_id,
+                                                            sample->ip, sample->monotonic_ns)));
         model->by_context.labels[i] = numbers.items[number];
     }
     free(numbers.items);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "perfdata/sections.h"
 #include "placement/topology.h"
 #include "profile/merge.h"
 #include "report/options.h"
@@ -209,6 +210,43 @@ static int report(const struct report_options *options, const char *const *names
     return status;
 }
 
+/* A perf.data file in place of a profile: no reuse, but what addresses and data sources tell. */
+static int report_perf_data(const struct report_options *options)
+{
+    void (*const renderers[])(const struct document *, FILE *) = {
+        [FORMAT_TEXT] = render_text, [FORMAT_JSON] = render_json, [FORMAT_CSV] = render_csv};
+    char *text = NULL, message[1024];
+    struct document *document;
+    size_t size = 0;
+    FILE *memory;
+    int status;
+
+    if (options->profiles.count > 1)
+        return fail("a perf.data file is reported on alone: name one file");
+    document = perfdata_document(options, options->profiles.items[0], message, sizeof(message));
+    if (document == NULL)
+        return fail(message);
+    memory = open_memstream(&text, &size);
+    if (memory == NULL) {
+        document_free(document);
+        return fail("out of memory");
+    }
+    renderers[options->format](document, memory);
+    fclose(memory);
+    status = write_out(options, text, size);
+    free(text);
+    document_free(document);
+    return status;
+}
+
+static bool names_perf_data(const struct report_options *options)
+{
+    for (size_t i = 0; i < options->profiles.count; i++)
+        if (recording_is_perf_data(options->profiles.items[i]))
+            return true;
+    return false;
+}
+
 static int merge(const struct report_options *options)
 {
     char message[1024];
@@ -248,7 +286,8 @@ int main(int argc, char **argv)
         status = STATUS_USAGE;
         break;
     case OPTIONS_RUN:
-        status = options.merge ? merge(&options)
+        status = options.merge               ? merge(&options)
+                 : names_perf_data(&options) ? report_perf_data(&options)
                  : options.profiles.count > 0
                      ? report(&options, options.profiles.items, options.profiles.count)
                      : report_newest(&options);

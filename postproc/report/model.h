@@ -156,6 +156,13 @@ struct code_line model_line_of_frame(struct model *, const struct location *, si
 struct code_line model_own_line(struct model *, size_t profile, uint64_t ip, uint32_t context_id,
                                 uint64_t monotonic_ns);
 
+/*
+ * All source frames of a context, inlined ones included; of the instruction alone if there is none.
+ * The caller frees the frames.
+ */
+struct calling_context model_resolve_context(struct model *, size_t profile, uint32_t context_id,
+                                             uint64_t ip, uint64_t monotonic_ns);
+
 /* Label the observations; called once each, by the sections that need them. */
 void model_label_lines(struct model *);
 void model_label_objects(struct model *);

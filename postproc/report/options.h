@@ -70,9 +70,9 @@ struct report_options {
     enum csv_layout csv_layout;
     enum placement_style placement;
     const char *topology; /* file or synthetic description; NULL: of the machine */
-    size_t top;          /* rows of the tables that have no natural end */
-    const char *output;  /* NULL: standard output */
-    const char *sysroot; /* "" when not given */
+    size_t top;           /* rows of the tables that have no natural end */
+    const char *output;   /* NULL: standard output */
+    const char *sysroot;  /* "" when not given */
     ARRAY(const char *) debug_directories;
     bool merge;
     bool verbose;

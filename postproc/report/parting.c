@@ -4,9 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* From so many elements in a row on, threads have parts of an array rather than single elements. */
-static const double part_length = 1.75;
-
 static uint64_t round_up(uint64_t value, uint64_t unit)
 {
     return (value + unit - 1) / unit * unit;
@@ -16,11 +13,6 @@ static uint64_t round_up(uint64_t value, uint64_t unit)
 static uint64_t member_offset(const struct collision_side *side)
 {
     return side->offset - side->instance_offset;
-}
-
-static bool has_parts(const struct false_sharing *finding)
-{
-    return finding->run_length >= part_length;
 }
 
 struct parting parting_for(const struct false_sharing *finding, uint32_t line_size)
@@ -38,7 +30,7 @@ struct parting parting_for(const struct false_sharing *finding, uint32_t line_si
         parting.padding = parting.new_size - finding->type_size;
         break;
     case COLLISION_ELEMENTS:
-        if (has_parts(finding)) {
+        if (finding->parts) {
             parting.padding = line_size - finding->type_size % line_size;
             break;
         }
@@ -72,7 +64,7 @@ static char *part_elements(const struct false_sharing *finding, uint32_t line_si
 {
     struct parting parting = parting_for(finding, line_size);
 
-    if (has_parts(finding))
+    if (finding->parts)
         return format_string("Let each thread's part begin at a multiple of %" PRIu32
                              " bytes (%" PRIu64 " elements), and the array too.",
                              line_size,

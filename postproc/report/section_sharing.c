@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --sharing: data that moves between threads, on which objects and lines, and what false sharing
  * costs. */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/communication_view.h"
-#include "report/false_sharing.h"
+#include "report/cpu_distance.h"
 #include "report/next_uses.h"
 #include "report/numbers.h"
-#include "report/parting.h"
 #include "report/section_support.h"
 #include "report/sections.h"
-
-/* Line sizes that machines of today have; advice for one can fail on another. */
-static const uint32_t usual_line_sizes[] = {64, 128, 256};
-enum { USUAL_LINE_SIZES = sizeof(usual_line_sizes) / sizeof(*usual_line_sizes) };
+#include "report/sharing_advice.h"
 
 static const struct column object_columns[] = {
     {.key = "name", .heading = "object", .flexible = true},
@@ -52,6 +46,8 @@ static const struct column line_columns[] = {
     {.key = "to.file"},
     {.key = "to.line"},
     {.key = "to.function"},
+    {.key = "from.context"},
+    {.key = "to.context"},
     {.key = "object"},
     {.key = "all", .heading = "transfers", .interval = INTERVAL_SUFFIXED},
     {.key = "true"},
@@ -70,6 +66,8 @@ enum {
     TO_FILE,
     TO_LINE,
     TO_FUNCTION,
+    FROM_CONTEXT,
+    TO_CONTEXT,
     LINE_OBJECT,
     LINE_ALL,
     LINE_TRUE,
@@ -79,56 +77,20 @@ enum {
     LINE_WAW
 };
 
-static const struct column finding_columns[] = {
-    {.key = "first", .heading = "what collides", .flexible = true},
-    {.key = "second", .heading = "with", .flexible = true},
-    {.key = "object"},
-    {.key = "collision"},
-    {.key = "first_thread"},
-    {.key = "second_thread"},
-    {.key = "threads", .heading = "threads"},
-    {.key = "lines", .heading = "lines", .optional = true},
-    {.key = "transfers", .heading = "false\ntransfers", .interval = INTERVAL_SUFFIXED},
-    {.key = "worth_parting"},
-    {.key = "change"},
-    {.key = "type"},
-    {.key = "type_size"},
-    {.key = "line_sizes"},
-};
-
-enum {
-    FIRST,
-    SECOND,
-    FINDING_OBJECT,
-    COLLISION,
-    FIRST_THREAD,
-    SECOND_THREAD,
-    THREADS,
-    LINES,
-    TRANSFERS,
-    WORTH,
-    CHANGE,
-    TYPE,
-    TYPE_SIZE,
-    SIZES
-};
-
-static const struct column size_columns[] = {
-    {.key = "line_size"}, {.key = "padding"}, {.key = "new_size"}};
-
 static const struct column line_size_columns[] = {
     {.key = "line_size", .heading = "line size"},
     {.key = "all", .heading = "transfers", .interval = INTERVAL_SUFFIXED},
     {.key = "false", .heading = "false", .interval = INTERVAL_SUFFIXED},
 };
 
-#define COLUMNS(columns) columns, sizeof(columns) / sizeof(*(columns))
+static const struct column distance_columns[] = {
+    {.key = "distance", .heading = "between the two CPUs"},
+    {.key = "all", .heading = "transfers", .interval = INTERVAL_SUFFIXED},
+    {.key = "share", .heading = "of all\n%"},
+    {.key = "false", .heading = "false", .interval = INTERVAL_SUFFIXED},
+};
 
-static uint32_t line_size_of(const struct model *model)
-{
-    return model->options->line_size != 0 ? model->options->line_size
-                                          : analysis_line_size(model->analysis);
-}
+#define COLUMNS(columns) columns, sizeof(columns) / sizeof(*(columns))
 
 /* Groups with their totals, those with most transfers first. */
 struct sorted_group {
@@ -184,9 +146,12 @@ static size_t shown_rows(const struct model *model, size_t count)
     return all || count < model->options->top ? count : model->options->top;
 }
 
-static struct cell count_cell(const struct flow_totals *totals, enum matrix_kind kind)
+/* In text: of which nobody wants to read. */
+static bool is_negligible(const struct model *model, double transfers, double all)
 {
-    return cell_estimate(CELL_COUNT, totals->of[kind]);
+    bool brief = model->options->format == FORMAT_TEXT && !model->options->verbose;
+
+    return !(transfers > 0) || (brief && transfers < 0.001 * all);
 }
 
 static void add_objects(struct model *model, struct communication_view *view,
@@ -200,7 +165,10 @@ static void add_objects(struct model *model, struct communication_view *view,
     double all = program_transfers(view);
     size_t rows = shown_rows(model, view->objects.count);
 
-    for (size_t i = 0; i < rows && groups[i].totals.of[MATRIX_ALL].value > 0; i++) {
+    for (size_t i = 0; i < rows; i++) {
+        if (is_negligible(model, groups[i].totals.of[MATRIX_ALL].value, all))
+            break;
+
         const struct data_object *object = &view->objects.items[groups[i].group];
         const struct flow_totals *totals = &groups[i].totals;
         struct row *row = table_row(table);
@@ -209,11 +177,11 @@ static void add_objects(struct model *model, struct communication_view *view,
         row->cells[KIND] = cell_text(document, object->kind);
         row->cells[SIZE] =
             object->size > 0 ? cell_value(CELL_BYTES, (double)object->size) : cell_empty();
-        row->cells[OBJECT_ALL] = count_cell(totals, MATRIX_ALL);
+        row->cells[OBJECT_ALL] = flow_count_cell(totals, MATRIX_ALL);
         row->cells[OBJECT_SHARE] =
             cell_value(CELL_SHARE, all > 0 ? totals->of[MATRIX_ALL].value / all : 0);
-        row->cells[OBJECT_TRUE] = count_cell(totals, MATRIX_TRUE);
-        row->cells[OBJECT_FALSE] = count_cell(totals, MATRIX_FALSE);
+        row->cells[OBJECT_TRUE] = flow_count_cell(totals, MATRIX_TRUE);
+        row->cells[OBJECT_FALSE] = flow_count_cell(totals, MATRIX_FALSE);
         row->cells[OBJECT_RAW] = cell_value(CELL_COUNT, totals->of[MATRIX_RAW].value);
         row->cells[OBJECT_WAR] = cell_value(CELL_COUNT, totals->of[MATRIX_WAR].value);
         row->cells[OBJECT_WAW] = cell_value(CELL_COUNT, totals->of[MATRIX_WAW].value);
@@ -228,6 +196,12 @@ struct line_pair {
     uint32_t from, to, object;
 };
 
+/* The flow with most transfers of a pair: its contexts are the ones that are shown. */
+struct line_example {
+    struct line_pair pair;
+    const struct flow *flow;
+};
+
 static void put_place(struct document *document, struct row *row, size_t cell,
                       const struct code_line *line)
 {
@@ -236,13 +210,34 @@ static void put_place(struct document *document, struct row *row, size_t cell,
     row->cells[cell + 2] = cell_text(document, line->function);
 }
 
+/* Where the context of an access is known, it is told. */
+static void put_context(struct model *model, struct document *document, struct row *row,
+                        size_t cell, char **detail, const char *before, const struct flow *flow,
+                        const struct flow_end *end)
+{
+    struct calling_context context;
+    char *text, *longer;
+
+    if (end->context_id == 0)
+        return;
+    context = model_resolve_context(model, flow->profile_index, end->context_id, end->ip, 0);
+    text = context_text(model, &context);
+    longer = format_string("%s%s%s%s.", *detail, cell == FROM_CONTEXT ? "." : "", before, text);
+    row->cells[cell] = cell_text(document, text);
+    free(*detail);
+    *detail = longer;
+    free(text);
+    free(context.frames);
+}
+
 static const char *const kind_words[MATRIX_KINDS] = {
     [MATRIX_RAW] = "RAW", [MATRIX_WAR] = "WAR", [MATRIX_WAW] = "WAW"};
 
 static void add_line_pair(struct model *model, struct communication_view *view,
                           struct document *document, struct table *table,
-                          const struct line_pair *pair, const struct flow_totals *totals)
+                          const struct line_example *example, const struct flow_totals *totals)
 {
+    const struct line_pair *pair = &example->pair;
     const struct code_line *from = &view->lines.items[pair->from];
     const struct code_line *to = &view->lines.items[pair->to];
     const char *object = pair->object != GROUP_NONE ? view->objects.items[pair->object].name : NULL;
@@ -260,12 +255,16 @@ static void add_line_pair(struct model *model, struct communication_view *view,
         }
         free(number);
     }
+    put_context(model, document, row, FROM_CONTEXT, &detail, " From ", example->flow,
+                &example->flow->source);
+    put_context(model, document, row, TO_CONTEXT, &detail, " To ", example->flow,
+                &example->flow->destination);
     row->cells[FROM_PLACE] = cell_text(document, code_line_text(model, from));
     row->cells[TO_PLACE] = cell_text(document, code_line_text(model, to));
     put_place(document, row, FROM_FILE, from);
     put_place(document, row, TO_FILE, to);
     row->cells[LINE_OBJECT] = cell_text(document, object);
-    row->cells[LINE_ALL] = count_cell(totals, MATRIX_ALL);
+    row->cells[LINE_ALL] = flow_count_cell(totals, MATRIX_ALL);
     row->cells[LINE_TRUE] = cell_value(CELL_COUNT, totals->of[MATRIX_TRUE].value);
     row->cells[LINE_FALSE] = cell_value(CELL_COUNT, totals->of[MATRIX_FALSE].value);
     row->cells[LINE_RAW] = cell_value(CELL_COUNT, totals->of[MATRIX_RAW].value);
@@ -282,183 +281,36 @@ static void add_lines(struct model *model, struct communication_view *view,
         document_table(document, "sharing.lines", "From line to line", NULL, COLUMNS(line_columns));
     uint32_t *labels = allocate_zeroed(view->count, sizeof(*labels));
     struct intern_table *keys = intern_table_create();
-    ARRAY(struct line_pair) pairs = {0};
+    ARRAY(struct line_example) pairs = {0};
     struct sorted_group *groups;
 
     for (size_t i = 0; i < view->count; i++) {
-        struct line_pair pair = {view->from_line[i], view->to_line[i], view->to_object[i]};
+        struct line_example example = {
+            .pair = {view->from_line[i], view->to_line[i], view->to_object[i]},
+            .flow = communication_flow(view->communication, i)};
 
         labels[i] = GROUP_NONE;
-        if (view->place[i] != FLOW_PROGRAM || pair.from == GROUP_NONE || pair.to == GROUP_NONE)
+        if (view->place[i] != FLOW_PROGRAM || example.pair.from == GROUP_NONE ||
+            example.pair.to == GROUP_NONE)
             continue;
-        labels[i] = intern_table_insert(keys, &pair, sizeof(pair));
+        labels[i] = intern_table_insert(keys, &example.pair, sizeof(example.pair));
         if (labels[i] == pairs.count)
-            ARRAY_PUSH(&pairs, pair);
+            ARRAY_PUSH(&pairs, example);
+        else if (example.flow->transfers > pairs.items[labels[i]].flow->transfers)
+            pairs.items[labels[i]].flow = example.flow;
     }
     groups = sort_groups(view, labels, pairs.count);
-    for (size_t i = 0; i < shown_rows(model, pairs.count); i++)
+    for (size_t i = 0; i < shown_rows(model, pairs.count); i++) {
+        if (is_negligible(model, groups[i].totals.of[MATRIX_ALL].value, program_transfers(view)))
+            break;
         add_line_pair(model, view, document, table, &pairs.items[groups[i].group],
                       &groups[i].totals);
+    }
     section_table(section, table);
     free(groups);
     free(pairs.items);
     intern_table_free(keys);
     free(labels);
-}
-
-static const char *collision_name(enum collision collision)
-{
-    static const char *const names[] = {[COLLISION_MEMBERS] = "members",
-                                        [COLLISION_ELEMENTS] = "elements",
-                                        [COLLISION_OBJECTS] = "objects",
-                                        [COLLISION_BYTES] = "bytes"};
-
-    return names[collision];
-}
-
-static struct cell thread_cell(const struct communication_view *view, uint32_t thread)
-{
-    return thread < view->threads.count
-               ? cell_value(CELL_NUMBER, (double)view->threads.items[thread].number)
-               : cell_empty();
-}
-
-static struct table *size_table(struct document *document, const struct false_sharing *finding)
-{
-    struct table *table = document_table(document, NULL, NULL, NULL, COLUMNS(size_columns));
-
-    for (size_t i = 0; i < USUAL_LINE_SIZES; i++) {
-        struct parting parting = parting_for(finding, usual_line_sizes[i]);
-        struct row *row = table_row(table);
-
-        row->cells[0] = cell_value(CELL_NUMBER, usual_line_sizes[i]);
-        row->cells[1] = cell_value(CELL_BYTES, (double)parting.padding);
-        row->cells[2] =
-            parting.new_size > 0 ? cell_value(CELL_BYTES, (double)parting.new_size) : cell_empty();
-    }
-    return table;
-}
-
-/* "threads 1 and 2 and 6 others: CHANGE Lines of 128 (256) bytes take 128 (256) bytes." */
-static void add_change(struct document *document, struct row *row,
-                       const struct communication_view *view, const struct false_sharing *finding,
-                       uint32_t line_size)
-{
-    char *change = parting_text(finding, &view->objects, line_size), *detail;
-    struct parting larger = parting_for(finding, 256);
-    char *others = finding->threads > 2 ? format_string(" and %zu others", finding->threads - 2)
-                                        : copy_string("");
-    char *more = larger.new_size > 0 && line_size < 256
-                     ? format_string(" On 256-byte lines: %" PRIu64 ".", larger.new_size)
-                     : copy_string("");
-
-    detail = format_string("threads %d and %d%s. %s%s", (int)finding->sides[0].thread,
-                           (int)finding->sides[1].thread, others, change, more);
-    row->cells[CHANGE] = cell_text(document, change);
-    row_detail(document, row, detail);
-    free(detail);
-    free(more);
-    free(others);
-    free(change);
-}
-
-static void add_finding(const struct model *model, struct document *document, struct table *table,
-                        const struct communication_view *view, const struct false_sharing *finding)
-{
-    struct row *row = table_row(table);
-
-    row->cells[FIRST] = cell_text(document, finding->sides[0].path);
-    row->cells[SECOND] = cell_text(document, finding->sides[1].path);
-    row->cells[FINDING_OBJECT] =
-        cell_text(document, view->objects.items[finding->sides[1].object].name);
-    row->cells[COLLISION] = cell_text(document, collision_name(finding->collision));
-    row->cells[FIRST_THREAD] = thread_cell(view, finding->sides[0].thread);
-    row->cells[SECOND_THREAD] = thread_cell(view, finding->sides[1].thread);
-    row->cells[THREADS] = cell_value(CELL_NUMBER, (double)finding->threads);
-    row->cells[LINES] = cell_value(CELL_NUMBER, (double)finding->lines);
-    row->cells[TRANSFERS] = count_cell(&finding->transfers, MATRIX_ALL);
-    row->cells[WORTH] = cell_truth(worth_parting(finding, model->accesses.value));
-    row->cells[TYPE] = cell_text(document, finding->type);
-    row->cells[TYPE_SIZE] =
-        finding->type_size > 0 ? cell_value(CELL_BYTES, (double)finding->type_size) : cell_empty();
-    row->cells[SIZES] = cell_table(size_table(document, finding));
-    add_change(document, row, view, finding, line_size_of(model));
-}
-
-/* Why there is nothing to do, or how much there is. */
-static char *verdict_of(const struct model *model, const struct communication_view *view,
-                        const false_sharing_list *findings)
-{
-    struct estimate all = {0}, worth = {0};
-    size_t count = 0;
-    char *number, *limit, *low, *high, *text;
-
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct estimate *transfers = &findings->items[i].transfers.of[MATRIX_ALL];
-
-        all.value += transfers->value;
-        all.hi += transfers->hi;
-        if (!worth_parting(&findings->items[i], model->accesses.value))
-            continue;
-        count++;
-        worth.value += transfers->value;
-        worth.lo += transfers->lo;
-        worth.hi += transfers->hi;
-    }
-    (void)view;
-    if (count == 0) {
-        number = number_count(all.hi);
-        limit = number_count(false_sharing_threshold * model->accesses.value);
-        text =
-            all.hi > 0
-                ? format_string("No false sharing worth fixing: at most %s transfers, none of them "
-                                "again and again on one line or %s (one in %.0f accesses) on "
-                                "one pair of places.",
-                                number, limit, 1 / false_sharing_threshold)
-                : format_string("No false sharing worth fixing: none was seen.");
-        free(limit);
-        free(number);
-        return text;
-    }
-    number = number_count(worth.value);
-    low = number_count(worth.lo);
-    high = number_count(worth.hi);
-    if (model->exact)
-        text =
-            format_string("False sharing: %zu place%s worth parting; that would save %s transfers.",
-                          count, count == 1 ? " is" : "s are", number);
-    else
-        text = format_string("False sharing: %zu place%s worth parting; that would save about %s "
-                             "transfers (%s to %s).",
-                             count, count == 1 ? " is" : "s are", number, low, high);
-    free(high);
-    free(low);
-    free(number);
-    return text;
-}
-
-static void add_false_sharing(struct model *model, struct communication_view *view,
-                              struct document *document, struct section *section)
-{
-    false_sharing_list findings = false_sharing_find(model, view);
-    char *verdict = verdict_of(model, view, &findings);
-    struct table *table = document_table(document, "sharing.false_sharing",
-                                         "Advice on false sharing", NULL, COLUMNS(finding_columns));
-    size_t rows = 0;
-
-    section_paragraph(document, section, "sharing.verdict", verdict);
-    for (size_t i = 0; i < findings.count; i++) {
-        bool worth = worth_parting(&findings.items[i], model->accesses.value);
-
-        if (model->options->format == FORMAT_TEXT && (!worth || rows == model->options->top))
-            continue;
-        add_finding(model, document, table, view, &findings.items[i]);
-        rows++;
-    }
-    if (rows > 0)
-        section_table(section, table);
-    free(findings.items);
-    free(verdict);
 }
 
 /* What the same run would move at other line sizes, where the profile can tell. */
@@ -482,14 +334,66 @@ static void add_line_sizes(struct model *model, struct document *document, struc
         flow_totals_of(communication, labels, 1, &totals);
         row = table_row(table);
         row->cells[0] = cell_value(CELL_NUMBER, usual_line_sizes[i]);
-        row->cells[1] = count_cell(&totals, MATRIX_ALL);
-        row->cells[2] = count_cell(&totals, MATRIX_FALSE);
+        row->cells[1] = flow_count_cell(&totals, MATRIX_ALL);
+        row->cells[2] = flow_count_cell(&totals, MATRIX_FALSE);
         free(labels);
         communication_free(communication);
         known++;
     }
     if (known > 1)
         section_table(section, table);
+}
+
+static const char *const distance_names[DISTANCE_COUNT] = {
+    [DISTANCE_SAME_CPU] = "on one CPU",
+    [DISTANCE_CORE] = "within a core",
+    [DISTANCE_CACHE] = "within a shared cache",
+    [DISTANCE_DOMAIN] = "between caches of a NUMA domain",
+    [DISTANCE_MACHINE] = "between NUMA domains",
+};
+
+/* What transfers had to cross, by the CPUs that the two accesses ran on. */
+static void add_distances(struct model *model, struct communication_view *view,
+                          struct document *document, struct section *section)
+{
+    struct table *table = document_table(document, "sharing.distances", "How far lines moved", NULL,
+                                         COLUMNS(distance_columns));
+    char message[512];
+    struct cpu_distances *distances;
+    struct flow_totals totals[DISTANCE_COUNT];
+    uint32_t *labels;
+    double all = program_transfers(view);
+
+    if (view->from_core == NULL)
+        return;
+    distances = cpu_distances_create(profile_run_text(model->profiles[0], "host", NULL), message,
+                                     sizeof(message));
+    if (distances == NULL) {
+        section_paragraph(document, section, NULL, message);
+        return;
+    }
+    labels = allocate_zeroed(view->count, sizeof(*labels));
+    for (size_t i = 0; i < view->count; i++)
+        labels[i] =
+            view->place[i] == FLOW_PROGRAM && view->from_core[i] != GROUP_NONE
+                ? (uint32_t)cpu_distance_of(distances, view->cores.items[view->from_core[i]].id,
+                                            view->cores.items[view->to_core[i]].id)
+                : (uint32_t)GROUP_NONE;
+    flow_totals_of(view->communication, labels, DISTANCE_COUNT, totals);
+    for (size_t i = 0; i < DISTANCE_COUNT; i++) {
+        struct row *row;
+
+        if (!(totals[i].of[MATRIX_ALL].value > 0))
+            continue;
+        row = table_row(table);
+        row->cells[0] = cell_text(document, distance_names[i]);
+        row->cells[1] = flow_count_cell(&totals[i], MATRIX_ALL);
+        row->cells[2] = cell_value(CELL_SHARE, all > 0 ? totals[i].of[MATRIX_ALL].value / all : 0);
+        row->cells[3] = flow_count_cell(&totals[i], MATRIX_FALSE);
+    }
+    section_table(section, table);
+    free(labels);
+    cpu_distances_free(distances);
 }
 
 void section_sharing(struct model *model, struct document *document)
@@ -509,8 +413,9 @@ void section_sharing(struct model *model, struct document *document)
     }
     communication_view_label_code(model, view);
     communication_view_label_objects(model, view);
-    add_false_sharing(model, view, document, section);
+    add_sharing_advice(model, view, document, section);
     add_objects(model, view, document, section);
     add_lines(model, view, document, section);
+    add_distances(model, view, document, section);
     add_line_sizes(model, document, section);
 }

@@ -136,6 +136,20 @@ static struct estimate times(struct estimate estimate, double factor)
     return (struct estimate){estimate.value * factor, estimate.lo * factor, estimate.hi * factor};
 }
 
+/* A cache that holds everything fetches each line once. */
+static void bound_by_footprint(const struct analysis *analysis, double accesses,
+                               struct curve_point *point)
+{
+    double footprint = analysis_footprint(analysis), most;
+
+    if (analysis_is_exact(analysis) || point->bytes < footprint || accesses <= 0)
+        return;
+    most = footprint / analysis_line_size(analysis) / accesses;
+    point->miss_ratio.value = fmin(point->miss_ratio.value, most);
+    point->miss_ratio.lo = 0; /* what was allocated need not have been touched */
+    point->miss_ratio.hi = fmin(point->miss_ratio.hi, most);
+}
+
 /* Bytes asked for at each level, and how much of that it has. */
 static void add_levels(const struct traffic_machine *on, struct subset subset, const double *sizes,
                        struct traffic *traffic)
@@ -153,8 +167,10 @@ static void add_levels(const struct traffic_machine *on, struct subset subset, c
             used[i] = NAN;
     for (size_t i = 0; i < traffic->levels; i++) {
         struct traffic_level *level = &traffic->level[i], *next = &traffic->level[i + 1];
-        double ratio = points[i].miss_ratio.value;
+        double ratio;
 
+        bound_by_footprint(on->analysis, traffic->accesses.value, &points[i]);
+        ratio = points[i].miss_ratio.value;
         level->hit_ratio = before > 0 ? 1 - ratio / before : NAN;
         level->line_use = used[i];
         level->conflicts = NAN;

@@ -402,6 +402,23 @@ static void take_declaration(const struct statement *statement, const char *clas
     }
 }
 
+/* Constructor() : member(...), member{...}: the member whose initialiser is at the position. */
+static void take_initializer(const struct statement *statement, size_t position,
+                             struct assignment *out)
+{
+    for (size_t i = 1; i + 1 < statement->tokens.count; i++) {
+        const struct token *token = &statement->tokens.items[i];
+
+        if (position < token->start || position >= token->start + token->length)
+            continue;
+        if (is_word(statement, i) && !is_keyword(statement, i) &&
+            (token_is(statement, i - 1, ":") || token_is(statement, i - 1, ",")) &&
+            (token_is(statement, i + 1, "(") || token_is(statement, i + 1, "{")))
+            take_name(statement, i, i, out);
+        return;
+    }
+}
+
 /* The object in object.method(...) at token `call`. */
 static bool take_object(const struct statement *statement, size_t call, struct assignment *out)
 {
@@ -643,6 +660,8 @@ void assignment_find(const struct source_text *source, uint32_t line, uint32_t c
     /* A constructor is not called by a name: Class name(...). */
     if (out->kind == ASSIGNMENT_UNKNOWN && strcmp(callee, "new") != 0)
         take_declaration(&statement, callee, out);
+    if (out->kind == ASSIGNMENT_UNKNOWN && call == NONE && column > 0)
+        take_initializer(&statement, position, out);
     free(statement.tokens.items);
 }
 

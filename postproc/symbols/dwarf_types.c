@@ -197,19 +197,29 @@ static struct type_reference element_of_array(const struct dwarf_file *file,
     return type;
 }
 
+/* A C++ reference stands for what it refers to. */
+static struct type_reference without_reference(const struct dwarf_file *file,
+                                               struct type_reference type)
+{
+    struct entry entry = open_type(file, type);
+
+    if (tag_of(entry) == DW_TAG_reference_type || tag_of(entry) == DW_TAG_rvalue_reference_type)
+        type = entry_type(file, entry);
+    entry_release(entry);
+    return type;
+}
+
 struct type_reference dwarf_file_type_pointee(struct dwarf_file *file, struct type_reference type,
                                               unsigned subscripts)
 {
     struct type_reference pointee = {0};
 
+    type = without_reference(file, type);
     for (unsigned level = 0; level <= subscripts; level++) {
         struct entry entry = open_type(file, type);
 
         switch (tag_of(entry)) {
         case DW_TAG_pointer_type:
-        case DW_TAG_reference_type:
-            pointee = entry_type(file, entry);
-            break;
         case DW_TAG_array_type:
             pointee = entry_type(file, entry);
             break;
@@ -247,6 +257,51 @@ static void extend_path(struct descent *descent, const char *text)
 
 static void descend(struct descent *, struct entry);
 
+struct data_search {
+    const struct dwarf_file *file;
+    bool found;
+    int depth;
+};
+
+static bool is_static_member(struct entry child)
+{
+    return entry_flag(child, DW_AT_external) || entry_flag(child, DW_AT_declaration);
+}
+
+static bool visit_for_data(void *context, struct entry child, Dwarf_Half tag)
+{
+    struct data_search *search = context;
+
+    if (tag == DW_TAG_member && !is_static_member(child))
+        search->found = true;
+    if (tag == DW_TAG_inheritance && ++search->depth < DEPTH_MAX) {
+        struct entry base = open_type(search->file, entry_type(search->file, child));
+
+        if (base.die != NULL)
+            entry_children(base, visit_for_data, search);
+        entry_release(base);
+    }
+    return !search->found;
+}
+
+/* Classes without data have a size, but as bases they take no room. */
+static bool is_empty_class(const struct dwarf_file *file, struct entry entry)
+{
+    struct data_search search = {.file = file};
+    Dwarf_Half tag = tag_of(entry);
+
+    if (tag != DW_TAG_structure_type && tag != DW_TAG_class_type)
+        return false;
+    entry_children(entry, visit_for_data, &search);
+    return !search.found;
+}
+
+/* Members with names that only the language's library may use tell the program nothing. */
+static bool is_reserved(const char *name)
+{
+    return strncmp(name, "_M_", 3) == 0 || strncmp(name, "__", 2) == 0;
+}
+
 /* The member of a structure that covers an offset, or the gap around it. */
 struct member_search {
     struct descent *descent;
@@ -273,14 +328,17 @@ static bool visit_for_member(void *context, struct entry child, Dwarf_Half tag)
     uint64_t offset = search->descent->offset, location, size, bits;
     struct entry type;
 
-    if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || entry_flag(child, DW_AT_external) ||
-        entry_flag(child, DW_AT_declaration))
+    if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || is_static_member(child))
         return true;
     location = member_location(child);
     type = open_type(file, entry_type(file, child));
     size = size_of(file, type, 0);
     if (entry_number(child, DW_AT_bit_size, &bits) && bits > 0)
         size = (bits + 7) / 8;
+    if (is_empty_class(file, type)) {
+        entry_release(type);
+        return true;
+    }
     if (offset >= location && offset - location < size) {
         search->found = type;
         search->name = tag == DW_TAG_member ? entry_plain_name(file, child) : NULL;
@@ -306,6 +364,10 @@ static void descend_structure(struct descent *descent, struct entry entry)
         descent->out->offset = descent->start + search.gap_start;
         descent->out->size = search.gap_end - search.gap_start;
         extend_path(descent, ".(padding)");
+        return;
+    }
+    if (search.name != NULL && is_reserved(search.name)) {
+        entry_release(search.found);
         return;
     }
     if (search.name != NULL) {

@@ -51,7 +51,13 @@ uint32_t replicate_count(const struct analysis *analysis)
 {
     return 1 + analysis->options.bootstrap +
            (analysis->line_size > analysis->run_line_size ? EXTREMES : 0) +
-           analysis->invalidations_seen;
+           analysis->lines_counted + analysis->invalidations_seen;
+}
+
+/* Windows count lines of the run's size: there are no extremes of larger lines then. */
+bool replicate_persistent(const struct analysis *analysis, uint32_t replicate)
+{
+    return analysis->lines_counted && replicate == analysis->options.bootstrap + 1;
 }
 
 bool replicate_one_visit(const struct analysis *analysis, uint32_t replicate)
@@ -108,7 +114,8 @@ void replicate_factors(const struct analysis *analysis, uint32_t replicate, doub
     double run = analysis->run_line_size, line = analysis->line_size;
 
     *accessed = *other = 1;
-    if (!is_extreme(analysis, replicate) || replicate_one_visit(analysis, replicate))
+    if (!is_extreme(analysis, replicate) || replicate_one_visit(analysis, replicate) ||
+        replicate_persistent(analysis, replicate))
         return;
     /* The words outside the run's line are never visited alone ... */
     *other = (run - WORD_BYTES) / (line - WORD_BYTES);

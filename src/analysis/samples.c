@@ -149,11 +149,14 @@ static double watched_accesses(const struct analysis *analysis,
             access_clock_between(clock, record->app_ns, clock->ticks[clock->count - 1].app_ns);
     } else if (end->app_ns > record->app_ns) {
         uint64_t elapsed = end->app_ns - record->app_ns;
+        double refill = profile_refill_ns(analysis->profiles[sample->profile]);
+        double net = without_refill((double)elapsed, refill);
         if (end->reason == WATCH_REUSED && elapsed < access_clock_gap(clock, record->app_ns) &&
             loop_rates_contains(loop, end->ip))
-            accesses = (double)elapsed * loop->per_ns.value;
+            accesses = net * loop->per_ns.value;
         else
-            accesses = access_clock_between(clock, record->app_ns, end->app_ns);
+            accesses =
+                net / (double)elapsed * access_clock_between(clock, record->app_ns, end->app_ns);
     }
     return fmax(accesses, 1);
 }
@@ -213,6 +216,17 @@ static void match_counts(struct analysis *analysis, uint32_t p)
     }
 }
 
+/* An access to two lines counts for each of them; the sample is one of the two. */
+static uint8_t lines_touched(const struct analysis *analysis, const struct record_sample *record)
+{
+    uint64_t end = record->address + record->width;
+
+    return record->flags & SAMPLE_STRADDLES &&
+                   (record->address % analysis->line_size == 0 || end % analysis->line_size == 0)
+               ? 2
+               : 1;
+}
+
 static int convert_times(struct analysis *analysis)
 {
     /* Samples by thread: offsets by counting. */
@@ -233,9 +247,11 @@ static int convert_times(struct analysis *analysis)
         for (size_t i = 0; i < n; i++) {
             struct analysed_sample *sample = &analysis->samples[order[first[t] + i]];
             double rate = analysis->rates.loops[sample->loop].per_ns.value;
-            sample->weight = (double)sample->record->weight_ns * rate * analysis->threads[t].scale;
-            analysis->threads[t].accesses += sample->weight;
-            ticks[i] = (struct clock_sample){sample->record->app_ns, sample->weight, rate};
+            double weight = (double)sample->record->weight_ns * rate * analysis->threads[t].scale;
+            sample->lines = lines_touched(analysis, sample->record);
+            sample->weight = weight * sample->lines;
+            analysis->threads[t].accesses += weight;
+            ticks[i] = (struct clock_sample){sample->record->app_ns, weight, rate};
         }
         bool counted = profile_counts_accesses(analysis->profiles[analysis->threads[t].profile]);
         result = access_clock_create(ticks, n, counted, &clock);

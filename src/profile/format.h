@@ -216,6 +216,8 @@ enum sample_flags {
     SAMPLE_LINE_SHARED = 8,        /* the bulletin board held another thread's access to the line */
     SAMPLE_LINE_VISIT = 16,        /* next_store and the masks of the visit below were determined */
     SAMPLE_LINE_OFFERED = 32,      /* the shared registers could have been given to it */
+    SAMPLE_STRADDLES = 64,         /* the access touched two lines; address and width are those of
+                                      its part in one of them, chosen by a fair coin */
 };
 
 enum { REUSE_TIME_NONE = 0xffffffffu };
@@ -247,7 +249,7 @@ struct record_sample {
     uint8_t watch_mode; /* enum watch_mode */
     uint8_t watch_slot;
     uint8_t watch_length;   /* bytes */
-    uint8_t words_accessed; /* 8-byte words of the line that the access itself touched */
+    uint8_t words_accessed; /* words of watch_length bytes of the line that the access touched */
     uint32_t region_id;     /* innermost span of the API that the thread was in; 0 none */
     uint64_t watch_address;
     uint64_t invalidation_address; /* watched in all threads, or 0; 8 bytes */
@@ -257,7 +259,9 @@ struct record_sample {
     uint64_t visit_accessed; /* touched up to and including the sampled access */
     uint64_t visit_written;  /* stored to, likewise */
     uint32_t next_store;     /* accesses to the thread's next store to the line; REUSE_TIME_NONE */
-    uint32_t reserved;
+    /* 1 + other lines of the run's size touched in the window up to the next use of the sample's
+     * line, or in all of it: 1 + the stack distance, or what it is at least. 0: not counted. */
+    uint32_t window_lines;
 };
 
 enum watch_end {

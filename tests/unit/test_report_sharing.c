@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "report/cpu_distance.h"
 #include "report/parting.h"
 #include "report/runtime_code.h"
 #include "report/sharing_matrix.h"
@@ -328,7 +329,6 @@ static struct false_sharing members(uint64_t first, uint64_t second, uint64_t si
         .collision = COLLISION_MEMBERS,
         .type = "struct s",
         .type_size = size,
-        .run_length = 1,
         .sides = {{.member = ".first", .offset = 640 + first, .instance_offset = 640},
                   {.member = ".second", .offset = 640 + second, .instance_offset = 640}}};
 }
@@ -353,8 +353,7 @@ static void test_parting(void **state)
     assert_non_null(strstr(text, "Align struct s to 64 bytes"));
     free(text);
 
-    finding =
-        (struct false_sharing){.collision = COLLISION_ELEMENTS, .type_size = 72, .run_length = 1};
+    finding = (struct false_sharing){.collision = COLLISION_ELEMENTS, .type_size = 72};
     assert_int_equal(parting_for(&finding, 64).new_size, sizeof(struct element));
     finding.type_size = 64;
     assert_int_equal(parting_for(&finding, 64).padding, 0);
@@ -362,7 +361,7 @@ static void test_parting(void **state)
     assert_non_null(strstr(text, "Align the array to 64 bytes"));
     free(text);
     finding.type_size = 8;
-    finding.run_length = 4;
+    finding.parts = true;
     text = parting_text(&finding, &objects, 64);
     assert_non_null(strstr(text, "part begin at a multiple of 64 bytes (8 elements)"));
     free(text);
@@ -381,12 +380,15 @@ static void test_worth(void **state)
     struct false_sharing finding = with_transfers(1000, 1000, 1);
 
     (void)state;
-    assert_true(worth_parting(&finding, 9.9e6));
-    assert_false(worth_parting(&finding, 1.1e7));
+    assert_int_equal(worth_of(&finding, 9.9e6), PARTING_WORTHY);
+    assert_int_equal(worth_of(&finding, 1.1e7), PARTING_WORTHLESS);
     finding = with_transfers(1000, 0, 1);
-    assert_false(worth_parting(&finding, 1000));
+    assert_int_equal(worth_of(&finding, 1000), PARTING_UNCERTAIN);
+    assert_int_equal(worth_of(&finding, 2.1e7), PARTING_WORTHLESS);
+    finding = with_transfers(1000, 10, 1);
+    assert_int_equal(worth_of(&finding, 1.1e7), PARTING_UNCERTAIN);
     finding = with_transfers(1000, 1000, 126);
-    assert_false(worth_parting(&finding, 1000));
+    assert_int_equal(worth_of(&finding, 1000), PARTING_WORTHLESS);
 }
 
 static void test_runtime_code(void **state)
@@ -404,8 +406,10 @@ static void test_runtime_code(void **state)
         {"libc.so.6", "__lll_lock_wait", CODE_RUNTIME},
         {"libc.so.6", "memcpy", CODE_PROGRAM},
         {"libc.so.6", "qsort", CODE_PROGRAM},
-        {"libc.so.6", NULL, CODE_LIBRARY_UNNAMED},
-        {"ld-linux-x86-64.so.2", NULL, CODE_LIBRARY_UNNAMED},
+        {"libc.so.6", NULL, CODE_NEUTRAL},
+        {"ld-linux-x86-64.so.2", NULL, CODE_NEUTRAL},
+        {"ld-linux-x86-64.so.2", "_dl_relocate_object", CODE_NEUTRAL},
+        {"libc.so.6", "__ctype_init", CODE_RUNTIME},
         {"app", "main", CODE_PROGRAM},
         {"app", NULL, CODE_PROGRAM},
         {"app", "GOMP_barrier", CODE_RUNTIME},
@@ -422,13 +426,44 @@ static void test_runtime_code(void **state)
                      examples[i].module ? examples[i].module : "no module");
 }
 
+/* Two NUMA domains of two caches of two cores of two hardware threads. */
+static void test_cpu_distances(void **state)
+{
+    static const struct {
+        unsigned a, b;
+        enum cpu_distance distance;
+    } examples[] = {
+        {3, 3, DISTANCE_SAME_CPU}, {0, 1, DISTANCE_CORE},     {6, 7, DISTANCE_CORE},
+        {0, 2, DISTANCE_CACHE},    {0, 4, DISTANCE_DOMAIN},   {7, 1, DISTANCE_DOMAIN},
+        {0, 8, DISTANCE_MACHINE},  {15, 4, DISTANCE_MACHINE}, {0, 99, DISTANCE_MACHINE}};
+    struct cpu_distances *distances;
+    char message[512];
+
+    (void)state;
+    unsetenv("HWLOC_SYNTHETIC");
+    unsetenv("HWLOC_XMLFILE");
+    assert_null(cpu_distances_create("somewhere.else", message, sizeof(message)));
+    assert_non_null(strstr(message, "somewhere.else"));
+    setenv("HWLOC_SYNTHETIC", "node:2 l3:2 core:2 pu:2", 1);
+    distances = cpu_distances_create("somewhere.else", message, sizeof(message));
+    assert_non_null(distances);
+    for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++) {
+        assert_int_equal(cpu_distance_of(distances, examples[i].a, examples[i].b),
+                         examples[i].distance);
+        assert_int_equal(cpu_distance_of(distances, examples[i].b, examples[i].a),
+                         examples[i].distance);
+    }
+    cpu_distances_free(distances);
+    unsetenv("HWLOC_SYNTHETIC");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),        cmocka_unit_test(test_what_is_left_out),
-        cmocka_unit_test(test_eagermap),    cmocka_unit_test(test_grid),
-        cmocka_unit_test(test_parting),     cmocka_unit_test(test_worth),
-        cmocka_unit_test(test_runtime_code)};
+        cmocka_unit_test(test_sums),         cmocka_unit_test(test_what_is_left_out),
+        cmocka_unit_test(test_eagermap),     cmocka_unit_test(test_grid),
+        cmocka_unit_test(test_parting),      cmocka_unit_test(test_worth),
+        cmocka_unit_test(test_runtime_code), cmocka_unit_test(test_cpu_distances)};
     unsigned seed = (unsigned)time(NULL);
 
     print_message("seed %u\n", seed);

@@ -150,6 +150,8 @@ static const struct example containers[] = {
     {"std::vector<double> @v(n);", "vector", "v", NULL},
     {"std::vector<std::pair<int, long>> @v(n, x);", "vector", "v", NULL},
     {"vector<double> @v{1, 2};", "vector", "v", NULL},
+    {"explicit Pool(int n) : count(n), @workers_(n)\n{\n}", "vector", "workers_", NULL},
+    {"Pool::Pool(int n)\n    : @workers_{n}, count(n) {}", "vector", "workers_", NULL},
     {"auto v = std::@vector<double>(n);", "vector", "v", NULL},
     {"v.@resize(n);", "resize", "v", NULL},
     {"this->items.@push_back(x);", "push_back", "items", NULL},
