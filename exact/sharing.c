@@ -20,9 +20,11 @@ enum {
 struct event {
     uint64_t line; /* + 1; 0: of any line, and then of any instructions and bytes */
     struct exact_end source, destination;
-    uint32_t kind;
-    uint32_t true_sharing;
-    uint64_t count; /* 0: the entry is free */
+    uint8_t kind;
+    bool true_sharing;
+    uint32_t object;     /* number of the object that the destination came for */
+    uint64_t base, size; /* of the block that it is, else 0; they go with the object and the line */
+    uint64_t count;      /* 0: the entry is free */
 };
 
 struct sharing {
@@ -59,7 +61,8 @@ static bool agree(const struct event *a, const struct event *b)
 {
     return a->line == b->line && ends_agree(&a->source, &b->source) &&
            ends_agree(&a->destination, &b->destination) && a->kind == b->kind &&
-           a->true_sharing == b->true_sharing;
+           a->true_sharing == b->true_sharing && a->object == b->object && a->base == b->base &&
+           a->size == b->size;
 }
 
 static uint64_t hash_of_end(const struct exact_end *end)
@@ -72,7 +75,7 @@ static struct event *place_of(struct event *events, uint32_t size, const struct 
 {
     uint64_t hash = event->line * 0x9e3779b97f4a7c15u ^ hash_of_end(&event->source);
     hash = (hash ^ hash >> 29) + hash_of_end(&event->destination);
-    hash += event->kind * 2 + event->true_sharing;
+    hash += (uint64_t)event->kind * 2 + event->true_sharing + event->object * 8;
     for (uint64_t i = hash ^ hash >> 31;; i++) {
         struct event *place = &events[i & (size - 1)];
         if (place->count == 0 || agree(place, event))
@@ -95,14 +98,29 @@ static bool grow(struct sharing *sharing)
     return true;
 }
 
+/* Blocks come and go: whose line it is has to be found out now. */
+static void find_object(struct event *event)
+{
+    struct object_range range;
+    /* A line can hold several objects: the one that the destination came for is meant. */
+    uint64_t address = (event->line - 1) * line_size + event->destination.offset;
+    event->object = object_at(address, &range);
+    enum object_kind kind = object_identity(event->object).kind;
+    if (kind == OBJECT_HEAP || kind == OBJECT_MAPPING || kind == OBJECT_NAMED) {
+        event->base = range.low;
+        event->size = range.size;
+    }
+}
+
 static void count_transfer(void *context, const struct exact_transfer *transfer)
 {
     struct sharing *sharing = context;
     struct event event = {.line = transfer->line + 1,
                           .source = transfer->source,
                           .destination = transfer->destination,
-                          .kind = transfer->kind,
+                          .kind = (uint8_t)transfer->kind,
                           .true_sharing = transfer->true_sharing};
+    find_object(&event);
     pthread_mutex_lock(&sharing->lock);
     if (2 * (sharing->used + 1) > sharing->size && !grow(sharing)) {
         sharing->untracked++;
@@ -241,19 +259,13 @@ static struct record_transfer record_of(const struct event *event)
 static void write_detailed(struct profile_writer *writer, const struct event *event,
                            uint64_t now_ns)
 {
-    struct object_range range;
-    uint64_t address = (event->line - 1) * line_size;
-    /* A line can hold several objects: the one that the destination came for is meant. */
-    uint32_t number = object_at(address + event->destination.offset, &range);
-    struct object_identity object = object_identity(number);
+    struct object_identity object = object_identity(event->object);
     struct record_transfer record = record_of(event);
     record.object_kind = (uint8_t)object.kind;
     record.object_reference = object.reference;
-    record.object_address = address;
-    if (object.kind == OBJECT_HEAP && range.size > 0) {
-        record.object_base = range.low;
-        record.object_size = range.size;
-    }
+    record.object_address = (event->line - 1) * line_size;
+    record.object_base = event->base;
+    record.object_size = event->size;
     record.source_ip = instruction_at(event->source.instruction)->ip;
     record.source_offset = event->source.offset;
     record.source_width = event->source.width;

@@ -65,7 +65,7 @@ static void set_array(size_t kind, const char *name, void *memory)
 }
 
 /* One variable for each allocator: its name is the object's. */
-static void allocate_arrays(void)
+static void make_arrays(void)
 {
     struct pair *malloc_pairs = malloc(ARRAY_BYTES);
     set_array(MALLOC, "malloc_pairs", malloc_pairs);
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
     set_array(LOCAL_STATIC, "local_static_pairs", local_static_pairs);
     set_array(STACK, "stack_pairs", stack_pairs);
     set_array(THREAD_LOCAL, "thread_local_pairs", thread_local_pairs);
-    allocate_arrays();
+    make_arrays();
 
     uint64_t done[THREADS_MAX];
     run_threads(&run_options, work, NULL, done, NULL);

@@ -9,7 +9,6 @@
 #include "interpose_allocation.h"
 #include "interpose_signal.h"
 #include "output.h"
-#include "perf_event.h"
 #include "process.h"
 #include "regions.h"
 #include "thread.h"
@@ -106,7 +105,7 @@ int reuse_name_object(const void *pointer, size_t size, const char *name)
     return named ? 0 : -1;
 }
 
-static void each_clock(int (*act)(int descriptor))
+static void each_trigger(bool enable)
 {
     sigset_t before;
 
@@ -114,19 +113,19 @@ static void each_clock(int (*act)(int descriptor))
         return;
     signals_block(&before);
     for (struct thread *thread = thread_first(); thread; thread = thread->next)
-        if (atomic_load(&thread->alive) && thread->clock >= 0)
-            act(thread->clock);
+        if (atomic_load(&thread->alive))
+            thread_trigger(thread, enable);
     signals_restore(&before);
 }
 
 void reuse_pause(void)
 {
     thread_pause(true);
-    each_clock(perf_event_disable);
+    each_trigger(false);
 }
 
 void reuse_resume(void)
 {
     thread_pause(false);
-    each_clock(perf_event_enable);
+    each_trigger(true);
 }

@@ -2,11 +2,18 @@
 /* Signal-safe but for look_ahead_create(). */
 #include "look_ahead.h"
 
+#include <errno.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "fault_guard.h"
 #include "memory.h"
+#include "sampling/line_mask.h"
+#include "watch.h"
 
 #include "signal_safe.h"
 
@@ -90,7 +97,7 @@ static void on_backward_branch(void *context, const struct interpreter *interpre
         show_frame(thread, head);
 }
 
-static void copy_registers(const ucontext_t *context, struct interpreter_registers *registers)
+void look_ahead_registers(const ucontext_t *context, struct interpreter_registers *registers)
 {
     /* The kernel's order in the signal frame to the instruction set's. */
     static const unsigned char order[INTERPRETER_REGISTERS] = {
@@ -118,6 +125,34 @@ void look_ahead_hook(struct thread *thread, interpreter_branch branch,
     interpreter_set_options(thread->interpreter, &options);
 }
 
+/* Gives the interpreter the 64 bytes around a watched word, read by the kernel: a load of ours
+ * would trap as the target's do. */
+static void plant(struct thread *thread, uint64_t word)
+{
+    unsigned char bytes[64];
+    uint64_t from = line_start(word, sizeof bytes);
+    struct iovec here = {bytes, sizeof bytes}, there = {(void *)(uintptr_t)from, sizeof bytes};
+    int saved = errno;
+
+    if (word &&
+        syscall(SYS_process_vm_readv, getpid(), &here, 1UL, &there, 1UL, 0UL) == (long)sizeof bytes)
+        interpreter_plant(thread->interpreter, from, bytes, sizeof bytes);
+    errno = saved;
+}
+
+static void plant_watched(struct thread *thread)
+{
+    uint64_t words[2];
+
+    for (unsigned i = 0; i < thread->watches.count; i++)
+        if (atomic_load(&thread->watches.watch[i].state) != WATCH_FREE)
+            plant(thread, thread->watches.watch[i].sample.watch_address);
+    line_sharing_words(words);
+    plant(thread, words[0]);
+    if (line_start(words[1], 64) != line_start(words[0], 64))
+        plant(thread, words[1]);
+}
+
 bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
 {
     struct interpreter_registers registers;
@@ -138,8 +173,9 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
     loops_begin(&thread->loops);
     call_path_begin(&thread->call_path);
     thread->left_out = 0;
-    copy_registers(context, &registers);
+    look_ahead_registers(context, &registers);
     interpreter_begin(thread->interpreter, &registers, context->uc_mcontext.fpregs);
+    plant_watched(thread);
     return true;
 }
 

@@ -27,6 +27,9 @@ size_t look_ahead_next(struct thread *, size_t capacity, enum interpreter_stop *
 void look_ahead_hook(struct thread *, interpreter_branch branch, interpreter_condition condition,
                      void *context);
 
+/* The general registers of the interrupted code. */
+void look_ahead_registers(const ucontext_t *, struct interpreter_registers *);
+
 /* Whether ip lies in the runtime's own code. */
 bool look_ahead_is_runtime(uint64_t ip);
 

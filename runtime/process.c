@@ -29,6 +29,7 @@
 #include "maps.h"
 #include "modules.h"
 #include "output.h"
+#include "pmu.h"
 #include "say.h"
 #include "settings.h"
 #include "thread.h"
@@ -122,14 +123,40 @@ static bool choose_engine(void)
         line_text(&line, engine_names[settings.options.engine]);
         say_error(&line);
         return false;
-    case ENGINE_PMU:
-        line_begin(&line);
-        line_text(&line, "engine pmu is not available in this version; going on with clock");
-        say_error(&line);
-        return true;
+    case ENGINE_NONE:
+        return false;
     default:
         return true;
     }
+}
+
+/* Why the engine `pmu` was passed over; empty when it was not asked for or is in use. */
+static char passed_over[PMU_REASON_MAX + 64];
+
+/* Tries the hardware's events where they are wanted; without them the CPU clock takes the samples.
+ */
+static void try_hardware(void)
+{
+    char reason[PMU_REASON_MAX];
+    struct line line;
+    size_t kept;
+
+    if (settings.options.engine != ENGINE_PMU && settings.options.engine != ENGINE_AUTO)
+        return;
+    if (pmu_start(settings.options.event, reason))
+        return;
+    line_begin(&line);
+    line_text(&line, "engine pmu passed over: ");
+    line_text(&line, reason);
+    line_text(&line, "; going on with clock");
+    kept = line.length - strlen("libreuse: ");
+    if (kept > sizeof passed_over - 1)
+        kept = sizeof passed_over - 1;
+    memcpy(passed_over, line.text + strlen("libreuse: "), kept);
+    if (settings.options.engine == ENGINE_PMU)
+        say_error(&line);
+    else
+        say_verbose(&line);
 }
 
 static bool is_stack(void *context, const struct maps_entry *entry)
@@ -193,10 +220,13 @@ static void __attribute__((constructor)) start(void)
         line_text(&line, " accesses are seen");
         say_error(&line);
     }
+    try_hardware();
     if (!output_begin(&settings.options, true)) {
         signal_end();
         return;
     }
+    if (passed_over[0] != '\0')
+        output_note(NOTE_INFORMATION, passed_over);
     if (settings.trap_ns == 0)
         output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
     signals_block(&before);
@@ -229,13 +259,45 @@ static void closing_line(uint64_t samples, uint64_t app_ns, uint64_t overhead_ns
             say(&line);
         return;
     }
-    line_text(&line, "clock engine, ");
+    line_text(&line, pmu_in_use() ? "pmu engine, " : "clock engine, ");
     line_number(&line, samples);
     line_text(&line, " samples, ");
     line_fixed(&line, app_ns ? overhead_ns * 1000 / app_ns : 0, 1);
     line_text(&line, " % of CPU time taken; look at it with: reuse-report ");
     line_text(&line, output_path());
     say(&line);
+}
+
+/* What the unit did not deliver as it should, for the report. */
+static void note_losses(void)
+{
+    struct pmu_losses losses;
+    struct line line;
+
+    thread_pmu_losses(&losses);
+    if (losses.records + losses.throttled + losses.damaged + losses.no_ring > 0) {
+        line_begin(&line);
+        line_text(&line, "hardware sampling: ");
+        line_number(&line, losses.records);
+        line_text(&line, " records lost, throttled ");
+        line_number(&line, losses.throttled);
+        line_text(&line, " times, ");
+        line_number(&line, losses.damaged);
+        line_text(&line, " records unreadable, ");
+        line_number(&line, losses.no_ring);
+        line_text(&line, " threads without a buffer");
+        line.text[line.length] = '\0';
+        output_note(losses.throttled + losses.records > 0 ? NOTE_WARNING : NOTE_INFORMATION,
+                    line.text + strlen("libreuse: "));
+    }
+    if (losses.enabled_ns > 0) {
+        line_begin(&line);
+        line_text(&line, "hardware counters were shared with others: up to ");
+        line_fixed(&line, losses.off_ns * 1000 / losses.enabled_ns, 1);
+        line_text(&line, " % of the time one did not count; accesses are scaled up");
+        line.text[line.length] = '\0';
+        output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    }
 }
 
 void process_finish(void)
@@ -251,6 +313,8 @@ void process_finish(void)
     signals_block(&before);
     for (struct thread *thread = thread_first(); thread; thread = thread->next)
         thread_finish(thread, WATCH_PROCESS_ENDED);
+    if (pmu_in_use())
+        note_losses();
     thread_totals(&app_ns, &overhead_ns);
     attribution_finish();
     samples = output_samples();

@@ -250,8 +250,9 @@ static void explore_and_start(struct thread *thread, ucontext_t *context, uint64
     }
     if (choose_two(&touches, seen, apart_ns * rate_guess(known), chosen))
         apart = (double)(chosen[1].index - chosen[0].index) / rate_guess(known);
+    /* Where nothing is known of the pace, the reading itself will tell if it was too short. */
     if (apart > apart_min_ns / 4 && rate_watches_start(thread, chosen, app_now) &&
-        apart > apart_min_ns)
+        (apart > apart_min_ns || known->rate_per_ns == 0))
         return;
     /* Too little to hold on to at this depth: look further next time. */
     if (seen >= known->depth)

@@ -5,6 +5,7 @@
 #include "look_ahead.h"
 #include "rate_internal.h"
 #include "sampling/odometer.h"
+#include "settings.h"
 
 #include "signal_safe.h"
 
@@ -13,7 +14,6 @@ enum {
     FAILURES_MAX = 4,   /* of an odometer in a row before it is forgotten */
     ARRIVALS_KNOWN = 2, /* enough where the test that ends the loop is known */
     ARRIVALS_PROOF = 3,
-    READINGS_TRUSTED = 4,
     PROOF_ACCESSES = 2000, /* visits shorter than this are proved again at every look */
     LONG_TO_SHORT = 3,     /* of two stretches whose difference is to count, at least */
     JUMPS_MAX = 2,         /* of a register that does not step after all */
@@ -21,12 +21,20 @@ enum {
 
 /* Planned lengths, ns of app time: the noise of a signal's entry is about half a microsecond, the
  * first tens of microseconds after our handler run on cold caches. */
-static const double accesses_per_ns_max = 12, accesses_per_ns_usual = 4;
+static const double accesses_per_ns_usual = 4;
 static const double probe_ns = 300e3, probe_min_ns = 40e3, probe_longest_ns = 5e6;
+/* Where a loop ends sooner, a stretch may be as short as this. */
+static const double probe_least_ns = 10e3;
+
+/* What a stretch loses after our handler, as a part of the hidden cost of that: 2 us where a trap
+ * costs 12 (the difference of long and short stretches shows it). */
+#define REFILL_SHARE (1.0 / 6)
 
 /* Code that has to refill its caches after our handler may be this much slower than otherwise, over
  * the shortest stretch. */
 #define COLD_PACE 0.3
+/* Half of what a loop has left is timed at most, so this much longer is still within it. */
+#define LATE 1.5
 
 /* A look-ahead that waits for the visits of an odometer's loop head. */
 struct chase {
@@ -105,17 +113,10 @@ static void judge(struct thread *thread, struct known_loop *known, bool good)
 }
 
 /* How fast the loop may run: a loop thought slower than it is would end in the middle of a reading.
- * Where nothing is known, as fast as any processor can; the first readings may have fallen into
- * page faults. */
+ * A first stretch that turns out faster puts that right, if the loop lasts as long. */
 static double pace_at_most(const struct known_loop *known)
 {
-    double pace = 1.5 * known->rate_per_ns;
-
-    if (known->rate_per_ns == 0)
-        return accesses_per_ns_max;
-    return known->readings < READINGS_TRUSTED && pace < accesses_per_ns_usual
-               ? accesses_per_ns_usual
-               : pace;
+    return known->readings > 0 ? 1.5 * known->rate_per_ns : accesses_per_ns_usual;
 }
 
 /*
@@ -129,7 +130,7 @@ static double timed_ns(const struct rate_reading *rate)
 
     if (rate->unproven || passed <= 0)
         return probe_ns;
-    left_ns = 0.4 * (rate->accesses_left - passed) / pace;
+    left_ns = 0.5 * (rate->accesses_left - passed) / pace;
     return left_ns < probe_ns ? left_ns : probe_ns;
 }
 
@@ -169,7 +170,7 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
     rate->unproven = left <= 0;
     if (left > 0)
         left_ns = (left * odometer->accesses_per_visit - (double)explored) / pace_at_most(known);
-    if (left_ns < 2 * probe_min_ns)
+    if (left_ns < 4 * probe_least_ns)
         return false;
     rate->accesses_left = left * odometer->accesses_per_visit;
     rate->odometer = *odometer;
@@ -180,16 +181,19 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
     rate->wanted = 3;
     rate->position[0] = position(odometer, &chase.followed);
     rate->time[0] = app_now;
-    rate->step_ns[0] = probe_min_ns;
+    rate->step_ns[0] = left_ns < 4 * probe_min_ns ? left_ns / 4 : probe_min_ns;
     return true;
 }
 
-/* The stretches to be timed; false: the loop ends too soon. */
+/*
+ * The stretches to be timed; false: the loop ends too soon. That should be rare: it is the fast
+ * ones that would be given up, and the mean of the others would be low.
+ */
 static bool plan(struct rate_reading *rate)
 {
     double left_ns = timed_ns(rate);
 
-    if (left_ns < probe_min_ns)
+    if (left_ns < probe_least_ns)
         return false;
     rate->step_ns[1] = left_ns;
     rate->wanted = 3;
@@ -229,8 +233,10 @@ static void finish(struct thread *thread)
     if (stretches == 3) {
         accepted &= per_ns[1] > COLD_PACE * per_ns[2] && per_ns[1] < 1.4 * per_ns[2];
         accesses = (visits[2] - visits[1]) * rate->odometer.accesses_per_visit;
-        elapsed = (rate->time[3] - rate->time[2]) - elapsed;
+        elapsed = (rate->time[3] - rate->time[2]) - (rate->time[2] - rate->time[1]);
         accepted &= (int64_t)elapsed > 0;
+    } else {
+        elapsed -= (uint64_t)(REFILL_SHARE * (double)settings.trap_ns);
     }
     judge(thread, rate_known_loop(thread, rate->loop), accepted);
     rate->phase = RATE_IDLE;
@@ -308,6 +314,13 @@ void rate_odometer_probe(struct thread *thread, const ucontext_t *context, uint6
             rate->phase = RATE_IDLE;
             return;
         }
+    }
+    /* A clock that came much too late may have come after the loop's end, whatever its pace. */
+    if (!rate->unproven && rate->probes > 1 &&
+        (double)(app_now - rate->time[rate->probes - 1]) >
+            LATE * rate->step_ns[rate->probes - 1] + probe_least_ns) {
+        rate->phase = RATE_IDLE;
+        return;
     }
     if (++rate->probes == rate->wanted)
         finish(thread);

@@ -15,6 +15,7 @@
 #include "settings.h"
 #include "thread.h"
 #include "timebase.h"
+#include "watch.h"
 
 #include "signal_safe.h"
 
@@ -113,7 +114,11 @@ void run_record_make(struct run_text *text, uint64_t started_ns)
     uint64_t behind = monotonic_ns() - started_ns;
 
     text->length = 0;
-    pair(text, "engine", "clock");
+    pair(text, "engine", pmu_in_use() ? "pmu" : "clock");
+    if (pmu_in_use()) {
+        pair(text, "clock", "accesses");
+        pair(text, "events", pmu_description());
+    }
     pair(text, "version", PACKAGE_VERSION);
     length = readlink("/proc/self/exe", path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
@@ -138,6 +143,8 @@ void run_record_make(struct run_text *text, uint64_t started_ns)
     number(text, "page_size", settings.page_size);
     number(text, "trap_cost_ns", settings.trap_ns);
     number(text, "trigger_cost_ns", settings.trigger_ns);
-    number(text, "slots", settings.sharing ? WATCHES_MAX - 1 : WATCHES_MAX);
+    number(text, "sharing", settings.sharing);
+    number(text, "trap_tolerance_ns", TRAP_TOLERANCE_NS);
+    number(text, "slots", settings.sharing ? WATCHES_MAX - 2 : WATCHES_MAX);
     number(text, "window", settings.window);
 }

@@ -9,6 +9,7 @@
 #include "output.h"
 #include "perf_event.h"
 #include "rate.h"
+#include "sampling/line_visit.h"
 #include "sampling/sample.h"
 #include "settings.h"
 #include "timebase.h"
@@ -24,37 +25,74 @@ enum {
      * counter, 20 to 60 us on any machine. */
     WINDOW_TICKS_MAX = 120 * 1000,
     WINDOW_ACCESSES_MIN = 200,
+    /* Accesses; a handler makes some ten thousand, and its own overflow would be no sample. */
+    HARDWARE_PERIOD_MIN = 500 * 1000,
+    /* Samples that a hardware period is kept for, and those at the start that each get their own:
+     * what a sample costs is not known then. */
+    HARDWARE_PERIOD_KEPT = 8,
+    HARDWARE_PERIODS_FIRST = 16,
     /* While a handler runs, the clock must not expire once more: longer than any handler takes. */
     PARKED_PERIOD_NS = 1000 * 1000 * 1000,
 };
 
+/* What the look-ahead of one sample is to find out. */
+struct foresight {
+    enum interpreter_stop stop;
+    uint64_t loop;
+    /* Of a store, while others may come to its line: what the thread itself does there. */
+    bool follows;
+    struct own_visit visit;
+};
+
+/* The accesses after the sampled one, which are batch[from..n). */
+static bool follow_store(struct thread *thread, struct foresight *foresight,
+                         const struct access *batch, size_t n, uint64_t fed)
+{
+    const struct window *window = &thread->window;
+    size_t from = 0;
+
+    if (!window->chosen || window_sample(window)->kind != ACCESS_STORE)
+        return true;
+    if (!foresight->follows) {
+        foresight->follows = true;
+        own_visit_begin(&foresight->visit, window);
+        from = window->executed ? 0 : (size_t)(window->sampled + 1 - fed);
+    }
+    return own_visit_feed(&foresight->visit, batch + from, n - from);
+}
+
 /* Fills the window from the interrupted place on. False: no access was seen. */
 static bool fill_window(struct thread *thread, const ucontext_t *context,
-                        enum interpreter_stop *stop, uint64_t *loop)
+                        struct foresight *foresight)
 {
     const struct loop_head *hottest;
-    bool done = false, any;
+    bool sharing = line_sharing_active(), done = false, followed = !sharing, late = false, any;
+    uint64_t started = __builtin_ia32_rdtsc(), fed = 0;
 
-    uint64_t started = __builtin_ia32_rdtsc();
-
-    *stop = INTERPRETER_FULL;
-    *loop = 0;
+    *foresight = (struct foresight){.stop = INTERPRETER_FULL};
     if (!look_ahead_begin(thread, context))
         return false;
     window_begin(&thread->window, &thread->random, settings.window, settings.line_size);
-    while (!done && *stop == INTERPRETER_FULL) {
-        size_t n = look_ahead_next(thread, SAMPLE_BATCH, stop);
+    while ((!done || (!followed && !late && foresight->visit.examined < settings.window)) &&
+           foresight->stop == INTERPRETER_FULL) {
+        size_t n = look_ahead_next(thread, SAMPLE_BATCH, &foresight->stop);
 
-        done = window_feed(&thread->window, thread->batch, n) ||
-               (thread->window.examined >= WINDOW_ACCESSES_MIN &&
-                __builtin_ia32_rdtsc() - started > WINDOW_TICKS_MAX);
+        late = thread->window.examined >= WINDOW_ACCESSES_MIN &&
+               __builtin_ia32_rdtsc() - started > WINDOW_TICKS_MAX;
+        if (!done)
+            done = window_feed(&thread->window, thread->batch, n) || late;
+        if (sharing && thread->window.chosen)
+            followed = follow_store(thread, foresight, thread->batch, n, fed);
+        fed += n;
     }
     any = window_end(&thread->window, &thread->random);
+    if (any && sharing && thread->window.short_skip)
+        follow_store(thread, foresight, thread->window.history, fed, 0);
     hottest = loops_hottest(&thread->loops);
     if (hottest)
-        *loop = hottest->ip;
+        foresight->loop = hottest->ip;
     if (done)
-        *stop = INTERPRETER_FULL;
+        foresight->stop = INTERPRETER_FULL;
     look_ahead_end(thread);
     return any;
 }
@@ -84,22 +122,33 @@ static void describe(struct thread *thread, ucontext_t *context, enum interprete
 static void take_sample(struct thread *thread, ucontext_t *context, uint64_t app_now)
 {
     struct record_sample sample;
-    enum interpreter_stop stop;
-    uint64_t loop;
+    struct foresight foresight;
 
-    if (!fill_window(thread, context, &stop, &loop)) {
+    if (!fill_window(thread, context, &foresight)) {
         thread->totals.lost[LOSS_UNREADABLE]++;
         return;
     }
-    describe(thread, context, stop, loop, app_now, &sample);
+    describe(thread, context, foresight.stop, foresight.loop, app_now, &sample);
     thread->totals.samples++;
+    if (line_sharing_active())
+        line_sharing_offer(thread, foresight.follows ? &foresight.visit : NULL, &sample);
     if (sample_is_resolved(&sample, settings.line_size)) {
         if (output_append(RECORD_SAMPLE, &sample, sizeof sample, NULL, 0))
             output_count_sample();
     } else {
         watch_start(thread, &sample, app_now);
     }
-    rate_consider(thread, context, app_now, loop);
+    if (!pmu_in_use())
+        rate_consider(thread, context, app_now, foresight.loop);
+}
+
+/* An interrupt of a hardware event: what it stands for, and what the unit has left in its buffer.
+ */
+static void hardware_expiry(struct thread *thread, uint64_t app_now)
+{
+    thread->period_ns = pmu_thread_weight(&thread->pmu, app_now) + thread->carried_ns;
+    thread->carried_ns = 0;
+    pmu_thread_drain(&thread->pmu, NULL, NULL);
 }
 
 void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronous, uint64_t app_now)
@@ -107,7 +156,10 @@ void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronou
     uint64_t ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
 
     thread->totals.expirations++;
-    perf_clock_set_period(thread->clock, PARKED_PERIOD_NS);
+    if (pmu_in_use())
+        hardware_expiry(thread, app_now);
+    else
+        perf_clock_set_period(thread->clock, PARKED_PERIOD_NS);
     if (asynchronous) {
         /* It expired inside one of our handlers, or while the target held SIGTRAP back in a way
          * that we cannot see. The next sample stands for this one, too. */
@@ -121,8 +173,30 @@ void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronou
         rate_cancel(thread);
         return;
     }
-    if (!rate_probe(thread, context, app_now))
+    if (pmu_in_use() || !rate_probe(thread, context, app_now))
         take_sample(thread, context, app_now);
+}
+
+/*
+ * The period to come, in accesses: what the governor asks for in CPU time, at the thread's own
+ * rate. Drawn anew now and then, so that no rhythm of the target is locked on to; not each time,
+ * for it costs system calls. In between the window's random skip does that.
+ */
+static void rearm_hardware(struct thread *thread, uint64_t app_now)
+{
+    uint64_t cpu, mean = settings.options.period;
+
+    if (thread->totals.expirations > HARDWARE_PERIODS_FIRST &&
+        thread->totals.expirations % HARDWARE_PERIOD_KEPT != 0)
+        return;
+    cpu = thread_cpu_time(thread);
+    if (mean == 0) {
+        double rate = cpu ? (double)app_now / (double)cpu : 1;
+
+        mean = (uint64_t)((double)governor_next_period(&thread->governor, cpu) * rate);
+        mean = mean < HARDWARE_PERIOD_MIN ? HARDWARE_PERIOD_MIN : mean;
+    }
+    pmu_thread_set_period(&thread->pmu, sample_period(&thread->random, mean));
 }
 
 void sampler_rearm(struct thread *thread, uint64_t app_now)
@@ -130,11 +204,15 @@ void sampler_rearm(struct thread *thread, uint64_t app_now)
     uint64_t mean, period;
 
     if (settings.stop_ns && monotonic_ns() >= settings.stop_ns) {
-        perf_event_disable(thread->clock);
+        thread_trigger(thread, false);
         return;
     }
     if (!output_usable()) {
-        perf_event_disable(thread->clock);
+        thread_trigger(thread, false);
+        return;
+    }
+    if (pmu_in_use()) {
+        rearm_hardware(thread, app_now);
         return;
     }
     if (rate_wants_clock(thread, &period)) {

@@ -3,10 +3,13 @@
  * Signal-safe.
  *
  * One perf event with `inherit` is a debug register at the same address in every thread of the
- * process; one system call arms or moves all of them. It accompanies one running watch at a time
- * and looks for stores of other threads to a word of the watched line.
+ * process; one system call arms or moves all of them. There are two, and two uses for them: line
+ * watches (line_sharing.c), or accompanying one private watch at a time, looking for stores of
+ * other threads to a word of its line.
  */
 #include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "attribution.h"
 #include "descriptors.h"
@@ -14,21 +17,31 @@
 #include "perf_event.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
+#include "timebase.h"
 #include "watch.h"
 
 #include "signal_safe.h"
 
-/* Chance that a new watch takes the register from an older one: long intervals must survive. */
-enum { SHARED_REPLACE_ONE_IN = 8 };
+enum {
+    SHARED_REGISTERS = 2,
+    /* Chance that a new watch takes the registers from an older use: long intervals must survive.
+     */
+    SHARED_REPLACE_ONE_IN = 8,
+    /* Slot in the cookie of a register that accompanies; those of line watches are 0 and 1. */
+    SLOT_ACCOMPANIES = 2,
+    PATIENCE = 1000,
+};
 
-enum shared_state { SHARED_CLOSED, SHARED_FREE, SHARED_BUSY, SHARED_CHANGING };
+/* SHARED_BUSY: accompanies; SHARED_LINES: serves a line watch. */
+enum shared_state { SHARED_CLOSED, SHARED_FREE, SHARED_BUSY, SHARED_LINES, SHARED_CHANGING };
 
 /*
  * state moves by compare-and-swap; the other fields belong to whoever moved it to SHARED_CHANGING.
  */
 static struct {
     _Atomic int state;
-    int descriptor;
+    int descriptors[SHARED_REGISTERS];
+    unsigned count;
     struct thread *owner;
     unsigned slot;
     _Atomic uint32_t generation;
@@ -40,25 +53,39 @@ static struct {
 
 void shared_watch_open(void)
 {
-    int expected = SHARED_CLOSED, descriptor;
+    int expected = SHARED_CLOSED;
 
     if (!settings.sharing ||
         !atomic_compare_exchange_strong(&shared.state, &expected, SHARED_CHANGING))
         return;
-    descriptor = descriptor_adopt(perf_watch_open(true));
-    shared.descriptor = descriptor;
-    atomic_store(&shared.state, descriptor < 0 ? SHARED_CLOSED : SHARED_FREE);
+    watch_give_back(WATCHES_MAX - SHARED_REGISTERS);
+    for (shared.count = 0; shared.count < SHARED_REGISTERS; shared.count++) {
+        int descriptor = descriptor_adopt(perf_watch_open(true));
+
+        if (descriptor < 0)
+            break;
+        shared.descriptors[shared.count] = descriptor;
+    }
+    line_sharing_begin(shared.count);
+    atomic_store(&shared.state, shared.count == 0 ? SHARED_CLOSED : SHARED_FREE);
+}
+
+bool shared_watch_is_open(void)
+{
+    return atomic_load_explicit(&shared.state, memory_order_relaxed) != SHARED_CLOSED;
 }
 
 void shared_watch_reset_after_fork(void)
 {
     atomic_store(&shared.state, SHARED_CLOSED);
+    line_sharing_reset_after_fork();
 }
 
 void shared_watch_move_descriptor(int from, int to)
 {
-    if (atomic_load(&shared.state) != SHARED_CLOSED && shared.descriptor == from)
-        shared.descriptor = to;
+    for (unsigned i = 0; i < shared.count; i++)
+        if (atomic_load(&shared.state) != SHARED_CLOSED && shared.descriptors[i] == from)
+            shared.descriptors[i] = to;
 }
 
 static bool take(int from)
@@ -66,24 +93,93 @@ static bool take(int from)
     return atomic_compare_exchange_strong(&shared.state, &from, SHARED_CHANGING);
 }
 
+/* The register leaves a watch that goes on: what other threads store from now on is not seen. */
+static void leave_watch(void)
+{
+    struct record_invalidation record = {
+        .sample_id = shared.sample_id,
+        .thread_id = shared.owner->id,
+        .monotonic_ns = monotonic_ns(),
+        .app_ns = thread_app_ns(shared.owner),
+        .flags = INVALIDATION_NOT_SEEN,
+        .cpu = attribution_cpu(),
+    };
+
+    output_append(RECORD_INVALIDATION, &record, sizeof record, NULL, 0);
+}
+
+/* ---- line watches ---- */
+
+bool shared_registers_arm(uint64_t address, uint64_t address2, bool loads, uint32_t generation)
+{
+    const uint64_t addresses[SHARED_REGISTERS] = {address, address2};
+    bool armed = true;
+    unsigned patience = 0;
+
+    while (!take(SHARED_FREE) && !take(SHARED_LINES)) {
+        if (take(SHARED_BUSY)) {
+            leave_watch();
+            break;
+        }
+        if (++patience > PATIENCE)
+            return false;
+    }
+    for (unsigned i = 0; i < shared.count && addresses[i]; i++) {
+        struct event_cookie cookie = {
+            .kind = EVENT_SHARED_WATCH, .slot = i, .generation = generation};
+
+        armed &= perf_watch_arm(shared.descriptors[i], addresses[i], WATCH_WORD,
+                                loads ? WATCH_LOADS_AND_STORES : WATCH_STORES,
+                                event_cookie_pack(cookie), true) == 0;
+    }
+    for (unsigned i = 0; i < shared.count && !armed; i++)
+        perf_event_disable(shared.descriptors[i]);
+    atomic_store(&shared.state, armed ? SHARED_LINES : SHARED_FREE);
+    return armed;
+}
+
+void shared_registers_disarm(void)
+{
+    if (!take(SHARED_LINES))
+        return;
+    for (unsigned i = 0; i < shared.count; i++)
+        perf_event_disable(shared.descriptors[i]);
+    atomic_store(&shared.state, SHARED_FREE);
+}
+
+/* ---- accompanying a private watch ---- */
+
+static bool take_for_watch(struct thread *owner)
+{
+    if (take(SHARED_FREE))
+        return true;
+    if (random_below(&owner->random, SHARED_REPLACE_ONE_IN) != 0)
+        return false;
+    if (take(SHARED_BUSY)) {
+        leave_watch();
+        return true;
+    }
+    line_sharing_stop(LINE_END_EVICTED);
+    return take(SHARED_FREE);
+}
+
 void shared_watch_offer(struct thread *owner, unsigned slot, struct record_sample *sample)
 {
     uint64_t address;
     uint32_t generation;
 
-    if (thread_alive_count() < 2)
+    /* A line watch for this very sample sees the stores as well. */
+    if (thread_alive_count() < 2 || line_sharing_follows(sample->sample_id) ||
+        !take_for_watch(owner))
         return;
-    if (!take(SHARED_FREE)) {
-        if (random_below(&owner->random, SHARED_REPLACE_ONE_IN) != 0 || !take(SHARED_BUSY))
-            return;
-    }
     address = watch_plan_any_word(&owner->window, &owner->random);
     generation = (atomic_load(&shared.generation) + 1) & 0xffffff;
     atomic_store(&shared.generation, generation);
     atomic_store(&shared.own_traps, 0);
-    struct event_cookie cookie = {.kind = EVENT_SHARED_WATCH, .generation = generation};
+    struct event_cookie cookie = {
+        .kind = EVENT_SHARED_WATCH, .slot = SLOT_ACCOMPANIES, .generation = generation};
 
-    if (perf_watch_arm(shared.descriptor, address, WATCH_WORD, WATCH_STORES,
+    if (perf_watch_arm(shared.descriptors[0], address, WATCH_WORD, WATCH_STORES,
                        event_cookie_pack(cookie), true) != 0) {
         atomic_store(&shared.state, SHARED_FREE);
         return;
@@ -104,26 +200,31 @@ void shared_watch_release(const struct thread *owner, unsigned slot)
         !take(SHARED_BUSY))
         return;
     if (shared.owner == owner && shared.slot == slot) {
-        perf_event_disable(shared.descriptor);
+        perf_event_disable(shared.descriptors[0]);
         atomic_store(&shared.state, SHARED_FREE);
     } else {
         atomic_store(&shared.state, SHARED_BUSY);
     }
 }
 
-void shared_watch_own_trap(uint32_t generation)
+void shared_watch_own_trap(unsigned slot, uint32_t generation)
 {
     enum { OWN_TRAPS_MAX = 8 };
 
+    if (slot != SLOT_ACCOMPANIES) {
+        line_sharing_own_trap();
+        return;
+    }
     if (atomic_load(&shared.generation) != generation ||
         atomic_fetch_add(&shared.own_traps, 1) + 1 < OWN_TRAPS_MAX || !take(SHARED_BUSY))
         return;
-    perf_event_disable(shared.descriptor);
+    leave_watch();
+    perf_event_disable(shared.descriptors[0]);
     atomic_store(&shared.state, SHARED_FREE);
 }
 
-void shared_watch_trap(struct thread *thread, uint32_t generation, ucontext_t *context,
-                       uint64_t app_now)
+static void accompanying_trap(struct thread *thread, uint32_t generation, ucontext_t *context,
+                              uint64_t app_now)
 {
     struct thread *owner;
     unsigned slot, flags, words_after;
@@ -132,8 +233,11 @@ void shared_watch_trap(struct thread *thread, uint32_t generation, ucontext_t *c
     uint32_t in_force = atomic_load(&shared.generation);
 
     if (in_force != generation || !take(SHARED_BUSY)) {
-        /* Several threads store to the word at once: one ends the watch, the others come late. */
+        /* Several threads store to the word at once: one ends the watch, the others come late. If
+         * it has been put aside meanwhile, it must run before the register traps no more. */
         thread->totals.lost[LOSS_TRAP_UNKNOWN]++;
+        if (atomic_load(&shared.state) == SHARED_CHANGING)
+            syscall(SYS_sched_yield);
         return;
     }
     owner = shared.owner;
@@ -141,7 +245,9 @@ void shared_watch_trap(struct thread *thread, uint32_t generation, ucontext_t *c
     address = shared.address;
     sampled_address = shared.sampled_address;
     sample_id = shared.sample_id;
-    perf_event_disable(shared.descriptor);
+    if (owner == thread)
+        leave_watch();
+    perf_event_disable(shared.descriptors[0]);
     atomic_store(&shared.state, SHARED_FREE);
     if (owner != thread) {
         flags = watch_follow_visit(thread, sampled_address, address, context, &words_after);
@@ -149,10 +255,19 @@ void shared_watch_trap(struct thread *thread, uint32_t generation, ucontext_t *c
                          attribution_context(thread, context, ip), flags, words_after);
         return;
     }
-    /* The owner's own store. If its private register watches the same word, that one has trapped by
-     * the same instruction, and the kernel sends one signal for both. */
-    const struct private_watch *watch = &owner->watches.watch[slot];
+    watch_trapped_too(thread, address, context, app_now);
+}
 
-    if (watch->sample.watch_address == address)
-        watch_trap(owner, slot, watch->generation & WATCH_GENERATION_MASK, context, app_now);
+void shared_watch_trap(struct thread *thread, unsigned slot, uint32_t generation,
+                       ucontext_t *context, uint64_t app_now)
+{
+    uint64_t words[2];
+
+    if (slot == SLOT_ACCOMPANIES) {
+        accompanying_trap(thread, generation, context, app_now);
+        return;
+    }
+    line_sharing_words(words);
+    line_sharing_trap(thread, slot == 1, generation, context);
+    watch_trapped_too(thread, words[slot], context, app_now);
 }

@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "output.h"
 #include "perf_event.h"
+#include "sampling/sample.h"
 #include "say.h"
 #include "settings.h"
 #include "timebase.h"
@@ -33,6 +34,10 @@ static _Atomic uint32_t thread_ids;
 static _Atomic unsigned alive;
 static _Atomic bool paused; /* by the API */
 static _Atomic uint64_t ended_app_ns, ended_overhead_ns;
+
+/* Of finished threads; under its lock, which is held with signals blocked. */
+static struct pmu_losses pmu_losses;
+static atomic_flag pmu_losses_lock = ATOMIC_FLAG_INIT;
 
 struct thread *thread_current(void)
 {
@@ -80,6 +85,7 @@ static void initialise(struct thread *thread)
 {
     thread->id = atomic_fetch_add(&thread_ids, 1) + 1;
     thread->clock = -1;
+    pmu_thread_forget(&thread->pmu);
     watch_begin_thread(thread);
     atomic_store(&thread->overhead_ns, 0);
     thread->carried_ns = 0;
@@ -87,7 +93,8 @@ static void initialise(struct thread *thread)
     thread->events = 0;
     random_seed(&thread->random, settings.seed + thread->id);
     governor_begin(&thread->governor, settings.options.budget_percent / 100,
-                   settings.options.period, settings.trigger_ns + SAMPLE_COST_NS);
+                   pmu_in_use() ? 0 : settings.options.period,
+                   settings.trigger_ns + SAMPLE_COST_NS);
     memset(&thread->rate, 0, sizeof thread->rate);
     thread->first_depth = 0;
     memset(thread->known_loops, 0, sizeof thread->known_loops);
@@ -144,11 +151,28 @@ static void tell_failure(int error)
     if (atomic_exchange(&told, true))
         return;
     line_begin(&line);
-    line_text(&line, "a thread runs on unprofiled: perf_event_open refused its clock (");
+    line_text(&line, "a thread runs on unprofiled: perf_event_open refused its events (");
     line_error(&line, error);
     line_text(&line, error == EMFILE ? "): raise `ulimit -n`" : "): see reuse-doctor");
     say_error(&line);
     output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+}
+
+/* Hardware counters instead of the CPU clock. */
+static void start_counters(struct thread *thread)
+{
+    struct event_cookie cookie = {.kind = EVENT_CLOCK};
+    uint64_t mean = settings.options.period ? settings.options.period : PMU_FIRST_PERIOD;
+    int result = pmu_thread_open(&thread->pmu, mean, event_cookie_pack(cookie));
+
+    if (result < 0) {
+        thread->totals.lost[LOSS_THREAD]++;
+        tell_failure(-result);
+        return;
+    }
+    pmu_thread_set_period(&thread->pmu, sample_period(&thread->random, mean));
+    if (!atomic_load(&paused))
+        pmu_thread_enable(&thread->pmu);
 }
 
 static void start_clock(struct thread *thread)
@@ -188,11 +212,14 @@ struct thread *thread_start(uint64_t stack_low, uint64_t stack_high)
     atomic_fetch_add(&alive, 1);
     current = thread;
     atomic_store(&thread->alive, true);
-    start_clock(thread);
+    if (pmu_in_use())
+        start_counters(thread);
+    else
+        start_clock(thread);
     return thread;
 }
 
-uint64_t thread_app_ns(const struct thread *thread)
+uint64_t thread_cpu_time(const struct thread *thread)
 {
     uint64_t cpu =
         thread == current ? thread_cpu_ns() : clock_ns(thread_cpu_clock(atomic_load(&thread->tid)));
@@ -201,22 +228,59 @@ uint64_t thread_app_ns(const struct thread *thread)
     return cpu > overhead ? cpu - overhead : 0;
 }
 
+uint64_t thread_app_ns(const struct thread *thread)
+{
+    return pmu_in_use() ? pmu_thread_accesses(&thread->pmu, thread == current)
+                        : thread_cpu_time(thread);
+}
+
+bool thread_has_trigger(const struct thread *thread)
+{
+    return thread->clock >= 0 || thread->pmu.samplers > 0;
+}
+
+void thread_trigger(struct thread *thread, bool enable)
+{
+    if (thread->pmu.samplers > 0 && enable)
+        pmu_thread_enable(&thread->pmu);
+    else if (thread->pmu.samplers > 0)
+        pmu_thread_disable(&thread->pmu);
+    else if (thread->clock >= 0 && enable)
+        perf_event_enable(thread->clock);
+    else if (thread->clock >= 0)
+        perf_event_disable(thread->clock);
+}
+
+static void sum_losses(const struct thread *thread)
+{
+    while (atomic_flag_test_and_set_explicit(&pmu_losses_lock, memory_order_acquire))
+        ;
+    pmu_thread_sum_losses(&thread->pmu, &pmu_losses);
+    atomic_flag_clear_explicit(&pmu_losses_lock, memory_order_release);
+}
+
 void thread_finish(struct thread *thread, enum watch_end reason)
 {
     sigset_t before;
-    uint64_t now;
+    uint64_t now, cpu;
 
     signals_block(&before);
     if (!atomic_exchange(&thread->alive, false)) {
         signals_restore(&before);
         return;
     }
-    if (thread->clock >= 0)
-        perf_event_disable(thread->clock);
+    thread_trigger(thread, false);
     now = thread_app_ns(thread);
+    cpu = thread_cpu_time(thread);
+    if (pmu_in_use())
+        sum_losses(thread);
     watch_end_thread(thread, reason, now);
+    if (reason == WATCH_THREAD_ENDED)
+        line_sharing_thread_ended(thread->id);
+    else
+        line_sharing_stop(LINE_END_PROCESS);
     thread_write_totals(thread, now);
-    atomic_fetch_add(&ended_app_ns, now);
+    atomic_fetch_add(&ended_app_ns, cpu);
     atomic_fetch_add(&ended_overhead_ns, thread->totals.handler_ns);
     if (reason == WATCH_THREAD_ENDED) {
         struct record_thread_end end = {
@@ -231,11 +295,18 @@ void thread_finish(struct thread *thread, enum watch_end reason)
         thread->watches.count = 0;
         descriptor_release(thread->clock);
         thread->clock = -1;
+        if (thread->pmu.samplers > 0)
+            pmu_thread_close(&thread->pmu);
         atomic_fetch_sub(&alive, 1);
         current = NULL;
         atomic_store(&thread->tid, 0);
     }
     signals_restore(&before);
+}
+
+void thread_pmu_losses(struct pmu_losses *losses)
+{
+    *losses = pmu_losses;
 }
 
 void thread_totals(uint64_t *app_ns, uint64_t *overhead_ns)
@@ -254,6 +325,7 @@ void thread_move_descriptor(int from, int to)
     for (struct thread *thread = thread_first(); thread; thread = thread->next) {
         if (thread->clock == from)
             thread->clock = to;
+        pmu_thread_move_descriptor(&thread->pmu, from, to);
         for (unsigned i = 0; i < thread->watches.count; i++)
             if (thread->registers[i] == from)
                 thread->registers[i] = to;
@@ -271,6 +343,8 @@ void thread_forget_all(void)
     atomic_store(&thread_ids, 0);
     atomic_store(&ended_app_ns, 0);
     atomic_store(&ended_overhead_ns, 0);
+    memset(&pmu_losses, 0, sizeof pmu_losses);
+    atomic_flag_clear(&pmu_losses_lock);
     current = NULL;
 }
 

@@ -16,6 +16,7 @@
 #include <ucontext.h>
 
 #include "isa/interpreter.h"
+#include "pmu.h"
 #include "profile/format.h"
 #include "sampling/call_path.h"
 #include "sampling/governor.h"
@@ -85,7 +86,8 @@ struct thread {
     char name[16];
 
     /* mechanisms */
-    int clock;
+    int clock;             /* CPU clock that triggers samples; -1 */
+    struct pmu_thread pmu; /* the hardware's events, where they trigger and count instead */
     bool registers_opened; /* private debug registers: tried */
     int registers[WATCHES_MAX];
     unsigned char *handler_stack;
@@ -150,6 +152,9 @@ void thread_write_totals(struct thread *, uint64_t app_ns);
 /* Writes RECORD_TOTALS of all living threads. */
 void threads_write_totals(void);
 
+/* What the hardware's events did not deliver, in finished threads. */
+void thread_pmu_losses(struct pmu_losses *);
+
 /* Sums over all threads, finished ones included. */
 void thread_totals(uint64_t *app_ns, uint64_t *overhead_ns);
 
@@ -159,7 +164,18 @@ void thread_pause(bool paused);
 /* One of our descriptors has a new number. */
 void thread_move_descriptor(int from, int to);
 
-/* App time of a thread now. Signal-safe; for other threads accurate to their running handler. */
+/* CPU time of a thread now, without ours. Signal-safe; for other threads accurate to their running
+ * handler. */
+uint64_t thread_cpu_time(const struct thread *);
+
+/* The thread's application time now, as records have it: its CPU time or, with hardware counters,
+ * the accesses that it has made. Likewise. */
 uint64_t thread_app_ns(const struct thread *);
+
+/* Whether the thread is sampled at all: its trigger was opened. */
+bool thread_has_trigger(const struct thread *);
+
+/* Starts or stops the thread's trigger. */
+void thread_trigger(struct thread *, bool enable);
 
 #endif

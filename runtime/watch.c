@@ -160,7 +160,8 @@ void watch_begin_thread(struct thread *thread)
 
 unsigned watch_registers(struct thread *thread)
 {
-    unsigned wanted = settings.sharing ? WATCHES_MAX - 1 : WATCHES_MAX, count = 0;
+    /* Two are shared by all threads, once there are several. */
+    unsigned wanted = shared_watch_is_open() ? WATCHES_MAX - 2 : WATCHES_MAX, count = 0;
 
     if (thread->registers_opened)
         return thread->watches.count;
@@ -174,6 +175,28 @@ unsigned watch_registers(struct thread *thread)
     }
     begin(thread, count);
     return count;
+}
+
+void watch_give_back(unsigned keep)
+{
+    struct thread *thread = thread_current();
+    sigset_t before;
+
+    if (!thread)
+        return;
+    signals_block(&before);
+    for (unsigned i = thread->watches.count; i-- > keep;) {
+        struct watch_ending ending = {
+            .reason = WATCH_EVICTED, .app_now = thread_app_ns(thread), .by_thread = thread->id};
+
+        private_watch_release_timing(&thread->watches, i);
+        private_watch_end(&thread->watches, i, &ending);
+        descriptor_release(thread->registers[i]);
+        thread->watches.count = i;
+    }
+    if (thread->watches.slots.count > thread->watches.count)
+        slots_begin(&thread->watches.slots, thread->watches.count);
+    signals_restore(&before);
 }
 
 void watch_end_thread(struct thread *thread, enum watch_end reason, uint64_t app_now)
@@ -201,7 +224,33 @@ void watch_trap(struct thread *thread, unsigned slot, uint32_t generation, ucont
         .machine = context,
     };
 
+    uint64_t address =
+        slot < thread->watches.count ? thread->watches.watch[slot].sample.watch_address : 0;
+
     private_watch_trap(&thread->watches, slot, generation, &trap);
+    line_sharing_trapped_too(thread, address, context);
+}
+
+void watch_trapped_too(struct thread *thread, uint64_t address, ucontext_t *context,
+                       uint64_t app_now)
+{
+    struct watch_trap trap = {
+        .ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP],
+        .app_now = app_now,
+        .machine = context,
+    };
+
+    for (unsigned i = 0; i < thread->watches.count; i++) {
+        struct private_watch *watch = &thread->watches.watch[i];
+        uint32_t state = atomic_load(&watch->state);
+
+        if (address && watch->sample.watch_address == address && state != WATCH_FREE &&
+            state != WATCH_ENDING) {
+            private_watch_trap(&thread->watches, i, watch->generation & WATCH_GENERATION_MASK,
+                               &trap);
+            return;
+        }
+    }
 }
 
 void watch_own_trap(struct thread *thread, unsigned slot, uint32_t generation)
@@ -236,6 +285,7 @@ void watch_block_freed(uint64_t base, uint64_t size)
     if (!self)
         return;
     signals_block(&before);
+    line_sharing_block_freed(base, size);
     for (struct thread *thread = thread_first(); thread; thread = thread->next)
         private_watch_block_freed(&thread->watches, base, size, self->id);
     signals_restore(&before);

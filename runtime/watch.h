@@ -2,8 +2,8 @@
 /*
  * Watches: debug registers that wait for the next use of a sampled line. Private ones belong to the
  * sampled thread: here are the perf events behind them, what they do is decided in
- * sampling/private_watch.h. The shared one exists in every thread and waits for stores of the
- * others. Everything here is signal-safe and called with all signals blocked.
+ * sampling/private_watch.h. Shared ones exist in every thread and wait for the others. Everything
+ * here is signal-safe and called with all signals blocked.
  */
 #ifndef REUSE_RUNTIME_WATCH_H
 #define REUSE_RUNTIME_WATCH_H
@@ -51,22 +51,72 @@ unsigned watch_registers(struct thread *);
 /* The block [base, base + size) ceases to exist. Any thread; blocks signals itself. */
 void watch_block_freed(uint64_t base, uint64_t size);
 
-/* Opens the shared register in the calling thread, before it creates its first thread. */
+/* Gives back the calling thread's registers beyond the first `keep`, and those that it has not
+ * opened yet: it is about to create its first thread. Blocks signals itself. */
+void watch_give_back(unsigned keep);
+
+/* A register on the word at address trapped in the calling thread, which the kernel has told of by
+ * another one's signal: private ones on the same word did so as well. */
+void watch_trapped_too(struct thread *, uint64_t address, ucontext_t *, uint64_t app_now);
+
+/* ---- shared_watch.c: the registers that all threads have ---- */
+
+/* Opens them in the calling thread, before it creates its first thread. */
 void shared_watch_open(void);
+bool shared_watch_is_open(void);
 void shared_watch_reset_after_fork(void);
 void shared_watch_move_descriptor(int from, int to);
 
-/* The shared register trapped in the calling thread. */
-void shared_watch_trap(struct thread *, uint32_t generation, ucontext_t *, uint64_t app_now);
+/* One of them trapped in the calling thread. */
+void shared_watch_trap(struct thread *, unsigned slot, uint32_t generation, ucontext_t *,
+                       uint64_t app_now);
 
-/* It trapped on a store of a handler of ours; see watch_own_trap(). */
-void shared_watch_own_trap(uint32_t generation);
+/* One of them trapped on what a handler of ours touched; see watch_own_trap(). */
+void shared_watch_own_trap(unsigned slot, uint32_t generation);
 
-/* Lets other threads' stores to the line of a running watch be seen, if the shared register is to
- * be had; fills sample->invalidation_address. */
+/* Lets other threads' stores to the line of a running watch be seen, if a shared register is to be
+ * had; fills sample->invalidation_address. */
 void shared_watch_offer(struct thread *owner, unsigned slot, struct record_sample *sample);
 
 /* The watch in the slot ended: the shared register is free if it served it. */
 void shared_watch_release(const struct thread *owner, unsigned slot);
+
+/* For line watches: both registers, for loads and stores or stores alone. */
+bool shared_registers_arm(uint64_t address, uint64_t address2, bool loads, uint32_t generation);
+void shared_registers_disarm(void);
+
+/* ---- line_sharing.c: what all threads do to a line after a sampled store ---- */
+
+enum {
+    /* Delivery of a trap takes 12 us, give or take this: the order of traps of different threads
+     * less apart is not certain. Written to the profile. */
+    TRAP_TOLERANCE_NS = 1000,
+};
+
+struct own_visit;
+
+void line_sharing_begin(unsigned registers);
+void line_sharing_reset_after_fork(void);
+
+/* There are registers, and threads to be told apart. */
+bool line_sharing_active(void);
+
+/* A sample was taken; visit: of a store, what the thread itself does to the line, else NULL. Before
+ * the sample's record is written or its private watch is armed. */
+void line_sharing_offer(struct thread *, const struct own_visit *visit, struct record_sample *);
+
+/* Whether a line watch is for that sample. */
+bool line_sharing_follows(uint64_t sample_id);
+
+/* The words watched now, or 0. */
+void line_sharing_words(uint64_t words[2]);
+
+void line_sharing_trap(struct thread *, bool second, uint32_t generation, ucontext_t *);
+/* Another register on the word trapped, and the kernel told of that alone. */
+void line_sharing_trapped_too(struct thread *, uint64_t address, ucontext_t *);
+void line_sharing_own_trap(void);
+void line_sharing_stop(enum line_end reason);
+void line_sharing_thread_ended(uint32_t thread_id);
+void line_sharing_block_freed(uint64_t base, uint64_t size);
 
 #endif

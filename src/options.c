@@ -11,12 +11,13 @@
 
 #include "signal_safe.h"
 
-const char *const engine_names[ENGINE_COUNT] = {"auto", "pmu", "clock", "exact", "simulate"};
+const char *const engine_names[ENGINE_COUNT] = {"auto",  "pmu",      "clock",
+                                                "exact", "simulate", "none"};
 
 const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_ENGINE] = {"REUSE_ENGINE", "engine", 'e', "NAME", NULL, "auto",
-                       "an engine: auto, pmu, clock, exact or simulate",
-                       "auto, pmu, clock, exact or simulate"},
+                       "an engine: auto, pmu, clock, exact, simulate or none",
+                       "auto, pmu, clock, exact, simulate or none"},
     [OPTION_BUDGET] = {"REUSE_BUDGET", "budget", 0, "PERCENT", NULL, "4",
                        "a percentage from 0.1 to 50", "share of CPU time that profiling may take"},
     [OPTION_PERIOD] = {"REUSE_PERIOD", "period", 'p', "N", NULL, "",
@@ -65,6 +66,9 @@ const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_SIMULATE_REGISTER] = {"REUSE_SIMULATE_REGISTER", "simulate-register", 0, "BYTES", NULL,
                                   "8", "a power of two from 8 to 128",
                                   "simulate: what a debug register watches"},
+    [OPTION_PLACE] = {"REUSE_PLACE", "place", 0, "FILE", NULL, "",
+                      "a file name of at most 4095 bytes",
+                      "bind threads as reuse-report --placement found"},
     [OPTION_QUIET] = {"REUSE_QUIET", "quiet", 'q', NULL, "1", "0", "1 or 0",
                       "nothing on stderr but errors"},
     [OPTION_VERBOSE] = {"REUSE_VERBOSE", "verbose", 'v', NULL, "1", "0", "1 or 0",
@@ -347,6 +351,8 @@ static bool apply(struct options *options, enum option_id id, const char *value)
             return false;
         options->simulate_register = (uint32_t)whole;
         return true;
+    case OPTION_PLACE:
+        return parse_text(value, options->place, sizeof options->place);
     case OPTION_QUIET:
         return parse_switch(value, &options->quiet);
     case OPTION_VERBOSE:
@@ -376,6 +382,9 @@ static void set_default(struct options *options, enum option_id id)
         break;
     case OPTION_REGIONS:
         options->regions[0] = '\0';
+        break;
+    case OPTION_PLACE:
+        options->place[0] = '\0';
         break;
     case OPTION_SEED:
         options->seed = 0;

@@ -33,6 +33,7 @@ enum option_id {
     OPTION_RATE,
     OPTION_PARTITIONS,
     OPTION_SHARED_CACHE,
+    OPTION_PLACE,
     OPTION_SIMULATE_LAYOUT,
     OPTION_SIMULATE_SKID,
     OPTION_SIMULATE_LOSS,
@@ -57,7 +58,15 @@ struct option_description {
 /* Indexed by enum option_id. */
 extern const struct option_description option_table[OPTION_COUNT];
 
-enum engine { ENGINE_AUTO, ENGINE_PMU, ENGINE_CLOCK, ENGINE_EXACT, ENGINE_SIMULATE, ENGINE_COUNT };
+enum engine {
+    ENGINE_AUTO,
+    ENGINE_PMU,
+    ENGINE_CLOCK,
+    ENGINE_EXACT,
+    ENGINE_SIMULATE,
+    ENGINE_NONE, /* no profile: the program with its threads placed, to be timed */
+    ENGINE_COUNT
+};
 
 /* "auto", "pmu" ... */
 extern const char *const engine_names[ENGINE_COUNT];
@@ -118,6 +127,7 @@ struct options {
     bool simulate_trap_before;       /* debug registers trap before the access, as Arm's */
     uint32_t simulate_register;      /* bytes that one watches, power of two, at most the line */
     char output[OPTIONS_OUTPUT_MAX]; /* pattern, valid for options_expand_output() */
+    char place[OPTIONS_OUTPUT_MAX];  /* mapping file (placement_file.h); "": threads stay free */
     char event[OPTIONS_EVENT_MAX];   /* libpfm4 name or rXXXX; "" lets the engine choose */
 };
 

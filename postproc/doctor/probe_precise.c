@@ -1,235 +1,289 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Do hardware samples carry the addresses of accesses? Tried on a loop that reads a known array:
- * PEBS through memory events that libpfm4 knows, AMD's IBS through its own PMU, Arm's SPE through
- * its buffer. PEBS and IBS are believed when most sampled user-space addresses lie inside the
- * array.
+ * Do hardware samples carry the addresses of accesses? The unit that the engine pmu would take is
+ * tried on its self-test, a loop of known accesses, for longer than the engine does: PEBS and IBS
+ * through the ring buffer, SPE through its AUX area. It is believed when counts, addresses and the
+ * mix of loads and stores are those of the loop.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "doctor/event_names.h"
 #include "doctor/perf.h"
 #include "doctor/probe.h"
+#include "pmu/ibs.h"
+#include "pmu/ring.h"
+#include "pmu/self_test.h"
+#include "pmu/spe.h"
+#include "support/event_names.h"
 
-enum { ARRAY_WORDS = 1 << 17, PASSES = 200, BUFFER_PAGES = 64 };
+enum { PASSES = 3000, PERIOD = 256 * 40, RING_PAGES = 64, AUX_PAGES = 64 };
 
-static uint64_t array[ARRAY_WORDS];
+static uint64_t array[SELF_TEST_WORDS];
 
-static void sweep_array(void)
-{
-    for (int pass = 0; pass < PASSES; pass++) {
-        for (size_t i = 0; i < ARRAY_WORDS; i++)
-            (void)*(volatile uint64_t *)&array[i];
-    }
-}
-
-/* Value of a one-number file below the PMU's folder in sysfs, or -1. */
-static long read_number(const char *pmu, const char *file)
-{
-    char path[128];
-    long value;
-    snprintf(path, sizeof path, "/sys/bus/event_source/devices/%s/%s", pmu, file);
-    return perf_read_number(path, &value) ? value : -1;
-}
-
-struct samples {
-    unsigned long all, inside;
+/* The unit under test and what it has brought. */
+struct trial {
+    struct pmu_choice choice;
+    struct processor processor;
+    struct self_test test;
+    int samplers[PMU_EVENTS_MAX], counters[PMU_EVENTS_MAX];
+    unsigned opened_samplers, opened_counters;
+    struct perf_event_mmap_page *page;
+    const uint8_t *aux;
+    size_t page_size;
 };
 
-/* Records wrap at the end of the ring; those used here are copied out a word at a time. */
-static uint64_t ring_word(const uint8_t *ring, size_t size, uint64_t at)
+static void attributes_of(const struct trial *trial, const struct pmu_event *event,
+                          struct perf_event_attr *attributes)
 {
-    uint64_t word;
-    memcpy(&word, ring + at % size, sizeof word);
-    return word;
+    perf_attributes(attributes, event->type, event->config);
+    attributes->config1 = event->config1;
+    attributes->config2 = event->config2;
+    attributes->exclude_kernel = attributes->exclude_hv = trial->choice.can_exclude_kernel;
 }
 
-/* Counts PERF_SAMPLE_IP | PERF_SAMPLE_ADDR records: header, ip, address. */
-static struct samples count_samples(const struct perf_event_mmap_page *page, size_t page_size)
+/* 0, or errno of what failed. */
+static int open_sampler(struct trial *trial, const struct pmu_event *event)
 {
-    const uint8_t *ring = (const uint8_t *)page + page_size;
-    size_t size = BUFFER_PAGES * page_size;
-    uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-    struct samples samples = {0, 0};
+    struct perf_event_attr attributes;
+    int descriptor;
 
-    for (uint64_t at = 0; at + sizeof(struct perf_event_header) <= head;) {
-        struct perf_event_header header;
-        uint64_t first = ring_word(ring, size, at);
-        memcpy(&header, &first, sizeof header);
-        if (header.size < sizeof header || at + header.size > head)
-            break;
-        bool user = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER;
-        if (header.type == PERF_RECORD_SAMPLE && header.size >= 24 && user) {
-            uint64_t address = ring_word(ring, size, at + 16);
-            samples.all++;
-            samples.inside +=
-                address >= (uintptr_t)array && address < (uintptr_t)array + sizeof array;
-        }
-        at += header.size;
+    attributes_of(trial, event, &attributes);
+    attributes.precise_ip = event->precise & 3;
+    attributes.sample_period = PERIOD;
+    attributes.sample_type = trial->choice.sample_type;
+    descriptor = perf_open(&attributes);
+    if (descriptor < 0 && errno == EINVAL && attributes.sample_type & PERF_SAMPLE_WEIGHT_STRUCT) {
+        /* before Linux 5.12 */
+        trial->choice.sample_type &= ~(uint64_t)PERF_SAMPLE_WEIGHT_STRUCT;
+        attributes.sample_type = trial->choice.sample_type;
+        descriptor = perf_open(&attributes);
     }
-    return samples;
-}
-
-/* Samples the loop with one event. Returns 0, or errno of what failed. */
-static int sample_loop(struct perf_event_attr *attributes, struct samples *samples)
-{
-    size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
-    attributes->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR;
-    int event = perf_open(attributes);
-    if (event < 0)
+    if (descriptor < 0)
         return errno;
-    /* Mapped read-only: the kernel stops at a full ring instead of overwriting it. */
-    size_t length = (1 + BUFFER_PAGES) * page_size;
-    void *page = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
-    if (page == MAP_FAILED) {
-        int error = errno;
-        close(event);
-        return error;
+    trial->samplers[trial->opened_samplers++] = descriptor;
+    if (trial->page)
+        return ioctl(descriptor, PERF_EVENT_IOC_SET_OUTPUT, trial->samplers[0]) ? errno : 0;
+    trial->page = mmap(NULL, (1 + RING_PAGES) * trial->page_size, PROT_READ | PROT_WRITE,
+                       MAP_SHARED, descriptor, 0);
+    if (trial->page == MAP_FAILED) {
+        trial->page = NULL;
+        return errno;
     }
-    ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
-    sweep_array();
-    ioctl(event, PERF_EVENT_IOC_DISABLE, 0);
-    *samples = count_samples(page, page_size);
-    munmap(page, length);
-    close(event);
     return 0;
 }
 
-static void judge(struct finding *finding, const char *source, struct samples samples)
+/* The area that SPE writes to; it lies behind the ring. */
+static int map_aux(struct trial *trial)
 {
-    enum { SAMPLES_CONVINCING = 20 };
-    double share = samples.all ? (double)samples.inside / (double)samples.all : 0;
-    bool good = samples.all >= SAMPLES_CONVINCING && share > 0.5;
-    finding_result(finding,
-                   good             ? FINDING_WORKS
-                   : samples.inside ? FINDING_LIMITED
-                                    : FINDING_MISSING,
-                   "%s: %lu samples, %.0f %% with an address inside the array", source, samples.all,
-                   100 * share);
-    finding_meaning(finding, good ? "the engine pmu has its source of addresses"
-                                  : "this source of addresses is not to be trusted");
+    void *aux;
+
+    trial->page->aux_offset = (1 + RING_PAGES) * trial->page_size;
+    trial->page->aux_size = AUX_PAGES * trial->page_size;
+    aux = mmap(NULL, trial->page->aux_size, PROT_READ | PROT_WRITE, MAP_SHARED, trial->samplers[0],
+               (off_t)trial->page->aux_offset);
+    if (aux == MAP_FAILED)
+        return errno;
+    trial->aux = aux;
+    return 0;
 }
 
-/* AMD. Returns false when the machine has no IBS. */
-static bool try_ibs(struct finding *finding)
+static int open_all(struct trial *trial)
 {
-    struct perf_event_attr attributes;
-    struct samples samples = {0, 0};
-    long type = read_number("ibs_op", "type");
-    if (type < 0)
-        return false;
-    /* cnt_ctl (bit 19): count operations, not cycles. Kernels from 6.14 on can filter by software;
-     * others refuse exclude_kernel, so that the event needs privileges. */
-    perf_attributes(&attributes, (uint32_t)type, UINT64_C(1) << 19);
-    attributes.sample_period = 0x10000;
-    attributes.config2 = 1;
-    int error = sample_loop(&attributes, &samples);
-    if (error == EINVAL) {
-        attributes.config2 = 0;
-        attributes.exclude_kernel = 0;
-        attributes.exclude_hv = 0;
-        error = sample_loop(&attributes, &samples);
-    }
-    if (error) {
-        perf_explain(finding, error);
-        if (error == EACCES || error == EPERM)
-            finding_remedy(finding, "sudo setcap cap_perfmon=ep PROGRAM does not work with "
-                                    "LD_PRELOAD; use a kernel from 6.14 on, or run as root");
-        return true;
-    }
-    judge(finding, "IBS", samples);
-    return true;
-}
+    const struct pmu_choice *choice = &trial->choice;
+    int error = 0;
 
-/* Arm. Returns false when the machine has no SPE. */
-static bool try_spe(struct finding *finding)
-{
-    struct perf_event_attr attributes;
-    enum { AUX_PAGES = 16 };
-    size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
-    long type = read_number("arm_spe_0", "type");
-    if (type < 0)
-        return false;
-    /* ts_enable, jitter, load_filter, store_filter */
-    perf_attributes(&attributes, (uint32_t)type,
-                    UINT64_C(1) | UINT64_C(1) << 16 | UINT64_C(1) << 33 | UINT64_C(1) << 34);
-    attributes.sample_period = 4096;
-    int event = perf_open(&attributes);
-    if (event < 0) {
-        perf_explain(finding, errno);
-        return true;
-    }
-    struct perf_event_mmap_page *page =
-        mmap(NULL, (1 + BUFFER_PAGES) * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
-    void *aux = MAP_FAILED;
-    if (page != MAP_FAILED) {
-        page->aux_offset = (1 + BUFFER_PAGES) * page_size;
-        page->aux_size = AUX_PAGES * page_size;
-        aux = mmap(NULL, page->aux_size, PROT_READ | PROT_WRITE, MAP_SHARED, event,
-                   (off_t)page->aux_offset);
-    }
-    if (aux == MAP_FAILED) {
-        finding_result(finding, FINDING_MISSING, "SPE: its buffer cannot be mapped: %s",
-                       strerror(errno));
-        finding_remedy(finding, "sudo sysctl kernel.perf_event_mlock_kb=2048");
-        return true;
-    }
-    ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
-    sweep_array();
-    ioctl(event, PERF_EVENT_IOC_DISABLE, 0);
-    unsigned long long written = __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE);
-    finding_result(finding, written ? FINDING_WORKS : FINDING_MISSING,
-                   "SPE: %llu bytes of records (addresses not checked here)", written);
-    finding_meaning(finding, written ? "the engine pmu has its source of addresses"
-                                     : "the unit opens, but records nothing");
-    return true;
-}
-
-/* Intel and whatever else libpfm4 can sample precisely. */
-static void try_pebs(struct finding *finding)
-{
-    static const char *const names[] = {"MEM_INST_RETIRED:ALL_LOADS", "MEM_UOPS_RETIRED:ALL_LOADS",
-                                        "MEM_TRANS_RETIRED:LOAD_LATENCY"};
-    int error = ENOENT;
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (unsigned i = 0; i < choice->samplers && error == 0; i++)
+        error = open_sampler(trial, &choice->sampler[i]);
+    if (error == 0 && choice->unit == PMU_SPE)
+        error = map_aux(trial);
+    for (unsigned i = 0; i < choice->counters && error == 0; i++) {
         struct perf_event_attr attributes;
-        struct encoded_event event;
-        struct samples samples = {0, 0};
-        if (!event_encode(names[i], &event))
-            continue;
-        perf_attributes(&attributes, event.type, event.config);
-        attributes.config1 = event.config1;
-        attributes.config2 = event.config2;
-        attributes.precise_ip = 2;
-        attributes.sample_period = 10007; /* prime: out of step with the loop */
-        error = sample_loop(&attributes, &samples);
-        if (error == 0) {
-            judge(finding, "PEBS", samples);
-            return;
-        }
+
+        attributes_of(trial, &choice->counter[i], &attributes);
+        trial->counters[i] = perf_open(&attributes);
+        if (trial->counters[i] < 0)
+            return errno;
+        trial->opened_counters++;
     }
-    if (error == EACCES || error == EPERM || error == ENOSYS) {
-        perf_explain(finding, error);
+    return error;
+}
+
+static void control_all(const struct trial *trial, unsigned long request)
+{
+    for (unsigned i = 0; i < trial->opened_samplers; i++)
+        ioctl(trial->samplers[i], request, 0);
+    for (unsigned i = 0; i < trial->opened_counters; i++)
+        ioctl(trial->counters[i], request, 0);
+}
+
+static void count_all(struct trial *trial)
+{
+    const struct pmu_choice *choice = &trial->choice;
+    bool own = choice->counters > 0;
+    unsigned n = own ? trial->opened_counters : trial->opened_samplers;
+
+    for (unsigned i = 0; i < n && (own || choice->counts_accesses); i++) {
+        uint64_t count;
+
+        if (read(own ? trial->counters[i] : trial->samplers[i], &count, sizeof count) ==
+            sizeof count)
+            self_test_count(&trial->test, own ? &choice->counter[i] : &choice->sampler[i], count);
+    }
+}
+
+static void add_sample(struct trial *trial, const uint8_t *record,
+                       const struct perf_record_header *header)
+{
+    struct perf_layout layout = {.sample_type = trial->choice.sample_type};
+    struct ibs_processor processor = {trial->processor.family, trial->processor.model};
+    struct perf_sample sample;
+    struct ibs_registers registers;
+    struct access_record access;
+
+    if (!perf_sample_decode(&layout, record, header->size, &sample)) {
+        self_test_unreadable(&trial->test, 1);
+    } else if (trial->choice.unit != PMU_IBS) {
+        perf_sample_to_record(&layout, &sample, header->misc, UNIT_PEBS, 0, &access);
+        self_test_record(&trial->test, &access);
+    } else if (ibs_decode(sample.raw, sample.raw_size, &registers) &&
+               ibs_to_record(&registers, &processor, &access)) {
+        self_test_record(&trial->test, &access);
+    } else {
+        self_test_unreadable(&trial->test, 1);
+    }
+}
+
+static void drain_ring(struct trial *trial)
+{
+    struct ring ring = {.data = (const uint8_t *)trial->page + trial->page_size,
+                        .size = RING_PAGES * trial->page_size,
+                        .tail = trial->page->data_tail};
+    struct perf_record_header header;
+    const uint8_t *record;
+
+    ring.head = __atomic_load_n(&trial->page->data_head, __ATOMIC_ACQUIRE);
+    while (ring_next(&ring, &header, &record)) {
+        struct perf_stream_record stream;
+
+        if (header.type == PERF_RECORD_SAMPLE)
+            add_sample(trial, record, &header);
+        else if (perf_stream_decode(record, header.size, &stream) && stream.event == STREAM_LOST)
+            trial->test.lost += stream.count;
+    }
+}
+
+/* The trial is shorter than the area: what was written begins at its start. */
+static void drain_aux(struct trial *trial)
+{
+    uint64_t head = __atomic_load_n(&trial->page->aux_head, __ATOMIC_ACQUIRE);
+    struct spe_stream stream;
+    struct spe_record record;
+    struct access_record access;
+
+    spe_begin(&stream);
+    spe_feed(&stream, trial->aux,
+             head < trial->page->aux_size ? (size_t)head : (size_t)trial->page->aux_size);
+    while (spe_next(&stream, &record)) {
+        spe_to_record(&record, trial->choice.source_table, &access);
+        self_test_record(&trial->test, &access);
+    }
+}
+
+/* 0 with a filled-in test, or errno. */
+static int run_trial(struct trial *trial)
+{
+    int error = open_all(trial);
+
+    if (error)
+        return error;
+    memset(array, 1, sizeof array);
+    trial->test.period = PERIOD;
+    control_all(trial, PERF_EVENT_IOC_ENABLE);
+    self_test_run(&trial->test, array, PASSES);
+    control_all(trial, PERF_EVENT_IOC_DISABLE);
+    count_all(trial);
+    if (trial->aux)
+        drain_aux(trial);
+    else
+        drain_ring(trial);
+    return 0;
+}
+
+static void judge(struct finding *finding, const struct trial *trial)
+{
+    const struct self_test *test = &trial->test;
+    char reason[SELF_TEST_REASON];
+    const char *name = trial->choice.sampler[0].name;
+
+    if (!self_test_judge(test, &trial->choice, reason)) {
+        finding_result(finding, test->inside ? FINDING_LIMITED : FINDING_MISSING, "%s: %s", name,
+                       reason);
+        finding_meaning(finding, "this PMU is not to be trusted; the engine clock takes the "
+                                 "samples instead");
         return;
     }
-    finding_result(finding, FINDING_MISSING,
-                   "none: no PEBS, ibs_op or arm_spe is visible (libpfm4 sees: %s)",
-                   event_processor());
-    finding_meaning(finding, "the engine pmu has no source of addresses; the engine clock "
-                             "takes its samples by CPU time instead");
+    finding_result(finding, FINDING_WORKS,
+                   "%s: of %" PRIu64 " accesses %" PRIu64 " were sampled with an address, %" PRIu64
+                   " inside the array, %" PRIu64 " of these loads; %" PRIu64 " records lost",
+                   name, test->loads + test->stores, test->accesses, test->inside,
+                   test->inside_loads, test->lost);
+    finding_meaning(finding, "the engine pmu has its source of addresses");
+}
+
+static void explain(struct finding *finding, const struct trial *trial, int error)
+{
+    switch (error) {
+    case EACCES:
+    case EPERM:
+    case ENOSYS:
+    case EMFILE:
+        perf_explain(finding, error);
+        if (trial->choice.needs_privilege && error != ENOSYS)
+            finding_remedy(finding, "use a kernel from 6.14 on, which can keep its own samples out "
+                                    "of IBS, or run as root");
+        else if (trial->opened_samplers > 0 && error == EPERM)
+            finding_remedy(finding, "sudo sysctl kernel.perf_event_mlock_kb=2048");
+        return;
+    case EBUSY:
+        finding_result(finding, FINDING_MISSING, "%s: the PMU is taken by somebody else",
+                       trial->choice.sampler[0].name);
+        finding_remedy(finding, "stop other profilers; sudo sysctl kernel.nmi_watchdog=0");
+        return;
+    default:
+        finding_result(finding, FINDING_MISSING, "%s: %s", trial->choice.sampler[0].name,
+                       strerror(error));
+        finding_meaning(finding, "the engine pmu has no source of addresses; the engine clock "
+                                 "takes its samples by CPU time instead");
+    }
 }
 
 void probe_precise(struct finding *finding)
 {
-    finding_tried(finding, "sampling loads of a known array with PEBS, IBS or SPE");
-    if (!try_ibs(finding) && !try_spe(finding))
-        try_pebs(finding);
+    struct pmu_machine machine = {.read = pmu_read_sysfs, .context = getenv("REUSE_PMU_SYSFS")};
+    struct trial trial = {.page_size = (size_t)sysconf(_SC_PAGESIZE)};
+    char reason[PMU_REASON_MAX];
+    int error;
+
+    finding_tried(finding, "counting and sampling a loop of known accesses with PEBS, IBS or SPE");
+    processor_here(&machine.processor);
+    trial.processor = machine.processor;
+    if (!pmu_choose(&machine, "", &trial.choice, reason)) {
+        finding_result(finding, FINDING_MISSING, "none: %s (libpfm4 sees: %s)", reason,
+                       event_processor());
+        finding_meaning(finding, "the engine pmu has no source of addresses; the engine clock "
+                                 "takes its samples by CPU time instead");
+        return;
+    }
+    error = run_trial(&trial);
+    if (error)
+        explain(finding, &trial, error);
+    else
+        judge(finding, &trial);
 }

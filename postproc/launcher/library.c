@@ -32,6 +32,14 @@ static const char *const guest_beside[] = {
     ("../lib/" REUSE_MULTIARCH "/libreuse/libreuse-guest.so"),
 };
 
+static const char *const placement_beside[] = {
+    "../runtime/.libs/libreuse-place.so",
+    "../../runtime/.libs/libreuse-place.so",
+    "../lib/libreuse/libreuse-place.so",
+    "../lib64/libreuse/libreuse-place.so",
+    ("../lib/" REUSE_MULTIARCH "/libreuse/libreuse-place.so"),
+};
+
 static int try(const char *folder, const char *relative, char path[PATH_MAX])
 {
     char candidate[PATH_MAX];
@@ -75,4 +83,11 @@ int library_find_guest(char path[PATH_MAX])
     if (find(guest_beside, sizeof guest_beside / sizeof guest_beside[0], path) == 0)
         return 0;
     return try(REUSE_PLUGIN_FOLDER, "libreuse-guest.so", path);
+}
+
+int library_find_placement(char path[PATH_MAX])
+{
+    if (find(placement_beside, sizeof placement_beside / sizeof placement_beside[0], path) == 0)
+        return 0;
+    return try(REUSE_PLUGIN_FOLDER, "libreuse-place.so", path);
 }

@@ -18,4 +18,7 @@ int library_find_plugin(char path[PATH_MAX]);
 /* And for libreuse-guest.so, which is preloaded into programs inside QEMU. */
 int library_find_guest(char path[PATH_MAX]);
 
+/* The same for libreuse-place.so, which binds threads; in libreuse/ as well. */
+int library_find_placement(char path[PATH_MAX]);
+
 #endif

@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +24,12 @@
 #include "launcher/engine_qemu.h"
 #include "launcher/environment.h"
 #include "launcher/library.h"
+#include "launcher/placement.h"
 #include "launcher/sandbox.h"
 #include "launcher/target.h"
 #include "launcher/usage.h"
 #include "options.h"
+#include "support/event_names.h"
 
 enum { STATUS_FAILURE = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
 enum { FIRST_LONG_OPTION = 256 }; /* getopt values: letters below, enum option_id above */
@@ -171,6 +174,26 @@ static int prepare_preload(const struct target *target, struct environment *envi
     return environment_preload(environment, library) == 0 ? -1 : fail("out of memory");
 }
 
+/*
+ * The library in the target knows no event names but the kernel's: what libpfm4 knows is given to
+ * it as a number. Other names stay, and it will say if it does not know them either.
+ */
+static int translate_event(const char *name, struct environment *environment)
+{
+    struct encoded_event event;
+    char text[128];
+
+    if (strchr(name, '/') || !event_encode(name, &event) || event.type != PERF_TYPE_RAW)
+        return 0;
+    if (event.config1 || event.config2)
+        snprintf(text, sizeof text, "cpu/config=0x%llx,config1=0x%llx,config2=0x%llx/",
+                 (unsigned long long)event.config, (unsigned long long)event.config1,
+                 (unsigned long long)event.config2);
+    else
+        snprintf(text, sizeof text, "r%llx", (unsigned long long)event.config);
+    return environment_set(environment, option_table[OPTION_EVENT].variable, text);
+}
+
 /* Becomes the program. Returns only if that failed, with the exit status. */
 static int become(const struct target *target, char **arguments, char **environment)
 {
@@ -222,8 +245,15 @@ static int launch(int argc, char **argv, struct environment *environment)
     if (error)
         return complain_program(argv[optind], path, error);
     target_inspect(path, search_path, &target);
+    status = placement_prepare(&options, &target, environment);
+    if (status >= 0)
+        return status;
+    if (options.engine == ENGINE_NONE)
+        return become(&target, argv + optind, environment->entries);
     if (options.engine == ENGINE_EXACT || options.engine == ENGINE_SIMULATE)
         return run_under_qemu(&options, &target, argv + optind, environment);
+    if (options.event[0] && translate_event(options.event, environment) != 0)
+        return fail("out of memory");
     status = prepare_preload(&target, environment);
     if (status >= 0)
         return status;

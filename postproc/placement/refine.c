@@ -109,9 +109,9 @@ static struct communication_matrix *coarse_matrix(const struct communication_mat
 
             if (entry->column > a)
                 ARRAY_PUSH(&pairs,
-                           ((struct traffic_pair){slots->group[level][slots->slot_of[a]],
-                                                 slots->group[level][slots->slot_of[entry->column]],
-                                                 entry->weight}));
+                           ((struct traffic_pair){
+                               slots->group[level][slots->slot_of[a]],
+                               slots->group[level][slots->slot_of[entry->column]], entry->weight}));
         }
     coarse = matrix_create(slots->groups[level], pairs.items, pairs.count);
     free(pairs.items);

@@ -38,7 +38,7 @@ static void try_from(struct search *search, uint32_t *place)
         return;
     refine_mapping(search->matrix, search->tree, search->capacity, place);
     cost = mapping_hop_bytes(search->matrix, search->tree, place);
-    if (cost < search->best_cost) {
+    if (cost < search->best_cost * (1 - 1e-9)) {
         memcpy(search->best, place, search->matrix->threads * sizeof(*place));
         search->best_cost = cost;
     }
@@ -64,16 +64,15 @@ bool search_mapping(const struct communication_matrix *matrix, const struct plac
     uint32_t *candidate = allocate_zeroed(matrix->threads, sizeof(*candidate));
     bool done = true;
 
+    /* The obvious ones first: of equally good mappings users prefer them. */
+    mapping_identity(tree, matrix->threads, candidate);
+    try_from(&search, candidate);
+    mapping_scatter(tree, matrix->threads, candidate);
+    try_from(&search, candidate);
     for (unsigned i = 0; i < attempts_for(matrix) && done; i++) {
         done = scotch_map(matrix, tree, capacity, 1 + 2 * i, candidate, message, message_size);
         if (done)
             try_from(&search, candidate);
-    }
-    if (done) {
-        mapping_identity(tree, matrix->threads, candidate);
-        try_from(&search, candidate);
-        mapping_scatter(tree, matrix->threads, candidate);
-        try_from(&search, candidate);
     }
     free(candidate);
     return done;

@@ -152,9 +152,9 @@ static void read_level(int depth, const hwloc_obj_t *places, size_t count,
 /* Keeps a level if it separates what the one before does not; else it may lend its name. */
 static void add_level(struct placement_tree *tree, struct tree_level *level)
 {
-    struct tree_level *before = &tree->levels[tree->level_count - 1];
+    struct tree_level *before = tree->level_count > 0 ? &tree->levels[tree->level_count - 1] : NULL;
 
-    if (tree->level_count > 0 && same_groups(before, level, tree->places)) {
+    if (before != NULL && same_groups(before, level, tree->places)) {
         if (level->cache_bytes > 0) {
             memcpy(before->name, level->name, sizeof(before->name));
             before->cache_bytes = level->cache_bytes;
@@ -242,4 +242,12 @@ struct placement_tree *topology_read(const char *source, size_t threads, char *m
         tree = read_tree(topology, source, threads, message, size);
     hwloc_topology_destroy(topology);
     return tree;
+}
+
+bool topology_is_readable(const char *source, char *message, size_t size)
+{
+    struct placement_tree *tree = topology_read(source, 1, message, size);
+
+    tree_free(tree);
+    return tree != NULL;
 }

@@ -3,6 +3,7 @@
 #ifndef REUSE_PLACEMENT_TOPOLOGY_H
 #define REUSE_PLACEMENT_TOPOLOGY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "placement/tree.h"
@@ -17,5 +18,8 @@
  */
 struct placement_tree *topology_read(const char *source, size_t threads, char *message,
                                      size_t message_size);
+
+/* Whether topology_read() takes a source that is not NULL; else false with one line in message. */
+bool topology_is_readable(const char *source, char *message, size_t message_size);
 
 #endif

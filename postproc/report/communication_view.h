@@ -8,6 +8,7 @@
 
 #include "analysis/communication.h"
 #include "report/model.h"
+#include "report/object_labels.h"
 
 /* A thread or a core. */
 struct party {
@@ -41,6 +42,7 @@ struct communication_view {
 
     /* After communication_view_label_objects(): objects of the two accesses, which may differ. */
     uint32_t *from_object, *to_object;
+    uint64_t *from_offset, *to_offset; /* of the accesses in their objects, or OFFSET_UNKNOWN */
     data_objects objects;
 };
 

@@ -112,6 +112,9 @@ struct section {
 
 struct document {
     struct intern_table *strings;
+    /* For a program to read: in a file the report stands before it as a comment, each line with a
+     * '#'. NULL: there is none. */
+    const char *script;
     ARRAY(struct section) sections;
     ARRAY(struct table *) tables; /* all of them, for release */
     ARRAY(struct grid *) grids;   /* all of them, likewise */

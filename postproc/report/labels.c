@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which source line, calling context and thread each observation belongs to. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,27 +164,24 @@ void model_label_lines(struct model *model)
     finish_grouping(model, &model->by_line, model->lines.count);
 }
 
-/* All source frames of a context, inlined ones included. */
-static struct calling_context resolve_context(struct model *model, size_t profile,
-                                              const struct record_sample *sample)
+struct calling_context model_resolve_context(struct model *model, size_t profile,
+                                             uint32_t context_id, uint64_t ip,
+                                             uint64_t monotonic_ns)
 {
     ARRAY(struct code_line) frames = {0};
-    const struct record_context *context =
-        profile_context(model->profiles[profile], sample->context_id);
+    const struct record_context *context = profile_context(model->profiles[profile], context_id);
     bool leaf = true;
 
     /* A context that could not be taken: the instruction itself is known. */
     if (context == NULL) {
-        uint32_t number =
-            resolver_code(model->resolver, profile, sample->ip, sample->monotonic_ns, false);
+        uint32_t number = resolver_code(model->resolver, profile, ip, monotonic_ns, false);
         struct code_line line =
             model_line_of_frame(model, resolver_location(model->resolver, number), 0);
 
         ARRAY_PUSH(&frames, line);
     }
     while (context != NULL) {
-        uint32_t number =
-            resolver_code(model->resolver, profile, context->ip, sample->monotonic_ns, !leaf);
+        uint32_t number = resolver_code(model->resolver, profile, context->ip, monotonic_ns, !leaf);
 
         for (size_t i = 0; i < resolver_location(model->resolver, number)->frames.count; i++) {
             struct code_line line =
@@ -239,7 +237,9 @@ void model_label_contexts(struct model *model)
         number = intern_table_insert(seen, &key, sizeof(key));
         if (number == numbers.count)
             ARRAY_PUSH(&numbers,
-                       intern_context(model, keys, resolve_context(model, profile, sample)));
+                       intern_context(model, keys,
+                                      model_resolve_context(model, profile, sample->context_id,
+                                                            sample->ip, sample->monotonic_ns)));
         model->by_context.labels[i] = numbers.items[number];
     }
     free(numbers.items);
@@ -251,7 +251,7 @@ void model_label_contexts(struct model *model)
 static uint64_t cpu_time_of(const struct profile *profile, uint32_t thread_id)
 {
     const struct record_totals *totals = profile_thread_totals(profile, thread_id);
-    uint64_t time = totals != NULL ? totals->app_ns : 0;
+    uint64_t time = totals != NULL && !profile_counts_accesses(profile) ? totals->app_ns : 0;
 
     for (size_t i = 0; i < profile->thread_ends.count; i++)
         if (profile->thread_ends.items[i].thread_id == thread_id &&
@@ -326,4 +326,23 @@ void model_label_objects(struct model *model)
     start_grouping(model, &model->by_object);
     object_labels_assign(model);
     finish_grouping(model, &model->by_object, model->objects.count);
+}
+
+double model_busy_threads(struct model *model)
+{
+    double most = 1;
+
+    model_label_threads(model);
+    for (size_t p = 0; p < model->profile_count; p++) {
+        double sum = 0, largest = 0;
+        for (size_t i = 0; i < model->threads.count; i++) {
+            if (model->threads.items[i].profile != p)
+                continue;
+            sum += model->by_thread.accesses[i];
+            largest = fmax(largest, model->by_thread.accesses[i]);
+        }
+        if (largest > 0)
+            most = fmax(most, sum / largest);
+    }
+    return most;
 }

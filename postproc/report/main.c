@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "perfdata/sections.h"
+#include "placement/topology.h"
 #include "profile/merge.h"
 #include "report/options.h"
 #include "report/render.h"
@@ -56,13 +58,11 @@ static void build_document(struct model *model, struct document *document)
 {
     const bool *wanted = model->options->sections;
     void (*const builders[SECTION_COUNT])(struct model *, struct document *) = {
-        [SECTION_HISTOGRAM] = section_histogram,
-        [SECTION_MRC] = section_mrc,
-        [SECTION_THREADS] = section_threads,
-        [SECTION_OBJECTS] = section_objects,
-        [SECTION_LINES] = section_lines,
-        [SECTION_CONTEXTS] = section_contexts,
-        [SECTION_SECTOR_HINTS] = section_sector_hints,
+        [SECTION_HISTOGRAM] = section_histogram, [SECTION_MRC] = section_mrc,
+        [SECTION_THREADS] = section_threads,     [SECTION_OBJECTS] = section_objects,
+        [SECTION_BLOCKING] = section_blocking,   [SECTION_LINES] = section_lines,
+        [SECTION_CONTEXTS] = section_contexts,   [SECTION_TRAFFIC] = section_traffic,
+        [SECTION_SHARING] = section_sharing,     [SECTION_SECTOR_HINTS] = section_sector_hints,
     };
 
     section_summary(model, document, wanted[SECTION_SUMMARY]);
@@ -71,6 +71,8 @@ static void build_document(struct model *model, struct document *document)
             builders[i](model, document);
     if (wanted[SECTION_SHARING] || wanted[SECTION_MATRIX])
         section_matrix(model, document, wanted[SECTION_MATRIX]);
+    if (wanted[SECTION_PLACEMENT])
+        section_placement(model, document);
     section_notes(model, document);
 }
 
@@ -116,10 +118,39 @@ static int write_out(const struct report_options *options, const char *text, siz
     return STATUS_FAILURE;
 }
 
-static int render(const struct report_options *options, struct model *model)
+/* The report as a comment before what a program is to read. */
+static void put_script(const char *script, const char *report, FILE *stream)
+{
+    while (*report != '\0') {
+        size_t length = strcspn(report, "\n");
+
+        fprintf(stream, length > 0 ? "# %.*s\n" : "#\n", (int)length, report);
+        report += length + (report[length] == '\n');
+    }
+    fputs(script, stream);
+}
+
+static void render_document(const struct report_options *options, const struct document *document,
+                            FILE *stream)
 {
     void (*const renderers[])(const struct document *, FILE *) = {
         [FORMAT_TEXT] = render_text, [FORMAT_JSON] = render_json, [FORMAT_CSV] = render_csv};
+    bool as_script =
+        options->format == FORMAT_TEXT && options->output != NULL && document->script != NULL;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = as_script ? open_memstream(&text, &size) : NULL;
+
+    renderers[options->format](document, memory != NULL ? memory : stream);
+    if (memory == NULL)
+        return;
+    fclose(memory);
+    put_script(document->script, text, stream);
+    free(text);
+}
+
+static int render(const struct report_options *options, struct model *model)
+{
     struct document *document = document_create();
     char *text = NULL;
     size_t size = 0;
@@ -142,7 +173,7 @@ static int render(const struct report_options *options, struct model *model)
             document_free(document);
             return fail(model->failure);
         }
-        renderers[options->format](document, memory);
+        render_document(options, document, memory);
     }
     fclose(memory);
     warn_of_wrong_files(model);
@@ -157,7 +188,10 @@ static int report(const struct report_options *options, const char *const *names
     struct profile **profiles = allocate_zeroed(count, sizeof(profiles[0]));
     struct model *model = NULL;
     char message[1024];
-    int status = 0;
+    int status = options->topology == NULL ||
+                         topology_is_readable(options->topology, message, sizeof(message))
+                     ? 0
+                     : fail(message);
 
     for (size_t i = 0; i < count && status == 0; i++) {
         profiles[i] = profile_load(names[i], message, sizeof(message));
@@ -174,6 +208,43 @@ static int report(const struct report_options *options, const char *const *names
         profile_free(profiles[i]);
     free(profiles);
     return status;
+}
+
+/* A perf.data file in place of a profile: no reuse, but what addresses and data sources tell. */
+static int report_perf_data(const struct report_options *options)
+{
+    void (*const renderers[])(const struct document *, FILE *) = {
+        [FORMAT_TEXT] = render_text, [FORMAT_JSON] = render_json, [FORMAT_CSV] = render_csv};
+    char *text = NULL, message[1024];
+    struct document *document;
+    size_t size = 0;
+    FILE *memory;
+    int status;
+
+    if (options->profiles.count > 1)
+        return fail("a perf.data file is reported on alone: name one file");
+    document = perfdata_document(options, options->profiles.items[0], message, sizeof(message));
+    if (document == NULL)
+        return fail(message);
+    memory = open_memstream(&text, &size);
+    if (memory == NULL) {
+        document_free(document);
+        return fail("out of memory");
+    }
+    renderers[options->format](document, memory);
+    fclose(memory);
+    status = write_out(options, text, size);
+    free(text);
+    document_free(document);
+    return status;
+}
+
+static bool names_perf_data(const struct report_options *options)
+{
+    for (size_t i = 0; i < options->profiles.count; i++)
+        if (recording_is_perf_data(options->profiles.items[i]))
+            return true;
+    return false;
 }
 
 static int merge(const struct report_options *options)
@@ -215,7 +286,8 @@ int main(int argc, char **argv)
         status = STATUS_USAGE;
         break;
     case OPTIONS_RUN:
-        status = options.merge ? merge(&options)
+        status = options.merge               ? merge(&options)
+                 : names_perf_data(&options) ? report_perf_data(&options)
                  : options.profiles.count > 0
                      ? report(&options, options.profiles.items, options.profiles.count)
                      : report_newest(&options);

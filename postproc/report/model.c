@@ -66,6 +66,7 @@ static bool analyse(struct model *model, char *message, size_t size)
             return false;
         }
     }
+    model->asked = options;
     model->analysis =
         analysis_create(model->profiles, model->profile_count, &options, message, size);
     if (model->analysis == NULL)
@@ -100,8 +101,11 @@ static void choose_sizes(struct model *model)
             model->level_size[i]++;
 }
 
-/* One question for all sizes: what the analysis works out for a size serves every subset. */
-static void evaluate_whole(struct model *model)
+/* The curve at all sizes by one question: what the analysis works out for a size serves every
+ * subset. */
+static void evaluate_curve(const struct model *model, const struct analysis *analysis,
+                           struct subset subset, struct curve_point *whole,
+                           struct curve_point *octaves)
 {
     double sizes[MODEL_SIZES_MAX + MODEL_OCTAVES];
     struct curve_point points[MODEL_SIZES_MAX + MODEL_OCTAVES];
@@ -112,36 +116,75 @@ static void evaluate_whole(struct model *model)
     for (size_t i = 0; i < MODEL_OCTAVES; i++)
         sizes[count++] = ldexp(1024, (int)i);
     qsort(sizes, count, sizeof(*sizes), compare_doubles);
-    analysis_miss_ratio_curve(model->analysis, model_whole(model), sizes, count, points);
+    analysis_miss_ratio_curve(analysis, subset, sizes, count, points);
     for (size_t i = 0; i < count; i++) {
         if (size < model->size_count && sizes[i] == model->sizes[size])
-            model->whole[size++] = points[i];
+            whole[size++] = points[i];
         if (octave < MODEL_OCTAVES && sizes[i] == ldexp(1024, (int)octave))
-            model->octaves[octave++] = points[i];
+            octaves[octave++] = points[i];
     }
+}
+
+/* What the engine that wrote the profile counted beside its samples. Counts know no regions. */
+static void evaluate_truth(struct model *model)
+{
+    struct analysis_options options = {.source = SOURCE_COUNTS,
+                                       .line_size = analysis_line_size(model->analysis)};
+    char message[256];
+    struct analysis *truth;
+
+    if (model->options->thread != 0)
+        options.thread_id = thread_id_of(model, model->options->thread);
+    if (model->exact || model->options->region != NULL ||
+        !analysis_has_source(model->profiles, model->profile_count, SOURCE_COUNTS))
+        return;
+    truth =
+        analysis_create(model->profiles, model->profile_count, &options, message, sizeof(message));
+    if (truth == NULL)
+        return;
+    model->has_truth = true;
+    evaluate_curve(model, truth, (struct subset){0}, model->true_whole, model->true_octaves);
+    analysis_compare(model->analysis, truth, &model->comparison);
+    analysis_free(truth);
+}
+
+static void evaluate_whole(struct model *model)
+{
+    evaluate_curve(model, model->analysis, model_whole(model), model->whole, model->octaves);
     for (size_t i = 0; i < model->machine.levels; i++)
         model->misses[i] = analysis_misses(model->analysis, model_whole(model),
                                            (double)model->machine.caches[i].bytes);
     model->accesses = analysis_subset_accesses(model->analysis, model_whole(model));
 }
 
-static bool context_has_function(struct model *model, size_t profile, uint32_t context_id,
-                                 uint64_t monotonic_ns)
+static bool code_has_function(struct model *model, size_t profile, uint64_t ip,
+                              uint64_t monotonic_ns, bool after)
 {
-    const struct record_context *context;
+    uint32_t number = resolver_code(model->resolver, profile, ip, monotonic_ns, after);
+    const struct location *location = resolver_location(model->resolver, number);
+
+    for (size_t i = 0; i < location->frames.count; i++) {
+        const char *function = location->frames.items[i].function;
+
+        if (function != NULL && strcmp(function, model->options->region) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of a sample whose context could not be taken the instruction is known. */
+static bool context_has_function(struct model *model, size_t profile,
+                                 const struct record_sample *sample)
+{
+    const struct profile *file = model->profiles[profile];
+    const struct record_context *context = profile_context(file, sample->context_id);
     bool leaf = true;
 
-    while ((context = profile_context(model->profiles[profile], context_id)) != NULL) {
-        uint32_t number = resolver_code(model->resolver, profile, context->ip, monotonic_ns, !leaf);
-        const struct location *location = resolver_location(model->resolver, number);
-
-        for (size_t i = 0; i < location->frames.count; i++) {
-            const char *function = location->frames.items[i].function;
-
-            if (function != NULL && strcmp(function, model->options->region) == 0)
-                return true;
-        }
-        context_id = context->parent_id;
+    if (context == NULL)
+        return code_has_function(model, profile, sample->ip, sample->monotonic_ns, false);
+    for (; context != NULL; context = profile_context(file, context->parent_id)) {
+        if (code_has_function(model, profile, context->ip, sample->monotonic_ns, !leaf))
+            return true;
         leaf = false;
     }
     return false;
@@ -165,16 +208,16 @@ static size_t label_sampled_region(struct model *model)
     for (size_t i = 0; i < model->observations; i++) {
         struct {
             size_t profile;
-            uint64_t context;
+            uint64_t context, ip;
         } key = {0};
         const struct record_sample *sample = analysis_sample(model->analysis, i, &key.profile);
         uint32_t number;
 
         key.context = sample->context_id;
+        key.ip = sample->context_id == 0 ? sample->ip : 0;
         number = intern_table_insert(contexts, &key, sizeof(key));
         if (number == inside.count)
-            ARRAY_PUSH(&inside, context_has_function(model, key.profile, sample->context_id,
-                                                     sample->monotonic_ns));
+            ARRAY_PUSH(&inside, context_has_function(model, key.profile, sample));
         bool within = inside.items[number] || span_is_named(model, key.profile, sample->region_id);
 
         model->region[i] = within ? 0 : GROUP_NONE;
@@ -242,6 +285,7 @@ struct model *model_create(const struct report_options *options,
     }
     choose_sizes(model);
     evaluate_whole(model);
+    evaluate_truth(model);
     return model;
 }
 

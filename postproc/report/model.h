@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "analysis/analysis.h"
+#include "analysis/comparison.h"
 #include "machine/machine.h"
 #include "report/options.h"
 #include "report/resolver.h"
@@ -61,6 +62,7 @@ struct data_object {
     uint64_t blocks;             /* heap: allocated blocks; 0: unknown */
     const char *function, *file; /* of the allocation or declaration; NULL: unknown */
     uint32_t line;
+    struct data_type type; /* what its memory consists of; no module: not known */
 };
 
 typedef ARRAY(struct data_object) data_objects;
@@ -85,6 +87,7 @@ struct model {
     const struct profile *const *profiles;
     size_t profile_count;
     struct analysis *analysis;
+    struct analysis_options asked; /* what it was made with */
     struct intern_table *strings;
     struct file_search search;
     struct resolver *resolver;
@@ -100,6 +103,13 @@ struct model {
     size_t level_size[MACHINE_LEVELS_MAX]; /* index in sizes of each level */
     struct curve_point whole[MODEL_SIZES_MAX];
     struct curve_point octaves[MODEL_OCTAVES]; /* the same curve at 1 KiB, 2 KiB ... 64 MiB */
+
+    /* Where the profile also counts every access: the same of the counts, and how far off the
+     * samples' estimate is. */
+    bool has_truth;
+    struct curve_point true_whole[MODEL_SIZES_MAX], true_octaves[MODEL_OCTAVES];
+    struct comparison comparison;
+
     struct miss_split misses[MACHINE_LEVELS_MAX];
 
     uint32_t *region;         /* labels: 0 inside; NULL when no region was asked for */
@@ -146,6 +156,13 @@ struct code_line model_line_of_frame(struct model *, const struct location *, si
 struct code_line model_own_line(struct model *, size_t profile, uint64_t ip, uint32_t context_id,
                                 uint64_t monotonic_ns);
 
+/*
+ * All source frames of a context, inlined ones included; of the instruction alone if there is none.
+ * The caller frees the frames.
+ */
+struct calling_context model_resolve_context(struct model *, size_t profile, uint32_t context_id,
+                                             uint64_t ip, uint64_t monotonic_ns);
+
 /* Label the observations; called once each, by the sections that need them. */
 void model_label_lines(struct model *);
 void model_label_objects(struct model *);
@@ -157,6 +174,9 @@ void model_label_threads(struct model *);
  * Computed once; groups that cannot be among them are not evaluated.
  */
 const struct ranking *model_rank(struct model *, struct grouping *);
+
+/* Threads that make as many accesses as the busiest one would, in the profile with most of them. */
+double model_busy_threads(struct model *);
 
 /* The level whose misses decide what is worth looking at: the second one if there are two. */
 size_t model_focus_level(const struct model *);

@@ -16,6 +16,7 @@ struct labelling {
     struct model *model;
     data_objects *objects;
     uint32_t *labels;
+    uint64_t *offsets;          /* or NULL */
     struct intern_table *keys;  /* struct object_key -> number of the object */
     struct intern_table *sites; /* (profile, site) -> number in site_objects */
     ARRAY(uint32_t) site_objects;
@@ -131,6 +132,7 @@ static void name_by_context(struct labelling *labelling, size_t profile,
     object->function = source->function;
     object->file = source->file;
     object->line = source->line;
+    object->type = found.type;
     if (found.newer_source != NULL)
         intern_table_string(labelling->newer_sources, found.newer_source);
 }
@@ -273,7 +275,8 @@ static uint32_t object_of_symbol(struct labelling *labelling, struct symbol_modu
                                  .name = symbol->name,
                                  .size = symbol->size,
                                  .file = symbol->file,
-                                 .line = symbol->line};
+                                 .line = symbol->line,
+                                 .type = symbol->type};
 
     if (object.name == NULL) {
         char *text = symbol->section != NULL
@@ -306,6 +309,8 @@ static void label_globals_of_module(struct labelling *labelling,
             at++;
         labelling->labels[globals[i].observation] =
             object_of_symbol(labelling, globals[i].module, &symbols[at]);
+        if (labelling->offsets != NULL && symbols[at].name != NULL)
+            labelling->offsets[globals[i].observation] = globals[i].address - symbols[at].address;
     }
     free(symbols);
     free(addresses);
@@ -376,19 +381,25 @@ static void remark_newer_sources(struct labelling *labelling)
 }
 
 void object_labels_find(struct model *model, const struct object_reference *references,
-                        size_t count, data_objects *objects, uint32_t *labels)
+                        size_t count, data_objects *objects, uint32_t *labels, uint64_t *offsets)
 {
     struct labelling labelling = {.model = model,
                                   .objects = objects,
                                   .labels = labels,
+                                  .offsets = offsets,
                                   .keys = intern_table_create(),
                                   .sites = intern_table_create(),
                                   .newer_sources = intern_table_create()};
 
-    for (size_t i = 0; i < count; i++)
-        labels[i] = references[i].kind == OBJECT_KIND_NONE
-                        ? (uint32_t)GROUP_NONE
-                        : object_of(&labelling, &references[i], i);
+    for (size_t i = 0; i < count; i++) {
+        const struct object_reference *reference = &references[i];
+
+        labels[i] = reference->kind == OBJECT_KIND_NONE ? (uint32_t)GROUP_NONE
+                                                        : object_of(&labelling, reference, i);
+        if (offsets != NULL)
+            offsets[i] =
+                reference->base != 0 ? reference->address - reference->base : OFFSET_UNKNOWN;
+    }
     label_globals(&labelling);
     remark_newer_sources(&labelling);
     free(labelling.globals.items);
@@ -405,6 +416,6 @@ void object_labels_assign(struct model *model)
     for (size_t i = 0; i < model->observations; i++)
         references[i] = reference_of(model, i);
     object_labels_find(model, references, model->observations, &model->objects,
-                       model->by_object.labels);
+                       model->by_object.labels, NULL);
     free(references);
 }

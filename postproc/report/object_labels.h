@@ -11,17 +11,20 @@ struct object_reference {
     uint8_t kind; /* enum object_kind */
     uint32_t id;
     uint64_t address; /* run-time; 0: unknown */
+    uint64_t base;    /* of the block; 0: unknown */
     uint64_t size;
     uint64_t monotonic_ns;
 };
 
 /*
  * Appends the objects that the references lead to, and labels each reference with the number of its
- * object. References of kind OBJECT_KIND_NONE get GROUP_NONE.
+ * object. References of kind OBJECT_KIND_NONE get GROUP_NONE. offsets, unless NULL, gets where in
+ * the object each address lies, OFFSET_UNKNOWN where that is not known.
  */
 enum { OBJECT_KIND_NONE = 255 };
+#define OFFSET_UNKNOWN UINT64_MAX
 void object_labels_find(struct model *, const struct object_reference *, size_t count,
-                        data_objects *, uint32_t *labels);
+                        data_objects *, uint32_t *labels, uint64_t *offsets);
 
 /* Fills model->objects and the labels of model->by_object, which the caller allocated. */
 void object_labels_assign(struct model *);

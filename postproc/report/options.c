@@ -17,6 +17,7 @@ enum {
     OPTION_SECTION = 256, /* + enum report_section */
     OPTION_MACHINE = OPTION_SECTION + SECTION_COUNT,
     OPTION_BY,
+    OPTION_TOPOLOGY,
     OPTION_RUNTIME,
     OPTION_CSV_LAYOUT,
     OPTION_LINE_SIZE,
@@ -40,9 +41,13 @@ static const struct option long_options[] = {
     {"objects", no_argument, NULL, OPTION_SECTION + SECTION_OBJECTS},
     {"lines", no_argument, NULL, OPTION_SECTION + SECTION_LINES},
     {"contexts", no_argument, NULL, OPTION_SECTION + SECTION_CONTEXTS},
+    {"traffic", no_argument, NULL, OPTION_SECTION + SECTION_TRAFFIC},
     {"sector-hints", no_argument, NULL, OPTION_SECTION + SECTION_SECTOR_HINTS},
     {"sharing", no_argument, NULL, OPTION_SECTION + SECTION_SHARING},
     {"matrix", optional_argument, NULL, OPTION_SECTION + SECTION_MATRIX},
+    {"blocking", no_argument, NULL, OPTION_SECTION + SECTION_BLOCKING},
+    {"placement", optional_argument, NULL, OPTION_SECTION + SECTION_PLACEMENT},
+    {"topology", required_argument, NULL, OPTION_TOPOLOGY},
     {"by", required_argument, NULL, OPTION_BY},
     {"runtime", required_argument, NULL, OPTION_RUNTIME},
     {"csv-layout", required_argument, NULL, OPTION_CSV_LAYOUT},
@@ -68,8 +73,8 @@ static const char help[] =
     "       reuse-report --merge -o ALL.rprof PROFILE...\n"
     "Shows what a profile says; the newest *.rprof here if none is named.\n"
     "\n"
-    "Sections (default: --summary --objects --lines; with JSON and CSV all that need\n"
-    "no machine of their own):\n"
+    "Sections (default: --summary --objects --lines; with JSON and CSV all but\n"
+    "--traffic and --sector-hints):\n"
     "      --summary        the run, how it was measured, and a verdict\n"
     "      --histogram      reuse times and stack distances\n"
     "      --mrc            miss ratio as a function of cache size\n"
@@ -77,12 +82,18 @@ static const char help[] =
     "      --objects        data objects: arrays, variables, stacks\n"
     "      --lines          source lines that reuse data late, and who uses it next\n"
     "      --contexts       the same by calling context\n"
+    "      --traffic        bytes that each cache level serves, here and on --machine\n"
     "      --sector-hints   what to isolate in the A64FX's sector cache, ready to paste\n"
+    "      --blocking       loops to block or fuse, streams, sparsely used lines\n"
     "      --sharing        data that moves between threads, and false sharing\n"
     "      --matrix[=KIND]  who sends to whom: all, true, false, raw, war or waw\n"
+    "      --placement[=HOW] a core for each thread: auto, pack or spread; with -o\n"
+    "                       FILE as a mapping for reuse-run --place\n"
     "\n"
     "      --machine NAME   evaluate for another machine: host, a64fx, neoverse-n1,\n"
     "                       neoverse-v1, power9, skylake-sp, zen4, or a file\n"
+    "      --topology TOPO  place on another machine: an XML file of lstopo, or\n"
+    "                       a text like 'pack:2 l3:2 core:8 pu:2'\n"
     "      --line-size N    evaluate for lines of N bytes (32 ... 4096)\n"
     "      --thread TID     this thread alone\n"
     "      --region NAME    accesses made in this function or region, and below it\n"
@@ -195,6 +206,16 @@ static bool take_matrix_option(struct report_options *options, int option, const
     return number >= 0;
 }
 
+static bool take_placement(struct report_options *options, const char *value)
+{
+    static const char *const styles[] = {"auto", "pack", "spread", NULL};
+    int number = value != NULL ? take_word("--placement", value, styles) : PLACEMENT_AUTO;
+
+    options->sections[SECTION_PLACEMENT] = true;
+    options->placement = (enum placement_style)(number > 0 ? number : 0);
+    return number >= 0;
+}
+
 static bool take_option(struct report_options *options, int option, const char *value)
 {
     uint64_t number;
@@ -205,6 +226,11 @@ static bool take_option(struct report_options *options, int option, const char *
     case OPTION_CSV_LAYOUT:
     case OPTION_SECTION + SECTION_MATRIX:
         return take_matrix_option(options, option, value);
+    case OPTION_SECTION + SECTION_PLACEMENT:
+        return take_placement(options, value);
+    case OPTION_TOPOLOGY:
+        options->topology = value;
+        return true;
     case OPTION_MACHINE:
         options->machine = value;
         return true;
@@ -268,6 +294,10 @@ static bool is_consistent(const struct report_options *options)
                      "a different thread in each");
     if (options->csv_layout != CSV_LAYOUT_NONE && options->format != FORMAT_CSV)
         return wrong("--csv-layout is for CSV: it takes no other %s", "--format");
+    if (options->topology != NULL && !options->sections[SECTION_PLACEMENT])
+        return wrong("--topology is for %s", "--placement");
+    if (options->thread != 0 && options->sections[SECTION_PLACEMENT])
+        return wrong("--placement is about all threads: it takes no %s", "--thread");
     if (!options->merge)
         return true;
     if (options->output == NULL)
@@ -280,13 +310,16 @@ static bool is_consistent(const struct report_options *options)
     return true;
 }
 
+/* Sector hints need a machine of their own, and traffic takes several times longer than all the
+ * rest. */
 static void choose_default_sections(struct report_options *options)
 {
     if (any_section(options))
         return;
     for (size_t i = 0; i < SECTION_COUNT; i++)
-        options->sections[i] = (options->format != FORMAT_TEXT && i < SECTION_SECTOR_HINTS) ||
-                               i == SECTION_SUMMARY || i == SECTION_OBJECTS || i == SECTION_LINES;
+        options->sections[i] =
+            (options->format != FORMAT_TEXT && i != SECTION_SECTOR_HINTS && i != SECTION_TRAFFIC) ||
+            i == SECTION_SUMMARY || i == SECTION_OBJECTS || i == SECTION_LINES;
 }
 
 /* Sector hints are for the one machine with a sector cache, unless another one is described. */

@@ -17,9 +17,12 @@ enum report_section {
     SECTION_OBJECTS,
     SECTION_LINES,
     SECTION_CONTEXTS,
+    SECTION_TRAFFIC,
     SECTION_SECTOR_HINTS,
     SECTION_SHARING,
     SECTION_MATRIX,
+    SECTION_BLOCKING,
+    SECTION_PLACEMENT,
     SECTION_COUNT
 };
 
@@ -49,6 +52,9 @@ enum csv_layout {
     CSV_LAYOUT_EAGERMAP
 };
 
+/* Fewer threads than cores: close to each other, far apart, or what costs less. */
+enum placement_style { PLACEMENT_AUTO, PLACEMENT_PACK, PLACEMENT_SPREAD };
+
 enum report_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 
 struct report_options {
@@ -62,9 +68,11 @@ struct report_options {
     enum matrix_by matrix_by;
     enum runtime_transfers runtime;
     enum csv_layout csv_layout;
-    size_t top;          /* rows of the tables that have no natural end */
-    const char *output;  /* NULL: standard output */
-    const char *sysroot; /* "" when not given */
+    enum placement_style placement;
+    const char *topology; /* file or synthetic description; NULL: of the machine */
+    size_t top;           /* rows of the tables that have no natural end */
+    const char *output;   /* NULL: standard output */
+    const char *sysroot;  /* "" when not given */
     ARRAY(const char *) debug_directories;
     bool merge;
     bool verbose;

@@ -416,27 +416,32 @@ static void put_block(const struct block *block, FILE *stream)
     case BLOCK_PARAGRAPH:
         put_wrapped(block->paragraph, 0, stream);
         break;
-    case BLOCK_VERBATIM:
-        put_verbatim(block->paragraph, stream);
-        break;
     case BLOCK_GRID:
         if (block->grid->title != NULL)
             fprintf(stream, "%s\n%s", block->grid->title,
                     block->grid->text != NULL ? block->grid->text : "");
         break;
+    case BLOCK_VERBATIM:
+        put_verbatim(block->paragraph, stream);
+        break;
     }
 }
 
-/* Whether an empty line parts two blocks. */
-static bool starts_apart(const struct block *before, const struct block *block)
+static bool is_visible(const struct block *block)
 {
-    if (block->kind == BLOCK_VERBATIM)
+    switch (block->kind) {
+    case BLOCK_FACTS:
+        for (size_t f = 0; f < block->facts.count; f++)
+            if (block->facts.items[f].label != NULL)
+                return true;
         return false;
-    if (block->kind == BLOCK_PARAGRAPH)
-        return before->kind != BLOCK_PARAGRAPH;
-    if (block->kind == BLOCK_GRID)
+    case BLOCK_TABLE:
+        return block->table->title != NULL;
+    case BLOCK_GRID:
         return block->grid->title != NULL;
-    return block->kind != BLOCK_TABLE || block->table->title != NULL;
+    default:
+        return true;
+    }
 }
 
 /* Copies lines without the blanks at their ends, which padding to columns leaves. */
@@ -460,6 +465,7 @@ static void put_sections(const struct document *document, FILE *stream)
 
     for (size_t i = 0; i < document->sections.count; i++) {
         const struct section *section = &document->sections.items[i];
+        const struct block *before = NULL;
 
         if (!section->shown || section->blocks.count == 0)
             continue;
@@ -469,9 +475,17 @@ static void put_sections(const struct document *document, FILE *stream)
         if (section->title != NULL)
             fprintf(stream, "== %s ==\n", section->title);
         for (size_t k = 0; k < section->blocks.count; k++) {
-            if (k > 0 && starts_apart(&section->blocks.items[k - 1], &section->blocks.items[k]))
+            const struct block *block = &section->blocks.items[k];
+            bool follows_on = block->kind == BLOCK_VERBATIM ||
+                              (before != NULL && before->kind == BLOCK_PARAGRAPH &&
+                               block->kind == BLOCK_PARAGRAPH);
+
+            if (!is_visible(block))
+                continue;
+            if (before != NULL && !follows_on)
                 fputc('\n', stream);
-            put_block(&section->blocks.items[k], stream);
+            put_block(block, stream);
+            before = block;
         }
     }
 }

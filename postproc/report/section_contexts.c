@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --contexts: calling contexts, those with most misses first. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/next_uses.h"
 #include "report/section_support.h"
@@ -42,27 +41,11 @@ static struct table *frame_table(struct document *document, const struct calling
     return table;
 }
 
-/* Whoever calls these is not the program. */
-static bool is_outermost(const char *function)
-{
-    return strcmp(function, "main") == 0 || strcmp(function, "start_thread") == 0;
-}
-
-/* inner < caller:line < ... < main:line */
 static void add_detail(struct model *model, struct document *document, struct row *row,
                        const struct calling_context *context)
 {
-    char *detail = copy_string(context->count > 0 ? context->frames[0].function : ""), *longer;
+    char *detail = context_text(model, context);
 
-    for (size_t i = 1; i < context->count && !is_outermost(context->frames[i - 1].function); i++) {
-        const struct code_line *line = &context->frames[i];
-        const char *place = place_text(model->strings, line->file, line->line);
-
-        longer = format_string("%s < %s%s%s%s", detail, line->function, place != NULL ? " (" : "",
-                               place != NULL ? place : "", place != NULL ? ")" : "");
-        free(detail);
-        detail = longer;
-    }
     row_detail(document, row, detail);
     free(detail);
 }

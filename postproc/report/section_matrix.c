@@ -13,7 +13,7 @@
 
 /* Beyond so many parties the numbers of all pairs are left to the list of those that communicate.
  */
-enum { DENSE_MAX = 2048, NAMED_MAX = 16 };
+enum { DENSE_MAX = 512, NAMED_MAX = 16 };
 
 static const char *const kind_titles[MATRIX_KINDS] = {
     [MATRIX_ALL] = "all transfers",
@@ -59,7 +59,7 @@ static char *key_of(const struct shown_matrix *shown, const char *name)
 static void add_totals(const struct shown_matrix *shown, struct document *document,
                        struct section *section)
 {
-    const struct estimate *total = shown->matrix->total;
+    const struct estimate *total = shown->matrix->total.of;
     double all = total[MATRIX_ALL].value;
     char *share = number_percent(all > 0 ? total[MATRIX_FALSE].value / all : 0);
     char *spread = number_count(fmax(total[MATRIX_ALL].hi - all, all - total[MATRIX_ALL].lo));
@@ -140,20 +140,20 @@ static void add_pairs(const struct shown_matrix *shown, struct document *documen
         const struct party *to = &shown->parties->items[pair->to];
         struct row *row = table_row(table);
         char *from_text = party_text(from, pair->from), *to_text = party_text(to, pair->to);
-        double all = pair->transfers[MATRIX_ALL].value;
+        double all = pair->transfers.of[MATRIX_ALL].value;
 
         row->cells[FROM] = cell_value(CELL_NUMBER, (double)from->number);
         row->cells[TO] = cell_value(CELL_NUMBER, (double)to->number);
         row->cells[FROM_TEXT] = cell_text(document, from_text);
         row->cells[TO_TEXT] = cell_text(document, to_text);
-        row->cells[ALL] = cell_estimate(CELL_COUNT, pair->transfers[MATRIX_ALL]);
+        row->cells[ALL] = cell_estimate(CELL_COUNT, pair->transfers.of[MATRIX_ALL]);
         row->cells[TRUE_SHARE] =
-            cell_value(CELL_SHARE, all > 0 ? pair->transfers[MATRIX_TRUE].value / all : 0);
-        row->cells[TRUE] = cell_value(CELL_COUNT, pair->transfers[MATRIX_TRUE].value);
-        row->cells[FALSE] = cell_value(CELL_COUNT, pair->transfers[MATRIX_FALSE].value);
-        row->cells[RAW] = cell_value(CELL_COUNT, pair->transfers[MATRIX_RAW].value);
-        row->cells[WAR] = cell_value(CELL_COUNT, pair->transfers[MATRIX_WAR].value);
-        row->cells[WAW] = cell_value(CELL_COUNT, pair->transfers[MATRIX_WAW].value);
+            cell_value(CELL_SHARE, all > 0 ? pair->transfers.of[MATRIX_TRUE].value / all : 0);
+        row->cells[TRUE] = cell_value(CELL_COUNT, pair->transfers.of[MATRIX_TRUE].value);
+        row->cells[FALSE] = cell_value(CELL_COUNT, pair->transfers.of[MATRIX_FALSE].value);
+        row->cells[RAW] = cell_value(CELL_COUNT, pair->transfers.of[MATRIX_RAW].value);
+        row->cells[WAR] = cell_value(CELL_COUNT, pair->transfers.of[MATRIX_WAR].value);
+        row->cells[WAW] = cell_value(CELL_COUNT, pair->transfers.of[MATRIX_WAW].value);
         free(to_text);
         free(from_text);
     }
@@ -212,7 +212,7 @@ static void add_thread_matrix(struct model *model, struct communication_view *vi
         .what = place == FLOW_RUNTIME ? " in barriers, locks and thread start" : "",
         .row_name = "thread",
         /* Nothing to see is not worth a second grid. */
-        .shown = shown && (place == FLOW_PROGRAM || matrix->total[MATRIX_ALL].value > 0)};
+        .shown = shown && (place == FLOW_PROGRAM || matrix->total.of[MATRIX_ALL].value > 0)};
 
     add_matrix(&thread_matrix, document, section);
     sharing_matrix_free(matrix);

@@ -39,17 +39,32 @@ static double full_scale(const struct model *model)
     return 1;
 }
 
+/* truth: NULL where it is not known. */
 static void add_curve_row(struct document *document, struct table *table,
-                          const struct curve_point *point, double full, const char *mark)
+                          const struct curve_point *point, const struct curve_point *truth,
+                          double full, const char *mark)
 {
     struct row *row = table_row(table);
+    size_t next = 2;
     char *bar = bar_of(point, full);
 
     row->cells[0] = cell_value(CELL_BYTES, point->bytes);
     row->cells[1] = point->beyond ? cell_beyond() : cell_estimate(CELL_SHARE, point->miss_ratio);
-    row->cells[2] = cell_text(document, mark);
-    row->cells[3] = point->beyond ? cell_empty() : cell_text(document, bar);
+    if (truth != NULL)
+        row->cells[next++] = cell_value(CELL_SHARE, truth->miss_ratio.value);
+    row->cells[next++] = cell_text(document, mark);
+    row->cells[next] = point->beyond ? cell_empty() : cell_text(document, bar);
     free(bar);
+}
+
+static void add_level_row(const struct model *model, struct document *document, struct table *table,
+                          size_t level, double full)
+{
+    size_t size = model->level_size[level];
+
+    add_curve_row(document, table, &model->whole[size],
+                  model->has_truth ? &model->true_whole[size] : NULL, full,
+                  level_name(model, document, level));
 }
 
 void section_mrc(struct model *model, struct document *document)
@@ -57,17 +72,20 @@ void section_mrc(struct model *model, struct document *document)
     struct section *section = document_section(document, "mrc", "Miss ratio by cache size", true);
     double full = full_scale(model);
     char *scale = format_string("0 .. %.0f %%\n", 100 * full), *remark;
-    struct column *columns = document_columns(document, 4);
+    bool truth = model->has_truth;
+    struct column *columns = document_columns(document, 5);
     struct table *table;
-    size_t level = 0;
+    size_t level = 0, next = 2;
 
     columns[0].heading = "cache\n";
     columns[1].heading = "misses\n%";
-    columns[2].heading = "\n";
-    columns[3].heading = document_string(document, scale);
+    if (truth)
+        columns[next++].heading = "truth\n%";
+    columns[next++].heading = "\n";
+    columns[next++].heading = document_string(document, scale);
     free(scale);
     table = document_table(document, NULL, "Misses per access of a fully associative LRU cache",
-                           basis_text(model, document, ""), columns, 4);
+                           basis_text(model, document, ""), columns, next);
     for (size_t i = 0; i < MODEL_OCTAVES; i++) {
         const char *mark = "";
 
@@ -77,14 +95,15 @@ void section_mrc(struct model *model, struct document *document)
             if ((double)model->machine.caches[level].bytes == model->octaves[i].bytes)
                 mark = level_name(model, document, level);
             else
-                add_curve_row(document, table, &model->whole[model->level_size[level]], full,
-                              level_name(model, document, level));
+                add_level_row(model, document, table, level, full);
         }
-        add_curve_row(document, table, &model->octaves[i], full, mark);
+        add_curve_row(document, table, &model->octaves[i], truth ? &model->true_octaves[i] : NULL,
+                      full, mark);
     }
     for (; level < model->machine.levels; level++)
-        add_curve_row(document, table, &model->whole[model->level_size[level]], full,
-                      level_name(model, document, level));
+        add_level_row(model, document, table, level, full);
+    if (truth)
+        table_remark(document, table, "truth: of counting every access of the same run.");
     remark = format_string("Each thread as if it had such a cache alone; %u-byte lines. In the "
                            "bar # reaches the lower end of the interval, + the upper one; "
                            "\"beyond\": farther than was watched.",
@@ -92,5 +111,6 @@ void section_mrc(struct model *model, struct document *document)
     table_remark(document, table, remark);
     free(remark);
     section_table(section, table);
-    section_table(section, curve_table(model, document, "mrc", model->whole));
+    section_table(section, curve_table(model, document, "mrc", model->whole,
+                                       truth ? model->true_whole : NULL));
 }

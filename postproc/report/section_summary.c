@@ -104,7 +104,7 @@ static struct run_totals add_up(const struct model *model)
             if (!counts_thread(model, profile, totals->thread_id))
                 continue;
             sum.handler_ns += totals->handler_ns;
-            sum.cpu_ns += totals->app_ns;
+            sum.cpu_ns += profile_counts_accesses(profile) ? 0 : totals->app_ns;
             for (size_t k = 0; k < LOSS_COUNT; k++)
                 sum.lost[k] += totals->lost[k];
         }
@@ -242,7 +242,8 @@ static void add_rate(struct model *model, struct document *document, struct sect
     struct access_rate_summary rate = analysis_access_rate(model->analysis);
     char *text;
 
-    if (model->exact)
+    /* The rate of a clock that counts accesses is no news. */
+    if (model->exact || profile_counts_accesses(model->profiles[0]))
         return;
     if (rate.readings == 0)
         text = format_string("not measured, taken as %.2f per ns of CPU time", rate.per_ns.value);
@@ -271,6 +272,41 @@ static void add_rate(struct model *model, struct document *document, struct sect
                     rate.size_axis_low < 0.85 || rate.size_axis_high > 1.15 ? "Size axis" : NULL,
                     INTERVAL_NONE, cell_value(CELL_FACTOR, rate.size_axis_high), text);
     free(text);
+}
+
+/* How far off the estimate is, where the engine also counted. */
+static void add_truth(struct model *model, struct document *document, struct section *section)
+{
+    const struct comparison *comparison = &model->comparison;
+    char *text, *bytes;
+
+    if (!model->has_truth)
+        return;
+    bytes = number_bytes(comparison->worst_bytes);
+    text = format_string(
+        "every access was counted as well; the estimated miss ratio is off by "
+        "%.2f points on average over %zu sizes (at most %.2f, at %s), %.0f %% of "
+        "its intervals hold the truth; histograms of stack distances agree to %.1f %%, "
+        "of reuse times to %.1f %%",
+        100 * comparison->error, comparison->sizes, 100 * comparison->worst, bytes,
+        100 * comparison->covered, 100 * comparison->stack_distance_accuracy,
+        100 * comparison->reuse_time_accuracy);
+    section_fact_as(document, section, "truth.mrc_error", "Truth", INTERVAL_NONE,
+                    cell_value(CELL_SHARE, comparison->error), text);
+    free(text);
+    free(bytes);
+    section_fact(section, "truth.mrc_worst", NULL, INTERVAL_NONE,
+                 cell_value(CELL_SHARE, comparison->worst));
+    section_fact(section, "truth.mrc_worst_bytes", NULL, INTERVAL_NONE,
+                 cell_value(CELL_BYTES, comparison->worst_bytes));
+    section_fact(section, "truth.sizes", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)comparison->sizes));
+    section_fact(section, "truth.covered", NULL, INTERVAL_NONE,
+                 cell_value(CELL_SHARE, comparison->covered));
+    section_fact(section, "truth.stack_distance_accuracy", NULL, INTERVAL_NONE,
+                 cell_value(CELL_SHARE, comparison->stack_distance_accuracy));
+    section_fact(section, "truth.reuse_time_accuracy", NULL, INTERVAL_NONE,
+                 cell_value(CELL_SHARE, comparison->reuse_time_accuracy));
 }
 
 static void add_overhead(struct document *document, struct section *section,
@@ -405,6 +441,7 @@ void section_summary(struct model *model, struct document *document, bool shown)
     add_measurement(model, document, section);
     add_watches(document, section, &totals, model->exact);
     add_rate(model, document, section);
+    add_truth(model, document, section);
     add_overhead(document, section, &totals, model->exact);
     add_losses(document, section, &totals);
     add_run_keys(model, document, section);

@@ -36,6 +36,30 @@ const char *basis_text(const struct model *model, struct document *document, con
     return kept;
 }
 
+const char *line_size_text(const struct model *model, struct document *document)
+{
+    uint32_t asked = analysis_line_size(model->analysis);
+    uint64_t recorded = profile_run_number(model->profiles[0], "line_size", LINE_SIZE_DEFAULT);
+    const char *kept;
+    char *text;
+
+    if (model->exact || asked == recorded)
+        return NULL;
+    text =
+        asked > recorded
+            ? format_string("Recorded with %u-byte lines: what the rest of a %u-byte line does was "
+                            "not watched, and the intervals are that much wider. Record with "
+                            "--line-size %u to narrow them.",
+                            (unsigned)recorded, asked, asked)
+            : format_string("Recorded with %u-byte lines: watches of words in other %u-byte lines "
+                            "than the sampled one do not count here. Record with --line-size %u to "
+                            "have them all.",
+                            (unsigned)recorded, asked, asked);
+    kept = document_string(document, text);
+    free(text);
+    return kept;
+}
+
 const struct column *columns_with_levels(const struct model *model, struct document *document,
                                          const struct column *before, size_t before_count,
                                          enum level_columns what, const struct column *after,
@@ -117,13 +141,15 @@ static const struct column curve_columns[] = {
     {.key = "bytes"},
     {.key = "miss_ratio", .interval = INTERVAL_BARE},
     {.key = "beyond"},
+    {.key = "truth"}, /* last: only where it is known */
 };
 
 struct table *curve_table(const struct model *model, struct document *document, const char *key,
-                          const struct curve_point *points)
+                          const struct curve_point *points, const struct curve_point *truth)
 {
+    size_t columns = sizeof(curve_columns) / sizeof(*curve_columns);
     struct table *table = document_table(document, key, NULL, NULL, curve_columns,
-                                         sizeof(curve_columns) / sizeof(*curve_columns));
+                                         truth != NULL ? columns : columns - 1);
 
     for (size_t i = 0; i < model->size_count; i++) {
         struct row *row = table_row(table);
@@ -131,6 +157,8 @@ struct table *curve_table(const struct model *model, struct document *document, 
         row->cells[0] = cell_value(CELL_BYTES, model->sizes[i]);
         row->cells[1] = cell_estimate(CELL_SHARE, points[i].miss_ratio);
         row->cells[2] = cell_truth(points[i].beyond);
+        if (truth != NULL)
+            row->cells[3] = cell_value(CELL_SHARE, truth[i].miss_ratio.value);
     }
     return table;
 }
@@ -152,4 +180,26 @@ struct cell distance_cell(const struct model *model, const struct curve_point *p
         break;
     }
     return cell_beyond();
+}
+
+/* Whoever calls these is not the program. */
+static bool is_outermost(const char *function)
+{
+    return strcmp(function, "main") == 0 || strcmp(function, "start_thread") == 0;
+}
+
+char *context_text(struct model *model, const struct calling_context *context)
+{
+    char *text = copy_string(context->count > 0 ? context->frames[0].function : ""), *longer;
+
+    for (size_t i = 1; i < context->count && !is_outermost(context->frames[i - 1].function); i++) {
+        const struct code_line *line = &context->frames[i];
+        const char *place = place_text(model->strings, line->file, line->line);
+
+        longer = format_string("%s < %s%s%s%s", text, line->function, place != NULL ? " (" : "",
+                               place != NULL ? place : "", place != NULL ? ")" : "");
+        free(text);
+        text = longer;
+    }
+    return text;
 }

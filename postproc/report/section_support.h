@@ -31,12 +31,19 @@ const struct column *columns_with_levels(const struct model *, struct document *
 void fill_levels(const struct model *, struct document *, struct table *, struct row *,
                  size_t levels, enum level_columns, const struct ranked_group *);
 
+/* A sentence on lines of another size than those that were recorded; NULL: there is none to make.
+ */
+const char *line_size_text(const struct model *, struct document *);
+
 /* The group's part of all accesses that are looked at. */
 struct estimate share_of_accesses(const struct model *, const struct grouping *, uint32_t group);
 
 /* The curve of a group as a table [{bytes, miss_ratio, lo, hi}]. */
 struct table *curve_table(const struct model *, struct document *, const char *key,
-                          const struct curve_point *points);
+                          const struct curve_point *points, const struct curve_point *truth);
+
+/* inner < caller (file:line) < ... < main (file:line); the caller frees it. */
+char *context_text(struct model *, const struct calling_context *);
 
 /* A size in bytes, or that it lies beyond. */
 struct cell distance_cell(const struct model *, const struct curve_point *points, size_t from);

@@ -16,6 +16,7 @@ void section_threads(struct model *, struct document *);
 void section_objects(struct model *, struct document *);
 void section_lines(struct model *, struct document *);
 void section_contexts(struct model *, struct document *);
+void section_traffic(struct model *, struct document *);
 /* Sets model->failure, and adds nothing, when the profile or the machine cannot answer. */
 void section_sector_hints(struct model *, struct document *);
 
@@ -27,6 +28,12 @@ void section_matrix(struct model *, struct document *, bool shown);
 
 /* The matrix and nothing else, in the CSV layout of the options. False with one line in message. */
 bool write_matrix_alone(struct model *, FILE *, char *message, size_t message_size);
+
+/* Loops to block or fuse, streams, and lines of which little is used. */
+void section_blocking(struct model *, struct document *);
+
+/* A place for each thread, what it saves, and how to bind the threads. */
+void section_placement(struct model *, struct document *);
 
 /* What the reader must know about everything above: losses of names, notes of the runtime. */
 void section_notes(struct model *, struct document *);

@@ -22,28 +22,10 @@ enum {
 static const char shades[] = " .:-=+*#%@";
 static const double shade_step = 3;
 
-static bool is_of_kind(const struct flow *flow, enum matrix_kind kind)
-{
-    switch (kind) {
-    case MATRIX_TRUE:
-        return flow->true_sharing;
-    case MATRIX_FALSE:
-        return !flow->true_sharing;
-    case MATRIX_RAW:
-        return flow->kind == TRANSFER_RAW;
-    case MATRIX_WAR:
-        return flow->kind == TRANSFER_WAR;
-    case MATRIX_WAW:
-        return flow->kind == TRANSFER_WAW;
-    default:
-        return true;
-    }
-}
-
 static int compare_pairs(const void *left, const void *right)
 {
     const struct matrix_pair *a = left, *b = right;
-    double x = a->transfers[MATRIX_ALL].value, y = b->transfers[MATRIX_ALL].value;
+    double x = a->transfers.of[MATRIX_ALL].value, y = b->transfers.of[MATRIX_ALL].value;
 
     if (x != y)
         return x > y ? -1 : 1;
@@ -80,37 +62,27 @@ static uint32_t *number_pairs(const struct communication *communication,
 }
 
 struct sharing_matrix *sharing_matrix_create(const struct communication *communication,
-                                             size_t parties, const uint32_t *from,
+                                             size_t party_count, const uint32_t *from,
                                              const uint32_t *to, const uint32_t *place,
                                              uint32_t wanted)
 {
     struct sharing_matrix *matrix = allocate_zeroed(1, sizeof(*matrix));
     size_t flows = communication_flow_count(communication);
-    uint32_t *labels = allocate_zeroed(flows, sizeof(*labels)), *pair_of;
-    struct estimate *totals;
+    struct flow_totals *totals;
+    uint32_t *labels;
 
-    matrix->parties = parties;
-    pair_of = number_pairs(communication, matrix, from, to, place, wanted);
-    totals = allocate_zeroed(matrix->count, sizeof(*totals));
-    for (size_t kind = 0; kind < MATRIX_KINDS; kind++) {
-        for (size_t i = 0; i < flows; i++)
-            labels[i] = is_of_kind(communication_flow(communication, i), (enum matrix_kind)kind)
-                            ? pair_of[i]
-                            : UINT32_MAX;
-        communication_totals(communication, labels, matrix->count, totals);
-        for (size_t p = 0; p < matrix->count; p++)
-            matrix->pairs[p].transfers[kind] = totals[p];
-        for (size_t i = 0; i < flows; i++)
-            labels[i] = place[i] == wanted && is_of_kind(communication_flow(communication, i),
-                                                         (enum matrix_kind)kind)
-                            ? 0
-                            : UINT32_MAX;
-        matrix->total[kind] = communication_total(communication, labels, 0);
-    }
+    matrix->parties = party_count;
+    labels = number_pairs(communication, matrix, from, to, place, wanted);
+    totals = allocate_zeroed(matrix->count + 1, sizeof(*totals));
+    flow_totals_of(communication, labels, matrix->count, totals);
+    for (size_t p = 0; p < matrix->count; p++)
+        matrix->pairs[p].transfers = totals[p];
+    for (size_t i = 0; i < flows; i++)
+        labels[i] = place[i] == wanted ? 0 : UINT32_MAX;
+    flow_totals_of(communication, labels, 1, &matrix->total);
     if (matrix->count > 0)
         qsort(matrix->pairs, matrix->count, sizeof(*matrix->pairs), compare_pairs);
     free(totals);
-    free(pair_of);
     free(labels);
     return matrix;
 }
@@ -129,7 +101,7 @@ double *sharing_matrix_dense(const struct sharing_matrix *matrix, enum matrix_ki
 
     for (size_t i = 0; i < matrix->count; i++)
         values[matrix->pairs[i].from * matrix->parties + matrix->pairs[i].to] =
-            matrix->pairs[i].transfers[kind].value;
+            matrix->pairs[i].transfers.of[kind].value;
     return values;
 }
 
@@ -141,7 +113,7 @@ static double *block_sums(const struct sharing_matrix *matrix, enum matrix_kind 
 
     for (size_t i = 0; i < matrix->count; i++)
         sums[matrix->pairs[i].from / block * side + matrix->pairs[i].to / block] +=
-            matrix->pairs[i].transfers[kind].value;
+            matrix->pairs[i].transfers.of[kind].value;
     return sums;
 }
 
@@ -207,13 +179,12 @@ static void put_legend(size_t block, size_t parties, double largest, FILE *out)
 
     if (block > 1)
         fprintf(out, "Each cell is a block of %zu x %zu of the %zu.\n", block, block, parties);
-    fprintf(out, "'%c': %s to %s", shades[sizeof(shades) - 2], least, most);
+    fprintf(out, "%c %s to %s; then each a third:", shades[sizeof(shades) - 2], least, most);
     free(least);
     free(most);
     for (int step = (int)sizeof(shades) - 3; step > 0; step--)
-        fprintf(out, "%s'%c'", step == (int)sizeof(shades) - 3 ? "; then, each a third: " : " ",
-                shades[step]);
-    fputs("; ' ': none\n", out);
+        fprintf(out, " %c", shades[step]);
+    fputs("; blank: none\n", out);
 }
 
 char *sharing_matrix_grid(const struct sharing_matrix *matrix, enum matrix_kind kind)
@@ -269,7 +240,7 @@ void sharing_matrix_eagermap(const struct sharing_matrix *matrix, enum matrix_ki
 
             for (; next < 2 * matrix->count && both[next].from == from && both[next].to == to;
                  next++)
-                sum += from == to ? 0 : both[next].transfers[kind].value;
+                sum += from == to ? 0 : both[next].transfers.of[kind].value;
             fprintf(out, "%s%.0f", to > 0 ? "," : "", sum);
         }
         fputc('\n', out);

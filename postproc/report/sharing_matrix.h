@@ -11,26 +11,25 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analysis/communication.h"
-#include "report/options.h"
+#include "report/flow_totals.h"
 
 struct matrix_pair {
     uint32_t from, to;
-    struct estimate transfers[MATRIX_KINDS];
+    struct flow_totals transfers;
 };
 
 struct sharing_matrix {
     size_t parties;
     struct matrix_pair *pairs; /* most transfers first, all kinds taken together */
     size_t count;
-    struct estimate total[MATRIX_KINDS]; /* those of unknown parties included */
+    struct flow_totals total; /* those of unknown parties included */
 };
 
 /*
  * Of the flows whose place is `wanted`; from and to number the parties, values of `parties` or more
  * are unknown ones. The arrays have an entry per flow.
  */
-struct sharing_matrix *sharing_matrix_create(const struct communication *, size_t parties,
+struct sharing_matrix *sharing_matrix_create(const struct communication *, size_t party_count,
                                              const uint32_t *from, const uint32_t *to,
                                              const uint32_t *place, uint32_t wanted);
 void sharing_matrix_free(struct sharing_matrix *);

@@ -119,6 +119,20 @@ static bool is_verified(const struct context_frame *frame, const struct assignme
     return assignment->member ? declared == DECLARED_MEMBER : declared != DECLARED_NOWHERE;
 }
 
+/* How many [] and * the name has: rows[i] is one of the blocks that rows points to. */
+static unsigned subscripts_of(const struct assignment *assignment)
+{
+    const char *declared = strstr(assignment->name, assignment->declared);
+    unsigned subscripts = (unsigned)strspn(assignment->name, "*");
+    int depth = 0;
+
+    for (; declared != NULL && *declared != '\0'; declared++) {
+        depth += (*declared == '[') - (*declared == ']');
+        subscripts += *declared == '[' && depth == 1;
+    }
+    return subscripts;
+}
+
 /* Reads the statement of one frame. */
 static enum assignment_kind read_statement(struct allocation_namer *namer,
                                            const struct context_frame *frame, const char *callee,
@@ -145,10 +159,14 @@ static enum assignment_kind read_statement(struct allocation_namer *namer,
     }
     kind = assignment.kind;
     if (kind == ASSIGNMENT_NAMED) {
-        if (is_verified(frame, &assignment))
+        if (is_verified(frame, &assignment)) {
             out->name = intern_table_string(namer->strings, assignment.name);
-        else
+            out->type = symbol_module_pointee(frame->module, frame->address, &frame->source,
+                                              assignment.declared, assignment.member,
+                                              subscripts_of(&assignment));
+        } else {
             kind = ASSIGNMENT_UNKNOWN;
+        }
     }
     assignment_free(&assignment);
     return kind;

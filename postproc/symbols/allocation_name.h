@@ -21,6 +21,7 @@ struct context_frame {
 
 struct allocation_name {
     const char *name;         /* NULL: none that is certain; lives as long as the strings */
+    struct data_type type;    /* what the block consists of; no module: not known */
     size_t frame;             /* index of the frame that the object is placed at */
     const char *newer_source; /* a source file not trusted because it is newer than its module */
 };

@@ -402,6 +402,23 @@ static void take_declaration(const struct statement *statement, const char *clas
     }
 }
 
+/* Constructor() : member(...), member{...}: the member whose initialiser is at the position. */
+static void take_initializer(const struct statement *statement, size_t position,
+                             struct assignment *out)
+{
+    for (size_t i = 1; i + 1 < statement->tokens.count; i++) {
+        const struct token *token = &statement->tokens.items[i];
+
+        if (position < token->start || position >= token->start + token->length)
+            continue;
+        if (is_word(statement, i) && !is_keyword(statement, i) &&
+            (token_is(statement, i - 1, ":") || token_is(statement, i - 1, ",")) &&
+            (token_is(statement, i + 1, "(") || token_is(statement, i + 1, "{")))
+            take_name(statement, i, i, out);
+        return;
+    }
+}
+
 /* The object in object.method(...) at token `call`. */
 static bool take_object(const struct statement *statement, size_t call, struct assignment *out)
 {
@@ -427,6 +444,47 @@ static bool is_growing_method(const char *callee)
         if (strcmp(callee, names[i]) == 0)
             return true;
     return false;
+}
+
+/* token_is() where the statement may have ended before. */
+static bool has_token(const struct statement *statement, size_t i, const char *text)
+{
+    return i < statement->tokens.count && token_is(statement, i, text);
+}
+
+/* Token after a cast at token i, or i: (void **), reinterpret_cast<void **>( */
+static size_t after_cast(const struct statement *statement, size_t i)
+{
+    bool named = has_token(statement, i, "reinterpret_cast");
+    size_t k = i + (named ? 2 : 1);
+
+    if (!named && !has_token(statement, i, "("))
+        return i;
+    if (!has_token(statement, k, "void"))
+        return i;
+    for (k++; has_token(statement, k, "*") || has_token(statement, k, "**"); k++)
+        continue;
+    if (named && has_token(statement, k, ">") && has_token(statement, k + 1, "("))
+        return k + 2;
+    return !named && has_token(statement, k, ")") ? k + 1 : i;
+}
+
+/* What the call at token `call` stores its result to: its first argument, &x. */
+static void take_output(const struct statement *statement, size_t call, struct assignment *out)
+{
+    size_t first = after_cast(statement, call + 2), last;
+    int depth = 0;
+
+    if (!has_token(statement, first, "&"))
+        return;
+    for (last = ++first; last < statement->tokens.count; last++) {
+        if (depth == 0 && (has_token(statement, last, ",") || has_token(statement, last, ")")))
+            break;
+        depth += has_token(statement, last, "(") || has_token(statement, last, "[");
+        depth -= has_token(statement, last, ")") || has_token(statement, last, "]");
+    }
+    if (last > first && last < statement->tokens.count)
+        take_name(statement, first, last - 1, out);
 }
 
 static bool is_call_of(const struct statement *statement, size_t i, const char *callee)
@@ -595,11 +653,15 @@ void assignment_find(const struct source_text *source, uint32_t line, uint32_t c
         call = find_macro(&statement);
     if (call != NONE && is_growing_method(callee))
         take_object(&statement, call, out);
+    else if (call != NONE && strcmp(callee, "posix_memalign") == 0)
+        take_output(&statement, call, out);
     else if (call != NONE)
         follow_value(&statement, call, out);
     /* A constructor is not called by a name: Class name(...). */
     if (out->kind == ASSIGNMENT_UNKNOWN && strcmp(callee, "new") != 0)
         take_declaration(&statement, callee, out);
+    if (out->kind == ASSIGNMENT_UNKNOWN && call == NONE && column > 0)
+        take_initializer(&statement, position, out);
     free(statement.tokens.items);
 }
 

@@ -28,11 +28,18 @@ struct source_frame {
 
 typedef ARRAY(struct source_frame) source_frames;
 
+/* A type of the debug information; offset 0: none. */
+struct type_reference {
+    uint64_t offset;
+    bool alternate; /* in the file that dwz moved common parts to */
+};
+
 /* A static variable and where it is declared. */
 struct declared_variable {
     const char *name; /* qualified; NULL: not found */
     const char *file;
     uint32_t line;
+    struct type_reference type;
 };
 
 /*
@@ -62,6 +69,43 @@ enum declared_as {
 /* What `name` is where the function of a frame was compiled. address: as given for the frame. */
 enum declared_as dwarf_file_declares(struct dwarf_file *, uint64_t address,
                                      const struct source_frame *, const char *name);
+
+/*
+ * The type of the variable, parameter or member (member: true) `name`, where the function of a
+ * frame was compiled; no type when members of that name have different ones.
+ */
+struct type_reference dwarf_file_declared_type(struct dwarf_file *, uint64_t address,
+                                               const struct source_frame *, const char *name,
+                                               bool member);
+
+/* Bytes; 0 unknown. */
+uint64_t dwarf_file_type_size(struct dwarf_file *, struct type_reference);
+
+/*
+ * What memory consists of that an expression of this type points to, after `subscripts` further [].
+ * Pointers, arrays, and the C++ library's vector and unique_ptr; none for others.
+ */
+struct type_reference dwarf_file_type_pointee(struct dwarf_file *, struct type_reference,
+                                              unsigned subscripts);
+
+/* What lies at an offset of an object: the innermost member or array element. */
+struct type_place {
+    const char *path;      /* ".word[2]", "[3].left", "" for the whole object */
+    uint64_t offset, size; /* of it, within the object */
+    /* The outermost array that the object is, if it is one. */
+    bool in_array;
+    uint64_t element, element_size;
+    const char *element_type; /* "struct cell"; of an array its elements'. NULL: it has no name */
+    const char *member;       /* path without the element: ".left", "" */
+    bool padding;             /* between members: offset and size are of the gap */
+};
+
+/*
+ * object_size: bytes; when it is larger than the type's, the object is an array of the type. False
+ * when the type is not known or the offset is outside.
+ */
+bool dwarf_file_type_place(struct dwarf_file *, struct type_reference, uint64_t object_size,
+                           uint64_t offset, struct type_place *out);
 
 /* Units whose details are in .dwo files, which are not read. */
 size_t dwarf_file_split_units(struct dwarf_file *);

@@ -99,6 +99,12 @@ const char *entry_name(const struct dwarf_file *, struct entry);
 /* DW_AT_name, looking through abstract origins and specifications; NULL if it has none. */
 const char *entry_plain_name(const struct dwarf_file *, struct entry);
 
+/* The type that the entry, or what it completes, is declared with. */
+struct type_reference entry_type(const struct dwarf_file *, struct entry);
+
+/* The entry of a type; die NULL if there is none. */
+struct entry entry_of_type(const struct dwarf_file *, struct type_reference);
+
 /* Calls visit for each child until it returns false. */
 typedef bool (*entry_visitor)(void *context, struct entry child, Dwarf_Half tag);
 void entry_children(struct entry, entry_visitor visit, void *context);

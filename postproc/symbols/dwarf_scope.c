@@ -153,3 +153,139 @@ enum declared_as dwarf_file_declares(struct dwarf_file *file, uint64_t address,
         return DECLARED_MEMBER;
     return DECLARED_NOWHERE;
 }
+
+struct type_search {
+    struct dwarf_file *file;
+    const char *name;
+    bool member;
+    struct type_reference found;
+    bool several; /* members of that name with different types */
+    int depth;
+};
+
+static bool is_named(const struct dwarf_file *file, struct entry entry, const char *wanted)
+{
+    const char *name = entry_plain_name(file, entry);
+
+    return name != NULL && strcmp(name, wanted) == 0;
+}
+
+static void take_type(struct type_search *search, struct entry child)
+{
+    struct type_reference type = entry_type(search->file, child);
+
+    if (type.offset == 0)
+        return;
+    if (search->found.offset != 0 &&
+        (search->found.offset != type.offset || search->found.alternate != type.alternate))
+        search->several = true;
+    search->found = type;
+}
+
+/* Locals of a function and its blocks. */
+static bool visit_for_local_type(void *context, struct entry child, Dwarf_Half tag)
+{
+    struct type_search *search = context;
+
+    switch (tag) {
+    case DW_TAG_variable:
+    case DW_TAG_formal_parameter:
+        if (is_named(search->file, child, search->name))
+            search->found = entry_type(search->file, child);
+        break;
+    case DW_TAG_lexical_block:
+    case DW_TAG_try_block:
+    case DW_TAG_catch_block:
+        if (++search->depth <= DEPTH_MAX)
+            entry_children(child, visit_for_local_type, search);
+        search->depth--;
+        break;
+    default:
+        break;
+    }
+    return search->found.offset == 0;
+}
+
+/* Variables of the file and its namespaces, or members of any structure. */
+static bool visit_for_unit_type(void *context, struct entry child, Dwarf_Half tag)
+{
+    struct type_search *search = context;
+    struct entry imported;
+
+    switch (tag) {
+    case DW_TAG_variable:
+        if (!search->member && is_named(search->file, child, search->name))
+            search->found = entry_type(search->file, child);
+        break;
+    case DW_TAG_member:
+        if (search->member && is_named(search->file, child, search->name))
+            take_type(search, child);
+        break;
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+        if (++search->depth <= DEPTH_MAX)
+            entry_children(child, visit_for_unit_type, search);
+        search->depth--;
+        break;
+    case DW_TAG_subprogram: /* structures that are local to a function */
+    case DW_TAG_lexical_block:
+        if (search->member && ++search->depth <= DEPTH_MAX) {
+            entry_children(child, visit_for_unit_type, search);
+            search->depth--;
+        }
+        break;
+    case DW_TAG_imported_unit:
+        imported = entry_follow(search->file, child, DW_AT_import);
+        if (imported.die != NULL && ++search->depth <= DEPTH_MAX) {
+            entry_children(imported, visit_for_unit_type, search);
+            search->depth--;
+        }
+        entry_release(imported);
+        break;
+    default:
+        break;
+    }
+    return search->member ? !search->several : search->found.offset == 0;
+}
+
+static void search_local(struct type_search *search, Dwarf_Off scope)
+{
+    struct entry die = entry_at(search->file->debug, scope), origin;
+
+    if (die.die == NULL)
+        return;
+    entry_children(die, visit_for_local_type, search);
+    if (search->found.offset == 0) {
+        origin = entry_follow(search->file, die, DW_AT_abstract_origin);
+        if (origin.die != NULL)
+            entry_children(origin, visit_for_local_type, search);
+        entry_release(origin);
+    }
+    entry_release(die);
+}
+
+struct type_reference dwarf_file_declared_type(struct dwarf_file *file, uint64_t address,
+                                               const struct source_frame *frame, const char *name,
+                                               bool member)
+{
+    struct type_search search = {.file = file, .name = name};
+    struct unit *unit = unit_of_address(file, address);
+    struct entry die;
+
+    if (unit == NULL)
+        return search.found;
+    if (!member && frame->scope != 0)
+        search_local(&search, frame->scope);
+    die = entry_at(file->debug, unit->die);
+    if (!member && search.found.offset == 0 && die.die != NULL)
+        entry_children(die, visit_for_unit_type, &search);
+    /* In a method, a name alone can be a member. */
+    search.member = true;
+    if (search.found.offset == 0 && die.die != NULL)
+        entry_children(die, visit_for_unit_type, &search);
+    entry_release(die);
+    return search.several ? (struct type_reference){0} : search.found;
+}

@@ -150,6 +150,7 @@ static bool visit_for_variables(void *context, struct entry child, Dwarf_Half ta
             out->name = entry_name(wanted->file, child);
             if (out->name != NULL) {
                 wanted->missing--;
+                out->type = entry_type(wanted->file, child);
                 find_declaration(wanted, child, out);
             }
         }

@@ -309,6 +309,8 @@ void symbol_module_variables(struct symbol_module *module, const uint64_t *addre
             out[i].name = variable->name;
         out[i].file = variable->file;
         out[i].line = variable->line;
+        if (variable->type.offset != 0)
+            out[i].type = (struct data_type){module, variable->type};
     }
     free(declared);
     free(found_at);
@@ -322,6 +324,34 @@ enum declared_as symbol_module_declares(struct symbol_module *module, uint64_t a
     if (module->dwarf == NULL)
         return DECLARED_NOWHERE;
     return dwarf_file_declares(module->dwarf, address, frame, name);
+}
+
+struct data_type symbol_module_pointee(struct symbol_module *module, uint64_t address,
+                                       const struct source_frame *frame, const char *name,
+                                       bool member, unsigned subscripts)
+{
+    struct data_type type = {0};
+
+    open_module(module);
+    if (module->dwarf == NULL)
+        return type;
+    type.reference = dwarf_file_declared_type(module->dwarf, address, frame, name, member);
+    if (type.reference.offset != 0)
+        type.reference = dwarf_file_type_pointee(module->dwarf, type.reference, subscripts);
+    type.module = type.reference.offset != 0 ? module : NULL;
+    return type;
+}
+
+bool data_type_place(const struct data_type *type, uint64_t object_size, uint64_t offset,
+                     struct type_place *out)
+{
+    return type->module != NULL &&
+           dwarf_file_type_place(type->module->dwarf, type->reference, object_size, offset, out);
+}
+
+uint64_t data_type_size(const struct data_type *type)
+{
+    return type->module != NULL ? dwarf_file_type_size(type->module->dwarf, type->reference) : 0;
 }
 
 size_t symbols_module_count(const struct symbols *symbols)

@@ -45,6 +45,12 @@ const char *symbol_module_name(const struct symbol_module *); /* last part of th
  */
 void symbol_module_frames(struct symbol_module *, uint64_t address, source_frames *out);
 
+/* A type of a module's debug information; module NULL: not known. */
+struct data_type {
+    struct symbol_module *module;
+    struct type_reference reference;
+};
+
 struct data_symbol {
     const char *name;    /* NULL: unknown */
     uint64_t address;    /* link-time start; with no symbol that of the section, or the query's */
@@ -52,6 +58,7 @@ struct data_symbol {
     const char *section; /* NULL: unknown */
     const char *file;    /* of the declaration, or NULL */
     uint32_t line;
+    struct data_type type;
 };
 
 /* Finds the variables that hold the link-time addresses, all in one pass; quickest if ascending. */
@@ -61,6 +68,21 @@ void symbol_module_variables(struct symbol_module *, const uint64_t *addresses, 
 /* See dwarf_file_declares(); DECLARED_NOWHERE without debug information. */
 enum declared_as symbol_module_declares(struct symbol_module *, uint64_t address,
                                         const struct source_frame *, const char *name);
+
+/*
+ * The type of the memory that the variable or member `name` points to, after so many subscripts:
+ * see dwarf_file_declared_type() and dwarf_file_type_pointee().
+ */
+struct data_type symbol_module_pointee(struct symbol_module *, uint64_t address,
+                                       const struct source_frame *, const char *name, bool member,
+                                       unsigned subscripts);
+
+/* See dwarf_file_type_place(); false without a type. */
+bool data_type_place(const struct data_type *, uint64_t object_size, uint64_t offset,
+                     struct type_place *out);
+
+/* Bytes; 0 unknown. */
+uint64_t data_type_size(const struct data_type *);
 
 /* Modification time of the module's file in seconds, 0 unknown: newer sources are not trusted. */
 int64_t symbol_module_time(struct symbol_module *);

@@ -126,7 +126,8 @@ static bool build(struct analysis *analysis)
     analysis->evictions = evictions_create();
     if (!analysis->evictions ||
         loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates) ||
-        analysis_judge_samples(analysis) || analysis_divide(analysis))
+        analysis_judge_samples(analysis) || analysis_divide(analysis) ||
+        analysis_classify_windows(analysis))
         return false;
     if (!analysis->options.bootstrap)
         analysis->options.bootstrap = replicates_for(analysis);

@@ -23,6 +23,9 @@ enum {
 };
 /* Two windows differ when chance would show such a difference in one of a thousand cases. */
 #define DIFFERENT_Z 3.09
+/* Windows of two phases are of more than one kind: chance in one of fifty cases. The test looks at
+ * each window and so sees less than the one above. */
+#define HETEROGENEOUS_Z 2.05
 
 struct outcomes {
     uint32_t count[OUTCOMES];
@@ -51,7 +54,15 @@ static unsigned outcome(const struct analysis *analysis, uint32_t index)
     return class < OUTCOMES ? class : OUTCOMES - 1;
 }
 
-/* Chi-square test of homogeneity as a standard normal deviate (Wilson and Hilferty 1931). */
+/* A chi-square sum as a standard normal deviate (Wilson and Hilferty 1931). */
+static double deviate(double square, double freedom)
+{
+    double spread = 2 / (9 * freedom);
+
+    return (cbrt(square / freedom) - (1 - spread)) / sqrt(spread);
+}
+
+/* Chi-square test of homogeneity, as a deviate. */
 static double difference(const struct outcomes *a, const struct outcomes *b)
 {
     double ratio = sqrt((double)b->total / (double)a->total);
@@ -72,14 +83,61 @@ static double difference(const struct outcomes *a, const struct outcomes *b)
     }
     if (classes < 2)
         return -INFINITY;
-    double freedom = classes - 1, spread = 2 / (9 * freedom);
-    return (cbrt(square / freedom) - (1 - spread)) / sqrt(spread);
+    return deviate(square, classes - 1);
+}
+
+/*
+ * The same for all windows of two phases together, each window by itself. Windows were put into
+ * phases by their outcomes, so that two phases of mere chance would differ, too: this test knows
+ * nothing of the phases.
+ */
+static double heterogeneity(const struct outcomes *windows, unsigned n, const unsigned *phase_of,
+                            unsigned a, unsigned b)
+{
+    double all[OUTCOMES + 1] = {0}, total = 0, least = INFINITY, square = 0;
+    bool rare[OUTCOMES];
+    int classes = 0, members = 0;
+
+    for (unsigned w = 0; w < n; w++) {
+        if (phase_of[w] != a && phase_of[w] != b)
+            continue;
+        for (int i = 0; i < OUTCOMES; i++)
+            all[i] += windows[w].count[i];
+        total += windows[w].total;
+        least = fmin(least, windows[w].total);
+        members++;
+    }
+    for (int i = 0; i < OUTCOMES; i++) {
+        rare[i] = all[i] * least < EXPECTED_MIN / 2.0 * total;
+        all[OUTCOMES] += rare[i] ? all[i] : 0;
+        classes += !rare[i];
+    }
+    classes += all[OUTCOMES] > 0;
+    if (classes < 2 || members < 2)
+        return -INFINITY;
+    for (unsigned w = 0; w < n; w++) {
+        double rest = 0;
+        if (phase_of[w] != a && phase_of[w] != b)
+            continue;
+        for (int i = 0; i <= OUTCOMES; i++) {
+            double count = i < OUTCOMES ? windows[w].count[i] : rest;
+            double expected = all[i] * windows[w].total / total;
+            if (i < OUTCOMES && rare[i])
+                rest += count;
+            else if (expected > 0)
+                square += (count - expected) * (count - expected) / expected;
+        }
+    }
+    return deviate(square, (classes - 1.0) * (members - 1.0));
 }
 
 /* Gives each of n windows the number of its phase; returns how many phases there are. */
-static unsigned join_windows(struct outcomes *windows, unsigned n, unsigned *phase_of)
+static unsigned join_windows(const struct outcomes *windows, unsigned n, unsigned *phase_of)
 {
+    struct outcomes phase[PHASES_MAX];
     unsigned phases = n;
+
+    memcpy(phase, windows, n * sizeof *phase);
 
     for (unsigned i = 0; i < n; i++)
         phase_of[i] = i;
@@ -87,21 +145,22 @@ static unsigned join_windows(struct outcomes *windows, unsigned n, unsigned *pha
         double least = INFINITY;
         unsigned best_a = 0, best_b = 0;
         for (unsigned a = 0; a < n; a++) {
-            for (unsigned b = a + 1; b < n && windows[a].total; b++) {
-                double z = windows[b].total ? difference(&windows[a], &windows[b]) : INFINITY;
-                if (z < least) {
+            for (unsigned b = a + 1; b < n && phase[a].total; b++) {
+                double z = phase[b].total ? difference(&phase[a], &phase[b]) : INFINITY;
+                if (z < least && (z <= DIFFERENT_Z ||
+                                  heterogeneity(windows, n, phase_of, a, b) <= HETEROGENEOUS_Z)) {
                     least = z;
                     best_a = a;
                     best_b = b;
                 }
             }
         }
-        if (least > DIFFERENT_Z)
+        if (least == INFINITY)
             break;
         for (unsigned i = 0; i < OUTCOMES; i++)
-            windows[best_a].count[i] += windows[best_b].count[i];
-        windows[best_a].total += windows[best_b].total;
-        windows[best_b].total = 0;
+            phase[best_a].count[i] += phase[best_b].count[i];
+        phase[best_a].total += phase[best_b].total;
+        phase[best_b].total = 0;
         for (unsigned i = 0; i < n; i++) {
             if (phase_of[i] == best_b)
                 phase_of[i] = best_a;
@@ -153,23 +212,31 @@ static int order_by_cell(struct analysis *analysis)
 {
     analysis->cells = calloc(analysis->cell_count + 1, sizeof *analysis->cells);
     analysis->by_cell = malloc((analysis->count + 1) * sizeof *analysis->by_cell);
-    if (!analysis->cells || !analysis->by_cell)
+    double *weights = calloc(2 * analysis->cell_count + 1, sizeof *weights);
+    double *accesses = weights + analysis->cell_count;
+    if (!analysis->cells || !analysis->by_cell || !weights) {
+        free(weights);
         return -1;
+    }
     for (size_t i = 0; i < analysis->count; i++) {
         const struct analysed_sample *sample = &analysis->samples[i];
         analysis->cells[sample->cell].count++;
         analysis->cells[sample->cell].run += analysis->threads[sample->thread].accesses;
+        weights[sample->cell] += sample->weight;
+        accesses[sample->cell] += sample->weight / sample->lines;
     }
     for (size_t c = 1; c < analysis->cell_count; c++)
         analysis->cells[c].first = analysis->cells[c - 1].first + analysis->cells[c - 1].count;
     for (size_t c = 0; c < analysis->cell_count; c++) {
         analysis->cells[c].run /= (double)analysis->cells[c].count;
+        analysis->cells[c].lines_per_access = accesses[c] > 0 ? weights[c] / accesses[c] : 1;
         analysis->cells[c].count = 0;
     }
     for (size_t i = 0; i < analysis->count; i++) {
         struct cell *cell = &analysis->cells[analysis->samples[i].cell];
         analysis->by_cell[cell->first + cell->count++] = (uint32_t)i;
     }
+    free(weights);
     return 0;
 }
 

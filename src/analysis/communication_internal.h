@@ -11,6 +11,11 @@ struct communication {
     uint32_t line_size;
     struct flow *flows;
     size_t count, capacity;
+
+    /* Sampled profiles. */
+    uint32_t replicates; /* bootstrap replicates; 0: exact */
+    float *values;       /* [flow][replicate], beside flow.transfers */
+    double least;        /* transfers that one more observation would have added, on average */
 };
 
 /* A new flow at the end, zeroed; NULL without memory. Valid until the next call. */
@@ -18,5 +23,91 @@ struct flow *communication_add(struct communication *);
 
 /* communication_exact.c: flows from counted transfers. False with a message. */
 bool communication_from_counts(struct communication *, char *message, size_t message_size);
+
+/* communication_sampled.c: flows from watches after sampled stores. False with a message. */
+bool communication_from_watches(struct communication *, char *message, size_t message_size);
+
+/* ---- sampled profiles ---- */
+
+/* What happens in a segment, in the order in which it counts at one time. */
+enum arrival_class { ARRIVAL_READ, ARRIVAL_END };
+
+/* An arrival that was seen and tells something. */
+struct arrival {
+    const struct record_line_event *event;
+    uint32_t watch;      /* index */
+    uint32_t previous;   /* an earlier read of the same watch, + 1; 0: none */
+    uint32_t reader;     /* of a read: number of its thread among the readers of the stratum */
+    uint8_t class;       /* enum arrival_class */
+    bool own;            /* of the thread whose store began the segment */
+    double at;           /* ns after the store */
+    double multiplicity; /* arrivals that it stands for; 0: it only ends the watch */
+    bool certain;        /* every watch would have shown it: it counts in the sampled word */
+    uint64_t bytes;      /* of the line, that the access itself touched */
+};
+
+/* A sampled store whose line was watched. */
+struct followed {
+    uint32_t sample;   /* index into analysis.samples */
+    uint32_t position; /* of it in segments.samples */
+    uint32_t stratum;
+    const struct record_line_watch *record;
+    double until;       /* ns: end of the segment, or of what is known of it */
+    double loads_until; /* of other threads' loads */
+    uint32_t last_read; /* arrival that was the last read in it, + 1; 0: none */
+};
+
+/* Stores that are estimated together. */
+struct store_stratum {
+    bool within;                         /* followed by a store of their own in the window */
+    size_t first_arrival, arrival_count; /* sorted by time, class */
+    size_t first_watch, watch_count;     /* of by_end and by_loads */
+    uint32_t first_reader, reader_count;
+};
+
+struct segments {
+    /* Store samples in use. */
+    uint32_t *samples;    /* indexes into analysis.samples */
+    uint32_t *stratum_of; /* by position in samples */
+    double *reads, *ends; /* by position: expected within the gap to their own next store */
+    /* By position: bytes that the thread was sampled to touch at the line at that time, and those
+     * that any thread was sampled to store to. */
+    uint64_t *touched, *written;
+    size_t count;
+    struct followed *watches;
+    uint32_t *by_end;   /* watches by stratum, then until, ascending */
+    uint32_t *by_loads; /* the same by loads_until */
+    size_t watch_count;
+    struct arrival *arrivals;
+    size_t arrival_count;
+    struct store_stratum *strata;
+    size_t stratum_count;
+    uint32_t reader_count; /* of all strata */
+};
+
+/* segments.c: collects and stratifies. 0 or -1 (out of memory). */
+int segments_create(const struct analysis *, struct segments *);
+void segments_free(struct segments *);
+
+/* competing_risks.c: what followed each arrival's kind of store, on average. */
+struct masses {
+    double *arrival; /* [arrival]: transfers (reads) or ends per store of the stratum */
+    double *scale;   /* [reader]: for the copies that ends take from readers */
+    /* Room for one stratum's readers. */
+    double *unread, *followed, *sum, *raw, *taken;
+};
+int masses_create(const struct segments *, struct masses *);
+void masses_free(struct masses *);
+void masses_of_stratum(const struct analysis *, const struct segments *,
+                       const struct store_stratum *, uint32_t replicate, struct masses *);
+/* The same for segments that end within the window; expected_*: per store, from rates. */
+void masses_within(const struct analysis *, const struct segments *, const struct store_stratum *,
+                   uint32_t replicate, double expected_reads, double expected_ends,
+                   struct masses *);
+/* How many copies of a reader an end takes: see add_end(). 0: none. */
+double copies_taken(const struct arrival *end, const struct arrival *read);
+
+/* segment_gaps.c: expected arrivals of other threads in gaps too short to watch. 0 or -1. */
+int segments_expect(const struct analysis *, struct segments *);
 
 #endif

@@ -102,27 +102,35 @@ struct results {
 /* Adds what the view's samples do at the places in one replicate; returns their weight. */
 static double look_up(const struct analysis *analysis, const struct view *view,
                       const struct survival_curve *curve, uint32_t replicate, struct places places,
-                      struct results *out)
+                      struct window_tally *tally, struct results *out)
 {
     uint32_t replicates = replicate_count(analysis);
     double total = 0;
 
     /* A view's samples are ordered by cell. */
     for (size_t i = 0, end; i < view->count; i = end) {
-        uint32_t cell = analysis->samples[view->sample[i]].cell;
-        double run = analysis->cells[cell].run, weight = 0;
-        for (end = i; end < view->count && analysis->samples[view->sample[end]].cell == cell; end++)
+        uint32_t number = analysis->samples[view->sample[i]].cell;
+        const struct cell *cell = &analysis->cells[number];
+        bool seen = places.sizes && cell->lines_counted;
+        double weight = 0;
+        for (end = i; end < view->count && analysis->samples[view->sample[end]].cell == number;
+             end++)
             weight += view->weight[end];
         if (weight <= 0)
             continue;
+        if (seen)
+            window_tally_add_up(analysis, view->sample, view->weight, i, end, tally);
         for (size_t k = 0; k < places.n; k++) {
-            double time = places.times
-                              ? places.times[k]
-                              : eviction_time_of(analysis, places.sizes[k], replicate, cell);
+            /* Times are told in accesses to lines. */
+            double time = places.times ? places.times[k] / cell->lines_per_access : 0;
+            const double *times =
+                places.times ? &time
+                             : eviction_times_of(analysis, places.sizes[k], replicate, number);
             miss_shares_add(&out->shares[k * replicates + replicate],
-                            misses_in_run(curve, time, run), weight);
+                            window_misses(cell, curve, times, seen ? tally : NULL, k, weight),
+                            weight);
         }
-        miss_shares_add(&out->cold[replicate], misses_in_run(curve, INFINITY, run), weight);
+        miss_shares_add(&out->cold[replicate], misses_in_run(curve, INFINITY, cell->run), weight);
         total += weight;
     }
     return total;
@@ -132,14 +140,22 @@ static int evaluate_view(const struct analysis *analysis, struct view *view, str
                          struct results *out, double *weights)
 {
     struct survival_curve curve = {0};
-    int result = 0;
+    struct window_tally tally = {0};
+    double *lines = malloc((places.n + 1) * sizeof *lines);
+    int result = lines ? 0 : -1;
 
+    for (size_t k = 0; k < places.n && places.sizes && lines; k++)
+        lines[k] = evictions_lines(analysis, places.sizes[k]);
+    if (places.sizes && lines)
+        result = window_tally_create(analysis, view->sample, view->count, lines, places.n, &tally);
     for (uint32_t r = 0; r < replicate_count(analysis) && result == 0; r++) {
         result = view_estimate(analysis, view, r, &curve);
         if (result == 0 && curve.count)
-            weights[r] += look_up(analysis, view, &curve, r, places, out);
+            weights[r] += look_up(analysis, view, &curve, r, places, &tally, out);
     }
+    window_tally_free(&tally);
     survival_free(&curve);
+    free(lines);
     return result;
 }
 
@@ -282,8 +298,7 @@ void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset su
     results_free(&results);
 }
 
-/* Lines that the run can have touched at most, from what it allocated and mapped. */
-static double footprint_lines(const struct analysis *analysis)
+double analysis_footprint(const struct analysis *analysis)
 {
     double bytes = 0;
 
@@ -301,7 +316,7 @@ static double footprint_lines(const struct analysis *analysis)
             bytes += (double)(profile->threads.items[i].stack_high -
                               profile->threads.items[i].stack_low);
     }
-    return bytes / analysis->line_size;
+    return bytes;
 }
 
 struct miss_split analysis_misses(const struct analysis *analysis, struct subset subset,
@@ -317,7 +332,8 @@ struct miss_split analysis_misses(const struct analysis *analysis, struct subset
     uint32_t replicates = replicate_count(analysis);
     struct miss_shares *shares = results.shares, *cold = results.cold;
     double accesses = analysis_subset_accesses(analysis, subset).value;
-    double footprint = accesses > 0 ? fmin(1, footprint_lines(analysis) / accesses) : 1;
+    double footprint =
+        accesses > 0 ? fmin(1, analysis_footprint(analysis) / analysis->line_size / accesses) : 1;
     double unknown = shares[0].unknown;
     struct miss_split out = {.beyond = unknown > UNKNOWN_MAX};
 
@@ -435,10 +451,55 @@ struct estimate analysis_subset_accesses(const struct analysis *analysis, struct
     }
     /* Samples come at regular times: their number is certain, only what they hit is drawn. */
     double variance = analysis->count ? squares - sum * sum / (double)analysis->count : 0;
-    for (size_t k = 0; of_loop && k < analysis->rates.count; k++)
+    double common = 0;
+    for (size_t k = 0; of_loop && k < analysis->rates.count; k++) {
         variance += pow(of_loop[k] * analysis->rates.loops[k].log_deviation, 2);
+        common += of_loop[k] * analysis->rates.loops[k].common_deviation;
+    }
+    variance += common * common;
     free(of_loop);
     /* Rates are uncertain by factors, so the interval is one, too. */
     double factor = sum > 0 && variance > 0 ? exp(1.96 * sqrt(variance) / sum) : 1;
     return (struct estimate){sum, sum / factor, sum * factor};
+}
+
+uint32_t analysis_granule(const struct analysis *analysis)
+{
+    if (analysis->exact)
+        return exact_granule(analysis);
+    return LINE_SIZE_MIN < analysis->line_size ? LINE_SIZE_MIN : analysis->line_size;
+}
+
+static double part_used(const struct miss_shares *blocks, const struct miss_shares *lines,
+                        double part)
+{
+    return lines->missed > 0 ? fmin(1, blocks->missed * part / lines->missed) : NAN;
+}
+
+int analysis_line_use(const struct analysis *analysis, struct subset subset, const double *bytes,
+                      size_t n, uint32_t granule, double *used)
+{
+    struct analysis blocks = *analysis; /* the same caches, asked about smaller blocks */
+    uint32_t replicates = replicate_count(analysis);
+    struct results of_blocks = {0}, of_lines = {0};
+    size_t *index;
+    int result;
+
+    if (analysis->exact)
+        return exact_line_use(analysis, bytes, n, granule, used);
+    index = malloc((n + 1) * sizeof *index);
+    result = index ? evictions_prepare(analysis, bytes, n, index) : -1;
+    blocks.line_size = granule;
+    if (result == 0)
+        result = evaluate(analysis, subset, (struct places){.sizes = index, .n = n}, &of_lines);
+    if (result == 0)
+        result = evaluate(&blocks, subset, (struct places){.sizes = index, .n = n}, &of_blocks);
+    for (size_t k = 0; k < n && result == 0; k++)
+        used[k] =
+            part_used(&of_blocks.shares[k * replicate_count(&blocks)],
+                      &of_lines.shares[k * replicates], (double)granule / analysis->line_size);
+    results_free(&of_blocks);
+    results_free(&of_lines);
+    free(index);
+    return result;
 }

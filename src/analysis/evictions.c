@@ -11,7 +11,7 @@
 
 struct cached_size {
     double bytes;
-    double *times;             /* [replicate][cell] */
+    double *times;             /* [replicate][cell][EVICTION_TIMES] */
     struct miss_shares *whole; /* [replicate] */
 };
 
@@ -48,6 +48,31 @@ static size_t find_size(const struct eviction_cache *cache, double bytes)
     return i;
 }
 
+static double *times_of(const struct analysis *analysis, const struct cached_size *size,
+                        uint32_t replicate, uint32_t cell)
+{
+    return &size->times[(replicate * analysis->cell_count + cell) * EVICTION_TIMES];
+}
+
+/* Eviction times of the cell's window classes; areas, times: scratch of n each. */
+static void evict_classes(const struct analysis *analysis, uint32_t cell, uint32_t replicate,
+                          const struct survival_curve *curve, struct cached_size *sizes, size_t n,
+                          double *areas, double *times)
+{
+    bool persistent = replicate_persistent(analysis, replicate);
+
+    for (unsigned k = 0; k < WINDOW_CLASSES; k++) {
+        const struct window_class *class = &analysis->cells[cell].classes[k];
+
+        for (size_t i = 0; i < n; i++)
+            areas[i] = window_class_area(class, curve, sizes[i].bytes / analysis->line_size,
+                                         analysis->cells[cell].lines_per_access, persistent);
+        eviction_times(curve, areas, n, times);
+        for (size_t i = 0; i < n; i++)
+            times_of(analysis, &sizes[i], replicate, cell)[1 + k] = areas[i] > 0 ? times[i] : 0;
+    }
+}
+
 /* One cell, all replicates: fills times, adds the cell's part to the whole. */
 static int evict_cell(const struct analysis *analysis, uint32_t cell, struct cached_size *sizes,
                       size_t n, double *weights, struct miss_shares *cold)
@@ -55,7 +80,8 @@ static int evict_cell(const struct analysis *analysis, uint32_t cell, struct cac
     const struct cell *range = &analysis->cells[cell];
     struct view view;
     struct survival_curve curve = {0};
-    double *lines = malloc(2 * n * sizeof *lines), *times = lines + n;
+    double *lines = malloc(3 * n * sizeof *lines), *times = lines + n, *areas = times + n;
+    struct window_tally tally = {0};
     int result =
         lines ? view_create(analysis, analysis->by_cell + range->first, range->count, &view) : -1;
 
@@ -65,6 +91,8 @@ static int evict_cell(const struct analysis *analysis, uint32_t cell, struct cac
     }
     for (size_t i = 0; i < n; i++)
         lines[i] = sizes[i].bytes / analysis->line_size;
+    if (range->lines_counted)
+        result = window_tally_create(analysis, view.sample, view.count, lines, n, &tally);
     for (uint32_t r = 0; r < replicate_count(analysis) && result == 0; r++) {
         result = view_estimate(analysis, &view, r, &curve);
         if (result)
@@ -72,19 +100,26 @@ static int evict_cell(const struct analysis *analysis, uint32_t cell, struct cac
         double weight = 0;
         for (size_t i = 0; i < view.count; i++)
             weight += view.weight[i];
+        for (size_t i = 0; i < n; i++)
+            areas[i] = lines[i] / range->lines_per_access;
         if (curve.count)
-            eviction_times(&curve, lines, n, times);
-        for (size_t i = 0; i < n; i++) {
-            double time = curve.count ? times[i] : INFINITY;
-            sizes[i].times[r * analysis->cell_count + cell] = time;
-            if (curve.count)
-                miss_shares_add(&sizes[i].whole[r], misses_in_run(&curve, time, range->run),
-                                weight);
+            eviction_times(&curve, areas, n, times);
+        for (size_t i = 0; i < n; i++)
+            times_of(analysis, &sizes[i], r, cell)[0] = curve.count ? times[i] : INFINITY;
+        if (curve.count && range->lines_counted) {
+            evict_classes(analysis, cell, r, &curve, sizes, n, areas, times);
+            window_tally_add_up(analysis, view.sample, view.weight, 0, view.count, &tally);
         }
+        for (size_t i = 0; i < n && curve.count; i++)
+            miss_shares_add(&sizes[i].whole[r],
+                            window_misses(range, &curve, times_of(analysis, &sizes[i], r, cell),
+                                          range->lines_counted ? &tally : NULL, i, weight),
+                            weight);
         if (curve.count && cold)
             miss_shares_add(&cold[r], misses_in_run(&curve, INFINITY, range->run), weight);
         weights[r] += weight;
     }
+    window_tally_free(&tally);
     view_free(&view);
     survival_free(&curve);
     free(lines);
@@ -109,7 +144,8 @@ static int compute(const struct analysis *analysis, struct eviction_cache *cache
 
     qsort(sizes, n, sizeof *sizes, compare_sizes);
     for (size_t i = 0; i < n; i++) {
-        sizes[i].times = malloc((replicates * analysis->cell_count + 1) * sizeof *sizes[i].times);
+        sizes[i].times = malloc((replicates * analysis->cell_count + 1) * EVICTION_TIMES *
+                                sizeof *sizes[i].times);
         sizes[i].whole = calloc(replicates, sizeof *sizes[i].whole);
         if (!sizes[i].times || !sizes[i].whole)
             result = -1;
@@ -191,10 +227,15 @@ int evictions_prepare(const struct analysis *analysis, const double *bytes, size
     return 0;
 }
 
-double eviction_time_of(const struct analysis *analysis, size_t size, uint32_t replicate,
-                        uint32_t cell)
+const double *eviction_times_of(const struct analysis *analysis, size_t size, uint32_t replicate,
+                                uint32_t cell)
 {
-    return analysis->evictions->sizes[size].times[replicate * analysis->cell_count + cell];
+    return times_of(analysis, &analysis->evictions->sizes[size], replicate, cell);
+}
+
+double evictions_lines(const struct analysis *analysis, size_t size)
+{
+    return analysis->evictions->sizes[size].bytes / analysis->line_size;
 }
 
 const struct miss_shares *evictions_whole(const struct analysis *analysis, size_t size,

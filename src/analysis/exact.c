@@ -169,3 +169,67 @@ struct estimate exact_accesses(const struct analysis *analysis, struct subset su
 
     return (struct estimate){accesses, accesses, accesses};
 }
+
+/* The process's histogram of reuse times at a line size; NULL: not counted. */
+static const struct record_histogram *reuse_times(const struct analysis *analysis,
+                                                  uint32_t line_size)
+{
+    const struct profile *profile = analysis->profiles[0];
+
+    for (size_t i = 0; i < profile->histograms.count && analysis->profile_count == 1; i++) {
+        const struct record_histogram *histogram = profile->histograms.items[i];
+        if (histogram->scope == SCOPE_PROCESS && histogram->measure == MEASURE_REUSE_TIME &&
+            histogram->line_size == line_size)
+            return histogram;
+    }
+    return NULL;
+}
+
+uint32_t exact_granule(const struct analysis *analysis)
+{
+    for (uint32_t size = LINE_SIZE_MIN; size < analysis->line_size; size *= 2)
+        if (reuse_times(analysis, size))
+            return size;
+    return analysis->line_size;
+}
+
+/* Uses that do not come back within a time. */
+static double unused_for(const struct record_histogram *histogram, double time)
+{
+    return (double)histogram->cold + exact_count_above(histogram, time);
+}
+
+/* The time at which a cache evicts: see eviction_times(). */
+static double exact_eviction_time(const struct record_histogram *histogram, double lines)
+{
+    double held = 0, accesses = (double)histogram->accesses;
+
+    for (uint32_t bin = 0; bin < HISTOGRAM_BIN_COUNT; bin++) {
+        double low = (double)histogram_bin_low(bin), high = (double)histogram_bin_low(bin + 1);
+        double survival = unused_for(histogram, (low + high) / 2) / accesses;
+        if (survival <= 0)
+            break;
+        if (held + survival * (high - low) >= lines)
+            return low + (lines - held) / survival;
+        held += survival * (high - low);
+    }
+    return INFINITY;
+}
+
+int exact_line_use(const struct analysis *analysis, const double *bytes, size_t n, uint32_t granule,
+                   double *used)
+{
+    const struct record_histogram *lines = reuse_times(analysis, analysis->line_size);
+    const struct record_histogram *blocks = reuse_times(analysis, granule);
+
+    for (size_t k = 0; k < n; k++) {
+        used[k] = NAN;
+        if (!lines || !blocks || granule >= analysis->line_size || lines->accesses == 0)
+            continue;
+        double time = exact_eviction_time(lines, bytes[k] / analysis->line_size);
+        double fetched = unused_for(lines, time);
+        if (fetched > 0)
+            used[k] = fmin(1, unused_for(blocks, time) / fetched * granule / analysis->line_size);
+    }
+    return 0;
+}

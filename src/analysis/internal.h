@@ -14,12 +14,15 @@
 struct analysed_sample {
     const struct record_sample *record;
     const struct record_watch_end *end;             /* NULL: none in the file */
-    const struct record_invalidation *invalidation; /* NULL: none was seen */
+    const struct record_invalidation *invalidation; /* by another thread; NULL: none was seen */
+    const struct record_invalidation *left; /* the register left the running watch; or NULL */
     uint32_t profile;
     uint32_t loop;   /* index into rates.loops */
     uint32_t thread; /* index into threads */
     uint32_t cell;
-    double weight;  /* accesses that it stands for */
+    uint8_t class;  /* of its cell's, when not reused in its window; else WINDOW_RESOLVED */
+    uint8_t lines;  /* that its access touches, 1 or 2; it is the access to one of them */
+    double weight;  /* accesses to lines that it stands for */
     double watched; /* accesses from its use to the last time its watch was known to run;
                        0 when it had none */
     /* Accesses from its use to the first store of another thread, or to the last time that such
@@ -37,9 +40,17 @@ struct analysed_thread {
 
 /* Samples that are assumed to behave alike over time: a phase of a thread, or many small threads.
  */
+enum { WINDOW_CLASSES = 4, WINDOW_RESOLVED = 255 };
+
 struct cell {
-    size_t first, count; /* range of by_cell */
-    double run;          /* accesses of a thread from its start to its end, on average */
+    size_t first, count;     /* range of by_cell */
+    double run;              /* accesses of a thread from its start to its end, on average */
+    double lines_per_access; /* 1, and more where accesses straddle lines */
+    /* Samples that were not reused in their windows, by how many other lines they saw there. */
+    bool lines_counted; /* known of all samples, at the analysed line size */
+    struct window_class {
+        double lines, accesses; /* means over its samples: lines seen, windows' lengths */
+    } classes[WINDOW_CLASSES];
 };
 
 struct eviction_cache; /* evictions.c */
@@ -60,6 +71,8 @@ struct analysis {
     struct cell *cells;
     size_t cell_count;
     uint32_t *by_cell; /* sample indexes, cell after cell */
+
+    bool lines_counted; /* in some cell; see struct cell */
 
     bool accessed_visits_known; /* traps on the accessed word looked ahead as well */
 
@@ -91,6 +104,47 @@ bool analysis_was_watched(const struct analysis *, uint32_t sample);
 int analysis_divide(struct analysis *);
 
 /*
+ * window_distances.c: what windows tell of stack distances (docs/estimators.md, section 6). Divides
+ * the samples of each cell that were not reused in their windows into classes. 0 or -1.
+ */
+int analysis_classify_windows(struct analysis *);
+
+/* Cache sizes, ascending, and for some samples how many of them are too small for the distance that
+ * was seen in their windows. */
+struct window_tally {
+    size_t sizes;
+    double *part;                /* of each size: what it has beyond whole lines */
+    uint16_t *misses, *may_miss; /* by sample of the view: of sizes, and of their whole lines */
+    double *missed;              /* by size: see window_tally_add_up() */
+    double *scratch;             /* by size */
+    double class_weight[WINDOW_CLASSES];
+};
+/* lines: sizes in lines, >= 0. 0 or -1. */
+int window_tally_create(const struct analysis *, const uint32_t *samples, size_t n,
+                        const double *lines, size_t sizes, struct window_tally *out);
+void window_tally_free(struct window_tally *);
+
+/*
+ * Adds up samples [from, to) of the view, all of one cell, with the given weights. Then
+ * tally->missed[k] is the weight of those that were reused in their windows and miss at size k.
+ */
+void window_tally_add_up(const struct analysis *, const uint32_t *samples, const double *weights,
+                         size_t from, size_t to, struct window_tally *);
+
+/* The parts of the cache that a sample of the class has to see filled with other lines, for a curve
+ * of the whole cell: integral of S up to the eviction. 0: evicted in the window already. */
+double window_class_area(const struct window_class *, const struct survival_curve *curve,
+                         double lines, double lines_per_access, bool persistent);
+
+/*
+ * What accesses of a cell do at a size: by average eviction times alone, or, given a tally of the
+ * accesses that weigh `weight` together, with what their windows saw. times: eviction_times_of().
+ */
+struct miss_shares window_misses(const struct cell *, const struct survival_curve *,
+                                 const double *times, const struct window_tally *, size_t size,
+                                 double weight);
+
+/*
  * replicates.c: the estimate (0) and its replicates 1 .. replicate_count()-1. The bootstrap ones
  * draw samples (Poisson weights) and rates. Where the analysed line is larger than the run's, two
  * more make extreme assumptions about words that no watch could be put on. Where lines were
@@ -102,6 +156,8 @@ double replicate_weight(const struct analysis *, uint32_t replicate, uint32_t sa
 double replicate_rate_factor(const struct analysis *, uint32_t replicate, uint32_t loop);
 void replicate_factors(const struct analysis *, uint32_t replicate, double *accessed,
                        double *other);
+/* The replicate in which a window that saw more lines than others, or fewer, goes on so. */
+bool replicate_persistent(const struct analysis *, uint32_t replicate);
 /* The replicate in which other threads come to a line once at most before its next use. */
 bool replicate_one_visit(const struct analysis *, uint32_t replicate);
 
@@ -140,7 +196,12 @@ void miss_shares_divide(struct miss_shares *sum, double weight);
 
 /* Makes sure that all sizes (bytes, ascending) are known; index[i] gets the place of bytes[i]. */
 int evictions_prepare(const struct analysis *, const double *bytes, size_t n, size_t *index);
-double eviction_time_of(const struct analysis *, size_t size, uint32_t replicate, uint32_t cell);
+/* EVICTION_TIMES of them: of an average access, then of each of the cell's window classes, where 0
+ * means in the window. */
+enum { EVICTION_TIMES = 1 + WINDOW_CLASSES };
+const double *eviction_times_of(const struct analysis *, size_t size, uint32_t replicate,
+                                uint32_t cell);
+double evictions_lines(const struct analysis *, size_t size); /* of the cache */
 /* Of all samples together. */
 const struct miss_shares *evictions_whole(const struct analysis *, size_t size, uint32_t replicate);
 /* The same for a cache that holds everything: what was never used before. */
@@ -156,6 +217,9 @@ struct miss_split exact_misses(const struct analysis *, struct subset, double by
 size_t exact_histogram_shares(const struct analysis *, struct subset, uint8_t measure,
                               struct histogram_share **out);
 struct estimate exact_accesses(const struct analysis *, struct subset);
+int exact_line_use(const struct analysis *, const double *bytes, size_t n, uint32_t granule,
+                   double *used);
+uint32_t exact_granule(const struct analysis *);
 /* Uses at that distance or farther, cold ones apart; a bin that it cuts counts in proportion. */
 double exact_count_above(const struct record_histogram *, double distance);
 

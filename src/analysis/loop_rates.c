@@ -17,9 +17,15 @@ enum { NEIGHBOUR_BYTES = 4096, INSTRUCTION_BYTES_MAX = 15 };
  * disturbed; odometers when they did not move evenly, and may then be off by any factor. */
 #define REJECTED_WATCHES 0.5
 #define REJECTED_ODOMETERS 1.0
-/* What is known before any reading: about one access per nanosecond, within a factor of ten. */
-#define PRIOR_RATE 1.0
+/* What is known of a program before any reading, within a factor of ten: two instructions a cycle
+ * at 3 GHz, one in three of which accesses memory. */
+#define PRIOR_RATE 2.0
 #define PRIOR_FACTOR 10.0
+/* Of the cost of a trap that its refilling is, and how uncertain that is, relatively; see
+ * loop_rates.h. The entry itself varies by half a microsecond, at both ends. */
+#define REFILL_SHARE (1.0 / 6)
+#define REFILL_DEVIATION 0.75
+#define ENTRY_DEVIATION_NS 700.0
 
 static int compare_loops(const void *a, const void *b)
 {
@@ -102,6 +108,30 @@ static int compare_located(const void *a, const void *b)
     return x->accepted ? 0 : (int)x->reading.can_wrap - (int)y->reading.can_wrap;
 }
 
+double profile_refill_ns(const struct profile *profile)
+{
+    return REFILL_SHARE * (double)profile_run_number(profile, "trap_cost_ns", 0);
+}
+
+double without_refill(double elapsed_ns, double refill_ns)
+{
+    return fmax(elapsed_ns - refill_ns, elapsed_ns / 2);
+}
+
+static struct rate_reading judged_reading(const struct record_rate *record, double refill_ns)
+{
+    double accesses = (double)record->accesses, elapsed = (double)record->elapsed_ns;
+    double deviation = REFILL_DEVIATION * refill_ns;
+
+    /* An odometer's times are long, or differences of two that both begin after a handler. */
+    if (record->method == RATE_ODOMETER)
+        return (struct rate_reading){
+            .per_ns = accesses / elapsed, .can_wrap = true, .noise = ENTRY_DEVIATION_NS / accesses};
+    return (struct rate_reading){.per_ns = accesses / without_refill(elapsed, refill_ns),
+                                 .noise = hypot(ENTRY_DEVIATION_NS, deviation) / accesses,
+                                 .shared = deviation / accesses};
+}
+
 static size_t locate_readings(const struct profile *const *profiles, size_t profile_count,
                               const struct loop_rates *rates, struct located_reading *located)
 {
@@ -114,8 +144,7 @@ static size_t locate_readings(const struct profile *const *profiles, size_t prof
                 continue;
             located[n].loop = loop_rates_find(rates, p, record->loop);
             located[n].accepted = record->accepted;
-            located[n].reading.per_ns = (double)record->accesses / (double)record->elapsed_ns;
-            located[n++].reading.can_wrap = record->method == RATE_ODOMETER;
+            located[n++].reading = judged_reading(record, profile_refill_ns(profiles[p]));
         }
     }
     qsort(located, n, sizeof *located, compare_located);
@@ -154,6 +183,7 @@ static int measure(const struct profile *const *profiles, size_t profile_count,
         if (located[i].accepted) {
             loop->per_ns = estimate.per_ns;
             loop->log_deviation = estimate.log_deviation;
+            loop->common_deviation = fmin(1, estimate.common_deviation);
             loop->readings = estimate.readings;
             loop->agreeing = estimate.agreeing;
             loop->measured = true;
@@ -171,27 +201,59 @@ static int measure(const struct profile *const *profiles, size_t profile_count,
 /* Averages over application time; loops that only readings name count as little time. */
 struct average {
     double time, product;
+    double squared_time; /* sum of squares: how many loops the average rests on */
+    double common;       /* time times common deviation */
 };
 
 static void average_add(struct average *average, double time, const struct loop_rate *loop)
 {
     average->time += time;
     average->product += time * loop->per_ns.value;
+    average->squared_time += time * time;
+    average->common += time * loop->common_deviation;
 }
 
-/* The rate of a loop without readings of its own. */
-static void borrow(struct loop_rate *loop, const struct average *near, const struct average *far)
+static double average_of(const struct average *average)
 {
-    struct rate_belief belief = loop->rejected;
+    return average->product / average->time;
+}
 
-    if (near->time > 0)
-        believe(&belief, near->product / near->time, BETWEEN_NEIGHBOURS);
-    if (far->time > 0)
-        believe(&belief, far->product / far->time, BETWEEN_LOOPS);
+/* What is known of the rate of the program: its measured loops are some of many. */
+static struct rate_belief program_belief(const struct average *all)
+{
+    struct rate_belief belief = {0};
+
     believe(&belief, PRIOR_RATE, log(PRIOR_FACTOR) / 1.96);
-    loop->log_deviation = sqrt(1 / belief.precision);
-    double value = exp(belief.sum / belief.precision), factor = exp(1.96 * loop->log_deviation);
+    if (all->time > 0)
+        believe(&belief, average_of(all), BETWEEN_LOOPS * sqrt(all->squared_time) / all->time);
+    return belief;
+}
+
+static void set_interval(struct loop_rate *loop, double value)
+{
+    double factor = exp(1.96 * hypot(loop->log_deviation, loop->common_deviation));
+
     loop->per_ns = (struct estimate){value, value / factor, value * factor};
+}
+
+/* The rate of a loop without readings of its own: that of its threads, as far as that is known. */
+static void borrow(struct loop_rate *loop, const struct average *near, const struct average *far,
+                   const struct average *all)
+{
+    struct rate_belief program = program_belief(all), belief = loop->rejected;
+    double centre = program.sum / program.precision, common = sqrt(1 / program.precision);
+    double shift = 0;
+
+    /* The loop's threads may be faster or slower than all. */
+    if (far->time > 0 && all->time > 0)
+        shift = log(average_of(far) / average_of(all));
+    believe(&belief, exp(centre + shift), BETWEEN_LOOPS);
+    if (near->time > 0)
+        believe(&belief, average_of(near), BETWEEN_NEIGHBOURS);
+    double rest = 1 / (BETWEEN_LOOPS * BETWEEN_LOOPS) / belief.precision;
+    loop->log_deviation = sqrt(1 / belief.precision);
+    loop->common_deviation = hypot(rest * common, all->time > 0 ? all->common / all->time : 0);
+    set_interval(loop, exp(belief.sum / belief.precision));
 }
 
 /* Loops with few readings lean on all others: empirical Bayes on ln(rate), where the weight of the
@@ -200,7 +262,7 @@ static void lean(struct loop_rate *loop, const struct average *far)
 {
     double own = loop->log_deviation * loop->log_deviation;
     double weight = BETWEEN_LOOPS * BETWEEN_LOOPS / (BETWEEN_LOOPS * BETWEEN_LOOPS + own);
-    double shift = exp((1 - weight) * log(far->product / far->time / loop->per_ns.value));
+    double shift = exp((1 - weight) * log(average_of(far) / loop->per_ns.value));
 
     loop->per_ns.value *= shift;
     loop->per_ns.lo = fmin(loop->per_ns.lo, loop->per_ns.value);
@@ -313,7 +375,7 @@ static int fill_gaps(const struct profile *const *profiles, size_t profile_count
         if (rates->loops[i].measured)
             lean(&rates->loops[i], &all);
         else
-            borrow(&rates->loops[i], &near[i], far);
+            borrow(&rates->loops[i], &near[i], far, &all);
     }
     free(near);
     free(of_threads);
@@ -329,7 +391,7 @@ static void count_instead(const struct profile *const *profiles, struct loop_rat
         if (!profile_counts_accesses(profiles[loop->profile]))
             continue;
         loop->per_ns = (struct estimate){1, 1, 1};
-        loop->log_deviation = 0;
+        loop->log_deviation = loop->common_deviation = 0;
         loop->measured = true;
     }
 }

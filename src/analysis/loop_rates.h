@@ -24,7 +24,8 @@ struct loop_rate {
     uint64_t low_ip, high_ip; /* hull of the instructions sampled in it, and its head */
     double time_ns;           /* application time sampled in it */
     struct estimate per_ns;
-    double log_deviation; /* standard error of ln(per_ns) */
+    double log_deviation;    /* standard error of ln(per_ns), the loop's own */
+    double common_deviation; /* and the part that all loops have in common */
     size_t readings, agreeing;
     bool measured;               /* has accepted readings of its own */
     struct rate_belief rejected; /* what readings say that failed their own checks */
@@ -35,6 +36,17 @@ struct loop_rates {
     size_t count;
     bool any; /* at least one reading was accepted somewhere */
 };
+
+/*
+ * Time that code loses after a trap of ours, until caches and predictors are filled again, in ns:
+ * part of every stretch between two traps. Long readings against short ones of one loop put it at 2
+ * us, give or take 1.5, where a trap costs 12 us; it is taken in proportion to that cost. 0 where
+ * no cost is told.
+ */
+double profile_refill_ns(const struct profile *);
+
+/* A time between two traps without that; not less than half of it. */
+double without_refill(double elapsed_ns, double refill_ns);
 
 /* 0, or -1 (out of memory). */
 int loop_rates_create(const struct profile *const *profiles, size_t profile_count,

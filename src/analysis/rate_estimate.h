@@ -17,11 +17,16 @@
 struct rate_reading {
     double per_ns; /* > 0 */
     bool can_wrap; /* odometer */
+    /* Error of its elapsed time, ns per access counted: in its own right, and shared by all
+     * readings of the kind. Not in proportion to the time that happened to elapse, or code that
+     * runs fast would count for less. */
+    double noise, shared;
 };
 
 struct rate_estimate {
     struct estimate per_ns;
     double log_deviation;      /* standard error of ln(per_ns), for replicates; > 0 unless n = 0 */
+    double common_deviation;   /* of ln(per_ns), in common with all other loops */
     size_t readings, agreeing; /* agreeing: within 15 % of per_ns */
 };
 

@@ -11,6 +11,9 @@
 
 enum { WORD_BYTES = 8, EXTREMES = 2 };
 
+/* Neither the index of a sample nor the complement of a loop's. */
+#define COMMON_DRAW ((uint64_t)1 << 63)
+
 static uint64_t mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
@@ -48,7 +51,13 @@ uint32_t replicate_count(const struct analysis *analysis)
 {
     return 1 + analysis->options.bootstrap +
            (analysis->line_size > analysis->run_line_size ? EXTREMES : 0) +
-           analysis->invalidations_seen;
+           analysis->lines_counted + analysis->invalidations_seen;
+}
+
+/* Windows count lines of the run's size: there are no extremes of larger lines then. */
+bool replicate_persistent(const struct analysis *analysis, uint32_t replicate)
+{
+    return analysis->lines_counted && replicate == analysis->options.bootstrap + 1;
 }
 
 bool replicate_one_visit(const struct analysis *analysis, uint32_t replicate)
@@ -70,10 +79,13 @@ int replicates_create(struct analysis *analysis)
     if (!analysis->rate_factors)
         return -1;
     for (uint32_t r = 0; r < replicates; r++) {
+        /* The errors that all rates have in common do not average out over loops. */
+        double common = r ? normal(draw(analysis, r, COMMON_DRAW)) : 0;
         for (size_t i = 0; i < loops; i++) {
-            double deviation = r ? analysis->rates.loops[i].log_deviation : 0;
-            double z = normal(draw(analysis, r, ~(uint64_t)i));
-            analysis->rate_factors[r * loops + i] = (float)exp(deviation * z);
+            const struct loop_rate *loop = &analysis->rates.loops[i];
+            double own = r ? normal(draw(analysis, r, ~(uint64_t)i)) : 0;
+            analysis->rate_factors[r * loops + i] =
+                (float)exp(loop->log_deviation * own + loop->common_deviation * common);
         }
     }
     return 0;
@@ -102,7 +114,8 @@ void replicate_factors(const struct analysis *analysis, uint32_t replicate, doub
     double run = analysis->run_line_size, line = analysis->line_size;
 
     *accessed = *other = 1;
-    if (!is_extreme(analysis, replicate) || replicate_one_visit(analysis, replicate))
+    if (!is_extreme(analysis, replicate) || replicate_one_visit(analysis, replicate) ||
+        replicate_persistent(analysis, replicate))
         return;
     /* The words outside the run's line are never visited alone ... */
     *other = (run - WORD_BYTES) / (line - WORD_BYTES);

@@ -24,8 +24,8 @@ static uint32_t find_thread(const struct analysis *analysis, uint32_t profile, u
 }
 
 /*
- * Clock expiries in the program's own code that gave no sample still stand for its time. Expiries
- * inside the profiler or the loader do not.
+ * Clock expiries that gave no sample still stand for the program's time. So do those in our
+ * wrappers of malloc and its kin: rates are accesses per time that includes them.
  */
 static double expiries_per_sample(const struct profile *profile, uint32_t thread_id)
 {
@@ -33,8 +33,8 @@ static double expiries_per_sample(const struct profile *profile, uint32_t thread
         const struct record_totals *totals = &profile->totals.items[i];
         if (totals->thread_id != thread_id || totals->samples == 0)
             continue;
-        uint64_t lost = totals->lost[LOSS_UNREADABLE] + totals->lost[LOSS_ASYNCHRONOUS] +
-                        totals->lost[LOSS_BUFFER];
+        uint64_t lost = totals->lost[LOSS_UNREADABLE] + totals->lost[LOSS_BUFFER] +
+                        totals->lost[LOSS_IN_RUNTIME];
         return 1 + (double)lost / (double)totals->samples;
     }
     return 1;
@@ -48,6 +48,18 @@ static bool wanted_thread(const struct analysis *analysis, uint32_t thread_id)
 static bool wanted(const struct analysis *analysis, const struct record_sample *sample)
 {
     return wanted_thread(analysis, sample->thread_id);
+}
+
+static void find_invalidation(const struct profile *profile, struct analysed_sample *sample)
+{
+    const struct record_sample *record = sample->record;
+    const struct record_invalidation *found =
+        record->invalidation_address ? profile_invalidation(profile, record->sample_id) : NULL;
+
+    if (found && found->flags & INVALIDATION_NOT_SEEN)
+        sample->left = found;
+    else
+        sample->invalidation = found;
 }
 
 static int list_samples(struct analysis *analysis)
@@ -71,11 +83,9 @@ static int list_samples(struct analysis *analysis)
             analysis->samples[n++] = (struct analysed_sample){
                 .record = record,
                 .end = profile_watch_end(profile, record->sample_id),
-                .invalidation = record->invalidation_address
-                                    ? profile_invalidation(profile, record->sample_id)
-                                    : NULL,
                 .profile = (uint32_t)p,
                 .loop = (uint32_t)loop_rates_find(&analysis->rates, p, record->loop)};
+            find_invalidation(profile, &analysis->samples[n - 1]);
             analysis->invalidations_seen |= analysis->samples[n - 1].invalidation != NULL;
             const struct record_watch_end *end = analysis->samples[n - 1].end;
             if (record->watch_mode == WATCH_ACCESSED && end && end->reason == WATCH_REUSED &&
@@ -139,11 +149,14 @@ static double watched_accesses(const struct analysis *analysis,
             access_clock_between(clock, record->app_ns, clock->ticks[clock->count - 1].app_ns);
     } else if (end->app_ns > record->app_ns) {
         uint64_t elapsed = end->app_ns - record->app_ns;
+        double refill = profile_refill_ns(analysis->profiles[sample->profile]);
+        double net = without_refill((double)elapsed, refill);
         if (end->reason == WATCH_REUSED && elapsed < access_clock_gap(clock, record->app_ns) &&
             loop_rates_contains(loop, end->ip))
-            accesses = (double)elapsed * loop->per_ns.value;
+            accesses = net * loop->per_ns.value;
         else
-            accesses = access_clock_between(clock, record->app_ns, end->app_ns);
+            accesses =
+                net / (double)elapsed * access_clock_between(clock, record->app_ns, end->app_ns);
     }
     return fmax(accesses, 1);
 }
@@ -158,9 +171,12 @@ static double covered_accesses(const struct analysed_sample *sample,
     const struct record_sample *record = sample->record;
     const struct record_watch_end *end = sample->end;
 
-    if (sample->watched <= 0 || !record->invalidation_address || !sample->invalidation)
+    const struct record_invalidation *last =
+        sample->invalidation ? sample->invalidation : sample->left;
+
+    if (sample->watched <= 0 || !record->invalidation_address || !last)
         return record->invalidation_address ? sample->watched : 0;
-    uint64_t at = sample->invalidation->app_ns;
+    uint64_t at = last->app_ns;
     if (at <= record->app_ns)
         return fmin(1, sample->watched);
     if (!end)
@@ -200,6 +216,17 @@ static void match_counts(struct analysis *analysis, uint32_t p)
     }
 }
 
+/* An access to two lines counts for each of them; the sample is one of the two. */
+static uint8_t lines_touched(const struct analysis *analysis, const struct record_sample *record)
+{
+    uint64_t end = record->address + record->width;
+
+    return record->flags & SAMPLE_STRADDLES &&
+                   (record->address % analysis->line_size == 0 || end % analysis->line_size == 0)
+               ? 2
+               : 1;
+}
+
 static int convert_times(struct analysis *analysis)
 {
     /* Samples by thread: offsets by counting. */
@@ -220,9 +247,11 @@ static int convert_times(struct analysis *analysis)
         for (size_t i = 0; i < n; i++) {
             struct analysed_sample *sample = &analysis->samples[order[first[t] + i]];
             double rate = analysis->rates.loops[sample->loop].per_ns.value;
-            sample->weight = (double)sample->record->weight_ns * rate * analysis->threads[t].scale;
-            analysis->threads[t].accesses += sample->weight;
-            ticks[i] = (struct clock_sample){sample->record->app_ns, sample->weight, rate};
+            double weight = (double)sample->record->weight_ns * rate * analysis->threads[t].scale;
+            sample->lines = lines_touched(analysis, sample->record);
+            sample->weight = weight * sample->lines;
+            analysis->threads[t].accesses += weight;
+            ticks[i] = (struct clock_sample){sample->record->app_ns, weight, rate};
         }
         bool counted = profile_counts_accesses(analysis->profiles[analysis->threads[t].profile]);
         result = access_clock_create(ticks, n, counted, &clock);
@@ -272,7 +301,7 @@ static void end_coverage(struct analysed_sample *sample, uint64_t taken_ns)
 {
     const struct record_watch_end *end = sample->end;
 
-    if (!end || sample->invalidation || end->monotonic_ns <= taken_ns)
+    if (!end || sample->invalidation || sample->left || end->monotonic_ns <= taken_ns)
         return;
     sample->covered *= (double)(taken_ns - sample->record->monotonic_ns) /
                        (double)(end->monotonic_ns - sample->record->monotonic_ns);

@@ -21,7 +21,7 @@ struct search {
     struct sector_level level;
     size_t regions;
     struct candidate *candidates;
-    double *misses; /* [candidate * regions + region] */
+    double *misses; /* [(candidate * regions + region) * SECTOR_SIDES + side] */
     size_t count;
 };
 
@@ -29,6 +29,17 @@ struct sector_split sector_split_of(struct sector_level level, uint64_t isolated
 {
     return (struct sector_split){isolated, ways * level.lines_per_way,
                                  (level.ways - ways) * level.lines_per_way};
+}
+
+static double isolated_misses(const struct search *search, size_t candidate, size_t region)
+{
+    return search->misses[(candidate * search->regions + region) * SECTOR_SIDES + SECTOR_ISOLATED];
+}
+
+static double all_misses(const struct search *search, size_t candidate, size_t region)
+{
+    return isolated_misses(search, candidate, region) +
+           search->misses[(candidate * search->regions + region) * SECTOR_SIDES + SECTOR_REST];
 }
 
 static bool is_known(const struct search *search, uint64_t isolated)
@@ -45,7 +56,6 @@ static int try_sets(struct search *search, const uint64_t *sets, size_t n)
     unsigned choices = search->level.ways - 2 * search->level.least + 1;
     size_t added = n * choices, regions = search->regions;
     struct sector_split *splits = malloc((added + 1) * sizeof *splits);
-    double *values = malloc((added * regions * SECTOR_SIDES + 1) * sizeof *values);
     struct candidate *candidates =
         realloc(search->candidates, (search->count + added + 1) * sizeof *candidates);
     double *misses;
@@ -53,23 +63,21 @@ static int try_sets(struct search *search, const uint64_t *sets, size_t n)
 
     if (candidates)
         search->candidates = candidates;
-    misses = realloc(search->misses, ((search->count + added) * regions + 1) * sizeof *misses);
+    misses = realloc(search->misses,
+                     ((search->count + added) * regions * SECTOR_SIDES + 1) * sizeof *misses);
     if (misses)
         search->misses = misses;
-    if (splits && values && candidates && misses) {
+    if (splits && candidates && misses) {
         for (size_t i = 0; i < added; i++) {
             unsigned ways = search->level.least + (unsigned)(i % choices);
             candidates[search->count + i] = (struct candidate){sets[i / choices], ways};
             splits[i] = sector_split_of(search->level, sets[i / choices], ways);
         }
-        result = sector_misses(search->model, splits, added, values);
-        for (size_t i = 0; i < added * regions && result == 0; i++)
-            misses[search->count * regions + i] =
-                values[i * SECTOR_SIDES] + values[i * SECTOR_SIDES + 1];
+        result = sector_misses(search->model, splits, added,
+                               misses + search->count * regions * SECTOR_SIDES);
     }
     search->count += result == 0 ? added : 0;
     free(splits);
-    free(values);
     return result;
 }
 
@@ -83,7 +91,7 @@ static size_t best_sets(const struct search *search, size_t region, int members,
 
     for (size_t i = 0; i < search->count; i++) {
         uint64_t isolated = search->candidates[i].isolated;
-        double value = search->misses[i * search->regions + region];
+        double value = all_misses(search, i, region);
         size_t at = 0;
         if (__builtin_popcountll(isolated) != members)
             continue;
@@ -132,6 +140,32 @@ static int extend(struct search *search, uint64_t eligible, int members)
     return result;
 }
 
+/*
+ * Whether to give the kept structure a large sector or what streams by a small one is the same to
+ * the cache. The other side of the best sets, as many of it as matter: the first structures first.
+ */
+static int turn_round(struct search *search, uint64_t eligible)
+{
+    int result = 0;
+
+    for (size_t region = 0; region < search->regions && result == 0; region++) {
+        uint64_t best[PARTNERS_MAX], set = 0;
+        uint64_t sets[SECTOR_STRUCTURES_MAX];
+        size_t n = 0;
+        if (best_sets(search, region, 1, best) == 0)
+            continue;
+        for (unsigned s = 0; s < SECTOR_STRUCTURES_MAX; s++) {
+            if (!(eligible & ~best[0] & (uint64_t)1 << s))
+                continue;
+            set |= (uint64_t)1 << s;
+            if (!is_known(search, set))
+                sets[n++] = set;
+        }
+        result = n ? try_sets(search, sets, n) : 0;
+    }
+    return result;
+}
+
 /* Does any region do better by more than its tolerance with the candidates from `first` on? */
 static bool has_improved(const struct search *search, size_t first, const double *tolerance,
                          const struct sector_choice *choices)
@@ -139,7 +173,7 @@ static bool has_improved(const struct search *search, size_t first, const double
     for (size_t r = 0; r < search->regions; r++) {
         double before = choices[r].undivided, after = INFINITY;
         for (size_t i = 0; i < search->count; i++) {
-            double misses = search->misses[i * search->regions + r];
+            double misses = all_misses(search, i, r);
             if (i < first)
                 before = fmin(before, misses);
             else
@@ -156,34 +190,35 @@ static int structures_in(const struct candidate *candidate)
     return __builtin_popcountll(candidate->isolated);
 }
 
+/* Of two that miss nearly alike: the smaller sector, fewer structures, those that miss anyway. */
+static bool is_simpler(const struct search *search, size_t a, size_t b, size_t region)
+{
+    const struct candidate *x = &search->candidates[a], *y = &search->candidates[b];
+
+    if (x->ways != y->ways)
+        return x->ways < y->ways;
+    if (structures_in(x) != structures_in(y))
+        return structures_in(x) < structures_in(y);
+    return isolated_misses(search, a, region) > isolated_misses(search, b, region);
+}
+
 static void choose(const struct search *search, size_t region, double tolerance,
                    struct sector_choice *choice)
 {
-    double best = choice->undivided, limit;
-    const struct candidate *chosen = NULL;
+    double best = INFINITY;
+    size_t chosen = SIZE_MAX;
 
-    for (size_t i = 0; i < search->count; i++) {
-        double misses = search->misses[i * search->regions + region];
-        best = i == 0 || misses < best ? misses : best;
-    }
-    limit = best + tolerance * choice->undivided;
-    for (size_t i = 0; i < search->count; i++) {
-        const struct candidate *candidate = &search->candidates[i];
-        double misses = search->misses[i * search->regions + region];
-        if (misses > limit)
-            continue;
-        if (!chosen || candidate->ways < chosen->ways ||
-            (candidate->ways == chosen->ways &&
-             (structures_in(candidate) < structures_in(chosen) ||
-              (structures_in(candidate) == structures_in(chosen) && misses < choice->misses)))) {
-            chosen = candidate;
-            choice->misses = misses;
-        }
-    }
-    if (chosen) {
-        choice->isolated = chosen->isolated;
-        choice->ways = chosen->ways;
-    }
+    for (size_t i = 0; i < search->count; i++)
+        best = fmin(best, all_misses(search, i, region));
+    for (size_t i = 0; i < search->count; i++)
+        if (all_misses(search, i, region) <= best + tolerance * choice->undivided &&
+            (chosen == SIZE_MAX || is_simpler(search, i, chosen, region)))
+            chosen = i;
+    if (chosen == SIZE_MAX)
+        return;
+    choice->isolated = search->candidates[chosen].isolated;
+    choice->ways = search->candidates[chosen].ways;
+    choice->misses = all_misses(search, chosen, region);
 }
 
 static int measure_undivided(const struct search *search, struct sector_choice *choices)
@@ -221,6 +256,8 @@ int sector_search(struct sector_model *model, struct sector_level level, uint64_
         result = extend(&search, eligible, members);
         improved = members < 2 || has_improved(&search, before, tolerance, choices);
     }
+    if (result == 0)
+        result = turn_round(&search, eligible);
     for (size_t r = 0; r < regions && result == 0; r++)
         choose(&search, r, tolerance[r], &choices[r]);
     free(search.candidates);

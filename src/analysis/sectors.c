@@ -393,6 +393,20 @@ static double least_claim(const struct sector_model *model, size_t region)
     return n ? fmin(1, 3.0 / (double)n) : 1;
 }
 
+/* What nobody saw until it would have been evicted may or may not be a miss, with and without the
+ * division. */
+static void add_unknown(struct sector_outcome *outcome, double unknown_before, double before)
+{
+    double misses = outcome->misses.value, known_before = before - unknown_before;
+
+    outcome->misses.lo = fmax(0, outcome->misses.lo - outcome->unknown);
+    if (outcome->unknown <= 0 && unknown_before <= 0)
+        return;
+    outcome->reduction.lo = fmin(outcome->reduction.lo, reduction(misses, known_before));
+    outcome->reduction.hi =
+        fmax(outcome->reduction.hi, reduction(misses - outcome->unknown, before));
+}
+
 /* values: [replicate][split * regions + region] */
 static void judge(const struct sector_model *model, const double *values, const double *unknown,
                   size_t n, double *of_replicate, struct sector_outcome *outcomes)
@@ -410,6 +424,7 @@ static void judge(const struct sector_model *model, const double *values, const 
                 of_replicate[r] = reduction(values[r * stride + i], values[r * stride + region]);
             outcomes[i].reduction = replicate_spread(model->analysis, of_replicate);
             outcomes[i].unknown = unknown[i];
+            add_unknown(&outcomes[i], unknown[region], values[region]);
             if (i == region || values[region] <= 0)
                 continue;
             struct estimate *gain = &outcomes[i].reduction;

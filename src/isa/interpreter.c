@@ -103,6 +103,12 @@ void interpreter_begin(struct interpreter *it, const struct interpreter_register
     }
 }
 
+void interpreter_plant(struct interpreter *it, uint64_t address, const void *bytes, unsigned size)
+{
+    if (store_buffer_room(&it->store) >= 2)
+        store_buffer_write(&it->store, address, bytes, size);
+}
+
 size_t interpreter_run(struct interpreter *it, struct access *out, size_t capacity,
                        uint64_t instruction_budget, enum interpreter_stop *why)
 {

@@ -108,6 +108,13 @@ void interpreter_begin(struct interpreter *, const struct interpreter_registers 
                        const void *extended);
 
 /*
+ * After interpreter_begin(): the interpreted program is to find these bytes (1..64) at address,
+ * whatever is there. For memory that must not be touched by a plain load: under a debug register,
+ * say.
+ */
+void interpreter_plant(struct interpreter *, uint64_t address, const void *bytes, unsigned size);
+
+/*
  * Interprets until out holds capacity accesses, an instruction budget is used up, or it must stop.
  * Returns the number of accesses written, in execution order; *why tells the cause. Accesses of an
  * instruction that stops the run are not reported. An instruction with many operands may need up to

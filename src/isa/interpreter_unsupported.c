@@ -2,6 +2,7 @@
 /* The interface where no interpreter exists: every run stops at once. Signal-safe. */
 #include "isa/guarded_memory.h"
 #include "isa/interpreter.h"
+#include "isa/trapped_access.h"
 
 #include <string.h>
 
@@ -20,6 +21,14 @@ struct interpreter *interpreter_create(void *memory, const struct interpreter_op
 {
     (void)options;
     return memory;
+}
+
+void interpreter_plant(struct interpreter *it, uint64_t address, const void *bytes, unsigned size)
+{
+    (void)it;
+    (void)address;
+    (void)bytes;
+    (void)size;
 }
 
 void interpreter_set_options(struct interpreter *it, const struct interpreter_options *options)
@@ -137,5 +146,17 @@ bool guarded_memory_read(uint64_t address, void *buffer, size_t size)
     (void)address;
     (void)buffer;
     (void)size;
+    return false;
+}
+
+bool trapped_access_find(const void *code, size_t size, const struct interpreter_registers *after,
+                         uint64_t word, uint32_t word_size, struct trapped_access *out)
+{
+    (void)code;
+    (void)size;
+    (void)after;
+    (void)word;
+    (void)word_size;
+    (void)out;
     return false;
 }

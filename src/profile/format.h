@@ -216,6 +216,8 @@ enum sample_flags {
     SAMPLE_LINE_SHARED = 8,        /* the bulletin board held another thread's access to the line */
     SAMPLE_LINE_VISIT = 16,        /* next_store and the masks of the visit below were determined */
     SAMPLE_LINE_OFFERED = 32,      /* the shared registers could have been given to it */
+    SAMPLE_STRADDLES = 64,         /* the access touched two lines; address and width are those of
+                                      its part in one of them, chosen by a fair coin */
 };
 
 enum { REUSE_TIME_NONE = 0xffffffffu };
@@ -247,7 +249,7 @@ struct record_sample {
     uint8_t watch_mode; /* enum watch_mode */
     uint8_t watch_slot;
     uint8_t watch_length;   /* bytes */
-    uint8_t words_accessed; /* 8-byte words of the line that the access itself touched */
+    uint8_t words_accessed; /* words of watch_length bytes of the line that the access touched */
     uint32_t region_id;     /* innermost span of the API that the thread was in; 0 none */
     uint64_t watch_address;
     uint64_t invalidation_address; /* watched in all threads, or 0; 8 bytes */
@@ -257,7 +259,9 @@ struct record_sample {
     uint64_t visit_accessed; /* touched up to and including the sampled access */
     uint64_t visit_written;  /* stored to, likewise */
     uint32_t next_store;     /* accesses to the thread's next store to the line; REUSE_TIME_NONE */
-    uint32_t reserved;
+    /* 1 + other lines of the run's size touched in the window up to the next use of the sample's
+     * line, or in all of it: 1 + the stack distance, or what it is at least. 0: not counted. */
+    uint32_t window_lines;
 };
 
 enum watch_end {
@@ -274,12 +278,15 @@ enum watch_end_flags {
     WATCH_END_VISIT_KNOWN = 1, /* the two fields below were determined by looking ahead */
     WATCH_END_VISIT_TOUCHES_ACCESSED = 2, /* the visit also touches the originally accessed word */
     WATCH_END_VISIT_ENDS_HERE = 4, /* the last access of the visit touches the watched word */
+    INVALIDATION_NOT_SEEN = 8,     /* see struct record_invalidation */
 };
 
 /*
  * While a watch with SAMPLE_INVALIDATION_WATCH ran, another thread stored to invalidation_address.
  * The watch goes on: its own end (struct record_watch_end, later in the file) tells when the line
- * would have been used again. At most one per sample: the first store.
+ * would have been used again. At most one per sample: the first store. With the flag
+ * INVALIDATION_NOT_SEEN nobody stored until then, and from then on it was not watched for (the
+ * watch's own thread stored to the word, or the register was wanted elsewhere).
  */
 struct record_invalidation {
     uint64_t sample_id;
@@ -330,9 +337,13 @@ enum line_event_flags {
     LINE_EVENT_SECOND = 1,      /* address2 trapped, else address */
     LINE_EVENT_KIND_KNOWN = 2,  /* kind, offset and width are those of the instruction */
     LINE_EVENT_VISIT_KNOWN = 4, /* the flags below and the masks were determined by looking ahead */
-    LINE_EVENT_READ_ENDS = 8,   /* no other word is read after it, up to a store to the line */
-    LINE_EVENT_STORES = 16,     /* the visit stores to the line, now or later */
-    LINE_EVENT_STORE_ENDS = 32, /* the visit's last store touches the word that trapped */
+    LINE_EVENT_STORES = 8,      /* the visit stores to the line, now or later */
+    /* The visit's last read before any store of it touches address, address2. */
+    LINE_EVENT_READ_ENDS = 16,
+    LINE_EVENT_READ_ENDS2 = 32,
+    /* Its last store touches address, address2. */
+    LINE_EVENT_STORE_ENDS = 64,
+    LINE_EVENT_STORE_ENDS2 = 128,
 };
 
 /* A thread came to a watched word. */
@@ -470,8 +481,9 @@ struct histogram_bin {
 struct record_histogram {
     uint8_t scope;
     uint8_t measure;
-    /* Of SCOPE_OBJECT, SCOPE_LINE, SCOPE_PARTITION and its rest: only uses made in that region count,
-     * those of functions called from it included, at their distances among all; 0: all uses. */
+    /* Of SCOPE_OBJECT, SCOPE_LINE, SCOPE_PARTITION and its rest: only uses made in that region
+     * count, those of functions called from it included, at their distances among all; 0: all uses.
+     */
     uint16_t region_id;
     uint32_t line_size;
     uint64_t key, key2;
@@ -498,9 +510,9 @@ struct record_transfer {
     uint16_t source_offset, destination_offset; /* of their first byte, from the line's start */
     uint64_t object_address;            /* line address, or symbol address, or 0 when aggregated */
     uint64_t source_ip, destination_ip; /* 0 when aggregated */
+    uint64_t object_base, object_size;  /* of the block, where one is known, else 0 */
     double transfers;                   /* count or estimate */
     double variance;                    /* 0 when exact */
-    uint64_t object_base, object_size;  /* of the block, where one is known, else 0 */
 };
 
 struct record_region {

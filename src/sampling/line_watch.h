@@ -15,12 +15,15 @@
  *  2. For every sampled store of a process with other threads: line_watch_offer(). When it returns
  *     true the registers are armed, and the sample's record will be followed by RECORD_LINE_WATCH.
  *     If the store has been executed already (a precise hardware record) say so: the watch runs at
- *     once. Else traps_before counts the traps on the sampled word that the sampled thread will
- * make up to and including the sampled store.
- *  3. For every trap of such a register, in whatever thread: line_watch_trap(). A register that
- *     traps on both words at once is told once for each. If the answer is LINE_TRAP_EVENT,
- *     complete the record that it has filled in (context_id, visit_*, the flags of a visit, cpu)
- * and hand it back with line_watch_event(), in the same thread.
+ *     once. Else it runs from the first store that the thread makes to the word by the sampled
+ *     instruction.
+ *  3. For every trap of such a register, in whatever thread: line_watch_trap(). An access that
+ *     touches both words is told once for each. If the answer is LINE_TRAP_EVENT, complete the
+ * event that it has filled in (context_id, cpu, and the visit: line_visit.h) and hand it back with
+ *     line_watch_event(). That may be later: an engine that sees every access hands it back when
+ *     the thread has made LINE_VISIT_ACCESSES more or another thread has stored to the line.
+ * Without the visit, a thread that touches several words of the line counts several times
+ * (docs/estimators.md).
  *  4. line_watch_block_freed(), line_watch_thread_ended(), line_watch_stop() when that happens.
  *
  * Times are nanoseconds (or any other unit: accesses, in a simulation) of one clock for all
@@ -63,10 +66,9 @@ struct line_watch_mechanism {
 
 struct line_watch_offer {
     uint32_t thread_id;
-    uint64_t others;       /* bytes of the line that other threads are known to touch, or 0 */
-    bool shared;           /* another thread was seen at the line */
-    bool executed;         /* the store has been executed, at time_ns */
-    unsigned traps_before; /* if not: >= 1 */
+    uint64_t others; /* bytes of the line that other threads are known to touch, or 0 */
+    bool shared;     /* another thread was seen at the line */
+    bool executed;   /* the store has been executed, at time_ns */
     uint64_t time_ns;
     uint64_t delayed_ns; /* as in struct line_trap */
 };
@@ -83,8 +85,16 @@ struct line_trap {
     uint64_t address;    /* of the access; 0: not known */
 };
 
+/* An arrival at a watched word that tells something, and what its visit is to be told from. */
+struct line_arrival {
+    struct record_line_event event;
+    uint64_t line;     /* first byte of the watched line */
+    uint64_t words[2]; /* watched */
+};
+
 enum line_trap_answer {
     LINE_TRAP_NOTHING, /* late, or nothing new */
+    LINE_TRAP_BUSY,    /* another thread has been at work on the watch for too long: let it run */
     LINE_TRAP_STARTED, /* the sampled store itself: RECORD_LINE_WATCH was written */
     LINE_TRAP_EVENT,   /* the event is to be completed and handed back */
 };
@@ -99,14 +109,14 @@ struct line_watch_seen {
 struct line_watch {
     struct line_watch_mechanism mechanism;
     _Atomic uint32_t lock;
-    uint32_t state;
-    uint32_t generation; /* 24 bits */
+    _Atomic uint32_t state;
+    _Atomic uint32_t generation; /* 24 bits */
     uint32_t stubbornness;
     bool loads; /* are watched as well */
     struct record_line_watch record;
     uint64_t line, sampled_ip;
     uint32_t owner;
-    unsigned traps_before, traps, repeats;
+    unsigned traps, repeats;
     uint64_t start_ns, start_delayed_ns, loads_ns;
     struct line_watch_seen seen[LINE_WATCH_THREADS];
     unsigned seen_count;
@@ -125,7 +135,7 @@ bool line_watch_offer(struct line_watch *, struct random *, const struct line_wa
                       struct record_sample *);
 
 enum line_trap_answer line_watch_trap(struct line_watch *, const struct line_trap *,
-                                      struct record_line_event *);
+                                      struct line_arrival *);
 
 /* The completed event of a trap. */
 void line_watch_event(struct line_watch *, const struct record_line_event *);

@@ -116,8 +116,8 @@ struct private_watches {
     uint32_t thread_id;
     struct random *random;
     struct record_totals
-        *totals;    /* armed, reused, invalidated, evicted, ended, lost[] are counted */
-    unsigned count; /* registers there are */
+        *totals;            /* armed, reused, invalidated, evicted, ended, lost[] are counted */
+    unsigned count;         /* registers there are */
     uint32_t register_size; /* bytes that one covers; see watch_plan_make() */
     struct slots slots;
     struct private_watch watch[WATCHES_MAX];

@@ -24,5 +24,8 @@ void sample_from_window(struct record_sample *sample, const struct window *windo
     sample->window_accesses = window->examined;
     if (window->short_skip)
         sample->flags |= SAMPLE_SHORT_SKIP;
+    if (window->straddles)
+        sample->flags |= SAMPLE_STRADDLES;
+    sample->window_lines = window->distance + 1;
     memcpy(sample->window_reuse, window->reuse, sizeof sample->window_reuse);
 }

@@ -8,8 +8,25 @@
 
 #include "signal_safe.h"
 
-static void begin(struct window *window, uint32_t skip, uint32_t length, uint32_t line_size)
+enum { GENERATION_BITS = 12, LINE_BITS = 64 - GENERATION_BITS };
+
+static void forget_lines(struct window *window)
 {
+    window->distance = 0;
+    window->generation = (window->generation + 1) % (1 << GENERATION_BITS);
+    if (window->generation > 0)
+        return;
+    /* Entries of 4095 windows ago would pass for this one's. */
+    memset(window->lines, 0, sizeof window->lines);
+    window->generation = 1;
+}
+
+static void begin(struct window *window, struct random *random, uint32_t skip, uint32_t length,
+                  uint32_t line_size)
+{
+    /* A bit of the state will do, and costs no draw. */
+    window->coin = random->state >> 40 & 1;
+    window->straddles = false;
     window->skip = skip;
     window->length = length;
     window->seen = 0;
@@ -20,6 +37,7 @@ static void begin(struct window *window, uint32_t skip, uint32_t length, uint32_
     window->done = false;
     window->examined = 0;
     window->unresolved = LINE_SIZE_MAX;
+    forget_lines(window);
     window->line_size = line_size;
     window->reuse_ip = 0;
     for (int i = 0; i < LINE_SIZE_COUNT; i++)
@@ -28,13 +46,13 @@ static void begin(struct window *window, uint32_t skip, uint32_t length, uint32_
 
 void window_begin(struct window *window, struct random *random, uint32_t length, uint32_t line_size)
 {
-    begin(window, random_below(random, WINDOW_SKIP_MAX), length, line_size);
+    begin(window, random, random_below(random, WINDOW_SKIP_MAX), length, line_size);
 }
 
-void window_begin_after(struct window *window, const struct access *sample, uint32_t length,
-                        uint32_t line_size)
+void window_begin_after(struct window *window, struct random *random, const struct access *sample,
+                        uint32_t length, uint32_t line_size)
 {
-    begin(window, 0, length, line_size);
+    begin(window, random, 0, length, line_size);
     window_feed(window, sample, 1);
     window->executed = true;
 }
@@ -44,7 +62,7 @@ void window_begin_for_record(struct window *window, struct random *random,
                              uint32_t line_size)
 {
     if (gap == 0)
-        window_begin_after(window, recorded, length, line_size);
+        window_begin_after(window, random, recorded, length, line_size);
     else
         window_begin(window, random, length, line_size);
 }
@@ -72,6 +90,34 @@ static uint64_t common_block(const struct access *a, const struct access *b)
     return 2ull << (63 - __builtin_clzll(difference));
 }
 
+/* Counts the line if the window has not touched it before. */
+static inline void count_line(struct window *window, uint64_t line)
+{
+    uint64_t key = line << GENERATION_BITS | window->generation;
+    uint64_t place = (line * 0x9e3779b97f4a7c15u) >> LINE_BITS;
+    _Static_assert(WINDOW_LINES == 1 << GENERATION_BITS, "the hash gives as many bits");
+
+    while (window->lines[place] != key) {
+        /* An entry of an earlier window is as good as none. */
+        if ((window->lines[place] & ((1 << GENERATION_BITS) - 1)) != window->generation) {
+            window->lines[place] = key;
+            window->distance++;
+            return;
+        }
+        place = (place + 1) % WINDOW_LINES;
+    }
+}
+
+static inline void count_lines(struct window *window, const struct access *access)
+{
+    unsigned shift = (unsigned)__builtin_ctz(window->line_size);
+    uint64_t line = access->address >> shift;
+    uint64_t last = (access->address + access->width - 1) >> shift;
+
+    for (; line <= last && window->distance < WINDOW_DISTANCE_MAX; line++)
+        count_line(window, line);
+}
+
 /* Examines one access after the sampled one; returns true when nothing is left to find. */
 static inline bool examine(struct window *window, const struct access *access)
 {
@@ -80,9 +126,15 @@ static inline bool examine(struct window *window, const struct access *access)
 
     window->examined++;
     /* Cheap rejection: most accesses are far away. 64 covers the operands' widths. */
-    if (access->address - sample->address + window->unresolved + 64 > 2 * (window->unresolved + 64))
+    if (access->address - sample->address + window->unresolved + 64 >
+        2 * (window->unresolved + 64)) {
+        if (window->unresolved >= window->line_size)
+            count_lines(window, access);
         return window->examined >= window->length;
+    }
     block = common_block(sample, access);
+    if (window->unresolved >= window->line_size && block > window->line_size)
+        count_lines(window, access);
     if (block <= window->unresolved) {
         for (uint64_t size = window->unresolved; size >= block; size /= 2)
             window->reuse[line_size_index((uint32_t)size)] = window->examined;
@@ -95,16 +147,34 @@ static inline bool examine(struct window *window, const struct access *access)
     return window->examined >= window->length;
 }
 
+/* The access at that index is the sample: or the part of it in one line. */
+static void choose(struct window *window, uint32_t index)
+{
+    struct access *access = &window->history[index];
+    uint64_t line = window->line_size;
+    uint64_t boundary = (access->address / line + 1) * line;
+    uint64_t end = access->address + access->width;
+
+    window->sampled = index;
+    window->chosen = true;
+    window->straddles = end > boundary;
+    if (!window->straddles)
+        return;
+    if (window->coin)
+        access->address = boundary;
+    else
+        end = boundary;
+    access->width = (uint8_t)(end - access->address);
+}
+
 bool window_feed(struct window *window, const struct access *accesses, size_t n)
 {
     size_t i = 0;
 
     while (!window->chosen && i < n) {
         window->history[window->seen] = accesses[i++];
-        if (window->seen == window->skip) {
-            window->sampled = window->seen;
-            window->chosen = true;
-        }
+        if (window->seen == window->skip)
+            choose(window, window->seen);
         window->seen++;
     }
     for (; i < n && !window->done; i++) {
@@ -121,8 +191,7 @@ bool window_end(struct window *window, struct random *random)
     if (!window->chosen) {
         uint32_t count = window->seen;
 
-        window->sampled = random_below(random, count);
-        window->chosen = true;
+        choose(window, random_below(random, count));
         window->short_skip = true;
         for (uint32_t i = window->sampled + 1; i < count && !window->done; i++)
             window->done = examine(window, &window->history[i]);

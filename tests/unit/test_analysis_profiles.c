@@ -197,7 +197,8 @@ static void lost_expiries_stand_for_time(void **state)
     profile_builder_record(&builder, RECORD_TOTALS, &totals, sizeof totals);
     struct profile *profile = load(true);
     struct analysis *analysis = analyse(profile, 1);
-    assert_float_equal(analysis_accesses(analysis).value, 250e6, 1e6);
+    /* Also those in our wrappers, which are part of the time that rates refer to. */
+    assert_float_equal(analysis_accesses(analysis).value, 300e6, 1e6);
     analysis_free(analysis);
     profile_free(profile);
 }

@@ -31,7 +31,9 @@ static double normal(struct random *random)
 static void equal_readings(void **state)
 {
     (void)state;
-    struct rate_reading readings[5] = {{2, true}, {2, true}, {2, false}, {2, true}, {2, false}};
+    struct rate_reading readings[5];
+    for (int i = 0; i < 5; i++)
+        readings[i] = (struct rate_reading){.per_ns = 2, .can_wrap = i % 2 == 0};
     struct rate_estimate estimate = rate_combine(readings, 5);
     assert_float_equal(estimate.per_ns.value, 2, 1e-9);
     assert_true(estimate.per_ns.lo < 2 && estimate.per_ns.lo > 1.5);
@@ -42,7 +44,7 @@ static void equal_readings(void **state)
 static void one_reading_is_uncertain(void **state)
 {
     (void)state;
-    struct rate_reading reading = {3, true};
+    struct rate_reading reading = {.per_ns = 3, .can_wrap = true};
     struct rate_estimate estimate = rate_combine(&reading, 1);
     assert_float_equal(estimate.per_ns.value, 3, 1e-9);
     assert_true(estimate.per_ns.lo < 2.2 && estimate.per_ns.hi > 4);
@@ -58,7 +60,8 @@ static void wrapped_odometers_are_recognised(void **state)
         random_seed(&random, seed);
         for (int i = 0; i < 30; i++) {
             double right = 2 * exp(0.02 * normal(&random));
-            readings[i] = (struct rate_reading){i % 5 < 3 ? right * uniform(&random) : right, true};
+            readings[i] = (struct rate_reading){
+                .per_ns = i % 5 < 3 ? right * uniform(&random) : right, .can_wrap = true};
         }
         struct rate_estimate estimate = rate_combine(readings, 30);
         if (fabs(estimate.per_ns.value - 2) > 0.15)
@@ -72,7 +75,8 @@ static void the_higher_group_wins(void **state)
     (void)state;
     struct rate_reading readings[20];
     for (int i = 0; i < 20; i++)
-        readings[i] = (struct rate_reading){(i < 12 ? 0.5 : 2) * (1 + 0.002 * i), true};
+        readings[i] =
+            (struct rate_reading){.per_ns = (i < 12 ? 0.5 : 2) * (1 + 0.002 * i), .can_wrap = true};
     assert_float_equal(rate_combine(readings, 20).per_ns.value, 2, 0.1);
 }
 
@@ -82,7 +86,7 @@ static void slow_times_of_watches_count(void **state)
     (void)state;
     struct rate_reading readings[20];
     for (int i = 0; i < 20; i++)
-        readings[i] = (struct rate_reading){i < 10 ? 0.5 : 2, false};
+        readings[i] = (struct rate_reading){.per_ns = i < 10 ? 0.5 : 2, .can_wrap = false};
     struct rate_estimate estimate = rate_combine(readings, 20);
     assert_float_equal(estimate.per_ns.value, 1.25, 0.01);
 }
@@ -98,7 +102,8 @@ static void varied_code_is_averaged_over_time(void **state)
         struct rate_reading readings[24];
         random_seed(&random, seed);
         for (int i = 0; i < 24; i++)
-            readings[i] = (struct rate_reading){exp(0.4 * normal(&random)), i % 2};
+            readings[i] =
+                (struct rate_reading){.per_ns = exp(0.4 * normal(&random)), .can_wrap = i % 2};
         struct rate_estimate estimate = rate_combine(readings, 24);
         double truth = exp(0.4 * 0.4 / 2);
         sum += estimate.per_ns.value / truth / 100;
@@ -114,12 +119,16 @@ static void conflict_takes_the_higher_and_says_so(void **state)
     (void)state;
     struct rate_reading readings[20];
     for (int i = 0; i < 20; i++)
-        readings[i] = (struct rate_reading){(i < 10 ? 1 : 2) * (1 + 0.005 * (i % 10)), i < 10};
+        readings[i] = (struct rate_reading){.per_ns = (i < 10 ? 1 : 2) * (1 + 0.005 * (i % 10)),
+                                            .can_wrap = i < 10};
+    /* Watches that read more than many odometers were timed on warm caches. */
     struct rate_estimate estimate = rate_combine(readings, 20);
-    assert_float_equal(estimate.per_ns.value, 2, 0.1);
+    assert_float_equal(estimate.per_ns.value, 1, 0.1);
+    assert_true(estimate.per_ns.hi > 1.9);
     struct rate_reading swapped[20];
     for (int i = 0; i < 20; i++)
-        swapped[i] = (struct rate_reading){(i < 10 ? 2 : 1) * (1 + 0.005 * (i % 10)), i < 10};
+        swapped[i] = (struct rate_reading){.per_ns = (i < 10 ? 2 : 1) * (1 + 0.005 * (i % 10)),
+                                           .can_wrap = i < 10};
     estimate = rate_combine(swapped, 20);
     assert_float_equal(estimate.per_ns.value, 2, 0.1);
     assert_true(estimate.per_ns.lo < 1.1);
@@ -130,7 +139,7 @@ static void no_agreement_is_a_wide_interval(void **state)
     (void)state;
     struct rate_reading readings[12];
     for (int i = 0; i < 12; i++)
-        readings[i] = (struct rate_reading){0.01 * pow(2, i), true};
+        readings[i] = (struct rate_reading){.per_ns = 0.01 * pow(2, i), .can_wrap = true};
     struct rate_estimate estimate = rate_combine(readings, 12);
     assert_true(estimate.agreeing < 4);
     assert_true(estimate.per_ns.hi / estimate.per_ns.lo > 5);
@@ -221,10 +230,10 @@ static void loops_borrow(void **state)
     struct loop_rate *alone = &rates.loops[loop_rates_find(&rates, 0, 0x900000)];
     struct loop_rate *other = &rates.loops[loop_rates_find(&rates, 0, 0xa00000)];
     assert_float_equal(first->per_ns.value, 2, 0.05);
-    /* Neighbours at 2 outweigh the thread's average of 2.5 and the prior of 1. */
+    /* Neighbours at 2 outweigh the thread's average of 2.5. */
     assert_float_equal(near->per_ns.value, 2, 0.4);
-    /* Between the thread's average and the prior. */
-    assert_true(alone->per_ns.value > 1 && alone->per_ns.value < 2.5);
+    /* The thread's average; the prior of 2 hardly counts against three measured loops. */
+    assert_float_equal(alone->per_ns.value, 2.5, 0.3);
     assert_true(other->per_ns.value > 0.1 && other->per_ns.value < 1);
     /* A rejected odometer at 10 against an average of 0.1: between, and uncertain. */
     struct loop_rate *doubtful = &rates.loops[loop_rates_find(&rates, 0, 0xb00000)];

@@ -74,6 +74,8 @@ static bool report_everything(const unsigned char *data, size_t size)
     section_objects(model, document);
     section_lines(model, document);
     section_contexts(model, document);
+    section_sharing(model, document);
+    section_matrix(model, document, true);
     section_notes(model, document);
     text = report_in(document, render_text);
     check_text(text);

@@ -193,7 +193,7 @@ static void start_executed(uint64_t address)
     struct access access = {.ip = 0x400, .address = address, .width = 8, .kind = ACCESS_STORE};
     struct record_sample sample = {.sample_id = ++next_sample, .thread_id = 7};
 
-    window_begin_after(&window, &access, 10, 64);
+    window_begin_after(&window, &generator, &access, 10, 64);
     assert_true(window_end(&window, &generator));
     sample_from_window(&sample, &window);
     private_watch_start(&set, &window, &sample, hardware.clock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* libpfm4 behind a wall: its headers define perf_event_open's structures again. */
-#ifndef REUSE_DOCTOR_EVENT_NAMES_H
-#define REUSE_DOCTOR_EVENT_NAMES_H
+#ifndef REUSE_SUPPORT_EVENT_NAMES_H
+#define REUSE_SUPPORT_EVENT_NAMES_H
 
 #include <stdbool.h>
 #include <stdint.h>

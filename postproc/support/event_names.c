@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See event_names.h. */
-#include "doctor/event_names.h"
+#include "support/event_names.h"
 
 #include <perfmon/pfmlib_perf_event.h>
 #include <string.h>

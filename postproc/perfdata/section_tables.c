@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Objects and source lines of a perf.data file, by sampled accesses. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "perfdata/sections.h"
+#include "perfdata/tally.h"
+
+static const struct column object_columns[] = {
+    {.key = "name", .heading = "object", .flexible = true},
+    {.key = "kind", .heading = "kind"},
+    {.key = "module"},
+    TALLY_COLUMNS};
+static const struct column line_columns[] = {
+    {.heading = "line", .flexible = true},      {.key = "file"},   {.key = "line"},
+    {.key = "function", .heading = "function"}, {.key = "module"}, TALLY_COLUMNS};
+
+/* Accesses by what a key says of them. Keys have no padding bytes that differ. */
+struct grouping {
+    struct intern_table *keys;
+    ARRAY(struct tally) tallies;
+    ARRAY(size_t) first; /* an access of the group */
+};
+
+static void group_add(struct grouping *grouping, const void *key, size_t size, size_t access,
+                      const struct access_record *record)
+{
+    uint32_t group = intern_table_insert(grouping->keys, key, size);
+
+    if (group == grouping->tallies.count) {
+        struct tally fresh = {0};
+
+        ARRAY_PUSH(&grouping->tallies, fresh);
+        ARRAY_PUSH(&grouping->first, access);
+    }
+    tally_add(&grouping->tallies.items[group], record);
+}
+
+static void group_free(struct grouping *grouping)
+{
+    for (size_t i = 0; i < grouping->tallies.count; i++)
+        tally_free(&grouping->tallies.items[i]);
+    free(grouping->tallies.items);
+    free(grouping->first.items);
+    intern_table_free(grouping->keys);
+}
+
+void perfdata_objects(const struct perfdata_view *view, struct document *document)
+{
+    struct section *section =
+        document_section(document, "objects", "Data objects by sampled accesses", true);
+    struct table *table = document_table(document, "objects", "Most sampled first",
+                                         "Counts of samples; latency in cycles.", object_columns,
+                                         sizeof object_columns / sizeof object_columns[0]);
+    struct grouping grouping = {.keys = intern_table_create()};
+    size_t ranked;
+    uint32_t *order;
+
+    for (size_t i = 0; i < view->recording->accesses.count; i++) {
+        const struct data_place *place = &view->places->data[i];
+        const void *key[2] = {place->name, place->module};
+
+        if (view->wanted[i])
+            group_add(&grouping, key, sizeof key, i, &view->recording->accesses.items[i]);
+    }
+    order =
+        tally_ranking(grouping.tallies.items, grouping.tallies.count, view->options->top, &ranked);
+    for (size_t i = 0; i < ranked; i++) {
+        const struct data_place *place = &view->places->data[grouping.first.items[order[i]]];
+        struct row *row = table_row(table);
+
+        row->cells[0] = cell_text(document, place->name);
+        row->cells[1] = cell_text(document, place_kind_name(place->kind));
+        row->cells[2] = cell_text(document, place->module);
+        tally_cells(&grouping.tallies.items[order[i]], view->count, row->cells + 3);
+    }
+    table_remark(document, table,
+                 "Variables by symbol. perf.data does not tell heap blocks apart: reuse-run does.");
+    section_table(section, table);
+    free(order);
+    group_free(&grouping);
+}
+
+/* "file.c:12", or the best that is known. */
+static char *line_text(const struct code_place *place)
+{
+    const char *slash = place->file ? strrchr(place->file, '/') : NULL;
+
+    if (place->file)
+        return format_string("%s:%u", slash ? slash + 1 : place->file, place->line);
+    return format_string("%s", place->module ? place->module : "(unknown)");
+}
+
+void perfdata_lines(const struct perfdata_view *view, struct document *document)
+{
+    struct section *section =
+        document_section(document, "lines", "Source lines by sampled accesses", true);
+    struct table *table = document_table(document, "lines", "Most sampled first",
+                                         "Counts of samples; latency in cycles.", line_columns,
+                                         sizeof line_columns / sizeof line_columns[0]);
+    struct grouping grouping = {.keys = intern_table_create()};
+    size_t ranked;
+    uint32_t *order;
+
+    for (size_t i = 0; i < view->recording->accesses.count; i++) {
+        const struct code_place *place = &view->places->code[i];
+        const void *key[4] = {place->function, place->file, place->module,
+                              (const void *)(uintptr_t)place->line};
+
+        if (view->wanted[i])
+            group_add(&grouping, key, sizeof key, i, &view->recording->accesses.items[i]);
+    }
+    order =
+        tally_ranking(grouping.tallies.items, grouping.tallies.count, view->options->top, &ranked);
+    for (size_t i = 0; i < ranked; i++) {
+        const struct code_place *place = &view->places->code[grouping.first.items[order[i]]];
+        struct row *row = table_row(table);
+        char *text = line_text(place);
+
+        row->cells[0] = cell_text(document, text);
+        free(text);
+        row->cells[1] = cell_text(document, place->file);
+        row->cells[2] = place->line ? cell_value(CELL_NUMBER, place->line) : cell_empty();
+        row->cells[3] = cell_text(document, place->function);
+        row->cells[4] = cell_text(document, place->module);
+        tally_cells(&grouping.tallies.items[order[i]], view->count, row->cells + 5);
+    }
+    section_table(section, table);
+    free(order);
+    group_free(&grouping);
+}

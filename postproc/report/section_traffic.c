@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --traffic: bytes that each level serves, on the run's machine and on the one that was asked for.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/numbers.h"
+#include "report/section_support.h"
+#include "report/sections.h"
+#include "report/traffic.h"
+
+/* For JSON: one row per region and machine, the levels in a table of their own. */
+static const struct column data_columns[] = {
+    {.key = "region"},    {.key = "machine"},
+    {.key = "line_size"}, {.key = "accesses", .interval = INTERVAL_SUFFIXED},
+    {.key = "ls_bytes"},  {.key = "l2_bytes"},
+    {.key = "l3_bytes"},  {.key = "mem_bytes"},
+    {.key = "l2_ls"},     {.key = "l3_ls"},
+    {.key = "mem_ls"},    {.key = "line_use_granule"},
+    {.key = "verdict"},   {.key = "levels"},
+};
+enum {
+    REGION,
+    MACHINE,
+    LINE_SIZE,
+    ACCESSES,
+    LS_BYTES,
+    L2_BYTES,
+    L3_BYTES,
+    MEM_BYTES,
+    L2_LS,
+    L3_LS,
+    MEM_LS,
+    GRANULE,
+    VERDICT,
+    LEVELS
+};
+
+static const struct column level_columns[] = {
+    {.key = "level", .heading = "level\n"},
+    {.key = "bytes", .heading = "bytes\nasked for", .interval = INTERVAL_SUFFIXED},
+    {.key = "byte_ratio", .heading = "per LS\nbyte"},
+    {.key = "hit_ratio", .heading = "hits\n%"},
+    {.key = "miss_ratio", .heading = "misses\n%"},
+    {.key = "memory_share", .heading = "share\n%"},
+    {.key = "memory_impact", .heading = "impact\n%"},
+    {.key = "line_utilisation", .heading = "of lines\nused %"},
+};
+
+static struct cell known(enum cell_kind kind, double value)
+{
+    return isfinite(value) ? cell_value(kind, value) : cell_empty();
+}
+
+static char *level_text(const struct traffic *traffic, size_t level)
+{
+    if (level == traffic->levels)
+        return copy_string("Mem");
+    return format_string("L%u", traffic->machine->caches[level].level);
+}
+
+static void add_level(const struct traffic *traffic, struct document *document, struct table *table,
+                      size_t number)
+{
+    const struct traffic_level *level = &traffic->level[number];
+    struct row *row = table_row(table);
+    char *name = level_text(traffic, number);
+
+    row->cells[0] = cell_text(document, name);
+    row->cells[1] = level->beyond                  ? cell_beyond()
+                    : isfinite(level->bytes.value) ? cell_estimate(CELL_BYTES, level->bytes)
+                                                   : cell_empty();
+    row->cells[2] = level->beyond ? cell_empty() : known(CELL_FACTOR, level->per_ls);
+    row->cells[3] = known(CELL_SHARE, level->hit_ratio);
+    row->cells[4] = known(CELL_SHARE, 1 - level->hit_ratio);
+    row->cells[5] = known(CELL_SHARE, level->share);
+    row->cells[6] = known(CELL_SHARE, level->impact);
+    row->cells[7] = known(CELL_SHARE, level->line_use);
+    free(name);
+}
+
+/* Part of an access's time or bytes that makes a level worth naming. */
+#define WORTH_NAMING 0.001
+
+static char *verdict_text(const struct traffic *traffic)
+{
+    const struct traffic_level *first = &traffic->level[0];
+    double misses = 1 - first->hit_ratio;
+
+    if (misses < WORTH_NAMING)
+        return copy_string("fits: L1 serves nearly all");
+    if (isfinite(first->conflicts) && first->conflicts > 1)
+        return format_string("conflict: too many lines in some sets of L1 make %.2f times the "
+                             "misses; change strides or pad",
+                             first->conflicts);
+    if (isfinite(first->conflicts))
+        return copy_string(
+            "capacity: the misses are those of a fully associative cache; no sets of "
+            "L1 are crowded");
+    return copy_string("capacity; whether sets of L1 are crowded is not known without addresses");
+}
+
+static struct cell named_bytes(const struct traffic *traffic, unsigned number, bool ratio)
+{
+    for (size_t i = 0; i < traffic->levels; i++)
+        if (traffic->machine->caches[i].level == number)
+            return known(ratio ? CELL_FACTOR : CELL_NUMBER,
+                         ratio ? traffic->level[i].per_ls : traffic->level[i].bytes.value);
+    return cell_empty();
+}
+
+static void add_data(const struct traffic *traffic, struct document *document, struct table *data,
+                     struct table *levels, const char *verdict)
+{
+    const struct traffic_level *memory = &traffic->level[traffic->levels];
+    struct row *row = table_row(data);
+
+    row->cells[REGION] = cell_text(document, traffic->region);
+    row->cells[MACHINE] = cell_text(document, traffic->machine->name);
+    row->cells[LINE_SIZE] = cell_value(CELL_NUMBER, traffic->line_size);
+    row->cells[ACCESSES] = cell_estimate(CELL_COUNT, traffic->accesses);
+    row->cells[LS_BYTES] = known(CELL_NUMBER, traffic->level[0].bytes.value);
+    row->cells[L2_BYTES] = named_bytes(traffic, 2, false);
+    row->cells[L3_BYTES] = named_bytes(traffic, 3, false);
+    row->cells[MEM_BYTES] = known(CELL_NUMBER, memory->bytes.value);
+    row->cells[L2_LS] = named_bytes(traffic, 2, true);
+    row->cells[L3_LS] = named_bytes(traffic, 3, true);
+    row->cells[MEM_LS] = known(CELL_FACTOR, memory->per_ls);
+    row->cells[GRANULE] = traffic->granule < traffic->line_size
+                              ? cell_value(CELL_NUMBER, traffic->granule)
+                              : cell_empty();
+    row->cells[VERDICT] = cell_text(document, verdict);
+    row->cells[LEVELS] = cell_table(levels);
+}
+
+static void add_traffic(struct model *model, struct document *document, struct section *section,
+                        const struct traffic *traffic, struct table *data)
+{
+    char *accesses = number_count(traffic->accesses.value);
+    char *title = format_string("%s on %s: %s accesses, %u-byte lines", traffic->region,
+                                traffic->machine->name, accesses, traffic->line_size);
+    char *verdict = verdict_text(traffic);
+    struct table *table =
+        document_table(document, NULL, title, basis_text(model, document, ", predicted"),
+                       level_columns, sizeof(level_columns) / sizeof(*level_columns));
+
+    for (size_t i = 0; i <= traffic->levels; i++)
+        add_level(traffic, document, table, i);
+    table_remark(document, table, verdict);
+    section_table(section, table);
+    add_data(traffic, document, data, table, verdict);
+    free(verdict);
+    free(title);
+    free(accesses);
+}
+
+static void explain(const struct model *model, struct document *document, struct section *section,
+                    const struct traffic *last)
+{
+    char *text;
+
+    section_paragraph(
+        document, section, NULL,
+        "L1's bytes are LS Bytes, those of loads and stores; of every other level line size times "
+        "the misses of the one inside it, without prefetches and write-backs. Share: of the bytes "
+        "that the program asks for, those that come from there; impact: of the time that takes at "
+        "the "
+        "level's bandwidth. Always read the ratio per LS byte with hits and misses.");
+    if (model->exact)
+        section_paragraph(
+            document, section, NULL,
+            "The profile counts accesses without their widths: LS Bytes and the ratios "
+            "to them are not known, and shares count accesses instead of bytes.");
+    if (last->granule < last->line_size) {
+        text =
+            format_string("Used: of the bytes of a line that is fetched, at most so much is used "
+                          "before it is evicted, seen in blocks of %u bytes.",
+                          last->granule);
+        section_paragraph(document, section, NULL, text);
+        free(text);
+    }
+    if (!isfinite(last->level[0].impact)) {
+        text = format_string("Impact needs the bandwidth of every level of %s: see bandwidth in a "
+                             "machine description.",
+                             last->machine->name);
+        section_paragraph(document, section, NULL, text);
+        free(text);
+    }
+    if (line_size_text(model, document) != NULL)
+        section_paragraph(document, section, "traffic_notes", line_size_text(model, document));
+    section_paragraph(document, section, "traffic_notes",
+                      "Measured: nothing. The profile holds no hardware counts to compare the "
+                      "predictions with.");
+}
+
+void section_traffic(struct model *model, struct document *document)
+{
+    struct section *section = document_section(document, "traffic", "Traffic of each level", true);
+    struct table *data = document_table(document, "traffic", NULL, NULL, data_columns,
+                                        sizeof(data_columns) / sizeof(*data_columns));
+    struct sector_regions regions = {0};
+    struct traffic_machine machines[2];
+    size_t count = traffic_machines(model, machines);
+    struct traffic traffic = {0};
+
+    sector_regions_find(model, &regions);
+    for (size_t r = 0; r < regions.count; r++) {
+        for (size_t m = 0; m < count; m++) {
+            traffic_of_region(model, &machines[m], &regions, r, &traffic);
+            add_traffic(model, document, section, &traffic, data);
+        }
+    }
+    traffic_of_region(model, &machines[0], &regions, 0, &traffic);
+    explain(model, document, section, &traffic);
+    section_table(section, data);
+    traffic_machines_free(machines, count);
+    free(regions.of);
+}

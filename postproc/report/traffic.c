@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See traffic.h. */
+#include "report/traffic.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/set_conflicts.h"
+
+enum { WIDTHS = 8 /* 1, 2, 4 ... 64 bytes, and others */ };
+
+/* Labels of the observations of one region, at the analysis of one machine. */
+static uint32_t *label_region(const struct model *model, const struct traffic_machine *on,
+                              const struct sector_regions *regions, size_t region)
+{
+    size_t n =
+        model->exact ? analysis_histogram_count(on->analysis) : analysis_sample_count(on->analysis);
+    uint32_t *labels = allocate_zeroed(n, sizeof(*labels));
+
+    for (size_t i = 0; i < n; i++) {
+        labels[i] = GROUP_NONE;
+        if (!model->exact) {
+            labels[i] = regions->of[i] >> region & 1 ? 0 : GROUP_NONE;
+            continue;
+        }
+        const struct record_histogram *histogram = analysis_histogram(on->analysis, i, NULL);
+        const struct record_region *record =
+            histogram->scope == SCOPE_REGION
+                ? profile_region(model->profiles[0], (uint32_t)histogram->key)
+                : NULL;
+        bool inside =
+            strcmp(regions->items[region].name, "(all)") == 0
+                ? histogram->scope == SCOPE_PROCESS
+                : record != NULL && strcmp(record->name, regions->items[region].name) == 0;
+        if (inside)
+            labels[i] = 0;
+    }
+    return labels;
+}
+
+static unsigned class_of(uint8_t width)
+{
+    unsigned class = 0;
+
+    while (class < WIDTHS - 1 && 1u << class != width)
+        class ++;
+    return class;
+}
+
+/* Sizes in ascending order; levels of odd machines may not be after sharing. */
+static void sizes_of(const struct traffic *traffic, double *bytes)
+{
+    for (size_t i = 0; i < traffic->levels; i++) {
+        double sharing = machine_threads_sharing(traffic->machine, i, traffic->threads);
+        bytes[i] = machine_reach(traffic->machine, i) / sharing;
+        if (i > 0 && bytes[i] < bytes[i - 1])
+            bytes[i] = bytes[i - 1];
+    }
+}
+
+static double bandwidth_of(const struct traffic *traffic, size_t level)
+{
+    const struct machine *machine = traffic->machine;
+    const struct machine_bandwidth *bandwidth =
+        level < traffic->levels ? &machine->caches[level].bandwidth : &machine->memory;
+    double sharing = level < traffic->levels
+                         ? machine_threads_sharing(machine, level, traffic->threads)
+                         : fmin(traffic->threads,
+                                machine->domain_cores ? machine->domain_cores : traffic->threads);
+    double group = bandwidth->group > 0 ? bandwidth->group / fmax(1, sharing) : INFINITY;
+    double one = bandwidth->core > 0 ? bandwidth->core : INFINITY;
+
+    return fmin(group, one);
+}
+
+/* Memory impact: time of a level over the time of all, when every level's bandwidth is known. */
+static void add_impact(struct traffic *traffic)
+{
+    double total = 0;
+
+    for (size_t i = 0; i <= traffic->levels; i++) {
+        double bandwidth = bandwidth_of(traffic, i);
+        traffic->level[i].impact = isfinite(bandwidth) ? traffic->level[i].share / bandwidth : NAN;
+        total += traffic->level[i].impact;
+    }
+    for (size_t i = 0; i <= traffic->levels; i++)
+        traffic->level[i].impact = total > 0 ? traffic->level[i].impact / total : NAN;
+}
+
+/*
+ * What part of the bytes asked for comes from each level: accesses of one width have a curve of
+ * their own. Exact profiles do not tell widths: there all accesses count the same.
+ */
+static void add_shares(const struct model *model, const struct traffic_machine *on,
+                       const uint32_t *labels, const double *sizes, struct traffic *traffic)
+{
+    size_t n = model->exact ? 0 : analysis_sample_count(on->analysis);
+    uint32_t *classes = allocate_zeroed(n, sizeof(*classes));
+    double weight[WIDTHS] = {0}, bytes[WIDTHS] = {0}, missed[MACHINE_LEVELS_MAX] = {0};
+    double all = 0, accesses = 0, inside;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct record_sample *sample = analysis_sample(on->analysis, i, NULL);
+        classes[i] = labels[i] == GROUP_NONE ? GROUP_NONE : class_of(sample->width);
+        if (classes[i] == GROUP_NONE)
+            continue;
+        weight[classes[i]] += analysis_sample_weight(on->analysis, i);
+        bytes[classes[i]] += analysis_sample_weight(on->analysis, i) * sample->width;
+    }
+    for (uint32_t class = 0; class < WIDTHS; class ++) {
+        struct curve_point points[MACHINE_LEVELS_MAX];
+        if (weight[class] <= 0)
+            continue;
+        analysis_miss_ratio_curve(on->analysis, (struct subset){classes, class}, sizes,
+                                  traffic->levels, points);
+        for (size_t i = 0; i < traffic->levels; i++)
+            missed[i] += bytes[class] * points[i].miss_ratio.value;
+        all += bytes[class];
+        accesses += weight[class];
+    }
+    traffic->width = accesses > 0 && all > 0 ? all / accesses : NAN;
+    inside = 1;
+    for (size_t i = 0; i <= traffic->levels; i++) {
+        double left = i == traffic->levels ? 0
+                      : all > 0            ? missed[i] / all
+                                           : inside * (1 - traffic->level[i].hit_ratio);
+        traffic->level[i].share = fmax(0, inside - left);
+        inside = left;
+    }
+    free(classes);
+}
+
+static struct estimate times(struct estimate estimate, double factor)
+{
+    return (struct estimate){estimate.value * factor, estimate.lo * factor, estimate.hi * factor};
+}
+
+/* A cache that holds everything fetches each line once. */
+static void bound_by_footprint(const struct analysis *analysis, double accesses,
+                               struct curve_point *point)
+{
+    double footprint = analysis_footprint(analysis), most;
+
+    if (analysis_is_exact(analysis) || point->bytes < footprint || accesses <= 0)
+        return;
+    most = footprint / analysis_line_size(analysis) / accesses;
+    point->miss_ratio.value = fmin(point->miss_ratio.value, most);
+    point->miss_ratio.lo = 0; /* what was allocated need not have been touched */
+    point->miss_ratio.hi = fmin(point->miss_ratio.hi, most);
+}
+
+/* Bytes asked for at each level, and how much of that it has. */
+static void add_levels(const struct traffic_machine *on, struct subset subset, const double *sizes,
+                       struct traffic *traffic)
+{
+    struct curve_point points[MACHINE_LEVELS_MAX];
+    double before = 1, used[MACHINE_LEVELS_MAX];
+    bool blocks = traffic->granule < traffic->line_size;
+    const struct machine_cache *first = &on->machine.caches[0];
+    struct set_conflicts conflicts;
+
+    analysis_miss_ratio_curve(on->analysis, subset, sizes, traffic->levels, points);
+    if (!blocks ||
+        analysis_line_use(on->analysis, subset, sizes, traffic->levels, traffic->granule, used))
+        for (size_t i = 0; i < traffic->levels; i++)
+            used[i] = NAN;
+    for (size_t i = 0; i < traffic->levels; i++) {
+        struct traffic_level *level = &traffic->level[i], *next = &traffic->level[i + 1];
+        double ratio;
+
+        bound_by_footprint(on->analysis, traffic->accesses.value, &points[i]);
+        ratio = points[i].miss_ratio.value;
+        level->hit_ratio = before > 0 ? 1 - ratio / before : NAN;
+        level->line_use = used[i];
+        level->conflicts = NAN;
+        next->bytes = times(points[i].miss_ratio, traffic->accesses.value * traffic->line_size);
+        next->beyond = points[i].beyond;
+        before = ratio;
+    }
+    if (analysis_set_conflicts(on->analysis, subset, first->bytes, first->ways, &conflicts))
+        traffic->level[0].conflicts =
+            conflicts.conflicts ? conflicts.misses / conflicts.scattered : 1;
+    traffic->level[traffic->levels].hit_ratio = traffic->level[traffic->levels].line_use = NAN;
+}
+
+void traffic_of_region(struct model *model, const struct traffic_machine *on,
+                       const struct sector_regions *regions, size_t region, struct traffic *out)
+{
+    uint32_t *labels = label_region(model, on, regions, region);
+    struct subset subset = {labels, 0};
+    double sizes[MACHINE_LEVELS_MAX];
+
+    *out = (struct traffic){.machine = &on->machine,
+                            .line_size = analysis_line_size(on->analysis),
+                            .granule = analysis_granule(on->analysis),
+                            .region = regions->items[region].name,
+                            .accesses = analysis_subset_accesses(on->analysis, subset),
+                            .threads = model_busy_threads(model),
+                            .levels = on->machine.levels};
+    if (model->exact && !regions->items[region].whole)
+        out->granule = out->line_size;
+    sizes_of(out, sizes);
+    add_levels(on, subset, sizes, out);
+    add_shares(model, on, labels, sizes, out);
+    add_impact(out);
+    out->level[0].bytes = times(out->accesses, out->width);
+    for (size_t i = 0; i <= out->levels; i++)
+        out->level[i].per_ls = out->level[i].bytes.value / out->level[0].bytes.value;
+    free(labels);
+}
+
+static bool same_caches(const struct machine *a, const struct machine *b)
+{
+    if (a->levels != b->levels)
+        return false;
+    for (size_t i = 0; i < a->levels; i++)
+        if (a->caches[i].bytes != b->caches[i].bytes ||
+            a->caches[i].line_size != b->caches[i].line_size ||
+            a->caches[i].sharing_cpus != b->caches[i].sharing_cpus)
+            return false;
+    return true;
+}
+
+size_t traffic_machines(struct model *model, struct traffic_machine out[2])
+{
+    struct analysis_options options = model->asked;
+    char message[256];
+
+    out[0] = (struct traffic_machine){model->machine, model->analysis, false};
+    if (model->options->machine == NULL || model->options->line_size != 0 ||
+        !machine_of_profile(model->profiles[0], &out[1].machine) ||
+        same_caches(&out[0].machine, &out[1].machine))
+        return 1;
+    options.line_size = 0; /* the run's */
+    out[1].analysis =
+        analysis_create(model->profiles, model->profile_count, &options, message, sizeof(message));
+    out[1].owned = true;
+    return out[1].analysis != NULL ? 2 : 1;
+}
+
+void traffic_machines_free(struct traffic_machine *machines, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (machines[i].owned)
+            analysis_free(machines[i].analysis);
+}

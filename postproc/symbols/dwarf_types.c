@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Types: what lies at an offset of an object, and what a pointer leads to. Members of base classes
+ * are named as if they were the class's own, as in source.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/dwarf_internal.h"
+
+/* Types nest; anything deeper than this is damage. */
+enum { DEPTH_MAX = 64, DIMENSIONS_MAX = 8 };
+
+struct entry entry_of_type(const struct dwarf_file *file, struct type_reference type)
+{
+    Dwarf_Debug debug = type.alternate ? file->alternate : file->debug;
+
+    if (type.offset == 0 || debug == NULL)
+        return (struct entry){0};
+    return entry_at(debug, type.offset);
+}
+
+static struct type_reference reference_of(const struct dwarf_file *file, struct entry entry)
+{
+    struct type_reference type = {.alternate = entry.debug == file->alternate};
+    Dwarf_Error error = NULL;
+    Dwarf_Off offset = 0;
+
+    if (entry.die != NULL &&
+        dwarf_succeeded(entry.debug, dwarf_dieoffset(entry.die, &offset, &error), error))
+        type.offset = offset;
+    return type;
+}
+
+struct type_reference entry_type(const struct dwarf_file *file, struct entry entry)
+{
+    static const Dwarf_Half links[] = {DW_AT_specification, DW_AT_abstract_origin};
+    struct entry found = entry_follow(file, entry, DW_AT_type);
+    struct type_reference type = reference_of(file, found);
+
+    entry_release(found);
+    for (size_t i = 0; i < 2 && type.offset == 0; i++) {
+        struct entry origin = entry_follow(file, entry, links[i]);
+
+        if (origin.die != NULL) {
+            found = entry_follow(file, origin, DW_AT_type);
+            type = reference_of(file, found);
+            entry_release(found);
+        }
+        entry_release(origin);
+    }
+    return type;
+}
+
+static Dwarf_Half tag_of(struct entry entry)
+{
+    Dwarf_Error error = NULL;
+    Dwarf_Half tag = 0;
+
+    if (entry.die == NULL ||
+        !dwarf_succeeded(entry.debug, dwarf_tag(entry.die, &tag, &error), error))
+        return 0;
+    return tag;
+}
+
+/* Looks through names and qualifiers: the structure, array, pointer or number that it is. */
+static struct entry open_type(const struct dwarf_file *file, struct type_reference type)
+{
+    struct entry entry = entry_of_type(file, type);
+
+    for (int depth = 0; entry.die != NULL && depth < DEPTH_MAX; depth++) {
+        struct entry next;
+
+        switch (tag_of(entry)) {
+        case DW_TAG_typedef:
+        case DW_TAG_const_type:
+        case DW_TAG_volatile_type:
+        case DW_TAG_restrict_type:
+        case DW_TAG_atomic_type:
+            next = entry_follow(file, entry, DW_AT_type);
+            entry_release(entry);
+            entry = next;
+            break;
+        default:
+            return entry;
+        }
+    }
+    entry_release(entry);
+    return (struct entry){0};
+}
+
+struct dimensions {
+    uint64_t counts[DIMENSIONS_MAX]; /* outermost first; 0 unknown */
+    size_t count;
+};
+
+static bool visit_for_dimensions(void *context, struct entry child, Dwarf_Half tag)
+{
+    struct dimensions *dimensions = context;
+    uint64_t number = 0;
+
+    if (tag != DW_TAG_subrange_type || dimensions->count == DIMENSIONS_MAX)
+        return dimensions->count < DIMENSIONS_MAX;
+    if (entry_number(child, DW_AT_count, &number))
+        dimensions->counts[dimensions->count] = number;
+    else if (entry_number(child, DW_AT_upper_bound, &number) && number + 1 != 0)
+        dimensions->counts[dimensions->count] = number + 1;
+    dimensions->count++;
+    return true;
+}
+
+static struct dimensions dimensions_of(struct entry array)
+{
+    struct dimensions dimensions = {.count = 0};
+
+    entry_children(array, visit_for_dimensions, &dimensions);
+    return dimensions;
+}
+
+static uint64_t size_of(const struct dwarf_file *file, struct entry entry, int depth)
+{
+    uint64_t size = 0;
+
+    if (entry.die == NULL || depth > DEPTH_MAX)
+        return 0;
+    if (entry_number(entry, DW_AT_byte_size, &size))
+        return size;
+    switch (tag_of(entry)) {
+    case DW_TAG_pointer_type:
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type:
+        return sizeof(void *);
+    case DW_TAG_array_type: {
+        struct entry element = open_type(file, entry_type(file, entry));
+        struct dimensions dimensions = dimensions_of(entry);
+
+        size = size_of(file, element, depth + 1);
+        entry_release(element);
+        for (size_t i = 0; i < dimensions.count; i++)
+            size = dimensions.counts[i] > 0 && size < UINT64_MAX / dimensions.counts[i]
+                       ? size * dimensions.counts[i]
+                       : 0;
+        return size;
+    }
+    default:
+        return 0;
+    }
+}
+
+uint64_t dwarf_file_type_size(struct dwarf_file *file, struct type_reference type)
+{
+    struct entry entry = open_type(file, type);
+    uint64_t size = size_of(file, entry, 0);
+
+    entry_release(entry);
+    return size;
+}
+
+struct argument_search {
+    const struct dwarf_file *file;
+    struct type_reference found;
+};
+
+static bool visit_for_argument(void *context, struct entry child, Dwarf_Half tag)
+{
+    struct argument_search *search = context;
+
+    if (tag != DW_TAG_template_type_parameter)
+        return true;
+    search->found = entry_type(search->file, child);
+    return false;
+}
+
+/* What std::vector<T, ...> and its like keep on the heap: their first template argument. */
+static struct type_reference element_of_class(const struct dwarf_file *file, struct entry entry)
+{
+    static const char *const holders[] = {"vector<", "unique_ptr<", "_Vector_base<", "valarray<"};
+    struct argument_search search = {.file = file};
+    const char *name = entry_plain_name(file, entry);
+
+    for (size_t i = 0; name != NULL && i < sizeof(holders) / sizeof(*holders); i++)
+        if (strncmp(name, holders[i], strlen(holders[i])) == 0)
+            entry_children(entry, visit_for_argument, &search);
+    return search.found;
+}
+
+/* An array stands for its elements. */
+static struct type_reference element_of_array(const struct dwarf_file *file,
+                                              struct type_reference type)
+{
+    struct entry entry = open_type(file, type);
+
+    if (tag_of(entry) == DW_TAG_array_type)
+        type = entry_type(file, entry);
+    entry_release(entry);
+    return type;
+}
+
+/* A C++ reference stands for what it refers to. */
+static struct type_reference without_reference(const struct dwarf_file *file,
+                                               struct type_reference type)
+{
+    struct entry entry = open_type(file, type);
+
+    if (tag_of(entry) == DW_TAG_reference_type || tag_of(entry) == DW_TAG_rvalue_reference_type)
+        type = entry_type(file, entry);
+    entry_release(entry);
+    return type;
+}
+
+struct type_reference dwarf_file_type_pointee(struct dwarf_file *file, struct type_reference type,
+                                              unsigned subscripts)
+{
+    struct type_reference pointee = {0};
+
+    type = without_reference(file, type);
+    for (unsigned level = 0; level <= subscripts; level++) {
+        struct entry entry = open_type(file, type);
+
+        switch (tag_of(entry)) {
+        case DW_TAG_pointer_type:
+        case DW_TAG_array_type:
+            pointee = entry_type(file, entry);
+            break;
+        case DW_TAG_structure_type:
+        case DW_TAG_class_type:
+            pointee = element_of_array(file, element_of_class(file, entry));
+            break;
+        default:
+            pointee = (struct type_reference){0};
+            break;
+        }
+        entry_release(entry);
+        type = pointee;
+    }
+    return pointee;
+}
+
+/* A place that is being looked for: `offset` counts from the start of what is left to search. */
+struct descent {
+    const struct dwarf_file *file;
+    uint64_t offset, start; /* start: of that, within the object */
+    char *path;
+    size_t element_path; /* length of the part of path that names the element */
+    struct type_place *out;
+    int depth;
+};
+
+static void extend_path(struct descent *descent, const char *text)
+{
+    char *longer = format_string("%s%s", descent->path, text);
+
+    free(descent->path);
+    descent->path = longer;
+}
+
+static void descend(struct descent *, struct entry);
+
+struct data_search {
+    const struct dwarf_file *file;
+    bool found;
+    int depth;
+};
+
+static bool is_static_member(struct entry child)
+{
+    return entry_flag(child, DW_AT_external) || entry_flag(child, DW_AT_declaration);
+}
+
+static bool visit_for_data(void *context, struct entry child, Dwarf_Half tag)
+{
+    struct data_search *search = context;
+
+    if (tag == DW_TAG_member && !is_static_member(child))
+        search->found = true;
+    if (tag == DW_TAG_inheritance && ++search->depth < DEPTH_MAX) {
+        struct entry base = open_type(search->file, entry_type(search->file, child));
+
+        if (base.die != NULL)
+            entry_children(base, visit_for_data, search);
+        entry_release(base);
+    }
+    return !search->found;
+}
+
+/* Classes without data have a size, but as bases they take no room. */
+static bool is_empty_class(const struct dwarf_file *file, struct entry entry)
+{
+    struct data_search search = {.file = file};
+    Dwarf_Half tag = tag_of(entry);
+
+    if (tag != DW_TAG_structure_type && tag != DW_TAG_class_type)
+        return false;
+    entry_children(entry, visit_for_data, &search);
+    return !search.found;
+}
+
+/* Members with names that only the language's library may use tell the program nothing. */
+static bool is_reserved(const char *name)
+{
+    return strncmp(name, "_M_", 3) == 0 || strncmp(name, "__", 2) == 0;
+}
+
+/* The member of a structure that covers an offset, or the gap around it. */
+struct member_search {
+    struct descent *descent;
+    struct entry found; /* of the member's type; die NULL: none covers it */
+    const char *name;   /* NULL: it has none, as base classes and anonymous structures */
+    uint64_t location, size;
+    uint64_t gap_start, gap_end;
+};
+
+static uint64_t member_location(struct entry child)
+{
+    uint64_t location = 0, bits = 0;
+
+    if (!entry_number(child, DW_AT_data_member_location, &location) &&
+        entry_number(child, DW_AT_data_bit_offset, &bits))
+        location = bits / 8;
+    return location;
+}
+
+static bool visit_for_member(void *context, struct entry child, Dwarf_Half tag)
+{
+    struct member_search *search = context;
+    const struct dwarf_file *file = search->descent->file;
+    uint64_t offset = search->descent->offset, location, size, bits;
+    struct entry type;
+
+    if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || is_static_member(child))
+        return true;
+    location = member_location(child);
+    type = open_type(file, entry_type(file, child));
+    size = size_of(file, type, 0);
+    if (entry_number(child, DW_AT_bit_size, &bits) && bits > 0)
+        size = (bits + 7) / 8;
+    if (is_empty_class(file, type)) {
+        entry_release(type);
+        return true;
+    }
+    if (offset >= location && offset - location < size) {
+        search->found = type;
+        search->name = tag == DW_TAG_member ? entry_plain_name(file, child) : NULL;
+        search->location = location;
+        search->size = size;
+        return false;
+    }
+    if (location + size <= offset && location + size > search->gap_start)
+        search->gap_start = location + size;
+    if (location > offset && location < search->gap_end)
+        search->gap_end = location;
+    entry_release(type);
+    return true;
+}
+
+static void descend_structure(struct descent *descent, struct entry entry)
+{
+    struct member_search search = {.descent = descent, .gap_end = size_of(descent->file, entry, 0)};
+
+    entry_children(entry, visit_for_member, &search);
+    if (search.found.die == NULL) {
+        descent->out->padding = true;
+        descent->out->offset = descent->start + search.gap_start;
+        descent->out->size = search.gap_end - search.gap_start;
+        extend_path(descent, ".(padding)");
+        return;
+    }
+    if (search.name != NULL && is_reserved(search.name)) {
+        entry_release(search.found);
+        return;
+    }
+    if (search.name != NULL) {
+        extend_path(descent, ".");
+        extend_path(descent, search.name);
+    }
+    descent->start += search.location;
+    descent->offset -= search.location;
+    descent->out->offset = descent->start;
+    descent->out->size = search.size;
+    descend(descent, search.found);
+    entry_release(search.found);
+}
+
+/* "[2][3]": the indexes of an element of an array with these dimensions. */
+static void extend_by_indexes(struct descent *descent, const struct dimensions *dimensions,
+                              uint64_t index)
+{
+    uint64_t below = 1;
+
+    for (size_t i = 1; i < dimensions->count; i++)
+        below *= dimensions->counts[i] > 0 ? dimensions->counts[i] : 1;
+    for (size_t i = 0; i < dimensions->count; i++) {
+        char *text = format_string("[%" PRIu64 "]", index / below);
+
+        extend_path(descent, text);
+        free(text);
+        index %= below;
+        if (i + 1 < dimensions->count && dimensions->counts[i + 1] > 0)
+            below /= dimensions->counts[i + 1];
+    }
+}
+
+static const char *type_name(const struct dwarf_file *file, struct entry entry)
+{
+    const char *name = entry_plain_name(file, entry), *kept;
+    char *text;
+
+    if (name == NULL)
+        return NULL;
+    if (tag_of(entry) != DW_TAG_structure_type && tag_of(entry) != DW_TAG_union_type)
+        return name;
+    text = format_string("%s %s", tag_of(entry) == DW_TAG_union_type ? "union" : "struct", name);
+    kept = intern_table_string(file->strings, text);
+    free(text);
+    return kept;
+}
+
+/* Of several elements of the same type: which one, and what in it. */
+static void descend_elements(struct descent *descent, struct entry element, uint64_t size,
+                             const struct dimensions *dimensions)
+{
+    uint64_t index = descent->offset / size;
+
+    extend_by_indexes(descent, dimensions, index);
+    descent->start += index * size;
+    descent->offset -= index * size;
+    descent->out->offset = descent->start;
+    descent->out->size = size;
+    if (descent->depth <= 1 && !descent->out->in_array) {
+        descent->out->in_array = true;
+        descent->out->element = index;
+        descent->out->element_size = size;
+        descent->out->element_type = type_name(descent->file, element);
+        descent->element_path = strlen(descent->path);
+    }
+    descend(descent, element);
+}
+
+static void descend(struct descent *descent, struct entry entry)
+{
+    struct dimensions dimensions;
+    struct entry element;
+    uint64_t size;
+
+    if (++descent->depth > DEPTH_MAX)
+        return;
+    switch (tag_of(entry)) {
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+        descend_structure(descent, entry);
+        break;
+    case DW_TAG_array_type:
+        element = open_type(descent->file, entry_type(descent->file, entry));
+        size = size_of(descent->file, element, 0);
+        dimensions = dimensions_of(entry);
+        if (size > 0 && dimensions.count > 0)
+            descend_elements(descent, element, size, &dimensions);
+        entry_release(element);
+        break;
+    default:
+        break;
+    }
+}
+
+bool dwarf_file_type_place(struct dwarf_file *file, struct type_reference type,
+                           uint64_t object_size, uint64_t offset, struct type_place *out)
+{
+    struct entry entry = open_type(file, type);
+    uint64_t size = size_of(file, entry, 0);
+    struct descent descent = {.file = file, .offset = offset, .path = copy_string(""), .out = out};
+    bool known = size > 0 && (offset < object_size || offset < size);
+
+    memset(out, 0, sizeof(*out));
+    if (known) {
+        out->size = size;
+        out->element_type = type_name(file, entry);
+        if (object_size >= 2 * size || offset >= size)
+            descend_elements(&descent, entry, size, &(struct dimensions){.count = 1});
+        else
+            descend(&descent, entry);
+        out->path = intern_table_string(file->strings, descent.path);
+        out->member = intern_table_string(file->strings, descent.path + descent.element_path);
+    }
+    free(descent.path);
+    entry_release(entry);
+    return known;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Signal-safe. The mechanism behind sampling/line_watch.h: two registers that all threads have, the
+ * interpreter for visits, and the bulletin board of this process.
+ */
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attribution.h"
+#include "fault_guard.h"
+#include "interpose_allocation.h"
+#include "interpose_signal.h"
+#include "isa/guarded_memory.h"
+#include "isa/trapped_access.h"
+#include "look_ahead.h"
+#include "output.h"
+#include "sampling/board.h"
+#include "sampling/line_mask.h"
+#include "sampling/line_visit.h"
+#include "sampling/line_watch.h"
+#include "sampling/watch_plan.h"
+#include "settings.h"
+#include "timebase.h"
+#include "watch.h"
+
+#include "signal_safe.h"
+
+enum {
+    /* Handlers of ours that touch a watched word, before the watch is given up. */
+    OWN_TRAPS_MAX = 64,
+};
+
+/* How long a thread that was seen at a line counts as one that uses it. */
+static const uint64_t BOARD_MEMORY_NS = UINT64_C(2000) * 1000 * 1000;
+
+static struct line_watch lines; /* has a lock of its own */
+static struct board board;      /* likewise */
+static _Atomic bool active;     /* the registers are open */
+static _Atomic unsigned own_traps;
+static _Atomic uint64_t words[2]; /* watched; for the interpreter */
+
+static bool arm(void *context, uint64_t address, uint64_t address2, bool loads, uint32_t generation)
+{
+    bool armed = shared_registers_arm(address, address2, loads, generation);
+
+    (void)context;
+    if (armed && loads) {
+        atomic_store(&own_traps, 0);
+        allocation_watch(address);
+        atomic_store(&words[0], address);
+        atomic_store(&words[1], address2);
+    }
+    return armed;
+}
+
+static void disarm(void *context)
+{
+    uint64_t address = atomic_exchange(&words[0], 0);
+
+    (void)context;
+    atomic_store(&words[1], 0);
+    shared_registers_disarm();
+    if (address)
+        allocation_unwatch(address);
+}
+
+static void append(void *context, enum record_type type, const void *record, size_t size)
+{
+    (void)context;
+    output_append(type, record, size, NULL, 0);
+}
+
+void line_sharing_begin(unsigned registers)
+{
+    struct line_watch_mechanism mechanism = {
+        .arm = arm,
+        .disarm = disarm,
+        .append = append,
+        .line_size = settings.line_size,
+        .tolerance_ns = TRAP_TOLERANCE_NS,
+        .single = registers < 2,
+    };
+
+    line_watch_begin(&lines, &mechanism);
+    atomic_store(&active, registers > 0);
+}
+
+void line_sharing_reset_after_fork(void)
+{
+    atomic_store(&active, false);
+    memset(&lines, 0, sizeof lines);
+    memset(&board, 0, sizeof board);
+    atomic_store(&words[0], 0);
+    atomic_store(&words[1], 0);
+}
+
+bool line_sharing_active(void)
+{
+    return atomic_load_explicit(&active, memory_order_relaxed) && thread_alive_count() > 1;
+}
+
+bool line_sharing_follows(uint64_t sample_id)
+{
+    return atomic_load_explicit(&words[0], memory_order_relaxed) != 0 &&
+           lines.record.sample_id == sample_id;
+}
+
+void line_sharing_words(uint64_t out[2])
+{
+    out[0] = atomic_load_explicit(&words[0], memory_order_relaxed);
+    out[1] = atomic_load_explicit(&words[1], memory_order_relaxed);
+}
+
+static void publish(uint32_t thread_id, uint64_t line, uint64_t bytes, uint8_t kind, uint64_t now)
+{
+    struct board_entry entry = {
+        .line = line, .bytes = bytes, .time_ns = now, .thread = thread_id, .kinds = kind};
+
+    board_publish(&board, &entry);
+}
+
+void line_sharing_offer(struct thread *thread, const struct own_visit *visit,
+                        struct record_sample *sample)
+{
+    uint64_t line = line_start(sample->address, settings.line_size), now = sample->monotonic_ns;
+    struct line_watch_offer offer = {
+        .thread_id = thread->id,
+        .executed = thread->window.executed,
+        .time_ns = now,
+        .delayed_ns = atomic_load(&thread->overhead_ns),
+    };
+
+    if (sample->kind == ACCESS_STORE && visit) {
+        own_visit_end(visit, sample);
+        offer.shared =
+            board_others(&board, line, thread->id,
+                         now > BOARD_MEMORY_NS ? now - BOARD_MEMORY_NS : 0, &offer.others);
+        /* Where the thread itself stores again within nanoseconds, and nobody else was ever seen,
+         * there is nothing to be seen in between. */
+        if (visit->next_store != REUSE_TIME_NONE && !offer.shared)
+            sample->flags |= SAMPLE_LINE_OFFERED;
+        else
+            line_watch_offer(&lines, &thread->random, &offer, sample);
+    }
+    publish(thread->id, line, line_mask(line, settings.line_size, sample->address, sample->width),
+            sample->kind, now);
+}
+
+/* What trapped, if the code before the trap tells. */
+static void identify(const ucontext_t *context, uint64_t word, struct line_trap *trap)
+{
+    struct interpreter_registers registers;
+    struct trapped_access access;
+    unsigned char code[TRAPPED_CODE_BYTES];
+    uint64_t ip = trap->ip;
+    size_t size = sizeof code;
+    bool readable;
+
+    /* The instruction itself can be read; what lies before it on another page perhaps not. */
+    if (((ip - 1) ^ (ip - size)) >> 12) {
+        fault_guard_enter();
+        readable = guarded_memory_read(ip - size, code, size);
+        fault_guard_leave();
+        if (!readable)
+            return;
+    } else {
+        memcpy(code, (const void *)(uintptr_t)(ip - size), size);
+    }
+    look_ahead_registers(context, &registers);
+    if (!trapped_access_find(code, size, &registers, word, WATCH_WORD, &access))
+        return;
+    trap->ip = access.ip;
+    trap->address = access.address;
+    trap->width = access.width;
+    trap->kind = access.kind;
+}
+
+static void follow(struct thread *thread, const ucontext_t *context, struct line_arrival *arrival)
+{
+    struct line_visit visit;
+    enum interpreter_stop why;
+    size_t seen = 0;
+
+    if (!look_ahead_begin(thread, context))
+        return;
+    line_visit_begin(&visit, arrival, settings.line_size);
+    do {
+        size_t n = look_ahead_next(thread, 128, &why);
+
+        line_visit_feed(&visit, thread->batch, n);
+        seen += n;
+    } while (why == INTERPRETER_FULL && seen < LINE_VISIT_ACCESSES);
+    look_ahead_end(thread);
+    line_visit_end(&visit, &arrival->event);
+}
+
+static void trap_one(struct thread *thread, struct line_trap trap, ucontext_t *context)
+{
+    struct line_arrival arrival;
+    enum line_trap_answer answer;
+    uint64_t ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+
+    identify(context, atomic_load(&words[trap.second]), &trap);
+    answer = line_watch_trap(&lines, &trap, &arrival);
+    if (answer == LINE_TRAP_BUSY)
+        syscall(SYS_sched_yield);
+    if (answer != LINE_TRAP_EVENT)
+        return;
+    follow(thread, context, &arrival);
+    arrival.event.context_id = attribution_context(thread, context, ip);
+    arrival.event.cpu = attribution_cpu();
+    line_watch_event(&lines, &arrival.event);
+    publish(thread->id, arrival.line, arrival.event.visit_read | arrival.event.visit_written,
+            ACCESS_LOAD | ACCESS_STORE, trap.time_ns);
+}
+
+void line_sharing_trap(struct thread *thread, bool second, uint32_t generation, ucontext_t *context)
+{
+    struct line_trap trap = {
+        .thread_id = thread->id,
+        .generation = generation,
+        .second = second,
+        .time_ns = monotonic_ns() - settings.trap_ns,
+        .delayed_ns = atomic_load(&thread->overhead_ns),
+        .ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP],
+    };
+
+    trap_one(thread, trap, context);
+}
+
+void line_sharing_trapped_too(struct thread *thread, uint64_t address, ucontext_t *context)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (address && atomic_load_explicit(&words[i], memory_order_relaxed) == address)
+            line_sharing_trap(thread, i == 1, lines.generation, context);
+}
+
+void line_sharing_own_trap(void)
+{
+    if (atomic_fetch_add(&own_traps, 1) + 1 == OWN_TRAPS_MAX)
+        line_watch_stop(&lines, LINE_END_LOST, monotonic_ns());
+}
+
+void line_sharing_stop(enum line_end reason)
+{
+    if (atomic_load(&active))
+        line_watch_stop(&lines, reason, monotonic_ns());
+}
+
+void line_sharing_thread_ended(uint32_t thread_id)
+{
+    if (atomic_load(&active))
+        line_watch_thread_ended(&lines, thread_id, monotonic_ns());
+}
+
+void line_sharing_block_freed(uint64_t base, uint64_t size)
+{
+    if (atomic_load(&active))
+        line_watch_block_freed(&lines, base, size, monotonic_ns());
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Flows of a sampled profile: what followed a sampled store, as competing risks, per stratum and
+ * bootstrap replicate (docs/estimators.md, "Communication").
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/communication_internal.h"
+#include "sampling/line_mask.h"
+
+/* One transfer that an arrival stands for. */
+struct contribution {
+    uint32_t arrival;
+    uint32_t reader; /* whose copy an end takes, + 1: its number among all; 0: the writer's */
+    double factor;   /* transfers per mass of the arrival */
+};
+
+struct estimation {
+    struct communication *communication;
+    const struct analysis *analysis;
+    struct segments segments;
+    struct contribution *contributions; /* one per flow */
+    size_t contribution_capacity;
+    struct masses masses; /* in the replicate under way */
+};
+
+/* ---- flows ---- */
+
+static struct flow_end end_of_event(const struct record_line_event *event)
+{
+    bool known = event->flags & LINE_EVENT_KIND_KNOWN;
+
+    return (struct flow_end){
+        .thread_id = event->thread_id,
+        .context_id = event->context_id,
+        /* A byte of the instruction itself, not of the one after it. */
+        .ip = known || !event->ip ? event->ip : event->ip - 1,
+        .offset = event->offset,
+        .width = event->width,
+        .cpu_known = true,
+        .cpu = event->cpu,
+    };
+}
+
+static struct flow_end end_of_sample(const struct record_sample *sample, uint32_t line_size)
+{
+    return (struct flow_end){
+        .thread_id = sample->thread_id,
+        .context_id = sample->context_id,
+        .ip = sample->ip,
+        .offset = (uint16_t)(sample->address % line_size),
+        .width = sample->width,
+        .cpu_known = true,
+        .cpu = sample->cpu,
+    };
+}
+
+/*
+ * Bytes that the writer touched since it got the line (or those that were stored to since its
+ * reader lost it): of its visit, where that was looked at; else as samples of that time tell.
+ */
+static uint64_t writer_bytes(const struct estimation *estimation, const struct followed *watch,
+                             bool written)
+{
+    const struct segments *segments = &estimation->segments;
+    const struct record_sample *sample = estimation->analysis->samples[watch->sample].record;
+
+    if (sample->flags & SAMPLE_LINE_VISIT)
+        return written ? sample->visit_written : sample->visit_accessed;
+    return (written ? segments->written : segments->touched)[watch->position];
+}
+
+static uint64_t bytes_touched(const struct arrival *arrival)
+{
+    return arrival->bytes | arrival->event->visit_read | arrival->event->visit_written;
+}
+
+static bool add_flow(struct estimation *estimation, uint32_t arrival, uint32_t reader,
+                     double factor, enum transfer_kind kind, const struct flow_end *source,
+                     bool true_sharing)
+{
+    const struct analysis *analysis = estimation->analysis;
+    const struct arrival *seen = &estimation->segments.arrivals[arrival];
+    const struct analysed_sample *sample =
+        &analysis->samples[estimation->segments.watches[seen->watch].sample];
+    const struct record_sample *record = sample->record;
+    size_t index = estimation->communication->count;
+    struct flow *flow;
+
+    if (index == estimation->contribution_capacity) {
+        size_t capacity = index ? 2 * index : 256;
+        struct contribution *more = realloc(estimation->contributions, capacity * sizeof *more);
+
+        if (!more)
+            return false;
+        estimation->contributions = more;
+        estimation->contribution_capacity = capacity;
+    }
+    flow = communication_add(estimation->communication);
+    if (!flow)
+        return false;
+    flow->profile_index = sample->profile;
+    flow->kind = (uint8_t)kind;
+    flow->true_sharing = true_sharing;
+    flow->object_kind = record->object_kind;
+    flow->object_reference = record->object_reference;
+    flow->object_base = record->object_base;
+    flow->object_size = record->object_size;
+    flow->line_address = line_start(record->address, analysis->run_line_size);
+    flow->source = *source;
+    flow->destination = end_of_event(seen->event);
+    estimation->contributions[index] = (struct contribution){arrival, reader, factor};
+    return true;
+}
+
+/*
+ * The end of a segment takes the line from its writer and from each thread that has read it. A
+ * reader that was seen in the second word beside an end in the first is one of several that the
+ * watch might have shown; one seen beside an end in its own word comes with that.
+ */
+static bool add_end(struct estimation *estimation, uint32_t arrival)
+{
+    const struct segments *segments = &estimation->segments;
+    const struct arrival *end = &segments->arrivals[arrival];
+    const struct followed *watch = &segments->watches[end->watch];
+    const struct record_sample *record = estimation->analysis->samples[watch->sample].record;
+    uint32_t stratum = watch->stratum;
+    struct flow_end writer = end_of_sample(record, estimation->analysis->run_line_size);
+
+    if (!end->own && !add_flow(estimation, arrival, 0, 1, TRANSFER_WAW, &writer,
+                               end->bytes & writer_bytes(estimation, watch, false)))
+        return false;
+    for (uint32_t read = end->previous; read; read = segments->arrivals[read - 1].previous) {
+        const struct arrival *holder = &segments->arrivals[read - 1];
+        struct flow_end source = end_of_event(holder->event);
+        double factor = copies_taken(end, holder);
+        uint32_t reader = segments->strata[stratum].first_reader + holder->reader + 1;
+
+        if (factor > 0 && !add_flow(estimation, arrival, reader, factor, TRANSFER_WAR, &source,
+                                    end->bytes & bytes_touched(holder)))
+            return false;
+    }
+    return true;
+}
+
+static bool add_flows(struct estimation *estimation)
+{
+    const struct segments *segments = &estimation->segments;
+
+    for (uint32_t i = 0; i < segments->arrival_count; i++) {
+        const struct arrival *arrival = &segments->arrivals[i];
+        const struct followed *watch = &segments->watches[arrival->watch];
+        const struct record_sample *record = estimation->analysis->samples[watch->sample].record;
+        struct flow_end writer = end_of_sample(record, estimation->analysis->run_line_size);
+
+        if (arrival->multiplicity == 0)
+            continue;
+        if (arrival->class == ARRIVAL_READ
+                ? !add_flow(estimation, i, 0, 1, TRANSFER_RAW, &writer,
+                            arrival->bytes & writer_bytes(estimation, watch, true))
+                : !add_end(estimation, i))
+            return false;
+    }
+    return true;
+}
+
+/* ---- replicates ---- */
+
+static bool estimate_replicate(struct estimation *estimation, uint32_t replicate)
+{
+    struct segments *segments = &estimation->segments;
+    const struct analysis *analysis = estimation->analysis;
+    struct communication *communication = estimation->communication;
+    double *totals = calloc(3 * segments->stratum_count + 1, sizeof *totals);
+
+    if (!totals)
+        return false;
+    for (size_t i = 0; i < segments->count; i++) {
+        double weight = replicate_weight(analysis, replicate, segments->samples[i]);
+        double *total = totals + 3 * segments->stratum_of[i];
+
+        total[0] += weight;
+        total[1] += weight * segments->reads[i];
+        total[2] += weight * segments->ends[i];
+    }
+    for (size_t s = 0; s < segments->stratum_count; s++) {
+        const struct store_stratum *stratum = &segments->strata[s];
+        const double *total = totals + 3 * s;
+
+        if (stratum->within)
+            masses_within(analysis, segments, stratum, replicate,
+                          total[0] > 0 ? total[1] / total[0] : 0,
+                          total[0] > 0 ? total[2] / total[0] : 0, &estimation->masses);
+        else
+            masses_of_stratum(analysis, segments, stratum, replicate, &estimation->masses);
+    }
+    for (size_t i = 0; i < communication->count; i++) {
+        const struct contribution *one = &estimation->contributions[i];
+        uint32_t watch = segments->arrivals[one->arrival].watch;
+        double value = totals[3 * segments->watches[watch].stratum] *
+                       estimation->masses.arrival[one->arrival] * one->factor;
+
+        if (one->reader)
+            value *= estimation->masses.scale[one->reader - 1];
+        if (replicate == 0)
+            communication->flows[i].transfers = value;
+        else
+            communication->values[i * communication->replicates + replicate - 1] = (float)value;
+    }
+    free(totals);
+    return true;
+}
+
+static bool estimate(struct estimation *estimation)
+{
+    struct communication *communication = estimation->communication;
+    struct segments *segments = &estimation->segments;
+    size_t watches = segments->watch_count;
+    double stores = 0;
+    bool ok;
+
+    communication->replicates = estimation->analysis->options.bootstrap;
+    communication->values = malloc((communication->count * communication->replicates + 1) *
+                                   sizeof *communication->values);
+    ok = masses_create(segments, &estimation->masses) == 0 && communication->values;
+    for (uint32_t r = 0; ok && r <= communication->replicates; r++)
+        ok = estimate_replicate(estimation, r);
+    for (size_t i = 0; i < segments->count; i++)
+        stores += estimation->analysis->samples[segments->samples[i]].weight;
+    communication->least = watches ? stores / (double)watches : 0;
+    return ok;
+}
+
+static bool may_speak(const struct communication *communication, char *message, size_t size)
+{
+    const struct analysis *analysis = communication->analysis;
+    const char *path = analysis->profiles[0]->path;
+    bool watched = false, threads = false, offered = false;
+
+    for (size_t p = 0; p < analysis->profile_count; p++) {
+        watched |= profile_run_number(analysis->profiles[p], "sharing", 1) != 0;
+        threads |= analysis->profiles[p]->threads.count > 1;
+    }
+    for (size_t i = 0; i < analysis->count; i++)
+        offered |= analysis->samples[i].record->flags & SAMPLE_LINE_OFFERED;
+    if (threads && !offered) {
+        snprintf(message, size,
+                 watched ? "%s tells nothing of communication: no store was sampled while several "
+                           "threads ran; record for longer"
+                         : "%s tells nothing of communication between its threads: record it "
+                           "without --no-sharing",
+                 path);
+        return false;
+    }
+    if (communication->line_size != analysis->run_line_size) {
+        snprintf(message, size,
+                 "%s was sampled with %u-byte lines, communication at %u is not known: record it "
+                 "with that line size",
+                 path, analysis->run_line_size, communication->line_size);
+        return false;
+    }
+    if (analysis->options.thread_id) {
+        snprintf(message, size,
+                 "communication needs the samples of all threads: do not ask for one alone");
+        return false;
+    }
+    return true;
+}
+
+bool communication_from_watches(struct communication *communication, char *message,
+                                size_t message_size)
+{
+    struct estimation estimation = {.communication = communication,
+                                    .analysis = communication->analysis};
+    bool ok;
+
+    if (!may_speak(communication, message, message_size))
+        return false;
+    ok = segments_create(estimation.analysis, &estimation.segments) == 0 &&
+         add_flows(&estimation) && estimate(&estimation);
+    if (!ok)
+        snprintf(message, message_size, "out of memory");
+    segments_free(&estimation.segments);
+    free(estimation.contributions);
+    masses_free(&estimation.masses);
+    return ok;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which events sample the accesses of this machine with addresses, and which count them.
+ *
+ * The choice is a pure function of the processor and of what the kernel shows below
+ * /sys/bus/event_source/devices, which a caller reads for it: so every machine can be tested on any
+ * other. Encodings are data (models.h), checked against libpfm4 for each model that it knows.
+ *
+ * No allocation; signal-safe but for what the caller's read function does.
+ */
+#ifndef REUSE_PMU_CHOOSE_H
+#define REUSE_PMU_CHOOSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pmu/spe.h"
+
+enum processor_vendor { VENDOR_UNKNOWN, VENDOR_INTEL, VENDOR_AMD, VENDOR_ARM };
+
+struct processor {
+    enum processor_vendor vendor; /* VENDOR_AMD: Hygon too; VENDOR_ARM: any implementer */
+    unsigned family, model;       /* of CPUID, extended ones included */
+    uint32_t ibs_capabilities;    /* CPUID 8000_001B EAX */
+    uint64_t midr;                /* MIDR_EL1, 0 unknown */
+};
+
+/* The processor that this runs on. Not signal-safe on Arm, where it reads a file. */
+void processor_here(struct processor *);
+
+/* How the choice looks at a machine. */
+struct pmu_machine {
+    struct processor processor;
+    /* First line of a file below /sys/bus/event_source/devices, without its newline; false if there
+     * is none. */
+    bool (*read)(void *context, const char *path, char *text, size_t size);
+    void *context;
+};
+
+/* For `read`: the running machine's. context: another folder (const char *) in place of
+ * /sys/bus/event_source/devices, or NULL. */
+bool pmu_read_sysfs(void *context, const char *path, char *text, size_t size);
+
+enum pmu_unit {
+    PMU_PEBS,
+    PMU_IBS,
+    PMU_SPE,
+    PMU_OVERFLOW, /* a counter of accesses overflows; the address comes from decoding */
+};
+
+struct pmu_event {
+    char name[64]; /* for messages */
+    uint32_t type;
+    uint64_t config, config1, config2;
+    uint8_t precise;   /* attr.precise_ip */
+    uint8_t kinds;     /* what it samples or counts: ACCESS_LOAD | ACCESS_STORE */
+    uint8_t accesses;  /* counting: accesses for each count (2: loads that store, too) */
+    bool needs_leader; /* sampled only as a member of a group led by pmu_choice.leader */
+};
+
+enum { PMU_EVENTS_MAX = 4, PMU_REASON_MAX = 256 };
+
+struct pmu_choice {
+    enum pmu_unit unit;
+    unsigned samplers; /* events that sample */
+    struct pmu_event sampler[PMU_EVENTS_MAX];
+    unsigned counters; /* events that together count accesses; 0: the samplers themselves do */
+    struct pmu_event counter[PMU_EVENTS_MAX];
+    struct pmu_event leader;  /* see needs_leader */
+    uint64_t sample_type;     /* PERF_SAMPLE_* of the samplers */
+    uint64_t period_multiple; /* the kernel or the unit rounds to this */
+    uint64_t period_least;
+    bool counts_accesses; /* the period counts accesses of the event's kinds; else operations */
+    bool can_exclude_kernel;
+    bool
+        needs_privilege; /* kernel samples cannot be kept out, so the kernel asks for CAP_PERFMON */
+    enum spe_source_table source_table;
+};
+
+/*
+ * Fills in what this machine offers. event: REUSE_EVENT, "" chooses; else it replaces the samplers:
+ * rXXXX, a name from cpu/events, or PMU/term=value,.../ with the terms of the kernel's format
+ * files. False with one line in `reason` (at least PMU_REASON_MAX bytes) when nothing samples
+ * addresses here, or the event is not known.
+ */
+bool pmu_choose(const struct pmu_machine *, const char *event, struct pmu_choice *, char *reason);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See models.h. Signal-safe. */
+#include "pmu/models.h"
+
+#include <stddef.h>
+
+#include "signal_safe.h"
+
+/*
+ * Model numbers: Intel SDM volume 4, table 2-1, and the kernel's intel-family.h. Codes of models
+ * that libpfm4 4.13 does not know: Intel's event lists (github.com/intel/perfmon), as in the
+ * kernel's tools/perf/pmu-events/arch/x86. One row a generation: the codes did not change since
+ * Haswell, the names did.
+ */
+const struct intel_model intel_models[] = {
+    {"Haswell",
+     {0x3c, 0x3f, 0x45, 0x46},
+     {"hsw", "hsw_ep"},
+     "MEM_UOPS_RETIRED:ALL_LOADS",
+     "MEM_UOPS_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+    {"Broadwell",
+     {0x3d, 0x47, 0x4f, 0x56},
+     {"bdw", "bdw_ep"},
+     "MEM_UOPS_RETIRED:ALL_LOADS",
+     "MEM_UOPS_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+    {"Skylake",
+     {0x4e, 0x5e, 0x8e, 0x9e, 0xa5, 0xa6},
+     {"skl"},
+     "MEM_INST_RETIRED:ALL_LOADS",
+     "MEM_INST_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+    {"Skylake-SP, Cascade Lake, Cooper Lake",
+     {0x55},
+     {"skx", "clx"},
+     "MEM_INST_RETIRED:ALL_LOADS",
+     "MEM_INST_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+    {"Ice Lake, Tiger Lake, Rocket Lake",
+     {0x7d, 0x7e, 0x8c, 0x8d, 0xa7},
+     {"icl"},
+     "MEM_INST_RETIRED:ALL_LOADS",
+     "MEM_INST_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+    {"Ice Lake-SP",
+     {0x6a, 0x6c},
+     {"icx"},
+     "MEM_INST_RETIRED:ALL_LOADS",
+     "MEM_INST_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+    {"Alder Lake, Raptor Lake",
+     {0x97, 0x9a, 0xb7, 0xba, 0xbf},
+     {NULL},
+     "MEM_INST_RETIRED:ALL_LOADS",
+     "MEM_INST_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+    {"Sapphire Rapids",
+     {0x8f},
+     {"spr"},
+     "MEM_INST_RETIRED:ALL_LOADS",
+     "MEM_INST_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+    {"Emerald Rapids",
+     {0xcf},
+     {NULL},
+     "MEM_INST_RETIRED:ALL_LOADS",
+     "MEM_INST_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+    {"Granite Rapids",
+     {0xad, 0xae},
+     {NULL},
+     "MEM_INST_RETIRED:ALL_LOADS",
+     "MEM_INST_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+    {"Meteor Lake, Arrow Lake-U",
+     {0xaa, 0xac, 0xb5},
+     {NULL},
+     "MEM_INST_RETIRED:ALL_LOADS",
+     "MEM_INST_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+    {"Lunar Lake, Arrow Lake",
+     {0xbd, 0xc5, 0xc6},
+     {NULL},
+     "MEM_INST_RETIRED:ALL_LOADS",
+     "MEM_INST_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+    {"Alder Lake-N (small cores only)",
+     {0xbe},
+     {NULL},
+     "MEM_UOPS_RETIRED:ALL_LOADS",
+     "MEM_UOPS_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+    {"Sierra Forest (small cores only)",
+     {0xaf},
+     {NULL},
+     "MEM_UOPS_RETIRED:ALL_LOADS",
+     "MEM_UOPS_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
+};
+const unsigned intel_model_count = sizeof intel_models / sizeof intel_models[0];
+
+const struct intel_model intel_small_core = {.name = "Gracemont, Crestmont, Skymont",
+                                             .loads = "MEM_UOPS_RETIRED:ALL_LOADS",
+                                             .stores = "MEM_UOPS_RETIRED:ALL_STORES",
+                                             .loads_config = 0x81d0,
+                                             .stores_config = 0x82d0};
+
+const struct intel_model *intel_model_find(unsigned model)
+{
+    for (unsigned i = 0; i < intel_model_count; i++)
+        for (unsigned k = 0; k < MODELS_OF_ROW; k++)
+            if (model != 0 && intel_models[i].models[k] == model)
+                return &intel_models[i];
+    return NULL;
+}
+
+/* Family and model: AMD's revision guides, and libpfm4's detection. Event 029h (LS Dispatch):
+ * Processor Programming References of all these families. */
+const struct amd_model amd_models[] = {
+    {"Zen", 0x17, 0x00, 0x2f, "amd64_fam17h_zen1"},
+    {"Zen 2", 0x17, 0x30, 0xff, "amd64_fam17h_zen2"},
+    {"Zen 3", 0x19, 0x00, 0x0f, "amd64_fam19h_zen3"},
+    {"Zen 4", 0x19, 0x10, 0x1f, "amd64_fam19h_zen4"},
+    {"Zen 3", 0x19, 0x20, 0x5f, "amd64_fam19h_zen3"},
+    {"Zen 4", 0x19, 0x60, 0xff, "amd64_fam19h_zen4"},
+    {"Zen 5", 0x1a, 0x00, 0xff, NULL},
+};
+const unsigned amd_model_count = sizeof amd_models / sizeof amd_models[0];

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Communication end to end: what reuse-report says of exact profiles of the microbenchmarks against their
+# truth, and how the profiles are shown.
+. "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
+launcher=$REUSE_BUILDDIR/postproc/reuse-run
+report=$REUSE_BUILDDIR/postproc/reuse-report
+microbench=$REUSE_BUILDDIR/microbench
+compare=$REUSE_SRCDIR/tests/integration/check_communication.py
+
+if ! command -v qemu-x86_64 >/dev/null; then
+    skip "communication in exact profiles" "qemu-x86_64 is not installed"
+    finish
+    exit 0
+fi
+if nm -D "$REUSE_BUILDDIR/exact/.libs/libreuse-exact.so" | grep -qE '__(asan|ubsan|tsan)_'; then
+    skip "communication in exact profiles" "a plugin with sanitizers cannot be loaded into QEMU"
+    finish
+    exit 0
+fi
+cd "$work" || exit 1
+
+# agrees LINE_SIZE PROGRAM ARGUMENTS...: the report agrees with the program's own truth.
+agrees() {
+    local size=$1 program=$2
+    shift 2
+    rm -f p.rprof
+    run "$launcher" -q -e exact --line-size "$size" -o p.rprof "$microbench/$program" "$@" --truth truth.json
+    if [ "$status" -ne 0 ]; then
+        check "$program $*: runs" status_is 0
+        return
+    fi
+    "$report" --format json --sharing --matrix p.rprof >report.json 2>report.err
+    run python3 "$compare" truth.json report.json 8
+    check "$program $*, lines of $size" status_is 0
+}
+agrees 64 handover --iterations 1000
+agrees 64 handover --own-words --iterations 1000
+agrees 256 handover --own-words --threads 4 --iterations 300
+agrees 64 handover --pattern pairs --threads 4 --writes 25 --iterations 500
+agrees 64 handover --pattern pairs --threads 6 --own-words --iterations 300
+agrees 64 handover --pattern producer-consumer --threads 3 --iterations 500
+agrees 64 handover --pattern producer-consumer --threads 3 --own-words --iterations 500
+agrees 64 handover --pattern migratory --threads 5 --iterations 300
+agrees 64 handover --pattern read-mostly --threads 4 --iterations 500
+agrees 64 handover --pattern random --threads 6 --sharing 70 --false 60 --iterations 150
+agrees 128 handover --pattern random --threads 4 --false 30 --iterations 150
+agrees 64 object-kinds --iterations 1000
+agrees 64 object-kinds --same-member --iterations 1000
+agrees 64 contention --pattern barrier --threads 4 --iterations 200
+agrees 64 contention --pattern queue --iterations 2000
+agrees 64 contention --pattern queue --threads 4 --iterations 1000
+agrees 64 contention --pattern reduction --threads 4 --padding 64 --iterations 1000
+agrees 64 contention --pattern write-volume --threads 3 --false 50 --iterations 200
+
+# The shapes in which a matrix can be had.
+run "$launcher" -q -e exact -o halo.rprof "$microbench/contention" --pattern barrier --threads 12 --iterations 40
+run "$report" --matrix halo.rprof
+check "a grid of shades" out_has '^ +3\|##? '
+check "... with its legend" out_has '^@ [0-9].*; then each a third: % # '
+check "... no wider than a page" test "$(awk 'length > 80' out | wc -l)" -eq 0
+check "waiting at the barrier is kept apart" out_has '^From thread .*: all transfers in barriers, locks'
+run "$report" --matrix=war --runtime=drop halo.rprof
+check "--matrix=war shows overwriting" out_has 'writes over what another had read'
+check "--runtime=drop leaves waiting out" test "$(grep -c 'barriers, locks' out)" -eq 0
+total() { "$report" --format json --matrix --runtime="$1" halo.rprof | python3 -c '
+import json, sys
+sharing = json.load(sys.stdin)["sharing"]
+print(int(sharing["total"]["all"]["value"] + sharing.get("runtime", {"total": {"all": {"value": 0}}})["total"]["all"]["value"]))'; }
+check "--runtime=include adds it to the others" test "$(total include)" -eq "$(total split)"
+check "... which are fewer without it" test "$(total drop)" -lt "$(total split)"
+run "$report" --csv-layout=table --matrix=raw halo.rprof
+check "CSV: a header and a line per thread" test "$(wc -l <out)" -eq 13
+check "... of so many fields" test "$(awk -F, 'NF == 13' out | wc -l)" -eq 13
+run "$report" --csv-layout=eagermap --runtime=drop halo.rprof
+check "EagerMap: whole numbers alone" test "$(grep -cE '^[0-9]+(,[0-9]+){11}$' out)" -eq 12
+symmetric() { tac out | awk -F, '{ for (i = 1; i <= NF; i++) m[NR, i] = $i }
+    END { for (i = 1; i <= NR; i++) for (k = 1; k <= NR; k++) if (m[i, k] != m[k, i]) exit 1; if (m[1, 1] != 0 || m[1, 2] < 600) exit 1 }'; }
+check "... symmetric, and the last thread first" symmetric
+run "$report" --matrix --by=core halo.rprof
+check "no CPUs, no matrix by core" out_has 'no matrix by core'
+run "$report" --matrix=most halo.rprof
+check "an unknown kind" fails_with 2 "wants all, true, false, raw, war or waw, not 'most'"
+run "$report" --csv-layout=eagermap --format json halo.rprof
+check "EagerMap in JSON" fails_with 2 'csv-layout is for CSV'
+
+# Profiles that tell nothing.
+run "$launcher" -q -e exact --no-sharing -o silent.rprof "$microbench/handover" --iterations 10
+run "$report" --sharing silent.rprof
+check "without communication: one line says so" out_has 'no communication|tells nothing of communication'
+run "$report" --csv-layout=eagermap silent.rprof
+check "... and no matrix is written" fails_with 1 'communication'
+run "$launcher" -q -e exact -o single.rprof "$microbench/sweep" --bytes 4K --iterations 2
+run "$report" --sharing --matrix single.rprof
+check "one thread: one line" out_has 'The program has one thread'
+run "$launcher" -q -e exact -o many.rprof "$microbench/handover" --pattern migratory --lines 2 --threads 120 --iterations 3
+run "$report" --matrix many.rprof
+check "more threads than the page is wide: blocks" out_has 'block of 2 x 2 of the 120'
+check "... still no wider than a page" test "$(awk 'length > 80' out | wc -l)" -eq 0
+finish

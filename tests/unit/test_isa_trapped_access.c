@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The access that trapped, found from the address after it: against the instructions of real code
+ * decoded forwards, with random registers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "isa/trapped_access.h"
+#include "sampling/random.h"
+
+/* A function of this program to walk through, with operands of many kinds. */
+__attribute__((noinline, optimize("O2"))) static double mixed(double *a, int *b, char *c, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        a[i] += b[i % 7] * sum;
+        b[(i * 5) % 11] ^= (int)c[i];
+        c[i] = (char)(c[i / 2] + b[i % 3]);
+        sum += a[n - i - 1] / (1 + (double)i);
+    }
+    return sum;
+}
+
+struct tally {
+    unsigned seen, found, right_kind, right_address;
+};
+
+/* Walks code forwards: each operand of each instruction once as the one that trapped. */
+static void walk(const unsigned char *code, size_t size, struct random *random, struct tally *tally)
+{
+    for (size_t at = 0; at + 16 < size;) {
+        struct interpreter_registers registers;
+        struct access accesses[8];
+        unsigned length;
+        int count;
+
+        for (unsigned i = 0; i < INTERPRETER_REGISTERS; i++)
+            registers.general[i] = random_next(random) >> 16;
+        registers.ip = (uintptr_t)code + at;
+        registers.fs_base = random_next(random) >> 16;
+        registers.gs_base = registers.flags = 0;
+        count = instruction_accesses(code + at, size - at, &registers, accesses, 8, &length);
+        if (count < 0)
+            return;
+        for (int i = 0; i < count && at >= TRAPPED_CODE_BYTES; i++) {
+            struct trapped_access found;
+            uint8_t kind = 0;
+
+            /* Calls end elsewhere; pushes, pops and strings move registers. */
+            if (accesses[i].address + 8 == registers.general[INTERPRETER_RSP] ||
+                accesses[i].address == registers.general[INTERPRETER_RSP])
+                continue;
+            for (int k = 0; k < count; k++)
+                kind |= accesses[k].address == accesses[i].address ? accesses[k].kind : 0;
+            registers.ip = (uintptr_t)code + at + length;
+            tally->seen++;
+            if (!trapped_access_find(code + at + length - TRAPPED_CODE_BYTES, TRAPPED_CODE_BYTES,
+                                     &registers, accesses[i].address & ~UINT64_C(7), 8, &found))
+                continue;
+            tally->found++;
+            tally->right_kind += found.kind == kind;
+            tally->right_address +=
+                found.address == accesses[i].address && found.width == accesses[i].width;
+        }
+        at += length;
+    }
+}
+
+static void real_code(void **state)
+{
+    struct random random;
+    struct tally tally = {0};
+    uint64_t seed = 4711;
+
+    (void)state;
+    random_seed(&random, seed);
+    for (unsigned round = 0; round < 4; round++) {
+        walk((const unsigned char *)(uintptr_t)mixed, 200, &random, &tally);
+        walk((const unsigned char *)(uintptr_t)qsort, 2000, &random, &tally);
+        walk((const unsigned char *)(uintptr_t)vfprintf, 6000, &random, &tally);
+        walk((const unsigned char *)(uintptr_t)strtod, 6000, &random, &tally);
+        walk((const unsigned char *)(uintptr_t)instruction_accesses, 1500, &random, &tally);
+    }
+    print_message("seed %llu: %u operands, %u found, %u of the right kind, %u at the right place\n",
+                  (unsigned long long)seed, tally.seen, tally.found, tally.right_kind,
+                  tally.right_address);
+    assert_true(tally.seen > 2000);
+    assert_true(tally.found >= tally.seen * 99 / 100);
+    assert_true(tally.right_kind >= tally.found * 995 / 1000);
+    assert_true(tally.right_address >= tally.found * 97 / 100);
+}
+
+static bool find(const unsigned char *code, size_t size, struct interpreter_registers *after,
+                 uint64_t word, struct trapped_access *found)
+{
+    after->ip = 0x401000 + size;
+    return trapped_access_find(code, size, after, word, 8, found);
+}
+
+static void moved_registers(void **state)
+{
+    struct interpreter_registers after = {.general = {0}};
+    struct trapped_access found;
+
+    (void)state;
+    after.general[INTERPRETER_RSP] = 0x7000;
+    after.general[6] = 0x5008;
+    after.general[7] = 0x6008;
+    /* push %rbp; pop %rbp; movsq; rep stosb under way (rdi has moved, the trap points to it). */
+    assert_true(find((const unsigned char[]){0x90, 0x55}, 2, &after, 0x7000, &found));
+    assert_int_equal(found.kind, ACCESS_STORE);
+    assert_true(find((const unsigned char[]){0x90, 0x5d}, 2, &after, 0x6ff8, &found));
+    assert_int_equal(found.kind, ACCESS_LOAD);
+    assert_true(find((const unsigned char[]){0x48, 0xa5}, 2, &after, 0x5000, &found));
+    assert_int_equal(found.kind, ACCESS_LOAD);
+    assert_true(find((const unsigned char[]){0x48, 0xa5}, 2, &after, 0x6000, &found));
+    assert_int_equal(found.kind, ACCESS_STORE);
+    /* lock xadd %eax,(%rsi) */
+    assert_true(find((const unsigned char[]){0xf0, 0x0f, 0xc1, 0x06}, 4, &after, 0x5008, &found));
+    assert_int_equal(found.kind, ACCESS_LOAD | ACCESS_STORE);
+    assert_int_equal(found.width, 4);
+    /* mov (%rax),%rax: the address is gone. */
+    assert_false(find((const unsigned char[]){0x48, 0x8b, 0x00}, 3, &after, 0x9000, &found));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(real_code),
+        cmocka_unit_test(moved_registers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
