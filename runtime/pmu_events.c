@@ -11,7 +11,7 @@
 
 #include "descriptors.h"
 #include "pmu/ibs.h"
-#include "pmu/perf_sample.h"
+#include "pmu/perf_plan.h"
 #include "pmu/ring.h"
 #include "pmu_internal.h"
 #include "settings.h"
@@ -335,27 +335,18 @@ uint64_t pmu_thread_weight(struct pmu_thread *thread, uint64_t now)
 
 /* ---- draining ---- */
 
-/* One sample as an access. False when it is none that can be used. */
-static bool to_access(const struct perf_layout *layout, const uint8_t *record,
-                      const struct perf_record_header *header, struct access_record *access)
+/* One IBS sample as an access. False when it is none that can be used. */
+static bool ibs_access(const struct perf_layout *layout, const uint8_t *record, size_t size,
+                       struct access_record *access)
 {
-    struct perf_sample sample;
-    struct ibs_registers registers;
     const struct ibs_processor processor = {pmu_engine.processor.family,
                                             pmu_engine.processor.model};
+    struct ibs_registers registers;
+    struct perf_sample sample;
 
-    if (!perf_sample_decode(layout, record, header->size, &sample))
-        return false;
-    if (choice()->unit == PMU_IBS) {
-        /* Where the kernel cannot keep its own samples out, we do. */
-        if (!ibs_decode(sample.raw, sample.raw_size, &registers) ||
-            !ibs_to_record(&registers, &processor, access))
-            return false;
-        return true;
-    }
-    perf_sample_to_record(layout, &sample, header->misc,
-                          choice()->unit == PMU_PEBS ? UNIT_PEBS : UNIT_GENERIC, 0, access);
-    return true;
+    return perf_sample_decode(layout, record, size, &sample) &&
+           ibs_decode(sample.raw, sample.raw_size, &registers) &&
+           ibs_to_record(&registers, &processor, access);
 }
 
 void pmu_thread_drain(struct pmu_thread *thread,
@@ -364,6 +355,8 @@ void pmu_thread_drain(struct pmu_thread *thread,
     struct perf_event_mmap_page *page = thread->ring;
     struct perf_layout layout = {.sample_type = choice()->sample_type};
     struct perf_record_header header;
+    struct perf_plan plan;
+    bool planned = perf_plan_make(&layout, UNIT_PEBS, 0, &plan);
     struct ring ring;
     const uint8_t *bytes;
 
@@ -379,7 +372,8 @@ void pmu_thread_drain(struct pmu_thread *thread,
         struct access_record access;
 
         if (header.type == PERF_RECORD_SAMPLE) {
-            if (!to_access(&layout, bytes, &header, &access))
+            if (planned ? !perf_plan_record(&plan, bytes, &header, &access)
+                        : !ibs_access(&layout, bytes, header.size, &access))
                 thread->losses.damaged++;
             else if (record)
                 record(context, &access);
