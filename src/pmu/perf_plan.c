@@ -69,13 +69,6 @@ static inline uint64_t field(const uint8_t *record, unsigned place)
 bool perf_plan_record(const struct perf_plan *plan, const uint8_t *record,
                       const struct perf_record_header *header, struct access_record *access)
 {
-    static const uint8_t privileges[PERF_RECORD_MISC_CPUMODE_MASK + 1] = {
-        [PERF_RECORD_MISC_USER] = PRIVILEGE_USER,
-        [PERF_RECORD_MISC_GUEST_USER] = PRIVILEGE_USER,
-        [PERF_RECORD_MISC_KERNEL] = PRIVILEGE_KERNEL,
-        [PERF_RECORD_MISC_GUEST_KERNEL] = PRIVILEGE_KERNEL,
-        [PERF_RECORD_MISC_HYPERVISOR] = PRIVILEGE_HYPERVISOR,
-    };
     uint64_t thread, weight, latency;
 
     if (header->size < plan->size)
@@ -96,7 +89,7 @@ bool perf_plan_record(const struct perf_plan *plan, const uint8_t *record,
         .latency = latency > UINT32_MAX ? UINT32_MAX : (uint32_t)latency,
         .latency_instruction = (uint16_t)(weight >> 32 & plan->weight_masks[1]),
         .latency_retire = (uint16_t)(weight >> 48 & plan->weight_masks[2]),
-        .privilege = privileges[header->misc & PERF_RECORD_MISC_CPUMODE_MASK],
+        .privilege = (uint8_t)perf_privilege(header->misc),
     };
     if (access->address)
         access->flags |= PMU_HAS_ADDRESS;
