@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "pmu/choose.h"
+#include "sampling/random.h"
 
 enum {
     PMU_RING_PAGES = 8,
@@ -52,8 +53,9 @@ struct pmu_thread {
     int leader;                  /* of a group that the kernel demands; -1 */
     void *ring;                  /* page and buffer of the first sampler; NULL without */
     uint64_t period;
-    uint64_t ours; /* accesses of our own handlers: no part of any distance */
-    uint64_t last; /* accesses at the last sample */
+    uint64_t ours;  /* accesses of our own handlers: no part of any distance */
+    uint64_t last;  /* accesses at the last sample */
+    uint64_t first; /* what the first sample stands for; 0 once it is taken */
     struct pmu_losses losses;
 };
 
@@ -97,8 +99,14 @@ void pmu_thread_sum_losses(const struct pmu_thread *, struct pmu_losses *sum);
 /* One of the descriptors has a new number. */
 void pmu_thread_move_descriptor(struct pmu_thread *, int from, int to);
 
-/* Accesses that a sample stands for: from the last one to `now`. Where the period counts accesses
- * it is the period. */
+/*
+ * The first sample comes anywhere within a period of `mean`, so that threads shorter than that are
+ * sampled in proportion to their accesses; it stands for all of the mean.
+ */
+void pmu_thread_set_first_period(struct pmu_thread *, struct random *, uint64_t mean);
+
+/* Accesses that a sample stands for, once for each sample: from the last one to `now`; where the
+ * period counts accesses, the period. */
 uint64_t pmu_thread_weight(struct pmu_thread *, uint64_t now);
 
 #endif

@@ -330,7 +330,21 @@ uint64_t pmu_thread_weight(struct pmu_thread *thread, uint64_t now)
     uint64_t since = now > thread->last ? now - thread->last : 0;
 
     thread->last = now;
+    if (thread->first) {
+        since = thread->first;
+        thread->first = 0;
+        return since;
+    }
     return choice()->counts_accesses ? thread->period : since;
+}
+
+void pmu_thread_set_first_period(struct pmu_thread *thread, struct random *random, uint64_t mean)
+{
+    enum { LEAST = 1000 };
+
+    thread->first = mean;
+    pmu_thread_set_period(
+        thread, LEAST + (uint64_t)((double)(random_next(random) >> 11) * 0x1p-53 * (double)mean));
 }
 
 /* ---- draining ---- */
