@@ -21,7 +21,7 @@
 #include "sampling/random.h"
 
 enum {
-    PMU_RING_PAGES = 8,
+    PMU_RING_PAGES = 4, /* of each event that samples */
     /* First period, before the access rate of a thread is known: some milliseconds. */
     PMU_FIRST_PERIOD = 4 * 1000 * 1000,
 };
@@ -51,7 +51,7 @@ struct pmu_thread {
     unsigned samplers;
     int sampler[PMU_EVENTS_MAX]; /* may be the same descriptors as the counters' */
     int leader;                  /* of a group that the kernel demands; -1 */
-    void *ring;                  /* page and buffer of the first sampler; NULL without */
+    void *ring[PMU_EVENTS_MAX];  /* page and buffer of each; NULL without */
     uint64_t period;
     uint64_t ours;  /* accesses of our own handlers: no part of any distance */
     uint64_t last;  /* accesses at the last sample */

@@ -144,10 +144,9 @@ static int open_samplers(struct pmu_thread *thread, uint64_t cookie, bool signal
         if (descriptor < 0)
             return descriptor;
         thread->sampler[thread->samplers++] = descriptor;
-        if (!thread->ring && i == 0)
-            thread->ring = map_event(descriptor, ring_bytes() + settings.page_size);
-        else if (thread->ring)
-            control(descriptor, PERF_EVENT_IOC_SET_OUTPUT, (uint64_t)thread->sampler[0]);
+        /* Each has its own: an event that writes to another's has no page to read its count from.
+         */
+        thread->ring[i] = map_event(descriptor, ring_bytes() + settings.page_size);
     }
     return 0;
 }
@@ -172,8 +171,8 @@ static int open_counters(struct pmu_thread *thread, const struct pmu_event **tri
             if (counter->descriptor < 0)
                 return counter->descriptor;
             counter->page = map_event(counter->descriptor, settings.page_size);
-        } else if (i == 0) {
-            counter->page = thread->ring;
+        } else {
+            counter->page = thread->ring[i];
         }
         thread->counters = i + 1;
     }
@@ -217,10 +216,11 @@ void pmu_thread_close(struct pmu_thread *thread)
             syscall(SYS_munmap, thread->counter[i].page, settings.page_size);
         descriptor_release(thread->counter[i].descriptor);
     }
-    if (thread->ring)
-        syscall(SYS_munmap, thread->ring, ring_bytes() + settings.page_size);
-    for (unsigned i = 0; i < thread->samplers; i++)
+    for (unsigned i = 0; i < thread->samplers; i++) {
+        if (thread->ring[i])
+            syscall(SYS_munmap, thread->ring[i], ring_bytes() + settings.page_size);
         descriptor_release(thread->sampler[i]);
+    }
     if (thread->leader >= 0)
         descriptor_release(thread->leader);
     pmu_thread_forget(thread);
@@ -363,10 +363,9 @@ static bool ibs_access(const struct perf_layout *layout, const uint8_t *record, 
            ibs_to_record(&registers, &processor, access);
 }
 
-void pmu_thread_drain(struct pmu_thread *thread,
-                      void (*record)(void *, const struct access_record *), void *context)
+static void drain_ring(struct pmu_thread *thread, struct perf_event_mmap_page *page,
+                       void (*record)(void *, const struct access_record *), void *context)
 {
-    struct perf_event_mmap_page *page = thread->ring;
     struct perf_layout layout = {.sample_type = choice()->sample_type};
     struct perf_record_header header;
     struct perf_plan plan;
@@ -374,8 +373,6 @@ void pmu_thread_drain(struct pmu_thread *thread,
     struct ring ring;
     const uint8_t *bytes;
 
-    if (!page)
-        return;
     ring.data = (const uint8_t *)page + settings.page_size;
     ring.size = ring_bytes();
     ring.head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
@@ -400,6 +397,14 @@ void pmu_thread_drain(struct pmu_thread *thread,
     __atomic_store_n(&page->data_tail, ring.tail, __ATOMIC_RELEASE);
 }
 
+void pmu_thread_drain(struct pmu_thread *thread,
+                      void (*record)(void *, const struct access_record *), void *context)
+{
+    for (unsigned i = 0; i < thread->samplers; i++)
+        if (thread->ring[i])
+            drain_ring(thread, thread->ring[i], record, context);
+}
+
 void pmu_thread_sum_losses(const struct pmu_thread *thread, struct pmu_losses *sum)
 {
     int saved = errno;
@@ -407,7 +412,7 @@ void pmu_thread_sum_losses(const struct pmu_thread *thread, struct pmu_losses *s
     sum->records += thread->losses.records;
     sum->throttled += thread->losses.throttled;
     sum->damaged += thread->losses.damaged;
-    sum->no_ring += thread->samplers > 0 && !thread->ring;
+    sum->no_ring += thread->samplers > 0 && !thread->ring[0];
     for (unsigned i = 0; i < thread->counters; i++) {
         uint64_t values[3]; /* count, time enabled, time running */
 

@@ -35,11 +35,11 @@ enum {
     TYPE_COUNTER = 4243,
     COUNTS_ACCESSES = 0x329,
     PAGE = 4096,
-    RING = 8 * PAGE,
+    RING = 4 * PAGE,
     DESCRIPTORS = 1 << 16,
     /* The self-test's loop: 60 passes over 4096 words, three in each step. */
     TEST_ACCESSES = 60 * 4095,
-    TEST_PERIOD = 2000,
+    TEST_PERIOD = 4000,
 };
 
 /* What a descriptor stands for. */
