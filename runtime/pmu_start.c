@@ -132,7 +132,8 @@ bool pmu_start(const char *event, char *reason)
     /* For tests, and to look at another machine's: the folder of event sources. */
     struct pmu_machine machine = {.read = pmu_read_sysfs, .context = getenv("REUSE_PMU_SYSFS")};
 
-    processor_here(&machine.processor);
+    if (!machine.context || !processor_of_folder(machine.context, &machine.processor))
+        processor_here(&machine.processor);
     pmu_engine.processor = machine.processor;
     if (!pmu_choose(&machine, event, &pmu_engine.choice, reason)) {
         name_processor(&machine.processor, reason);
