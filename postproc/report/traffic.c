@@ -90,7 +90,8 @@ static void add_impact(struct traffic *traffic)
 
 /*
  * What part of the bytes asked for comes from each level: accesses of one width have a curve of
- * their own. Exact profiles do not tell widths: there all accesses count the same.
+ * their own. Exact profiles tell widths of the whole alone: there all accesses
+ * count the same.
  */
 static void add_shares(const struct model *model, const struct traffic_machine *on,
                        const uint32_t *labels, const double *sizes, struct traffic *traffic)
@@ -203,6 +204,10 @@ void traffic_of_region(struct model *model, const struct traffic_machine *on,
     sizes_of(out, sizes);
     add_levels(on, subset, sizes, out);
     add_shares(model, on, labels, sizes, out);
+    if (model->exact && regions->items[region].whole)
+        out->width = analysis_counted_width(on->analysis);
+    if (model->exact && regions->items[region].whole)
+        out->width = analysis_counted_width(on->analysis);
     add_impact(out);
     out->level[0].bytes = times(out->accesses, out->width);
     for (size_t i = 0; i <= out->levels; i++)
