@@ -296,7 +296,10 @@ static struct object_reference reference_to(const struct flow *flow, uint64_t ad
                                          .base = flow->object_base,
                                          .size = flow->object_size};
 
+    /* Added up over lines, only the object is known; added up over objects, not even that. */
     if (flow->line_address == 0)
+        reference.address = flow->object_base;
+    if (flow->line_address == 0 && flow->object_kind == OBJECT_UNKNOWN && flow->destination.ip == 0)
         reference.kind = OBJECT_KIND_NONE;
     return reference;
 }
@@ -344,6 +347,9 @@ void communication_view_label_objects(struct model *model, struct communication_
             reference_to(flow, flow->line_address + flow->destination.offset);
     }
     object_labels_find(model, references, 2 * view->count, &view->objects, labels, offsets);
+    for (size_t i = 0; i < view->count; i++)
+        if (communication_flow(view->communication, i)->line_address == 0)
+            offsets[i] = offsets[view->count + i] = OFFSET_UNKNOWN;
     view->from_object = new_labels(view);
     view->to_object = new_labels(view);
     memcpy(view->from_object, labels, view->count * sizeof(*labels));
