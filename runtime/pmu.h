@@ -32,10 +32,16 @@ struct pmu_counter {
     uint8_t accesses;
 };
 
-/* Cumulative, of one thread. */
+/* What a unit did not deliver as it should; of one thread, or of all. */
 struct pmu_losses {
-    uint64_t records; /* that the ring had no room for */
-    uint64_t throttled, damaged;
+    uint64_t records;   /* that the ring had no room for */
+    uint64_t throttled; /* times that the kernel stopped an event for a while */
+    uint64_t damaged;   /* records that could not be read */
+    uint64_t
+        no_ring; /* threads whose buffer could not be locked: the above are not known of them */
+    /* Counters were shared out with others': longest time an event was wanted and not on a counter,
+     * and for how long it was wanted, ns. Counts are scaled up. */
+    uint64_t off_ns, enabled_ns;
 };
 
 struct pmu_thread {
@@ -84,6 +90,9 @@ uint64_t pmu_thread_accesses(const struct pmu_thread *, bool self);
 /* Takes what is in the ring; `record` is called for each access (may be NULL). */
 void pmu_thread_drain(struct pmu_thread *, void (*record)(void *, const struct access_record *),
                       void *context);
+
+/* Adds a thread's losses to a sum; reads how long its counters were off. */
+void pmu_thread_sum_losses(const struct pmu_thread *, struct pmu_losses *sum);
 
 /* One of the descriptors has a new number. */
 void pmu_thread_move_descriptor(struct pmu_thread *, int from, int to);

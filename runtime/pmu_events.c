@@ -392,6 +392,27 @@ void pmu_thread_drain(struct pmu_thread *thread,
     __atomic_store_n(&page->data_tail, ring.tail, __ATOMIC_RELEASE);
 }
 
+void pmu_thread_sum_losses(const struct pmu_thread *thread, struct pmu_losses *sum)
+{
+    int saved = errno;
+
+    sum->records += thread->losses.records;
+    sum->throttled += thread->losses.throttled;
+    sum->damaged += thread->losses.damaged;
+    sum->no_ring += thread->samplers > 0 && !thread->ring;
+    for (unsigned i = 0; i < thread->counters; i++) {
+        uint64_t values[3]; /* count, time enabled, time running */
+
+        if (syscall(SYS_read, thread->counter[i].descriptor, values, sizeof values) ==
+                sizeof values &&
+            values[1] - values[2] > sum->off_ns && values[1] > values[2]) {
+            sum->off_ns = values[1] - values[2];
+            sum->enabled_ns = values[1];
+        }
+    }
+    errno = saved;
+}
+
 void pmu_thread_move_descriptor(struct pmu_thread *thread, int from, int to)
 {
     for (unsigned i = 0; i < thread->samplers; i++)

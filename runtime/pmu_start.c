@@ -14,6 +14,9 @@ enum {
     PERIOD = 2000, /* a multiple of what every unit rounds to */
 };
 
+/* What the loop sweeps over. */
+static uint64_t self_test_array[SELF_TEST_WORDS];
+
 static void add_record(void *context, const struct access_record *record)
 {
     self_test_record(context, record);
@@ -57,7 +60,6 @@ static void explain(int error, const struct pmu_event *event, char *reason)
 /* Runs the loop under the events. */
 static bool try_unit(char *reason)
 {
-    static uint64_t array[SELF_TEST_WORDS];
     const struct pmu_choice *choice = &pmu_engine.choice;
     struct self_test test = {.period = PERIOD};
     struct pmu_thread thread;
@@ -78,7 +80,7 @@ static bool try_unit(char *reason)
         return false;
     }
     /* Brought into memory before it counts. */
-    memset(array, 1, sizeof array);
+    memset(self_test_array, 1, sizeof self_test_array);
     result = pmu_thread_enable(&thread);
     if (result < 0) {
         explain(-result, &choice->sampler[0], reason);
@@ -87,7 +89,7 @@ static bool try_unit(char *reason)
     }
     for (unsigned i = 0; i < thread.counters; i++)
         before[i] = pmu_event_count(&thread, i);
-    self_test_run(&test, array, PASSES);
+    self_test_run(&test, self_test_array, PASSES);
     /* A unit that counts operations has no word on accesses. */
     for (unsigned i = 0; i < thread.counters && (choice->counters || choice->counts_accesses); i++)
         self_test_count(&test, choice->counters ? &choice->counter[i] : &choice->sampler[i],

@@ -5,6 +5,7 @@
 #include "look_ahead.h"
 #include "rate_internal.h"
 #include "sampling/odometer.h"
+#include "settings.h"
 
 #include "signal_safe.h"
 
@@ -22,9 +23,12 @@ enum {
  * first tens of microseconds after our handler run on cold caches. */
 static const double accesses_per_ns_usual = 4;
 static const double probe_ns = 300e3, probe_min_ns = 40e3, probe_longest_ns = 5e6;
-/* Where a loop ends sooner, a stretch may be as short as this; what it loses after our handler (as
- * the difference of long and short stretches shows elsewhere) is then set off. */
-static const double probe_least_ns = 10e3, refill_ns = 2e3;
+/* Where a loop ends sooner, a stretch may be as short as this. */
+static const double probe_least_ns = 10e3;
+
+/* What a stretch loses after our handler, as a part of the hidden cost of that: 2 us where a trap
+ * costs 12 (the difference of long and short stretches shows it). */
+#define REFILL_SHARE (1.0 / 6)
 
 /* Code that has to refill its caches after our handler may be this much slower than otherwise, over
  * the shortest stretch. */
@@ -211,7 +215,7 @@ static void finish(struct thread *thread)
     struct rate_reading *rate = &thread->rate;
     unsigned stretches = rate->wanted - 1;
     double visits[3], per_ns[3], accesses;
-    uint64_t elapsed = rate->time[2] - rate->time[1] - (uint64_t)refill_ns;
+    uint64_t elapsed = rate->time[2] - rate->time[1];
     bool accepted = true, warmed;
 
     for (unsigned i = 0; i < stretches; i++) {
@@ -231,6 +235,8 @@ static void finish(struct thread *thread)
         accesses = (visits[2] - visits[1]) * rate->odometer.accesses_per_visit;
         elapsed = (rate->time[3] - rate->time[2]) - (rate->time[2] - rate->time[1]);
         accepted &= (int64_t)elapsed > 0;
+    } else {
+        elapsed -= (uint64_t)(REFILL_SHARE * (double)settings.trap_ns);
     }
     judge(thread, rate_known_loop(thread, rate->loop), accepted);
     rate->phase = RATE_IDLE;

@@ -35,6 +35,10 @@ static _Atomic unsigned alive;
 static _Atomic bool paused; /* by the API */
 static _Atomic uint64_t ended_app_ns, ended_overhead_ns;
 
+/* Of finished threads; under its lock, which is held with signals blocked. */
+static struct pmu_losses pmu_losses;
+static atomic_flag pmu_losses_lock = ATOMIC_FLAG_INIT;
+
 struct thread *thread_current(void)
 {
     return current;
@@ -247,6 +251,14 @@ void thread_trigger(struct thread *thread, bool enable)
         perf_event_disable(thread->clock);
 }
 
+static void sum_losses(const struct thread *thread)
+{
+    while (atomic_flag_test_and_set_explicit(&pmu_losses_lock, memory_order_acquire))
+        ;
+    pmu_thread_sum_losses(&thread->pmu, &pmu_losses);
+    atomic_flag_clear_explicit(&pmu_losses_lock, memory_order_release);
+}
+
 void thread_finish(struct thread *thread, enum watch_end reason)
 {
     sigset_t before;
@@ -260,6 +272,8 @@ void thread_finish(struct thread *thread, enum watch_end reason)
     thread_trigger(thread, false);
     now = thread_app_ns(thread);
     cpu = thread_cpu_time(thread);
+    if (pmu_in_use())
+        sum_losses(thread);
     watch_end_thread(thread, reason, now);
     if (reason == WATCH_THREAD_ENDED)
         line_sharing_thread_ended(thread->id);
@@ -288,6 +302,11 @@ void thread_finish(struct thread *thread, enum watch_end reason)
         atomic_store(&thread->tid, 0);
     }
     signals_restore(&before);
+}
+
+void thread_pmu_losses(struct pmu_losses *losses)
+{
+    *losses = pmu_losses;
 }
 
 void thread_totals(uint64_t *app_ns, uint64_t *overhead_ns)
@@ -324,6 +343,8 @@ void thread_forget_all(void)
     atomic_store(&thread_ids, 0);
     atomic_store(&ended_app_ns, 0);
     atomic_store(&ended_overhead_ns, 0);
+    memset(&pmu_losses, 0, sizeof pmu_losses);
+    atomic_flag_clear(&pmu_losses_lock);
     current = NULL;
 }
 

@@ -101,12 +101,13 @@ static void deliver(struct processor *processor, struct open_sample *sample)
 /* The counter has run over at this access, the last one made. */
 static void overflow(struct processor *processor, const struct access *access)
 {
-    struct open_sample *sample = &processor->samples[processor->samples_open];
     uint64_t weight = processor->options->pmu.period + processor->carried;
+    struct open_sample *sample;
+    struct access recorded;
 
     processor->totals.expirations++;
-    if (!pmu_overflow(&processor->pmu) || !layout_pass(processor->options->layout, access,
-                                                       monotonic_ns(processor), &sample->access)) {
+    if (!pmu_overflow(&processor->pmu) ||
+        !layout_pass(processor->options->layout, access, monotonic_ns(processor), &recorded)) {
         processor->totals.lost[LOSS_BUFFER]++;
         return;
     }
@@ -117,7 +118,9 @@ static void overflow(struct processor *processor, const struct access *access)
         return;
     }
     processor->carried = 0;
+    sample = &processor->samples[processor->samples_open];
     sample->window = processor->spare_windows[processor->samples_open++];
+    sample->access = recorded;
     sample->app_ns = processor->accesses;
     sample->weight = weight;
     sample->undelivered = processor->options->pmu.skid;

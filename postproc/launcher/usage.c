@@ -2,16 +2,23 @@
 /* See usage.h. */
 #include "launcher/usage.h"
 
+#include <string.h>
+
 #include "options.h"
 
 static void print_option(FILE *file, char letter, const char *name, const char *argument,
                          const char *help, const char *fallback)
 {
-    char option[32];
+    enum { COLUMN = 20 };
+    char option[64];
     char shorter[] = {letter ? '-' : ' ', letter ? letter : ' ', letter ? ',' : ' ', '\0'};
     snprintf(option, sizeof option, "--%s%s%s", name, argument ? " " : "",
              argument ? argument : "");
-    fprintf(file, "  %s %-20s%s", shorter, option, help);
+    fprintf(file, "  %s %-*s", shorter, COLUMN, option);
+    /* A long name has a line of its own. */
+    if (strlen(option) >= COLUMN)
+        fprintf(file, "\n      %*s", COLUMN, "");
+    fputs(help, file);
     fprintf(file, argument && *fallback ? " (%s)\n" : "\n", fallback);
 }
 
@@ -28,7 +35,7 @@ void usage_print(FILE *file)
     print_option(file, 'h', "help", NULL, "this text", "");
     print_option(file, 'V', "version", NULL, "the version", "");
     fputs("Defaults are in parentheses. An option sets a variable for PROGRAM (--line-size:\n"
-          "REUSE_LINE_SIZE; --no-sharing: REUSE_SHARING=0), also for LD_PRELOAD=libreuse.so.\n"
+          "REUSE_LINE_SIZE; --no-sharing: REUSE_SHARING=0), or for LD_PRELOAD=libreuse.so.\n"
           "Exit status: PROGRAM's own; 125 own failure, 126 not executable, 127 not found.\n",
           file);
 }

@@ -188,6 +188,8 @@ static void explain(const struct model *model, struct document *document, struct
         section_paragraph(document, section, NULL, text);
         free(text);
     }
+    if (line_size_text(model, document) != NULL)
+        section_paragraph(document, section, "traffic_notes", line_size_text(model, document));
     section_paragraph(document, section, "traffic_notes",
                       "Measured: nothing. The profile holds no hardware counts to compare the "
                       "predictions with.");

@@ -126,11 +126,11 @@ size_t analysis_stack_distance_histogram(const struct analysis *, struct subset,
                                          struct histogram_share **out);
 
 /*
- * Bytes used per byte fetched, by caches of the given sizes (ascending), seen in blocks of `granule`
- * bytes, a power of two below the line size: first uses of a block while its line is cached, over
- * fetches of lines. An upper bound, as a block counts as used when one byte of it is. used[k] is NAN
- * when nothing is fetched or, exact, when the run did not count blocks of that size. 0, or -1: out of
- * memory.
+ * Bytes used per byte fetched, by caches of the given sizes (ascending), seen in blocks of
+ * `granule` bytes, a power of two below the line size: first uses of a block while its line is
+ * cached, over fetches of lines. An upper bound, as a block counts as used when one byte of it is.
+ * used[k] is NAN when nothing is fetched or, exact, when the run did not count blocks of that size.
+ * 0, or -1: out of memory.
  */
 int analysis_line_use(const struct analysis *, struct subset, const double *bytes, size_t n,
                       uint32_t granule, double *used);

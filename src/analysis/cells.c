@@ -212,23 +212,31 @@ static int order_by_cell(struct analysis *analysis)
 {
     analysis->cells = calloc(analysis->cell_count + 1, sizeof *analysis->cells);
     analysis->by_cell = malloc((analysis->count + 1) * sizeof *analysis->by_cell);
-    if (!analysis->cells || !analysis->by_cell)
+    double *weights = calloc(2 * analysis->cell_count + 1, sizeof *weights);
+    double *accesses = weights + analysis->cell_count;
+    if (!analysis->cells || !analysis->by_cell || !weights) {
+        free(weights);
         return -1;
+    }
     for (size_t i = 0; i < analysis->count; i++) {
         const struct analysed_sample *sample = &analysis->samples[i];
         analysis->cells[sample->cell].count++;
         analysis->cells[sample->cell].run += analysis->threads[sample->thread].accesses;
+        weights[sample->cell] += sample->weight;
+        accesses[sample->cell] += sample->weight / sample->lines;
     }
     for (size_t c = 1; c < analysis->cell_count; c++)
         analysis->cells[c].first = analysis->cells[c - 1].first + analysis->cells[c - 1].count;
     for (size_t c = 0; c < analysis->cell_count; c++) {
         analysis->cells[c].run /= (double)analysis->cells[c].count;
+        analysis->cells[c].lines_per_access = accesses[c] > 0 ? weights[c] / accesses[c] : 1;
         analysis->cells[c].count = 0;
     }
     for (size_t i = 0; i < analysis->count; i++) {
         struct cell *cell = &analysis->cells[analysis->samples[i].cell];
         analysis->by_cell[cell->first + cell->count++] = (uint32_t)i;
     }
+    free(weights);
     return 0;
 }
 

@@ -65,8 +65,8 @@ static void evict_classes(const struct analysis *analysis, uint32_t cell, uint32
         const struct window_class *class = &analysis->cells[cell].classes[k];
 
         for (size_t i = 0; i < n; i++)
-            areas[i] =
-                window_class_area(class, curve, sizes[i].bytes / analysis->line_size, persistent);
+            areas[i] = window_class_area(class, curve, sizes[i].bytes / analysis->line_size,
+                                         analysis->cells[cell].lines_per_access, persistent);
         eviction_times(curve, areas, n, times);
         for (size_t i = 0; i < n; i++)
             times_of(analysis, &sizes[i], replicate, cell)[1 + k] = areas[i] > 0 ? times[i] : 0;
@@ -100,8 +100,10 @@ static int evict_cell(const struct analysis *analysis, uint32_t cell, struct cac
         double weight = 0;
         for (size_t i = 0; i < view.count; i++)
             weight += view.weight[i];
+        for (size_t i = 0; i < n; i++)
+            areas[i] = lines[i] / range->lines_per_access;
         if (curve.count)
-            eviction_times(&curve, lines, n, times);
+            eviction_times(&curve, areas, n, times);
         for (size_t i = 0; i < n; i++)
             times_of(analysis, &sizes[i], r, cell)[0] = curve.count ? times[i] : INFINITY;
         if (curve.count && range->lines_counted) {

@@ -14,13 +14,15 @@
 struct analysed_sample {
     const struct record_sample *record;
     const struct record_watch_end *end;             /* NULL: none in the file */
-    const struct record_invalidation *invalidation; /* NULL: none was seen */
+    const struct record_invalidation *invalidation; /* by another thread; NULL: none was seen */
+    const struct record_invalidation *left; /* the register left the running watch; or NULL */
     uint32_t profile;
     uint32_t loop;   /* index into rates.loops */
     uint32_t thread; /* index into threads */
     uint32_t cell;
     uint8_t class;  /* of its cell's, when not reused in its window; else WINDOW_RESOLVED */
-    double weight;  /* accesses that it stands for */
+    uint8_t lines;  /* that its access touches, 1 or 2; it is the access to one of them */
+    double weight;  /* accesses to lines that it stands for */
     double watched; /* accesses from its use to the last time its watch was known to run;
                        0 when it had none */
     /* Accesses from its use to the first store of another thread, or to the last time that such
@@ -41,8 +43,9 @@ struct analysed_thread {
 enum { WINDOW_CLASSES = 4, WINDOW_RESOLVED = 255 };
 
 struct cell {
-    size_t first, count; /* range of by_cell */
-    double run;          /* accesses of a thread from its start to its end, on average */
+    size_t first, count;     /* range of by_cell */
+    double run;              /* accesses of a thread from its start to its end, on average */
+    double lines_per_access; /* 1, and more where accesses straddle lines */
     /* Samples that were not reused in their windows, by how many other lines they saw there. */
     bool lines_counted; /* known of all samples, at the analysed line size */
     struct window_class {
@@ -130,8 +133,8 @@ void window_tally_add_up(const struct analysis *, const uint32_t *samples, const
 
 /* The parts of the cache that a sample of the class has to see filled with other lines, for a curve
  * of the whole cell: integral of S up to the eviction. 0: evicted in the window already. */
-double window_class_area(const struct window_class *, const struct survival_curve *cell,
-                         double lines, bool persistent);
+double window_class_area(const struct window_class *, const struct survival_curve *curve,
+                         double lines, double lines_per_access, bool persistent);
 
 /*
  * What accesses of a cell do at a size: by average eviction times alone, or, given a tally of the

@@ -21,13 +21,10 @@ enum { NEIGHBOUR_BYTES = 4096, INSTRUCTION_BYTES_MAX = 15 };
  * at 3 GHz, one in three of which accesses memory. */
 #define PRIOR_RATE 2.0
 #define PRIOR_FACTOR 10.0
-/*
- * A program runs slower after a handler of ours, until caches and predictors are filled again. As
- * long readings against short ones of one loop show, that takes 2 us, give or take 1.5, after a
- * trap. The entry itself varies by half a microsecond, at both ends.
- */
-#define REFILL_NS 2000.0
-#define REFILL_DEVIATION_NS 1500.0
+/* Of the cost of a trap that its refilling is, and how uncertain that is, relatively; see
+ * loop_rates.h. The entry itself varies by half a microsecond, at both ends. */
+#define REFILL_SHARE (1.0 / 6)
+#define REFILL_DEVIATION 0.75
 #define ENTRY_DEVIATION_NS 700.0
 
 static int compare_loops(const void *a, const void *b)
@@ -111,17 +108,28 @@ static int compare_located(const void *a, const void *b)
     return x->accepted ? 0 : (int)x->reading.can_wrap - (int)y->reading.can_wrap;
 }
 
-static struct rate_reading judged_reading(const struct record_rate *record)
+double profile_refill_ns(const struct profile *profile)
+{
+    return REFILL_SHARE * (double)profile_run_number(profile, "trap_cost_ns", 0);
+}
+
+double without_refill(double elapsed_ns, double refill_ns)
+{
+    return fmax(elapsed_ns - refill_ns, elapsed_ns / 2);
+}
+
+static struct rate_reading judged_reading(const struct record_rate *record, double refill_ns)
 {
     double accesses = (double)record->accesses, elapsed = (double)record->elapsed_ns;
+    double deviation = REFILL_DEVIATION * refill_ns;
 
     /* An odometer's times are long, or differences of two that both begin after a handler. */
     if (record->method == RATE_ODOMETER)
         return (struct rate_reading){
             .per_ns = accesses / elapsed, .can_wrap = true, .noise = ENTRY_DEVIATION_NS / accesses};
-    return (struct rate_reading){.per_ns = accesses / fmax(elapsed - REFILL_NS, elapsed / 2),
-                                 .noise = hypot(ENTRY_DEVIATION_NS, REFILL_DEVIATION_NS) / accesses,
-                                 .shared = REFILL_DEVIATION_NS / accesses};
+    return (struct rate_reading){.per_ns = accesses / without_refill(elapsed, refill_ns),
+                                 .noise = hypot(ENTRY_DEVIATION_NS, deviation) / accesses,
+                                 .shared = deviation / accesses};
 }
 
 static size_t locate_readings(const struct profile *const *profiles, size_t profile_count,
@@ -136,7 +144,7 @@ static size_t locate_readings(const struct profile *const *profiles, size_t prof
                 continue;
             located[n].loop = loop_rates_find(rates, p, record->loop);
             located[n].accepted = record->accepted;
-            located[n++].reading = judged_reading(record);
+            located[n++].reading = judged_reading(record, profile_refill_ns(profiles[p]));
         }
     }
     qsort(located, n, sizeof *located, compare_located);
@@ -383,7 +391,7 @@ static void count_instead(const struct profile *const *profiles, struct loop_rat
         if (!profile_counts_accesses(profiles[loop->profile]))
             continue;
         loop->per_ns = (struct estimate){1, 1, 1};
-        loop->log_deviation = 0;
+        loop->log_deviation = loop->common_deviation = 0;
         loop->measured = true;
     }
 }

@@ -37,10 +37,16 @@ static unsigned touched_words(const struct record_sample *record)
     return record->words_accessed ? record->words_accessed : 1;
 }
 
+/* Bytes that a register watches: a word, here and in words_accessed. */
+static unsigned word_bytes(const struct record_sample *record)
+{
+    return record->watch_length ? record->watch_length : WORD_BYTES;
+}
+
 /* Words of the analysed line that the access did not touch; 0 when it covered the line. */
 static unsigned other_words(const struct analysis *analysis, const struct record_sample *record)
 {
-    unsigned words = analysis->line_size / WORD_BYTES;
+    unsigned words = analysis->line_size / word_bytes(record);
     unsigned touched = touched_words(record);
 
     return touched < words ? words - touched : 0;
@@ -49,7 +55,7 @@ static unsigned other_words(const struct analysis *analysis, const struct record
 /* The same in the run's line: there the coin was tossed only if there were any. */
 static bool coin_was_tossed(const struct analysis *analysis, const struct record_sample *record)
 {
-    return record->words_accessed * (unsigned)WORD_BYTES < analysis->run_line_size;
+    return record->words_accessed * word_bytes(record) < analysis->run_line_size;
 }
 
 /*

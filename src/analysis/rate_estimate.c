@@ -17,7 +17,7 @@
 #define STRAY 3.0
 /* A reading says something of the order of magnitude, however short it was. */
 #define NOISE_MAX 1.0
-enum { ENOUGH_WATCHES = 5 };
+enum { ENOUGH_WATCHES = 5, ENOUGH_ODOMETERS = 3, CROWD_LEAST = 3 };
 /* What all readings of a kind may have in common, of ln(rate). Odometers: clocks, and the frequency
  * of a processor that changes with what it does. Watches: they time what exploring has just read.
  */
@@ -31,6 +31,15 @@ static int compare_readings(const void *a, const void *b)
     if (x->per_ns != y->per_ns)
         return x->per_ns < y->per_ns ? -1 : 1;
     return (int)x->can_wrap - (int)y->can_wrap;
+}
+
+/* Odometers first, each method in order. */
+static int compare_methods(const void *a, const void *b)
+{
+    const struct rate_reading *x = a, *y = b;
+
+    return x->can_wrap != y->can_wrap ? (int)y->can_wrap - (int)x->can_wrap
+                                      : compare_readings(a, b);
 }
 
 /* A stretch of readings within the factor AGREEMENT. */
@@ -69,6 +78,7 @@ static struct stretch crowd(const struct rate_reading *readings, size_t n)
     for (size_t i = fullest.first + fullest.count; i < n; i++) {
         struct stretch stretch = stretch_from(readings, n, i);
         if (stretch.centre > 1.5 * fullest.centre && stretch.count * 5 >= fullest.count * 3 &&
+            stretch.count >= CROWD_LEAST && (double)stretch.count >= CROWD * (double)n &&
             (best.first == fullest.first || stretch.count >= best.count))
             best = stretch;
     }
@@ -82,17 +92,18 @@ struct mean {
 };
 
 /*
- * Mean of one method's readings from low on, none counting for more than high. Short readings weigh
- * less: their errors are taken at the rate `about`, not at their own.
+ * Mean of one method's readings, sorted, from low on. Short readings weigh less: their errors are
+ * taken at the rate of the crowd, not at their own. A stray one may be far too high: none counts
+ * for more than STRAY times the crowd.
  */
-static struct mean mean_between(const struct rate_reading *readings, size_t n, bool can_wrap,
-                                double low, double high, double about)
+static struct mean mean_between(const struct rate_reading *readings, size_t n, double low)
 {
     struct mean mean = {0};
     double weights = 0, squared_weights = 0, squares = 0, shared = 0;
+    double about = n ? crowd(readings, n).centre : 0, high = about * STRAY;
 
     for (size_t i = 0; i < n; i++) {
-        if (readings[i].can_wrap != can_wrap || readings[i].per_ns < low)
+        if (readings[i].per_ns < low)
             continue;
         double value = readings[i].per_ns < high ? readings[i].per_ns : high;
         double noise = fmin(NOISE_MAX, readings[i].noise * about);
@@ -108,7 +119,7 @@ static struct mean mean_between(const struct rate_reading *readings, size_t n, b
         return mean;
     mean.value /= weights;
     shared /= weights;
-    mean.common = hypot(shared, can_wrap ? ODOMETERS_SHARE : WATCHES_SHARE);
+    mean.common = hypot(shared, readings[0].can_wrap ? ODOMETERS_SHARE : WATCHES_SHARE);
     /* As many equal readings as these are worth, and what one of them scatters by. */
     double count = weights * weights / squared_weights;
     double deviation = SINGLE_DEVIATION * mean.value * sqrt((double)mean.n / weights);
@@ -129,8 +140,11 @@ static struct mean mean_between(const struct rate_reading *readings, size_t n, b
  * wrapping adds to the lower side only: so the cut is the mirror image of how far readings reach
  * above. Without a crowd there is nothing to mirror at: the code varies, and everything counts.
  */
-static double wrapped_below(const struct rate_reading *readings, size_t n, struct stretch best)
+static double wrapped_below(const struct rate_reading *readings, size_t n)
 {
+    if (n == 0)
+        return 0;
+    struct stretch best = crowd(readings, n);
     if ((double)best.count < CROWD * (double)n)
         return 0;
     double reach = readings[n - 1 - (n - 1) / 20].per_ns / best.centre;
@@ -150,17 +164,18 @@ static bool consistent(const struct mean *a, const struct mean *b)
 
 struct rate_estimate rate_combine(struct rate_reading *readings, size_t n)
 {
-    qsort(readings, n, sizeof *readings, compare_readings);
+    qsort(readings, n, sizeof *readings, compare_methods);
 
-    struct stretch best = crowd(readings, n);
-    /* A stray short reading may be far too high: none counts for more than this. */
-    double top = best.centre * STRAY;
-    struct mean watch = mean_between(readings, n, false, 0, top, best.centre);
-    struct mean odometer = mean_between(readings, n, true, 0, top, best.centre);
+    size_t odometers = 0;
+    while (odometers < n && readings[odometers].can_wrap)
+        odometers++;
+    const struct rate_reading *watches = readings + odometers;
+    struct mean watch = mean_between(watches, n - odometers, 0);
+    struct mean odometer = mean_between(readings, odometers, 0);
     /* Watches do not wrap. Where odometers agree with them on the whole, neither did those. */
     if (watch.n < ENOUGH_WATCHES || !consistent(&watch, &odometer))
-        odometer =
-            mean_between(readings, n, true, wrapped_below(readings, n, best), top, best.centre);
+        odometer = mean_between(readings, odometers, wrapped_below(readings, odometers));
+    qsort(readings, n, sizeof *readings, compare_readings);
     struct rate_estimate out = {.readings = n};
     double value, error, low = INFINITY, high = 0;
 
@@ -175,12 +190,14 @@ struct rate_estimate rate_combine(struct rate_reading *readings, size_t n)
             out.common_deviation = (a * odometer.common + b * watch.common) / (a + b);
             error = sqrt(1 / (a + b));
         } else {
-            /* Both methods can only be wrong downwards (wrapping; trap time counted as the
-             * program's), so the higher one is believed and the other bounds the doubt. */
-            bool first = odometer.value > watch.value;
+            /* Watches time what exploring has just brought into the caches: code that waits for
+             * memory runs faster there. Odometers are proved at every look, so a few of them are
+             * believed. A single one may have wrapped: then the higher of the two is. */
+            bool first = odometer.n >= ENOUGH_ODOMETERS || odometer.value > watch.value;
             value = first ? odometer.value : watch.value;
             error = first ? odometer.error : watch.error;
-            low = first ? watch.value : odometer.value;
+            low = fmin(watch.value, odometer.value);
+            high = fmax(watch.value, odometer.value);
             out.common_deviation = first ? odometer.common : watch.common;
         }
     }
@@ -191,7 +208,7 @@ struct rate_estimate rate_combine(struct rate_reading *readings, size_t n)
         /* No crowd to speak of: the middle of everything, and the top, are possible as well. */
         double middle = readings[n / 2].per_ns;
         low = middle < low ? middle : low;
-        high = readings[n - 1 - (n - 1) / 20].per_ns;
+        high = fmax(high, readings[n - 1 - (n - 1) / 20].per_ns);
     }
     out.log_deviation = error / value;
     double factor = exp(1.96 * hypot(out.log_deviation, out.common_deviation));

@@ -50,6 +50,18 @@ static bool wanted(const struct analysis *analysis, const struct record_sample *
     return wanted_thread(analysis, sample->thread_id);
 }
 
+static void find_invalidation(const struct profile *profile, struct analysed_sample *sample)
+{
+    const struct record_sample *record = sample->record;
+    const struct record_invalidation *found =
+        record->invalidation_address ? profile_invalidation(profile, record->sample_id) : NULL;
+
+    if (found && found->flags & INVALIDATION_NOT_SEEN)
+        sample->left = found;
+    else
+        sample->invalidation = found;
+}
+
 static int list_samples(struct analysis *analysis)
 {
     size_t capacity = 1, n = 0;
@@ -71,11 +83,9 @@ static int list_samples(struct analysis *analysis)
             analysis->samples[n++] = (struct analysed_sample){
                 .record = record,
                 .end = profile_watch_end(profile, record->sample_id),
-                .invalidation = record->invalidation_address
-                                    ? profile_invalidation(profile, record->sample_id)
-                                    : NULL,
                 .profile = (uint32_t)p,
                 .loop = (uint32_t)loop_rates_find(&analysis->rates, p, record->loop)};
+            find_invalidation(profile, &analysis->samples[n - 1]);
             analysis->invalidations_seen |= analysis->samples[n - 1].invalidation != NULL;
             const struct record_watch_end *end = analysis->samples[n - 1].end;
             if (record->watch_mode == WATCH_ACCESSED && end && end->reason == WATCH_REUSED &&
@@ -139,11 +149,14 @@ static double watched_accesses(const struct analysis *analysis,
             access_clock_between(clock, record->app_ns, clock->ticks[clock->count - 1].app_ns);
     } else if (end->app_ns > record->app_ns) {
         uint64_t elapsed = end->app_ns - record->app_ns;
+        double refill = profile_refill_ns(analysis->profiles[sample->profile]);
+        double net = without_refill((double)elapsed, refill);
         if (end->reason == WATCH_REUSED && elapsed < access_clock_gap(clock, record->app_ns) &&
             loop_rates_contains(loop, end->ip))
-            accesses = (double)elapsed * loop->per_ns.value;
+            accesses = net * loop->per_ns.value;
         else
-            accesses = access_clock_between(clock, record->app_ns, end->app_ns);
+            accesses =
+                net / (double)elapsed * access_clock_between(clock, record->app_ns, end->app_ns);
     }
     return fmax(accesses, 1);
 }
@@ -158,9 +171,12 @@ static double covered_accesses(const struct analysed_sample *sample,
     const struct record_sample *record = sample->record;
     const struct record_watch_end *end = sample->end;
 
-    if (sample->watched <= 0 || !record->invalidation_address || !sample->invalidation)
+    const struct record_invalidation *last =
+        sample->invalidation ? sample->invalidation : sample->left;
+
+    if (sample->watched <= 0 || !record->invalidation_address || !last)
         return record->invalidation_address ? sample->watched : 0;
-    uint64_t at = sample->invalidation->app_ns;
+    uint64_t at = last->app_ns;
     if (at <= record->app_ns)
         return fmin(1, sample->watched);
     if (!end)
@@ -201,7 +217,7 @@ static void match_counts(struct analysis *analysis, uint32_t p)
 }
 
 /* An access to two lines counts for each of them; the sample is one of the two. */
-static double lines_touched(const struct analysis *analysis, const struct record_sample *record)
+static uint8_t lines_touched(const struct analysis *analysis, const struct record_sample *record)
 {
     uint64_t end = record->address + record->width;
 
@@ -232,7 +248,8 @@ static int convert_times(struct analysis *analysis)
             struct analysed_sample *sample = &analysis->samples[order[first[t] + i]];
             double rate = analysis->rates.loops[sample->loop].per_ns.value;
             double weight = (double)sample->record->weight_ns * rate * analysis->threads[t].scale;
-            sample->weight = weight * lines_touched(analysis, sample->record);
+            sample->lines = lines_touched(analysis, sample->record);
+            sample->weight = weight * sample->lines;
             analysis->threads[t].accesses += weight;
             ticks[i] = (struct clock_sample){sample->record->app_ns, weight, rate};
         }
@@ -284,7 +301,7 @@ static void end_coverage(struct analysed_sample *sample, uint64_t taken_ns)
 {
     const struct record_watch_end *end = sample->end;
 
-    if (!end || sample->invalidation || end->monotonic_ns <= taken_ns)
+    if (!end || sample->invalidation || sample->left || end->monotonic_ns <= taken_ns)
         return;
     sample->covered *= (double)(taken_ns - sample->record->monotonic_ns) /
                        (double)(end->monotonic_ns - sample->record->monotonic_ns);

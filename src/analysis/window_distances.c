@@ -176,15 +176,16 @@ static double area_at(const struct survival_curve *curve, double time)
     return point->survival_area + (time - point->time) * point->survival;
 }
 
-double window_class_area(const struct window_class *class, const struct survival_curve *cell,
-                         double lines, bool persistent)
+double window_class_area(const struct window_class *class, const struct survival_curve *curve,
+                         double lines, double lines_per_access, bool persistent)
 {
-    double expected = area_at(cell, class->accesses);
+    double expected = area_at(curve, class->accesses);
 
     if (lines <= class->lines)
         return 0;
     /* Beyond the window as everybody: or still as much more or less than everybody as in it. */
-    return persistent ? lines * expected / fmax(class->lines, 1) : lines - class->lines + expected;
+    return persistent ? lines * expected / fmax(class->lines, 1)
+                      : (lines - class->lines) / lines_per_access + expected;
 }
 
 /* Part of a class that misses if it is evicted at that time. */

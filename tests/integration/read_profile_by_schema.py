@@ -116,7 +116,8 @@ def main():
     for name, field in (("sample", "address"), ("sample", "window_reuse[1]"),
                         ("sample", "watch_address"), ("sample", "words_accessed"),
                         ("watch_end", "app_ns"), ("watch_end", "reason"),
-                        ("invalidation", "app_ns"), ("context", "ip"),
+                        ("invalidation", "app_ns"), ("line_event", "elapsed_ns"),
+                        ("context", "ip"),
                         ("thread", "tid"), ("totals", "armed"), ("rate", "elapsed_ns"),
                         ("cache", "bytes")):
         plain, _, index = field.rstrip("]").partition("[")

@@ -138,7 +138,7 @@ check "and one line with the way out" err_has 'qemu-x86_64 is not in PATH; insta
 printf '#!/bin/sh\necho qemu-x86_64 version 5.2.0\n' >empty/qemu-x86_64
 chmod +x empty/qemu-x86_64
 run env PATH="$work/empty" /bin/bash -c "$run_exact /bin/true"
-check "an old QEMU is refused" err_has 'version 5.2.0; the exact engine needs 7.2'
+check "an old QEMU is refused" err_has 'version 5.2.0; the engine exact needs 7.2'
 run $run_exact --line-sizes 64,100 /bin/true
 check "bad line sizes are refused" err_has "'64,100' is not a list"
 run $run_exact -o /nowhere/x.rprof /bin/echo ran

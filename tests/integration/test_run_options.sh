@@ -17,7 +17,7 @@ wrong() {
 wrong "option '--frobnicate' is unknown" --frobnicate
 wrong "option '-z' is unknown" -z
 wrong "option '--quiet=1' takes no value" --quiet=1
-wrong "--engine: 'pin' is not an engine: auto, pmu, clock, exact or simulate" -e pin
+wrong "--engine: 'pin' is not an engine: auto, pmu, clock, exact, simulate or none" -e pin
 wrong "--budget: '90' is not a percentage from 0.1 to 50" --budget 90
 wrong "--budget: 'much' is not a percentage" --budget=much
 wrong "--period: '0' is not a whole number from 1" -p 0

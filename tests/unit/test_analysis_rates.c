@@ -121,8 +121,10 @@ static void conflict_takes_the_higher_and_says_so(void **state)
     for (int i = 0; i < 20; i++)
         readings[i] = (struct rate_reading){.per_ns = (i < 10 ? 1 : 2) * (1 + 0.005 * (i % 10)),
                                             .can_wrap = i < 10};
+    /* Watches that read more than many odometers were timed on warm caches. */
     struct rate_estimate estimate = rate_combine(readings, 20);
-    assert_float_equal(estimate.per_ns.value, 2, 0.1);
+    assert_float_equal(estimate.per_ns.value, 1, 0.1);
+    assert_true(estimate.per_ns.hi > 1.9);
     struct rate_reading swapped[20];
     for (int i = 0; i < 20; i++)
         swapped[i] = (struct rate_reading){.per_ns = (i < 10 ? 2 : 1) * (1 + 0.005 * (i % 10)),

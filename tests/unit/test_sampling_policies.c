@@ -88,8 +88,8 @@ static void short_runs_get_many_samples_and_long_runs_stay_cheap(void **state)
     uint64_t in_a_second, in_a_minute, in_an_hour;
 
     (void)state;
-    /* 4 % of a second over 150 us is 267; the governor keeps back what it cannot account for and what
-     * rate readings take, and advances some at the start. */
+    /* 4 % of a second over 150 us is 267; the governor keeps back what it cannot account for and
+     * what rate readings take, and advances some at the start. */
     run_governed(0.04, 150000, 1, &in_a_second);
     assert_in_range(in_a_second, 120, 267);
     run_governed(0.04, 150000, 60, &in_a_minute);

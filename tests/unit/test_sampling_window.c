@@ -37,7 +37,7 @@ static void make_stream(struct random *random)
 /* By definition: first later access that touches a line that the sample's nearest byte is in. */
 static uint32_t brute_reuse(int sampled, int last, uint32_t line)
 {
-    const struct access *s = &stream[sampled];
+    const struct access *s = window_sample(&window);
 
     for (int i = sampled + 1; i <= last; i++) {
         const struct access *a = &stream[i];
@@ -48,6 +48,28 @@ static uint32_t brute_reuse(int sampled, int last, uint32_t line)
                     return (uint32_t)(i - sampled);
     }
     return REUSE_TIME_NONE;
+}
+
+/* By definition: lines that accesses `sampled` + 1 .. last touch, without the sample's own. */
+static uint32_t brute_distance(int sampled, int last, uint32_t line)
+{
+    static uint64_t lines[2 * STREAM];
+    const struct access *s = window_sample(&window);
+    uint32_t n = 0;
+
+    for (int i = sampled + 1; i <= last; i++) {
+        const struct access *a = &stream[i];
+
+        for (uint64_t x = a->address / line; x <= (a->address + a->width - 1) / line; x++) {
+            uint32_t known = 0;
+
+            while (known < n && lines[known] != x)
+                known++;
+            if (known == n && x != s->address / line)
+                lines[n++] = x;
+        }
+    }
+    return n;
 }
 
 static void feed(struct random *random, size_t batch)
@@ -78,7 +100,7 @@ static void reuse_in_the_window_is_found_at_every_line_size(void **state)
         assert_true(window.chosen);
         assert_false(window.short_skip);
         sampled = (int)window.sampled;
-        assert_memory_equal(window_sample(&window), &stream[sampled], sizeof stream[0]);
+        assert_int_equal(window_sample(&window)->ip, stream[sampled].ip);
         for (uint32_t line = LINE_SIZE_MIN; line <= LINE_SIZE_MAX; line *= 2) {
             uint32_t expected = brute_reuse(sampled, sampled + LENGTH, line);
 
@@ -91,6 +113,107 @@ static void reuse_in_the_window_is_found_at_every_line_size(void **state)
                 assert_int_equal(window.reuse_ip, 0);
         }
     }
+}
+
+static void lines_until_the_reuse_are_counted(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct random random;
+        int sampled, last;
+        uint32_t reuse;
+
+        random_seed(&random, seed);
+        make_stream(&random);
+        feed(&random, 1 + random_below(&random, 300));
+        sampled = (int)window.sampled;
+        reuse = brute_reuse(sampled, sampled + LENGTH, 64);
+        last = reuse == REUSE_TIME_NONE ? sampled + LENGTH : sampled + (int)reuse - 1;
+        if (window.distance != brute_distance(sampled, last, 64))
+            print_error("seed %llu\n", (unsigned long long)seed);
+        assert_int_equal(window.distance, brute_distance(sampled, last, 64));
+    }
+}
+
+static void counting_of_lines_survives_thousands_of_windows(void **state)
+{
+    struct random random;
+
+    (void)state;
+    random_seed(&random, 8);
+    for (int i = 0; i < 5000; i++) {
+        window_begin_after(&window, &random, &(struct access){.address = 0x1000, .width = 8}, 40,
+                           64);
+        for (uint64_t k = 1; k <= 40; k++)
+            window_feed(&window, &(struct access){.address = 0x1000 + 64 * (k % 9), .width = 8}, 1);
+        /* The ninth is the sample's own again. */
+        assert_int_equal(window.distance, 8);
+    }
+}
+
+static void too_many_lines_are_not_counted(void **state)
+{
+    struct random random;
+
+    (void)state;
+    random_seed(&random, 8);
+    window_begin_after(&window, &random, &(struct access){.address = 0, .width = 8}, 10000, 64);
+    for (uint64_t k = 1; k <= 10000; k++)
+        window_feed(&window, &(struct access){.address = 64 * k, .width = 8}, 1);
+    assert_true(window.done);
+    assert_int_equal(window.distance, WINDOW_DISTANCE_MAX);
+}
+
+/* An access to two lines is two accesses: the sample is one of them. */
+static void a_straddling_access_is_one_of_its_lines(void **state)
+{
+    const struct access access = {.ip = 1, .address = 0x103d, .width = 8, .kind = ACCESS_LOAD};
+    struct random random;
+    unsigned second = 0;
+
+    (void)state;
+    random_seed(&random, 21);
+    for (int i = 0; i < 1000; i++) {
+        const struct access *sample = window_sample(&window);
+
+        random_next(&random);
+        window_begin_after(&window, &random, &access, 10, 64);
+        assert_true(window.straddles);
+        if (sample->address == 0x1040) {
+            second++;
+            assert_int_equal(sample->width, 5);
+        } else {
+            assert_int_equal(sample->address, 0x103d);
+            assert_int_equal(sample->width, 3);
+        }
+        /* The other line's next use is not the sample's. */
+        window_feed(
+            &window,
+            &(struct access){.address = sample->address == 0x1040 ? 0x1000 : 0x1078, .width = 8},
+            1);
+        assert_int_equal(window.reuse[line_size_index(64)], REUSE_TIME_NONE);
+        assert_int_equal(window.distance, 1);
+    }
+    assert_in_range(second, 420, 580); /* five standard deviations */
+    window_begin_after(&window, &random, &(struct access){.address = 0x1038, .width = 8}, 10, 64);
+    assert_false(window.straddles);
+}
+
+static void a_late_record_only_tells_the_time(void **state)
+{
+    const struct access recorded = {.ip = 1, .address = 0x5000, .width = 8, .kind = ACCESS_LOAD};
+    struct random random;
+
+    (void)state;
+    random_seed(&random, 4);
+    window_begin_for_record(&window, &random, &recorded, 0, 10, 64);
+    assert_true(window.executed);
+    assert_int_equal(window_sample(&window)->address, 0x5000);
+    window_begin_for_record(&window, &random, &recorded, 3, 10, 64);
+    assert_false(window.chosen);
+    for (uint64_t k = 0; !window.chosen; k++)
+        window_feed(&window, &(struct access){.address = 64 * k, .width = 8}, 1);
+    assert_int_not_equal(window_sample(&window)->address, 0x5000);
 }
 
 static void every_access_is_equally_likely_to_be_sampled(void **state)
@@ -246,6 +369,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reuse_in_the_window_is_found_at_every_line_size),
+        cmocka_unit_test(lines_until_the_reuse_are_counted),
+        cmocka_unit_test(counting_of_lines_survives_thousands_of_windows),
+        cmocka_unit_test(too_many_lines_are_not_counted),
+        cmocka_unit_test(a_straddling_access_is_one_of_its_lines),
+        cmocka_unit_test(a_late_record_only_tells_the_time),
         cmocka_unit_test(every_access_is_equally_likely_to_be_sampled),
         cmocka_unit_test(a_short_stream_gives_a_sample_of_what_there_is),
         cmocka_unit_test(a_plan_watches_the_accessed_or_another_word),
