@@ -160,6 +160,26 @@ void communication_view_free(struct communication_view *view)
     free(view);
 }
 
+/*
+ * Transfers do not say when they were made: where two modules had the address one after the other,
+ * either could be meant.
+ */
+bool code_is_ambiguous(const struct profile *profile, uint64_t ip)
+{
+    const struct record_module *found = NULL;
+
+    for (size_t i = 0; i < profile->modules.count; i++) {
+        const struct record_module *module = profile->modules.items[i];
+
+        if (ip < module->start || ip >= module->end)
+            continue;
+        if (found != NULL && strcmp(found->path, module->path) != 0)
+            return true;
+        found = module;
+    }
+    return false;
+}
+
 struct line_labelling {
     struct model *model;
     struct communication_view *view;
@@ -184,7 +204,10 @@ static uint32_t line_of(struct line_labelling *labelling, size_t profile,
     number = intern_table_insert(labelling->seen, seen, sizeof(seen));
     if (number < labelling->numbers.count)
         return labelling->numbers.items[number];
-    line = model_own_line(model, profile, end->ip, end->context_id, 0);
+    if (code_is_ambiguous(model->profiles[profile], end->ip))
+        line = (struct code_line){.function = "code of several modules, one after the other"};
+    else
+        line = model_own_line(model, profile, end->ip, end->context_id, 0);
     key.function = line.function;
     key.file = line.file;
     key.module = line.file == NULL ? line.module : NULL;

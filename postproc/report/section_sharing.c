@@ -433,6 +433,11 @@ void section_sharing(struct model *model, struct document *document)
                           "The program has one thread: there is nobody to share data with.");
         return;
     }
+    if (model->options->region != NULL)
+        section_paragraph(
+            document, section, NULL,
+            "Transfers have two ends, in two threads: these are of the whole program, "
+            "not of the region.");
     communication_view_label_code(model, view);
     communication_view_label_objects(model, view);
     add_sharing_advice(model, view, document, section);
