@@ -391,7 +391,7 @@ static void count_instead(const struct profile *const *profiles, struct loop_rat
         if (!profile_counts_accesses(profiles[loop->profile]))
             continue;
         loop->per_ns = (struct estimate){1, 1, 1};
-        loop->log_deviation = 0;
+        loop->log_deviation = loop->common_deviation = 0;
         loop->measured = true;
     }
 }
