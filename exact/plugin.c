@@ -160,6 +160,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         shared_cache_start(stream_add_consumer(&shared_cache_consumer));
         stream_become_parallel = shared_cache_become_parallel;
     }
+    say_engine(engine_names[settings.options.engine]);
     if (settings.options.engine == ENGINE_SIMULATE)
         simulate_start(&settings, stream_add_consumer(&simulate_consumer));
     if (settings.options.sharing && !sharing_start(settings.line_sizes[0])) {
