@@ -67,14 +67,31 @@ static void add_link(struct chain *chain, uint32_t function, const char *file, u
     chain->links[chain->count++] = (struct link){function, file, line};
 }
 
+/* Libraries that nobody writes directives into. */
+static bool is_system_code(const struct location *location)
+{
+    static const char *const libraries[] = {"libc.so",      "libm.so",    "ld-linux",
+                                            "libpthread",   "libgomp.so", "libomp.so",
+                                            "libstdc++.so", "libgfortran"};
+    const char *name = location->module != NULL ? symbol_module_name(location->module) : "";
+
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+        if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Frames without source are left out: no advice can be given for them. */
 static void add_code(struct survey *survey, struct chain *chain, size_t profile, uint64_t ip,
                      uint64_t monotonic_ns, bool after)
 {
     struct model *model = survey->model;
     uint32_t number = resolver_code(model->resolver, profile, ip, monotonic_ns, after);
-    source_frames frames = resolver_location(model->resolver, number)->frames;
+    const struct location *location = resolver_location(model->resolver, number);
+    source_frames frames = location->frames;
 
+    if (is_system_code(location))
+        return;
     for (size_t i = 0; i < frames.count; i++)
         if (frames.items[i].function != NULL && frames.items[i].file != NULL)
             add_link(chain, function_number(survey, frames.items[i].function, false),
