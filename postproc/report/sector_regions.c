@@ -11,6 +11,8 @@ enum { KERNELS_MAX = 5, CALLERS_MAX = 2 };
 /* Least part of all late uses of a function that makes them itself, and of one that calls it. */
 #define KERNEL_MIN 0.02
 #define CALLER_MIN 0.10
+/* Less than this of a function's late uses in its own code: it only calls those that make them. */
+#define OWN_MIN 0.1
 /* Functions whose parts differ by less are one for advice. */
 #define ALIKE 0.02
 /* A function that holds this part of everything is the whole. */
@@ -183,11 +185,13 @@ static void take_survey(struct survey *survey)
 static void add_region(struct sector_regions *regions, struct function *function)
 {
     function->region = (uint32_t)regions->count;
-    regions->items[regions->count++] = (struct sector_region){.name = function->name,
-                                                              .span = function->span,
-                                                              .file = function->file,
-                                                              .first_line = function->first_line,
-                                                              .last_line = function->last_line};
+    regions->items[regions->count++] =
+        (struct sector_region){.name = function->name,
+                               .span = function->span,
+                               .only_calls = function->own_late < OWN_MIN * function->late,
+                               .file = function->file,
+                               .first_line = function->first_line,
+                               .last_line = function->last_line};
 }
 
 /* main, when it holds nearly everything; else a name that no function has. */
