@@ -464,6 +464,7 @@ enum histogram_measure {
     MEASURE_STACK_DISTANCE = 1, /* distinct other lines in between */
     MEASURE_REUSE_TIME = 2,     /* accesses; 1 = the very next */
     MEASURE_COHERENCE = 3,      /* stack distance of uses whose line was invalidated meanwhile */
+    MEASURE_WIDTH = 4,          /* bytes of each access, at any line size; nothing is cold */
 };
 
 /*

@@ -136,6 +136,23 @@ def sharing_measures(sharing, truth):
     return known
 
 
+def compare_with_own_truth(report):
+    """All columns of a run whose engine counted every access as well as sampling them."""
+    own = report["truth"]
+    unknown = dict.fromkeys(("bias", "width", "cold", "coherence", "transfers", "pairs", "true_share",
+                             "accesses", "objects", "taken"))
+    return unknown | {
+        "samples": report["samples"],
+        "mae": 100 * own["mrc_error"],
+        "max": 100 * own["mrc_worst"],
+        "known": own["sizes"],
+        "covered": 100 * own["covered"],
+        "histogram": own["stack_distance_accuracy"],
+        "width": statistics.fmean(100 * (p["hi"] - p["lo"]) for p in report["mrc"] if not p["beyond"])
+        if own["sizes"] else None,
+    }
+
+
 def compare(report, truth):
     """All columns of one run."""
     overhead, last = report["overhead"], largest_level(report)
