@@ -5,6 +5,7 @@
 #endif
 #include "locality.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,8 @@ struct locality {
     struct partitions partitions;
     struct region_state regions;       /* node 0 for ever without regions */
     struct exact_rate_counts *sampled; /* NULL when all lines are followed */
+    struct exact_rate_burst burst;
+    bool in_burst;
 };
 
 /* What ended threads leave; under ended_lock. */
@@ -85,6 +88,8 @@ static void destroy(struct locality *locality)
     exact_counts_destroy(&locality->counts);
     free(locality->current);
     free(locality->histograms);
+    if (locality->burst.open)
+        exact_stack_destroy(&locality->burst.stack);
     free(locality->sampled);
     partitions_destroy(&locality->partitions);
     exact_calls_destroy(&locality->regions.calls);
@@ -253,6 +258,7 @@ static inline __attribute__((always_inline)) void analyse(struct locality *local
         }
         bool invalidated = stream_invalidated(access);
         unsigned uses = stream_kind(access) == STREAM_READ_MODIFY_WRITE ? 2 : 1;
+        locality->histograms->width[stream_width(access)] += uses;
         for (unsigned use = 0; use < uses; use++)
             for (unsigned size = 0; size < sizes; size++)
                 for (uint64_t line = address >> shifts[size]; line <= last >> shifts[size];
@@ -275,25 +281,44 @@ static inline __attribute__((always_inline)) void analyse(struct locality *local
 /* One use of a followed line in a sample. */
 static void count_sampled_use(struct locality *locality, struct exact_cell *cell, uint64_t line)
 {
-    struct exact_rate_counts *sampled = locality->sampled;
     struct exact_reuse reuse = exact_stack_use(&locality->stacks[0], line);
     uint64_t n = rate_denominator, distance = reuse.distance * n;
+    exact_rate_use(locality->sampled, reuse);
     if (reuse.distance == EXACT_STACK_COLD) {
-        sampled->cold++;
         exact_counts_add_far(&locality->counts, cell, 0, EXACT_BIN_COLD, n);
         return;
     }
-    uint32_t time = histogram_bin_of(reuse.time);
-    sampled->time[time]++;
-    if (reuse.distance < EXACT_RATE_COARSE)
-        sampled->coarse_time[time]++;
-    else
-        sampled->distance[histogram_bin_of(reuse.distance)]++;
     /* By instruction and object there is no survival to go by: the reuse time limits the distance.
      */
     if (reuse.distance == 0)
         distance = reuse.time - 1 < n / 2 ? reuse.time - 1 : n / 2;
     exact_counts_add_far(&locality->counts, cell, 0, exact_bin_of(distance), n);
+}
+
+/* The cell of a sampled access; NULL, and counted, when memory is short. */
+static struct exact_cell *sampled_cell(struct locality *locality,
+                                       const struct stream_access *access)
+{
+    uint64_t address = stream_address(access);
+    struct exact_cell *cell = access->instruction < locality->current_capacity
+                                  ? locality->current[access->instruction]
+                                  : NULL;
+    if (cell == NULL || !fits(locality, cell, address))
+        cell = find_cell(locality, access->instruction, address, cell);
+    if (cell == NULL)
+        locality->counts.lost++;
+    return cell;
+}
+
+/* Bursts begin and end. */
+static void follow_burst(struct locality *locality, const struct stream_access *access)
+{
+    bool in_burst = stream_flags(access) & STREAM_BURST;
+    if (in_burst && (!locality->in_burst || access->skipped > 0))
+        exact_rate_burst_begin(&locality->burst, locality->sampled, locality->stacks[0].clock);
+    else if (!in_burst && locality->in_burst)
+        exact_rate_burst_end(&locality->burst, locality->sampled);
+    locality->in_burst = in_burst;
 }
 
 static void analyse_sample(struct locality *locality, const struct stream_access *batch,
@@ -302,27 +327,21 @@ static void analyse_sample(struct locality *locality, const struct stream_access
     for (size_t i = 0; i < count; i++) {
         const struct stream_access *access = &batch[i];
         uint64_t address = stream_address(access), last = address + stream_width(access) - 1;
-        struct exact_cell *cell = access->instruction < locality->current_capacity
-                                      ? locality->current[access->instruction]
-                                      : NULL;
+        unsigned uses = stream_uses(access);
         locality->stacks[0].clock += access->skipped;
-        if (stream_kind(access) == 0) {
-            regions_follow(&locality->regions, locality->thread, access);
-            continue;
-        }
-        if (cell == NULL || !fits(locality, cell, address))
-            cell = find_cell(locality, access->instruction, address, cell);
-        if (cell == NULL) {
-            locality->counts.lost++;
-            continue;
-        }
-        unsigned uses = stream_kind(access) == STREAM_READ_MODIFY_WRITE ? 2 : 1;
+        follow_burst(locality, access);
         for (unsigned use = 0; use < uses; use++)
-            for (uint64_t line = address >> shifts[0]; line <= last >> shifts[0]; line++)
+            for (uint64_t line = address >> shifts[0]; line <= last >> shifts[0]; line++) {
+                struct exact_cell *cell = NULL;
+                if (locality->in_burst)
+                    exact_rate_burst_use(&locality->burst, locality->sampled, line);
                 if (exact_rate_keeps(line, rate_denominator))
+                    cell = sampled_cell(locality, access);
+                if (cell != NULL)
                     count_sampled_use(locality, cell, line);
                 else
                     locality->stacks[0].clock++;
+            }
         if (stream_call_flags(access) != 0)
             regions_follow(&locality->regions, locality->thread, access);
     }
@@ -374,16 +393,21 @@ static void add_near(void *context, const struct exact_cell *cell, unsigned size
         histograms->distance[size][bin] += count;
 }
 
-void locality_add_thread(const void *state, struct locality_histograms *histograms,
+void locality_add_thread(void *state, struct locality_histograms *histograms,
                          struct exact_counts *counts)
 {
-    const struct locality *locality = state;
+    struct locality *locality = state;
     if (locality == NULL)
         return;
     if (locality->sampled != NULL) {
+        exact_rate_burst_end(&locality->burst, locality->sampled);
         locality->sampled->accesses = locality->stacks[0].clock + locality->thread->skipped;
-        exact_rate_estimate(locality->sampled, rate_denominator, &histograms->cold[0],
-                            histograms->distance[0], histograms->time[0]);
+        struct exact_rate_error error =
+            exact_rate_estimate(locality->sampled, rate_denominator, &histograms->cold[0],
+                                histograms->distance[0], histograms->time[0]);
+        double accesses = (double)locality->sampled->accesses;
+        histograms->share_error2 += pow(error.long_share * accesses, 2);
+        histograms->lines_error2 += pow(error.lines_share * accesses, 2);
         histograms->accesses[0] += locality->thread->skipped;
     } else {
         histograms_add(histograms, locality->histograms);
@@ -397,8 +421,12 @@ void locality_add_thread(const void *state, struct locality_histograms *histogra
 
 void histograms_add(struct locality_histograms *into, const struct locality_histograms *from)
 {
+    into->share_error2 += from->share_error2;
+    into->lines_error2 += from->lines_error2;
     for (uint32_t bin = 0; bin < HISTOGRAM_BIN_COUNT; bin++)
         into->invalidated[bin] += from->invalidated[bin];
+    for (unsigned width = 0; width <= ACCESS_WIDTH_MAX; width++)
+        into->width[width] += from->width[width];
     for (unsigned size = 0; size < size_count; size++) {
         into->accesses[size] += from->accesses[size];
         into->cold[size] += from->cold[size];

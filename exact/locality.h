@@ -33,6 +33,10 @@ struct locality_histograms {
     uint64_t time[EXACT_LINE_SIZES_MAX][HISTOGRAM_BIN_COUNT];
     /* Distances of the uses whose line had been invalidated, at the first line size. */
     uint64_t invalidated[HISTOGRAM_BIN_COUNT];
+    uint64_t width[ACCESS_WIDTH_MAX + 1]; /* accesses by bytes; all 0 when lines are sampled */
+    /* With a rate: sums over threads of the squares of standard errors times accesses; see
+     * struct exact_rate_error. */
+    double share_error2, lines_error2;
 };
 
 /* The thread enters a region of the API, or leaves the innermost one (0). Under its lock. */
@@ -40,8 +44,7 @@ void locality_region(void *state, uint32_t region);
 
 /* Adds a live thread's histograms, and its counts if `counts` is not NULL. Under the thread's lock.
  */
-void locality_add_thread(const void *state, struct locality_histograms *,
-                         struct exact_counts *counts);
+void locality_add_thread(void *state, struct locality_histograms *, struct exact_counts *counts);
 
 /* Adds those of all ended threads; counts may be NULL. */
 void locality_add_ended(struct locality_histograms *, struct exact_counts *counts);

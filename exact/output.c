@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -262,7 +263,7 @@ static void snapshot(bool all)
                 write_unloaded_modules();
             histograms_write(&writer, SCOPE_PROCESS, 0, total, now);
             partition_sums_write(partitions, &writer, &counts, now);
-            shared_cache_write(&writer, now);
+            shared_cache_write(&writer, all, now);
             sharing_write(&writer, all, now);
             regions_write(&writer, now);
             histograms_write_by(&writer, SCOPE_REGION, &counts, now);
@@ -331,10 +332,46 @@ void output_note(const char *format, ...)
     end();
 }
 
+/* What a sample of the lines is worth, at 95 %. */
+static void note_error(const struct locality_histograms *total)
+{
+    char text[256];
+    double accesses = (double)total->accesses[0];
+    if (locality_rate() == 1 || accesses <= 0 || !begin())
+        return;
+    snprintf(text, sizeof text,
+             "Only 1 in %" PRIu32 " lines was followed: shares of accesses are good to %.2f "
+             "points, cache sizes and numbers of lines to %.1f %% (95 %%)",
+             locality_rate(), 196 * sqrt(total->share_error2) / accesses,
+             196 * sqrt(total->lines_error2) / accesses);
+    struct record_note record = {.severity = NOTE_INFORMATION};
+    append(RECORD_NOTE, &record, sizeof record, text);
+    end();
+}
+
+/* Threads that end with the process have no end of their own. */
+static void write_ends_of_live_threads(void)
+{
+    for (struct guest_thread *thread = stream_all_threads(); thread != NULL;
+         thread = thread->following) {
+        /* The clock of a thread of this process by its number: clock_getcpuclockid(3). */
+        clockid_t clock = (clockid_t)(~(unsigned)thread->tid << 3 | 6);
+        struct timespec cpu;
+        if (thread->ended || clock_gettime(clock, &cpu) != 0 || !begin())
+            continue;
+        struct record_thread_end record = {.thread_id = thread->thread_id,
+                                           .monotonic_ns = monotonic_ns(),
+                                           .app_ns = (uint64_t)cpu.tv_sec * 1000000000u +
+                                                     (uint64_t)cpu.tv_nsec};
+        append(RECORD_THREAD_END, &record, sizeof record, NULL);
+        end();
+    }
+}
+
 static void finish(int exit_status)
 {
     pthread_mutex_lock(&snapshot_lock);
-    uint64_t accesses = 0, bytes = 0, lost = 0, threads = 0;
+    uint64_t accesses = 0, bytes = 0, lost = 0, threads = 0, lines = 0;
     struct locality_histograms *total = calloc(1, sizeof *total);
     for (struct guest_thread *thread = stream_all_threads(); thread != NULL;
          thread = thread->following, threads++) {
@@ -355,8 +392,11 @@ static void finish(int exit_status)
     if (total != NULL) {
         locality_add_ended(total, NULL);
         accesses = total->accesses[0];
+        lines = total->cold[0];
+        note_error(total);
     }
     free(total);
+    write_ends_of_live_threads();
     if (begin()) {
         uint64_t now = monotonic_ns();
         struct record_end record = {
@@ -369,7 +409,8 @@ static void finish(int exit_status)
                 accesses, threads, threads == 1 ? "" : "s",
                 (double)(now - start_ns) / (double)second_ns, path, path);
         if (settings->options.verbose)
-            say("analysis took %.1f MB", (double)bytes / 1e6);
+            say("analysis took %.1f MB for %" PRIu64 " distinct lines, summed over the threads",
+                (double)bytes / 1e6, lines);
     }
     pthread_mutex_unlock(&snapshot_lock);
 }

@@ -15,6 +15,13 @@ enum { LOWEST = 700 }; /* of the descriptor: far from those that programs count 
 static int kept = -1; /* written while there is one thread */
 static struct stat kept_status;
 
+static const char *engine = "exact"; /* written while there is one thread */
+
+void say_engine(const char *name)
+{
+    engine = name;
+}
+
 void say_start(void)
 {
     kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, LOWEST);
@@ -32,8 +39,8 @@ static bool still_ours(void)
 
 void say(const char *format, ...)
 {
-    char line[4096] = "libreuse: exact: ";
-    size_t length = strlen(line);
+    char line[4096];
+    size_t length = (size_t)snprintf(line, sizeof line, "libreuse: %s: ", engine);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line + length, sizeof line - length - 1, format, arguments);

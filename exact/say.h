@@ -6,7 +6,10 @@
 /* Keeps a descriptor of stderr: many programs close theirs before they end. */
 void say_start(void);
 
-/* "libreuse: exact: " and the text, in one write. */
+/* Whose name the lines have: "exact" unless another is given, which must last. */
+void say_engine(const char *name);
+
+/* "libreuse: ENGINE: " and the text, in one write. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* In a forked child: gives the descriptor up, for whoever waits for the end of a pipe. */

@@ -77,8 +77,10 @@ static struct guest_thread *new_thread(void)
     thread->end = buffer + STREAM_BATCH;
     thread->tid = (int)syscall(SYS_gettid);
     thread->started_ns = monotonic_ns();
+    thread->burst_left = rate_denominator > 1 ? EXACT_RATE_BURST : 0;
     prctl(PR_GET_NAME, thread->name);
     thread->thread_id = __atomic_add_fetch(&threads_so_far, 1, __ATOMIC_RELAXED);
+    random_seed(&thread->random, thread->thread_id);
     sharing_thread_started(thread);
     for (size_t i = 0; i < consumer_count; i++)
         thread->consumer[i] = consumers[i]->thread_started(thread);
@@ -167,6 +169,8 @@ static void append_mark(unsigned vcpu, uint64_t address, uint32_t instruction, u
     struct guest_thread *thread = threads[vcpu];
     if (thread->next == thread->end)
         thread = make_room(vcpu);
+    if (thread->burst_left != 0)
+        flags |= STREAM_BURST;
     *thread->next++ = (struct stream_access){.bits = (address & ADDRESS_MASK) | flags << 56,
                                              .instruction = instruction,
                                              .skipped = thread->skipped};
@@ -260,12 +264,23 @@ static inline bool is_followed(uint64_t address, unsigned width)
            (last != line && exact_rate_keeps(last, rate_denominator));
 }
 
+/* A burst is over: when the next one is to begin. */
+static __attribute__((noinline)) void choose_gap(struct guest_thread *thread)
+{
+    thread->accesses += EXACT_RATE_BURST;
+    thread->until_burst = exact_rate_gap(thread->accesses, &thread->random);
+    thread->accesses += thread->until_burst;
+}
+
 void stream_on_sampled_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address,
                               void *userdata)
 {
     struct guest_thread *thread = threads[vcpu];
-    if (!is_followed(address, 1u << (info >> 4 & 7)) && thread != &no_thread) {
+    if (thread->burst_left == 0 && !is_followed(address, 1u << (info >> 4 & 7)) &&
+        thread != &no_thread) {
         thread->skipped += (info >> 16 & 3) == STREAM_READ_MODIFY_WRITE ? 2 : 1;
+        if (__builtin_expect(--thread->until_burst == 0, 0))
+            thread->burst_left = EXACT_RATE_BURST;
         if (__builtin_expect((uintptr_t)userdata >> 56 & (STREAM_CALL | STREAM_RETURN), 0))
             stream_on_uncounted(vcpu, info, address, userdata);
         return;
@@ -280,6 +295,11 @@ void stream_on_sampled_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_
     access->skipped = thread->skipped;
     thread->skipped = 0;
     thread->next = access + 1;
+    if (thread->burst_left != 0) {
+        access->bits |= UINT64_C(1) * STREAM_BURST << 56;
+        if (--thread->burst_left == 0)
+            choose_gap(thread);
+    }
 }
 
 void stream_on_sampled_pieces(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address,

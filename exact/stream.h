@@ -18,6 +18,7 @@
 #include "access.h"
 #include "qemu_api.h"
 #include "reuse/exact_coherence.h"
+#include "sampling/random.h"
 
 /*
  * One access, or the load and store of an atomic read-modify-write. Kind 0, only while calls are
@@ -39,6 +40,7 @@ enum stream_flags {
     STREAM_CALL = 4,        /* these two only while calls are followed: it stores the return */
     STREAM_RETURN = 8,      /* address, or loads it */
     STREAM_ENTER = 16,      /* a function that is a region begins */
+    STREAM_BURST = 32,      /* in a sample: of a stretch that comes in full */
 };
 
 static inline uint64_t stream_address(const struct stream_access *access)
@@ -92,6 +94,10 @@ struct guest_thread {
     struct stream_access *next, *end; /* where the callback appends; written by the guest thread */
     struct stream_access *begin;
     uint32_t skipped;                       /* accesses left out since the last one in the buffer */
+    uint64_t accesses;                      /* so far, in a sample: at the last gap's beginning */
+    uint64_t until_burst;                   /* accesses to leave out before the next burst */
+    uint32_t burst_left;                    /* accesses of it to come */
+    struct random random;                   /* for the gaps */
     uint32_t piece_instruction, piece_left; /* of the operand whose pieces come, in a sample */
     uint64_t piece_next;
     struct exact_coherence_thread *calls_in; /* checked with every access; NULL while alone */

@@ -18,7 +18,10 @@
 
 #include "signal_safe.h"
 
-enum { TOTALS_EVERY = 256 /* handler entries between records of a thread's totals */ };
+enum {
+    TOTALS_EVERY = 256, /* handler entries between records of a thread's totals */
+    PREEMPTED_NS = 1000 * 1000,
+};
 
 /* What handle() needs on the other stack. */
 struct entry {
@@ -86,6 +89,25 @@ static void calibration_event(struct event_cookie cookie, uint64_t entered)
     calibration.inside_ns = thread_cpu_ns() - entered;
 }
 
+/*
+ * What the time inside handlers is measured by. Reading the CPU clock is a system call, of which
+ * the engine `clock` makes three at each entry because its application time is that clock. Hardware
+ * counters do without it.
+ */
+static uint64_t handler_clock(void)
+{
+    return pmu_in_use() ? monotonic_ns() : thread_cpu_ns();
+}
+
+/* Time since the handler was entered. No handler takes as long as a time slice: what seems to has
+ * been preempted, which the CPU clock does not count anyway. */
+static uint64_t spent_since(uint64_t entered)
+{
+    uint64_t spent = handler_clock() - entered;
+
+    return pmu_in_use() && spent > PREEMPTED_NS ? PREEMPTED_NS : spent;
+}
+
 /* A register has trapped on what a handler of ours touched, and the signal waited for its end. */
 static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t entered)
 {
@@ -96,14 +118,14 @@ static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t
         watch_own_trap(thread, cookie.slot, cookie.generation);
     else
         shared_watch_own_trap(cookie.slot, cookie.generation);
-    cost = thread_cpu_ns() - entered + settings.trap_ns;
+    cost = spent_since(entered) + settings.trap_ns;
     atomic_fetch_add_explicit(&thread->overhead_ns, cost, memory_order_relaxed);
     governor_spend(&thread->governor, cost, false);
 }
 
 void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *context)
 {
-    uint64_t entered = thread_cpu_ns(), hidden, overhead, cost;
+    uint64_t entered = handler_clock(), hidden, overhead, cost;
     struct thread *thread = thread_current();
     struct entry entry;
 
@@ -141,14 +163,14 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
     call_on_stack(thread->handler_stack + HANDLER_STACK, &entry);
     if (thread->events % TOTALS_EVERY == 0)
         thread_write_totals(thread, entry.app_now);
-    cost = thread_cpu_ns() - entered + hidden;
+    cost = spent_since(entered) + hidden;
     /* An exploration for the access rate is paid from its own purse. */
     governor_spend(&thread->governor, cost - thread->rate_cost_ns, false);
     governor_spend(&thread->governor, thread->rate_cost_ns, true);
     thread->rate_cost_ns = 0;
     if (cookie.kind == EVENT_CLOCK)
         sampler_rearm(thread, entry.app_now);
-    atomic_store_explicit(&thread->overhead_ns, overhead + thread_cpu_ns() - entered + hidden,
+    atomic_store_explicit(&thread->overhead_ns, overhead + spent_since(entered) + hidden,
                           memory_order_relaxed);
     /* What the handler itself accessed has been counted, and is not the target's. */
     if (pmu_in_use())

@@ -5,6 +5,8 @@
  */
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "attribution.h"
 #include "fault_guard.h"
@@ -197,10 +199,14 @@ static void follow(struct thread *thread, const ucontext_t *context, struct line
 static void trap_one(struct thread *thread, struct line_trap trap, ucontext_t *context)
 {
     struct line_arrival arrival;
+    enum line_trap_answer answer;
     uint64_t ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
 
     identify(context, atomic_load(&words[trap.second]), &trap);
-    if (line_watch_trap(&lines, &trap, &arrival) != LINE_TRAP_EVENT)
+    answer = line_watch_trap(&lines, &trap, &arrival);
+    if (answer == LINE_TRAP_BUSY)
+        syscall(SYS_sched_yield);
+    if (answer != LINE_TRAP_EVENT)
         return;
     follow(thread, context, &arrival);
     arrival.event.context_id = attribution_context(thread, context, ip);

@@ -18,9 +18,10 @@
 #include <stdint.h>
 
 #include "pmu/choose.h"
+#include "sampling/random.h"
 
 enum {
-    PMU_RING_PAGES = 8,
+    PMU_RING_PAGES = 4, /* of each event that samples */
     /* First period, before the access rate of a thread is known: some milliseconds. */
     PMU_FIRST_PERIOD = 4 * 1000 * 1000,
 };
@@ -32,10 +33,16 @@ struct pmu_counter {
     uint8_t accesses;
 };
 
-/* Cumulative, of one thread. */
+/* What a unit did not deliver as it should; of one thread, or of all. */
 struct pmu_losses {
-    uint64_t records; /* that the ring had no room for */
-    uint64_t throttled, damaged;
+    uint64_t records;   /* that the ring had no room for */
+    uint64_t throttled; /* times that the kernel stopped an event for a while */
+    uint64_t damaged;   /* records that could not be read */
+    uint64_t
+        no_ring; /* threads whose buffer could not be locked: the above are not known of them */
+    /* Counters were shared out with others': longest time an event was wanted and not on a counter,
+     * and for how long it was wanted, ns. Counts are scaled up. */
+    uint64_t off_ns, enabled_ns;
 };
 
 struct pmu_thread {
@@ -44,10 +51,11 @@ struct pmu_thread {
     unsigned samplers;
     int sampler[PMU_EVENTS_MAX]; /* may be the same descriptors as the counters' */
     int leader;                  /* of a group that the kernel demands; -1 */
-    void *ring;                  /* page and buffer of the first sampler; NULL without */
+    void *ring[PMU_EVENTS_MAX];  /* page and buffer of each; NULL without */
     uint64_t period;
-    uint64_t ours; /* accesses of our own handlers: no part of any distance */
-    uint64_t last; /* accesses at the last sample */
+    uint64_t ours;  /* accesses of our own handlers: no part of any distance */
+    uint64_t last;  /* accesses at the last sample */
+    uint64_t first; /* what the first sample stands for; 0 once it is taken */
     struct pmu_losses losses;
 };
 
@@ -85,11 +93,20 @@ uint64_t pmu_thread_accesses(const struct pmu_thread *, bool self);
 void pmu_thread_drain(struct pmu_thread *, void (*record)(void *, const struct access_record *),
                       void *context);
 
+/* Adds a thread's losses to a sum; reads how long its counters were off. */
+void pmu_thread_sum_losses(const struct pmu_thread *, struct pmu_losses *sum);
+
 /* One of the descriptors has a new number. */
 void pmu_thread_move_descriptor(struct pmu_thread *, int from, int to);
 
-/* Accesses that a sample stands for: from the last one to `now`. Where the period counts accesses
- * it is the period. */
+/*
+ * The first sample comes anywhere within a period of `mean`, so that threads shorter than that are
+ * sampled in proportion to their accesses; it stands for all of the mean.
+ */
+void pmu_thread_set_first_period(struct pmu_thread *, struct random *, uint64_t mean);
+
+/* Accesses that a sample stands for, once for each sample: from the last one to `now`; where the
+ * period counts accesses, the period. */
 uint64_t pmu_thread_weight(struct pmu_thread *, uint64_t now);
 
 #endif

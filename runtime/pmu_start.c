@@ -11,8 +11,11 @@
 
 enum {
     PASSES = 60,   /* of the loop: some 245 000 accesses, a fraction of a millisecond */
-    PERIOD = 2000, /* a multiple of what every unit rounds to */
+    PERIOD = 4000, /* a multiple of what every unit rounds to; all samples fit into the ring */
 };
+
+/* What the loop sweeps over. */
+static uint64_t self_test_array[SELF_TEST_WORDS];
 
 static void add_record(void *context, const struct access_record *record)
 {
@@ -57,7 +60,6 @@ static void explain(int error, const struct pmu_event *event, char *reason)
 /* Runs the loop under the events. */
 static bool try_unit(char *reason)
 {
-    static uint64_t array[SELF_TEST_WORDS];
     const struct pmu_choice *choice = &pmu_engine.choice;
     struct self_test test = {.period = PERIOD};
     struct pmu_thread thread;
@@ -69,7 +71,7 @@ static bool try_unit(char *reason)
         explain(-result, tried, reason);
         return false;
     }
-    if (!thread.ring) {
+    if (!thread.ring[0]) {
         snprintf(reason, PMU_REASON_MAX,
                  "%s: its buffer of %u pages cannot be locked: sysctl kernel.perf_event_mlock_kb "
                  "or `ulimit -l` is too small",
@@ -78,7 +80,7 @@ static bool try_unit(char *reason)
         return false;
     }
     /* Brought into memory before it counts. */
-    memset(array, 1, sizeof array);
+    memset(self_test_array, 1, sizeof self_test_array);
     result = pmu_thread_enable(&thread);
     if (result < 0) {
         explain(-result, &choice->sampler[0], reason);
@@ -87,7 +89,7 @@ static bool try_unit(char *reason)
     }
     for (unsigned i = 0; i < thread.counters; i++)
         before[i] = pmu_event_count(&thread, i);
-    self_test_run(&test, array, PASSES);
+    self_test_run(&test, self_test_array, PASSES);
     /* A unit that counts operations has no word on accesses. */
     for (unsigned i = 0; i < thread.counters && (choice->counters || choice->counts_accesses); i++)
         self_test_count(&test, choice->counters ? &choice->counter[i] : &choice->sampler[i],
@@ -130,7 +132,8 @@ bool pmu_start(const char *event, char *reason)
     /* For tests, and to look at another machine's: the folder of event sources. */
     struct pmu_machine machine = {.read = pmu_read_sysfs, .context = getenv("REUSE_PMU_SYSFS")};
 
-    processor_here(&machine.processor);
+    if (!machine.context || !processor_of_folder(machine.context, &machine.processor))
+        processor_here(&machine.processor);
     pmu_engine.processor = machine.processor;
     if (!pmu_choose(&machine, event, &pmu_engine.choice, reason)) {
         name_processor(&machine.processor, reason);

@@ -268,6 +268,38 @@ static void closing_line(uint64_t samples, uint64_t app_ns, uint64_t overhead_ns
     say(&line);
 }
 
+/* What the unit did not deliver as it should, for the report. */
+static void note_losses(void)
+{
+    struct pmu_losses losses;
+    struct line line;
+
+    thread_pmu_losses(&losses);
+    if (losses.records + losses.throttled + losses.damaged + losses.no_ring > 0) {
+        line_begin(&line);
+        line_text(&line, "hardware sampling: ");
+        line_number(&line, losses.records);
+        line_text(&line, " records lost, throttled ");
+        line_number(&line, losses.throttled);
+        line_text(&line, " times, ");
+        line_number(&line, losses.damaged);
+        line_text(&line, " records unreadable, ");
+        line_number(&line, losses.no_ring);
+        line_text(&line, " threads without a buffer");
+        line.text[line.length] = '\0';
+        output_note(losses.throttled + losses.records > 0 ? NOTE_WARNING : NOTE_INFORMATION,
+                    line.text + strlen("libreuse: "));
+    }
+    if (losses.enabled_ns > 0) {
+        line_begin(&line);
+        line_text(&line, "hardware counters were shared with others: up to ");
+        line_fixed(&line, losses.off_ns * 1000 / losses.enabled_ns, 1);
+        line_text(&line, " % of the time one did not count; accesses are scaled up");
+        line.text[line.length] = '\0';
+        output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    }
+}
+
 void process_finish(void)
 {
     static _Atomic pid_t finished;
@@ -281,6 +313,8 @@ void process_finish(void)
     signals_block(&before);
     for (struct thread *thread = thread_first(); thread; thread = thread->next)
         thread_finish(thread, WATCH_PROCESS_ENDED);
+    if (pmu_in_use())
+        note_losses();
     thread_totals(&app_ns, &overhead_ns);
     attribution_finish();
     samples = output_samples();

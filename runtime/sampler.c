@@ -27,6 +27,10 @@ enum {
     WINDOW_ACCESSES_MIN = 200,
     /* Accesses; a handler makes some ten thousand, and its own overflow would be no sample. */
     HARDWARE_PERIOD_MIN = 500 * 1000,
+    /* Samples that a hardware period is kept for, and those at the start that each get their own:
+     * what a sample costs is not known then. */
+    HARDWARE_PERIOD_KEPT = 8,
+    HARDWARE_PERIODS_FIRST = 16,
     /* While a handler runs, the clock must not expire once more: longer than any handler takes. */
     PARKED_PERIOD_NS = 1000 * 1000 * 1000,
 };
@@ -175,13 +179,17 @@ void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronou
 
 /*
  * The period to come, in accesses: what the governor asks for in CPU time, at the thread's own
- * rate. One system call, for it is drawn anew each time so that no rhythm of the target is locked
- * on to.
+ * rate. Drawn anew now and then, so that no rhythm of the target is locked on to; not each time,
+ * for it costs system calls. In between the window's random skip does that.
  */
 static void rearm_hardware(struct thread *thread, uint64_t app_now)
 {
-    uint64_t cpu = thread_cpu_time(thread), mean = settings.options.period;
+    uint64_t cpu, mean = settings.options.period;
 
+    if (thread->totals.expirations > HARDWARE_PERIODS_FIRST &&
+        thread->totals.expirations % HARDWARE_PERIOD_KEPT != 0)
+        return;
+    cpu = thread_cpu_time(thread);
     if (mean == 0) {
         double rate = cpu ? (double)app_now / (double)cpu : 1;
 

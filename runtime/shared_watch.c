@@ -8,6 +8,8 @@
  * other threads to a word of its line.
  */
 #include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "attribution.h"
 #include "descriptors.h"
@@ -91,10 +93,7 @@ static bool take(int from)
     return atomic_compare_exchange_strong(&shared.state, &from, SHARED_CHANGING);
 }
 
-/*
- * The register leaves a watch that goes on: what other threads store to from now on is not seen. An
- * invalidation by the owner itself says so (format.h).
- */
+/* The register leaves a watch that goes on: what other threads store from now on is not seen. */
 static void leave_watch(void)
 {
     struct record_invalidation record = {
@@ -102,6 +101,7 @@ static void leave_watch(void)
         .thread_id = shared.owner->id,
         .monotonic_ns = monotonic_ns(),
         .app_ns = thread_app_ns(shared.owner),
+        .flags = INVALIDATION_NOT_SEEN,
         .cpu = attribution_cpu(),
     };
 
@@ -233,8 +233,11 @@ static void accompanying_trap(struct thread *thread, uint32_t generation, uconte
     uint32_t in_force = atomic_load(&shared.generation);
 
     if (in_force != generation || !take(SHARED_BUSY)) {
-        /* Several threads store to the word at once: one ends the watch, the others come late. */
+        /* Several threads store to the word at once: one ends the watch, the others come late. If
+         * it has been put aside meanwhile, it must run before the register traps no more. */
         thread->totals.lost[LOSS_TRAP_UNKNOWN]++;
+        if (atomic_load(&shared.state) == SHARED_CHANGING)
+            syscall(SYS_sched_yield);
         return;
     }
     owner = shared.owner;

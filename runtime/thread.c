@@ -14,7 +14,6 @@
 #include "memory.h"
 #include "output.h"
 #include "perf_event.h"
-#include "sampling/sample.h"
 #include "say.h"
 #include "settings.h"
 #include "timebase.h"
@@ -34,6 +33,10 @@ static _Atomic uint32_t thread_ids;
 static _Atomic unsigned alive;
 static _Atomic bool paused; /* by the API */
 static _Atomic uint64_t ended_app_ns, ended_overhead_ns;
+
+/* Of finished threads; under its lock, which is held with signals blocked. */
+static struct pmu_losses pmu_losses;
+static atomic_flag pmu_losses_lock = ATOMIC_FLAG_INIT;
 
 struct thread *thread_current(void)
 {
@@ -166,7 +169,7 @@ static void start_counters(struct thread *thread)
         tell_failure(-result);
         return;
     }
-    pmu_thread_set_period(&thread->pmu, sample_period(&thread->random, mean));
+    pmu_thread_set_first_period(&thread->pmu, &thread->random, mean);
     if (!atomic_load(&paused))
         pmu_thread_enable(&thread->pmu);
 }
@@ -247,6 +250,14 @@ void thread_trigger(struct thread *thread, bool enable)
         perf_event_disable(thread->clock);
 }
 
+static void sum_losses(const struct thread *thread)
+{
+    while (atomic_flag_test_and_set_explicit(&pmu_losses_lock, memory_order_acquire))
+        ;
+    pmu_thread_sum_losses(&thread->pmu, &pmu_losses);
+    atomic_flag_clear_explicit(&pmu_losses_lock, memory_order_release);
+}
+
 void thread_finish(struct thread *thread, enum watch_end reason)
 {
     sigset_t before;
@@ -260,6 +271,8 @@ void thread_finish(struct thread *thread, enum watch_end reason)
     thread_trigger(thread, false);
     now = thread_app_ns(thread);
     cpu = thread_cpu_time(thread);
+    if (pmu_in_use())
+        sum_losses(thread);
     watch_end_thread(thread, reason, now);
     if (reason == WATCH_THREAD_ENDED)
         line_sharing_thread_ended(thread->id);
@@ -288,6 +301,11 @@ void thread_finish(struct thread *thread, enum watch_end reason)
         atomic_store(&thread->tid, 0);
     }
     signals_restore(&before);
+}
+
+void thread_pmu_losses(struct pmu_losses *losses)
+{
+    *losses = pmu_losses;
 }
 
 void thread_totals(uint64_t *app_ns, uint64_t *overhead_ns)
@@ -324,6 +342,8 @@ void thread_forget_all(void)
     atomic_store(&thread_ids, 0);
     atomic_store(&ended_app_ns, 0);
     atomic_store(&ended_overhead_ns, 0);
+    memset(&pmu_losses, 0, sizeof pmu_losses);
+    atomic_flag_clear(&pmu_losses_lock);
     current = NULL;
 }
 

@@ -152,6 +152,9 @@ void thread_write_totals(struct thread *, uint64_t app_ns);
 /* Writes RECORD_TOTALS of all living threads. */
 void threads_write_totals(void);
 
+/* What the hardware's events did not deliver, in finished threads. */
+void thread_pmu_losses(struct pmu_losses *);
+
 /* Sums over all threads, finished ones included. */
 void thread_totals(uint64_t *app_ns, uint64_t *overhead_ns);
 

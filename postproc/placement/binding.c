@@ -96,13 +96,9 @@ static char *mask(const unsigned *cpus, size_t count)
 }
 
 static size_t add(struct binding *list, size_t count, const char *tool, const char *binds,
-                  const char *format, char *value)
+                  const char *before, char *value, const char *after)
 {
-    struct text text = {0};
-
-    begin(&text);
-    fprintf(text.stream, "%s%s", format, value);
-    list[count].text = end(&text);
+    list[count].text = format_string("%s%s%s", before, value, after);
     list[count].tool = tool;
     list[count].binds = binds;
     free(value);
@@ -119,20 +115,20 @@ size_t binding_list(const unsigned *cpus, size_t count, enum openmp_runtime runt
     if (count == 0)
         return 0;
     if (openmp)
-        made = add(list, made, "OMP_PLACES", threads,
-                   "OMP_PROC_BIND=close OMP_PLACES=", each(cpus, count, "{", "}", ","));
+        made = add(list, made, "OMP_PLACES", threads, "OMP_PROC_BIND=close OMP_PLACES='",
+                   each(cpus, count, "{", "}", ","), "'");
     if (openmp && runtime == OPENMP_GNU)
         made = add(list, made, "GOMP_CPU_AFFINITY", threads,
-                   "GOMP_CPU_AFFINITY=", each(cpus, count, "", "", ","));
-    made = add(list, made, "taskset", process, "taskset -c ", ranges(cpus, count, "", ","));
+                   "GOMP_CPU_AFFINITY=", each(cpus, count, "", "", ","), "");
+    made = add(list, made, "taskset", process, "taskset -c ", ranges(cpus, count, "", ","), "");
     made = add(list, made, "hwloc-bind", process, "hwloc-bind --physical ",
-               ranges(cpus, count, "pu:", " "));
+               ranges(cpus, count, "pu:", " "), "");
     made = add(list, made, "numactl", process,
-               "numactl --localalloc --physcpubind=", ranges(cpus, count, "", ","));
-    made =
-        add(list, made, "srun mask_cpu", process, "srun --cpu-bind=mask_cpu:", mask(cpus, count));
+               "numactl --localalloc --physcpubind=", ranges(cpus, count, "", ","), "");
+    made = add(list, made, "srun mask_cpu", process, "srun --cpu-bind=mask_cpu:", mask(cpus, count),
+               "");
     made = add(list, made, "srun map_cpu", "each task, where tasks are what threads are here",
-               "srun --cpu-bind=map_cpu:", each(cpus, count, "", "", ","));
+               "srun --cpu-bind=map_cpu:", each(cpus, count, "", "", ","), "");
     return made;
 }
 

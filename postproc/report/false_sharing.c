@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,7 +124,7 @@ static struct collision_side side_of(struct search *search, const struct end_pla
         text = format_string("+%" PRIu64, end->offset);
     else
         text = format_string(" (byte %" PRIu64 " of its line)", in_line);
-    side.path = path_of(search, end->object, end->offset == 0 ? "" : text);
+    side.path = path_of(search, end->object, end->offset == 0 || width == 0 ? "" : text);
     free(text);
     return side;
 }
@@ -324,10 +325,13 @@ false_sharing_list false_sharing_find(struct model *model, struct communication_
     return search.findings;
 }
 
-bool worth_parting(const struct false_sharing *finding, double accesses)
+enum parting_worth worth_of(const struct false_sharing *finding, double accesses)
 {
     const struct estimate *transfers = &finding->transfers.of[MATRIX_ALL];
+    double least =
+        fmax(false_sharing_threshold * accesses, transfers_per_line_min * (double)finding->lines);
 
-    return transfers->lo > 0 && transfers->value >= false_sharing_threshold * accesses &&
-           transfers->value >= transfers_per_line_min * (double)finding->lines;
+    if (transfers->hi < least)
+        return PARTING_WORTHLESS;
+    return transfers->lo > 0 && transfers->value >= least ? PARTING_WORTHY : PARTING_UNCERTAIN;
 }

@@ -46,9 +46,14 @@ typedef ARRAY(struct false_sharing) false_sharing_list;
  */
 false_sharing_list false_sharing_find(struct model *, struct communication_view *);
 
-/* False transfers per access below which nothing is gained by parting anything: see
- * worth_parting(). */
+/* False transfers per access below which nothing is gained by parting anything: see worth_of(). */
 extern const double false_sharing_threshold;
+
+enum parting_worth {
+    PARTING_WORTHLESS,
+    PARTING_UNCERTAIN, /* the interval says both */
+    PARTING_WORTHY,
+};
 
 /*
  * A transfer takes about as long as a hundred accesses that hit (some 50 to 100 ns against 1 ns or
@@ -56,6 +61,6 @@ extern const double false_sharing_threshold;
  * were handed over a few times, as when one thread prepares what another uses, are no reason to
  * part anything either.
  */
-bool worth_parting(const struct false_sharing *, double accesses);
+enum parting_worth worth_of(const struct false_sharing *, double accesses);
 
 #endif

@@ -157,23 +157,34 @@ static void evaluate_whole(struct model *model)
     model->accesses = analysis_subset_accesses(model->analysis, model_whole(model));
 }
 
-static bool context_has_function(struct model *model, size_t profile, uint32_t context_id,
-                                 uint64_t monotonic_ns)
+static bool code_has_function(struct model *model, size_t profile, uint64_t ip,
+                              uint64_t monotonic_ns, bool after)
 {
-    const struct record_context *context;
+    uint32_t number = resolver_code(model->resolver, profile, ip, monotonic_ns, after);
+    const struct location *location = resolver_location(model->resolver, number);
+
+    for (size_t i = 0; i < location->frames.count; i++) {
+        const char *function = location->frames.items[i].function;
+
+        if (function != NULL && strcmp(function, model->options->region) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of a sample whose context could not be taken the instruction is known. */
+static bool context_has_function(struct model *model, size_t profile,
+                                 const struct record_sample *sample)
+{
+    const struct profile *file = model->profiles[profile];
+    const struct record_context *context = profile_context(file, sample->context_id);
     bool leaf = true;
 
-    while ((context = profile_context(model->profiles[profile], context_id)) != NULL) {
-        uint32_t number = resolver_code(model->resolver, profile, context->ip, monotonic_ns, !leaf);
-        const struct location *location = resolver_location(model->resolver, number);
-
-        for (size_t i = 0; i < location->frames.count; i++) {
-            const char *function = location->frames.items[i].function;
-
-            if (function != NULL && strcmp(function, model->options->region) == 0)
-                return true;
-        }
-        context_id = context->parent_id;
+    if (context == NULL)
+        return code_has_function(model, profile, sample->ip, sample->monotonic_ns, false);
+    for (; context != NULL; context = profile_context(file, context->parent_id)) {
+        if (code_has_function(model, profile, context->ip, sample->monotonic_ns, !leaf))
+            return true;
         leaf = false;
     }
     return false;
@@ -197,16 +208,16 @@ static size_t label_sampled_region(struct model *model)
     for (size_t i = 0; i < model->observations; i++) {
         struct {
             size_t profile;
-            uint64_t context;
+            uint64_t context, ip;
         } key = {0};
         const struct record_sample *sample = analysis_sample(model->analysis, i, &key.profile);
         uint32_t number;
 
         key.context = sample->context_id;
+        key.ip = sample->context_id == 0 ? sample->ip : 0;
         number = intern_table_insert(contexts, &key, sizeof(key));
         if (number == inside.count)
-            ARRAY_PUSH(&inside, context_has_function(model, key.profile, sample->context_id,
-                                                     sample->monotonic_ns));
+            ARRAY_PUSH(&inside, context_has_function(model, key.profile, sample));
         bool within = inside.items[number] || span_is_named(model, key.profile, sample->region_id);
 
         model->region[i] = within ? 0 : GROUP_NONE;

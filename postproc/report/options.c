@@ -73,8 +73,8 @@ static const char help[] =
     "       reuse-report --merge -o ALL.rprof PROFILE...\n"
     "Shows what a profile says; the newest *.rprof here if none is named.\n"
     "\n"
-    "Sections (default: --summary --objects --lines; with JSON and CSV all that need\n"
-    "no machine of their own):\n"
+    "Sections (default: --summary --objects --lines; with JSON and CSV all but\n"
+    "--traffic and --sector-hints):\n"
     "      --summary        the run, how it was measured, and a verdict\n"
     "      --histogram      reuse times and stack distances\n"
     "      --mrc            miss ratio as a function of cache size\n"
@@ -310,13 +310,16 @@ static bool is_consistent(const struct report_options *options)
     return true;
 }
 
+/* Sector hints need a machine of their own, and traffic takes several times longer than all the
+ * rest. */
 static void choose_default_sections(struct report_options *options)
 {
     if (any_section(options))
         return;
     for (size_t i = 0; i < SECTION_COUNT; i++)
-        options->sections[i] = (options->format != FORMAT_TEXT && i != SECTION_SECTOR_HINTS) ||
-                               i == SECTION_SUMMARY || i == SECTION_OBJECTS || i == SECTION_LINES;
+        options->sections[i] =
+            (options->format != FORMAT_TEXT && i != SECTION_SECTOR_HINTS && i != SECTION_TRAFFIC) ||
+            i == SECTION_SUMMARY || i == SECTION_OBJECTS || i == SECTION_LINES;
 }
 
 /* Sector hints are for the one machine with a sector cache, unless another one is described. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How much of a placement's gain is real. See placement_problem.h. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "placement/mapping.h"
@@ -8,13 +9,49 @@
 #include "report/placement_problem.h"
 #include "sampling/random.h"
 
-enum { HALVES = 2, CLASSES = TREE_LEVELS_MAX + 1, DEALING_SEED = 1 };
+enum { HALVES = 2, DEALING_SEED = 1, WATCH_FLOWS_MAX = 4 };
 
-/* Sums over flows of transfers times hops, and the variances of the savings. */
-struct sums {
-    double random, identity, mapping;
-    double variance_random, variance_identity;
+/*
+ * A ratio of two costs, and what its error follows from: sums over independent observations of both
+ * costs, their squares and their product. An error in the scale of all transfers is in both costs
+ * and leaves the ratio alone, so the intervals of totals would say too much.
+ */
+struct ratio {
+    double cost, base;
+    double cost_squared, base_squared, product;
+    double observations;
 };
+
+/* Of the cost of a mapping to that of random ones and of the identity. */
+struct ratios {
+    struct ratio to_random, to_identity;
+};
+
+static void ratio_add(struct ratio *ratio, double cost, double base, double times)
+{
+    ratio->cost += times * cost;
+    ratio->base += times * base;
+    ratio->cost_squared += times * cost * cost;
+    ratio->base_squared += times * base * base;
+    ratio->product += times * cost * base;
+    ratio->observations += times;
+}
+
+/* One minus the ratio. Of n observations none has a relative error below 1/sqrt(n). */
+static struct estimate ratio_saving(const struct ratio *ratio)
+{
+    double value, quotient, variance, half;
+
+    if (!(ratio->base > 0))
+        return (struct estimate){0};
+    quotient = ratio->cost / ratio->base;
+    variance = ratio->cost_squared - 2 * quotient * ratio->product +
+               quotient * quotient * ratio->base_squared;
+    value = 1 - quotient;
+    half = 1.96 * fmax(sqrt(fmax(0, variance)) / ratio->base,
+                       fabs(value) / sqrt(fmax(1, ratio->observations)));
+    return (struct estimate){value, value - half, value + half};
+}
 
 /* Mean hops between two different slots: what a random mapping costs per transfer. */
 static double mean_distance(const struct placement_tree *tree, const uint32_t *capacity)
@@ -42,16 +79,10 @@ static double mean_distance(const struct placement_tree *tree, const uint32_t *c
     return sum;
 }
 
-static double variance_of(struct estimate estimate)
-{
-    double deviation = (estimate.hi - estimate.lo) / (2 * 1.96);
-
-    return deviation * deviation;
-}
-
 /*
- * Each pair's transfers dealt into two independent halves. A sample goes to one of them as a whole.
- * Of a counted flow each transfer goes either way: what is counted in one run is itself a draw, the
+ * Each pair's transfers dealt into two independent halves. What one watch of a sampled profile saw
+ * goes to one of them as a whole: these are flows that follow each other and are about one line. Of
+ * a counted flow each transfer goes either way: what is counted in one run is itself a draw, the
  * next run's threads will meet in another order, and halves of a Poisson number are independent.
  */
 struct halves {
@@ -75,9 +106,22 @@ static double deal(struct random *random, double count)
     return fmin(fmax(count / 2 + deviation * sqrt(count) / 2, 0), count);
 }
 
+/* Whether a pair comes from the watch that the `length` pairs before it come from. */
+static bool is_of_same_watch(const struct placement_problem *problem, size_t pair, size_t length)
+{
+    const struct communication *communication = problem->view->communication;
+    const uint32_t *flows = problem->pair_flow.items;
+
+    return length > 0 && length < WATCH_FLOWS_MAX && flows[pair] == flows[pair - 1] + 1 &&
+           communication_flow(communication, flows[pair])->line_address ==
+               communication_flow(communication, flows[pair - 1])->line_address;
+}
+
 static void deal_all(const struct placement_problem *problem, struct halves *halves)
 {
     struct random random;
+    size_t length = 0;
+    bool first = false;
 
     random_seed(&random, DEALING_SEED);
     for (size_t half = 0; half < HALVES; half++)
@@ -85,79 +129,58 @@ static void deal_all(const struct placement_problem *problem, struct halves *hal
     for (size_t i = 0; i < problem->pairs.count; i++) {
         double whole = problem->pairs.items[i].weight;
 
-        halves->weight[0][i] = problem->model->exact           ? deal(&random, whole)
-                               : random_below(&random, HALVES) ? whole
-                                                               : 0;
+        length = is_of_same_watch(problem, i, length) ? length + 1 : 1;
+        if (length == 1)
+            first = random_below(&random, HALVES) == 0;
+        halves->weight[0][i] = problem->model->exact ? deal(&random, whole) : first ? whole : 0;
         halves->weight[1][i] = whole - halves->weight[0][i];
     }
 }
 
-/* How far apart a pair is under both mappings, as one number below CLASSES * CLASSES. */
-static uint32_t class_of(const struct placement_problem *problem, const uint32_t *identity,
-                         const uint32_t *mapping, size_t pair)
-{
-    uint32_t a = problem->pairs.items[pair].a, b = problem->pairs.items[pair].b;
-
-    return tree_distance(problem->tree, identity[a], identity[b]) / 2 * CLASSES +
-           tree_distance(problem->tree, mapping[a], mapping[b]) / 2;
-}
-
-/* Transfers of each class, by the pairs' weights in one half. */
-static void total_classes(const struct placement_problem *problem, const uint32_t *identity,
-                          const uint32_t *mapping, const double *weight, struct estimate *totals)
-{
-    uint32_t *labels = allocate_zeroed(problem->view->count, sizeof(*labels));
-
-    for (size_t i = 0; i < problem->view->count; i++)
-        labels[i] = GROUP_NONE;
-    for (size_t i = 0; i < problem->pairs.count; i++) {
-        uint32_t class = class_of(problem, identity, mapping, i);
-
-        if (problem->model->exact)
-            totals[class].value += weight[i];
-        else if (weight[i] > 0)
-            labels[problem->pair_flow.items[i]] = class;
-    }
-    if (!problem->model->exact)
-        communication_totals(problem->view->communication, labels, CLASSES * CLASSES, totals);
-    else
-        for (size_t class = 0; class < CLASSES * CLASSES; class ++) {
-            double half = 1.96 * sqrt(totals[class].value);
-
-            totals[class].lo = totals[class].value - half;
-            totals[class].hi = totals[class].value + half;
-        }
-    free(labels);
-}
-
 /* Judges a mapping by one half. */
 static void judge(const struct placement_problem *problem, const uint32_t *capacity,
-                  const uint32_t *mapping, const double *weight, struct sums *sums)
+                  const uint32_t *mapping, const double *weight, struct ratios *ratios)
 {
-    struct estimate totals[CLASSES * CLASSES] = {0};
+    const struct placement_tree *tree = problem->tree;
     uint32_t *identity = allocate_zeroed(problem->rows, sizeof(*identity));
-    double random = mean_distance(problem->tree, capacity);
+    double random = mean_distance(tree, capacity);
+    double watch_transfers = 0, watch_cost = 0, watch_identity = 0;
+    size_t length = 0;
 
-    mapping_identity(problem->tree, problem->rows, identity);
-    total_classes(problem, identity, mapping, weight, totals);
-    for (size_t class = 0; class < CLASSES * CLASSES; class ++) {
-        double by_identity = 2 * (double)(class / CLASSES);
-        double by_mapping = 2 * (double)(class % CLASSES);
-        double variance = variance_of(totals[class]);
+    mapping_identity(tree, problem->rows, identity);
+    for (size_t i = 0; i <= problem->pairs.count; i++) {
+        bool last = i == problem->pairs.count;
+        const struct traffic_pair *pair = &problem->pairs.items[last ? 0 : i];
+        double cost, by_identity;
 
-        sums->random += totals[class].value * random;
-        sums->identity += totals[class].value * by_identity;
-        sums->mapping += totals[class].value * by_mapping;
-        sums->variance_random += variance * (random - by_mapping) * (random - by_mapping);
-        sums->variance_identity +=
-            variance * (by_identity - by_mapping) * (by_identity - by_mapping);
+        if (last || !is_of_same_watch(problem, i, length)) {
+            if (watch_transfers > 0) {
+                ratio_add(&ratios->to_random, watch_cost, watch_transfers * random, 1);
+                ratio_add(&ratios->to_identity, watch_cost, watch_identity, 1);
+            }
+            watch_transfers = watch_cost = watch_identity = 0;
+            length = 0;
+        }
+        length++;
+        if (last || !(weight[i] > 0))
+            continue;
+        cost = tree_distance(tree, mapping[pair->a], mapping[pair->b]);
+        by_identity = tree_distance(tree, identity[pair->a], identity[pair->b]);
+        if (problem->model->exact) {
+            ratio_add(&ratios->to_random, cost, random, weight[i]);
+            ratio_add(&ratios->to_identity, cost, by_identity, weight[i]);
+            continue;
+        }
+        watch_transfers += weight[i];
+        watch_cost += weight[i] * cost;
+        watch_identity += weight[i] * by_identity;
     }
     free(identity);
 }
 
 /* Seeks a mapping with either half and lets the other judge it. */
 static bool cross_judge(const struct placement_problem *problem, const uint32_t *capacity,
-                        struct sums *sums, char *message, size_t size)
+                        struct ratios *ratios, char *message, size_t size)
 {
     uint32_t *mapping = allocate_zeroed(problem->rows, sizeof(*mapping));
     struct traffic_pair *pairs = allocate_zeroed(problem->pairs.count, sizeof(*pairs));
@@ -176,7 +199,7 @@ static bool cross_judge(const struct placement_problem *problem, const uint32_t 
         done = search_mapping(matrix, problem->tree, capacity, mapping, message, size);
         matrix_free(matrix);
         if (done)
-            judge(problem, capacity, mapping, halves.weight[1 - by], sums);
+            judge(problem, capacity, mapping, halves.weight[1 - by], ratios);
     }
     for (size_t half = 0; half < HALVES; half++)
         free(halves.weight[half]);
@@ -185,23 +208,14 @@ static bool cross_judge(const struct placement_problem *problem, const uint32_t 
     return done;
 }
 
-static struct estimate saving(double base, double cost, double variance)
-{
-    double half = 1.96 * sqrt(variance) / base, value = (base - cost) / base;
-
-    if (!(base > 0))
-        return (struct estimate){0};
-    return (struct estimate){value, value - half, value + half};
-}
-
 bool placement_gain_of(const struct placement_problem *problem, const uint32_t *capacity,
                        struct placement_gain *gain, char *message, size_t size)
 {
-    struct sums sums = {0};
+    struct ratios ratios = {0};
 
-    if (!cross_judge(problem, capacity, &sums, message, size))
+    if (problem->pairs.count > 0 && !cross_judge(problem, capacity, &ratios, message, size))
         return false;
-    gain->over_random = saving(sums.random, sums.mapping, sums.variance_random);
-    gain->over_identity = saving(sums.identity, sums.mapping, sums.variance_identity);
+    gain->over_random = ratio_saving(&ratios.to_random);
+    gain->over_identity = ratio_saving(&ratios.to_identity);
     return true;
 }

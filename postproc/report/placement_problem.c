@@ -2,6 +2,7 @@
 #include "report/placement_problem.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,32 +122,45 @@ static void take_flows(struct placement_problem *problem)
     free(rows);
 }
 
-static void take_curves(struct placement_problem *problem)
+/* Sizes at which the threads' curves are taken: 8 KiB to 512 MiB, an octave apart. */
+enum { CURVE_POINTS = 17, FIRST_SIZE = 8 << 10 };
+
+/*
+ * Misses that a larger cache would not have had: first uses and those of capacity. Those of
+ * coherence are what the matrix counts.
+ */
+static void take_curve(struct placement_problem *problem, uint32_t group,
+                       struct thread_locality *locality, double *ratios)
 {
     struct model *model = problem->model;
-    struct curve_point points[MODEL_SIZES_MAX];
 
-    problem->line_size = analysis_line_size(model->analysis);
-    problem->locality = allocate_zeroed(problem->rows, sizeof(*problem->locality));
-    problem->curves = allocate_zeroed(problem->rows * MODEL_SIZES_MAX, sizeof(*problem->curves));
-    for (size_t row = 0; row < problem->rows; row++) {
-        uint32_t group = problem->threads.items[problem->thread_of_row[row]].group;
-        double *ratios = &problem->curves[row * MODEL_SIZES_MAX];
+    locality->accesses = model->by_thread.accesses[group];
+    locality->bytes = problem->curve_bytes;
+    locality->miss_ratio = ratios;
+    if (locality->accesses <= 0)
+        return;
+    for (size_t i = 0; i < CURVE_POINTS; i++) {
+        struct miss_split split =
+            analysis_misses(model->analysis, (struct subset){model->by_thread.labels, group},
+                            problem->curve_bytes[i]);
 
-        problem->locality[row] = (struct thread_locality){
-            .accesses = model->by_thread.accesses[group],
-            .bytes = model->sizes,
-            .miss_ratio = ratios,
-        };
-        if (model->by_thread.accesses[group] <= 0)
-            continue;
-        analysis_miss_ratio_curve(model->analysis, (struct subset){model->by_thread.labels, group},
-                                  model->sizes, model->size_count, points);
         /* Beyond what was watched the curve goes on as it ends. */
-        for (size_t i = 0; i < model->size_count; i++)
-            ratios[i] = points[i].beyond && i > 0 ? ratios[i - 1] : points[i].miss_ratio.value;
-        problem->locality[row].points = model->size_count;
+        ratios[i] = split.beyond && i > 0 ? ratios[i - 1] : split.cold.value + split.capacity.value;
     }
+    locality->points = CURVE_POINTS;
+}
+
+void placement_take_curves(struct placement_problem *problem)
+{
+    problem->line_size = analysis_line_size(problem->model->analysis);
+    problem->locality = allocate_zeroed(problem->rows, sizeof(*problem->locality));
+    problem->curves = allocate_zeroed(problem->rows * CURVE_POINTS, sizeof(*problem->curves));
+    problem->curve_bytes = allocate_zeroed(CURVE_POINTS, sizeof(*problem->curve_bytes));
+    for (int i = 0; i < CURVE_POINTS; i++)
+        problem->curve_bytes[i] = ldexp(FIRST_SIZE, i);
+    for (size_t row = 0; row < problem->rows; row++)
+        take_curve(problem, problem->threads.items[problem->thread_of_row[row]].group,
+                   &problem->locality[row], &problem->curves[row * CURVE_POINTS]);
 }
 
 /* A described machine as hwloc's synthetic text: domains that share their outermost cache. */
@@ -215,7 +229,6 @@ struct placement_problem *placement_problem_create(struct model *model, char *me
         return NULL;
     }
     take_flows(problem);
-    take_curves(problem);
     return problem;
 }
 
@@ -231,5 +244,6 @@ void placement_problem_free(struct placement_problem *problem)
     free(problem->pair_flow.items);
     free(problem->locality);
     free(problem->curves);
+    free(problem->curve_bytes);
     free(problem);
 }

@@ -37,9 +37,11 @@ struct placement_problem {
     struct estimate transfers; /* of those flows */
 
     struct placement_tree *tree;
-    const char *topology;             /* what the tree is of, for people */
+    const char *topology; /* what the tree is of, for people */
+
+    /* After placement_take_curves(). */
     struct thread_locality *locality; /* of each row */
-    double *curves;                   /* that locality points into */
+    double *curves, *curve_bytes;     /* that locality points into */
     double line_size;
 };
 
@@ -47,6 +49,9 @@ struct placement_problem {
 struct placement_problem *placement_problem_create(struct model *, char *message,
                                                    size_t message_size);
 void placement_problem_free(struct placement_problem *);
+
+/* How much cache each thread needs; once, where it matters. */
+void placement_take_curves(struct placement_problem *);
 
 /*
  * What a search with these capacities really saves, as parts of the cost of random mappings and of

@@ -13,9 +13,9 @@
 
 enum code_class {
     CODE_PROGRAM,
-    CODE_RUNTIME,         /* of the threading runtime */
-    CODE_LIBRARY_UNNAMED, /* of the C library, in a function whose name is not known */
-    CODE_UNKNOWN,         /* no address, or in no module */
+    CODE_RUNTIME, /* of the threading runtime */
+    CODE_NEUTRAL, /* of the loader, or of the C library in a function whose name is not known */
+    CODE_UNKNOWN, /* no address, or in no module */
 };
 
 /* module: last part of the path, NULL unknown; function: as shown, NULL when it has no name. */

@@ -13,7 +13,7 @@
 
 /* Beyond so many parties the numbers of all pairs are left to the list of those that communicate.
  */
-enum { DENSE_MAX = 2048, NAMED_MAX = 16 };
+enum { DENSE_MAX = 512, NAMED_MAX = 16 };
 
 static const char *const kind_titles[MATRIX_KINDS] = {
     [MATRIX_ALL] = "all transfers",

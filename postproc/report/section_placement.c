@@ -6,136 +6,9 @@
 #include <string.h>
 
 #include "placement/binding.h"
-#include "placement/mapping.h"
-#include "placement/search.h"
 #include "report/numbers.h"
-#include "report/placement_problem.h"
+#include "report/placement_answer.h"
 #include "report/sections.h"
-
-enum { RANDOM_MAPPINGS = 1000, RANDOM_SEED = 1 };
-
-/* Less than this part of what random mappings cost is not worth binding threads for. */
-static const double worthwhile = 0.05;
-
-/* A mapping with its figures. */
-struct candidate {
-    const char *name;
-    uint32_t *place, *capacity;
-    double hop_bytes, quality, share[TREE_LEVELS_MAX];
-    struct edge_traffic edge;
-};
-
-enum { PACKED, SPREAD, IDENTITY, SCATTER, CANDIDATES };
-
-struct answer {
-    struct placement_problem *problem;
-    struct candidate candidates[CANDIDATES];
-    size_t chosen;     /* PACKED, SPREAD, or IDENTITY where nothing found is better */
-    bool room;         /* there are more places than threads: the two differ */
-    size_t edge_level; /* of the caches that the two are compared at; 0: there are none */
-    double random_median, heterogeneity;
-    struct placement_gain gain;
-    bool matters;
-    bool spread_wins, conflict; /* where there is room and there are caches to compare */
-};
-
-static void evaluate(struct answer *answer, struct candidate *candidate)
-{
-    const struct placement_problem *problem = answer->problem;
-
-    candidate->hop_bytes = mapping_hop_bytes(problem->matrix, problem->tree, candidate->place);
-    candidate->quality = mapping_quality(problem->matrix, problem->tree, candidate->place);
-    mapping_shares(problem->matrix, problem->tree, candidate->place, candidate->share);
-    if (answer->edge_level > 0)
-        candidate->edge =
-            cache_share_traffic(problem->matrix, problem->tree, answer->edge_level,
-                                candidate->place, problem->locality, problem->line_size);
-}
-
-/* The outermost caches that several groups of cores have each: crossing them is what costs. */
-static size_t find_edge_level(const struct placement_tree *tree)
-{
-    for (size_t level = 1; level < tree->level_count; level++)
-        if (tree->levels[level].cache_bytes > 0)
-            return level;
-    return 0;
-}
-
-/* Whether sitting close is good for one and bad for the other of communication and caches. */
-static void compare_styles(struct answer *answer)
-{
-    const struct candidate *packed = &answer->candidates[PACKED];
-    const struct candidate *spread = &answer->candidates[SPREAD];
-
-    if (!answer->room || answer->edge_level == 0)
-        return;
-    answer->spread_wins = spread->edge.busiest < (1 - worthwhile) * packed->edge.busiest;
-    answer->conflict = answer->spread_wins
-                           ? packed->hop_bytes < (1 - worthwhile) * spread->hop_bytes
-                           : spread->edge.misses < (1 - worthwhile) * packed->edge.misses;
-}
-
-/* Near or far: what loads the busiest cache's edge less, near when there is no difference. */
-static size_t choose(const struct answer *answer)
-{
-    enum placement_style style = answer->problem->model->options->placement;
-
-    if (style != PLACEMENT_AUTO && answer->room)
-        return style == PLACEMENT_PACK ? PACKED : SPREAD;
-    return answer->spread_wins ? SPREAD : PACKED;
-}
-
-static bool find_mappings(struct answer *answer, char *message, size_t size)
-{
-    static const char *const names[CANDIDATES] = {"found, packed", "found, spread", "identity",
-                                                  "scatter"};
-    const struct placement_problem *problem = answer->problem;
-    const struct placement_tree *tree = problem->tree;
-    size_t threads = problem->rows;
-
-    for (size_t i = 0; i < CANDIDATES; i++) {
-        answer->candidates[i].name = names[i];
-        answer->candidates[i].place = allocate_zeroed(threads, sizeof(uint32_t));
-        answer->candidates[i].capacity = allocate_zeroed(tree->places, sizeof(uint32_t));
-    }
-    capacity_packed(tree, threads, answer->candidates[PACKED].capacity);
-    capacity_spread(tree, threads, answer->candidates[SPREAD].capacity);
-    answer->room = threads < tree->places;
-    answer->edge_level = find_edge_level(tree);
-    if (!answer->room)
-        answer->candidates[PACKED].name = "found";
-    for (size_t i = PACKED; i <= (answer->room ? SPREAD : PACKED); i++)
-        if (!search_mapping(problem->matrix, tree, answer->candidates[i].capacity,
-                            answer->candidates[i].place, message, size))
-            return false;
-    mapping_identity(tree, threads, answer->candidates[IDENTITY].place);
-    mapping_scatter(tree, threads, answer->candidates[SCATTER].place);
-    for (size_t i = 0; i < CANDIDATES; i++)
-        evaluate(answer, &answer->candidates[i]);
-    compare_styles(answer);
-    answer->chosen = choose(answer);
-    answer->random_median = mapping_random_median(
-        problem->matrix, tree, answer->candidates[PACKED].capacity, RANDOM_MAPPINGS, RANDOM_SEED);
-    answer->heterogeneity = matrix_heterogeneity(problem->matrix);
-    if (!placement_gain_of(problem, answer->candidates[answer->chosen].capacity, &answer->gain,
-                           message, size))
-        return false;
-    answer->matters =
-        answer->gain.over_random.value >= worthwhile && answer->gain.over_random.lo > 0;
-    /* What is simpler and as good is better. */
-    if (answer->chosen == PACKED && (!answer->matters || answer->gain.over_identity.lo <= 0.01))
-        answer->chosen = IDENTITY;
-    return true;
-}
-
-static void free_answer(struct answer *answer)
-{
-    for (size_t i = 0; i < CANDIDATES; i++) {
-        free(answer->candidates[i].place);
-        free(answer->candidates[i].capacity);
-    }
-    placement_problem_free(answer->problem);
-}
 
 /* "machine / 2 packages / 8 L3 caches / 64 cores" */
 static char *describe_tree(const struct placement_tree *tree)
@@ -163,7 +36,8 @@ static char *saving_text(struct estimate saving)
     return format_string("%.1f %% +- %.1f", rounded, 100 * saving.hi - percent);
 }
 
-static void add_facts(struct answer *answer, struct document *document, struct section *section)
+static void add_facts(struct placement_answer *answer, struct document *document,
+                      struct section *section)
 {
     const struct placement_problem *problem = answer->problem;
     const struct placement_tree *tree = problem->tree;
@@ -208,11 +82,11 @@ static void add_facts(struct answer *answer, struct document *document, struct s
         section_fact(section, "placement.conflict", NULL, INTERVAL_NONE,
                      cell_truth(answer->conflict));
     section_fact(section, "placement.style", NULL, INTERVAL_NONE,
-                 cell_text(document, answer->chosen == SPREAD ? "spread" : "packed"));
+                 cell_text(document, answer->chosen == PLACEMENT_SPREAD_OUT ? "spread" : "packed"));
 }
 
 /* Whether to bind at all, in a sentence or two. */
-static void add_verdict_text(struct answer *answer, struct document *document,
+static void add_verdict_text(struct placement_answer *answer, struct document *document,
                              struct section *section)
 {
     static const char judged[] = "judged by transfers that the mapping was not made from";
@@ -221,7 +95,12 @@ static void add_verdict_text(struct answer *answer, struct document *document,
     const char *verdict = "matters";
     char *text;
 
-    if (answer->problem->matrix->total <= 0) {
+    if (answer->problem->matrix->total <= 0 && !answer->problem->model->exact) {
+        verdict = "no communication seen";
+        text = format_string("None of the %zu samples saw data move between threads: there is "
+                             "little communication, or too few samples to tell.",
+                             answer->problem->model->observations);
+    } else if (answer->problem->matrix->total <= 0) {
         verdict = "no communication";
         text = copy_string("The threads move no data between them: for communication, placement "
                            "does not matter here.");
@@ -230,11 +109,11 @@ static void add_verdict_text(struct answer *answer, struct document *document,
         text = format_string("Placement does not matter here: the best mapping found saves %s of "
                              "the hop-bytes of random ones (%s); the heterogeneity is %.1f.",
                              random, judged, answer->heterogeneity);
-    } else if (answer->chosen == SPREAD) {
+    } else if (answer->chosen == PLACEMENT_SPREAD_OUT) {
         text = format_string("Bind the threads as found, partners together and groups far apart: "
                              "it saves %s of the hop-bytes of random mappings (%s).",
                              random, judged);
-    } else if (answer->chosen == IDENTITY) {
+    } else if (answer->chosen == PLACEMENT_IDENTITY) {
         verdict = "identity is as good";
         text = format_string("Bind the threads close to each other in order of creation: the "
                              "mapping found saves %s of the hop-bytes of random ones, but %s of "
@@ -253,10 +132,11 @@ static void add_verdict_text(struct answer *answer, struct document *document,
 }
 
 /* When threads could sit closer or farther apart, and it is not the same to the caches. */
-static void add_conflict(struct answer *answer, struct document *document, struct section *section)
+static void add_conflict(struct placement_answer *answer, struct document *document,
+                         struct section *section)
 {
-    const struct candidate *packed = &answer->candidates[PACKED];
-    const struct candidate *spread = &answer->candidates[SPREAD];
+    const struct placement_candidate *packed = &answer->candidates[PLACEMENT_PACKED];
+    const struct placement_candidate *spread = &answer->candidates[PLACEMENT_SPREAD_OUT];
     const char *cache = answer->problem->tree->levels[answer->edge_level].name;
     char *text, *near, *far, *missed[2], *moved[2];
 
@@ -288,7 +168,8 @@ static void add_conflict(struct answer *answer, struct document *document, struc
 }
 
 /* mapping, hop-bytes, of random, quality, one column per level, and the edge of the caches */
-static void add_costs(struct answer *answer, struct document *document, struct section *section)
+static void add_costs(struct placement_answer *answer, struct document *document,
+                      struct section *section)
 {
     const struct placement_tree *tree = answer->problem->tree;
     size_t levels = tree->level_count, count = 4 + (levels - 1) + 3;
@@ -316,10 +197,10 @@ static void add_costs(struct answer *answer, struct document *document, struct s
                            answer->problem->model->exact ? "from counted transfers"
                                                          : "from estimated transfers",
                            columns, count);
-    for (size_t i = 0; i < CANDIDATES; i++) {
-        const struct candidate *candidate = &answer->candidates[i];
+    for (size_t i = 0; i < PLACEMENT_CANDIDATES; i++) {
+        const struct placement_candidate *candidate = &answer->candidates[i];
 
-        if (i == SPREAD && !answer->room)
+        if (i == PLACEMENT_SPREAD_OUT && !answer->room)
             continue;
         row = table_row(table);
         row->cells[0] = cell_text(document, candidate->name);
@@ -354,7 +235,8 @@ static const struct column mapping_columns[] = {
     {.key = "cpu", .heading = "cpu"},
 };
 
-static void add_mapping(struct answer *answer, struct document *document, struct section *section)
+static void add_mapping(struct placement_answer *answer, struct document *document,
+                        struct section *section)
 {
     const struct placement_problem *problem = answer->problem;
     const uint32_t *place = answer->candidates[answer->chosen].place;
@@ -406,10 +288,11 @@ static enum openmp_runtime openmp_of(const struct profile *profile)
 
 static const struct column binding_columns[] = {{.key = "tool"}, {.key = "binds"}, {.key = "text"}};
 
-static void add_bindings(struct answer *answer, struct document *document, struct section *section)
+static void add_bindings(struct placement_answer *answer, struct document *document,
+                         struct section *section)
 {
     const struct placement_problem *problem = answer->problem;
-    const struct candidate *chosen = &answer->candidates[answer->chosen];
+    const struct placement_candidate *chosen = &answer->candidates[answer->chosen];
     unsigned *cpus = allocate_zeroed(problem->rows, sizeof(*cpus));
     struct binding list[BINDINGS_MAX];
     struct table *table =
@@ -443,12 +326,14 @@ static void add_bindings(struct answer *answer, struct document *document, struc
     section_paragraph(document, section, NULL,
                       "OpenMP's thread i is taken to be the i-th that was created, as the common "
                       "runtimes have it in the first parallel region.");
+    if (problem->tree->hypothetical && problem->model->options->topology != NULL)
+        section_paragraph(document, section, NULL, "CPU numbers are those of the given topology.");
     binding_list_free(list, count);
     free(cpus);
 }
 
 /* The mapping as reuse-run --place reads it. */
-static void add_script(struct answer *answer, struct document *document)
+static void add_script(struct placement_answer *answer, struct document *document)
 {
     const struct placement_problem *problem = answer->problem;
     const uint32_t *place = answer->candidates[answer->chosen].place;
@@ -475,19 +360,26 @@ static void add_script(struct answer *answer, struct document *document)
     free(script);
 }
 
-static void add_warnings(struct answer *answer, struct document *document, struct section *section)
+static void say_answer(struct placement_answer *answer, struct document *document,
+                       struct section *section)
 {
-    const struct placement_problem *problem = answer->problem;
-
-    if (problem->tree->hypothetical && problem->model->options->topology != NULL)
-        section_paragraph(document, section, NULL, "CPU numbers are those of the given topology.");
+    add_facts(answer, document, section);
+    add_verdict_text(answer, document, section);
+    add_conflict(answer, document, section);
+    /* Neither communication nor caches have anything to say. */
+    if (!answer->room && answer->problem->matrix->total <= 0)
+        return;
+    add_costs(answer, document, section);
+    add_mapping(answer, document, section);
+    add_bindings(answer, document, section);
+    add_script(answer, document);
 }
 
 void section_placement(struct model *model, struct document *document)
 {
     struct section *section =
         document_section(document, "placement", "A place for each thread", true);
-    struct answer answer = {0};
+    struct placement_answer answer = {0};
     char message[512] = "";
 
     answer.problem = placement_problem_create(model, message, sizeof(message));
@@ -496,20 +388,13 @@ void section_placement(struct model *model, struct document *document)
                      cell_text(document, "one thread"));
         section_paragraph(document, section, NULL,
                           "There is one thread at work: nothing to place.");
-    } else if (answer.problem == NULL || !find_mappings(&answer, message, sizeof(message))) {
+    } else if (answer.problem != NULL && placement_answer_find(&answer, message, sizeof(message))) {
+        say_answer(&answer, document, section);
+    } else {
         section_fact(section, "placement.verdict", NULL, INTERVAL_NONE, cell_empty());
         section_fact(section, "placement.reason", NULL, INTERVAL_NONE,
                      cell_text(document, message));
         section_paragraph(document, section, NULL, message);
-    } else {
-        add_facts(&answer, document, section);
-        add_verdict_text(&answer, document, section);
-        add_conflict(&answer, document, section);
-        add_costs(&answer, document, section);
-        add_mapping(&answer, document, section);
-        add_bindings(&answer, document, section);
-        add_warnings(&answer, document, section);
-        add_script(&answer, document);
     }
-    free_answer(&answer);
+    placement_answer_free(&answer);
 }

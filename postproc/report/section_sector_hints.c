@@ -396,6 +396,8 @@ void section_sector_hints(struct model *model, struct document *document)
         section_paragraph(document, section, NULL, text);
         free(text);
     }
+    if (line_size_text(model, document) != NULL)
+        section_paragraph(document, section, "sector_notes", line_size_text(model, document));
     add_warnings(hints, document, section);
     if (add_all_advice(hints, document, section))
         add_conditions(document, section);

@@ -36,6 +36,30 @@ const char *basis_text(const struct model *model, struct document *document, con
     return kept;
 }
 
+const char *line_size_text(const struct model *model, struct document *document)
+{
+    uint32_t asked = analysis_line_size(model->analysis);
+    uint64_t recorded = profile_run_number(model->profiles[0], "line_size", LINE_SIZE_DEFAULT);
+    const char *kept;
+    char *text;
+
+    if (model->exact || asked == recorded)
+        return NULL;
+    text =
+        asked > recorded
+            ? format_string("Recorded with %u-byte lines: what the rest of a %u-byte line does was "
+                            "not watched, and the intervals are that much wider. Record with "
+                            "--line-size %u to narrow them.",
+                            (unsigned)recorded, asked, asked)
+            : format_string("Recorded with %u-byte lines: watches of words in other %u-byte lines "
+                            "than the sampled one do not count here. Record with --line-size %u to "
+                            "have them all.",
+                            (unsigned)recorded, asked, asked);
+    kept = document_string(document, text);
+    free(text);
+    return kept;
+}
+
 const struct column *columns_with_levels(const struct model *model, struct document *document,
                                          const struct column *before, size_t before_count,
                                          enum level_columns what, const struct column *after,

@@ -31,6 +31,10 @@ const struct column *columns_with_levels(const struct model *, struct document *
 void fill_levels(const struct model *, struct document *, struct table *, struct row *,
                  size_t levels, enum level_columns, const struct ranked_group *);
 
+/* A sentence on lines of another size than those that were recorded; NULL: there is none to make.
+ */
+const char *line_size_text(const struct model *, struct document *);
+
 /* The group's part of all accesses that are looked at. */
 struct estimate share_of_accesses(const struct model *, const struct grouping *, uint32_t group);
 

@@ -25,9 +25,9 @@ enum {
 #define LOSS_MIN 0.05
 #define NO_LOSS 0.005
 /* Differences between divisions that decide nothing: of counts, and of estimates from n late
- * samples in units of 1/sqrt(n) (paired, so less than the deviation of either). */
+ * samples in units of their deviation, 1/sqrt(n). */
 #define NEARLY_EXACT 0.005
-#define NEARLY_SAMPLED 0.5
+#define NEARLY_SAMPLED 1.0
 
 static bool can_be_isolated(const struct data_object *object)
 {
@@ -116,8 +116,9 @@ static uint32_t object_of_histogram(const struct model *model, size_t observatio
         return GROUP_NONE;
     for (size_t i = 0; i < model->observations; i++) {
         const struct record_histogram *histogram = analysis_histogram(model->analysis, i, &other);
-        if (other == profile && histogram->scope == SCOPE_OBJECT && histogram->region_id == 0 &&
-            histogram->key == wanted->key && histogram->key2 == wanted->key2)
+        if (other == profile && histogram->scope == SCOPE_OBJECT &&
+            model->by_object.labels[i] != GROUP_NONE && histogram->key == wanted->key &&
+            histogram->key2 == wanted->key2)
             return model->by_object.labels[i];
     }
     return GROUP_NONE;

@@ -120,6 +120,7 @@ static void add_change(struct document *document, struct row *row,
 static void add_finding(const struct model *model, struct document *document, struct table *table,
                         const struct communication_view *view, const struct false_sharing *finding)
 {
+    enum parting_worth worth = worth_of(finding, model->accesses.value);
     struct row *row = table_row(table);
 
     row->cells[FIRST] = cell_text(document, finding->sides[0].path);
@@ -132,7 +133,8 @@ static void add_finding(const struct model *model, struct document *document, st
     row->cells[THREADS] = cell_value(CELL_NUMBER, (double)finding->threads);
     row->cells[LINES] = cell_value(CELL_NUMBER, (double)finding->lines);
     row->cells[TRANSFERS] = flow_count_cell(&finding->transfers, MATRIX_ALL);
-    row->cells[WORTH] = cell_truth(worth_parting(finding, model->accesses.value));
+    row->cells[WORTH] =
+        worth == PARTING_UNCERTAIN ? cell_empty() : cell_truth(worth == PARTING_WORTHY);
     row->cells[TYPE] = cell_text(document, finding->type);
     row->cells[TYPE_SIZE] =
         finding->type_size > 0 ? cell_value(CELL_BYTES, (double)finding->type_size) : cell_empty();
@@ -140,55 +142,97 @@ static void add_finding(const struct model *model, struct document *document, st
     add_change(document, row, view, finding, line_size_of(model));
 }
 
-/* Why there is nothing to do, or how much there is. */
-static char *verdict_of(const struct model *model, const struct communication_view *view,
-                        const false_sharing_list *findings)
+/* The findings of one kind, added up. */
+struct advice_sum {
+    size_t count;
+    struct estimate transfers;
+};
+
+static struct advice_sum sum_of(const struct model *model, const false_sharing_list *findings,
+                                enum parting_worth worth)
 {
-    struct estimate all = {0}, worth = {0};
-    size_t count = 0;
-    char *number, *limit, *low, *high, *text;
+    struct advice_sum sum = {.count = 0};
 
     for (size_t i = 0; i < findings->count; i++) {
         const struct estimate *transfers = &findings->items[i].transfers.of[MATRIX_ALL];
 
-        all.value += transfers->value;
-        all.hi += transfers->hi;
-        if (!worth_parting(&findings->items[i], model->accesses.value))
+        if (worth_of(&findings->items[i], model->accesses.value) != worth)
             continue;
-        count++;
-        worth.value += transfers->value;
-        worth.lo += transfers->lo;
-        worth.hi += transfers->hi;
+        sum.count++;
+        sum.transfers.value += transfers->value;
+        sum.transfers.lo += transfers->lo;
+        sum.transfers.hi += transfers->hi;
     }
-    (void)view;
-    if (count == 0) {
-        number = number_count(all.hi);
-        limit = number_count(false_sharing_threshold * model->accesses.value);
-        text =
-            all.hi > 0
-                ? format_string("No false sharing worth fixing: at most %s transfers, none of them "
-                                "again and again on one line or %s (one in %.0f accesses) on "
-                                "one pair of places.",
-                                number, limit, 1 / false_sharing_threshold)
-                : format_string("No false sharing worth fixing: none was seen.");
-        free(limit);
-        free(number);
-        return text;
-    }
-    number = number_count(worth.value);
-    low = number_count(worth.lo);
-    high = number_count(worth.hi);
-    if (model->exact)
-        text =
-            format_string("False sharing: %zu place%s worth parting; that would save %s transfers.",
-                          count, count == 1 ? " is" : "s are", number);
-    else
-        text = format_string("False sharing: %zu place%s worth parting; that would save about %s "
-                             "transfers (%s to %s).",
-                             count, count == 1 ? " is" : "s are", number, low, high);
+    return sum;
+}
+
+/* All false transfers of the program, those included that no flow was seen of. */
+static struct estimate false_transfers(const struct communication_view *view)
+{
+    uint32_t *labels = allocate_zeroed(view->count, sizeof(*labels));
+    struct estimate total;
+
+    for (size_t i = 0; i < view->count; i++)
+        labels[i] = view->place[i] != FLOW_PROGRAM ||
+                    communication_flow(view->communication, i)->true_sharing;
+    total = communication_total(view->communication, labels, 0);
+    free(labels);
+    return total;
+}
+
+static char *say_worthy(const struct model *model, const struct advice_sum *sum)
+{
+    char *number = number_count(sum->transfers.value), *low = number_count(sum->transfers.lo);
+    char *high = number_count(sum->transfers.hi), *text;
+    const char *places = sum->count == 1 ? "place is" : "places are";
+
+    text = model->exact
+               ? format_string("False sharing: %zu %s worth parting; that would save %s transfers.",
+                               sum->count, places, number)
+               : format_string("False sharing: %zu %s worth parting; that would save about %s "
+                               "transfers (%s to %s).",
+                               sum->count, places, number, low, high);
     free(high);
     free(low);
     free(number);
+    return text;
+}
+
+/* Why there is nothing to do, or how much there is. */
+static char *verdict_of(const struct model *model, const struct communication_view *view,
+                        const false_sharing_list *findings)
+{
+    struct advice_sum worthy = sum_of(model, findings, PARTING_WORTHY);
+    struct advice_sum uncertain = sum_of(model, findings, PARTING_UNCERTAIN);
+    struct estimate all = false_transfers(view);
+    double limit = false_sharing_threshold * model->accesses.value;
+    char *most, *least, *text;
+
+    if (worthy.count > 0)
+        return say_worthy(model, &worthy);
+    if (all.hi == 0)
+        return copy_string("No false sharing worth fixing: none was seen.");
+    most = number_count(all.hi);
+    least = number_count(limit);
+    if (uncertain.count > 0)
+        text =
+            format_string("False sharing was seen at %zu place%s, but too seldom to tell what it "
+                          "costs: 0 to %s transfers. Run for longer, or with -e exact.",
+                          uncertain.count, uncertain.count == 1 ? "" : "s", most);
+    else if (!model->exact && all.hi >= limit)
+        text =
+            format_string("No false sharing was seen, but up to %s transfers of it may have been "
+                          "missed; fixing is worth it from %s on. Run for longer, or with -e "
+                          "exact.",
+                          most, least);
+    else
+        text =
+            format_string("No false sharing worth fixing: at most %s transfers, none of them again "
+                          "and again on one line or %s (one in %.0f accesses) on one pair of "
+                          "places.",
+                          most, least, 1 / false_sharing_threshold);
+    free(least);
+    free(most);
     return text;
 }
 
@@ -197,21 +241,48 @@ void add_sharing_advice(struct model *model, struct communication_view *view,
 {
     false_sharing_list findings = false_sharing_find(model, view);
     char *verdict = verdict_of(model, view, &findings);
-    struct table *table = document_table(document, "sharing.false_sharing",
-                                         "Advice on false sharing", NULL, COLUMNS(finding_columns));
+    bool worthy = sum_of(model, &findings, PARTING_WORTHY).count > 0;
+    struct table *table =
+        document_table(document, "sharing.false_sharing",
+                       worthy ? "Advice on false sharing" : "What it may be worth to part", NULL,
+                       COLUMNS(finding_columns));
     size_t rows = 0;
 
     section_paragraph(document, section, "sharing.verdict", verdict);
     for (size_t i = 0; i < findings.count; i++) {
-        bool worth = worth_parting(&findings.items[i], model->accesses.value);
+        enum parting_worth worth = worth_of(&findings.items[i], model->accesses.value);
 
-        if (model->options->format == FORMAT_TEXT && (!worth || rows == model->options->top))
+        if (model->options->format == FORMAT_TEXT &&
+            (worth != (worthy ? PARTING_WORTHY : PARTING_UNCERTAIN) || rows == model->options->top))
             continue;
         add_finding(model, document, table, view, &findings.items[i]);
         rows++;
     }
-    if (rows > 0)
+    if (rows > 0 || model->options->format != FORMAT_TEXT)
         section_table(section, table);
     free(findings.items);
     free(verdict);
+}
+
+void add_sharing_fact(struct model *model, struct document *document, struct section *section)
+{
+    struct communication_view *view = communication_view_of(model);
+    struct estimate all, false_ones;
+    char *number, *share, *text;
+
+    if (view->communication == NULL || view->threads.count < 2)
+        return;
+    all = communication_total(view->communication, view->place, FLOW_PROGRAM);
+    if (!(all.value > 0))
+        return;
+    false_ones = false_transfers(view);
+    number = number_count(all.value);
+    share = number_percent(false_ones.value / all.value);
+    text = format_string("%s transfers between threads, %s %% of them false: see --sharing", number,
+                         share);
+    section_fact_as(document, section, NULL, "Sharing", INTERVAL_NONE,
+                    cell_value(CELL_COUNT, all.value), text);
+    free(text);
+    free(share);
+    free(number);
 }

@@ -121,8 +121,8 @@ static double look_up(const struct analysis *analysis, const struct view *view,
         if (seen)
             window_tally_add_up(analysis, view->sample, view->weight, i, end, tally);
         for (size_t k = 0; k < places.n; k++) {
-            /* Times are told in accesses to lines. */
-            double time = places.times ? places.times[k] / cell->lines_per_access : 0;
+            /* Times are told in accesses to lines; the curve steps at whole accesses. */
+            double time = places.times ? ceil(places.times[k] / cell->lines_per_access) : 0;
             const double *times =
                 places.times ? &time
                              : eviction_times_of(analysis, places.sizes[k], replicate, number);

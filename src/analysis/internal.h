@@ -14,7 +14,8 @@
 struct analysed_sample {
     const struct record_sample *record;
     const struct record_watch_end *end;             /* NULL: none in the file */
-    const struct record_invalidation *invalidation; /* NULL: none was seen */
+    const struct record_invalidation *invalidation; /* by another thread; NULL: none was seen */
+    const struct record_invalidation *left; /* the register left the running watch; or NULL */
     uint32_t profile;
     uint32_t loop;   /* index into rates.loops */
     uint32_t thread; /* index into threads */

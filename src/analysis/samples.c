@@ -50,6 +50,18 @@ static bool wanted(const struct analysis *analysis, const struct record_sample *
     return wanted_thread(analysis, sample->thread_id);
 }
 
+static void find_invalidation(const struct profile *profile, struct analysed_sample *sample)
+{
+    const struct record_sample *record = sample->record;
+    const struct record_invalidation *found =
+        record->invalidation_address ? profile_invalidation(profile, record->sample_id) : NULL;
+
+    if (found && found->flags & INVALIDATION_NOT_SEEN)
+        sample->left = found;
+    else
+        sample->invalidation = found;
+}
+
 static int list_samples(struct analysis *analysis)
 {
     size_t capacity = 1, n = 0;
@@ -71,11 +83,9 @@ static int list_samples(struct analysis *analysis)
             analysis->samples[n++] = (struct analysed_sample){
                 .record = record,
                 .end = profile_watch_end(profile, record->sample_id),
-                .invalidation = record->invalidation_address
-                                    ? profile_invalidation(profile, record->sample_id)
-                                    : NULL,
                 .profile = (uint32_t)p,
                 .loop = (uint32_t)loop_rates_find(&analysis->rates, p, record->loop)};
+            find_invalidation(profile, &analysis->samples[n - 1]);
             analysis->invalidations_seen |= analysis->samples[n - 1].invalidation != NULL;
             const struct record_watch_end *end = analysis->samples[n - 1].end;
             if (record->watch_mode == WATCH_ACCESSED && end && end->reason == WATCH_REUSED &&
@@ -161,9 +171,12 @@ static double covered_accesses(const struct analysed_sample *sample,
     const struct record_sample *record = sample->record;
     const struct record_watch_end *end = sample->end;
 
-    if (sample->watched <= 0 || !record->invalidation_address || !sample->invalidation)
+    const struct record_invalidation *last =
+        sample->invalidation ? sample->invalidation : sample->left;
+
+    if (sample->watched <= 0 || !record->invalidation_address || !last)
         return record->invalidation_address ? sample->watched : 0;
-    uint64_t at = sample->invalidation->app_ns;
+    uint64_t at = last->app_ns;
     if (at <= record->app_ns)
         return fmin(1, sample->watched);
     if (!end)
@@ -288,7 +301,7 @@ static void end_coverage(struct analysed_sample *sample, uint64_t taken_ns)
 {
     const struct record_watch_end *end = sample->end;
 
-    if (!end || sample->invalidation || end->monotonic_ns <= taken_ns)
+    if (!end || sample->invalidation || sample->left || end->monotonic_ns <= taken_ns)
         return;
     sample->covered *= (double)(taken_ns - sample->record->monotonic_ns) /
                        (double)(end->monotonic_ns - sample->record->monotonic_ns);

@@ -140,6 +140,32 @@ static int extend(struct search *search, uint64_t eligible, int members)
     return result;
 }
 
+/*
+ * Whether to give the kept structure a large sector or what streams by a small one is the same to
+ * the cache. The other side of the best sets, as many of it as matter: the first structures first.
+ */
+static int turn_round(struct search *search, uint64_t eligible)
+{
+    int result = 0;
+
+    for (size_t region = 0; region < search->regions && result == 0; region++) {
+        uint64_t best[PARTNERS_MAX], set = 0;
+        uint64_t sets[SECTOR_STRUCTURES_MAX];
+        size_t n = 0;
+        if (best_sets(search, region, 1, best) == 0)
+            continue;
+        for (unsigned s = 0; s < SECTOR_STRUCTURES_MAX; s++) {
+            if (!(eligible & ~best[0] & (uint64_t)1 << s))
+                continue;
+            set |= (uint64_t)1 << s;
+            if (!is_known(search, set))
+                sets[n++] = set;
+        }
+        result = n ? try_sets(search, sets, n) : 0;
+    }
+    return result;
+}
+
 /* Does any region do better by more than its tolerance with the candidates from `first` on? */
 static bool has_improved(const struct search *search, size_t first, const double *tolerance,
                          const struct sector_choice *choices)
@@ -230,6 +256,8 @@ int sector_search(struct sector_model *model, struct sector_level level, uint64_
         result = extend(&search, eligible, members);
         improved = members < 2 || has_improved(&search, before, tolerance, choices);
     }
+    if (result == 0)
+        result = turn_round(&search, eligible);
     for (size_t r = 0; r < regions && result == 0; r++)
         choose(&search, r, tolerance[r], &choices[r]);
     free(search.candidates);

@@ -278,12 +278,15 @@ enum watch_end_flags {
     WATCH_END_VISIT_KNOWN = 1, /* the two fields below were determined by looking ahead */
     WATCH_END_VISIT_TOUCHES_ACCESSED = 2, /* the visit also touches the originally accessed word */
     WATCH_END_VISIT_ENDS_HERE = 4, /* the last access of the visit touches the watched word */
+    INVALIDATION_NOT_SEEN = 8,     /* see struct record_invalidation */
 };
 
 /*
  * While a watch with SAMPLE_INVALIDATION_WATCH ran, another thread stored to invalidation_address.
  * The watch goes on: its own end (struct record_watch_end, later in the file) tells when the line
- * would have been used again. At most one per sample: the first store.
+ * would have been used again. At most one per sample: the first store. With the flag
+ * INVALIDATION_NOT_SEEN nobody stored until then, and from then on it was not watched for (the
+ * watch's own thread stored to the word, or the register was wanted elsewhere).
  */
 struct record_invalidation {
     uint64_t sample_id;
@@ -461,6 +464,7 @@ enum histogram_measure {
     MEASURE_STACK_DISTANCE = 1, /* distinct other lines in between */
     MEASURE_REUSE_TIME = 2,     /* accesses; 1 = the very next */
     MEASURE_COHERENCE = 3,      /* stack distance of uses whose line was invalidated meanwhile */
+    MEASURE_WIDTH = 4,          /* bytes of each access, at any line size; nothing is cold */
 };
 
 /*
@@ -478,8 +482,9 @@ struct histogram_bin {
 struct record_histogram {
     uint8_t scope;
     uint8_t measure;
-    /* Of SCOPE_OBJECT, SCOPE_LINE, SCOPE_PARTITION and its rest: only uses made in that region count,
-     * those of functions called from it included, at their distances among all; 0: all uses. */
+    /* Of SCOPE_OBJECT, SCOPE_LINE, SCOPE_PARTITION and its rest: only uses made in that region
+     * count, those of functions called from it included, at their distances among all; 0: all uses.
+     */
     uint16_t region_id;
     uint32_t line_size;
     uint64_t key, key2;

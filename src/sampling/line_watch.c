@@ -22,14 +22,18 @@ enum {
     REPEATS_MAX = 16,
     TRAPS_BEFORE_START_MAX = 32,
     TRAPS_MAX = 256,
-    SPINS_MAX = 20000,
+    /* Turns of waiting for the lock. A handler that does not get it within a few microseconds goes
+     * on without: whoever holds it has been put aside by the scheduler, and with many threads on
+     * few processors all others would burn their time. */
+    SPINS_OF_HANDLER = 300,
+    SPINS_MAX = 1000 * 1000,
 };
 
 enum state { STATE_FREE, STATE_BEFORE, STATE_RUNNING };
 
-static bool lock(struct line_watch *watch)
+static bool lock(struct line_watch *watch, unsigned spins)
 {
-    for (unsigned spin = 0; spin < SPINS_MAX; spin++) {
+    for (unsigned spin = 0; spin < spins; spin++) {
         uint32_t open = 0;
 
         if (atomic_load_explicit(&watch->lock, memory_order_relaxed) == 0 &&
@@ -178,7 +182,7 @@ bool line_watch_offer(struct line_watch *watch, struct random *random,
     unsigned bits;
     bool armed;
 
-    if (!mechanism->arm || !lock(watch))
+    if (!mechanism->arm || !lock(watch, SPINS_OF_HANDLER))
         return false;
     sample->flags |= SAMPLE_LINE_OFFERED | (offer->shared ? SAMPLE_LINE_SHARED : 0);
     bits = refusal_bits(watch, offer);
@@ -359,8 +363,11 @@ enum line_trap_answer line_watch_trap(struct line_watch *watch, const struct lin
     enum line_trap_answer answer = LINE_TRAP_NOTHING;
     struct record_line_event *event = &arrival->event;
 
-    if (!lock(watch))
+    /* Late ones cost nobody anything: this look without the lock is repeated with it. */
+    if (trap->generation != watch->generation || watch->state == STATE_FREE)
         return LINE_TRAP_NOTHING;
+    if (!lock(watch, SPINS_OF_HANDLER))
+        return LINE_TRAP_BUSY;
     if (trap->generation == watch->generation) {
         arrival->line = watch->line;
         arrival->words[0] = watch->record.address;
@@ -391,7 +398,7 @@ void line_watch_event(struct line_watch *watch, const struct record_line_event *
 {
     bool written = true;
 
-    if (!lock(watch))
+    if (!lock(watch, SPINS_MAX))
         return;
     /* The watch may have begun while the event was described: then it is judged now. */
     if (watch->record.sample_id == event->sample_id && watch->state == STATE_BEFORE) {
@@ -423,7 +430,7 @@ bool line_watch_covers(const struct line_watch *watch, uint64_t address, uint64_
 void line_watch_block_freed(struct line_watch *watch, uint64_t base, uint64_t size,
                             uint64_t time_ns)
 {
-    if (!line_watch_covers(watch, base, size) || !lock(watch))
+    if (!line_watch_covers(watch, base, size) || !lock(watch, SPINS_MAX))
         return;
     if (line_watch_covers(watch, base, size))
         end_from_outside(watch, LINE_END_FREED, time_ns);
@@ -432,7 +439,7 @@ void line_watch_block_freed(struct line_watch *watch, uint64_t base, uint64_t si
 
 void line_watch_thread_ended(struct line_watch *watch, uint32_t thread_id, uint64_t time_ns)
 {
-    if (watch->state == STATE_FREE || watch->owner != thread_id || !lock(watch))
+    if (watch->state == STATE_FREE || watch->owner != thread_id || !lock(watch, SPINS_MAX))
         return;
     /* A segment that runs goes on without its writer. */
     if (watch->state == STATE_BEFORE && watch->owner == thread_id)
@@ -442,7 +449,7 @@ void line_watch_thread_ended(struct line_watch *watch, uint32_t thread_id, uint6
 
 void line_watch_stop(struct line_watch *watch, enum line_end reason, uint64_t time_ns)
 {
-    if (!watch->mechanism.arm || !lock(watch))
+    if (!watch->mechanism.arm || !lock(watch, SPINS_MAX))
         return;
     if (watch->state != STATE_FREE)
         end_from_outside(watch, reason, time_ns);

@@ -94,6 +94,7 @@ struct line_arrival {
 
 enum line_trap_answer {
     LINE_TRAP_NOTHING, /* late, or nothing new */
+    LINE_TRAP_BUSY,    /* another thread has been at work on the watch for too long: let it run */
     LINE_TRAP_STARTED, /* the sampled store itself: RECORD_LINE_WATCH was written */
     LINE_TRAP_EVENT,   /* the event is to be completed and handed back */
 };
@@ -108,8 +109,8 @@ struct line_watch_seen {
 struct line_watch {
     struct line_watch_mechanism mechanism;
     _Atomic uint32_t lock;
-    uint32_t state;
-    uint32_t generation; /* 24 bits */
+    _Atomic uint32_t state;
+    _Atomic uint32_t generation; /* 24 bits */
     uint32_t stubbornness;
     bool loads; /* are watched as well */
     struct record_line_watch record;

@@ -111,11 +111,28 @@ run "$reuse_run" -e none --place mapping "$handover" --pattern pairs --threads 8
 check "and is applied" status_is 0
 check "without a word" err_is_empty
 
-# Everybody stores to the same line: whatever structure the transfers have is the run's, not the program's.
-"$reuse_run" -q -e exact -o even.rprof "$REUSE_BUILDDIR/microbench/contention" --pattern write-volume \
-    --sharing 100 --threads 8 --iterations 10 >/dev/null 2>&1
+# Each thread stores to 1500 lines and loads its neighbour's: 188 KiB, of which two threads share half.
+"$reuse_run" -q -e exact -o ring.rprof "$REUSE_BUILDDIR/microbench/contention" --pattern barrier \
+    --threads 4 --lines 1500 --iterations 20 >/dev/null 2>&1
+run "$reuse_report" --placement --topology 'pack:2 l3:2(size=262144) core:4 pu:1' ring.rprof
+check "caches for one thread each: a conflict" out_has "^Packing and spreading are in conflict"
+check "the threads are spread" out_has "spreading is cheaper"
+run "$reuse_report" --placement --topology 'pack:2 l3:2(size=4194304) core:4 pu:1' ring.rprof
+check "caches for all: none" [ "$(grep -c "in conflict" out)" -eq 0 ]
+check "the threads stay together" out_has "^found, packed .* 100.0 +100.0"
+check "as the identity has them" out_has "^Bind the threads close"
+
+# Threads in turn store to lines drawn at random: everybody with everybody.
+"$reuse_run" -q -e exact -o even.rprof "$handover" --pattern random --threads 8 --iterations 200 \
+    >/dev/null 2>&1
 run "$reuse_report" --placement --topology "$topology" even.rprof
-check "no structure: no binding as found" [ "$(grep -cE '^Bind the threads as found' out)" -eq 0 ]
+check "no structure: it does not matter" out_has "^Placement does not matter here"
+run "$reuse_report" --placement --topology "$topology" --format json even.rprof
+check "how little it saves" python3 -c "
+import json
+p = json.load(open('out'))['placement']
+assert p['verdict'] == 'does not matter' and p['saving']['over_random']['value'] < 0.03, p['saving']
+assert 0 < p['heterogeneity'] < 200"
 "$reuse_run" -q -e exact -o one.rprof "$REUSE_BUILDDIR/microbench/stream" --threads 1 --iterations 1 \
     >/dev/null 2>&1
 run "$reuse_report" --placement one.rprof

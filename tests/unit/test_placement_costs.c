@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "placement/binding.h"
 #include "placement/cache_share.h"
 #include "placement/mapping.h"
 #include "placement/topology.h"
@@ -93,7 +94,7 @@ static void this_host_has_a_topology(void **state)
 static void pairs_are_added_up(void **state)
 {
     const struct traffic_pair pairs[] = {{0, 1, 2},  {1, 0, 3}, {2, 2, 9}, {3, 1, 0},
-                                        {3, 1, -1}, {2, 0, 4}, {0, 1, 1}};
+                                         {3, 1, -1}, {2, 0, 4}, {0, 1, 1}};
     struct communication_matrix *matrix = matrix_create(4, pairs, 7);
 
     (void)state;
@@ -111,7 +112,7 @@ static void pairs_are_added_up(void **state)
 static void heterogeneity_has_its_ends(void **state)
 {
     const struct traffic_pair full[] = {{0, 1, 7}, {0, 2, 7}, {0, 3, 7},
-                                       {1, 2, 7}, {1, 3, 7}, {2, 3, 7}};
+                                        {1, 2, 7}, {1, 3, 7}, {2, 3, 7}};
     const struct traffic_pair ring[] = {{0, 1, 7}, {1, 2, 7}, {2, 3, 7}, {3, 0, 7}};
     struct communication_matrix *matrix = matrix_create(4, full, 6);
 
@@ -229,6 +230,46 @@ static void edge_traffic_adds_up(void **state)
     tree_free(tree);
 }
 
+static void check_binding(const struct binding *list, size_t count, const char *tool,
+                          const char *text)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i].tool, tool) == 0) {
+            assert_string_equal(list[i].text, text);
+            return;
+        }
+    fail_msg("no text for %s", tool);
+}
+
+static void bindings_can_be_pasted(void **state)
+{
+    const unsigned cpus[] = {9, 0, 1, 2, 64};
+    struct binding list[BINDINGS_MAX];
+    size_t count = binding_list(cpus, 5, OPENMP_GNU, true, list);
+
+    (void)state;
+    check_binding(list, count, "OMP_PLACES",
+                  "OMP_PROC_BIND=close OMP_PLACES='{9},{0},{1},{2},{64}'");
+    check_binding(list, count, "GOMP_CPU_AFFINITY", "GOMP_CPU_AFFINITY=9,0,1,2,64");
+    check_binding(list, count, "taskset", "taskset -c 0-2,9,64");
+    check_binding(list, count, "hwloc-bind", "hwloc-bind --physical pu:0-2 pu:9 pu:64");
+    check_binding(list, count, "numactl", "numactl --localalloc --physcpubind=0-2,9,64");
+    check_binding(list, count, "srun mask_cpu", "srun --cpu-bind=mask_cpu:0x10000000000000207");
+    check_binding(list, count, "srun map_cpu", "srun --cpu-bind=map_cpu:9,0,1,2,64");
+    binding_list_free(list, count);
+
+    /* OpenMP binds by position: not where a thread is left out, nor without OpenMP. */
+    count = binding_list(cpus, 5, OPENMP_GNU, false, list);
+    for (size_t i = 0; i < count; i++)
+        assert_null(strstr(list[i].text, "OMP"));
+    binding_list_free(list, count);
+    count = binding_list(cpus, 5, OPENMP_NONE, true, list);
+    for (size_t i = 0; i < count; i++)
+        assert_null(strstr(list[i].text, "OMP"));
+    binding_list_free(list, count);
+    assert_int_equal(binding_list(cpus, 0, OPENMP_GNU, true, list), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +283,7 @@ int main(void)
         cmocka_unit_test(sharing_a_cache_has_a_price),
         cmocka_unit_test(a_stream_takes_more_than_half),
         cmocka_unit_test(edge_traffic_adds_up),
+        cmocka_unit_test(bindings_can_be_pasted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -380,12 +380,15 @@ static void test_worth(void **state)
     struct false_sharing finding = with_transfers(1000, 1000, 1);
 
     (void)state;
-    assert_true(worth_parting(&finding, 9.9e6));
-    assert_false(worth_parting(&finding, 1.1e7));
+    assert_int_equal(worth_of(&finding, 9.9e6), PARTING_WORTHY);
+    assert_int_equal(worth_of(&finding, 1.1e7), PARTING_WORTHLESS);
     finding = with_transfers(1000, 0, 1);
-    assert_false(worth_parting(&finding, 1000));
+    assert_int_equal(worth_of(&finding, 1000), PARTING_UNCERTAIN);
+    assert_int_equal(worth_of(&finding, 2.1e7), PARTING_WORTHLESS);
+    finding = with_transfers(1000, 10, 1);
+    assert_int_equal(worth_of(&finding, 1.1e7), PARTING_UNCERTAIN);
     finding = with_transfers(1000, 1000, 126);
-    assert_false(worth_parting(&finding, 1000));
+    assert_int_equal(worth_of(&finding, 1000), PARTING_WORTHLESS);
 }
 
 static void test_runtime_code(void **state)
@@ -403,8 +406,10 @@ static void test_runtime_code(void **state)
         {"libc.so.6", "__lll_lock_wait", CODE_RUNTIME},
         {"libc.so.6", "memcpy", CODE_PROGRAM},
         {"libc.so.6", "qsort", CODE_PROGRAM},
-        {"libc.so.6", NULL, CODE_LIBRARY_UNNAMED},
-        {"ld-linux-x86-64.so.2", NULL, CODE_LIBRARY_UNNAMED},
+        {"libc.so.6", NULL, CODE_NEUTRAL},
+        {"ld-linux-x86-64.so.2", NULL, CODE_NEUTRAL},
+        {"ld-linux-x86-64.so.2", "_dl_relocate_object", CODE_NEUTRAL},
+        {"libc.so.6", "__ctype_init", CODE_RUNTIME},
         {"app", "main", CODE_PROGRAM},
         {"app", NULL, CODE_PROGRAM},
         {"app", "GOMP_barrier", CODE_RUNTIME},

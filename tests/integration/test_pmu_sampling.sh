@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The engine pmu at work, without a PMU: a stand-in (tests/support/pmu_stand_in.c) makes the task clock of
+# the kernel out as AMD's IBS and its counters of accesses. What is real: the kernel's events, ring buffer,
+# signals and periods, and the whole path from there to the report. What is not: the hardware.
+. "$(dirname "$0")/tap.bash"
+
+bin=$REUSE_BUILDDIR/postproc
+micro=$REUSE_BUILDDIR/microbench
+programs=$REUSE_BUILDDIR/tests/integration/programs
+library=$REUSE_BUILDDIR/runtime/.libs/libreuse.so
+stand_in=$REUSE_BUILDDIR/tests/support/.libs/libpmustandin.so
+
+array=$(nm "$library" 2>"$work/err" | awk '/self_test_array/ { print $1 }')
+why=
+[ -e "$stand_in" ] || why="the stand-in is not built"
+[ -n "$array" ] || why="libreuse.so has no symbol table"
+if [ -n "$why" ]; then
+    skip "the engine pmu at work" "$why"
+    finish
+    exit 0
+fi
+
+mkdir -p "$work/sysfs/ibs_op/format" "$work/sysfs/cpu" "$work/intel/cpu"
+echo amd 25 17 >"$work/sysfs/processor"
+echo intel 6 143 >"$work/intel/processor"
+echo 4242 >"$work/intel/cpu/type"
+echo 4242 >"$work/sysfs/ibs_op/type"
+echo config:19 >"$work/sysfs/ibs_op/format/cnt_ctl"
+echo config2:0 >"$work/sysfs/ibs_op/format/swfilt"
+echo 4243 >"$work/sysfs/cpu/type"
+
+# profile OPTION... -- COMMAND...: leaves $work/p.rprof and $work/p.json
+profile() {
+    rm -f "$work"/p.*
+    run env REUSE_PMU_SYSFS="$work/${unit:-sysfs}" PMU_STAND_IN_ARRAY="$array" LD_PRELOAD="$stand_in" \
+        "$bin/reuse-run" --engine pmu -o "$work/p.rprof" "$@"
+    "$bin/reuse-report" --format json "$work/p.rprof" >"$work/p.json" 2>>"$work/err"
+}
+holds() {
+    python3 - "$work/p.json" "$1" 2>>"$work/err" <<'PYTHON'
+import json, sys
+r = json.load(open(sys.argv[1]))
+def miss(size):
+    return min(r["mrc"], key=lambda p: abs(p["bytes"] - size))["miss_ratio"]
+assert eval(sys.argv[2]), (sys.argv[2], r["accesses"], [(p["bytes"], p["miss_ratio"]) for p in r["mrc"]])
+PYTHON
+}
+
+# measure_rate BYTES ITERATIONS: accesses per 1000 ns of CPU time of a sweep. The stand-in counts the kernel's
+# time as well, some 10 us at each trap: arrays must take longer than that to sweep.
+measure_rate() {
+    local seconds TIMEFORMAT=%U
+    seconds=$({ time "$micro/sweep" --bytes "$1" --iterations "$2" >/dev/null; } 2>&1)
+    PMU_STAND_IN_RATE=$(awk -v n="$2" -v b="$1" -v s="$seconds" 'BEGIN { printf "%d", n * b / 8 / (s * 1e6) }')
+    export PMU_STAND_IN_RATE
+}
+
+size=8388608 iterations=400
+measure_rate "$size" "$iterations"
+profile --period 1500000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
+check "the program ends as ever" status_is 0
+check "its output is its own" out_has "iterations=$iterations checksum="
+check "the closing line names the engine" err_has 'pmu engine, [0-9]+ samples'
+check "the profile names the engine" holds "r['engine'] == 'pmu'"
+check "samples are taken" holds "r['samples'] >= 20"
+check "watches are armed and end by reuse" holds "r['watches']['reused'] >= 2"
+check "accesses are counted, not estimated" \
+    holds "r['accesses']['hi'] <= 1.5 * r['accesses']['value'] and 0.6 < r['accesses']['value'] / ($iterations * $size / 8) < 1.6"
+check "below the size of the array one in eight misses" holds "0.05 < miss($size // 3) < 0.22"
+check "above it none" holds "miss(3 * $size) < 0.03"
+
+profile --period 3000000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
+check "a fixed period is a number of accesses" \
+    holds "0.5 < r['samples'] * 3e6 / ($iterations * $size / 8) < 1.5"
+
+size=2097152 iterations=1600
+measure_rate "$size" "$iterations"
+profile --period 1500000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
+check "another array: its size is where misses end" holds "miss($size // 3) > 0.05 and miss(3 * $size) < 0.03"
+
+profile -- "$micro/sweep" --bytes 256K --iterations 4000 --threads 4
+check "threads: the program ends as ever" status_is 0
+check "threads: all are counted" holds "len([t for t in r['threads'] if t['accesses'] > 1e6]) >= 4"
+
+profile -- "$micro/chase" --seconds 0.5
+check "a pointer chase" holds "r['engine'] == 'pmu' and r['samples'] >= 5"
+
+unit=intel
+profile --period 1500000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
+check "PEBS, two events: the program ends as ever" status_is 0
+check "PEBS: the engine is used" err_has 'pmu engine, [0-9]+ samples'
+check "PEBS: accesses of both events are counted" \
+    holds "0.6 < r['accesses']['value'] / ($iterations * $size / 8) < 1.6"
+check "PEBS: the size of the array is where misses end" holds "miss($size // 3) > 0.05 and miss(3 * $size) < 0.03"
+profile -- "$micro/sweep" --bytes 256K --iterations 4000 --threads 4
+check "PEBS: threads" holds "len([t for t in r['threads'] if t['accesses'] > 1e6]) >= 4"
+unit=sysfs
+
+export PMU_STAND_IN_LOST=1
+profile -- "$micro/sweep" --bytes 1M --iterations 300
+check "records lost in the self-test do not refuse the unit" err_has 'pmu engine'
+unset PMU_STAND_IN_LOST
+
+# What a sample costs in the kernel: one signal; after the first ones a new period for one in eight; no
+# reading of the CPU clock.
+if command -v strace >/dev/null; then
+    # Traced, on a busy machine, the calibration at start-up may not come to an end in time.
+    for _ in 1 2 3 4 5; do
+        run env REUSE_PMU_SYSFS="$work/sysfs" PMU_STAND_IN_ARRAY="$array" LD_PRELOAD="$stand_in" \
+            strace -f -o "$work/trace" -e trace=ioctl,clock_gettime "$bin/reuse-run" --engine pmu \
+            --period 2000000 -o "$work/p.rprof" -- "$micro/sweep" --bytes 32K --iterations 60000
+        err_has ETIME || break
+    done
+    "$bin/reuse-report" --format json "$work/p.rprof" >"$work/p.json" 2>>"$work/err"
+    periods=$(grep -c PERF_EVENT_IOC_PERIOD "$work/trace")
+    clocks=$(sed '1,/PERF_EVENT_IOC_PERIOD/d' "$work/trace" | grep -c CLOCK_THREAD_CPUTIME_ID)
+    check "few changes of the period" holds "r['samples'] > 60 and $periods <= 20 + r['samples'] / 7"
+    check "the CPU clock is left alone" holds "$clocks <= 10 + 2 * $periods"
+else
+    skip "few system calls" "strace is missing"
+fi
+
+finish

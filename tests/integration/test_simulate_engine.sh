@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# reuse-run --engine simulate, end to end: samples, watches and counts of one run in one profile.
+. "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
+simulate="$REUSE_BUILDDIR/postproc/reuse-run --engine simulate --seed 7"
+report=$REUSE_BUILDDIR/postproc/reuse-report
+micro=$REUSE_BUILDDIR/microbench
+
+if ! command -v qemu-x86_64 >/dev/null; then
+    skip "the engine simulate" "qemu-x86_64 is not installed"
+    finish
+    exit 0
+fi
+if nm -D "$REUSE_BUILDDIR/exact/.libs/libreuse-exact.so" | grep -qE '__(asan|ubsan|tsan)_'; then
+    skip "the engine simulate" "a plugin with sanitizers cannot be loaded into QEMU"
+    finish
+    exit 0
+fi
+cd "$work" || exit 1
+
+# simulated NAME COMMAND... leaves NAME.rprof and its report NAME.json
+simulated() {
+    local name=$1
+    shift
+    run $simulate -o "$name.rprof" "$@"
+    "$report" --format json --summary --mrc --histogram --threads "$name.rprof" >"$name.json" 2>>err
+}
+# holds NAME EXPRESSION: the python expression on the report `r` is true
+holds() {
+    python3 - "$1.json" "$2" <<'PYTHON'
+import json, sys
+r = json.load(open(sys.argv[1]))
+sys.exit(0 if eval(sys.argv[2]) else 1)
+PYTHON
+}
+
+simulated sweep "$micro/sweep" --bytes 1M --iterations 300
+check "a program runs to its end" status_is 0
+check "and prints what it prints" out_has 'iterations=300'
+check "one closing line names the profile" err_has '^libreuse: .*sweep.rprof'
+check "the profile says whose it is" holds sweep 'r["engine"] == "simulate" and r["run"]["clock"] == "accesses"'
+check "one sample per 10 000 accesses" holds sweep '0.95 < r["samples"] * 1e4 / r["accesses"]["value"] < 1.05'
+check "accesses are counted, not estimated" holds sweep 'abs(r["accesses"]["value"] - 3.95e7) < 1e6'
+check "every watch ended in a recorded way" holds sweep \
+    'r["watches"]["armed"] > 200 and sum(r["watches"][k] for k in ("reused", "invalidated", "evicted", "ended")) == r["watches"]["armed"]'
+check "the truth is beside the estimate" holds sweep 'r["truth"]["sizes"] == 48 and all("truth" in p for p in r["mrc"])'
+check "which is near it" holds sweep 'r["truth"]["mrc_error"] < 0.02 and r["truth"]["covered"] >= 0.9'
+check "so are the histograms" holds sweep \
+    'r["truth"]["stack_distance_accuracy"] > 0.95 and r["truth"]["reuse_time_accuracy"] > 0.95'
+check "the size axis is certain" holds sweep '"access_rate" not in r or r["access_rate"]["size_axis_high"] == 1'
+run "$report" sweep.rprof
+check "the summary says how far off it is" out_has '^Truth: +every access was counted'
+run "$report" --mrc sweep.rprof
+check "the curve has a column with the truth" out_has 'misses +truth'
+
+simulated other "$micro/sweep" --bytes 1M --iterations 300
+cp sweep.json one.json
+check "the same seed gives the same samples" python3 -c '
+import json
+a, b = (json.load(open(n + ".json")) for n in ("sweep", "other"))
+assert a["samples"] == b["samples"] and a["watches"] == b["watches"] and a["mrc"] == b["mrc"]'
+
+for layout in ibs spe; do
+    simulated $layout --simulate-layout $layout -p 5000 "$micro/stencil" --iterations 3
+    check "records of $layout carry the samples" holds $layout \
+        "r['samples'] > 500 and r['truth']['mrc_error'] < 0.05 and r['run']['simulate_layout'] == '$layout'"
+done
+simulated arm --simulate-trap before --simulate-register 64 "$micro/stencil" --iterations 5
+check "registers of a line that trap before the access" holds arm \
+    'r["watches"]["reused"] > 50 and r["truth"]["mrc_error"] < 0.03'
+simulated loss --simulate-loss 30 --simulate-skid 50 "$micro/sweep" --bytes 1M --iterations 300
+check "lost records are counted, late ones taken" holds loss \
+    '0.6 < r["samples"] * 1e4 / r["accesses"]["value"] < 0.8 and r["lost"]["buffer"] > 100 and r["truth"]["mrc_error"] < 0.03'
+simulated threads "$micro/stream" --threads 3 --bytes 1M --iterations 10
+check "each thread has its own PMU" holds threads 'sum(t["samples"] > 20 for t in r["threads"]) == 3'
+run env REUSE_SIMULATE_SKID=9 REUSE_PERIOD=20000 $simulate -o environment.rprof "$micro/sweep" --bytes 64K --iterations 100
+run "$report" --format json environment.rprof
+cp out environment.json
+check "the environment works as well" holds environment \
+    'r["run"]["simulate_skid"] == "9" and r["run"]["period"] == "20000"'
+
+# What a profile of counts alone cannot say.
+run "$REUSE_BUILDDIR/postproc/reuse-run" --engine exact -q -o exact.rprof "$micro/sweep" --bytes 64K --iterations 10
+run "$report" --format json exact.rprof
+check "an exact profile has nothing to compare" [ "$(grep -c '"truth"' out)" = 0 ]
+
+run env REUSE_RATE=0.1 $simulate -o rate.rprof /bin/true
+check "a share of the lines is not enough" err_has "REUSE_RATE leaves accesses out, and the engine simulate needs all of them"
+run $simulate --simulate-layout xyz /bin/true
+check "an unknown layout is refused" err_has "'xyz' is not pebs, ibs or spe"
+run $simulate --simulate-register 48 /bin/true
+check "so is a register of 48 bytes" err_has "'48' is not a power of two from 8 to 128"
+run env PATH=/nowhere "$REUSE_BUILDDIR/postproc/reuse-run" --engine simulate /bin/true
+check "without QEMU it says what to install" err_has 'the engine simulate runs programs in QEMU, but qemu-x86_64 is not in PATH'
+finish
