@@ -50,10 +50,31 @@ static void write_sizes(struct profile_writer *writer, enum histogram_scope scop
     free(bins);
 }
 
+/* Bytes of each access: every value has a bin of its own. */
+static void write_widths(struct profile_writer *writer, enum histogram_scope scope, uint64_t key,
+                         const struct locality_histograms *histograms, uint64_t now_ns)
+{
+    struct histogram_bin bins[ACCESS_WIDTH_MAX + 1];
+    struct record_histogram record = {.scope = (uint8_t)scope,
+                                      .measure = MEASURE_WIDTH,
+                                      .line_size = locality_line_size(0),
+                                      .key = key};
+
+    for (uint32_t width = 1; width <= ACCESS_WIDTH_MAX; width++) {
+        if (histograms->width[width] == 0)
+            continue;
+        record.accesses += histograms->width[width];
+        bins[record.bin_count++] = (struct histogram_bin){width, 0, histograms->width[width]};
+    }
+    if (record.bin_count > 0)
+        append(writer, &record, bins, now_ns);
+}
+
 void histograms_write(struct profile_writer *writer, enum histogram_scope scope, uint64_t key,
                       const struct locality_histograms *histograms, uint64_t now_ns)
 {
     write_sizes(writer, scope, key, histograms, locality_line_sizes(), now_ns);
+    write_widths(writer, scope, key, histograms, now_ns);
 }
 
 void histograms_write_first(struct profile_writer *writer, enum histogram_scope scope, uint64_t key,

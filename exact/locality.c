@@ -258,6 +258,7 @@ static inline __attribute__((always_inline)) void analyse(struct locality *local
         }
         bool invalidated = stream_invalidated(access);
         unsigned uses = stream_kind(access) == STREAM_READ_MODIFY_WRITE ? 2 : 1;
+        locality->histograms->width[stream_width(access)] += uses;
         for (unsigned use = 0; use < uses; use++)
             for (unsigned size = 0; size < sizes; size++)
                 for (uint64_t line = address >> shifts[size]; line <= last >> shifts[size];
@@ -424,6 +425,8 @@ void histograms_add(struct locality_histograms *into, const struct locality_hist
     into->lines_error2 += from->lines_error2;
     for (uint32_t bin = 0; bin < HISTOGRAM_BIN_COUNT; bin++)
         into->invalidated[bin] += from->invalidated[bin];
+    for (unsigned width = 0; width <= ACCESS_WIDTH_MAX; width++)
+        into->width[width] += from->width[width];
     for (unsigned size = 0; size < size_count; size++) {
         into->accesses[size] += from->accesses[size];
         into->cold[size] += from->cold[size];

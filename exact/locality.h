@@ -33,6 +33,7 @@ struct locality_histograms {
     uint64_t time[EXACT_LINE_SIZES_MAX][HISTOGRAM_BIN_COUNT];
     /* Distances of the uses whose line had been invalidated, at the first line size. */
     uint64_t invalidated[HISTOGRAM_BIN_COUNT];
+    uint64_t width[ACCESS_WIDTH_MAX + 1]; /* accesses by bytes; all 0 when lines are sampled */
     /* With a rate: sums over threads of the squares of standard errors times accesses; see
      * struct exact_rate_error. */
     double share_error2, lines_error2;

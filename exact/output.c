@@ -263,7 +263,7 @@ static void snapshot(bool all)
                 write_unloaded_modules();
             histograms_write(&writer, SCOPE_PROCESS, 0, total, now);
             partition_sums_write(partitions, &writer, &counts, now);
-            shared_cache_write(&writer, now);
+            shared_cache_write(&writer, all, now);
             sharing_write(&writer, all, now);
             regions_write(&writer, now);
             histograms_write_by(&writer, SCOPE_REGION, &counts, now);
@@ -349,6 +349,25 @@ static void note_error(const struct locality_histograms *total)
     end();
 }
 
+/* Threads that end with the process have no end of their own. */
+static void write_ends_of_live_threads(void)
+{
+    for (struct guest_thread *thread = stream_all_threads(); thread != NULL;
+         thread = thread->following) {
+        /* The clock of a thread of this process by its number: clock_getcpuclockid(3). */
+        clockid_t clock = (clockid_t)(~(unsigned)thread->tid << 3 | 6);
+        struct timespec cpu;
+        if (thread->ended || clock_gettime(clock, &cpu) != 0 || !begin())
+            continue;
+        struct record_thread_end record = {.thread_id = thread->thread_id,
+                                           .monotonic_ns = monotonic_ns(),
+                                           .app_ns = (uint64_t)cpu.tv_sec * 1000000000u +
+                                                     (uint64_t)cpu.tv_nsec};
+        append(RECORD_THREAD_END, &record, sizeof record, NULL);
+        end();
+    }
+}
+
 static void finish(int exit_status)
 {
     pthread_mutex_lock(&snapshot_lock);
@@ -377,6 +396,7 @@ static void finish(int exit_status)
         note_error(total);
     }
     free(total);
+    write_ends_of_live_threads();
     if (begin()) {
         uint64_t now = monotonic_ns();
         struct record_end record = {

@@ -130,7 +130,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         return 1;
     }
     if (!syscalls_know(info->target_name)) {
-        say("programs for %s cannot be analysed", info->target_name);
+        say("programs for %s cannot be analysed: their operands are not known here; build the "
+            "program for x86-64",
+            info->target_name);
         return 1;
     }
     if (!stream_check_encoding()) {
@@ -155,7 +157,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         stream_follow_calls();
     stream_add_consumer(&locality_consumer);
     if (settings.options.sharing && settings.options.shared_cache) {
-        stream_add_consumer(&shared_cache_consumer);
+        shared_cache_start(stream_add_consumer(&shared_cache_consumer));
         stream_become_parallel = shared_cache_become_parallel;
     }
     say_engine(engine_names[settings.options.engine]);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See settings.h. */
+#include "config.h"
+
 #include "settings.h"
 
 #include <limits.h>
@@ -81,12 +83,22 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
             settings->program_index = (unsigned)strtoul(argv[i] + 8, NULL, 10);
         } else if (strncmp(argv[i], "generation=", 11) == 0) {
             settings->generation = (unsigned)strtoul(argv[i] + 11, NULL, 10);
+        } else if (strncmp(argv[i], "version=", 8) == 0) {
+            if (strcmp(argv[i] + 8, PACKAGE_VERSION) == 0)
+                continue;
+            snprintf(message, message_size,
+                     "libreuse-exact.so is version " PACKAGE_VERSION
+                     ", reuse-run is %.50s: install "
+                     "both from one build",
+                     argv[i] + 8);
+            return false;
         } else if (strncmp(argv[i], "qemu=", 5) == 0) {
             snprintf(settings->qemu_version, sizeof settings->qemu_version, "%s", argv[i] + 5);
         } else if (strncmp(argv[i], "guest=", 6) == 0) {
             snprintf(settings->guest_library, sizeof settings->guest_library, "%s", argv[i] + 6);
         } else {
-            snprintf(message, message_size, "unknown plugin argument '%.100s'", argv[i]);
+            snprintf(message, message_size,
+                     "unknown plugin argument '%.100s': is reuse-run of another version?", argv[i]);
             return false;
         }
     }

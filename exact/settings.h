@@ -21,8 +21,8 @@ struct settings {
 };
 
 /*
- * Reads the environment and the plugin's arguments (program=INDEX, qemu=VERSION, guest=PATH,
- * generation=COUNT). False with one line in message.
+ * Reads the environment and the plugin's arguments (program=INDEX, qemu=VERSION, version=OF
+ * REUSE-RUN, guest=PATH, generation=COUNT). False with one line in message.
  */
 bool settings_read(struct settings *, int argc, char **argv, char *message, size_t message_size);
 

@@ -10,10 +10,11 @@
 
 enum {
     FIRST_EVENTS = 256,
-    EVENTS_MAX = 1 << 20, /* kept apart per destination thread; more are counted by pair alone */
-    PREFETCH_AHEAD = 12,  /* accesses */
-    PREFETCH_SHARE = 16,  /* look ahead when more than one access in so many was searched for */
-    DETAILED_MAX = 50000, /* written by line and instructions */
+    EVENTS_MAX = 1 << 20,  /* kept apart per destination thread; more without their lines */
+    OBJECTS_MAX = 1 << 18, /* further ones without lines; more are counted by pair alone */
+    PREFETCH_AHEAD = 12,   /* accesses */
+    PREFETCH_SHARE = 16,   /* look ahead when more than one access in so many was searched for */
+    DETAILED_MAX = 50000,  /* written by line, and as many by object alone */
 };
 
 /* Transfers to one thread that agree in everything but their number. */
@@ -112,6 +113,28 @@ static void find_object(struct event *event)
     }
 }
 
+/* What remains when there are too many to keep apart: first the object and the instructions ... */
+static void forget_line(struct event *event)
+{
+    event->line = event->base = event->size = 0;
+    event->source.offset = event->destination.offset = 0;
+    event->source.width = event->destination.width = 0;
+}
+
+/* ... then only the threads. */
+static void forget_object(struct event *event)
+{
+    forget_line(event);
+    event->object = 0;
+    event->source.instruction = event->destination.instruction = 0;
+}
+
+static bool knows_object(const struct event *event)
+{
+    return event->object != 0 || event->source.instruction != 0 ||
+           event->destination.instruction != 0;
+}
+
 static void count_transfer(void *context, const struct exact_transfer *transfer)
 {
     struct sharing *sharing = context;
@@ -128,10 +151,10 @@ static void count_transfer(void *context, const struct exact_transfer *transfer)
         return;
     }
     if (sharing->used >= EVENTS_MAX && place_of(sharing->events, sharing->size, &event)->count == 0)
-        event = (struct event){.source.thread = event.source.thread,
-                               .destination.thread = event.destination.thread,
-                               .kind = event.kind,
-                               .true_sharing = event.true_sharing};
+        forget_line(&event);
+    if (sharing->used >= EVENTS_MAX + OBJECTS_MAX &&
+        place_of(sharing->events, sharing->size, &event)->count == 0)
+        forget_object(&event);
     struct event *place = place_of(sharing->events, sharing->size, &event);
     if (place->count == 0) {
         *place = event;
@@ -234,17 +257,40 @@ static int by_count(const void *a, const void *b)
     return (x->count < y->count) - (x->count > y->count);
 }
 
-/* Events of one pair of threads, kind and truth are neighbours. */
-static int by_pair(const void *a, const void *b)
+static int compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Events that agree in everything but their number are neighbours, once they have forgotten lines.
+ */
+static int by_object(const void *a, const void *b)
 {
     const struct event *x = a, *y = b;
-    if (x->source.thread != y->source.thread)
-        return x->source.thread < y->source.thread ? -1 : 1;
-    if (x->destination.thread != y->destination.thread)
-        return x->destination.thread < y->destination.thread ? -1 : 1;
-    if (x->kind != y->kind)
-        return x->kind < y->kind ? -1 : 1;
-    return (x->true_sharing > y->true_sharing) - (x->true_sharing < y->true_sharing);
+    int order = compare(x->source.thread, y->source.thread);
+    order = order ? order : compare(x->destination.thread, y->destination.thread);
+    order = order ? order : compare(x->kind, y->kind);
+    order = order ? order : compare(x->true_sharing, y->true_sharing);
+    order = order ? order : compare(x->object, y->object);
+    order = order ? order : compare(x->source.instruction, y->source.instruction);
+    return order ? order : compare(x->destination.instruction, y->destination.instruction);
+}
+
+/* Equal events become one; those with the largest numbers come first. */
+static void add_up(struct events *events)
+{
+    size_t kept = 0;
+    if (events->count > 0)
+        qsort(events->items, events->count, sizeof *events->items, by_object);
+    for (size_t i = 0; i < events->count; i++) {
+        if (kept > 0 && by_object(&events->items[kept - 1], &events->items[i]) == 0)
+            events->items[kept - 1].count += events->items[i].count;
+        else
+            events->items[kept++] = events->items[i];
+    }
+    events->count = kept;
+    if (events->count > 0)
+        qsort(events->items, events->count, sizeof *events->items, by_count);
 }
 
 static struct record_transfer record_of(const struct event *event)
@@ -256,15 +302,14 @@ static struct record_transfer record_of(const struct event *event)
                                     .line_size = (uint16_t)line_size};
 }
 
-static void write_detailed(struct profile_writer *writer, const struct event *event,
-                           uint64_t now_ns)
+static void write_event(struct profile_writer *writer, const struct event *event, uint64_t now_ns)
 {
     struct object_identity object = object_identity(event->object);
     struct record_transfer record = record_of(event);
     record.object_kind = (uint8_t)object.kind;
     record.object_reference = object.reference;
-    record.object_address = (event->line - 1) * line_size;
-    record.object_base = event->base;
+    record.object_address = event->line != 0 ? (event->line - 1) * line_size : 0;
+    record.object_base = event->line != 0 ? event->base : object.symbol;
     record.object_size = event->size;
     record.source_ip = instruction_at(event->source.instruction)->ip;
     record.source_offset = event->source.offset;
@@ -281,23 +326,32 @@ void sharing_write(struct profile_writer *writer, bool detailed, uint64_t now_ns
     if (coherence == NULL)
         return;
     struct events events = collect();
-    if (detailed && events.count > 0)
-        qsort(events.items, events.count, sizeof *events.items, by_count);
-    for (size_t i = 0; detailed && i < events.count && i < DETAILED_MAX; i++) {
-        if (events.items[i].line == 0)
-            continue;
-        write_detailed(writer, &events.items[i], now_ns);
-        events.items[i].count = 0; /* its pair gets what remains */
-    }
     if (events.count > 0)
-        qsort(events.items, events.count, sizeof *events.items, by_pair);
-    for (size_t i = 0; i < events.count;) {
-        struct record_transfer record = record_of(&events.items[i]);
-        size_t first = i;
-        for (; i < events.count && by_pair(&events.items[first], &events.items[i]) == 0; i++)
-            record.transfers += (double)events.items[i].count;
-        profile_writer_append(writer, RECORD_TRANSFER, &record, sizeof record, NULL, 0, now_ns);
+        qsort(events.items, events.count, sizeof *events.items, by_count);
+    /* What was written leaves nothing to its pair: that is written, too, and takes the place of
+     * what an earlier snapshot said of the pair. */
+    for (size_t i = 0; i < events.count; i++) {
+        if (detailed && i < DETAILED_MAX && events.items[i].line != 0) {
+            write_event(writer, &events.items[i], now_ns);
+            events.items[i].count = 0;
+            forget_object(&events.items[i]);
+        } else if (detailed) {
+            forget_line(&events.items[i]);
+        } else {
+            forget_object(&events.items[i]);
+        }
     }
+    add_up(&events);
+    for (size_t i = 0; detailed && i < events.count; i++) {
+        if (i < DETAILED_MAX && events.items[i].count > 0 && knows_object(&events.items[i])) {
+            write_event(writer, &events.items[i], now_ns);
+            events.items[i].count = 0;
+        }
+        forget_object(&events.items[i]);
+    }
+    add_up(&events);
+    for (size_t i = 0; i < events.count; i++)
+        write_event(writer, &events.items[i], now_ns);
     free(events.items);
 }
 

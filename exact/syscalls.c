@@ -15,6 +15,7 @@
 #include "objects/doorbell.h"
 #include "output.h"
 #include "regions.h"
+#include "shared_cache.h"
 #include "stream.h"
 
 struct syscall_numbers {
@@ -22,10 +23,9 @@ struct syscall_numbers {
     int64_t mmap, munmap, execve, execveat, exit, exit_group;
 };
 
-/* Linux' tables; x86-64 has its own, aarch64 the generic one. */
+/* Linux' tables, of the architectures whose operands we know. */
 static const struct syscall_numbers tables[] = {
     {"x86_64", 9, 11, 59, 322, 60, 231},
-    {"aarch64", 222, 215, 221, 281, 93, 94},
 };
 
 static const struct syscall_numbers *numbers; /* set before the guest runs */
@@ -109,6 +109,8 @@ void syscalls_on_entry(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint6
     (void)a7;
     (void)a8;
     memcpy(arguments, (uint64_t[]){a1, a2, a3, a4, a5, a6}, sizeof arguments);
+    if (number != DOORBELL_NUMBER)
+        shared_cache_pause(stream_thread(vcpu), true);
     if (number == DOORBELL_NUMBER) {
         take_message(vcpu, a1, a2, a3, a4, a5, a6);
     } else if (number == numbers->exit || number == numbers->exit_group) {
@@ -122,7 +124,8 @@ void syscalls_on_entry(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint6
 void syscalls_on_return(qemu_plugin_id_t id, unsigned vcpu, int64_t number, int64_t result)
 {
     (void)id;
-    (void)vcpu;
+    if (number != DOORBELL_NUMBER)
+        shared_cache_pause(stream_thread(vcpu), false);
     bool failed = result < 0 && result > -4096;
     if (failed)
         return;

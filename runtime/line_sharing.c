@@ -30,6 +30,9 @@
 enum {
     /* Handlers of ours that touch a watched word, before the watch is given up. */
     OWN_TRAPS_MAX = 64,
+    /* A thread that polls does nothing else, and each sample of it finds it so: one in so many is
+     * followed. A watch on it takes some ten traps. */
+    POLLS_FOLLOWED_ONE_IN = 8,
 };
 
 /* How long a thread that was seen at a line counts as one that uses it. */
@@ -46,7 +49,7 @@ static bool arm(void *context, uint64_t address, uint64_t address2, bool loads, 
     bool armed = shared_registers_arm(address, address2, loads, generation);
 
     (void)context;
-    if (armed && loads) {
+    if (armed && atomic_load(&words[0]) != address) {
         atomic_store(&own_traps, 0);
         allocation_watch(address);
         atomic_store(&words[0], address);
@@ -101,6 +104,12 @@ bool line_sharing_active(void)
     return atomic_load_explicit(&active, memory_order_relaxed) && thread_alive_count() > 1;
 }
 
+void line_sharing_resumed(const struct thread *thread)
+{
+    if (atomic_load_explicit(&active, memory_order_relaxed))
+        line_watch_resumed(&lines, thread->id, monotonic_ns());
+}
+
 bool line_sharing_follows(uint64_t sample_id)
 {
     return atomic_load_explicit(&words[0], memory_order_relaxed) != 0 &&
@@ -121,7 +130,7 @@ static void publish(uint32_t thread_id, uint64_t line, uint64_t bytes, uint8_t k
     board_publish(&board, &entry);
 }
 
-void line_sharing_offer(struct thread *thread, const struct own_visit *visit,
+void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bool polls,
                         struct record_sample *sample)
 {
     uint64_t line = line_start(sample->address, settings.line_size), now = sample->monotonic_ns;
@@ -143,6 +152,15 @@ void line_sharing_offer(struct thread *thread, const struct own_visit *visit,
             sample->flags |= SAMPLE_LINE_OFFERED;
         else
             line_watch_offer(&lines, &thread->random, &offer, sample);
+    }
+    if (polls && random_below(&thread->random, POLLS_FOLLOWED_ONE_IN) != 0) {
+        sample->flags |= SAMPLE_LINE_OFFERED;
+    } else if (polls) {
+        offer.shared =
+            board_others(&board, line, thread->id,
+                         now > BOARD_MEMORY_NS ? now - BOARD_MEMORY_NS : 0, &offer.others);
+        offer.waits = true;
+        line_watch_offer(&lines, &thread->random, &offer, sample);
     }
     publish(thread->id, line, line_mask(line, settings.line_size, sample->address, sample->width),
             sample->kind, now);

@@ -18,9 +18,10 @@
 #include <stdint.h>
 
 #include "pmu/choose.h"
+#include "sampling/random.h"
 
 enum {
-    PMU_RING_PAGES = 8,
+    PMU_RING_PAGES = 4, /* of each event that samples */
     /* First period, before the access rate of a thread is known: some milliseconds. */
     PMU_FIRST_PERIOD = 4 * 1000 * 1000,
 };
@@ -50,10 +51,11 @@ struct pmu_thread {
     unsigned samplers;
     int sampler[PMU_EVENTS_MAX]; /* may be the same descriptors as the counters' */
     int leader;                  /* of a group that the kernel demands; -1 */
-    void *ring;                  /* page and buffer of the first sampler; NULL without */
+    void *ring[PMU_EVENTS_MAX];  /* page and buffer of each; NULL without */
     uint64_t period;
-    uint64_t ours; /* accesses of our own handlers: no part of any distance */
-    uint64_t last; /* accesses at the last sample */
+    uint64_t ours;  /* accesses of our own handlers: no part of any distance */
+    uint64_t last;  /* accesses at the last sample */
+    uint64_t first; /* what the first sample stands for; 0 once it is taken */
     struct pmu_losses losses;
 };
 
@@ -97,8 +99,14 @@ void pmu_thread_sum_losses(const struct pmu_thread *, struct pmu_losses *sum);
 /* One of the descriptors has a new number. */
 void pmu_thread_move_descriptor(struct pmu_thread *, int from, int to);
 
-/* Accesses that a sample stands for: from the last one to `now`. Where the period counts accesses
- * it is the period. */
+/*
+ * The first sample comes anywhere within a period of `mean`, so that threads shorter than that are
+ * sampled in proportion to their accesses; it stands for all of the mean.
+ */
+void pmu_thread_set_first_period(struct pmu_thread *, struct random *, uint64_t mean);
+
+/* Accesses that a sample stands for, once for each sample: from the last one to `now`; where the
+ * period counts accesses, the period. */
 uint64_t pmu_thread_weight(struct pmu_thread *, uint64_t now);
 
 #endif

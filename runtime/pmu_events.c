@@ -11,7 +11,7 @@
 
 #include "descriptors.h"
 #include "pmu/ibs.h"
-#include "pmu/perf_sample.h"
+#include "pmu/perf_plan.h"
 #include "pmu/ring.h"
 #include "pmu_internal.h"
 #include "settings.h"
@@ -144,10 +144,9 @@ static int open_samplers(struct pmu_thread *thread, uint64_t cookie, bool signal
         if (descriptor < 0)
             return descriptor;
         thread->sampler[thread->samplers++] = descriptor;
-        if (!thread->ring && i == 0)
-            thread->ring = map_event(descriptor, ring_bytes() + settings.page_size);
-        else if (thread->ring)
-            control(descriptor, PERF_EVENT_IOC_SET_OUTPUT, (uint64_t)thread->sampler[0]);
+        /* Each has its own: an event that writes to another's has no page to read its count from.
+         */
+        thread->ring[i] = map_event(descriptor, ring_bytes() + settings.page_size);
     }
     return 0;
 }
@@ -172,8 +171,8 @@ static int open_counters(struct pmu_thread *thread, const struct pmu_event **tri
             if (counter->descriptor < 0)
                 return counter->descriptor;
             counter->page = map_event(counter->descriptor, settings.page_size);
-        } else if (i == 0) {
-            counter->page = thread->ring;
+        } else {
+            counter->page = thread->ring[i];
         }
         thread->counters = i + 1;
     }
@@ -217,10 +216,11 @@ void pmu_thread_close(struct pmu_thread *thread)
             syscall(SYS_munmap, thread->counter[i].page, settings.page_size);
         descriptor_release(thread->counter[i].descriptor);
     }
-    if (thread->ring)
-        syscall(SYS_munmap, thread->ring, ring_bytes() + settings.page_size);
-    for (unsigned i = 0; i < thread->samplers; i++)
+    for (unsigned i = 0; i < thread->samplers; i++) {
+        if (thread->ring[i])
+            syscall(SYS_munmap, thread->ring[i], ring_bytes() + settings.page_size);
         descriptor_release(thread->sampler[i]);
+    }
     if (thread->leader >= 0)
         descriptor_release(thread->leader);
     pmu_thread_forget(thread);
@@ -330,45 +330,49 @@ uint64_t pmu_thread_weight(struct pmu_thread *thread, uint64_t now)
     uint64_t since = now > thread->last ? now - thread->last : 0;
 
     thread->last = now;
+    if (thread->first) {
+        since = thread->first;
+        thread->first = 0;
+        return since;
+    }
     return choice()->counts_accesses ? thread->period : since;
+}
+
+void pmu_thread_set_first_period(struct pmu_thread *thread, struct random *random, uint64_t mean)
+{
+    enum { LEAST = 1000 };
+
+    thread->first = mean;
+    pmu_thread_set_period(
+        thread, LEAST + (uint64_t)((double)(random_next(random) >> 11) * 0x1p-53 * (double)mean));
 }
 
 /* ---- draining ---- */
 
-/* One sample as an access. False when it is none that can be used. */
-static bool to_access(const struct perf_layout *layout, const uint8_t *record,
-                      const struct perf_record_header *header, struct access_record *access)
+/* One IBS sample as an access. False when it is none that can be used. */
+static bool ibs_access(const struct perf_layout *layout, const uint8_t *record, size_t size,
+                       struct access_record *access)
 {
-    struct perf_sample sample;
-    struct ibs_registers registers;
     const struct ibs_processor processor = {pmu_engine.processor.family,
                                             pmu_engine.processor.model};
+    struct ibs_registers registers;
+    struct perf_sample sample;
 
-    if (!perf_sample_decode(layout, record, header->size, &sample))
-        return false;
-    if (choice()->unit == PMU_IBS) {
-        /* Where the kernel cannot keep its own samples out, we do. */
-        if (!ibs_decode(sample.raw, sample.raw_size, &registers) ||
-            !ibs_to_record(&registers, &processor, access))
-            return false;
-        return true;
-    }
-    perf_sample_to_record(layout, &sample, header->misc,
-                          choice()->unit == PMU_PEBS ? UNIT_PEBS : UNIT_GENERIC, 0, access);
-    return true;
+    return perf_sample_decode(layout, record, size, &sample) &&
+           ibs_decode(sample.raw, sample.raw_size, &registers) &&
+           ibs_to_record(&registers, &processor, access);
 }
 
-void pmu_thread_drain(struct pmu_thread *thread,
-                      void (*record)(void *, const struct access_record *), void *context)
+static void drain_ring(struct pmu_thread *thread, struct perf_event_mmap_page *page,
+                       void (*record)(void *, const struct access_record *), void *context)
 {
-    struct perf_event_mmap_page *page = thread->ring;
     struct perf_layout layout = {.sample_type = choice()->sample_type};
     struct perf_record_header header;
+    struct perf_plan plan;
+    bool planned = perf_plan_make(&layout, UNIT_PEBS, 0, &plan);
     struct ring ring;
     const uint8_t *bytes;
 
-    if (!page)
-        return;
     ring.data = (const uint8_t *)page + settings.page_size;
     ring.size = ring_bytes();
     ring.head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
@@ -379,7 +383,8 @@ void pmu_thread_drain(struct pmu_thread *thread,
         struct access_record access;
 
         if (header.type == PERF_RECORD_SAMPLE) {
-            if (!to_access(&layout, bytes, &header, &access))
+            if (planned ? !perf_plan_record(&plan, bytes, &header, &access)
+                        : !ibs_access(&layout, bytes, header.size, &access))
                 thread->losses.damaged++;
             else if (record)
                 record(context, &access);
@@ -392,6 +397,14 @@ void pmu_thread_drain(struct pmu_thread *thread,
     __atomic_store_n(&page->data_tail, ring.tail, __ATOMIC_RELEASE);
 }
 
+void pmu_thread_drain(struct pmu_thread *thread,
+                      void (*record)(void *, const struct access_record *), void *context)
+{
+    for (unsigned i = 0; i < thread->samplers; i++)
+        if (thread->ring[i])
+            drain_ring(thread, thread->ring[i], record, context);
+}
+
 void pmu_thread_sum_losses(const struct pmu_thread *thread, struct pmu_losses *sum)
 {
     int saved = errno;
@@ -399,7 +412,7 @@ void pmu_thread_sum_losses(const struct pmu_thread *thread, struct pmu_losses *s
     sum->records += thread->losses.records;
     sum->throttled += thread->losses.throttled;
     sum->damaged += thread->losses.damaged;
-    sum->no_ring += thread->samplers > 0 && !thread->ring;
+    sum->no_ring += thread->samplers > 0 && !thread->ring[0];
     for (unsigned i = 0; i < thread->counters; i++) {
         uint64_t values[3]; /* count, time enabled, time running */
 

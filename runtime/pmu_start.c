@@ -11,7 +11,7 @@
 
 enum {
     PASSES = 60,   /* of the loop: some 245 000 accesses, a fraction of a millisecond */
-    PERIOD = 2000, /* a multiple of what every unit rounds to */
+    PERIOD = 4000, /* a multiple of what every unit rounds to; all samples fit into the ring */
 };
 
 /* What the loop sweeps over. */
@@ -71,7 +71,7 @@ static bool try_unit(char *reason)
         explain(-result, tried, reason);
         return false;
     }
-    if (!thread.ring) {
+    if (!thread.ring[0]) {
         snprintf(reason, PMU_REASON_MAX,
                  "%s: its buffer of %u pages cannot be locked: sysctl kernel.perf_event_mlock_kb "
                  "or `ulimit -l` is too small",
@@ -132,7 +132,8 @@ bool pmu_start(const char *event, char *reason)
     /* For tests, and to look at another machine's: the folder of event sources. */
     struct pmu_machine machine = {.read = pmu_read_sysfs, .context = getenv("REUSE_PMU_SYSFS")};
 
-    processor_here(&machine.processor);
+    if (!machine.context || !processor_of_folder(machine.context, &machine.processor))
+        processor_here(&machine.processor);
     pmu_engine.processor = machine.processor;
     if (!pmu_choose(&machine, event, &pmu_engine.choice, reason)) {
         name_processor(&machine.processor, reason);

@@ -40,24 +40,48 @@ struct foresight {
     enum interpreter_stop stop;
     uint64_t loop;
     /* Of a store, while others may come to its line: what the thread itself does there. */
-    bool follows;
+    bool begun, follows;
     struct own_visit visit;
+    /* Of a load: how often the same instruction reads the same place again at once. */
+    uint32_t looked, repeats;
 };
 
+/* A thread polls if it reads the sampled place so often in the next so many accesses. */
+enum { POLL_ACCESSES = 64, POLL_REPEATS = 8 };
+
+static bool polls(const struct foresight *foresight)
+{
+    return foresight->repeats >= POLL_REPEATS;
+}
+
+static bool follow_load(struct thread *thread, struct foresight *foresight,
+                        const struct access *batch, size_t n)
+{
+    const struct access *sample = window_sample(&thread->window);
+
+    for (size_t i = 0; i < n && foresight->looked < POLL_ACCESSES; i++) {
+        foresight->looked++;
+        foresight->repeats += batch[i].ip == sample->ip && batch[i].address == sample->address;
+    }
+    return foresight->looked >= POLL_ACCESSES;
+}
+
 /* The accesses after the sampled one, which are batch[from..n). */
-static bool follow_store(struct thread *thread, struct foresight *foresight,
-                         const struct access *batch, size_t n, uint64_t fed)
+static bool follow_sample(struct thread *thread, struct foresight *foresight,
+                          const struct access *batch, size_t n, uint64_t fed)
 {
     const struct window *window = &thread->window;
     size_t from = 0;
 
-    if (!window->chosen || window_sample(window)->kind != ACCESS_STORE)
-        return true;
-    if (!foresight->follows) {
-        foresight->follows = true;
-        own_visit_begin(&foresight->visit, window);
+    if (!foresight->begun) {
+        foresight->begun = true;
         from = window->executed ? 0 : (size_t)(window->sampled + 1 - fed);
+        foresight->follows = window_sample(window)->kind == ACCESS_STORE;
+        if (foresight->follows)
+            own_visit_begin(&foresight->visit, window);
     }
+    if (!foresight->follows)
+        return follow_load(thread, foresight, batch + from, n - from);
     return own_visit_feed(&foresight->visit, batch + from, n - from);
 }
 
@@ -82,12 +106,12 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
         if (!done)
             done = window_feed(&thread->window, thread->batch, n) || late;
         if (sharing && thread->window.chosen)
-            followed = follow_store(thread, foresight, thread->batch, n, fed);
+            followed = follow_sample(thread, foresight, thread->batch, n, fed);
         fed += n;
     }
     any = window_end(&thread->window, &thread->random);
     if (any && sharing && thread->window.short_skip)
-        follow_store(thread, foresight, thread->window.history, fed, 0);
+        follow_sample(thread, foresight, thread->window.history, fed, 0);
     hottest = loops_hottest(&thread->loops);
     if (hottest)
         foresight->loop = hottest->ip;
@@ -131,7 +155,8 @@ static void take_sample(struct thread *thread, ucontext_t *context, uint64_t app
     describe(thread, context, foresight.stop, foresight.loop, app_now, &sample);
     thread->totals.samples++;
     if (line_sharing_active())
-        line_sharing_offer(thread, foresight.follows ? &foresight.visit : NULL, &sample);
+        line_sharing_offer(thread, foresight.follows ? &foresight.visit : NULL, polls(&foresight),
+                           &sample);
     if (sample_is_resolved(&sample, settings.line_size)) {
         if (output_append(RECORD_SAMPLE, &sample, sizeof sample, NULL, 0))
             output_count_sample();

@@ -14,7 +14,6 @@
 #include "memory.h"
 #include "output.h"
 #include "perf_event.h"
-#include "sampling/sample.h"
 #include "say.h"
 #include "settings.h"
 #include "timebase.h"
@@ -170,7 +169,7 @@ static void start_counters(struct thread *thread)
         tell_failure(-result);
         return;
     }
-    pmu_thread_set_period(&thread->pmu, sample_period(&thread->random, mean));
+    pmu_thread_set_first_period(&thread->pmu, &thread->random, mean);
     if (!atomic_load(&paused))
         pmu_thread_enable(&thread->pmu);
 }

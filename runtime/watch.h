@@ -101,9 +101,14 @@ void line_sharing_reset_after_fork(void);
 /* There are registers, and threads to be told apart. */
 bool line_sharing_active(void);
 
-/* A sample was taken; visit: of a store, what the thread itself does to the line, else NULL. Before
- * the sample's record is written or its private watch is armed. */
-void line_sharing_offer(struct thread *, const struct own_visit *visit, struct record_sample *);
+/* A sample was taken; visit: of a store, what the thread itself does to the line, else NULL; polls:
+ * of a load, the thread does nothing but read the place. Before the sample's record is written or
+ * its private watch is armed. */
+void line_sharing_offer(struct thread *, const struct own_visit *visit, bool polls,
+                        struct record_sample *);
+
+/* The thread's handler is about to return. */
+void line_sharing_resumed(const struct thread *);
 
 /* Whether a line watch is for that sample. */
 bool line_sharing_follows(uint64_t sample_id);

@@ -17,10 +17,12 @@ enum access_kind {
     ACCESS_STORE = 2,
 };
 
+enum { ACCESS_WIDTH_MAX = 64 }; /* bytes; longer operands (xsave, fxsave) come in pieces of these */
+
 struct access {
     uint64_t ip;            /* address of the instruction that makes the access */
     uint64_t address;       /* first byte touched */
-    uint8_t width;          /* bytes, 1..64; longer operands (xsave, fxsave) come in pieces of 64 */
+    uint8_t width;          /* bytes, 1..ACCESS_WIDTH_MAX */
     uint8_t kind;           /* enum access_kind */
     bool read_modify_write; /* either half of a read-modify-write pair */
 };

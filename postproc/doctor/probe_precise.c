@@ -272,7 +272,8 @@ void probe_precise(struct finding *finding)
     int error;
 
     finding_tried(finding, "counting and sampling a loop of known accesses with PEBS, IBS or SPE");
-    processor_here(&machine.processor);
+    if (!machine.context || !processor_of_folder(machine.context, &machine.processor))
+        processor_here(&machine.processor);
     trial.processor = machine.processor;
     if (!pmu_choose(&machine, "", &trial.choice, reason)) {
         finding_result(finding, FINDING_MISSING, "none: %s (libpfm4 sees: %s)", reason,

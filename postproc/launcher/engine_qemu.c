@@ -16,7 +16,7 @@
 #include "launcher/library.h"
 #include "objects/doorbell.h"
 
-enum { STATUS_FAILURE = 125 };
+enum { STATUS_FAILURE = 125, STATUS_NOT_FOUND = 127 };
 enum { QEMU_MAJOR = 7, QEMU_MINOR = 2 }; /* oldest version whose plugins see what we need */
 
 static const char qemu_name[] = "qemu-x86_64";
@@ -119,7 +119,7 @@ static char *plugin_argument(const char *library, size_t program_index, const ch
         if (*library == ',')
             *end++ = ',';
     }
-    end += sprintf(end, ",program=%zu,qemu=%s", program_index, version);
+    end += sprintf(end, ",program=%zu,qemu=%s,version=" PACKAGE_VERSION, program_index, version);
     if (guest[0] != '\0')
         sprintf(end, ",guest=%s", guest);
     return argument;
@@ -169,9 +169,22 @@ int run_under_qemu(const struct options *options, const struct target *target,
 {
     const char *engine = engine_names[options->engine];
     char qemu[PATH_MAX], plugin[PATH_MAX], version[32];
-    if (target->kind == TARGET_OTHER_MACHINE || target->kind == TARGET_DAMAGED)
-        return fail("%s %s; the engine %s runs x86-64 programs", target->binary,
-                    target->reason[0] ? target->reason : "is no program", engine);
+    if (target->kind == TARGET_DAMAGED)
+        return fail("%s %s", target->binary, target->reason[0] ? target->reason : "is no program");
+    if (target->kind == TARGET_OTHER_MACHINE)
+        return fail("%s %s; this engine runs 64-bit x86 programs: build it for x86-64, or profile "
+                    "it on its own machine with --engine clock",
+                    target->binary, target->reason);
+    if (target->interpreter[0] != '\0' && access(target->interpreter, X_OK) != 0) {
+        fail("%s cannot start: its interpreter %s: %s", target->path, target->interpreter,
+             strerror(errno));
+        return STATUS_NOT_FOUND;
+    }
+    if (target->kind == TARGET_PRIVILEGED && geteuid() != 0 && !options->quiet)
+        fprintf(stderr,
+                "reuse-run: %s gains rights when it is started, but not inside QEMU: it runs with "
+                "yours; if it needs them, run reuse-run as the user it changes to\n",
+                target->binary);
     if (library_find_plugin(plugin) != 0)
         return fail("libreuse-exact.so is neither in this build tree nor beside reuse-run nor "
                     "in " REUSE_PLUGIN_FOLDER "; install libreuse, or run make");

@@ -160,6 +160,26 @@ void communication_view_free(struct communication_view *view)
     free(view);
 }
 
+/*
+ * Transfers do not say when they were made: where two modules had the address one after the other,
+ * either could be meant.
+ */
+bool code_is_ambiguous(const struct profile *profile, uint64_t ip)
+{
+    const struct record_module *found = NULL;
+
+    for (size_t i = 0; i < profile->modules.count; i++) {
+        const struct record_module *module = profile->modules.items[i];
+
+        if (ip < module->start || ip >= module->end)
+            continue;
+        if (found != NULL && strcmp(found->path, module->path) != 0)
+            return true;
+        found = module;
+    }
+    return false;
+}
+
 struct line_labelling {
     struct model *model;
     struct communication_view *view;
@@ -184,7 +204,10 @@ static uint32_t line_of(struct line_labelling *labelling, size_t profile,
     number = intern_table_insert(labelling->seen, seen, sizeof(seen));
     if (number < labelling->numbers.count)
         return labelling->numbers.items[number];
-    line = model_own_line(model, profile, end->ip, end->context_id, 0);
+    if (code_is_ambiguous(model->profiles[profile], end->ip))
+        line = (struct code_line){.function = "code of several modules, one after the other"};
+    else
+        line = model_own_line(model, profile, end->ip, end->context_id, 0);
     key.function = line.function;
     key.file = line.file;
     key.module = line.file == NULL ? line.module : NULL;
@@ -296,7 +319,10 @@ static struct object_reference reference_to(const struct flow *flow, uint64_t ad
                                          .base = flow->object_base,
                                          .size = flow->object_size};
 
+    /* Added up over lines, only the object is known; added up over objects, not even that. */
     if (flow->line_address == 0)
+        reference.address = flow->object_base;
+    if (flow->line_address == 0 && flow->object_kind == OBJECT_UNKNOWN && flow->destination.ip == 0)
         reference.kind = OBJECT_KIND_NONE;
     return reference;
 }
@@ -344,6 +370,9 @@ void communication_view_label_objects(struct model *model, struct communication_
             reference_to(flow, flow->line_address + flow->destination.offset);
     }
     object_labels_find(model, references, 2 * view->count, &view->objects, labels, offsets);
+    for (size_t i = 0; i < view->count; i++)
+        if (communication_flow(view->communication, i)->line_address == 0)
+            offsets[i] = offsets[view->count + i] = OFFSET_UNKNOWN;
     view->from_object = new_labels(view);
     view->to_object = new_labels(view);
     memcpy(view->from_object, labels, view->count * sizeof(*labels));

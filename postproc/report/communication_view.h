@@ -50,6 +50,9 @@ struct communication_view {
 struct communication_view *communication_view_of(struct model *);
 void communication_view_free(struct communication_view *);
 
+/* Whether the address of an access belonged to several modules of the run, one after the other. */
+bool code_is_ambiguous(const struct profile *, uint64_t ip);
+
 void communication_view_label_code(struct model *, struct communication_view *);
 void communication_view_label_objects(struct model *, struct communication_view *);
 

@@ -116,7 +116,8 @@ static struct collision_side side_of(struct search *search, const struct end_pla
         side.member = without_indexes(search->model, end->place.member);
         side.offset = end->place.offset;
         side.size = end->place.size;
-        side.instance_offset = end->place.element * end->place.element_size;
+        side.instance_offset =
+            end->place.first_element + end->place.element * end->place.element_size;
         side.path = path_of(search, end->object, end->place.path);
         return side;
     }
@@ -124,7 +125,7 @@ static struct collision_side side_of(struct search *search, const struct end_pla
         text = format_string("+%" PRIu64, end->offset);
     else
         text = format_string(" (byte %" PRIu64 " of its line)", in_line);
-    side.path = path_of(search, end->object, end->offset == 0 ? "" : text);
+    side.path = path_of(search, end->object, end->offset == 0 || width == 0 ? "" : text);
     free(text);
     return side;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/communication_view.h"
+
 struct runtime_code {
     struct model *model;
     struct intern_table *seen; /* profile and address -> number in classes */
@@ -82,6 +84,10 @@ static enum code_class class_of(struct runtime_code *code, size_t profile,
     number = intern_table_insert(code->seen, key, sizeof(key));
     if (number < code->classes.count)
         return code->classes.items[number];
+    if (code_is_ambiguous(code->model->profiles[profile], end->ip)) {
+        ARRAY_PUSH(&code->classes, CODE_UNKNOWN);
+        return CODE_UNKNOWN;
+    }
     location = resolver_location(code->model->resolver,
                                  resolver_code(code->model->resolver, profile, end->ip, 0, false));
     module = location->module != NULL ? symbol_module_name(location->module) : NULL;

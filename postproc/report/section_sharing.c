@@ -139,6 +139,19 @@ static double program_transfers(const struct communication_view *view)
     return communication_total(view->communication, view->place, FLOW_PROGRAM).value;
 }
 
+/* Added up over all objects, as the rarest ones are. */
+static double unknown_transfers(const struct communication_view *view)
+{
+    uint32_t *labels = allocate_zeroed(view->count, sizeof(*labels));
+    double transfers;
+
+    for (size_t i = 0; i < view->count; i++)
+        labels[i] = view->place[i] != FLOW_PROGRAM || view->to_object[i] != GROUP_NONE;
+    transfers = communication_total(view->communication, labels, 0).value;
+    free(labels);
+    return transfers;
+}
+
 static size_t shown_rows(const struct model *model, size_t count)
 {
     bool all = model->options->format != FORMAT_TEXT;
@@ -185,6 +198,15 @@ static void add_objects(struct model *model, struct communication_view *view,
         row->cells[OBJECT_RAW] = cell_value(CELL_COUNT, totals->of[MATRIX_RAW].value);
         row->cells[OBJECT_WAR] = cell_value(CELL_COUNT, totals->of[MATRIX_WAR].value);
         row->cells[OBJECT_WAW] = cell_value(CELL_COUNT, totals->of[MATRIX_WAW].value);
+    }
+    if (all > 0 && unknown_transfers(view) > 0.01 * all) {
+        char *share = number_percent(unknown_transfers(view) / all);
+        char *remark =
+            format_string("Of %s %% of the transfers only the threads are known.", share);
+
+        table_remark(document, table, remark);
+        free(remark);
+        free(share);
     }
     section_table(section, table);
     free(groups);
@@ -411,6 +433,11 @@ void section_sharing(struct model *model, struct document *document)
                           "The program has one thread: there is nobody to share data with.");
         return;
     }
+    if (model->options->region != NULL)
+        section_paragraph(
+            document, section, NULL,
+            "Transfers have two ends, in two threads: these are of the whole program, "
+            "not of the region.");
     communication_view_label_code(model, view);
     communication_view_label_objects(model, view);
     add_sharing_advice(model, view, document, section);

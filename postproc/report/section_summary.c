@@ -8,6 +8,7 @@
 #include "report/numbers.h"
 #include "report/section_support.h"
 #include "report/sections.h"
+#include "report/sharing_advice.h"
 
 /* Sums over the threads and profiles that are looked at. */
 struct run_totals {
@@ -444,6 +445,8 @@ void section_summary(struct model *model, struct document *document, bool shown)
     add_truth(model, document, section);
     add_overhead(document, section, &totals, model->exact);
     add_losses(document, section, &totals);
+    if (shown)
+        add_sharing_fact(model, document, section);
     add_run_keys(model, document, section);
     if (shown) {
         add_misses(model, document, section);

@@ -169,10 +169,10 @@ static void explain(const struct model *model, struct document *document, struct
         "the "
         "level's bandwidth. Always read the ratio per LS byte with hits and misses.");
     if (model->exact)
-        section_paragraph(
-            document, section, NULL,
-            "The profile counts accesses without their widths: LS Bytes and the ratios "
-            "to them are not known, and shares count accesses instead of bytes.");
+        section_paragraph(document, section, NULL,
+                          "The profile counts widths of accesses for the whole program alone: of "
+                          "regions LS Bytes and the ratios to them are not known, and shares count "
+                          "accesses instead of bytes.");
     if (last->granule < last->line_size) {
         text =
             format_string("Used: of the bytes of a line that is fetched, at most so much is used "

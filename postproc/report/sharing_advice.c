@@ -263,3 +263,26 @@ void add_sharing_advice(struct model *model, struct communication_view *view,
     free(findings.items);
     free(verdict);
 }
+
+void add_sharing_fact(struct model *model, struct document *document, struct section *section)
+{
+    struct communication_view *view = communication_view_of(model);
+    struct estimate all, false_ones;
+    char *number, *share, *text;
+
+    if (view->communication == NULL || view->threads.count < 2)
+        return;
+    all = communication_total(view->communication, view->place, FLOW_PROGRAM);
+    if (!(all.value > 0))
+        return;
+    false_ones = false_transfers(view);
+    number = number_count(all.value);
+    share = number_percent(false_ones.value / all.value);
+    text = format_string("%s transfers between threads, %s %% of them false: see --sharing", number,
+                         share);
+    section_fact_as(document, section, NULL, "Sharing", INTERVAL_NONE,
+                    cell_value(CELL_COUNT, all.value), text);
+    free(text);
+    free(share);
+    free(number);
+}

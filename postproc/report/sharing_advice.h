@@ -17,4 +17,7 @@ struct cell flow_count_cell(const struct flow_totals *, enum matrix_kind);
 void add_sharing_advice(struct model *, struct communication_view *, struct document *,
                         struct section *);
 
+/* One fact for the summary, if threads share anything. */
+void add_sharing_fact(struct model *, struct document *, struct section *);
+
 #endif

@@ -90,7 +90,8 @@ static void add_impact(struct traffic *traffic)
 
 /*
  * What part of the bytes asked for comes from each level: accesses of one width have a curve of
- * their own. Exact profiles do not tell widths: there all accesses count the same.
+ * their own. Exact profiles tell widths of the whole alone: there all accesses
+ * count the same.
  */
 static void add_shares(const struct model *model, const struct traffic_machine *on,
                        const uint32_t *labels, const double *sizes, struct traffic *traffic)
@@ -112,7 +113,7 @@ static void add_shares(const struct model *model, const struct traffic_machine *
         struct curve_point points[MACHINE_LEVELS_MAX];
         if (weight[class] <= 0)
             continue;
-        analysis_miss_ratio_curve(on->analysis, (struct subset){classes, class}, sizes,
+        analysis_miss_ratio_curve(on->points, (struct subset){classes, class}, sizes,
                                   traffic->levels, points);
         for (size_t i = 0; i < traffic->levels; i++)
             missed[i] += bytes[class] * points[i].miss_ratio.value;
@@ -161,8 +162,8 @@ static void add_levels(const struct traffic_machine *on, struct subset subset, c
     struct set_conflicts conflicts;
 
     analysis_miss_ratio_curve(on->analysis, subset, sizes, traffic->levels, points);
-    if (!blocks ||
-        analysis_line_use(on->analysis, subset, sizes, traffic->levels, traffic->granule, used))
+    if (!blocks || analysis_line_use(on->points ? on->points : on->analysis, subset, sizes,
+                                     traffic->levels, traffic->granule, used))
         for (size_t i = 0; i < traffic->levels; i++)
             used[i] = NAN;
     for (size_t i = 0; i < traffic->levels; i++) {
@@ -203,6 +204,10 @@ void traffic_of_region(struct model *model, const struct traffic_machine *on,
     sizes_of(out, sizes);
     add_levels(on, subset, sizes, out);
     add_shares(model, on, labels, sizes, out);
+    if (model->exact && regions->items[region].whole)
+        out->width = analysis_counted_width(on->analysis);
+    if (model->exact && regions->items[region].whole)
+        out->width = analysis_counted_width(on->analysis);
     add_impact(out);
     out->level[0].bytes = times(out->accesses, out->width);
     for (size_t i = 0; i <= out->levels; i++)
@@ -222,12 +227,29 @@ static bool same_caches(const struct machine *a, const struct machine *b)
     return true;
 }
 
+/* False: out of memory. */
+static bool add_points(struct model *model, struct traffic_machine *on)
+{
+    struct analysis_options options = model->asked;
+    char message[256];
+
+    options.bootstrap = 1;
+    options.line_size = analysis_line_size(on->analysis);
+    if (!model->exact)
+        on->points = analysis_create(model->profiles, model->profile_count, &options, message,
+                                     sizeof(message));
+    return model->exact || on->points != NULL;
+}
+
 size_t traffic_machines(struct model *model, struct traffic_machine out[2])
 {
     struct analysis_options options = model->asked;
     char message[256];
 
-    out[0] = (struct traffic_machine){model->machine, model->analysis, false};
+    out[0] = (struct traffic_machine){model->machine, model->analysis, false, NULL};
+    out[1] = (struct traffic_machine){.owned = true};
+    if (!add_points(model, &out[0]))
+        return 0;
     if (model->options->machine == NULL || model->options->line_size != 0 ||
         !machine_of_profile(model->profiles[0], &out[1].machine) ||
         same_caches(&out[0].machine, &out[1].machine))
@@ -235,13 +257,14 @@ size_t traffic_machines(struct model *model, struct traffic_machine out[2])
     options.line_size = 0; /* the run's */
     out[1].analysis =
         analysis_create(model->profiles, model->profile_count, &options, message, sizeof(message));
-    out[1].owned = true;
-    return out[1].analysis != NULL ? 2 : 1;
+    return out[1].analysis != NULL && add_points(model, &out[1]) ? 2 : 1;
 }
 
 void traffic_machines_free(struct traffic_machine *machines, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (machines[i].owned)
             analysis_free(machines[i].analysis);
+        analysis_free(machines[i].points);
+    }
 }

@@ -141,6 +141,9 @@ uint32_t analysis_granule(const struct analysis *);
  * known. A cache of that size never fetches a line twice. */
 double analysis_footprint(const struct analysis *);
 
+/* Bytes per access of everything, as an exact profile counted them; NAN: not counted. */
+double analysis_counted_width(const struct analysis *);
+
 /* Accesses of a subset. */
 struct estimate analysis_subset_accesses(const struct analysis *, struct subset);
 

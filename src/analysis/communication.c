@@ -73,63 +73,90 @@ const struct flow *communication_flow(const struct communication *communication,
     return &communication->flows[index];
 }
 
-/* Sum and observations of one group of flows. */
-struct group_sum {
+/* A group of flows: its sum, how many observations it rests on, and its replicates. */
+struct group {
     double value;
     size_t observations;
+    float *replicates;
 };
 
-/* What few observations cannot exclude: n of them have a relative error of 1/sqrt(n) at least, and
- * none at all may be one in three of what one would have counted (rule of three). */
-static struct estimate interval(const struct communication *communication,
-                                const struct group_sum *sum, double squares)
-{
-    struct estimate total = {sum->value, sum->value, sum->value};
-    double half;
+/* Groups whose replicates are kept at a time. */
+enum { GROUPS_AT_ONCE = 1 << 14 };
 
-    if (communication->replicates == 0)
+static int compare_floats(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/*
+ * From the 2.5th to the 97.5th percentile of the replicates: rates that are hardly known make their
+ * distribution skew. Few observations cannot exclude more: n of them have a relative error of
+ * 1/sqrt(n) at least, and none at all may be a third of what one would have counted (rule of
+ * three).
+ */
+static struct estimate interval(const struct communication *communication, struct group *group)
+{
+    struct estimate total = {group->value, group->value, group->value};
+    uint32_t n = communication->replicates;
+    double least = 3 * communication->least / (1 + (double)group->observations);
+
+    if (n == 0)
         return total;
-    half = 1.96 * sqrt(squares / communication->replicates);
-    if (sum->observations)
-        half = fmax(half, 1.96 * sum->value / sqrt((double)sum->observations));
-    total.lo = fmax(0, sum->value - half);
-    total.hi = sum->value + fmax(half, 3 * communication->least / (1 + (double)sum->observations));
+    qsort(group->replicates, n, sizeof *group->replicates, compare_floats);
+    total.lo = fmin(total.lo, (double)group->replicates[n / 40]);
+    total.hi = fmax(total.hi, (double)group->replicates[n - 1 - n / 40]);
+    if (group->observations) {
+        double half = 1.96 * group->value / sqrt((double)group->observations);
+
+        total.lo = fmin(total.lo, group->value - half);
+        total.hi = fmax(total.hi, group->value + half);
+    }
+    total.lo = fmax(0, total.lo);
+    total.hi = fmax(total.hi, group->value + least);
     return total;
+}
+
+/* Totals of the groups first .. first+n-1. */
+static void add_up(const struct communication *communication, const uint32_t *labels, size_t first,
+                   size_t n, struct group *groups, struct estimate *totals)
+{
+    uint32_t replicates = communication->replicates;
+
+    for (size_t i = 0; i < communication->count; i++) {
+        size_t index = (labels ? labels[i] : 0) - first;
+
+        if (index >= n)
+            continue;
+        groups[index].value += communication->flows[i].transfers;
+        groups[index].observations++;
+        for (uint32_t r = 0; r < replicates; r++)
+            groups[index].replicates[r] += communication->values[i * replicates + r];
+    }
+    for (size_t g = 0; g < n; g++)
+        totals[g] = interval(communication, &groups[g]);
 }
 
 void communication_totals(const struct communication *communication, const uint32_t *labels,
                           size_t group_count, struct estimate *totals)
 {
     uint32_t replicates = communication->replicates;
-    struct group_sum *sums = calloc(group_count + 1, sizeof *sums);
-    double *squares = calloc(group_count + 1, sizeof *squares);
-    double *replicate = calloc(group_count + 1, sizeof *replicate);
+    size_t room = group_count < GROUPS_AT_ONCE ? group_count : GROUPS_AT_ONCE;
+    struct group *groups = malloc((room + 1) * sizeof *groups);
+    float *values = malloc((room * replicates + 1) * sizeof *values);
 
     memset(totals, 0, group_count * sizeof *totals);
-    for (size_t i = 0; sums && i < communication->count; i++) {
-        uint32_t label = labels ? labels[i] : 0;
+    for (size_t first = 0; groups && values && first < group_count; first += room) {
+        size_t n = group_count - first < room ? group_count - first : room;
 
-        if (label < group_count) {
-            sums[label].value += communication->flows[i].transfers;
-            sums[label].observations++;
-        }
+        memset(values, 0, n * replicates * sizeof *values);
+        for (size_t g = 0; g < n; g++)
+            groups[g] = (struct group){.replicates = values + g * replicates};
+        add_up(communication, labels, first, n, groups, totals + first);
     }
-    for (uint32_t r = 0; sums && squares && replicate && r < replicates; r++) {
-        memset(replicate, 0, group_count * sizeof *replicate);
-        for (size_t i = 0; i < communication->count; i++) {
-            uint32_t label = labels ? labels[i] : 0;
-
-            if (label < group_count)
-                replicate[label] += (double)communication->values[i * replicates + r];
-        }
-        for (size_t g = 0; g < group_count; g++)
-            squares[g] += (replicate[g] - sums[g].value) * (replicate[g] - sums[g].value);
-    }
-    for (size_t g = 0; sums && squares && g < group_count; g++)
-        totals[g] = interval(communication, &sums[g], squares[g]);
-    free(sums);
-    free(squares);
-    free(replicate);
+    free(groups);
+    free(values);
 }
 
 struct estimate communication_total(const struct communication *communication,

@@ -35,8 +35,9 @@ struct flow {
     bool true_sharing;
     uint8_t object_kind; /* enum object_kind */
     uint32_t object_reference;
-    uint64_t object_base, object_size; /* of the block; 0 unknown */
-    uint64_t line_address;             /* first byte of the line; 0 aggregated */
+    /* Of the block; 0 unknown. Without a line, the base of a global is the variable's address. */
+    uint64_t object_base, object_size;
+    uint64_t line_address; /* first byte of the line; 0: of any line of the object */
     struct flow_end source, destination;
     double transfers; /* that it stands for */
 };

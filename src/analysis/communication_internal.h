@@ -107,6 +107,47 @@ void masses_within(const struct analysis *, const struct segments *, const struc
 /* How many copies of a reader an end takes: see add_end(). 0: none. */
 double copies_taken(const struct arrival *end, const struct arrival *read);
 
+/* communication_polled.c: stores that polling threads wait for. */
+struct polled_stratum { /* one instruction of one thread */
+    uint32_t profile, thread_id;
+    uint64_t ip;
+    double rate;     /* stores per ns of polling */
+    bool fast;       /* they come sooner than traps can tell */
+    double segments; /* that they open, in the replicate estimated last */
+};
+
+struct polled_flow {
+    uint32_t sample; /* index into analysis.samples */
+    uint32_t stratum;
+    double factor; /* transfers per segment of the stratum */
+    enum transfer_kind kind;
+    struct flow_end source, destination;
+    bool true_sharing;
+};
+
+struct polled_line {
+    uint32_t profile;
+    uint64_t line;
+};
+
+struct polled {
+    struct polled_line *lines; /* that threads were seen to poll, sorted */
+    size_t line_count;
+    struct polled_stratum *strata;
+    size_t count;
+    struct polled_flow *flows;
+    size_t flow_count, flow_capacity;
+};
+int polled_create(const struct analysis *, struct polled *);
+void polled_free(struct polled *);
+/* Stores to such a line are counted from the side of the thread that polls. */
+bool polled_has_line(const struct polled *, uint32_t profile, uint64_t line);
+void polled_estimate(const struct analysis *, struct polled *, uint32_t replicate);
+
+/* communication_sampled.c: the two accesses of a transfer. */
+struct flow_end communication_event_end(const struct record_line_event *);
+struct flow_end communication_sample_end(const struct record_sample *, uint32_t line_size);
+
 /* segment_gaps.c: expected arrivals of other threads in gaps too short to watch. 0 or -1. */
 int segments_expect(const struct analysis *, struct segments *);
 

@@ -24,11 +24,13 @@ struct estimation {
     struct contribution *contributions; /* one per flow */
     size_t contribution_capacity;
     struct masses masses; /* in the replicate under way */
+    struct polled polled;
+    size_t watched_flows; /* the first of all; those of polling threads follow */
 };
 
 /* ---- flows ---- */
 
-static struct flow_end end_of_event(const struct record_line_event *event)
+struct flow_end communication_event_end(const struct record_line_event *event)
 {
     bool known = event->flags & LINE_EVENT_KIND_KNOWN;
 
@@ -44,7 +46,7 @@ static struct flow_end end_of_event(const struct record_line_event *event)
     };
 }
 
-static struct flow_end end_of_sample(const struct record_sample *sample, uint32_t line_size)
+struct flow_end communication_sample_end(const struct record_sample *sample, uint32_t line_size)
 {
     return (struct flow_end){
         .thread_id = sample->thread_id,
@@ -77,15 +79,25 @@ static uint64_t bytes_touched(const struct arrival *arrival)
     return arrival->bytes | arrival->event->visit_read | arrival->event->visit_written;
 }
 
+/* Where the line of a sample is. */
+static void describe_flow(const struct analysis *analysis, uint32_t sample, struct flow *flow)
+{
+    const struct record_sample *record = analysis->samples[sample].record;
+
+    flow->profile_index = analysis->samples[sample].profile;
+    flow->object_kind = record->object_kind;
+    flow->object_reference = record->object_reference;
+    flow->object_base = record->object_base;
+    flow->object_size = record->object_size;
+    flow->line_address = line_start(record->address, analysis->run_line_size);
+}
+
 static bool add_flow(struct estimation *estimation, uint32_t arrival, uint32_t reader,
                      double factor, enum transfer_kind kind, const struct flow_end *source,
                      bool true_sharing)
 {
     const struct analysis *analysis = estimation->analysis;
     const struct arrival *seen = &estimation->segments.arrivals[arrival];
-    const struct analysed_sample *sample =
-        &analysis->samples[estimation->segments.watches[seen->watch].sample];
-    const struct record_sample *record = sample->record;
     size_t index = estimation->communication->count;
     struct flow *flow;
 
@@ -101,16 +113,11 @@ static bool add_flow(struct estimation *estimation, uint32_t arrival, uint32_t r
     flow = communication_add(estimation->communication);
     if (!flow)
         return false;
-    flow->profile_index = sample->profile;
+    describe_flow(analysis, estimation->segments.watches[seen->watch].sample, flow);
     flow->kind = (uint8_t)kind;
     flow->true_sharing = true_sharing;
-    flow->object_kind = record->object_kind;
-    flow->object_reference = record->object_reference;
-    flow->object_base = record->object_base;
-    flow->object_size = record->object_size;
-    flow->line_address = line_start(record->address, analysis->run_line_size);
     flow->source = *source;
-    flow->destination = end_of_event(seen->event);
+    flow->destination = communication_event_end(seen->event);
     estimation->contributions[index] = (struct contribution){arrival, reader, factor};
     return true;
 }
@@ -127,14 +134,14 @@ static bool add_end(struct estimation *estimation, uint32_t arrival)
     const struct followed *watch = &segments->watches[end->watch];
     const struct record_sample *record = estimation->analysis->samples[watch->sample].record;
     uint32_t stratum = watch->stratum;
-    struct flow_end writer = end_of_sample(record, estimation->analysis->run_line_size);
+    struct flow_end writer = communication_sample_end(record, estimation->analysis->run_line_size);
 
     if (!end->own && !add_flow(estimation, arrival, 0, 1, TRANSFER_WAW, &writer,
                                end->bytes & writer_bytes(estimation, watch, false)))
         return false;
     for (uint32_t read = end->previous; read; read = segments->arrivals[read - 1].previous) {
         const struct arrival *holder = &segments->arrivals[read - 1];
-        struct flow_end source = end_of_event(holder->event);
+        struct flow_end source = communication_event_end(holder->event);
         double factor = copies_taken(end, holder);
         uint32_t reader = segments->strata[stratum].first_reader + holder->reader + 1;
 
@@ -153,9 +160,14 @@ static bool add_flows(struct estimation *estimation)
         const struct arrival *arrival = &segments->arrivals[i];
         const struct followed *watch = &segments->watches[arrival->watch];
         const struct record_sample *record = estimation->analysis->samples[watch->sample].record;
-        struct flow_end writer = end_of_sample(record, estimation->analysis->run_line_size);
+        struct flow_end writer =
+            communication_sample_end(record, estimation->analysis->run_line_size);
 
-        if (arrival->multiplicity == 0)
+        /* What a polling thread waits for is counted from there. */
+        if (arrival->multiplicity == 0 || watch->record->flags & LINE_WATCH_POLLED ||
+            polled_has_line(&estimation->polled,
+                            estimation->analysis->samples[watch->sample].profile,
+                            line_start(record->address, estimation->analysis->run_line_size)))
             continue;
         if (arrival->class == ARRIVAL_READ
                 ? !add_flow(estimation, i, 0, 1, TRANSFER_RAW, &writer,
@@ -166,7 +178,36 @@ static bool add_flows(struct estimation *estimation)
     return true;
 }
 
+static bool add_polled_flows(struct estimation *estimation)
+{
+    const struct analysis *analysis = estimation->analysis;
+
+    estimation->watched_flows = estimation->communication->count;
+    for (size_t i = 0; i < estimation->polled.flow_count; i++) {
+        const struct polled_flow *polled = &estimation->polled.flows[i];
+        struct flow *flow = communication_add(estimation->communication);
+
+        if (!flow)
+            return false;
+        describe_flow(analysis, polled->sample, flow);
+        flow->kind = (uint8_t)polled->kind;
+        flow->true_sharing = polled->true_sharing;
+        flow->source = polled->source;
+        flow->destination = polled->destination;
+    }
+    return true;
+}
+
 /* ---- replicates ---- */
+
+static void set_value(struct communication *communication, size_t flow, uint32_t replicate,
+                      double value)
+{
+    if (replicate == 0)
+        communication->flows[flow].transfers = value;
+    else
+        communication->values[flow * communication->replicates + replicate - 1] = (float)value;
+}
 
 static bool estimate_replicate(struct estimation *estimation, uint32_t replicate)
 {
@@ -196,7 +237,16 @@ static bool estimate_replicate(struct estimation *estimation, uint32_t replicate
         else
             masses_of_stratum(analysis, segments, stratum, replicate, &estimation->masses);
     }
+    polled_estimate(analysis, &estimation->polled, replicate);
     for (size_t i = 0; i < communication->count; i++) {
+        if (i >= estimation->watched_flows) {
+            const struct polled_flow *flow =
+                &estimation->polled.flows[i - estimation->watched_flows];
+
+            set_value(communication, i, replicate,
+                      estimation->polled.strata[flow->stratum].segments * flow->factor);
+            continue;
+        }
         const struct contribution *one = &estimation->contributions[i];
         uint32_t watch = segments->arrivals[one->arrival].watch;
         double value = totals[3 * segments->watches[watch].stratum] *
@@ -204,10 +254,7 @@ static bool estimate_replicate(struct estimation *estimation, uint32_t replicate
 
         if (one->reader)
             value *= estimation->masses.scale[one->reader - 1];
-        if (replicate == 0)
-            communication->flows[i].transfers = value;
-        else
-            communication->values[i * communication->replicates + replicate - 1] = (float)value;
+        set_value(communication, i, replicate, value);
     }
     free(totals);
     return true;
@@ -279,10 +326,12 @@ bool communication_from_watches(struct communication *communication, char *messa
     if (!may_speak(communication, message, message_size))
         return false;
     ok = segments_create(estimation.analysis, &estimation.segments) == 0 &&
-         add_flows(&estimation) && estimate(&estimation);
+         polled_create(estimation.analysis, &estimation.polled) == 0 && add_flows(&estimation) &&
+         add_polled_flows(&estimation) && estimate(&estimation);
     if (!ok)
         snprintf(message, message_size, "out of memory");
     segments_free(&estimation.segments);
+    polled_free(&estimation.polled);
     free(estimation.contributions);
     masses_free(&estimation.masses);
     return ok;

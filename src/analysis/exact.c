@@ -233,3 +233,25 @@ int exact_line_use(const struct analysis *analysis, const double *bytes, size_t 
     }
     return 0;
 }
+
+double analysis_counted_width(const struct analysis *analysis)
+{
+    uint8_t whole = analysis->options.thread_id ? SCOPE_THREAD : SCOPE_PROCESS;
+    double bytes = 0, accesses = 0;
+
+    for (size_t p = 0; p < analysis->profile_count; p++) {
+        const struct profile *profile = analysis->profiles[p];
+        for (size_t i = 0; i < profile->histograms.count; i++) {
+            const struct record_histogram *histogram = profile->histograms.items[i];
+            if (histogram->scope != whole || histogram->measure != MEASURE_WIDTH ||
+                (whole == SCOPE_THREAD && histogram->key != analysis->options.thread_id))
+                continue;
+            for (uint32_t b = 0; b < histogram->bin_count; b++) {
+                accesses += (double)histogram->bins[b].count;
+                bytes += (double)histogram->bins[b].count *
+                         (double)histogram_bin_low(histogram->bins[b].bin);
+            }
+        }
+    }
+    return accesses > 0 ? bytes / accesses : NAN;
+}

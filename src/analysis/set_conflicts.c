@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/internal.h"
 
@@ -19,12 +20,10 @@ struct use {
     uint32_t set;
 };
 
-static int compare_uses(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
     const struct use *x = a, *y = b;
 
-    if (x->set != y->set)
-        return x->set < y->set ? -1 : 1;
     return (x->time > y->time) - (x->time < y->time);
 }
 
@@ -59,16 +58,28 @@ static double missed_in_set(const struct use *uses, size_t n, double all, double
     return 0;
 }
 
-static double misses_per_access(struct use *uses, size_t n, double all, double ways)
+/* Room for uses sorted by set, and where each set's begin. */
+struct by_set {
+    struct use *uses;
+    size_t *first; /* sets + 2 */
+};
+
+/* uses are in order of time, and stay so within each set. */
+static double misses_per_access(const struct use *uses, size_t n, uint32_t sets, double all,
+                                double ways, struct by_set *sorted)
 {
     double missed = 0;
 
-    qsort(uses, n, sizeof *uses, compare_uses);
-    for (size_t i = 0, end; i < n; i = end) {
-        for (end = i; end < n && uses[end].set == uses[i].set; end++)
-            ;
-        missed += missed_in_set(uses + i, end - i, all, ways);
-    }
+    memset(sorted->first, 0, (sets + 2) * sizeof *sorted->first);
+    for (size_t i = 0; i < n; i++)
+        sorted->first[uses[i].set + 2]++;
+    for (uint32_t s = 0; s < sets; s++)
+        sorted->first[s + 2] += sorted->first[s + 1];
+    for (size_t i = 0; i < n; i++)
+        sorted->uses[sorted->first[uses[i].set + 1]++] = uses[i];
+    for (uint32_t s = 0; s < sets; s++)
+        missed += missed_in_set(sorted->uses + sorted->first[s],
+                                sorted->first[s + 1] - sorted->first[s], all, ways);
     return missed / all;
 }
 
@@ -80,10 +91,30 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
+/* Deals the sets out at random. */
 static void deal(struct use *uses, size_t n, uint32_t sets, uint64_t *state)
 {
     for (size_t i = 0; i < n; i++)
         uses[i].set = (uint32_t)(next_random(state) % sets);
+}
+
+/* The subset's samples in order of time; *all is their weight. */
+static size_t list_uses(const struct analysis *analysis, struct subset subset, uint32_t sets,
+                        struct use *uses, double *all)
+{
+    size_t n = 0;
+
+    *all = 0;
+    for (size_t i = 0; i < analysis->count; i++) {
+        const struct analysed_sample *sample = &analysis->samples[i];
+        if (subset.groups && subset.groups[i] != subset.group)
+            continue;
+        uses[n] = (struct use){time_of(analysis, sample), sample->weight,
+                               (uint32_t)(sample->record->address / analysis->line_size % sets)};
+        *all += uses[n++].weight;
+    }
+    qsort(uses, n, sizeof *uses, compare_times);
+    return n;
 }
 
 bool analysis_set_conflicts(const struct analysis *analysis, struct subset subset, uint64_t bytes,
@@ -91,26 +122,22 @@ bool analysis_set_conflicts(const struct analysis *analysis, struct subset subse
 {
     uint64_t sets = ways ? bytes / analysis->line_size / ways : 0;
     uint64_t state = 0x9e3779b97f4a7c15u ^ analysis->options.seed;
-    struct use *uses;
     double all = 0, sum = 0, squares = 0;
     size_t n = 0;
 
     *out = (struct set_conflicts){0};
-    if (analysis->exact || sets < 2 || !(uses = malloc((analysis->count + 1) * sizeof *uses)))
+    if (analysis->exact || sets < 2 || sets > UINT32_MAX)
         return false;
-    for (size_t i = 0; i < analysis->count; i++) {
-        const struct analysed_sample *sample = &analysis->samples[i];
-        if (subset.groups && subset.groups[i] != subset.group)
-            continue;
-        uses[n] = (struct use){time_of(analysis, sample), sample->weight,
-                               (uint32_t)(sample->record->address / analysis->line_size % sets)};
-        all += uses[n++].weight;
-    }
+    struct use *uses = malloc((analysis->count + 1) * sizeof *uses);
+    struct by_set sorted = {malloc((analysis->count + 1) * sizeof *sorted.uses),
+                            malloc((sets + 2) * sizeof *sorted.first)};
+    if (uses && sorted.uses && sorted.first)
+        n = list_uses(analysis, subset, (uint32_t)sets, uses, &all);
     if (n && all > 0) {
-        out->misses = misses_per_access(uses, n, all, ways);
+        out->misses = misses_per_access(uses, n, (uint32_t)sets, all, ways, &sorted);
         for (int i = 0; i < DEALS; i++) {
             deal(uses, n, (uint32_t)sets, &state);
-            double misses = misses_per_access(uses, n, all, ways);
+            double misses = misses_per_access(uses, n, (uint32_t)sets, all, ways, &sorted);
             sum += misses;
             squares += misses * misses;
         }
@@ -120,5 +147,7 @@ bool analysis_set_conflicts(const struct analysis *analysis, struct subset subse
         out->conflicts = more > DEVIATIONS_MIN * out->deviation && more > PART_MIN * out->misses;
     }
     free(uses);
+    free(sorted.uses);
+    free(sorted.first);
     return n > 0;
 }

@@ -12,10 +12,8 @@
 
 #include "analysis/internal.h"
 
-/* Watches of each kind that a stratum of its own needs: few, because a stratum that mixes short and
- * long reuses gives the long ones the hazard of the short. Validity is one number that strata may
- * share. */
-enum { STRATUM_WATCHES_MIN = 4, STRATUM_COVERED_MIN = 16 };
+/* Watches of each kind that a stratum of its own needs. */
+enum { STRATUM_WATCHES_MIN = 16 };
 
 struct member {
     uint64_t key; /* ip, or loop */
@@ -100,7 +98,7 @@ static int mark_sharing(struct view *view, const struct evidence *evidence)
     for (size_t i = 0; i < view->count; i++)
         covered[view->stratum_of[i]] += evidence[i].covered;
     for (uint32_t k = 0; k < view->strata; k++)
-        view->shares_invalidation[k] = covered[k] < STRATUM_COVERED_MIN;
+        view->shares_invalidation[k] = covered[k] < STRATUM_WATCHES_MIN;
     free(covered);
     return 0;
 }

@@ -38,6 +38,10 @@ struct pmu_machine {
     void *context;
 };
 
+/* The processor that a folder in place of the event sources is of: its file `processor`, "intel 6
+ * 85", "amd 25 17" or "arm MIDR". False, and nothing changed, without one. */
+bool processor_of_folder(const char *folder, struct processor *);
+
 /* For `read`: the running machine's. context: another folder (const char *) in place of
  * /sys/bus/event_source/devices, or NULL. */
 bool pmu_read_sysfs(void *context, const char *path, char *text, size_t size);

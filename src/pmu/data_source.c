@@ -49,52 +49,39 @@ uint64_t data_source_pack(const struct data_source *source)
            (uint64_t)source->region << REGION_SHIFT | (uint64_t)source->reserved << RESERVED_SHIFT;
 }
 
-/* Beyond the node. The remote bit alone may also mean another core of it: then hops says so. */
-static bool is_remote(const struct data_source *source)
-{
-    return source->hops ? source->hops >= MEM_HOPS_SAME_SOCKET : source->remote;
-}
-
-/* By the newer description, LEVEL_UNKNOWN if it is not used. */
-static enum access_level level_by_number(const struct data_source *source)
-{
-    bool remote = is_remote(source);
-
-    switch (source->level_number) {
-    case MEM_NUMBER_L0:
-    case MEM_NUMBER_L1:
-        return remote ? LEVEL_REMOTE_CACHE : LEVEL_L1;
-    case MEM_NUMBER_LFB:
-        return LEVEL_FILL_BUFFER;
-    case MEM_NUMBER_L2:
-    case MEM_NUMBER_L2_MHB:
-        return remote                                  ? LEVEL_REMOTE_CACHE
-               : source->hops                          ? LEVEL_PEER_CACHE
-               : source->level_number == MEM_NUMBER_L2 ? LEVEL_L2
-                                                       : LEVEL_FILL_BUFFER;
-    case MEM_NUMBER_L3:
-        return remote ? LEVEL_REMOTE_CACHE : LEVEL_L3;
-    case MEM_NUMBER_L4:
-    case MEM_NUMBER_MEMORY_SIDE:
-        return remote ? LEVEL_REMOTE_CACHE : LEVEL_L4;
-    case MEM_NUMBER_ANY_CACHE:
-        if (remote)
-            return LEVEL_REMOTE_CACHE;
-        /* AMD before Zen 4: L3 or another core's cache, which of them is not told. */
-        return source->level & MEM_LEVEL_L3 ? LEVEL_L3 : LEVEL_PEER_CACHE;
-    case MEM_NUMBER_RAM:
-        return remote ? LEVEL_REMOTE_DRAM : LEVEL_DRAM;
-    case MEM_NUMBER_PERSISTENT:
-        return LEVEL_PERSISTENT;
-    case MEM_NUMBER_CXL:
-        return LEVEL_CXL;
-    case MEM_NUMBER_IO:
-    case MEM_NUMBER_UNCACHED:
-        return LEVEL_IO;
-    default:
-        return LEVEL_UNKNOWN;
-    }
-}
+/* By the newer description; LEVEL_UNKNOWN: it is not used. */
+static const uint8_t near_levels[16] = {
+    [MEM_NUMBER_L1] = LEVEL_L1,
+    [MEM_NUMBER_L2] = LEVEL_L2,
+    [MEM_NUMBER_L3] = LEVEL_L3,
+    [MEM_NUMBER_L4] = LEVEL_L4,
+    [MEM_NUMBER_L2_MHB] = LEVEL_FILL_BUFFER,
+    [MEM_NUMBER_MEMORY_SIDE] = LEVEL_L4,
+    [MEM_NUMBER_L0] = LEVEL_L1,
+    [MEM_NUMBER_UNCACHED] = LEVEL_IO,
+    [MEM_NUMBER_CXL] = LEVEL_CXL,
+    [MEM_NUMBER_IO] = LEVEL_IO,
+    [MEM_NUMBER_ANY_CACHE] = LEVEL_PEER_CACHE,
+    [MEM_NUMBER_LFB] = LEVEL_FILL_BUFFER,
+    [MEM_NUMBER_RAM] = LEVEL_DRAM,
+    [MEM_NUMBER_PERSISTENT] = LEVEL_PERSISTENT,
+};
+static const uint8_t remote_levels[16] = {
+    [MEM_NUMBER_L1] = LEVEL_REMOTE_CACHE,
+    [MEM_NUMBER_L2] = LEVEL_REMOTE_CACHE,
+    [MEM_NUMBER_L3] = LEVEL_REMOTE_CACHE,
+    [MEM_NUMBER_L4] = LEVEL_REMOTE_CACHE,
+    [MEM_NUMBER_L2_MHB] = LEVEL_REMOTE_CACHE,
+    [MEM_NUMBER_MEMORY_SIDE] = LEVEL_REMOTE_CACHE,
+    [MEM_NUMBER_L0] = LEVEL_REMOTE_CACHE,
+    [MEM_NUMBER_UNCACHED] = LEVEL_IO,
+    [MEM_NUMBER_CXL] = LEVEL_CXL,
+    [MEM_NUMBER_IO] = LEVEL_IO,
+    [MEM_NUMBER_ANY_CACHE] = LEVEL_REMOTE_CACHE,
+    [MEM_NUMBER_LFB] = LEVEL_FILL_BUFFER,
+    [MEM_NUMBER_RAM] = LEVEL_REMOTE_DRAM,
+    [MEM_NUMBER_PERSISTENT] = LEVEL_PERSISTENT,
+};
 
 /* By the older one; the farthest that is named, for it is where the data came from. */
 static enum access_level level_by_bits(unsigned level)
@@ -118,78 +105,113 @@ static enum access_level level_by_bits(unsigned level)
     return level & MEM_LEVEL_L1 ? LEVEL_L1 : LEVEL_UNKNOWN;
 }
 
-static enum access_translation translation_of(unsigned tlb)
+static enum access_level level_of(uint64_t value, unsigned hops, bool remote)
 {
+    unsigned number = (unsigned)bits(value, LEVEL_NUMBER_SHIFT, 4);
+    unsigned level_bits = (unsigned)bits(value, LEVEL_SHIFT, 14);
+    enum access_level level =
+        (enum access_level)(remote ? remote_levels[number] : near_levels[number]);
+
+    if (level == LEVEL_UNKNOWN)
+        return level_by_bits(level_bits);
+    if (!remote && hops && (number == MEM_NUMBER_L2 || number == MEM_NUMBER_L2_MHB))
+        return LEVEL_PEER_CACHE;
+    /* AMD before Zen 4: L3 or another core's cache, which of them is not told. */
+    return level == LEVEL_PEER_CACHE && level_bits & MEM_LEVEL_L3 ? LEVEL_L3 : level;
+}
+
+static inline enum access_translation translation_of(unsigned tlb)
+{
+    /* by MEM_TLB_L1 and MEM_TLB_L2 */
+    static const uint8_t hits[4] = {TRANSLATION_UNKNOWN, TRANSLATION_L1, TRANSLATION_L2,
+                                    TRANSLATION_CACHED};
+
     if (tlb & MEM_TLB_NA || tlb == 0)
         return TRANSLATION_UNKNOWN;
     if (tlb & MEM_TLB_OS)
         return TRANSLATION_FAULT;
-    if (tlb & MEM_TLB_HIT) {
-        switch (tlb & (MEM_TLB_L1 | MEM_TLB_L2)) {
-        case MEM_TLB_L1:
-            return TRANSLATION_L1;
-        case MEM_TLB_L2:
-            return TRANSLATION_L2;
-        case MEM_TLB_L1 | MEM_TLB_L2:
-            return TRANSLATION_CACHED;
-        default:
-            return tlb & MEM_TLB_WALKER ? TRANSLATION_WALK : TRANSLATION_UNKNOWN;
-        }
-    }
+    if (tlb & MEM_TLB_HIT)
+        return (tlb & (MEM_TLB_L1 | MEM_TLB_L2)) == 0 && tlb & MEM_TLB_WALKER
+                   ? TRANSLATION_WALK
+                   : (enum access_translation)hits[tlb / MEM_TLB_L1 & 3];
     /* A miss of the second level has to walk; of a miss of the first alone the rest is not told. */
     return tlb & MEM_TLB_MISS && tlb & (MEM_TLB_L2 | MEM_TLB_WALKER) ? TRANSLATION_WALK
                                                                      : TRANSLATION_UNKNOWN;
 }
 
+/* Bits that few values have. */
+static uint32_t seldom_flags(uint64_t value)
+{
+    unsigned level = (unsigned)bits(value, LEVEL_SHIFT, 14);
+    uint32_t flags = 0;
+
+    if (level & MEM_LEVEL_MISS) {
+        if (level & MEM_LEVEL_L1)
+            flags |= PMU_L1_MISSED;
+        if (level & MEM_LEVEL_L2)
+            flags |= PMU_L1_MISSED | PMU_L2_MISSED;
+        if (level & MEM_LEVEL_L3)
+            flags |= PMU_L1_MISSED | PMU_L2_MISSED | PMU_L3_MISSED;
+    }
+    if (level & MEM_LEVEL_UNCACHED || bits(value, LEVEL_NUMBER_SHIFT, 4) == MEM_NUMBER_UNCACHED)
+        flags |= PMU_UNCACHEABLE;
+    if (bits(value, OPERATION_SHIFT, 5) & MEM_OP_PREFETCH)
+        flags |= PMU_PREFETCH;
+    if (bits(value, SNOOP_SHIFT, 5) & MEM_SNOOP_HITM)
+        flags |= PMU_MODIFIED_ELSEWHERE;
+    if (bits(value, LOCK_SHIFT, 2) & MEM_LOCK_LOCKED)
+        flags |= PMU_LOCKED;
+    if (bits(value, BLOCKED_SHIFT, 3) & MEM_BLOCK_DATA)
+        flags |= PMU_STORE_FORWARD_BLOCKED;
+    return flags;
+}
+
 void data_source_to_record(uint64_t value, struct access_record *record)
 {
-    struct data_source source;
-    enum access_level level;
+    enum { BEYOND_L3 = PMU_L1_MISSED | PMU_L2_MISSED | PMU_L3_MISSED };
+    /* What a level says besides. */
+    static const uint32_t implied[LEVEL_COUNT] = {
+        [LEVEL_FILL_BUFFER] = PMU_L1_MISSED,
+        [LEVEL_L2] = PMU_L1_MISSED,
+        [LEVEL_L3] = PMU_L1_MISSED | PMU_L2_MISSED,
+        [LEVEL_L4] = BEYOND_L3,
+        [LEVEL_PEER_CACHE] = PMU_L1_MISSED | PMU_L2_MISSED | PMU_FROM_OTHER_CACHE,
+        [LEVEL_DRAM] = BEYOND_L3,
+        [LEVEL_PERSISTENT] = BEYOND_L3,
+        [LEVEL_REMOTE_CACHE] = BEYOND_L3 | PMU_REMOTE | PMU_FROM_OTHER_CACHE,
+        [LEVEL_REMOTE_DRAM] = BEYOND_L3 | PMU_REMOTE,
+        [LEVEL_CXL] = BEYOND_L3,
+        [LEVEL_IO] = BEYOND_L3,
+    };
+    static const uint64_t seldom =
+        (uint64_t)(MEM_LEVEL_MISS | MEM_LEVEL_UNCACHED) << LEVEL_SHIFT |
+        (uint64_t)MEM_OP_PREFETCH << OPERATION_SHIFT | (uint64_t)MEM_SNOOP_HITM << SNOOP_SHIFT |
+        (uint64_t)MEM_LOCK_LOCKED << LOCK_SHIFT | (uint64_t)MEM_BLOCK_DATA << BLOCKED_SHIFT |
+        (uint64_t)MEM_NUMBER_UNCACHED << LEVEL_NUMBER_SHIFT;
+    static const uint64_t snooped = (uint64_t)(MEM_SNOOP_HIT | MEM_SNOOP_HITM) << SNOOP_SHIFT |
+                                    (uint64_t)(MEM_SNOOPX_FORWARD | MEM_SNOOPX_PEER)
+                                        << SNOOP_EXTENDED_SHIFT;
+    unsigned hops = (unsigned)bits(value, HOPS_SHIFT, 3);
+    /* Beyond the node. The remote bit alone may also mean another core of it: then hops says so. */
+    bool remote = hops ? hops >= MEM_HOPS_SAME_SOCKET : bits(value, REMOTE_SHIFT, 1);
+    enum access_level level = level_of(value, hops, remote);
+    uint32_t flags = implied[level] | (remote ? PMU_REMOTE : 0);
 
-    data_source_unpack(value, &source);
-    if (source.operation & MEM_OP_LOAD)
-        record->kinds |= ACCESS_LOAD;
-    if (source.operation & MEM_OP_STORE)
-        record->kinds |= ACCESS_STORE;
-    if (source.operation & MEM_OP_PREFETCH)
-        record->flags |= PMU_PREFETCH;
-
-    level = level_by_number(&source);
-    if (level == LEVEL_UNKNOWN)
-        level = level_by_bits(source.level);
-    record->level = (uint8_t)level;
-    if (source.level & MEM_LEVEL_MISS) {
-        if (source.level & MEM_LEVEL_L1)
-            record->flags |= PMU_L1_MISSED;
-        if (source.level & MEM_LEVEL_L2)
-            record->flags |= PMU_L1_MISSED | PMU_L2_MISSED;
-        if (source.level & MEM_LEVEL_L3)
-            record->flags |= PMU_L1_MISSED | PMU_L2_MISSED | PMU_L3_MISSED;
-    }
-    if (level > LEVEL_L1)
-        record->flags |= PMU_L1_MISSED;
-    if (level > LEVEL_L2)
-        record->flags |= PMU_L2_MISSED;
-    if (level > LEVEL_L3 && level != LEVEL_PEER_CACHE)
-        record->flags |= PMU_L3_MISSED;
-    if (level == LEVEL_REMOTE_CACHE || level == LEVEL_REMOTE_DRAM || is_remote(&source))
-        record->flags |= PMU_REMOTE;
     /* A snoop can hit although memory supplies the data. */
-    if (level == LEVEL_PEER_CACHE || level == LEVEL_REMOTE_CACHE ||
-        ((source.snoop & (MEM_SNOOP_HIT | MEM_SNOOP_HITM) || source.snoop_extended) &&
-         level < LEVEL_DRAM))
-        record->flags |= PMU_FROM_OTHER_CACHE;
-    if (source.snoop & MEM_SNOOP_HITM)
-        record->flags |= PMU_MODIFIED_ELSEWHERE;
-    if (source.level_number == MEM_NUMBER_UNCACHED || source.level & MEM_LEVEL_UNCACHED)
-        record->flags |= PMU_UNCACHEABLE;
-    if (source.lock & MEM_LOCK_LOCKED)
-        record->flags |= PMU_LOCKED;
-    if (source.blocked & MEM_BLOCK_DATA)
-        record->flags |= PMU_STORE_FORWARD_BLOCKED;
-    record->translation = (uint8_t)translation_of(source.tlb);
-    record->hops = source.hops;
+    if (value & snooped && level < LEVEL_DRAM)
+        flags |= PMU_FROM_OTHER_CACHE;
+    if (value & seldom)
+        flags |= seldom_flags(value);
+    /* Loads and stores are neighbours in both numberings. */
+    record->kinds |= (uint8_t)(value >> 1 & (ACCESS_LOAD | ACCESS_STORE));
+    record->flags |= flags;
+    record->level = (uint8_t)level;
+    record->translation = (uint8_t)translation_of((unsigned)bits(value, TLB_SHIFT, 7));
+    record->hops = (uint8_t)hops;
 }
+
+_Static_assert(MEM_OP_LOAD == ACCESS_LOAD << 1 && MEM_OP_STORE == ACCESS_STORE << 1,
+               "data_source_to_record() shifts them");
 
 uint64_t data_source_from_record(const struct access_record *record)
 {

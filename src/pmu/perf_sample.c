@@ -290,20 +290,17 @@ int perf_record_identifier_from_end(const struct perf_layout *layout)
     return 8 + 8 * __builtin_popcountll(layout->sample_type & after_id);
 }
 
-static enum access_privilege privilege_of(uint16_t misc)
+enum access_privilege perf_privilege(uint16_t misc)
 {
-    switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
-    case PERF_RECORD_MISC_USER:
-    case PERF_RECORD_MISC_GUEST_USER:
-        return PRIVILEGE_USER;
-    case PERF_RECORD_MISC_KERNEL:
-    case PERF_RECORD_MISC_GUEST_KERNEL:
-        return PRIVILEGE_KERNEL;
-    case PERF_RECORD_MISC_HYPERVISOR:
-        return PRIVILEGE_HYPERVISOR;
-    default:
-        return PRIVILEGE_UNKNOWN;
-    }
+    static const uint8_t privileges[PERF_RECORD_MISC_CPUMODE_MASK + 1] = {
+        [PERF_RECORD_MISC_USER] = PRIVILEGE_USER,
+        [PERF_RECORD_MISC_GUEST_USER] = PRIVILEGE_USER,
+        [PERF_RECORD_MISC_KERNEL] = PRIVILEGE_KERNEL,
+        [PERF_RECORD_MISC_GUEST_KERNEL] = PRIVILEGE_KERNEL,
+        [PERF_RECORD_MISC_HYPERVISOR] = PRIVILEGE_HYPERVISOR,
+    };
+
+    return (enum access_privilege)privileges[misc & PERF_RECORD_MISC_CPUMODE_MASK];
 }
 
 static void weight_to_record(const struct perf_layout *layout, const struct perf_sample *sample,
@@ -336,7 +333,7 @@ void perf_sample_to_record(const struct perf_layout *layout, const struct perf_s
     record->pid = sample->pid;
     record->tid = sample->tid;
     record->cpu = sample->cpu;
-    record->privilege = (uint8_t)privilege_of(misc);
+    record->privilege = (uint8_t)perf_privilege(misc);
     /* The kernel leaves 0 where a unit told no address. */
     record->flags = (type & PERF_SAMPLE_IP ? PMU_HAS_IP : 0) |
                     (type & PERF_SAMPLE_ADDR && sample->address ? PMU_HAS_ADDRESS : 0) |

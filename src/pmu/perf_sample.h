@@ -104,6 +104,9 @@ enum perf_sample_unit {
 void perf_sample_to_record(const struct perf_layout *, const struct perf_sample *, uint16_t misc,
                            enum perf_sample_unit, unsigned event_kinds, struct access_record *);
 
+/* Where a record was made, by its header's misc. */
+enum access_privilege perf_privilege(uint16_t misc);
+
 /* Records that tell about the stream itself. */
 enum perf_stream_event {
     STREAM_OTHER,     /* none of the below */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The running machine for pmu_choose(). See choose.h. */
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,5 +79,24 @@ bool pmu_read_sysfs(void *context, const char *path, char *text, size_t size)
         return false;
     text[got] = '\0';
     text[strcspn(text, "\n")] = '\0';
+    return true;
+}
+
+bool processor_of_folder(const char *folder, struct processor *processor)
+{
+    unsigned family, model;
+    unsigned long long midr;
+    char text[64];
+
+    if (!pmu_read_sysfs((void *)(uintptr_t)folder, "processor", text, sizeof text))
+        return false;
+    if (sscanf(text, "intel %u %u", &family, &model) == 2)
+        *processor = (struct processor){.vendor = VENDOR_INTEL, .family = family, .model = model};
+    else if (sscanf(text, "amd %u %u", &family, &model) == 2)
+        *processor = (struct processor){.vendor = VENDOR_AMD, .family = family, .model = model};
+    else if (sscanf(text, "arm %llx", &midr) == 1)
+        *processor = (struct processor){.vendor = VENDOR_ARM, .midr = midr};
+    else
+        return false;
     return true;
 }

@@ -331,6 +331,16 @@ struct record_line_watch {
      * 1/2, else from all words but that of `address`; from the latter only if there are none. */
     uint64_t proposed;
     double probability; /* that the sample was given the registers when it asked for them */
+    uint32_t flags;     /* enum line_watch_flags */
+    uint32_t reserved;
+};
+
+enum line_watch_flags {
+    LINE_WATCH_POLLED = 1, /* another thread came to the words again and again before the store */
+    /* The sample is a load of a thread that polls: what is watched for first is the next store of
+     * another thread (LINE_EVENT_OPENS), which opens the segment. monotonic_ns is that of the
+     * sample. */
+    LINE_WATCH_WAITS = 2,
 };
 
 enum line_event_flags {
@@ -344,6 +354,7 @@ enum line_event_flags {
     /* Its last store touches address, address2. */
     LINE_EVENT_STORE_ENDS = 64,
     LINE_EVENT_STORE_ENDS2 = 128,
+    LINE_EVENT_OPENS = 256, /* elapsed_ns is since the sample; of later events, since this store */
 };
 
 /* A thread came to a watched word. */
@@ -464,6 +475,7 @@ enum histogram_measure {
     MEASURE_STACK_DISTANCE = 1, /* distinct other lines in between */
     MEASURE_REUSE_TIME = 2,     /* accesses; 1 = the very next */
     MEASURE_COHERENCE = 3,      /* stack distance of uses whose line was invalidated meanwhile */
+    MEASURE_WIDTH = 4,          /* bytes of each access, at any line size; nothing is cold */
 };
 
 /*

@@ -18,7 +18,9 @@ enum {
     FIRST_ENTRIES = 1024,
     TIMES_PER_LINE = 8, /* room in the order, so that compaction is rare */
     FIRST_TIMES = 16384,
+    PAGE = 4096,
     HUGE_PAGE = 2 << 20,
+    MANY_ENTRIES = 1 << 16, /* from here on tables grow by a quarter */
 };
 
 static uint64_t entry_line(const struct exact_line *entry)
@@ -44,7 +46,7 @@ static struct exact_line entry_of(uint64_t line, uint64_t clock, uint32_t time)
 /* Random probes of a large table miss the TLB with every probe unless its pages are huge. */
 static struct exact_line *table_memory(uint64_t entries)
 {
-    size_t bytes = entries * sizeof(struct exact_line);
+    size_t bytes = (entries * sizeof(struct exact_line) + PAGE - 1) & ~(size_t)(PAGE - 1);
     size_t slack = bytes >= HUGE_PAGE ? HUGE_PAGE : 0;
     unsigned char *memory = mmap(NULL, bytes + slack, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -66,7 +68,7 @@ static void use_table(struct exact_stack *stack, struct exact_line *table, uint6
 {
     stack->table = table;
     stack->table_entries = entries;
-    stack->table_shift = 64 - (unsigned)__builtin_ctzll(entries / 4);
+    stack->groups = entries / 4;
 }
 
 bool exact_stack_create(struct exact_stack *stack)
@@ -101,11 +103,13 @@ uint64_t exact_stack_bytes(const struct exact_stack *stack)
 /* The line's entry, or the empty one where it belongs: the same place in the groups that follow. */
 static uint64_t find_entry(const struct exact_stack *stack, uint64_t line)
 {
-    uint64_t mask = stack->table_entries - 1, i = exact_stack_home(stack, line);
-    for (;; i = (i + 4) & mask) {
+    for (uint64_t i = exact_stack_home(stack, line);;) {
         uint64_t there = entry_line(&stack->table[i]);
         if (there == line || there == NO_LINE)
             return i;
+        i += 4;
+        if (i >= stack->table_entries)
+            i -= stack->table_entries;
     }
 }
 
@@ -116,17 +120,26 @@ static void near_entries_moved(struct exact_stack *stack)
             stack->near_entry[i] = find_entry(stack, stack->near_line[i]);
 }
 
+/*
+ * Lines keep their order from table to table, so the new one fills up from its start as the old one
+ * is read, and the memory of what was read is given back on the way: there are never two tables.
+ */
 static bool grow_table(struct exact_stack *stack)
 {
+    enum { STEP = HUGE_PAGE / sizeof(struct exact_line) };
     struct exact_line *old = stack->table;
     uint64_t old_entries = stack->table_entries;
-    struct exact_line *table = table_memory(2 * old_entries);
+    uint64_t entries = old_entries < MANY_ENTRIES ? 2 * old_entries : old_entries / 16 * 20;
+    struct exact_line *table = table_memory(entries);
     if (table == NULL)
         return false;
-    use_table(stack, table, 2 * old_entries);
-    for (uint64_t i = 0; i < old_entries; i++)
+    use_table(stack, table, entries);
+    for (uint64_t i = 0; i < old_entries; i++) {
         if (entry_line(&old[i]) != NO_LINE)
             table[find_entry(stack, entry_line(&old[i]))] = old[i];
+        if (i % STEP == STEP - 1)
+            madvise(&old[i + 1 - STEP], STEP * sizeof *old, MADV_DONTNEED);
+    }
     munmap(old, old_entries * sizeof *old);
     near_entries_moved(stack);
     return true;
@@ -173,7 +186,7 @@ static void evict_last_near(struct exact_stack *stack)
 
 static uint64_t insert_entry(struct exact_stack *stack, uint64_t line)
 {
-    uint64_t place = exact_stack_home(stack, line) & 3, places = stack->table_entries / 4;
+    uint64_t place = exact_stack_home(stack, line) & 3, places = stack->groups;
     bool full = (stack->place_count[place] + 1) * 4 > places * 3;
     if (full && !grow_table(stack) && stack->place_count[place] + 1 >= places)
         return NO_ENTRY;

@@ -7,9 +7,9 @@
  * ordered by the moment in which they left that array: a hash table maps a line to that moment, and
  * exact_order.h counts the later ones. Time thus advances only when the array misses.
  *
- * Memory: 16 bytes a table entry, at most 75 % full, and less than 4 bytes a line for the order: at
- * most 64 bytes per distinct line. Pure, allocates with malloc and mmap, not thread-safe: one stack
- * belongs to one consumer at a time.
+ * Memory: 16 bytes a table entry, 60 to 75 % full once there are many, and less than 4 bytes a line
+ * for the order: 25 to 31 bytes per distinct line, also while the table grows. Pure, allocates with
+ * malloc and mmap, not thread-safe: one stack belongs to one consumer at a time.
  */
 #ifndef REUSE_REUSE_EXACT_STACK_H
 #define REUSE_REUSE_EXACT_STACK_H
@@ -42,9 +42,9 @@ struct exact_stack {
     uint64_t near_entry[EXACT_STACK_NEAR]; /* index of the line's entry in the table */
     uint64_t clock;                        /* accesses so far */
     unsigned near_count;
-    unsigned table_shift; /* 64 - log2(groups of four entries) */
     struct exact_line *table;
     uint64_t table_entries;
+    uint64_t groups;         /* of four entries */
     uint64_t place_count[4]; /* entries in use by place in their group */
     uint64_t count;          /* distinct lines so far */
     uint64_t far;            /* accesses that the near lines missed */
@@ -77,7 +77,8 @@ static inline uint64_t exact_stack_home(const struct exact_stack *stack, uint64_
 {
     unsigned __int128 product = (unsigned __int128)(line >> 2) * 0x9e3779b97f4a7c15u;
     uint64_t mixed = ((uint64_t)(product >> 64) ^ (uint64_t)product) * 0xd6e8feb86659fd93u;
-    return (mixed >> stack->table_shift) << 2 | ((line + (mixed >> 8)) & 3);
+    uint64_t group = (uint64_t)((unsigned __int128)mixed * stack->groups >> 64);
+    return group << 2 | ((line + (mixed >> 8)) & 3);
 }
 
 /* Worth calling some accesses ahead when the near lines miss often. */

@@ -20,6 +20,8 @@ enum {
     /* Traps by threads seen reading before, until loads are no longer watched. A thread that waits
      * for the line makes one each time that its handler is done. */
     REPEATS_MAX = 16,
+    /* The same where the reader is known to poll. */
+    REPEATS_OF_POLLER = 2,
     TRAPS_BEFORE_START_MAX = 32,
     TRAPS_MAX = 256,
     /* Turns of waiting for the lock. A handler that does not get it within a few microseconds goes
@@ -29,7 +31,7 @@ enum {
     SPINS_MAX = 1000 * 1000,
 };
 
-enum state { STATE_FREE, STATE_BEFORE, STATE_RUNNING };
+enum state { STATE_FREE, STATE_BEFORE, STATE_WAITING, STATE_RUNNING };
 
 static bool lock(struct line_watch *watch, unsigned spins)
 {
@@ -77,7 +79,7 @@ static void finish(struct line_watch *watch, enum line_end reason, uint64_t elap
         .traps = watch->traps,
         .reason = (uint8_t)reason,
     };
-    bool ran = watch->state == STATE_RUNNING;
+    bool ran = watch->state != STATE_BEFORE;
 
     watch->mechanism.disarm(watch->mechanism.context);
     watch->state = STATE_FREE;
@@ -163,13 +165,15 @@ static void prepare(struct line_watch *watch, struct random *random,
     watch->sampled_ip = sample->ip;
     watch->stubbornness = draw_stubbornness(random);
     watch->traps = watch->repeats = watch->seen_count = watch->kept_count = 0;
-    watch->loads = true;
+    watch->loads = !offer->waits;
+    watch->loads_ns = 0;
     watch->generation = (watch->generation + 1) & 0xffffff;
     watch->record = (struct record_line_watch){
         .sample_id = sample->sample_id,
         .address = line + WATCH_WORD * own,
         .proposed = proposed,
         .probability = probability,
+        .flags = offer->waits ? LINE_WATCH_WAITS : 0,
     };
     if (!watch->mechanism.single && words > 1)
         watch->record.address2 = line + WATCH_WORD * choose_word(random, proposed, own, words);
@@ -194,12 +198,14 @@ bool line_watch_offer(struct line_watch *watch, struct random *random,
         finish(watch, LINE_END_EVICTED, since_start(watch, offer->time_ns), offer->time_ns);
     prepare(watch, random, offer, sample, 1. / (double)(UINT64_C(1) << bits));
     watch->state = STATE_BEFORE;
-    armed = mechanism->arm(mechanism->context, watch->record.address, watch->record.address2, true,
-                           watch->generation);
+    armed = mechanism->arm(mechanism->context, watch->record.address, watch->record.address2,
+                           watch->loads, watch->generation);
     if (!armed)
         watch->state = STATE_FREE;
-    else if (offer->executed)
+    else if (offer->executed || offer->waits)
         start(watch, offer->time_ns, offer->delayed_ns);
+    if (armed && offer->waits)
+        watch->state = STATE_WAITING;
     unlock(watch);
     return armed;
 }
@@ -290,6 +296,13 @@ static enum line_trap_answer trap_before(struct line_watch *watch, const struct 
         promote(watch);
         return LINE_TRAP_STARTED;
     }
+    struct line_watch_seen *thread = own ? NULL : seen(watch, trap);
+
+    /* It comes again before its handler has well ended: it does nothing else. */
+    if (thread && thread->before)
+        watch->record.flags |= LINE_WATCH_POLLED;
+    if (thread)
+        thread->before = true;
     if (++watch->traps > TRAPS_BEFORE_START_MAX) {
         finish(watch, LINE_END_TRAPS, 0, trap->time_ns);
         return LINE_TRAP_NOTHING;
@@ -312,6 +325,47 @@ static void leave_loads(struct line_watch *watch, uint64_t elapsed_ns, uint64_t 
     if (!mechanism->arm(mechanism->context, watch->record.address, watch->record.address2, false,
                         watch->generation))
         finish(watch, LINE_END_LOST, elapsed_ns, time_ns);
+}
+
+/* A store while a polling thread waits for one. */
+static enum line_trap_answer trap_waiting(struct line_watch *watch, const struct line_trap *trap,
+                                          struct record_line_event *event)
+{
+    const struct line_watch_mechanism *mechanism = &watch->mechanism;
+    uint64_t elapsed = since_start(watch, trap->time_ns);
+
+    watch->traps++;
+    if (trap->thread_id == watch->owner) {
+        finish(watch, LINE_END_STORE, elapsed, trap->time_ns);
+        return LINE_TRAP_NOTHING;
+    }
+    fill(watch, trap, elapsed, event);
+    event->flags |= LINE_EVENT_OPENS;
+    watch->owner = trap->thread_id;
+    watch->state = STATE_RUNNING;
+    watch->start_ns = trap->time_ns;
+    watch->start_delayed_ns = trap->delayed_ns;
+    watch->loads = true;
+    if (!mechanism->arm(mechanism->context, watch->record.address, watch->record.address2, true,
+                        watch->generation))
+        finish(watch, LINE_END_LOST, 0, trap->time_ns);
+    return LINE_TRAP_EVENT;
+}
+
+void line_watch_resumed(struct line_watch *watch, uint32_t thread_id, uint64_t time_ns)
+{
+    if (watch->state != STATE_WAITING || watch->owner != thread_id ||
+        !lock(watch, SPINS_OF_HANDLER))
+        return;
+    if (watch->state == STATE_WAITING && watch->owner == thread_id)
+        watch->start_ns = time_ns;
+    unlock(watch);
+}
+
+static unsigned repeats_allowed(const struct line_watch *watch)
+{
+    return watch->record.flags & (LINE_WATCH_WAITS | LINE_WATCH_POLLED) ? REPEATS_OF_POLLER
+                                                                        : REPEATS_MAX;
 }
 
 static enum line_trap_answer trap_running(struct line_watch *watch, const struct line_trap *trap,
@@ -352,7 +406,7 @@ static enum line_trap_answer trap_running(struct line_watch *watch, const struct
         return LINE_TRAP_EVENT;
     if (watch->traps >= TRAPS_MAX)
         finish(watch, LINE_END_TRAPS, elapsed, trap->time_ns);
-    else if (++watch->repeats >= REPEATS_MAX && watch->loads)
+    else if (++watch->repeats >= repeats_allowed(watch) && watch->loads)
         leave_loads(watch, elapsed, trap->time_ns);
     return LINE_TRAP_NOTHING;
 }
@@ -374,6 +428,8 @@ enum line_trap_answer line_watch_trap(struct line_watch *watch, const struct lin
         arrival->words[1] = watch->record.address2;
         if (watch->state == STATE_BEFORE)
             answer = trap_before(watch, trap, event);
+        else if (watch->state == STATE_WAITING)
+            answer = trap_waiting(watch, trap, event);
         else if (watch->state == STATE_RUNNING)
             answer = trap_running(watch, trap, event);
     }
@@ -405,6 +461,7 @@ void line_watch_event(struct line_watch *watch, const struct record_line_event *
         keep(watch, event);
         written = false;
     } else if (watch->record.sample_id == event->sample_id && watch->state == STATE_RUNNING &&
+               !(watch->record.flags & LINE_WATCH_WAITS) &&
                event->monotonic_ns + watch->mechanism.tolerance_ns < watch->start_ns) {
         written = false;
     }

@@ -24,6 +24,8 @@
  *     the thread has made LINE_VISIT_ACCESSES more or another thread has stored to the line.
  * Without the visit, a thread that touches several words of the line counts several times
  * (docs/estimators.md).
+ *     Loads of threads that poll a word may be offered, too (waits): then the next store of another
+ *     thread opens the segment. line_watch_resumed() tells when the thread polls on.
  *  4. line_watch_block_freed(), line_watch_thread_ended(), line_watch_stop() when that happens.
  *
  * Times are nanoseconds (or any other unit: accesses, in a simulation) of one clock for all
@@ -68,6 +70,7 @@ struct line_watch_offer {
     uint32_t thread_id;
     uint64_t others; /* bytes of the line that other threads are known to touch, or 0 */
     bool shared;     /* another thread was seen at the line */
+    bool waits;      /* the sample is a load of a thread that polls the word */
     bool executed;   /* the store has been executed, at time_ns */
     uint64_t time_ns;
     uint64_t delayed_ns; /* as in struct line_trap */
@@ -102,6 +105,7 @@ enum line_trap_answer {
 struct line_watch_seen {
     uint32_t thread_id;
     bool read;
+    bool before;         /* the sampled store */
     uint64_t delayed_ns; /* when first seen */
 };
 
@@ -133,6 +137,9 @@ void line_watch_begin(struct line_watch *, const struct line_watch_mechanism *);
  */
 bool line_watch_offer(struct line_watch *, struct random *, const struct line_watch_offer *,
                       struct record_sample *);
+
+/* The thread whose sample the watch waits for runs on from now. */
+void line_watch_resumed(struct line_watch *, uint32_t thread_id, uint64_t time_ns);
 
 enum line_trap_answer line_watch_trap(struct line_watch *, const struct line_trap *,
                                       struct line_arrival *);

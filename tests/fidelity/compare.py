@@ -123,7 +123,7 @@ def cells(sharing, kind):
 def sharing_measures(sharing, truth):
     """Estimated / true transfers; 1 - L1/2 of the pairs; estimated / true share of true sharing."""
     unknown = {"transfers": None, "pairs": None, "true_share": None}
-    if not sharing or not truth or not truth.get("total"):
+    if not all(side and side.get("total") and side.get("all") for side in (sharing, truth)):
         return unknown
     true, estimated = ({kind: value_of(s["total"][kind]) for kind in ("all", "true")}
                        for s in (truth, sharing))
@@ -134,6 +134,23 @@ def sharing_measures(sharing, truth):
         known["pairs"] = overlap(cells(sharing, "all"), cells(truth, "all"))
         known["true_share"] = 100 * (estimated["true"] / estimated["all"] - true["true"] / true["all"])
     return known
+
+
+def compare_with_own_truth(report):
+    """All columns of a run whose engine counted every access as well as sampling them."""
+    own = report["truth"]
+    unknown = dict.fromkeys(("bias", "width", "cold", "coherence", "transfers", "pairs", "true_share",
+                             "accesses", "objects", "taken"))
+    return unknown | {
+        "samples": report["samples"],
+        "mae": 100 * own["mrc_error"],
+        "max": 100 * own["mrc_worst"],
+        "known": own["sizes"],
+        "covered": 100 * own["covered"],
+        "histogram": own["stack_distance_accuracy"],
+        "width": statistics.fmean(100 * (p["hi"] - p["lo"]) for p in report["mrc"] if not p["beyond"])
+        if own["sizes"] else None,
+    }
 
 
 def compare(report, truth):

@@ -93,6 +93,9 @@ PROGRAMS = {
     "pipeline": ["{programs}/pipeline"],
 }
 
+# Where each run takes as long as under the exact engine.
+FEW_PROGRAMS = ["pigz", "kmeans"]
+
 # Everything by which two runs of one program would differ between engines. QEMU offers no AVX-512, so
 # the C library would choose other string functions there; the sizes from which it uses rep movsb or
 # goes past the caches depend on the processor. Threads that wait do so in the kernel: spinning is
@@ -114,6 +117,10 @@ SAME_CODE = {
 
 def chosen_microbenchmarks(full):
     return list(MICROBENCHMARKS) if full else REPRESENTATIVE
+
+
+def chosen_programs(engine, full):
+    return list(PROGRAMS) if full or engine != "simulate" else FEW_PROGRAMS
 
 
 def prepare(scratch):

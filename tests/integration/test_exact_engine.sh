@@ -61,6 +61,24 @@ check "the cache that the threads share has a curve" status_is 0
 sum() { "$curve" "$@" threads.rprof | awk '/^#/ { print $3 }'; }
 check "and sees all accesses" is "$(sum -g 1)" "$(sum)"
 
+# Random accesses of 1 to 16 bytes at any alignment in three threads, against a list of lines.
+random=$REUSE_BUILDDIR/tests/support/exact_random
+memory=$(nm "$random" | awk '$3 == "memory" { print $1 }')
+run $run_exact -o random.rprof --line-sizes 32,256,4096 "$random" run
+for size in 32 64 256 4096; do
+    "$random" expect $size >expected
+    "$curve" -l $size -x "$memory" random.rprof >out
+    check "random accesses, lines of $size bytes: every distance as defined" cmp -s expected out
+done
+
+# Four threads over 1000 lines each, side by side: 200 rounds, the first is cold. A line that is two
+# turns ahead or behind is still in time.
+run $run_exact -o shared.rprof "$REUSE_BUILDDIR/tests/support/exact_shared"
+beyond() { "$curve" -b "$@" shared.rprof | awk '$1 >= 3700 && $1 < 4300 { n += $2 } END { print n + 0 }'; }
+check "four threads' lines lie between two uses in the shared cache" \
+    awk -v n="$(beyond -g 1)" 'BEGIN { exit !(n > 0.5 * 4 * 199 * 1000) }'
+check "and not in private ones" test "$(beyond)" -lt 1000
+
 # Transfers of known number on one line (tests/support/exact_ping_pong.c).
 run $run_exact -o pong.rprof "$REUSE_BUILDDIR/tests/support/exact_ping_pong" 500
 address=$(cat out)
@@ -90,6 +108,33 @@ run "$curve" -o blocks.rprof
 check "a large block: all its accesses" out_has '^1 1 0x0 120000 5000$'
 check "a small block" out_has '^1 2 0x0 700 2$'
 check "another in the same place" out_has '^1 3 0x0 300 0$'
+
+printf '#!/no/such/shell\n' >orphan
+chmod +x orphan
+run $run_exact ./orphan
+check "a script without its interpreter" err_has 'its interpreter /no/such/shell: No such file'
+check "is not found" status_is 127
+cat >illegal.c <<'END'
+int main(void)
+{
+    __asm__ volatile("vpxorq %zmm0, %zmm0, %zmm0");
+    return 0;
+}
+END
+gcc -o illegal illegal.c
+run $run_exact -o illegal.rprof ./illegal
+check "AVX-512: the cause and the way out" err_has 'QEMU cannot run AVX-512; build with -march=x86-64-v3'
+check "and a whole profile" "$report" illegal.rprof
+if command -v aarch64-linux-gnu-gcc >/dev/null; then
+    aarch64-linux-gnu-gcc -o foreign illegal.c 2>/dev/null ||
+        { echo 'int main(void) { return 0; }' >foreign.c && aarch64-linux-gnu-gcc -o foreign foreign.c; }
+    run $run_exact ./foreign
+    check "a program for aarch64: the cause and the way out" err_has 'is a program for aarch64.*build it for x86-64'
+else
+    skip "a program for aarch64" "no cross compiler"
+fi
+run qemu-x86_64 -plugin "$REUSE_BUILDDIR/exact/.libs/libreuse-exact.so,version=0.0.1" /bin/true
+check "a plugin of another version" err_has 'libreuse-exact.so is version .*, reuse-run is 0.0.1: install both'
 
 printf '#!/bin/sh -e\necho "$0 $1"\n' >script
 chmod +x script

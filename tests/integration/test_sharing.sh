@@ -84,6 +84,43 @@ check "an unknown kind" fails_with 2 "wants all, true, false, raw, war or waw, n
 run "$report" --csv-layout=eagermap --format json halo.rprof
 check "EagerMap in JSON" fails_with 2 'csv-layout is for CSV'
 
+# Other programs: what moved is named as it was when it moved.
+of_object() { "$report" --format json --sharing "$1" 2>report.err | python3 -c '
+import json, sys
+rows = [row for row in json.load(sys.stdin)["sharing"]["objects"] if row["name"] == sys.argv[1]]
+print(max([int(row[sys.argv[2]]) for row in rows] + [0]))' "$2" "$3"; }
+between() { [ "$1" -ge "$2" ] && [ "$1" -le "$3" ]; }
+programs=$REUSE_BUILDDIR/tests/integration/programs
+run "$launcher" -q -e exact -o blocks.rprof "$programs/sharing_blocks"
+check "a block comes where another was freed" test "$(sort -u out | wc -l)" -eq 1
+check "... the first has its transfers" between "$(of_object blocks.rprof first_block waw)" 195 205
+check "... and the second has its own" between "$(of_object blocks.rprof second_block waw)" 595 605
+run "$report" --sharing blocks.rprof
+check "members of a variable" out_has '^state\.ready +state\.done\[1\] +2 +1 +(2999|3000|3.00 k)'
+check "... and what parts them" out_has 'Begin a line with done'
+run "$launcher" -q -e exact -o pool.rprof "$programs/sharing_pool"
+run "$report" --sharing pool.rprof
+check "C++: members of classes in a vector" out_has '^workers_\[[0-2]\]\.(done|total) +workers_\[[0-2]\]\.(done|total)'
+check "C++: small blocks that lie side by side" out_has '^notes?(_\[[0-2]\])? +note'
+check "... which aligned_alloc parts" out_has 'Allocate them with aligned_alloc\(64'
+run "$launcher" -q -e exact -o openmp.rprof "$programs/target_openmp"
+of_runtime() { "$report" --format json --matrix openmp.rprof | python3 -c '
+import json, sys
+print(int(json.load(sys.stdin)["sharing"]["runtime"]["total"]["all"]["value"]))'; }
+check "OpenMP: barriers have a matrix of their own" test "$(of_runtime)" -gt 100
+run "$report" --sharing --top 1000 openmp.rprof
+check "... and are no part of the program's lines" test "$(grep -cE 'libgomp.so.* [0-9.]+( [kM])?$' out)" -eq 0
+
+# Profiles of the clock engine: the same report, with intervals; how near they come is for `make fidelity`.
+run "$launcher" -q -e clock -o clock.rprof "$microbench/contention" --pattern reduction --padding 64 --seconds 2
+run "$report" --format json --sharing --matrix clock.rprof
+check "a sampled profile is reported" status_is 0
+no_advice() { python3 -c '
+import json
+found = json.load(open("out"))["sharing"].get("false_sharing", [])
+raise SystemExit(any(finding["worth_parting"] for finding in found))'; }
+check "... padded counters need no parting" no_advice
+
 # Profiles that tell nothing.
 run "$launcher" -q -e exact --no-sharing -o silent.rprof "$microbench/handover" --iterations 10
 run "$report" --sharing silent.rprof

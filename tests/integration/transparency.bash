@@ -11,7 +11,7 @@
 #         --open-files N, --file-size BYTES, --signal N --after MS       see programs/run_target.c
 #
 # Every profile must be readable by reuse-report. COMMAND runs in an empty folder of its own; what it
-# needs is prepared in $input. $library is what is preloaded.
+# needs is prepared in $input. $library is what is preloaded; more libraries may follow it behind colons.
 . "$REUSE_SRCDIR/tests/integration/tap.bash"
 programs=$REUSE_BUILDDIR/tests/integration/programs
 library=${library:-$REUSE_BUILDDIR/runtime/.libs/libreuse.so}
@@ -26,8 +26,8 @@ whole_script_skips() {
     exit 0
 }
 
-[ -e "$library" ] || whole_script_skips "runtime not built"
-if nm -D "$library" 2>/dev/null | grep -qE '__(asan|ubsan|tsan)_'; then
+[ -e "${library%%:*}" ] || whole_script_skips "runtime not built"
+if nm -D "${library%%:*}" 2>/dev/null | grep -qE '__(asan|ubsan|tsan)_'; then
     whole_script_skips "a library with sanitizers cannot be preloaded"
 fi
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "pmu/encode.h"
+#include "pmu/perf_plan.h"
 #include "sampling/random.h"
 
 enum { RECORDS = 1 << 14, BYTES_MAX = RECORDS * SPE_RECORD_LARGEST };
@@ -64,41 +65,49 @@ static unsigned long decode_spe(void)
     return count;
 }
 
-static unsigned long decode_samples(const struct perf_layout *layout)
+static unsigned long decode_pebs(void)
+{
+    unsigned long count = 0;
+    struct perf_plan plan;
+    uint64_t sum = 0;
+
+    if (!perf_plan_make(&pebs_layout, UNIT_PEBS, 0, &plan))
+        exit(1);
+    for (size_t at = 0; at < size; count++) {
+        struct perf_record_header header;
+        struct access_record record;
+
+        if (!perf_record_header(bytes + at, size - at, &header) ||
+            !perf_plan_record(&plan, bytes + at, &header, &record))
+            exit(1);
+        sum += record.address + record.flags;
+        at += header.size;
+    }
+    result = sum;
+    return count;
+}
+
+static unsigned long decode_ibs(void)
 {
     unsigned long count = 0;
     uint64_t sum = 0;
 
-    for (size_t at = 0; at < size;) {
+    for (size_t at = 0; at < size; count++) {
         struct perf_record_header header;
         struct access_record record;
         struct ibs_registers registers;
         struct perf_sample sample;
 
         if (!perf_record_header(bytes + at, size - at, &header) ||
-            !perf_sample_decode(layout, bytes + at, header.size, &sample))
-            exit(1);
-        if (!(layout->sample_type & PERF_SAMPLE_RAW))
-            perf_sample_to_record(layout, &sample, header.misc, UNIT_PEBS, 0, &record);
-        else if (!ibs_decode(sample.raw, sample.raw_size, &registers) ||
-                 !ibs_to_record(&registers, NULL, &record))
+            !perf_sample_decode(&ibs_layout, bytes + at, header.size, &sample) ||
+            !ibs_decode(sample.raw, sample.raw_size, &registers) ||
+            !ibs_to_record(&registers, NULL, &record))
             exit(1);
         sum += record.address + record.flags;
         at += header.size;
-        count++;
     }
     result = sum;
     return count;
-}
-
-static unsigned long decode_pebs(void)
-{
-    return decode_samples(&pebs_layout);
-}
-
-static unsigned long decode_ibs(void)
-{
-    return decode_samples(&ibs_layout);
 }
 
 static double cpu_seconds(void)

@@ -134,6 +134,35 @@ static void conflict_takes_the_higher_and_says_so(void **state)
     assert_true(estimate.per_ns.lo < 1.1);
 }
 
+/* Code that runs at 8 half of the time and at 2 otherwise, timed over equal numbers of accesses:
+ * the fast half's times are short, but their noise must not make them count for less. */
+static void fast_readings_count_in_full(void **state)
+{
+    (void)state;
+    struct rate_reading readings[40];
+    for (int i = 0; i < 40; i++)
+        readings[i] = (struct rate_reading){.per_ns = i % 2 ? 8 : 2, .noise = 700 / 8000.0};
+    assert_float_equal(rate_combine(readings, 40).per_ns.value, 5, 0.05);
+}
+
+/* Of a long and a short reading of the same loop the long one decides; what all have in common is
+ * told apart from what averages out. */
+static void short_readings_weigh_less(void **state)
+{
+    (void)state;
+    struct rate_reading readings[2] = {
+        {.per_ns = 4, .noise = 700 / 200000.0, .shared = 1500 / 200000.0},
+        {.per_ns = 2, .noise = 700 / 2000.0, .shared = 1500 / 2000.0}};
+    assert_true(rate_combine(readings, 2).per_ns.value > 3.6);
+    struct rate_reading many[100];
+    for (int i = 0; i < 100; i++)
+        many[i] = (struct rate_reading){.per_ns = 2, .noise = 0.01, .shared = 0.1};
+    struct rate_estimate estimate = rate_combine(many, 100);
+    assert_true(estimate.log_deviation < 0.05);
+    assert_true(estimate.common_deviation > 0.2 && estimate.common_deviation < 0.25);
+    assert_true(estimate.per_ns.lo < 2 / exp(1.96 * 0.2));
+}
+
 static void no_agreement_is_a_wide_interval(void **state)
 {
     (void)state;
@@ -241,6 +270,8 @@ static void loops_borrow(void **state)
     assert_true(doubtful->per_ns.value > 0.5 && doubtful->per_ns.value < 5);
     assert_true(doubtful->per_ns.hi / doubtful->per_ns.lo > 10);
     assert_true(first->measured && !near->measured && !alone->measured);
+    /* What is not known of the program is an error of all that borrow; few readings err alone. */
+    assert_true(alone->common_deviation > 0.3 && first->common_deviation < 0.2);
     assert_true(alone->per_ns.lo < alone->per_ns.value / 4);
     double borrowed = 5 * (near->per_ns.value + alone->per_ns.value + other->per_ns.value +
                            doubtful->per_ns.value);
@@ -296,6 +327,8 @@ int main(void)
         cmocka_unit_test(slow_times_of_watches_count),
         cmocka_unit_test(varied_code_is_averaged_over_time),
         cmocka_unit_test(conflict_takes_the_higher_and_says_so),
+        cmocka_unit_test(fast_readings_count_in_full),
+        cmocka_unit_test(short_readings_weigh_less),
         cmocka_unit_test(no_agreement_is_a_wide_interval),
         cmocka_unit_test(clock_runs_at_the_samples_rates),
         cmocka_unit_test(loops_borrow),

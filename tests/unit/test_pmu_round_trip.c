@@ -17,6 +17,7 @@
 
 #include "pmu/data_source.h"
 #include "pmu/encode.h"
+#include "pmu/perf_plan.h"
 #include "sampling/random.h"
 
 static struct random random_state;
@@ -201,6 +202,43 @@ static void test_samples_of_any_type(void **state)
             assert_false(perf_sample_decode(&layout, record, size - 8, &decoded));
         assert_int_equal(encode_perf_sample(&layout, &sample, misc, record, size - 1), 0);
     }
+}
+
+/* The quick way gives what the other one gives, whatever the layout and the bytes are. */
+static void test_plans(void **state)
+{
+    int planned = 0;
+
+    (void)state;
+    for (int round = 0; round < 50000; round++) {
+        struct perf_layout layout = {.sample_type = random_sample_type()};
+        struct perf_record_header header = {.misc = (uint16_t)below(1 << 15)};
+        enum perf_sample_unit unit = (enum perf_sample_unit)below(3);
+        struct access_record quick, slow;
+        struct perf_sample sample;
+        struct perf_plan plan;
+        uint8_t record[256];
+
+        if (coin())
+            layout.sample_type &= PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR |
+                                  PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC;
+        if (!perf_plan_make(&layout, unit, ACCESS_LOAD, &plan))
+            continue;
+        planned++;
+        for (size_t i = 0; i < sizeof record; i++)
+            record[i] = coin() ? 0 : (uint8_t)random_next(&random_state);
+        header.size = (uint16_t)below(sizeof record);
+        if (header.size < PERF_RECORD_HEADER)
+            header.size = plan.size;
+        if (!perf_sample_decode(&layout, record, header.size, &sample)) {
+            assert_false(perf_plan_record(&plan, record, &header, &quick));
+            continue;
+        }
+        assert_true(perf_plan_record(&plan, record, &header, &quick));
+        perf_sample_to_record(&layout, &sample, header.misc, unit, ACCESS_LOAD, &slow);
+        assert_same_record(&slow, &quick);
+    }
+    assert_true(planned > 5000);
 }
 
 /* Tool-side lookup of the identifier that tells whose layout a record has. */
@@ -526,6 +564,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_samples_of_any_type),
+        cmocka_unit_test(test_plans),
         cmocka_unit_test(test_identifier_offsets),
         cmocka_unit_test(test_unknown_layout_is_refused),
         cmocka_unit_test(test_data_source_bits),

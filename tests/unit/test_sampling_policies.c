@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Slots, governor and loop odometers. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -211,6 +212,26 @@ static void two_visits_or_unknown_registers_make_no_odometer(void **state)
     assert_null(loops_odometer(&loops, &odometer));
 }
 
+/* Three visits of lengths 10 and 100 tell nothing of their mean; so do many, if few of them differ.
+ */
+static void uneven_visits_make_no_odometer(void **state)
+{
+    struct loops loops;
+    struct odometer odometer;
+
+    (void)state;
+    loops_begin(&loops);
+    visit(&loops, 0x1000, 1, 0);
+    visit(&loops, 0x1000, 2, 10);
+    visit(&loops, 0x1000, 3, 110);
+    assert_null(loops_odometer(&loops, &odometer));
+    for (uint64_t i = 0; i < 400; i++)
+        visit(&loops, 0x1000, 4 + i, 110 + (i + 1) / 2 * 10 + (i + 2) / 2 * 100);
+    assert_non_null(loops_odometer(&loops, &odometer));
+    assert_true(fabs(odometer.accesses_per_visit - 55) < 1);
+    assert_false(loops_length_is_known(100, 100 * (99 * 50.0 * 50.0 + 5050.0 * 5050.0) / 100, 100));
+}
+
 static void calls_on_the_way_lead_to_the_sample(void **state)
 {
     const uint64_t unwound[] = {0x100, 0x200, 0x300};
@@ -291,6 +312,7 @@ int main(void)
         cmocka_unit_test(calls_on_the_way_lead_to_the_sample),
         cmocka_unit_test(the_end_of_a_loop_is_foreseen_from_its_comparisons),
         cmocka_unit_test(two_visits_or_unknown_registers_make_no_odometer),
+        cmocka_unit_test(uneven_visits_make_no_odometer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
