@@ -3,13 +3,13 @@
  * Measuring the access rate without a hardware counter (docs/estimators.md, "the access clock").
  *
  * Odometer: looking ahead finds a loop whose head sees a register change by one constant step per
- * visit; two looks at it, a known time apart, give the visits in between. How far the loop still
- * runs is found by trying: the register is moved ahead on the copied state, and the loop's own
- * branch tells.
+ * visit; looks at it, known times apart, give the visits in between. How far the loop still runs
+ * follows from its comparisons (sampling/odometer.h). Of a short and a long stretch the difference
+ * counts: both begin on the caches that our handler has left.
  *
  * Watch-ahead: the interpreter knows the next accesses; two words that are touched for the first
- * time around the middle and at the end of what it has seen are given registers, and their traps
- * are timed. It works in code without regular loops, but what was looked at has been brought into
+ * time in what it has seen, as far apart as is useful, are given registers, and their traps are
+ * timed. It works in code without regular loops, but what was looked at has been brought into
  * the cache by looking: in code that waits for memory it reads high. Used where there is no
  * odometer.
  *

@@ -234,7 +234,8 @@ static void finish(struct thread *thread)
         accepted &= per_ns[1] > COLD_PACE * per_ns[2] && per_ns[1] < 1.4 * per_ns[2];
         accesses = (visits[2] - visits[1]) * rate->odometer.accesses_per_visit;
         elapsed = (rate->time[3] - rate->time[2]) - (rate->time[2] - rate->time[1]);
-        accepted &= (int64_t)elapsed > 0;
+        /* Clocks that came late may have made the short stretch as long as the long one. */
+        accepted &= (int64_t)elapsed >= (int64_t)probe_min_ns;
     } else {
         elapsed -= (uint64_t)(REFILL_SHARE * (double)settings.trap_ns);
     }

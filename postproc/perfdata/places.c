@@ -20,6 +20,9 @@ struct naming {
     struct symbols *symbols;
     struct intern_table *strings;
     ARRAY(struct loaded) loaded;
+    /* Instructions that have a name already: a program makes its accesses in few places. */
+    struct intern_table *known; /* module and link-time address */
+    ARRAY(struct code_place) codes;
 };
 
 const char *place_kind_name(enum place_kind kind)
@@ -113,19 +116,14 @@ static const char *last_part(const char *path)
 
 /* ---- code ---- */
 
-static struct code_place name_code(struct naming *naming, const struct access_record *access)
+static struct code_place find_code(struct naming *naming, const struct loaded *loaded,
+                                   uint64_t address)
 {
-    const struct recorded_map *map =
-        recording_map(naming->recording, access->pid, access->ip, access->time);
-    struct code_place place = {0};
+    struct code_place place = {.module =
+                                   intern_table_string(naming->strings, last_part(loaded->path))};
     source_frames frames = {0};
-    const struct loaded *loaded;
 
-    if (!is_file(map))
-        return place;
-    loaded = load(naming, map);
-    place.module = intern_table_string(naming->strings, last_part(map->path));
-    symbol_module_frames(loaded->module, access->ip - loaded->bias, &frames);
+    symbol_module_frames(loaded->module, address, &frames);
     if (frames.items[0].function)
         place.function = intern_table_string(naming->strings, frames.items[0].function);
     if (frames.items[0].file && frames.items[0].line) {
@@ -134,6 +132,28 @@ static struct code_place name_code(struct naming *naming, const struct access_re
     }
     free(frames.items);
     return place;
+}
+
+static struct code_place name_code(struct naming *naming, const struct access_record *access)
+{
+    const struct recorded_map *map =
+        recording_map(naming->recording, access->pid, access->ip, access->time);
+    const struct loaded *loaded;
+    uint64_t key[2];
+    uint32_t number;
+
+    if (!is_file(map))
+        return (struct code_place){0};
+    loaded = load(naming, map);
+    key[0] = (uintptr_t)loaded->module;
+    key[1] = access->ip - loaded->bias;
+    number = intern_table_insert(naming->known, key, sizeof key);
+    if (number == naming->codes.count) {
+        struct code_place place = find_code(naming, loaded, key[1]);
+
+        ARRAY_PUSH(&naming->codes, place);
+    }
+    return naming->codes.items[number];
 }
 
 /* ---- data ---- */
@@ -248,7 +268,11 @@ struct places *places_create(const struct recording *recording, const struct fil
                              struct symbols *symbols, struct intern_table *strings)
 {
     struct places *places = allocate_zeroed(1, sizeof *places);
-    struct naming naming = {recording, search, symbols, strings, {0}};
+    struct naming naming = {.recording = recording,
+                            .search = search,
+                            .symbols = symbols,
+                            .strings = strings,
+                            .known = intern_table_create()};
 
     places->data = allocate_zeroed(recording->accesses.count, sizeof places->data[0]);
     places->code = allocate_zeroed(recording->accesses.count, sizeof places->code[0]);
@@ -256,6 +280,8 @@ struct places *places_create(const struct recording *recording, const struct fil
     name_data(&naming, places->data);
     for (size_t i = 0; i < recording->accesses.count; i++)
         places->code[i] = name_code(&naming, &recording->accesses.items[i]);
+    intern_table_free(naming.known);
+    free(naming.codes.items);
     free(naming.loaded.items);
     return places;
 }

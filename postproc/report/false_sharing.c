@@ -116,7 +116,8 @@ static struct collision_side side_of(struct search *search, const struct end_pla
         side.member = without_indexes(search->model, end->place.member);
         side.offset = end->place.offset;
         side.size = end->place.size;
-        side.instance_offset = end->place.element * end->place.element_size;
+        side.instance_offset =
+            end->place.first_element + end->place.element * end->place.element_size;
         side.path = path_of(search, end->object, end->place.path);
         return side;
     }

@@ -71,16 +71,22 @@ static double accesses_in(const struct sector_hints *hints, uint64_t isolated, s
     return sum;
 }
 
+/* Of the whole it is not known. */
+static bool makes_accesses(const struct sector_region *region)
+{
+    return !region->whole && !region->only_calls;
+}
+
 static size_t place_for(const struct sector_hints *hints, const struct sector_row *row)
 {
     size_t best = row->region;
     double most = 0;
 
-    if (!hints->regions.items[row->region].whole)
+    if (makes_accesses(&hints->regions.items[row->region]))
         return row->region;
     for (size_t r = 0; r < hints->regions.count; r++) {
         double accesses = accesses_in(hints, row->isolated, r);
-        if (!hints->regions.items[r].whole && accesses > most) {
+        if (makes_accesses(&hints->regions.items[r]) && accesses > most) {
             most = accesses;
             best = r;
         }

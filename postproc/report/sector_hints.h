@@ -14,6 +14,7 @@ struct sector_region {
     const char *name;
     bool whole;       /* everything that was asked about */
     bool span;        /* named through the API: no function */
+    bool only_calls;  /* its late uses are made in functions that it calls */
     const char *file; /* of the accesses that the function itself makes; NULL: unknown */
     uint32_t first_line, last_line; /* of those; 0: unknown */
 };

@@ -11,6 +11,8 @@ enum { KERNELS_MAX = 5, CALLERS_MAX = 2 };
 /* Least part of all late uses of a function that makes them itself, and of one that calls it. */
 #define KERNEL_MIN 0.02
 #define CALLER_MIN 0.10
+/* Less than this of a function's late uses in its own code: it only calls those that make them. */
+#define OWN_MIN 0.1
 /* Functions whose parts differ by less are one for advice. */
 #define ALIKE 0.02
 /* A function that holds this part of everything is the whole. */
@@ -67,14 +69,31 @@ static void add_link(struct chain *chain, uint32_t function, const char *file, u
     chain->links[chain->count++] = (struct link){function, file, line};
 }
 
+/* Libraries that nobody writes directives into. */
+static bool is_system_code(const struct location *location)
+{
+    static const char *const libraries[] = {"libc.so",      "libm.so",    "ld-linux",
+                                            "libpthread",   "libgomp.so", "libomp.so",
+                                            "libstdc++.so", "libgfortran"};
+    const char *name = location->module != NULL ? symbol_module_name(location->module) : "";
+
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+        if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Frames without source are left out: no advice can be given for them. */
 static void add_code(struct survey *survey, struct chain *chain, size_t profile, uint64_t ip,
                      uint64_t monotonic_ns, bool after)
 {
     struct model *model = survey->model;
     uint32_t number = resolver_code(model->resolver, profile, ip, monotonic_ns, after);
-    source_frames frames = resolver_location(model->resolver, number)->frames;
+    const struct location *location = resolver_location(model->resolver, number);
+    source_frames frames = location->frames;
 
+    if (is_system_code(location))
+        return;
     for (size_t i = 0; i < frames.count; i++)
         if (frames.items[i].function != NULL && frames.items[i].file != NULL)
             add_link(chain, function_number(survey, frames.items[i].function, false),
@@ -166,11 +185,13 @@ static void take_survey(struct survey *survey)
 static void add_region(struct sector_regions *regions, struct function *function)
 {
     function->region = (uint32_t)regions->count;
-    regions->items[regions->count++] = (struct sector_region){.name = function->name,
-                                                              .span = function->span,
-                                                              .file = function->file,
-                                                              .first_line = function->first_line,
-                                                              .last_line = function->last_line};
+    regions->items[regions->count++] =
+        (struct sector_region){.name = function->name,
+                               .span = function->span,
+                               .only_calls = function->own_late < OWN_MIN * function->late,
+                               .file = function->file,
+                               .first_line = function->first_line,
+                               .last_line = function->last_line};
 }
 
 /* main, when it holds nearly everything; else a name that no function has. */

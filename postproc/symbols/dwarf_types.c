@@ -118,6 +118,17 @@ static struct dimensions dimensions_of(struct entry array)
     return dimensions;
 }
 
+/* An array without a length: the last member of a structure that its block is longer than. */
+static bool is_open_array(struct entry entry)
+{
+    struct dimensions dimensions;
+
+    if (tag_of(entry) != DW_TAG_array_type)
+        return false;
+    dimensions = dimensions_of(entry);
+    return dimensions.count == 0 || dimensions.counts[0] == 0;
+}
+
 static uint64_t size_of(const struct dwarf_file *file, struct entry entry, int depth)
 {
     uint64_t size = 0;
@@ -241,6 +252,7 @@ struct type_reference dwarf_file_type_pointee(struct dwarf_file *file, struct ty
 struct descent {
     const struct dwarf_file *file;
     uint64_t offset, start; /* start: of that, within the object */
+    uint64_t end;           /* of the object, counted like offset */
     char *path;
     size_t element_path; /* length of the part of path that names the element */
     struct type_place *out;
@@ -282,6 +294,37 @@ static bool visit_for_data(void *context, struct entry child, Dwarf_Half tag)
         entry_release(base);
     }
     return !search->found;
+}
+
+struct shape_search {
+    const struct dwarf_file *file;
+    bool open_end, destructor;
+};
+
+static bool visit_for_shape(void *context, struct entry child, Dwarf_Half tag)
+{
+    struct shape_search *search = context;
+    const char *name;
+    struct entry type;
+
+    if (tag == DW_TAG_member && !is_static_member(child)) {
+        type = open_type(search->file, entry_type(search->file, child));
+        search->open_end = is_open_array(type);
+        entry_release(type);
+    }
+    if (tag == DW_TAG_subprogram && (name = entry_plain_name(search->file, child)) != NULL)
+        search->destructor |= *name == '~';
+    return true;
+}
+
+static struct shape_search shape_of(const struct dwarf_file *file, struct entry entry)
+{
+    struct shape_search shape = {.file = file};
+    Dwarf_Half tag = tag_of(entry);
+
+    if (tag == DW_TAG_structure_type || tag == DW_TAG_class_type)
+        entry_children(entry, visit_for_shape, &shape);
+    return shape;
 }
 
 /* Classes without data have a size, but as bases they take no room. */
@@ -333,6 +376,9 @@ static bool visit_for_member(void *context, struct entry child, Dwarf_Half tag)
     location = member_location(child);
     type = open_type(file, entry_type(file, child));
     size = size_of(file, type, 0);
+    /* char data[]: as long as the block is. */
+    if (is_open_array(type))
+        size = search->descent->end - location;
     if (entry_number(child, DW_AT_bit_size, &bits) && bits > 0)
         size = (bits + 7) / 8;
     if (is_empty_class(file, type)) {
@@ -376,6 +422,7 @@ static void descend_structure(struct descent *descent, struct entry entry)
     }
     descent->start += search.location;
     descent->offset -= search.location;
+    descent->end -= search.location;
     descent->out->offset = descent->start;
     descent->out->size = search.size;
     descend(descent, search.found);
@@ -420,17 +467,19 @@ static const char *type_name(const struct dwarf_file *file, struct entry entry)
 static void descend_elements(struct descent *descent, struct entry element, uint64_t size,
                              const struct dimensions *dimensions)
 {
-    uint64_t index = descent->offset / size;
+    uint64_t index = descent->offset / size, first = descent->start;
 
     extend_by_indexes(descent, dimensions, index);
     descent->start += index * size;
     descent->offset -= index * size;
+    descent->end -= index * size;
     descent->out->offset = descent->start;
     descent->out->size = size;
     if (descent->depth <= 1 && !descent->out->in_array) {
         descent->out->in_array = true;
         descent->out->element = index;
         descent->out->element_size = size;
+        descent->out->first_element = first;
         descent->out->element_type = type_name(descent->file, element);
         descent->element_path = strlen(descent->path);
     }
@@ -464,19 +513,32 @@ static void descend(struct descent *descent, struct entry entry)
     }
 }
 
+/* new T[n] of a class with a destructor keeps n before the elements (Itanium C++ ABI, 2.7). */
+enum { ARRAY_COOKIE = 8 };
+
 bool dwarf_file_type_place(struct dwarf_file *file, struct type_reference type,
                            uint64_t object_size, uint64_t offset, struct type_place *out)
 {
     struct entry entry = open_type(file, type);
     uint64_t size = size_of(file, entry, 0);
-    struct descent descent = {.file = file, .offset = offset, .path = copy_string(""), .out = out};
-    bool known = size > 0 && (offset < object_size || offset < size);
+    struct descent descent = {
+        .file = file, .offset = offset, .end = object_size, .path = copy_string(""), .out = out};
+    struct shape_search shape = shape_of(file, entry);
+    bool cookie =
+        shape.destructor && size > 0 && object_size > size && object_size % size == ARRAY_COOKIE;
+    bool known =
+        size > 0 && (offset < object_size || offset < size) && !(cookie && offset < ARRAY_COOKIE);
 
     memset(out, 0, sizeof(*out));
     if (known) {
         out->size = size;
         out->element_type = type_name(file, entry);
-        if (object_size >= 2 * size || offset >= size)
+        if (cookie) {
+            descent.start = ARRAY_COOKIE;
+            descent.offset -= ARRAY_COOKIE;
+            descent.end -= ARRAY_COOKIE;
+        }
+        if ((object_size >= 2 * size || offset >= size) && !shape.open_end)
             descend_elements(&descent, entry, size, &(struct dimensions){.count = 1});
         else
             descend(&descent, entry);

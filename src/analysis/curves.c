@@ -8,6 +8,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/internal.h"
 
@@ -476,30 +477,51 @@ static double part_used(const struct miss_shares *blocks, const struct miss_shar
     return lines->missed > 0 ? fmin(1, blocks->missed * part / lines->missed) : NAN;
 }
 
+/*
+ * The same caches without what windows counted, which is of whole lines: eviction times then are
+ * one number for lines and for the blocks in them. False: out of memory.
+ */
+static bool forget_windows(const struct analysis *analysis, struct analysis *out)
+{
+    *out = *analysis;
+    out->evictions = evictions_create();
+    out->cells = malloc((analysis->cell_count + 1) * sizeof *out->cells);
+    if (!out->evictions || !out->cells)
+        return false;
+    memcpy(out->cells, analysis->cells, analysis->cell_count * sizeof *out->cells);
+    for (size_t c = 0; c < analysis->cell_count; c++)
+        out->cells[c].lines_counted = false;
+    out->lines_counted = false;
+    return true;
+}
+
 int analysis_line_use(const struct analysis *analysis, struct subset subset, const double *bytes,
                       size_t n, uint32_t granule, double *used)
 {
-    struct analysis blocks = *analysis; /* the same caches, asked about smaller blocks */
-    uint32_t replicates = replicate_count(analysis);
+    struct analysis lines, blocks;
     struct results of_blocks = {0}, of_lines = {0};
     size_t *index;
-    int result;
+    int result = -1;
 
     if (analysis->exact)
         return exact_line_use(analysis, bytes, n, granule, used);
     index = malloc((n + 1) * sizeof *index);
-    result = index ? evictions_prepare(analysis, bytes, n, index) : -1;
+    if (forget_windows(analysis, &lines) && index)
+        result = evictions_prepare(&lines, bytes, n, index);
+    blocks = lines; /* asked about smaller ones */
     blocks.line_size = granule;
     if (result == 0)
-        result = evaluate(analysis, subset, (struct places){.sizes = index, .n = n}, &of_lines);
+        result = evaluate(&lines, subset, (struct places){.sizes = index, .n = n}, &of_lines);
     if (result == 0)
         result = evaluate(&blocks, subset, (struct places){.sizes = index, .n = n}, &of_blocks);
     for (size_t k = 0; k < n && result == 0; k++)
-        used[k] =
-            part_used(&of_blocks.shares[k * replicate_count(&blocks)],
-                      &of_lines.shares[k * replicates], (double)granule / analysis->line_size);
+        used[k] = part_used(&of_blocks.shares[k * replicate_count(&blocks)],
+                            &of_lines.shares[k * replicate_count(&lines)],
+                            (double)granule / analysis->line_size);
     results_free(&of_blocks);
     results_free(&of_lines);
+    evictions_free(lines.evictions);
+    free(lines.cells);
     free(index);
     return result;
 }

@@ -123,7 +123,7 @@ def cells(sharing, kind):
 def sharing_measures(sharing, truth):
     """Estimated / true transfers; 1 - L1/2 of the pairs; estimated / true share of true sharing."""
     unknown = {"transfers": None, "pairs": None, "true_share": None}
-    if not sharing or not truth or not truth.get("total"):
+    if not all(side and side.get("total") and side.get("all") for side in (sharing, truth)):
         return unknown
     true, estimated = ({kind: value_of(s["total"][kind]) for kind in ("all", "true")}
                        for s in (truth, sharing))

@@ -61,6 +61,16 @@ check "the cache that the threads share has a curve" status_is 0
 sum() { "$curve" "$@" threads.rprof | awk '/^#/ { print $3 }'; }
 check "and sees all accesses" is "$(sum -g 1)" "$(sum)"
 
+# Random accesses of 1 to 16 bytes at any alignment in three threads, against a list of lines.
+random=$REUSE_BUILDDIR/tests/support/exact_random
+memory=$(nm "$random" | awk '$3 == "memory" { print $1 }')
+run $run_exact -o random.rprof --line-sizes 32,256,4096 "$random" run
+for size in 32 64 256 4096; do
+    "$random" expect $size >expected
+    "$curve" -l $size -x "$memory" random.rprof >out
+    check "random accesses, lines of $size bytes: every distance as defined" cmp -s expected out
+done
+
 # Four threads over 1000 lines each, side by side: 200 rounds, the first is cold. A line that is two
 # turns ahead or behind is still in time.
 run $run_exact -o shared.rprof "$REUSE_BUILDDIR/tests/support/exact_shared"

@@ -102,6 +102,14 @@ profile -- "$micro/sweep" --bytes 1M --iterations 300
 check "records lost in the self-test do not refuse the unit" err_has 'pmu engine'
 unset PMU_STAND_IN_LOST
 
+export PMU_STAND_IN_REFUSE=ring
+profile -- "$micro/sweep" --bytes 1M --iterations 300
+check "no memory may be locked: the setting is named" err_has 'passed over.*perf_event_mlock_kb.*going on with clock'
+export PMU_STAND_IN_REFUSE=busy
+profile -- "$micro/sweep" --bytes 1M --iterations 300
+check "the PMU is taken: by whom, perhaps" err_has 'passed over.*taken by somebody else.*nmi_watchdog.*going on with clock'
+unset PMU_STAND_IN_REFUSE
+
 # What a sample costs in the kernel: one signal; after the first ones a new period for one in eight; no
 # reading of the CPU clock.
 if command -v strace >/dev/null; then

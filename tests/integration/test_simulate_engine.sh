@@ -34,9 +34,9 @@ sys.exit(0 if eval(sys.argv[2]) else 1)
 PYTHON
 }
 
-simulated sweep "$micro/sweep" --bytes 1M --iterations 300
+simulated sweep "$micro/sweep" --bytes 1408K --iterations 220
 check "a program runs to its end" status_is 0
-check "and prints what it prints" out_has 'iterations=300'
+check "and prints what it prints" out_has 'iterations=220'
 check "one closing line names the profile" err_has '^libreuse: .*sweep.rprof'
 check "the profile says whose it is" holds sweep 'r["engine"] == "simulate" and r["run"]["clock"] == "accesses"'
 check "one sample per 10 000 accesses" holds sweep '0.95 < r["samples"] * 1e4 / r["accesses"]["value"] < 1.05'
@@ -53,7 +53,7 @@ check "the summary says how far off it is" out_has '^Truth: +every access was co
 run "$report" --mrc sweep.rprof
 check "the curve has a column with the truth" out_has 'misses +truth'
 
-simulated other "$micro/sweep" --bytes 1M --iterations 300
+simulated other "$micro/sweep" --bytes 1408K --iterations 220
 cp sweep.json one.json
 check "the same seed gives the same samples" python3 -c '
 import json
@@ -68,7 +68,7 @@ done
 simulated arm --simulate-trap before --simulate-register 64 "$micro/stencil" --iterations 5
 check "registers of a line that trap before the access" holds arm \
     'r["watches"]["reused"] > 50 and r["truth"]["mrc_error"] < 0.03'
-simulated loss --simulate-loss 30 --simulate-skid 50 "$micro/sweep" --bytes 1M --iterations 300
+simulated loss --simulate-loss 30 --simulate-skid 50 "$micro/sweep" --bytes 1408K --iterations 220
 check "lost records are counted, late ones taken" holds loss \
     '0.6 < r["samples"] * 1e4 / r["accesses"]["value"] < 0.8 and r["lost"]["buffer"] > 100 and r["truth"]["mrc_error"] < 0.03'
 simulated threads "$micro/stream" --threads 3 --bytes 1M --iterations 10

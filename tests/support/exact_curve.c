@@ -3,13 +3,13 @@
  * Prints the miss-ratio curve of a profile that counted every access: one line of bytes, miss ratio
  * for each of 48 sizes from 1 KiB to 64 MiB, the sizes at which engines are compared.
  *
- *     exact_curve [-l LINE_SIZE] [-t THREAD_ID | -g GROUP] [-b | -s | -p | -o] PROFILE
+ *     exact_curve [-l LINE_SIZE] [-t THREAD_ID | -g GROUP] [-b | -s | -p | -o | -x ADDRESS] PROFILE
  *
  * -b prints the bins of the histogram instead (smallest distance, count), -s the transfers (source,
  * destination, kind, truth, address, count, bytes within the line of the two accesses as
  * offset+width), -p the misses of an A64FX' first level (4 ways of 64
  * lines) undivided and with each followed object in 1, 2 and 3 ways of its own, -o the objects
- * (kind, reference, symbol, accesses, cold).
+ * (kind, reference, symbol, accesses, cold), -x the bins of a global by its link-time address.
  */
 #include <math.h>
 #include <stdio.h>
@@ -70,10 +70,25 @@ static void print_objects(const struct profile *profile, uint32_t line_size)
 {
     for (size_t i = 0; i < profile->histograms.count; i++) {
         const struct record_histogram *object = profile->histograms.items[i];
-        if (object->scope == SCOPE_OBJECT && object->line_size == line_size)
+        if (object->scope == SCOPE_OBJECT && object->line_size == line_size &&
+            object->region_id == 0)
             (void)printf("%u %u 0x%llx %llu %llu\n", (unsigned)(object->key >> 32),
                          (unsigned)object->key, (unsigned long long)object->key2,
                          (unsigned long long)object->accesses, (unsigned long long)object->cold);
+    }
+}
+
+/* Of the global at an address of which the lower half is given. */
+static void print_bins_of_global(const struct profile *profile, uint32_t line_size,
+                                 uint32_t address)
+{
+    for (size_t i = 0; i < profile->histograms.count; i++) {
+        const struct record_histogram *object = profile->histograms.items[i];
+        if (object->scope != SCOPE_OBJECT || object->line_size != line_size ||
+            object->region_id != 0 || (uint32_t)object->key2 != address)
+            continue;
+        (void)printf("cold %llu\n", (unsigned long long)object->cold);
+        print_bins(object);
     }
 }
 
@@ -123,16 +138,18 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-    uint32_t line_size = 0, thread = 0, group = 0;
+    uint32_t line_size = 0, thread = 0, group = 0, global = 0;
     bool bins = false, transfers = false, partitions = false, objects = false;
     int option;
-    while ((option = getopt(argc, argv, "l:t:g:bspo")) != -1) {
+    while ((option = getopt(argc, argv, "l:t:g:x:bspo")) != -1) {
         if (option == 'l')
             line_size = (uint32_t)strtoul(optarg, NULL, 10);
         else if (option == 't')
             thread = (uint32_t)strtoul(optarg, NULL, 10);
         else if (option == 'g')
             group = (uint32_t)strtoul(optarg, NULL, 10);
+        else if (option == 'x')
+            global = (uint32_t)strtoul(optarg, NULL, 16);
         else if (option == 'b')
             bins = true;
         else if (option == 's')
@@ -160,6 +177,8 @@ int main(int argc, char **argv)
     else if (!histogram || histogram->accesses == 0)
         (void)fprintf(stderr, "exact_curve: %s: no stack distances at lines of %u bytes\n",
                       argv[optind], line_size);
+    else if (global != 0)
+        print_bins_of_global(profile, line_size, global);
     else if (bins)
         print_bins(histogram);
     else if (partitions)

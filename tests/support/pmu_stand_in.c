@@ -13,6 +13,7 @@
  * PMU_STAND_IN_ARRAY: place of the self-test's array in libreuse.so (hexadecimal).
  * PMU_STAND_IN_RATE: accesses per 1000 ns of CPU time, default 1000.
  * PMU_STAND_IN_LOST: if set, the ring says at the self-test's end that records were lost.
+ * PMU_STAND_IN_REFUSE: "ring": no memory may be locked; "busy": the PMU is taken.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -119,6 +120,13 @@ static uint64_t nanoseconds(uint64_t accesses, unsigned thirds)
     return accesses * 3000 / (number_from("PMU_STAND_IN_RATE", 10, 1000) * thirds);
 }
 
+static bool refuses(const char *what)
+{
+    const char *refused = getenv("PMU_STAND_IN_REFUSE");
+
+    return refused && strcmp(refused, what) == 0;
+}
+
 static long open_event(const struct perf_event_attr *given, const long *a)
 {
     struct perf_event_attr attributes = *given;
@@ -127,6 +135,8 @@ static long open_event(const struct perf_event_attr *given, const long *a)
     long arguments[6];
 
     memcpy(arguments, a, sizeof arguments);
+    if (refuses("busy"))
+        return -EBUSY;
     if (role.samples) {
         testing = !given->sigtrap;
         sample_type = given->sample_type;
@@ -248,6 +258,10 @@ static long answer(long number, const long *a)
     case SYS_read:
         if (role_of(a[0])->known && a[2] == 24)
             return read_counter(role_of(a[0]), a);
+        break;
+    case SYS_mmap:
+        if (role_of(a[4])->samples && refuses("ring"))
+            return -EPERM;
         break;
     case SYS_fcntl:
         result = kernel(number, a);

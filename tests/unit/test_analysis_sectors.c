@@ -279,16 +279,21 @@ static void bytes_used_of_lines(void **state)
 {
     (void)state;
     static const struct {
-        uint32_t words;
-        double used; /* in blocks of 32 bytes */
-    } cases[] = {{1, 0.5}, {4, 0.5}, {5, 1}, {8, 1}};
-    struct analysis_options options = {.line_size = LINE, .bootstrap = 10, .seed = 1};
+        uint32_t words, recorded; /* of each 64 bytes; line size of the run */
+        double used;              /* in blocks of 32 bytes */
+    } cases[] = {{1, 64, 0.5}, {4, 64, 0.5}, {5, 64, 1}, {8, 64, 1}, {8, 256, 1}, {1, 256, 0.5}};
 
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct trace trace = {0};
         const struct trace *traces[] = {&trace};
-        struct sampling sampling = {
-            .seed = 9, .period_ns = 50, .window = 1000, .slots = 4, .readings = 4};
+        struct analysis_options options = {
+            .line_size = cases[k].recorded, .bootstrap = 10, .seed = 1};
+        struct sampling sampling = {.seed = 9,
+                                    .period_ns = 50,
+                                    .window = 1000,
+                                    .slots = 4,
+                                    .readings = 4,
+                                    .line_size = cases[k].recorded};
         double bytes = 32 << 10, used = 0;
         char message[200];
         make_use(&trace, cases[k].words);

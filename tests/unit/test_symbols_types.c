@@ -30,6 +30,7 @@ static const char c_source[] =
     "struct cell single;\n"
     "int grid[4][5];\n"
     "struct cell *hidden;\n"
+    "struct message { int length; char tag; short body[]; } *message;\n"
     "struct holder { struct cell **rows; } h;\n"
     "int main(int argc, char **argv)\n"
     "{\n"
@@ -110,7 +111,7 @@ static void open_program(struct opened *opened, const char *compiler, const char
     opened->search.sysroot = "";
     opened->strings = intern_table_create();
     opened->symbols = symbols_create(&opened->search, opened->strings);
-    opened->module = symbols_module(opened->symbols, path, NULL, 0);
+    opened->module = symbols_module(opened->symbols, path, (const uint8_t *)"", 0);
 }
 
 static void close_program(struct opened *opened)
@@ -255,6 +256,12 @@ static void check_c(const char *compiler, const char *options)
     assert_int_equal(data_type_size(&type), cell_size);
     type = pointee_at(&opened, c_source, "h.rows = malloc", "rows", true, 0);
     assert_int_equal(data_type_size(&type), sizeof(void *));
+    type = pointee_at(&opened, c_source, "*local = malloc", "message", false, 0);
+    assert_true(data_type_place(&type, 1006, 106, &place));
+    assert_string_equal(place.path, ".body[50]");
+    assert_false(place.in_array);
+    assert_true(data_type_place(&type, 1006, 4, &place));
+    assert_string_equal(place.path, ".tag");
     type = pointee_at(&opened, c_source, "*local = malloc", "absent", false, 0);
     assert_null(type.module);
     close_program(&opened);
@@ -274,6 +281,13 @@ static void check_cpp(const char *compiler, const char *options)
     check_members(&symbol.type, symbol.size, cell_size);
     assert_true(data_type_place(&symbol.type, symbol.size, 0, &place));
     assert_non_null(strstr(place.path, "_vptr"));
+    /* As new allocates it: the number of elements comes first. */
+    type = pointee_at(&opened, cpp_source, "data_ = new", "data_", false, 0);
+    assert_true(data_type_place(&type, 8 + 5 * cell_size, 8 + 2 * cell_size + 8, &place));
+    assert_string_equal(place.path, "[2].first");
+    assert_int_equal(place.first_element, 8);
+    assert_int_equal(place.offset, 8 + 2 * cell_size + 8);
+    assert_false(data_type_place(&type, 8 + 5 * cell_size, 0, &place));
     type = pointee_at(&opened, cpp_source, "data_ = new", "data_", false, 0);
     assert_int_equal(data_type_size(&type), cell_size);
     type = pointee_at(&opened, cpp_source, "std::vector<space::cell> v", "v", false, 0);
