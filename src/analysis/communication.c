@@ -77,6 +77,7 @@ const struct flow *communication_flow(const struct communication *communication,
 struct group {
     double value;
     size_t observations;
+    size_t stores; /* of them after sampled stores */
     float *replicates;
 };
 
@@ -100,7 +101,7 @@ static struct estimate interval(const struct communication *communication, struc
 {
     struct estimate total = {group->value, group->value, group->value};
     uint32_t n = communication->replicates;
-    double least = 3 * communication->least / (1 + (double)group->observations);
+    double least = 3 * communication->least / (1 + (double)group->stores);
 
     if (n == 0)
         return total;
@@ -131,6 +132,7 @@ static void add_up(const struct communication *communication, const uint32_t *la
             continue;
         groups[index].value += communication->flows[i].transfers;
         groups[index].observations++;
+        groups[index].stores += i < communication->watched_flows;
         for (uint32_t r = 0; r < replicates; r++)
             groups[index].replicates[r] += communication->values[i * replicates + r];
     }

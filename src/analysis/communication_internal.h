@@ -13,9 +13,10 @@ struct communication {
     size_t count, capacity;
 
     /* Sampled profiles. */
-    uint32_t replicates; /* bootstrap replicates; 0: exact */
-    float *values;       /* [flow][replicate], beside flow.transfers */
-    double least;        /* transfers that one more observation would have added, on average */
+    uint32_t replicates;  /* bootstrap replicates; 0: exact */
+    float *values;        /* [flow][replicate], beside flow.transfers */
+    double least;         /* transfers that one more sampled store would have added, on average */
+    size_t watched_flows; /* that rest on sampled stores: the first of all */
 };
 
 /* A new flow at the end, zeroed; NULL without memory. Valid until the next call. */

@@ -25,7 +25,6 @@ struct estimation {
     size_t contribution_capacity;
     struct masses masses; /* in the replicate under way */
     struct polled polled;
-    size_t watched_flows; /* the first of all; those of polling threads follow */
 };
 
 /* ---- flows ---- */
@@ -182,7 +181,7 @@ static bool add_polled_flows(struct estimation *estimation)
 {
     const struct analysis *analysis = estimation->analysis;
 
-    estimation->watched_flows = estimation->communication->count;
+    estimation->communication->watched_flows = estimation->communication->count;
     for (size_t i = 0; i < estimation->polled.flow_count; i++) {
         const struct polled_flow *polled = &estimation->polled.flows[i];
         struct flow *flow = communication_add(estimation->communication);
@@ -239,9 +238,9 @@ static bool estimate_replicate(struct estimation *estimation, uint32_t replicate
     }
     polled_estimate(analysis, &estimation->polled, replicate);
     for (size_t i = 0; i < communication->count; i++) {
-        if (i >= estimation->watched_flows) {
+        if (i >= communication->watched_flows) {
             const struct polled_flow *flow =
-                &estimation->polled.flows[i - estimation->watched_flows];
+                &estimation->polled.flows[i - communication->watched_flows];
 
             set_value(communication, i, replicate,
                       estimation->polled.strata[flow->stratum].segments * flow->factor);
@@ -265,7 +264,7 @@ static bool estimate(struct estimation *estimation)
     struct communication *communication = estimation->communication;
     struct segments *segments = &estimation->segments;
     size_t watches = segments->watch_count;
-    double stores = 0;
+    double stores = 0, accesses = 0;
     bool ok;
 
     communication->replicates = estimation->analysis->options.bootstrap;
@@ -276,7 +275,13 @@ static bool estimate(struct estimation *estimation)
         ok = estimate_replicate(estimation, r);
     for (size_t i = 0; i < segments->count; i++)
         stores += estimation->analysis->samples[segments->samples[i]].weight;
-    communication->least = watches ? stores / (double)watches : 0;
+    for (size_t i = 0; i < estimation->analysis->count; i++)
+        accesses += estimation->analysis->samples[i].weight;
+    /* Where no store was sampled, one in three of what a sample stands for may have been. */
+    if (stores > 0)
+        communication->least = stores / (double)(watches ? watches : 1);
+    else if (estimation->analysis->count)
+        communication->least = accesses / (double)estimation->analysis->count;
     return ok;
 }
 
