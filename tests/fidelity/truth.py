@@ -50,11 +50,20 @@ def digest_of_file(path):
     return digest.hexdigest()
 
 
+def identity_of(program):
+    """The file that tells one program from another: of bundled ones the source, because every build tree has
+    its own paths in the binary."""
+    folder, name = os.path.split(program)
+    if folder == workloads.BUNDLED:
+        return os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", name + ".c")
+    return shutil.which(program)
+
+
 def key_of(name, command, line_size, scratch, any_engine):
     """Hash of whatever decides the exact profile."""
     parts = [name, str(line_size), json.dumps(workloads.SAME_CODE, sort_keys=True)]
     parts.append(" ".join(word.replace(scratch, "").replace(workloads.BUILD, "") for word in command))
-    parts.append(digest_of_file(shutil.which(command[0])))
+    parts.append(digest_of_file(identity_of(command[0])))
     for word in command:
         for path in word.split():
             if path.startswith(scratch + "/") and os.path.isfile(path):
