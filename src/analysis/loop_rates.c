@@ -21,10 +21,6 @@ enum { NEIGHBOUR_BYTES = 4096, INSTRUCTION_BYTES_MAX = 15 };
  * at 3 GHz, one in three of which accesses memory. */
 #define PRIOR_RATE 2.0
 #define PRIOR_FACTOR 10.0
-/* Of the cost of a trap that its refilling is, and how uncertain that is, relatively; see
- * loop_rates.h. The entry itself varies by half a microsecond, at both ends. */
-#define REFILL_SHARE (1.0 / 6)
-#define REFILL_DEVIATION 0.75
 /* No processor makes more accesses in a ns: six in each cycle at 5 GHz is the most that any could.
  * A time so short is the noise of its two ends. */
 #define FASTEST 30.0
@@ -111,29 +107,19 @@ static int compare_located(const void *a, const void *b)
     return x->accepted ? 0 : (int)x->reading.can_wrap - (int)y->reading.can_wrap;
 }
 
-double profile_refill_ns(const struct profile *profile)
-{
-    return REFILL_SHARE * (double)profile_run_number(profile, "trap_cost_ns", 0);
-}
-
-double without_refill(double elapsed_ns, double refill_ns)
-{
-    return fmax(elapsed_ns - refill_ns, elapsed_ns / 2);
-}
-
-static struct rate_reading judged_reading(const struct record_rate *record, double refill_ns)
+static struct rate_reading judged_reading(const struct record_rate *record,
+                                          const struct refill *refill)
 {
     double accesses = (double)record->accesses, elapsed = (double)record->elapsed_ns;
-    double deviation = REFILL_DEVIATION * refill_ns;
 
     /* An odometer's times are long, or differences of two that both begin after a handler. */
     if (record->method == RATE_ODOMETER)
         return (struct rate_reading){
             .per_ns = accesses / elapsed, .can_wrap = true, .noise = ENTRY_DEVIATION_NS / accesses};
     return (struct rate_reading){.per_ns =
-                                     fmin(FASTEST, accesses / without_refill(elapsed, refill_ns)),
-                                 .noise = hypot(ENTRY_DEVIATION_NS, deviation) / accesses,
-                                 .shared = deviation / accesses};
+                                     fmin(FASTEST, accesses / refill_set_off(refill, elapsed)),
+                                 .noise = hypot(ENTRY_DEVIATION_NS, refill->deviation) / accesses,
+                                 .shared = refill->deviation / accesses};
 }
 
 static size_t locate_readings(const struct profile *const *profiles, size_t profile_count,
@@ -148,7 +134,7 @@ static size_t locate_readings(const struct profile *const *profiles, size_t prof
                 continue;
             located[n].loop = loop_rates_find(rates, p, record->loop);
             located[n].accepted = record->accepted;
-            located[n++].reading = judged_reading(record, profile_refill_ns(profiles[p]));
+            located[n++].reading = judged_reading(record, &rates->refills[p]);
         }
     }
     qsort(located, n, sizeof *located, compare_located);
@@ -404,6 +390,11 @@ int loop_rates_create(const struct profile *const *profiles, size_t profile_coun
                       struct loop_rates *out)
 {
     memset(out, 0, sizeof *out);
+    out->refills = calloc(profile_count, sizeof *out->refills);
+    if (!out->refills)
+        return -1;
+    for (size_t p = 0; p < profile_count; p++)
+        out->refills[p] = refill_estimate(profiles[p]);
     if (list_loops(profiles, profile_count, out) || measure(profiles, profile_count, out) ||
         fill_gaps(profiles, profile_count, out)) {
         loop_rates_free(out);
@@ -416,6 +407,7 @@ int loop_rates_create(const struct profile *const *profiles, size_t profile_coun
 void loop_rates_free(struct loop_rates *rates)
 {
     free(rates->loops);
+    free(rates->refills);
     memset(rates, 0, sizeof *rates);
 }
 

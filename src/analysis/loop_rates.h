@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/refill.h"
 #include "estimate.h"
 #include "profile/reader.h"
 
@@ -34,19 +35,9 @@ struct loop_rate {
 struct loop_rates {
     struct loop_rate *loops; /* sorted by profile, loop */
     size_t count;
-    bool any; /* at least one reading was accepted somewhere */
+    struct refill *refills; /* of each profile */
+    bool any;               /* at least one reading was accepted somewhere */
 };
-
-/*
- * Time that code loses after a trap of ours, until caches and predictors are filled again, in ns:
- * part of every stretch between two traps. Long readings against short ones of one loop put it at 2
- * us, give or take 1.5, where a trap costs 12 us; it is taken in proportion to that cost. 0 where
- * no cost is told.
- */
-double profile_refill_ns(const struct profile *);
-
-/* A time between two traps without that; not less than half of it. */
-double without_refill(double elapsed_ns, double refill_ns);
 
 /* 0, or -1 (out of memory). */
 int loop_rates_create(const struct profile *const *profiles, size_t profile_count,

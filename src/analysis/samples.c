@@ -149,8 +149,7 @@ static double watched_accesses(const struct analysis *analysis,
             access_clock_between(clock, record->app_ns, clock->ticks[clock->count - 1].app_ns);
     } else if (end->app_ns > record->app_ns) {
         uint64_t elapsed = end->app_ns - record->app_ns;
-        double refill = profile_refill_ns(analysis->profiles[sample->profile]);
-        double net = without_refill((double)elapsed, refill);
+        double net = refill_set_off(&analysis->rates.refills[sample->profile], (double)elapsed);
         if (end->reason == WATCH_REUSED && elapsed < access_clock_gap(clock, record->app_ns) &&
             loop_rates_contains(loop, end->ip))
             accesses = net * loop->per_ns.value;

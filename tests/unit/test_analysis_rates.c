@@ -317,6 +317,45 @@ static void without_readings_the_range_is_wide(void **state)
     profile_free(profile);
 }
 
+/* Readings of several lengths in loops of different rates: what all of them lose is found. */
+static void refill_is_found(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/reuse-refill-XXXXXX";
+    close(mkstemp(path));
+    for (int lost = 0; lost <= 2000; lost += 500) {
+        struct profile_builder builder;
+        struct random random;
+
+        random_seed(&random, (uint64_t)lost + 1);
+        profile_builder_begin(&builder, path);
+        profile_builder_defaults(&builder);
+        profile_builder_run_number(&builder, "trap_cost_ns", 12000);
+        uint32_t thread = profile_builder_thread(&builder, 1, "one");
+        for (int i = 0; i < 120; i++) {
+            double rate = 1 + i % 3, accesses = 4000 + 46000 * uniform(&random);
+            double elapsed = accesses / (rate * exp(0.1 * normal(&random))) + lost;
+
+            struct record_rate record = {.thread_id = thread,
+                                         .method = RATE_WATCH_AHEAD,
+                                         .accepted = 1,
+                                         .loop = 0x10000 + 0x10000 * (uint64_t)(i % 3),
+                                         .accesses = (uint64_t)accesses,
+                                         .elapsed_ns = (uint64_t)elapsed};
+
+            profile_builder_record(&builder, RECORD_RATE, &record, sizeof record);
+        }
+        profile_builder_finish(&builder);
+        struct profile *profile = profile_builder_load(path);
+        struct refill refill = refill_estimate(profile);
+
+        assert_true(fabs(refill.ns - lost) < 3 * refill.deviation + 50);
+        assert_true(refill.deviation < 600);
+        profile_free(profile);
+    }
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +372,7 @@ int main(void)
         cmocka_unit_test(clock_runs_at_the_samples_rates),
         cmocka_unit_test(loops_borrow),
         cmocka_unit_test(without_readings_the_range_is_wide),
+        cmocka_unit_test(refill_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
