@@ -18,6 +18,7 @@
 #define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 
 void (*stream_after_batch)(struct guest_thread *);
+void (*stream_in_order)(struct guest_thread *, const struct stream_access *, unsigned width);
 void (*stream_become_parallel)(struct guest_thread *);
 
 static const struct stream_consumer
@@ -192,7 +193,8 @@ void stream_on_uncounted(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t add
         append_mark(vcpu, address, 0, flags);
 }
 
-/* Tells sharing of an access of `width` bytes, and the access what sharing knows of it. */
+/* Tells sharing of an access of `width` bytes, and the access what sharing knows of it; and who
+ * else wants to see the order. */
 static inline void call_in(struct guest_thread *thread, struct stream_access *access,
                            unsigned width)
 {
@@ -200,6 +202,8 @@ static inline void call_in(struct guest_thread *thread, struct stream_access *ac
     if (exact_coherence_access(thread->calls_in, stream_address(access), width, write,
                                access->instruction))
         access->bits |= UINT64_C(1) * STREAM_INVALIDATED << 56;
+    if (stream_in_order != NULL)
+        stream_in_order(thread, access, width);
 }
 
 void stream_on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
