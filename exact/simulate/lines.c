@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See lines.h. */
+#define _GNU_SOURCE /* sched_getcpu */
 #include "simulate/lines.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -29,6 +31,14 @@ static uint64_t now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* That the guest thread runs on. */
+static uint16_t cpu(void)
+{
+    int number = sched_getcpu();
+
+    return (uint16_t)(number > 0 ? number : 0);
 }
 
 /* ---- the mechanism behind sampling/line_watch.h ---- */
@@ -119,6 +129,7 @@ static void follow(struct lines_thread *thread, const struct stream_access *acce
     }
     open = &thread->visits[thread->visits_open++];
     open->arrival = *arrival;
+    open->arrival.event.cpu = cpu();
     open->next = (size_t)(access - thread->guest->begin) + 1;
     open->seen = 0;
     line_visit_begin(&open->visit, arrival, line_size);
@@ -224,7 +235,8 @@ static void offer(struct lines_thread *thread, const struct stream_access *acces
                      &candidate.others);
     line_watch_offer(&watch, &thread->random, &candidate, sample);
     pthread_mutex_unlock(&order);
-    *offered = (struct line_offered){.sample_id = sample->sample_id, .flags = sample->flags};
+    *offered =
+        (struct line_offered){.sample_id = sample->sample_id, .flags = sample->flags, .cpu = cpu()};
     find_own_visit(thread, access, offered);
 }
 
@@ -260,6 +272,7 @@ void lines_complete_sample(const struct lines_thread *thread, struct record_samp
     if (offered->sample_id != sample->sample_id)
         return;
     sample->flags |= offered->flags;
+    sample->cpu = offered->cpu;
     sample->visit_accessed = offered->accessed;
     sample->visit_written = offered->written;
     sample->next_store = REUSE_TIME_NONE; /* nobody looks ahead for it */

@@ -41,6 +41,7 @@ struct line_visit_open {
 struct line_offered {
     uint64_t sample_id;
     uint16_t flags;
+    uint16_t cpu;
     uint64_t accessed, written;
 };
 
