@@ -41,6 +41,22 @@ static uint16_t cpu(void)
     return (uint16_t)(number > 0 ? number : 0);
 }
 
+/*
+ * What the profiler does at a sampled store must not give other threads the time to come to its
+ * line: they stand still meanwhile.
+ */
+static void stop_all(void)
+{
+    pthread_mutex_lock(&order);
+    __atomic_store_n(&stream_halted, true, __ATOMIC_RELAXED);
+}
+
+static void go_on_all(void)
+{
+    __atomic_store_n(&stream_halted, false, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&order);
+}
+
 /* ---- the mechanism behind sampling/line_watch.h ---- */
 
 static void set_registers(uint64_t address, uint64_t address2, bool with_loads)
@@ -150,7 +166,7 @@ static __attribute__((noinline)) void trap(struct lines_thread *thread,
     };
     struct line_arrival arrival;
 
-    pthread_mutex_lock(&order);
+    stop_all();
     event.time_ns = now_ns();
     for (unsigned which = 0; which < 2; which++) {
         if (!touches(which, event.address, width) || !(loads || kind & ACCESS_STORE))
@@ -160,7 +176,7 @@ static __attribute__((noinline)) void trap(struct lines_thread *thread,
         if (line_watch_trap(&watch, &event, &arrival) == LINE_TRAP_EVENT)
             follow(thread, access, &arrival);
     }
-    pthread_mutex_unlock(&order);
+    go_on_all();
 }
 
 static void feed(struct line_visit *visit, const struct stream_access *entry)
@@ -219,6 +235,7 @@ static void find_own_visit(const struct lines_thread *thread, const struct strea
     }
 }
 
+/* With the lock held. */
 static void offer(struct lines_thread *thread, const struct stream_access *access,
                   struct record_sample *sample)
 {
@@ -227,14 +244,12 @@ static void offer(struct lines_thread *thread, const struct stream_access *acces
     struct line_offered *offered =
         &thread->offered[thread->expirations & (LINES_OFFERS_PENDING - 1)];
 
-    pthread_mutex_lock(&order);
     candidate.time_ns = now_ns();
     candidate.shared =
         board_others(&board, line, sample->thread_id,
                      candidate.time_ns > BOARD_MEMORY_NS ? candidate.time_ns - BOARD_MEMORY_NS : 0,
                      &candidate.others);
     line_watch_offer(&watch, &thread->random, &candidate, sample);
-    pthread_mutex_unlock(&order);
     *offered =
         (struct line_offered){.sample_id = sample->sample_id, .flags = sample->flags, .cpu = cpu()};
     find_own_visit(thread, access, offered);
@@ -259,9 +274,11 @@ static __attribute__((noinline)) void overflow(struct lines_thread *thread,
     /* Of an access to two lines the processor chooses one later. */
     if (!pmu_overflow(&thread->pmu) || address + width > line + line_size)
         return;
+    stop_all();
     if (kind == ACCESS_STORE)
         offer(thread, access, &sample);
     publish(sample.thread_id, line, line_mask(line, line_size, address, width), kind, now_ns());
+    go_on_all();
 }
 
 void lines_complete_sample(const struct lines_thread *thread, struct record_sample *sample)
@@ -342,6 +359,7 @@ void lines_after_fork(void)
     struct line_watch_mechanism mechanism = watch.mechanism;
 
     pthread_mutex_init(&order, NULL);
+    stream_halted = false;
     set_registers(0, 0, false);
     memset(&watch, 0, sizeof watch);
     memset(&board, 0, sizeof board);
