@@ -43,10 +43,10 @@ struct processor_host {
     unsigned (*length_of)(void *user, uint32_t instruction); /* bytes */
     /* Fills object_* of the sample from its address. */
     void (*attribute)(void *user, struct record_sample *);
-    /* Adds what is known of communication through the sample's line. May be NULL. */
-    void (*communicate)(void *user, struct record_sample *);
     void (*append)(void *user, enum record_type, const void *record, size_t size);
     uint64_t (*monotonic_ns)(void *user);
+    /* Adds what is known of communication through the sample's line. May be NULL. */
+    void (*communicate)(void *user, struct record_sample *);
 };
 
 enum {

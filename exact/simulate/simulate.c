@@ -29,6 +29,7 @@ static unsigned place; /* among the consumers */
 static uint64_t seed;
 static bool on;
 static bool sharing; /* communication is sampled */
+static bool refused; /* the user does not want to know of it */
 
 static uint64_t ip_of(void *user, uint32_t instruction)
 {
@@ -85,9 +86,9 @@ static const struct processor_host host = {
     .ip_of = ip_of,
     .length_of = length_of,
     .attribute = attribute,
-    .communicate = communicate,
     .append = append,
     .monotonic_ns = monotonic_ns,
+    .communicate = communicate,
 };
 
 static void *thread_started(struct guest_thread *thread)
@@ -170,6 +171,7 @@ void simulate_start(const struct settings *settings, unsigned consumer)
     }
     place = consumer;
     /* A record that comes late moves its sample to an access that nobody knows in time. */
+    refused = !given->sharing;
     sharing = given->sharing && given->simulate_skid == 0;
     if (sharing) {
         lines_start(given->line_size);
@@ -207,6 +209,8 @@ void simulate_describe(void (*append_pair)(void *, const char *, const char *), 
     append_pair(context, "simulate_loss_percent", loss);
     append_pair(context, "simulate_trap", options.trap_before ? "before" : "after");
     append_number(append_pair, context, "simulate_register", options.register_size);
+    if (refused)
+        append_pair(context, "sharing", "0");
 }
 
 static struct simulation *simulation_of(const struct guest_thread *thread)

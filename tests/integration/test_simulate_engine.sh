@@ -79,6 +79,32 @@ cp out environment.json
 check "the environment works as well" holds environment \
     'r["run"]["simulate_skid"] == "9" and r["run"]["period"] == "20000"'
 
+# Communication: estimated and counted, of one run. What is looked at is as long as the intervals
+# allow: of 20 runs one lies outside them, so each may do so once.
+communicates() {
+    local name=$1 pattern=$2 threads=$3 seed
+    for seed in 1 2; do
+        simulated "$name" --seed $seed -p 1000 "$micro/handover" --pattern "$pattern" --threads "$threads" --iterations 4000
+        "$report" --format json --sharing "$name.rprof" >"$name.json" 2>>err
+        holds "$name" "r['sharing']['truth']['estimate_lo'] <= r['sharing']['truth']['all'] <= r['sharing']['truth']['estimate_hi']" &&
+            return 0
+    done
+    return 1
+}
+# Each iteration hands 16 lines and a turn on, which is 18 transfers or more.
+near='r["sharing"]["truth"]["all"] > 16 * 4000 and 0.5 < r["sharing"]["truth"]["estimate"] / r["sharing"]["truth"]["all"] < 2'
+for case in "ping-pong 2" "producer-consumer 2" "migratory 4"; do
+    read -r pattern threads <<<"$case"
+    check "$pattern, $threads threads: the interval holds the counted transfers" communicates "$pattern" "$pattern" "$threads"
+    check "and the estimate is near them" holds "$pattern" "$near"
+    check "so is the matrix" holds "$pattern" 'r["sharing"]["truth"]["matrix_error"] < 0.5'
+done
+run "$report" --sharing migratory.rprof
+check "the section says how many were counted" out_has '^Truth: +[0-9.]+ k transfers were counted'
+simulated apart --no-sharing -p 1000 "$micro/handover" --threads 2 --iterations 500
+run "$report" --sharing apart.rprof
+check "without --no-sharing alone" out_has 'record it without'
+
 # What a profile of counts alone cannot say.
 run "$REUSE_BUILDDIR/postproc/reuse-run" --engine exact -q -o exact.rprof "$micro/sweep" --bytes 64K --iterations 10
 run "$report" --format json exact.rprof
