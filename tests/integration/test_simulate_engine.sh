@@ -103,7 +103,7 @@ run "$report" --sharing migratory.rprof
 check "the section says how many were counted" out_has '^Truth: +[0-9.]+ k transfers were counted'
 simulated apart --no-sharing -p 1000 "$micro/handover" --threads 2 --iterations 500
 run "$report" --sharing apart.rprof
-check "without --no-sharing alone" out_has 'record it without'
+check "with --no-sharing there is nothing, and it says why" out_has 'without --no-sharing'
 
 # What a profile of counts alone cannot say.
 run "$REUSE_BUILDDIR/postproc/reuse-run" --engine exact -q -o exact.rprof "$micro/sweep" --bytes 64K --iterations 10
