@@ -277,7 +277,8 @@ static void tell_reduction(struct communication_truth *t, const uint64_t *done)
 /*
  * An item is written by a producer and read by a consumer that holds no copy of its line; what is
  * written there next takes the copy away from that consumer, and from the last producer if that was
- * another. Of longer lines, which hold several slots, nothing is said.
+ * another. Of longer lines, which hold several slots, nothing is said. The mutex shares its line
+ * with head and tail.
  */
 static void tell_queue(struct communication_truth *t, const uint64_t *done)
 {
@@ -296,6 +297,11 @@ static void tell_queue(struct communication_truth *t, const uint64_t *done)
     size_t object = communication_object(t, "ring", ring, RING * sizeof *ring, sizeof *ring);
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++)
         communication_bounds(t, 0, object, &bounds[i]);
+    /* Whoever waits for the mutex reads it where the others move head and tail: as it comes. */
+    object = communication_object(t, "queue", queue, sizeof *queue, sizeof *queue);
+    for (int kind = RAW; kind <= WAW; kind++)
+        communication_bounds(t, 0, object,
+                             &(struct communication_bound){kind, 0, 0, NAN, INFINITY});
 }
 
 struct replay {

@@ -128,10 +128,12 @@ truth='json.load(open("truth.json"))["sector_hints"][0]'
 first='d["sector_hints"][0]'
 check "samples: m, L1, 1 way" json "($first[\"data_struct\"], $first[\"cache_level\"], $first[\"nways\"]) == (\"m\", 1, 1)"
 check "samples: misses as counted" json "abs($first[\"misses_sc\"] / $truth[\"misses_sc\"] - 1) < 0.08 and abs($first[\"misses_nosc\"] / $truth[\"misses_nosc\"] - 1) < 0.08"
-check "samples: the interval holds the counted reduction" json "$first[\"lo\"] <= $truth[\"reduction_pct\"] <= $first[\"hi\"]"
+# Half as wide again as stated, so that one run in some hundreds fails and not one in twenty.
+check "samples: the interval holds the counted reduction" json "abs($truth[\"reduction_pct\"] - $first[\"reduction_pct\"]) <= 0.75 * ($first[\"hi\"] - $first[\"lo\"])"
 "$report" --traffic --machine skylake-sp --format json counts.rprof >truth.json
 run "$report" --traffic --machine skylake-sp --format json samples.rprof
-check "traffic of L2 and L3 as counted" json 'all(abs(d["traffic"][0][k] / json.load(open("truth.json"))["traffic"][0][k] - 1) < 0.03 for k in ("l2_bytes", "l3_bytes"))'
+# Some 2000 of the samples miss in L1: a standard deviation of 2.2 %, three and a half of which are allowed.
+check "traffic of L2 and L3 as counted" json 'all(abs(d["traffic"][0][k] / json.load(open("truth.json"))["traffic"][0][k] - 1) < 0.08 for k in ("l2_bytes", "l3_bytes"))'
 check "traffic: the names of the metrics" json 'all(k in d["traffic"][0] for k in ("ls_bytes", "l2_bytes", "l3_bytes", "mem_bytes", "l2_ls", "l3_ls", "mem_ls"))'
 check "traffic: 8 bytes an access" json 'abs(d["traffic"][0]["ls_bytes"] / d["traffic"][0]["accesses"] - 8) < 0.1'
 check "traffic: shares add up" json 'abs(sum(l["memory_share"] for l in d["traffic"][0]["levels"]) - 1) < 1e-6'
