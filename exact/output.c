@@ -222,6 +222,7 @@ static void write_simulated(bool finishing)
         simulate_collect(thread, &collected);
         pthread_mutex_unlock(&thread->lock);
     }
+    simulate_collect_shared(&collected, finishing);
     if (begin()) {
         uint64_t now = monotonic_ns();
         write_new_modules();

@@ -112,6 +112,7 @@ static void after_fork_in_child(void)
     bool go_on = (settings.options.follow & FOLLOW_FORK) != 0;
     stream_after_fork(go_on);
     sharing_after_fork();
+    simulate_after_fork();
     shared_cache_after_fork();
     instructions_after_fork();
     objects_after_fork();

@@ -2,6 +2,7 @@
 /* See stream.h. */
 #include "stream.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 
 void (*stream_after_batch)(struct guest_thread *);
+void (*stream_in_order)(struct guest_thread *, const struct stream_access *, unsigned width);
+bool stream_halted;
 void (*stream_become_parallel)(struct guest_thread *);
 
 static const struct stream_consumer
@@ -192,14 +195,28 @@ void stream_on_uncounted(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t add
         append_mark(vcpu, address, 0, flags);
 }
 
-/* Tells sharing of an access of `width` bytes, and the access what sharing knows of it. */
+/* Whoever halted the others needs about a microsecond, unless the scheduler has put it aside. */
+static __attribute__((noinline)) void wait_while_halted(void)
+{
+    enum { SPINS = 2000 };
+    for (unsigned spin = 0; __atomic_load_n(&stream_halted, __ATOMIC_ACQUIRE); spin++)
+        if (spin >= SPINS)
+            sched_yield();
+}
+
+/* Tells sharing of an access of `width` bytes, and the access what sharing knows of it; and who
+ * else wants to see the order. */
 static inline void call_in(struct guest_thread *thread, struct stream_access *access,
                            unsigned width)
 {
     bool write = stream_kind(access) & ACCESS_STORE || stream_modifies(access);
+    if (__builtin_expect(__atomic_load_n(&stream_halted, __ATOMIC_RELAXED), 0))
+        wait_while_halted();
     if (exact_coherence_access(thread->calls_in, stream_address(access), width, write,
                                access->instruction))
         access->bits |= UINT64_C(1) * STREAM_INVALIDATED << 56;
+    if (stream_in_order != NULL)
+        stream_in_order(thread, access, width);
 }
 
 void stream_on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)

@@ -170,6 +170,13 @@ struct guest_thread *stream_all_threads(void);
 /* Batches that end from now on are dropped, or no longer: as if their accesses were not made. */
 void stream_pause(bool paused);
 
+/* Called with every access, in order, while there are several threads and sharing is followed;
+ * width is that of the whole operand. Set before the guest starts. */
+extern void (*stream_in_order)(struct guest_thread *, const struct stream_access *, unsigned width);
+
+/* Atomic. While it is set, threads wait before the next access that they would tell in order. */
+extern bool stream_halted;
+
 /* Called after each batch, on the guest's thread, without its lock: a place to write profiles. */
 extern void (*stream_after_batch)(struct guest_thread *);
 

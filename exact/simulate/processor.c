@@ -98,6 +98,11 @@ static void deliver(struct processor *processor, struct open_sample *sample)
     sample->delivered_ns = processor->accesses;
 }
 
+uint64_t processor_sample_id(const struct processor *processor, uint64_t n)
+{
+    return n | (uint64_t)processor->thread_id << 40;
+}
+
 /* The counter has run over at this access, the last one made. */
 static void overflow(struct processor *processor, const struct access *access)
 {
@@ -121,6 +126,7 @@ static void overflow(struct processor *processor, const struct access *access)
     sample = &processor->samples[processor->samples_open];
     sample->window = processor->spare_windows[processor->samples_open++];
     sample->access = recorded;
+    sample->sample_id = processor_sample_id(processor, processor->totals.expirations);
     sample->app_ns = processor->accesses;
     sample->weight = weight;
     sample->undelivered = processor->options->pmu.skid;
@@ -141,7 +147,7 @@ static void take_sample(struct processor *processor, struct open_sample *open, b
 {
     struct window *window = open->window;
     struct record_sample sample = {
-        .sample_id = ++processor->next_sample | (uint64_t)processor->thread_id << 40,
+        .sample_id = open->sample_id,
         .thread_id = processor->thread_id,
         .monotonic_ns = monotonic_ns(processor),
         .weight_ns = open->weight,
@@ -155,6 +161,8 @@ static void take_sample(struct processor *processor, struct open_sample *open, b
     window->executed = true; /* by now, in any case */
     sample_from_window(&sample, window);
     processor->host->attribute(processor->user, &sample);
+    if (processor->host->communicate != NULL)
+        processor->host->communicate(processor->user, &sample);
     processor->totals.samples++;
     if (complete && !sample_is_resolved(&sample, processor->options->line_size))
         private_watch_start(&processor->watches, window, &sample, processor->accesses);
@@ -310,7 +318,8 @@ bool processor_begin(struct processor *processor, const struct processor_options
     processor->thread_id = thread_id;
     processor->totals.thread_id = thread_id;
     random_seed(&processor->random, seed + thread_id);
-    pmu_begin(&processor->pmu, &options->pmu, &processor->random);
+    random_seed(&processor->pmu_random, random_next(&processor->random));
+    pmu_begin(&processor->pmu, &options->pmu, &processor->pmu_random);
     private_watches_begin(&processor->watches, &mechanism, processor, thread_id, &processor->random,
                           &processor->totals, options->registers, options->register_size);
     for (unsigned i = 0; i < PROCESSOR_SAMPLES_OPEN; i++) {

@@ -45,6 +45,8 @@ struct processor_host {
     void (*attribute)(void *user, struct record_sample *);
     void (*append)(void *user, enum record_type, const void *record, size_t size);
     uint64_t (*monotonic_ns)(void *user);
+    /* Adds what is known of communication through the sample's line. May be NULL. */
+    void (*communicate)(void *user, struct record_sample *);
 };
 
 enum {
@@ -56,6 +58,7 @@ enum {
 /* A sample between its counter's overflow and its window's end. */
 struct open_sample {
     struct access access; /* as the record tells */
+    uint64_t sample_id;
     uint64_t weight;
     uint64_t app_ns, delivered_ns; /* of the counter's overflow; of the record's delivery */
     uint32_t undelivered;          /* accesses until then; 0: the window is being filled */
@@ -76,8 +79,7 @@ struct processor {
     uint32_t thread_id;
     uint64_t accesses; /* made so far */
     uint64_t carried;  /* weight of samples that could not be taken */
-    uint64_t next_sample;
-    struct random random;
+    struct random random, pmu_random;
     struct simulated_pmu pmu;
     struct simulated_registers registers;
     struct private_watches watches;
@@ -97,6 +99,9 @@ void processor_run(struct processor *, const struct stream_access *, size_t coun
 
 /* The thread or the process ends: so do all its watches, for that reason. */
 void processor_end(struct processor *, enum watch_end reason);
+
+/* Of the sample that is taken when the thread's PMU runs over for the n-th time, from 1. */
+uint64_t processor_sample_id(const struct processor *, uint64_t n);
 
 /* Its RECORD_TOTALS as of now. */
 void processor_append_totals(struct processor *);

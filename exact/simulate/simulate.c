@@ -11,6 +11,7 @@
 #include "instructions.h"
 #include "objects.h"
 #include "say.h"
+#include "simulate/lines.h"
 #include "simulate/processor.h"
 
 enum { DUE_BYTES = 4 << 20 /* of a thread's records that wait */ };
@@ -18,6 +19,7 @@ enum { DUE_BYTES = 4 << 20 /* of a thread's records that wait */ };
 /* What a thread's simulation is. */
 struct simulation {
     struct processor processor;
+    struct lines_thread lines;
     struct recorder recorder;
 };
 
@@ -26,6 +28,8 @@ static struct processor_options options;
 static unsigned place; /* among the consumers */
 static uint64_t seed;
 static bool on;
+static bool sharing; /* communication is sampled */
+static bool refused; /* the user does not want to know of it */
 
 static uint64_t ip_of(void *user, uint32_t instruction)
 {
@@ -58,6 +62,12 @@ static void attribute(void *user, struct record_sample *sample)
     }
 }
 
+static void communicate(void *user, struct record_sample *sample)
+{
+    if (sharing)
+        lines_complete_sample(&((struct simulation *)user)->lines, sample);
+}
+
 static void append(void *user, enum record_type type, const void *record, size_t size)
 {
     recorder_append(&((struct simulation *)user)->recorder, type, record, size);
@@ -78,6 +88,7 @@ static const struct processor_host host = {
     .attribute = attribute,
     .append = append,
     .monotonic_ns = monotonic_ns,
+    .communicate = communicate,
 };
 
 static void *thread_started(struct guest_thread *thread)
@@ -85,8 +96,10 @@ static void *thread_started(struct guest_thread *thread)
     struct simulation *simulation = calloc(1, sizeof *simulation);
 
     if (simulation != NULL && processor_begin(&simulation->processor, &options, &host, simulation,
-                                              thread->thread_id, seed))
+                                              thread->thread_id, seed)) {
+        lines_thread_begin(&simulation->lines, &simulation->processor, thread, seed);
         return simulation;
+    }
     say("out of memory: thread %" PRIu32 " is not sampled", thread->thread_id);
     free(simulation);
     return NULL;
@@ -96,8 +109,20 @@ static void batch(void *state, const struct stream_access *accesses, size_t coun
 {
     struct simulation *simulation = state;
 
+    if (simulation == NULL)
+        return;
+    if (sharing)
+        lines_batch(&simulation->lines, accesses, count);
+    processor_run(&simulation->processor, accesses, count);
+}
+
+static void in_order(struct guest_thread *thread, const struct stream_access *access,
+                     unsigned width)
+{
+    struct simulation *simulation = thread->consumer[place];
+
     if (simulation != NULL)
-        processor_run(&simulation->processor, accesses, count);
+        lines_access(&simulation->lines, access, width);
 }
 
 /* What it recorded last is written with the records of the thread's end. */
@@ -107,6 +132,8 @@ static void *thread_ended(void *state)
 
     if (simulation == NULL)
         return NULL;
+    if (sharing)
+        lines_thread_end(&simulation->lines);
     processor_end(&simulation->processor, WATCH_THREAD_ENDED);
     processor_append_totals(&simulation->processor);
     processor_free(&simulation->processor);
@@ -143,6 +170,13 @@ void simulate_start(const struct settings *settings, unsigned consumer)
         seed = ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) % 1000000000;
     }
     place = consumer;
+    /* A record that comes late moves its sample to an access that nobody knows in time. */
+    refused = !given->sharing;
+    sharing = given->sharing && given->simulate_skid == 0;
+    if (sharing) {
+        lines_start(given->line_size);
+        stream_in_order = in_order;
+    }
     on = true;
 }
 
@@ -175,6 +209,8 @@ void simulate_describe(void (*append_pair)(void *, const char *, const char *), 
     append_pair(context, "simulate_loss_percent", loss);
     append_pair(context, "simulate_trap", options.trap_before ? "before" : "after");
     append_number(append_pair, context, "simulate_register", options.register_size);
+    if (refused)
+        append_pair(context, "sharing", "0");
 }
 
 static struct simulation *simulation_of(const struct guest_thread *thread)
@@ -198,6 +234,18 @@ void simulate_collect(struct guest_thread *thread, struct recorder *into)
     }
 }
 
+void simulate_collect_shared(struct recorder *into, bool finishing)
+{
+    if (sharing)
+        lines_collect(into, finishing);
+}
+
+void simulate_after_fork(void)
+{
+    if (sharing)
+        lines_after_fork();
+}
+
 bool simulate_is_due(const struct guest_thread *thread)
 {
     const struct simulation *simulation = simulation_of(thread);
@@ -209,6 +257,9 @@ void simulate_end(struct guest_thread *thread)
 {
     struct simulation *simulation = simulation_of(thread);
 
-    if (simulation != NULL)
-        processor_end(&simulation->processor, WATCH_PROCESS_ENDED);
+    if (simulation == NULL)
+        return;
+    if (sharing)
+        lines_thread_end(&simulation->lines);
+    processor_end(&simulation->processor, WATCH_PROCESS_ENDED);
 }

@@ -33,6 +33,13 @@ void simulate_describe(void (*append)(void *context, const char *key, const char
  */
 void simulate_collect(struct guest_thread *, struct recorder *into);
 
+/* The same for the records of registers that all threads share: after those of all threads.
+ * finishing: the process ends, and what they watch. */
+void simulate_collect_shared(struct recorder *into, bool finishing);
+
+/* In a forked child, on its only thread. */
+void simulate_after_fork(void);
+
 /* Whether so much waits to be written that it should be done soon. The calling thread's own. */
 bool simulate_is_due(const struct guest_thread *);
 

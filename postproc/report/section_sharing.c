@@ -10,6 +10,7 @@
 #include "report/section_support.h"
 #include "report/sections.h"
 #include "report/sharing_advice.h"
+#include "report/sharing_truth.h"
 
 static const struct column object_columns[] = {
     {.key = "name", .heading = "object", .flexible = true},
@@ -441,6 +442,7 @@ void section_sharing(struct model *model, struct document *document)
     communication_view_label_code(model, view);
     communication_view_label_objects(model, view);
     add_sharing_advice(model, view, document, section);
+    add_sharing_truth(model, view, document, section);
     add_objects(model, view, document, section);
     add_lines(model, view, document, section);
     add_distances(model, view, document, section);

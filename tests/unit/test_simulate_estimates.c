@@ -110,7 +110,13 @@ static uint64_t monotonic_ns(void *user)
     return builder.now_ns += 1000;
 }
 
-static const struct processor_host host = {ip_of, length_of, attribute, append, monotonic_ns};
+static const struct processor_host host = {
+    .ip_of = ip_of,
+    .length_of = length_of,
+    .attribute = attribute,
+    .append = append,
+    .monotonic_ns = monotonic_ns,
+};
 
 /* Counts of the stream, by exact stack distance and reuse time. */
 static void write_truth(void)

@@ -95,7 +95,13 @@ static uint64_t monotonic_ns(void *user)
     return 1;
 }
 
-static const struct processor_host host = {ip_of, length_of, attribute, append, monotonic_ns};
+static const struct processor_host host = {
+    .ip_of = ip_of,
+    .length_of = length_of,
+    .attribute = attribute,
+    .append = append,
+    .monotonic_ns = monotonic_ns,
+};
 
 static struct processor_options options_of(uint64_t period)
 {
