@@ -75,8 +75,10 @@ check "CSV: a header and a line per thread" test "$(wc -l <out)" -eq 13
 check "... of so many fields" test "$(awk -F, 'NF == 13' out | wc -l)" -eq 13
 run "$report" --csv-layout=eagermap --runtime=drop halo.rprof
 check "EagerMap: whole numbers alone" test "$(grep -cE '^[0-9]+(,[0-9]+){11}$' out)" -eq 12
+# Thread 0 starts every round for all others; nobody else has to do with all.
 symmetric() { tac out | awk -F, '{ for (i = 1; i <= NF; i++) m[NR, i] = $i }
-    END { for (i = 1; i <= NR; i++) for (k = 1; k <= NR; k++) if (m[i, k] != m[k, i]) exit 1; if (m[1, 1] != 0 || m[1, 2] < 600) exit 1 }'; }
+    END { for (i = 1; i <= NR; i++) for (k = 1; k <= NR; k++) if (m[i, k] != m[k, i]) exit 1
+          if (m[1, 1] != 0) exit 1; for (k = 2; k <= NR; k++) if (m[1, k] < 40) exit 1 }'; }
 check "... symmetric, and the last thread first" symmetric
 run "$report" --matrix --by=core halo.rprof
 check "no CPUs, no matrix by core" out_has 'no matrix by core'
