@@ -282,7 +282,7 @@ struct process {
     struct profile_builder builder;
     struct random random;
     uint64_t program, solver; /* load biases */
-    uint32_t program_id, library_id;
+    uint32_t program_id, module_id;
     uint32_t threads[2];
     uint32_t contexts[40];
     uint32_t sites[4];
@@ -338,7 +338,7 @@ static void add_sample(struct process *process)
         break;
     case 1:
         sample.object_kind = OBJECT_GLOBAL;
-        sample.object_reference = process->library_id;
+        sample.object_reference = process->module_id;
         sample.address = process->solver + 0x8000 + random_below(random, 100) * 8;
         break;
     case 2:
@@ -371,7 +371,7 @@ static void add_counts(struct process *process)
         {SCOPE_PROCESS, 0, 0},
         {SCOPE_THREAD, process->threads[1], 0},
         {SCOPE_OBJECT, (uint64_t)OBJECT_HEAP << 32 | process->sites[2], 0},
-        {SCOPE_OBJECT, (uint64_t)OBJECT_GLOBAL << 32 | process->library_id,
+        {SCOPE_OBJECT, (uint64_t)OBJECT_GLOBAL << 32 | process->module_id,
          process->solver + 0x9000},
         {SCOPE_LINE, process->program + 0x20, 0},
         {SCOPE_REGION, process->regions[1], 0},
@@ -425,7 +425,7 @@ static void write_process(int number, const char *engine)
     struct record_cache cache = {.level = 1, .type = CACHE_DATA, .line_size = 64, .bytes = 32768};
     profile_builder_record(builder, RECORD_CACHE, &cache, sizeof(cache));
     process.program_id = add_module(&process, "/bin/job", process.program, 1);
-    process.library_id = add_module(&process, "/lib/solver.so", process.solver, 2);
+    process.module_id = add_module(&process, "/lib/solver.so", process.solver, 2);
     for (int i = 0; i < 2; i++)
         process.threads[i] = profile_builder_thread(builder, 2000 + 10 * number + i, "worker");
     add_contexts(&process);
