@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "access.h"
+#include "isa/registers.h"
 
 /* Why interpreter_run() returned. */
 enum interpreter_stop {
@@ -36,18 +37,6 @@ enum interpreter_stop {
     INTERPRETER_UNKNOWN,          /* undecodable, privileged or far control transfer */
     INTERPRETER_STORE_BUFFER,     /* private store buffer full */
     INTERPRETER_STOP_COUNT
-};
-
-/* General-purpose registers in hardware encoding order, rax = 0 ... r15 = 15. */
-enum { INTERPRETER_REGISTERS = 16, INTERPRETER_RSP = 4, INTERPRETER_RBP = 5 };
-
-/* Architectural state that crosses the interface. */
-struct interpreter_registers {
-    uint64_t general[INTERPRETER_REGISTERS];
-    uint64_t ip;
-    uint64_t flags; /* rflags */
-    uint64_t fs_base;
-    uint64_t gs_base;
 };
 
 /*

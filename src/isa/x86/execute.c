@@ -6,15 +6,16 @@
  * operation through propagate first, which settles what poison means for it; while nothing is,
  * poison costs nothing.
  */
-#include "isa/decode_cache.h"
-#include "isa/x86_arithmetic.h"
-#include "isa/x86_fetch.h"
-#include "isa/x86_integer.h"
-#include "isa/x86_masked.h"
-#include "isa/x86_memory.h"
-#include "isa/x86_save.h"
-#include "isa/x86_vector.h"
-#include "isa/x86_x87.h"
+#include "isa/memory.h"
+#include "isa/report.h"
+#include "isa/x86/arithmetic.h"
+#include "isa/x86/decode_cache.h"
+#include "isa/x86/fetch.h"
+#include "isa/x86/integer.h"
+#include "isa/x86/masked.h"
+#include "isa/x86/save.h"
+#include "isa/x86/vector.h"
+#include "isa/x86/x87.h"
 
 #include "signal_safe.h"
 
@@ -28,18 +29,6 @@ static const uint8_t traits[OP_COUNT] = {
     MICRO_OPS(TRAITS)
 #undef TRAITS
 };
-
-/* Writes one access; tail is micro_op.access, laid out as the last 8 bytes of struct access. */
-static inline void report(struct access **out, uint64_t ip, uint64_t address, uint64_t tail)
-{
-    const uint64_t raw[3] = {ip, address, tail};
-    _Static_assert(sizeof raw == sizeof **out && offsetof(struct access, width) == 16 &&
-                       offsetof(struct access, kind) == 17 &&
-                       offsetof(struct access, read_modify_write) == 18,
-                   "layout of struct access");
-    memcpy((void *)*out, raw, sizeof raw);
-    (*out)++;
-}
 
 #define BIT(x) REGISTER_BIT(x)
 #define NEXT                                                                                       \
@@ -74,7 +63,7 @@ static inline void report(struct access **out, uint64_t ip, uint64_t address, ui
     } while (0)
 #define ADDRESS() (r[op->base] + (r[op->index] << op->scale) + (uint64_t)op->displacement)
 #define IP() (block->ip + op->offset)
-#define REPORT(address) report(&out, IP(), address, op->access)
+#define REPORT(address) report_access(&out, IP(), address, op->access)
 
 enum interpreter_stop x86_execute(struct interpreter *it, struct access *out, size_t capacity,
                                   uint64_t instruction_budget, size_t *count)
@@ -477,7 +466,8 @@ do_COMPARE_EXCHANGE_WIDE : {
         STOP(INTERPRETER_UNREADABLE);
     WITH_STATE(taken = x86_compare_exchange_wide(it, op, value, outcome == MEMORY_KNOWN));
     REPORT(address);
-    report(&out, IP(), address, (op->access & ~UINT64_C(0xff00)) | (uint64_t)ACCESS_STORE << 8);
+    report_access(&out, IP(), address,
+                  (op->access & ~UINT64_C(0xff00)) | (uint64_t)ACCESS_STORE << 8);
     store_buffer_write(&it->store, address, taken ? NULL : value, op->width);
     NEXT;
 }
@@ -515,7 +505,7 @@ do_TOUCH : {
     uint64_t address = ADDRESS(), size = (uint64_t)op->immediate, tail = op->access;
     for (uint64_t done = 0; done < size; done += 64) {
         uint64_t piece = size - done < 64 ? size - done : 64;
-        report(&out, IP(), address + done, (tail & ~UINT64_C(0xff)) | piece);
+        report_access(&out, IP(), address + done, (tail & ~UINT64_C(0xff)) | piece);
         if (op->s)
             store_buffer_write(&it->store, address + done, NULL, (unsigned)piece);
     }

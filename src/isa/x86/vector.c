@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signal-safe. */
-#include "isa/x86_vector.h"
+#include "isa/x86/vector.h"
 
 #include <xmmintrin.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signal-safe. */
-#include "isa/x86_integer.h"
+#include "isa/x86/integer.h"
 
 #include "signal_safe.h"
 

@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "isa/decode_cache.h"
-#include "isa/lazy_flags.h"
 #include "isa/state.h"
-#include "isa/x86_decode.h"
-#include "isa/x86_masked.h"
-#include "isa/x86_processor.h"
+#include "isa/x86/decode.h"
+#include "isa/x86/decode_cache.h"
+#include "isa/x86/lazy_flags.h"
+#include "isa/x86/masked.h"
+#include "isa/x86/processor.h"
 
 #include "signal_safe.h"
 

@@ -2,9 +2,9 @@
 /* Decoding of memory operands with masks, gathers and scatters. Signal-safe. */
 #include <string.h>
 
-#include "isa/x86_decode.h"
-#include "isa/x86_masked.h"
-#include "isa/x86_processor.h"
+#include "isa/x86/decode.h"
+#include "isa/x86/masked.h"
+#include "isa/x86/processor.h"
 
 #include "signal_safe.h"
 

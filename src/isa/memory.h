@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Loads and stores of at most 8 bytes as the interpreted program sees them: the fast paths. */
-#ifndef REUSE_ISA_X86_MEMORY_H
-#define REUSE_ISA_X86_MEMORY_H
+#ifndef REUSE_ISA_MEMORY_H
+#define REUSE_ISA_MEMORY_H
 
 #include "isa/state.h"
 

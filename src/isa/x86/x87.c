@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signal-safe. */
-#include "isa/x86_x87.h"
+#include "isa/x86/x87.h"
 
 #include <xmmintrin.h>
 

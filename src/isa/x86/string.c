@@ -3,7 +3,7 @@
  * String instructions, element by element: each element counts as an instruction and makes one
  * access per memory operand, as when single-stepped. Signal-safe.
  */
-#include "isa/x86_integer.h"
+#include "isa/x86/integer.h"
 
 #include "signal_safe.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signal-safe. */
-#include "isa/x86_fetch.h"
+#include "isa/x86/fetch.h"
 
-#include "isa/decode_cache.h"
-#include "isa/x86_decode.h"
+#include "isa/x86/decode.h"
+#include "isa/x86/decode_cache.h"
 
 #include "signal_safe.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signal-safe, except decode_cache_create(). */
-#include "isa/decode_cache.h"
+#include "isa/x86/decode_cache.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
-#include "isa/x86_processor.h"
+#include "isa/x86/processor.h"
 
 #include "signal_safe.h"
 

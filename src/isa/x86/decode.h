@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "access.h"
-#include "isa/micro_op.h"
+#include "isa/x86/micro_op.h"
 
 /* A memory operand's address: base + (index << scale) + displacement. */
 struct location {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Decoding of control transfers and of what stops or is skipped. Signal-safe. */
-#include "isa/x86_decode.h"
+#include "isa/x86/decode.h"
 
 #include "isa/interpreter.h"
-#include "isa/x86_processor.h"
+#include "isa/x86/processor.h"
 
 #include "signal_safe.h"
 

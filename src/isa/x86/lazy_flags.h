@@ -7,8 +7,8 @@
  * bit 3, the rest from the result. Flags set from a value (popf, comisd, bt) are kept as a value.
  * kind holds, per flag, whether it is unknown: undefined by the architecture or poisoned.
  */
-#ifndef REUSE_ISA_LAZY_FLAGS_H
-#define REUSE_ISA_LAZY_FLAGS_H
+#ifndef REUSE_ISA_X86_LAZY_FLAGS_H
+#define REUSE_ISA_X86_LAZY_FLAGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

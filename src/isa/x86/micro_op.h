@@ -6,8 +6,8 @@
  * store of the temporary. Architectural state other than flags changes only in the last of them
  * that can stop, so that a stop leaves the state before the instruction.
  */
-#ifndef REUSE_ISA_MICRO_OP_H
-#define REUSE_ISA_MICRO_OP_H
+#ifndef REUSE_ISA_X86_MICRO_OP_H
+#define REUSE_ISA_X86_MICRO_OP_H
 
 #include <stdint.h>
 
@@ -153,7 +153,7 @@ enum {
     X(ZERO_UPPER, BY_ITSELF)              /* vzeroupper; scale: vzeroall */ \
     X(STUB, BY_ITSELF)                    /* runs one instruction; see STUB_MASKS */ \
     X(STUB_MASKS, BY_ITSELF)              /* data of the STUB before it, never executed */ \
-    X(MASKED_LOAD, ADDRESSES | BY_ITSELF)  /* to the scratch area; see x86_masked.h */ \
+    X(MASKED_LOAD, ADDRESSES | BY_ITSELF)  /* to the scratch area; see masked.h */ \
     X(MASKED_STORE, ADDRESSES | BY_ITSELF) \
     X(GATHER, BY_ITSELF) X(SCATTER, BY_ITSELF) \
     X(SAVE_STATE, ADDRESSES | BY_ITSELF)  /* xsave; s: compacted */ \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signal-safe. */
-#include "isa/x86_masked.h"
+#include "isa/x86/masked.h"
 
-#include "isa/x86_vector.h"
+#include "isa/x86/vector.h"
 
 #include "signal_safe.h"
 

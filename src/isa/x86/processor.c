@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signal-safe, except x86_processor_detect(). */
-#include "isa/x86_processor.h"
+#include "isa/x86/processor.h"
 
 #include <cpuid.h>
 #include <stddef.h>

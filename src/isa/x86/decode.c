@@ -3,7 +3,7 @@
  * Blocks of micro-operations from code bytes: the loop over instructions, and what the decoder's
  * other files build with. Signal-safe.
  */
-#include "isa/x86_decode.h"
+#include "isa/x86/decode.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /*
  * Decoding of vector moves and of what clears registers, which need no stub. Signal-safe.
  */
-#include "isa/x86_decode.h"
+#include "isa/x86/decode.h"
 
 #include "signal_safe.h"
 

@@ -79,10 +79,10 @@ static bool decode_moved(const unsigned char *code, unsigned length,
     }
     if (!moves_stack(code, length))
         return false;
-    before.general[INTERPRETER_RSP] += 8;
+    before.general[INTERPRETER_STACK_POINTER] += 8;
     if (decode(code, length, &before, word, word_size, found))
         return true;
-    before.general[INTERPRETER_RSP] -= 16;
+    before.general[INTERPRETER_STACK_POINTER] -= 16;
     return decode(code, length, &before, word, word_size, found);
 }
 

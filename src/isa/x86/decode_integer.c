@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Decoding of integer instructions into micro-operations. Signal-safe. */
-#include "isa/x86_decode.h"
+#include "isa/x86/decode.h"
 
 #include "isa/interpreter.h"
 

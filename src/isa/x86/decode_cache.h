@@ -8,11 +8,11 @@
  * current. Lock-free: whoever cannot have what it needs at once goes on without.
  * Async-signal-safe.
  */
-#ifndef REUSE_ISA_DECODE_CACHE_H
-#define REUSE_ISA_DECODE_CACHE_H
+#ifndef REUSE_ISA_X86_DECODE_CACHE_H
+#define REUSE_ISA_X86_DECODE_CACHE_H
 
 #include "isa/interpreter.h"
-#include "isa/micro_op.h"
+#include "isa/x86/micro_op.h"
 
 /* Begins reading; blocks found stay valid until decode_cache_leave(). Returns the generation. */
 unsigned decode_cache_enter(void);

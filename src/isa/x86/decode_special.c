@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Decoding of instructions on flags, of string instructions and of segment bases. Signal-safe. */
-#include "isa/x86_decode.h"
+#include "isa/x86/decode.h"
 
-#include "isa/lazy_flags.h"
+#include "isa/x86/lazy_flags.h"
 
 #include "signal_safe.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory operands of a single instruction. Signal-safe. */
 #include "isa/interpreter.h"
-#include "isa/x86_decode.h"
-#include "isa/x86_processor.h"
+#include "isa/x86/decode.h"
+#include "isa/x86/processor.h"
 
 #include "signal_safe.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signal-safe. */
-#include "isa/x86_save.h"
+#include "isa/x86/save.h"
 
 #include <xmmintrin.h>
 
-#include "isa/x86_processor.h"
+#include "isa/x86/processor.h"
 
 #include "signal_safe.h"
 
