@@ -40,4 +40,8 @@ struct trapped_access {
 bool trapped_access_find(const void *code, size_t size, const struct interpreter_registers *trapped,
                          uint64_t word, uint32_t word_size, struct trapped_access *out);
 
+/* Of one instruction's accesses: the operand that touches the word, its loads and stores united. */
+bool trapped_access_among(const struct access *, unsigned count, uint64_t word, uint32_t word_size,
+                          struct trapped_access *out);
+
 #endif

@@ -6,26 +6,6 @@
 
 enum { OPERANDS_MAX = 8 };
 
-/* The operand of an instruction that touches the word, if any; loads and stores of it united. */
-static bool touch(const struct access *accesses, int count, uint64_t word, uint32_t word_size,
-                  struct trapped_access *found)
-{
-    found->kind = 0;
-    for (int i = 0; i < count; i++) {
-        const struct access *access = &accesses[i];
-
-        if (access->address >= word + word_size || access->address + access->width <= word)
-            continue;
-        if (found->kind && found->address != access->address)
-            continue;
-        found->ip = access->ip;
-        found->address = access->address;
-        found->width = access->width;
-        found->kind |= access->kind;
-    }
-    return found->kind != 0;
-}
-
 static bool decode(const unsigned char *code, unsigned length,
                    const struct interpreter_registers *before, uint64_t word, uint32_t word_size,
                    struct trapped_access *found)
@@ -34,7 +14,8 @@ static bool decode(const unsigned char *code, unsigned length,
     unsigned decoded;
     int count = instruction_accesses(code, length, before, accesses, OPERANDS_MAX, &decoded);
 
-    return count > 0 && decoded == length && touch(accesses, count, word, word_size, found);
+    return count > 0 && decoded == length &&
+           trapped_access_among(accesses, (unsigned)count, word, word_size, found);
 }
 
 /* Pushes and pops have moved the stack pointer. */
