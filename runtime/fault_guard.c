@@ -17,8 +17,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "interpose_signal.h"
 #include "isa/guarded_memory.h"
+#include "spin_hint.h"
 
 #include "signal_safe.h"
 
@@ -34,7 +36,7 @@ static bool in_force[GUARDED];
 static void acquire(void)
 {
     while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
-        __builtin_ia32_pause();
+        spin_hint();
 }
 
 static void release(void)
@@ -50,7 +52,7 @@ static void hand_back(int which)
 
 static void on_fault(int signal, siginfo_t *information, void *context)
 {
-    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    ucontext_t *interrupted = context;
     int saved = errno, which = signal == SIGSEGV ? 0 : 1;
     uint64_t landing;
 
@@ -58,11 +60,11 @@ static void on_fault(int signal, siginfo_t *information, void *context)
      * unblocked: a SIGTRAP that waits for our handler to end comes in before the fault, and what
      * the fault interrupts is its handler's first instruction. The faulting load is one frame
      * further. */
-    if (signal_is_at_trap_entry((uint64_t)registers[REG_RIP]))
-        registers = ((ucontext_t *)registers[REG_RDX])->uc_mcontext.gregs;
-    landing = guarded_memory_recover((uint64_t)registers[REG_RIP]);
+    if (signal_is_at_trap_entry(arch_ip(interrupted)))
+        interrupted = arch_handler_context(interrupted);
+    landing = guarded_memory_recover(arch_ip(interrupted));
     if (landing) {
-        registers[REG_RIP] = (greg_t)landing;
+        arch_set_ip(interrupted, landing);
         return;
     }
     /* Not ours: the target's disposition comes back and the fault happens again under it. A signal

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "arch/arch.h"
 #include "attribution.h"
 #include "look_ahead.h"
 #include "output.h"
@@ -12,6 +13,7 @@
 #include "sampling/line_visit.h"
 #include "sampling/sample.h"
 #include "settings.h"
+#include "step_over.h"
 #include "timebase.h"
 #include "watch.h"
 
@@ -21,9 +23,8 @@ enum {
     /* Accesses interpreted at a time: few, because most windows end early. */
     SAMPLE_BATCH = 128,
     /* A window over code that misses its caches at every step ends earlier: a register takes over
-     * where a trap can be told from the sample, a few microseconds on. Ticks of the time stamp
-     * counter, 20 to 60 us on any machine. */
-    WINDOW_TICKS_MAX = 120 * 1000,
+     * where a trap can be told from the sample, a few microseconds on. */
+    WINDOW_US_MAX = 40,
     WINDOW_ACCESSES_MIN = 200,
     /* Accesses; a handler makes some ten thousand, and its own overflow would be no sample. */
     HARDWARE_PERIOD_MIN = 500 * 1000,
@@ -91,7 +92,7 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
 {
     const struct loop_head *hottest;
     bool sharing = line_sharing_active(), done = false, followed = !sharing, late = false, any;
-    uint64_t started = __builtin_ia32_rdtsc(), fed = 0;
+    uint64_t started = arch_ticks(), fed = 0;
 
     *foresight = (struct foresight){.stop = INTERPRETER_FULL};
     if (!look_ahead_begin(thread, context))
@@ -102,7 +103,7 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
         size_t n = look_ahead_next(thread, SAMPLE_BATCH, &foresight->stop);
 
         late = thread->window.examined >= WINDOW_ACCESSES_MIN &&
-               __builtin_ia32_rdtsc() - started > WINDOW_TICKS_MAX;
+               arch_ticks() - started > arch_ticks_in(WINDOW_US_MAX);
         if (!done)
             done = window_feed(&thread->window, thread->batch, n) || late;
         if (sharing && thread->window.chosen)
@@ -178,9 +179,10 @@ static void hardware_expiry(struct thread *thread, uint64_t app_now)
 
 void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronous, uint64_t app_now)
 {
-    uint64_t ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    uint64_t ip = arch_ip(context);
 
     thread->totals.expirations++;
+    step_over_expiry(thread);
     if (pmu_in_use())
         hardware_expiry(thread, app_now);
     else
