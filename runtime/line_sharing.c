@@ -178,7 +178,7 @@ static void identify(const ucontext_t *context, uint64_t word, struct line_trap 
 
     /* The instruction itself can be read; what lies before it on another page perhaps not. */
     if (((ip - 1) ^ (ip - size)) >> 12) {
-        fault_guard_enter();
+        fault_guard_enter(context);
         readable = guarded_memory_read(ip - size, code, size);
         fault_guard_leave();
         if (!readable)
