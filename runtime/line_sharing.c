@@ -178,7 +178,7 @@ static void identify(const ucontext_t *context, uint64_t word, struct line_trap 
 
     /* The instruction itself can be read; what lies before it on another page perhaps not. */
     if ((from ^ (from + sizeof code - 1)) >> 12) {
-        fault_guard_enter();
+        fault_guard_enter(context);
         readable = guarded_memory_read(from, code, sizeof code);
         fault_guard_leave();
         if (!readable)
