@@ -167,29 +167,28 @@ void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bo
             sample->kind, now);
 }
 
-/* What trapped, if the code before the trap tells. */
+/* What trapped, if the code at the trap tells. */
 static void identify(const ucontext_t *context, uint64_t word, struct line_trap *trap)
 {
     struct interpreter_registers registers;
     struct trapped_access access;
     unsigned char code[TRAPPED_CODE_BYTES];
-    uint64_t ip = trap->ip;
-    size_t size = sizeof code;
+    uint64_t from = trap->ip - TRAPPED_CODE_BEFORE;
     bool readable;
 
     /* The instruction itself can be read; what lies before it on another page perhaps not. */
-    if (((ip - 1) ^ (ip - size)) >> 12) {
-        fault_guard_enter();
-        readable = guarded_memory_read(ip - size, code, size);
+    if ((from ^ (from + sizeof code - 1)) >> 12) {
+        fault_guard_enter(context);
+        readable = guarded_memory_read(from, code, sizeof code);
         fault_guard_leave();
         if (!readable)
             return;
     } else {
-        memcpy(code, (const void *)(uintptr_t)(ip - size), size);
+        memcpy(code, (const void *)(uintptr_t)from, sizeof code);
     }
     arch_registers(context, &registers);
-    registers.ip = ip;
-    if (!trapped_access_find(code, size, &registers, word, WATCH_WORD, &access))
+    registers.ip = trap->ip;
+    if (!trapped_access_find(code, sizeof code, &registers, word, WATCH_WORD, &access))
         return;
     trap->ip = access.ip;
     trap->address = access.address;

@@ -155,7 +155,7 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
             return false;
         thread->interpreter = interpreter_create(memory, &options);
     }
-    fault_guard_enter();
+    fault_guard_enter(context);
     loops_begin(&thread->loops);
     call_path_begin(&thread->call_path);
     thread->left_out = 0;
