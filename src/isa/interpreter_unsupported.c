@@ -23,12 +23,10 @@ struct interpreter *interpreter_create(void *memory, const struct interpreter_op
     return memory;
 }
 
-void interpreter_plant(struct interpreter *it, uint64_t address, const void *bytes, unsigned size)
+void interpreter_avoid(struct interpreter *it, uint64_t address)
 {
     (void)it;
     (void)address;
-    (void)bytes;
-    (void)size;
 }
 
 void interpreter_set_options(struct interpreter *it, const struct interpreter_options *options)
