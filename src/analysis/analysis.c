@@ -199,6 +199,7 @@ void analysis_free(struct analysis *analysis)
     free(analysis->cells);
     free(analysis->by_cell);
     free(analysis->rate_factors);
+    free(analysis->times_drawn);
     free(analysis->histograms);
     free(analysis->profiles);
     free(analysis);

@@ -116,6 +116,11 @@ struct curve_point {
 void analysis_miss_ratio_curve(const struct analysis *, struct subset, const double *bytes,
                                size_t n, struct curve_point *points);
 
+/* The same ratios of samples without their intervals, which take most of the time. 0, or -1: out of
+ * memory. */
+int analysis_miss_ratios(const struct analysis *, struct subset, const double *bytes, size_t n,
+                         double *ratios);
+
 /* The 48 log-spaced sizes from 1 KiB to 64 MiB on which curves are compared. */
 enum { ANALYSIS_CURVE_SIZES = 48 };
 void analysis_curve_sizes(double bytes[ANALYSIS_CURVE_SIZES]);

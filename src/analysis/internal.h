@@ -99,6 +99,7 @@ struct analysis {
 
     struct eviction_cache *evictions; /* filled as sizes are asked for */
     float *rate_factors;              /* replicates.c: [replicate][loop] */
+    uint8_t *times_drawn;             /* [replicate][sample], of those that draw */
 
     /* Exact profiles: labelled histograms, instead of samples. */
     struct exact_histogram {
@@ -185,6 +186,8 @@ struct miss_shares window_misses(const struct cell *, const struct survival_curv
 int replicates_create(struct analysis *);
 uint32_t replicate_count(const struct analysis *);
 double replicate_weight(const struct analysis *, uint32_t replicate, uint32_t sample);
+/* That weight over the sample's own and its loop's rate factor. */
+unsigned replicate_times_drawn(const struct analysis *, uint32_t replicate, uint32_t sample);
 double replicate_rate_factor(const struct analysis *, uint32_t replicate, uint32_t loop);
 void replicate_factors(const struct analysis *, uint32_t replicate, double *accessed,
                        double *other);
@@ -206,10 +209,16 @@ struct estimate replicate_spread(const struct analysis *, const double *values);
 struct view {
     size_t count;
     uint32_t *sample; /* indexes into analysis.samples */
+    /* What every replicate asks of them, side by side. */
+    struct view_sample {
+        double weight;
+        uint32_t loop;
+        bool watched;
+    } * own;
     struct survival_event *events;
     size_t event_count;
     /* The same if every watch sees its word alone, which comes as often as lines of that many words
-     * do not: see replicate_unequal_lines(). NULL: not asked for. */
+     * do not: see replicate_unequal_lines(). NULL until that is estimated. */
     struct survival_event *word_events;
     uint32_t *stratum_of;
     uint32_t strata;
