@@ -73,6 +73,7 @@ struct eviction_cache; /* evictions.c */
 
 struct analysis {
     struct analysis_options options;
+    struct cache_groups groups; /* options.groups points here, or nowhere */
     const struct profile **profiles;
     size_t profile_count;
     uint32_t line_size;
