@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "attribution.h"
 #include "fault_guard.h"
 #include "interpose_allocation.h"
@@ -195,28 +196,28 @@ void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bo
             sample->kind, now);
 }
 
-/* What trapped, if the code before the trap tells. */
+/* What trapped, if the code at the trap tells. */
 static void identify(const ucontext_t *context, uint64_t word, struct line_trap *trap)
 {
     struct interpreter_registers registers;
     struct trapped_access access;
     unsigned char code[TRAPPED_CODE_BYTES];
-    uint64_t ip = trap->ip;
-    size_t size = sizeof code;
+    uint64_t from = trap->ip - TRAPPED_CODE_BEFORE;
     bool readable;
 
     /* The instruction itself can be read; what lies before it on another page perhaps not. */
-    if (((ip - 1) ^ (ip - size)) >> 12) {
-        fault_guard_enter();
-        readable = guarded_memory_read(ip - size, code, size);
+    if ((from ^ (from + sizeof code - 1)) >> 12) {
+        fault_guard_enter(context);
+        readable = guarded_memory_read(from, code, sizeof code);
         fault_guard_leave();
         if (!readable)
             return;
     } else {
-        memcpy(code, (const void *)(uintptr_t)(ip - size), size);
+        memcpy(code, (const void *)(uintptr_t)from, sizeof code);
     }
-    look_ahead_registers(context, &registers);
-    if (!trapped_access_find(code, size, &registers, word, WATCH_WORD, &access))
+    arch_registers(context, &registers);
+    registers.ip = trap->ip;
+    if (!trapped_access_find(code, sizeof code, &registers, word, WATCH_WORD, &access))
         return;
     trap->ip = access.ip;
     trap->address = access.address;
@@ -230,7 +231,7 @@ static void follow(struct thread *thread, const ucontext_t *context, struct line
     enum interpreter_stop why;
     size_t seen = 0;
 
-    if (!look_ahead_begin(thread, context))
+    if (!look_ahead_begin_after_access(thread, context))
         return;
     line_visit_begin(&visit, arrival, settings.line_size);
     do {
@@ -247,7 +248,7 @@ static void trap_one(struct thread *thread, struct line_trap trap, ucontext_t *c
 {
     struct line_arrival arrival;
     enum line_trap_answer answer;
-    uint64_t ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    uint64_t ip = arch_after_access(context);
 
     identify(context, atomic_load(&words[trap.second]), &trap);
     answer = line_watch_trap(&lines, &trap, &arrival);
@@ -271,7 +272,7 @@ void line_sharing_trap(struct thread *thread, bool second, uint32_t generation, 
         .second = second,
         .time_ns = monotonic_ns() - settings.trap_ns,
         .delayed_ns = atomic_load(&thread->overhead_ns),
-        .ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP],
+        .ip = arch_after_access(context),
     };
 
     trap_one(thread, trap, context);
@@ -280,7 +281,9 @@ void line_sharing_trap(struct thread *thread, bool second, uint32_t generation, 
 void line_sharing_trapped_too(struct thread *thread, uint64_t address, ucontext_t *context)
 {
     for (unsigned i = 0; i < 2; i++)
-        if (address && atomic_load_explicit(&words[i], memory_order_relaxed) == address)
+        /* One that is aside has had this very access. */
+        if (address && !(thread->step.shared_aside >> i & 1) &&
+            atomic_load_explicit(&words[i], memory_order_relaxed) == address)
             line_sharing_trap(thread, i == 1, lines.generation, context);
 }
 

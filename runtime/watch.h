@@ -59,6 +59,14 @@ void watch_give_back(unsigned keep);
  * another one's signal: private ones on the same word did so as well. */
 void watch_trapped_too(struct thread *, uint64_t address, ucontext_t *, uint64_t app_now);
 
+/* For step_over.c: the calling thread's registers on that word, as bits of thread->step, and back.
+ */
+void watch_put_aside(struct thread *, uint64_t address);
+void watch_bring_back(struct thread *, unsigned registers);
+
+/* A register trapped that nobody waits for any more, before the access: it is disarmed. */
+void watch_stray_trap(struct thread *, unsigned slot);
+
 /* ---- shared_watch.c: the registers that all threads have ---- */
 
 /* Opens them in the calling thread, before it creates its first thread. */
@@ -73,6 +81,13 @@ void shared_watch_trap(struct thread *, unsigned slot, uint32_t generation, ucon
 
 /* One of them trapped on what a handler of ours touched; see watch_own_trap(). */
 void shared_watch_own_trap(unsigned slot, uint32_t generation);
+
+/* As watch_put_aside(): in all threads, until each that has put one aside has brought it back. */
+void shared_watch_put_aside(struct thread *, uint64_t address);
+void shared_watch_bring_back(unsigned registers, uint32_t use);
+
+/* One of them trapped, before the access, in a thread that is not known: the watch ends. */
+void shared_watch_stray_trap(unsigned slot);
 
 /* Lets other threads' stores to the line of a running watch be seen, if a shared register is to be
  * had; fills sample->invalidation_address. */

@@ -56,14 +56,13 @@ static bool take_set(const char **text, uint32_t number, uint32_t *of_cpu)
 bool cpu_groups_parse(const char *text, struct cache_groups *out)
 {
     uint32_t *of_cpu = groups_of_all(out), number = 1;
+    bool valid;
 
     if (strcmp(text, "all") == 0)
         return true;
-    while (take_set(&text, number, of_cpu) && *text == ':') {
+    for (; (valid = take_set(&text, number, of_cpu)) && *text == ':'; number++)
         text++;
-        number++;
-    }
-    if (*text == '\0' && text[-1] >= '0' && text[-1] <= '9')
+    if (valid && *text == '\0')
         return true;
     free(of_cpu);
     *out = (struct cache_groups){0};

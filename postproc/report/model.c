@@ -8,6 +8,7 @@
 
 #include "report/communication_view.h"
 #include "report/shared_caches.h"
+#include "support/descending.h"
 
 /* Sizes that stand in when nothing is known of the machine: common ones, named as assumed. */
 static const struct machine common_machine = {
@@ -354,20 +355,6 @@ static double misses_of(const struct model *model, const struct ranked_group *gr
     return group->accesses * group->points[size].miss_ratio.value;
 }
 
-struct order {
-    uint32_t group;
-    double accesses;
-};
-
-static int compare_accesses(const void *left, const void *right)
-{
-    const struct order *a = left, *b = right;
-
-    if (a->accesses != b->accesses)
-        return a->accesses > b->accesses ? -1 : 1;
-    return a->group < b->group ? -1 : 1;
-}
-
 /* Keeps the list in order of misses, at most `top` long. */
 static void insert_ranked(const struct model *model, struct ranked_group *list, size_t *count,
                           size_t top, const struct ranked_group *candidate)
@@ -393,7 +380,7 @@ const struct ranking *model_rank(struct model *model, struct grouping *grouping)
     size_t top = model->options->top < grouping->count ? model->options->top : grouping->count;
     struct ranking *ranking = &grouping->ranking;
     struct ranked_group candidate;
-    struct order *order;
+    struct valued *order;
 
     if (ranking->done)
         return ranking;
@@ -401,17 +388,15 @@ const struct ranking *model_rank(struct model *model, struct grouping *grouping)
     ranking->items = allocate_zeroed(top, sizeof(*ranking->items));
     order = allocate_zeroed(grouping->count, sizeof(*order));
     for (uint32_t i = 0; i < grouping->count; i++)
-        order[i] = (struct order){i, grouping->accesses[i]};
-    if (grouping->count > 0)
-        qsort(order, grouping->count, sizeof(*order), compare_accesses);
+        order[i] = (struct valued){i, grouping->accesses[i]};
+    sort_descending(order, grouping->count);
     for (size_t i = 0; i < grouping->count && i < CANDIDATES_PER_ROW * top; i++) {
         /* A group cannot have more misses than accesses. */
-        if (order[i].accesses <= 0 ||
-            (ranking->count == top &&
-             order[i].accesses <= misses_of(model, &ranking->items[top - 1])))
+        if (order[i].value <= 0 ||
+            (ranking->count == top && order[i].value <= misses_of(model, &ranking->items[top - 1])))
             break;
-        candidate.group = order[i].group;
-        candidate.accesses = order[i].accesses;
+        candidate.group = order[i].number;
+        candidate.accesses = order[i].value;
         analysis_miss_ratio_curve(model->analysis,
                                   (struct subset){grouping->labels, candidate.group}, model->sizes,
                                   model->size_count, candidate.points);

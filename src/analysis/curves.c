@@ -164,6 +164,7 @@ static void results_free(struct results *results)
 {
     free(results->shares);
     free(results->cold);
+    *results = (struct results){0};
 }
 
 static int evaluate(const struct analysis *analysis, struct subset subset, struct places places,

@@ -487,13 +487,15 @@ enum histogram_measure {
 
 /*
  * Bins cover [0, 2^63): values 0..127 have a bin each; above, every octave has 64 equal bins.
- * Only bins in use are stored, in increasing order.
+ * Only bins in use are stored, in increasing order. A count whose value is known less well stands
+ * for several bins: from `bin` on, `more` after it (histograms of objects, instructions, regions
+ * and partitions of the exact engine: eight to an octave from 16 on).
  */
 enum { HISTOGRAM_BIN_COUNT = 128 + 56 * 64 };
 
 struct histogram_bin {
     uint32_t bin;
-    uint32_t reserved;
+    uint32_t more; /* bins that follow and are counted in this one */
     uint64_t count;
 };
 

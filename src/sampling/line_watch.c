@@ -7,6 +7,7 @@
 
 #include "sampling/line_mask.h"
 #include "sampling/watch_plan.h"
+#include "spin_hint.h"
 
 #include "signal_safe.h"
 
@@ -41,9 +42,7 @@ static bool lock(struct line_watch *watch, unsigned spins)
         if (atomic_load_explicit(&watch->lock, memory_order_relaxed) == 0 &&
             atomic_compare_exchange_weak(&watch->lock, &open, 1))
             return true;
-#if defined __x86_64__
-        __builtin_ia32_pause();
-#endif
+        spin_hint();
     }
     return false;
 }

@@ -50,16 +50,7 @@ cp json out
 check "... have rows" json 'd["sector_hints"]'
 check "... that name what to isolate" json 'all(r["data_struct"] for r in d["sector_hints"])'
 
-if ! command -v qemu-x86_64 >/dev/null; then
-    skip "advice from counts" "qemu-x86_64 is not installed"
-    finish
-    exit 0
-fi
-if nm -D "$REUSE_BUILDDIR/exact/.libs/libreuse-exact.so" | grep -qE '__(asan|ubsan|tsan)_'; then
-    skip "advice from counts" "a plugin with sanitizers cannot be loaded into QEMU"
-    finish
-    exit 0
-fi
+needs_qemu "advice from counts"
 
 # --- dmtvm, counted
 $reuse_run -e exact --line-size 256 --partitions 4 --regions main,dmtvm -o exact.rprof \
