@@ -37,7 +37,7 @@ struct analysed_sample {
      * such visits were watched for; 0 when they were not. */
     double crossing;
     float crossing_visits; /* that this one stands for; 0: not seen until then */
-    float crossing_design; /* inverse of the probability that they were watched for */
+    float crossing_design; /* inverse of the share of its kind that they were watched for */
 };
 
 /* Whose accesses the clock of a cache counts: a thread's, or those of a group. */
@@ -73,6 +73,7 @@ struct eviction_cache; /* evictions.c */
 
 struct analysis {
     struct analysis_options options;
+    struct cache_groups groups; /* options.groups points here, or nowhere */
     const struct profile **profiles;
     size_t profile_count;
     uint32_t line_size;
