@@ -21,6 +21,7 @@
 #include "sampling/line_mask.h"
 #include "sampling/line_visit.h"
 #include "sampling/line_watch.h"
+#include "sampling/sample.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
 #include "timebase.h"
@@ -131,6 +132,36 @@ static void publish(uint32_t thread_id, uint64_t line, uint64_t bytes, uint8_t k
     board_publish(&board, &entry);
 }
 
+bool line_sharing_yields(struct random *random)
+{
+    return line_watch_yields(&lines, random);
+}
+
+/* Who else was seen at the line of the sample lately. */
+static void find_others(const struct record_sample *sample, struct line_watch_offer *offer)
+{
+    uint64_t now = sample->monotonic_ns;
+
+    offer->shared =
+        board_others(&board, line_start(sample->address, settings.line_size), sample->thread_id,
+                     now > BOARD_MEMORY_NS ? now - BOARD_MEMORY_NS : 0, &offer->others);
+}
+
+/*
+ * A load that is not reused soon: who uses the line next? In one case of two the registers are left
+ * to tell whether the line is invalidated (shared_watch.c).
+ */
+static void offer_use(struct thread *thread, struct line_watch_offer *offer,
+                      struct record_sample *sample)
+{
+    sample->flags |= SAMPLE_USE_OFFERED;
+    if (random_next(&thread->random) >> 63 || shared_registers_kept(&thread->random))
+        return;
+    find_others(sample, offer);
+    offer->uses = true;
+    line_watch_offer(&lines, &thread->random, offer, sample);
+}
+
 void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bool polls,
                         struct record_sample *sample)
 {
@@ -144,9 +175,7 @@ void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bo
 
     if (sample->kind == ACCESS_STORE && visit) {
         own_visit_end(visit, sample);
-        offer.shared =
-            board_others(&board, line, thread->id,
-                         now > BOARD_MEMORY_NS ? now - BOARD_MEMORY_NS : 0, &offer.others);
+        find_others(sample, &offer);
         /* Where the thread itself stores again within nanoseconds, and nobody else was ever seen,
          * there is nothing to be seen in between. */
         if (visit->next_store != REUSE_TIME_NONE && !offer.shared)
@@ -157,11 +186,11 @@ void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bo
     if (polls && random_below(&thread->random, POLLS_FOLLOWED_ONE_IN) != 0) {
         sample->flags |= SAMPLE_LINE_OFFERED;
     } else if (polls) {
-        offer.shared =
-            board_others(&board, line, thread->id,
-                         now > BOARD_MEMORY_NS ? now - BOARD_MEMORY_NS : 0, &offer.others);
+        find_others(sample, &offer);
         offer.waits = true;
         line_watch_offer(&lines, &thread->random, &offer, sample);
+    } else if (sample->kind == ACCESS_LOAD && !sample_is_resolved(sample, settings.line_size)) {
+        offer_use(thread, &offer, sample);
     }
     publish(thread->id, line, line_mask(line, settings.line_size, sample->address, sample->width),
             sample->kind, now);
@@ -173,7 +202,7 @@ static void identify(const ucontext_t *context, uint64_t word, struct line_trap 
     struct interpreter_registers registers;
     struct trapped_access access;
     unsigned char code[TRAPPED_CODE_BYTES];
-    uint64_t from = trap->ip - TRAPPED_CODE_BEFORE;
+    uint64_t from = arch_ip(context) - TRAPPED_CODE_BEFORE;
     bool readable;
 
     /* The instruction itself can be read; what lies before it on another page perhaps not. */
@@ -187,7 +216,6 @@ static void identify(const ucontext_t *context, uint64_t word, struct line_trap 
         memcpy(code, (const void *)(uintptr_t)from, sizeof code);
     }
     arch_registers(context, &registers);
-    registers.ip = trap->ip;
     if (!trapped_access_find(code, sizeof code, &registers, word, WATCH_WORD, &access))
         return;
     trap->ip = access.ip;

@@ -202,16 +202,24 @@ void shared_watch_bring_back(unsigned registers, uint32_t use)
 
 /* ---- accompanying a private watch ---- */
 
+bool shared_registers_kept(struct random *random)
+{
+    return atomic_load(&shared.state) == SHARED_BUSY &&
+           random_below(random, SHARED_REPLACE_ONE_IN) != 0;
+}
+
 static bool take_for_watch(struct thread *owner)
 {
     if (take(SHARED_FREE))
         return true;
-    if (random_below(&owner->random, SHARED_REPLACE_ONE_IN) != 0)
+    if (shared_registers_kept(&owner->random))
         return false;
     if (take(SHARED_BUSY)) {
         leave_watch();
         return true;
     }
+    if (!line_sharing_yields(&owner->random))
+        return false;
     line_sharing_stop(LINE_END_EVICTED);
     return take(SHARED_FREE);
 }

@@ -99,8 +99,11 @@ void shared_watch_release(const struct thread *owner, unsigned slot);
 /* For line watches: both registers, for loads and stores or stores alone. */
 bool shared_registers_arm(uint64_t address, uint64_t address2, bool loads, uint32_t generation);
 void shared_registers_disarm(void);
+/* They accompany a private watch, and are not for a new use of lesser importance; drawn anew with
+ * each call. */
+bool shared_registers_kept(struct random *);
 
-/* ---- line_sharing.c: what all threads do to a line after a sampled store ---- */
+/* ---- line_sharing.c: what all threads do to a line after a sampled access ---- */
 
 enum {
     /* Delivery of a trap takes 12 us, give or take this: the order of traps of different threads
@@ -117,13 +120,17 @@ void line_sharing_reset_after_fork(void);
 bool line_sharing_active(void);
 
 /* A sample was taken; visit: of a store, what the thread itself does to the line, else NULL; polls:
- * of a load, the thread does nothing but read the place. Before the sample's record is written or
- * its private watch is armed. */
+ * of a load, the thread does nothing but read the place. Of other loads only those that the window
+ * does not resolve are followed. Before the sample's record is written or its private watch is
+ * armed. */
 void line_sharing_offer(struct thread *, const struct own_visit *visit, bool polls,
                         struct record_sample *);
 
 /* The thread's handler is about to return. */
 void line_sharing_resumed(const struct thread *);
+
+/* Whether the line watch that runs would give way to something else; drawn anew. */
+bool line_sharing_yields(struct random *);
 
 /* Whether a line watch is for that sample. */
 bool line_sharing_follows(uint64_t sample_id);

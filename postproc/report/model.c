@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/communication_view.h"
+#include "report/shared_caches.h"
 #include "support/descending.h"
 
 /* Sizes that stand in when nothing is known of the machine: common ones, named as assumed. */
@@ -104,9 +105,9 @@ static void choose_sizes(struct model *model)
 
 /* The curve at all sizes by one question: what the analysis works out for a size serves every
  * subset. */
-static void evaluate_curve(const struct model *model, const struct analysis *analysis,
-                           struct subset subset, struct curve_point *whole,
-                           struct curve_point *octaves)
+void model_evaluate_curve(const struct model *model, const struct analysis *analysis,
+                          struct subset subset, struct curve_point whole[MODEL_SIZES_MAX],
+                          struct curve_point octaves[MODEL_OCTAVES])
 {
     double sizes[MODEL_SIZES_MAX + MODEL_OCTAVES];
     struct curve_point points[MODEL_SIZES_MAX + MODEL_OCTAVES];
@@ -144,14 +145,14 @@ static void evaluate_truth(struct model *model)
     if (truth == NULL)
         return;
     model->has_truth = true;
-    evaluate_curve(model, truth, (struct subset){0}, model->true_whole, model->true_octaves);
+    model_evaluate_curve(model, truth, (struct subset){0}, model->true_whole, model->true_octaves);
     analysis_compare(model->analysis, truth, &model->comparison);
     analysis_free(truth);
 }
 
 static void evaluate_whole(struct model *model)
 {
-    evaluate_curve(model, model->analysis, model_whole(model), model->whole, model->octaves);
+    model_evaluate_curve(model, model->analysis, model_whole(model), model->whole, model->octaves);
     for (size_t i = 0; i < model->machine.levels; i++)
         model->misses[i] = analysis_misses(model->analysis, model_whole(model),
                                            (double)model->machine.caches[i].bytes);
@@ -312,6 +313,7 @@ void model_free(struct model *model)
     free(model->lines.items);
     free(model->objects.items);
     communication_view_free(model->communication);
+    shared_caches_free(model->shared.items, model->shared.count);
     free(model->threads.items);
     free(model->remarks.items);
     free(model->failure);

@@ -150,6 +150,10 @@ struct analysis *analysis_create(const struct profile *const *profiles, size_t p
     }
     if (options)
         analysis->options = *options;
+    if (analysis->options.groups) {
+        analysis->groups = *analysis->options.groups;
+        analysis->options.groups = &analysis->groups;
+    }
     analysis->profiles = malloc((profile_count + 1) * sizeof *analysis->profiles);
     if (!analysis->profiles) {
         snprintf(message, message_size, "out of memory");
@@ -199,6 +203,7 @@ void analysis_free(struct analysis *analysis)
     free(analysis->cells);
     free(analysis->by_cell);
     free(analysis->rate_factors);
+    free(analysis->times_drawn);
     free(analysis->histograms);
     free(analysis->profiles);
     free(analysis);
@@ -212,6 +217,11 @@ bool analysis_is_exact(const struct analysis *analysis)
 uint32_t analysis_line_size(const struct analysis *analysis)
 {
     return analysis->line_size;
+}
+
+size_t analysis_group_count(const struct analysis *analysis)
+{
+    return analysis->exact ? 1 : analysis->domain_count;
 }
 
 size_t analysis_sample_count(const struct analysis *analysis)

@@ -43,8 +43,9 @@ struct analysis_options {
     uint32_t thread_id; /* 0: all threads */
     /* NULL: each thread has a cache of its own. Else the caches are those that the threads of a
      * process share which were seen on the CPUs of a group; times and distances are on the group's
-     * merged access clock (docs/estimators.md, "Shared caches"). Must outlive the analysis. Where
-     * accesses are counted every thread has a core of its own, and CPUs say nothing: one group. */
+     * merged access clock (docs/estimators.md, "Shared caches"). of_cpu is read by
+     * analysis_create() alone. Where accesses are counted every thread has a core of its own, and
+     * CPUs say nothing: one group. */
     const struct cache_groups *groups;
 };
 
@@ -62,6 +63,10 @@ bool analysis_is_exact(const struct analysis *); /* every access was counted */
 bool analysis_has_source(const struct profile *const *profiles, size_t profile_count,
                          enum analysis_source);
 uint32_t analysis_line_size(const struct analysis *);
+
+/* Caches that threads were seen to share, in all processes; of private ones: threads. Exact
+ * profiles count one for all threads. */
+size_t analysis_group_count(const struct analysis *);
 
 /* Samples in use are numbered 0 .. count-1; exact profiles have none. */
 size_t analysis_sample_count(const struct analysis *);
@@ -115,6 +120,11 @@ struct curve_point {
  */
 void analysis_miss_ratio_curve(const struct analysis *, struct subset, const double *bytes,
                                size_t n, struct curve_point *points);
+
+/* The same ratios of samples without their intervals, which take most of the time. 0, or -1: out of
+ * memory. */
+int analysis_miss_ratios(const struct analysis *, struct subset, const double *bytes, size_t n,
+                         double *ratios);
 
 /* The 48 log-spaced sizes from 1 KiB to 64 MiB on which curves are compared. */
 enum { ANALYSIS_CURVE_SIZES = 48 };

@@ -47,7 +47,6 @@ static void find_crossing(const struct analysis *analysis, const struct line_eve
     /* Without an end nobody knows how long it ran. */
     if (!watch || !end || watch->flags & LINE_WATCH_WAITS)
         return;
-    sample->crossing_design = (float)(1 / watch->probability);
     set_crossing(sample, clock, (double)end->loads_ns, 0);
     places = line_events_of(events, sample->profile, record->sample_id, &n);
     for (size_t i = 0; i < n; i++) {
@@ -69,17 +68,50 @@ static void find_crossing(const struct analysis *analysis, const struct line_eve
     }
 }
 
+/*
+ * Kinds of samples that are given the registers with different probabilities: loads, and stores
+ * with and without others seen at the line. Within a kind it depends on the state of the registers
+ * alone, which says nothing of the line.
+ */
+enum offer_kind { OFFER_USE, OFFER_SHARED, OFFER_ALONE, OFFER_KINDS, OFFER_NONE = OFFER_KINDS };
+
+static enum offer_kind offer_of(const struct analysis *analysis,
+                                const struct analysed_sample *sample)
+{
+    unsigned flags = sample->record->flags;
+
+    if (window_reuse(analysis, sample) != REUSE_TIME_NONE)
+        return OFFER_NONE;
+    if (flags & SAMPLE_USE_OFFERED)
+        return OFFER_USE;
+    if (sample->record->kind != ACCESS_STORE || !(flags & SAMPLE_LINE_OFFERED))
+        return OFFER_NONE;
+    return flags & SAMPLE_LINE_SHARED ? OFFER_SHARED : OFFER_ALONE;
+}
+
 int analysis_find_crossings(struct analysis *analysis, const struct access_clock *clocks)
 {
     struct line_events events;
+    size_t offered[OFFER_KINDS] = {0}, given[OFFER_KINDS] = {0};
 
     if (line_events_create(analysis, &events))
         return -1;
     for (size_t i = 0; i < analysis->count; i++) {
         struct analysed_sample *sample = &analysis->samples[i];
+        enum offer_kind kind = offer_of(analysis, sample);
 
-        if (window_reuse(analysis, sample) == REUSE_TIME_NONE)
-            find_crossing(analysis, &events, &clocks[sample->domain], sample);
+        if (kind == OFFER_NONE)
+            continue;
+        find_crossing(analysis, &events, &clocks[sample->domain], sample);
+        offered[kind]++;
+        given[kind] += sample->crossing > 0;
+    }
+    for (size_t i = 0; i < analysis->count; i++) {
+        struct analysed_sample *sample = &analysis->samples[i];
+        enum offer_kind kind = offer_of(analysis, sample);
+
+        if (sample->crossing > 0)
+            sample->crossing_design = (float)((double)offered[kind] / (double)given[kind]);
     }
     line_events_free(&events);
     return 0;

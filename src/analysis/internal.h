@@ -37,7 +37,7 @@ struct analysed_sample {
      * such visits were watched for; 0 when they were not. */
     double crossing;
     float crossing_visits; /* that this one stands for; 0: not seen until then */
-    float crossing_design; /* inverse of the probability that they were watched for */
+    float crossing_design; /* inverse of the share of its kind that they were watched for */
 };
 
 /* Whose accesses the clock of a cache counts: a thread's, or those of a group. */
@@ -73,6 +73,7 @@ struct eviction_cache; /* evictions.c */
 
 struct analysis {
     struct analysis_options options;
+    struct cache_groups groups; /* options.groups points here, or nowhere */
     const struct profile **profiles;
     size_t profile_count;
     uint32_t line_size;
@@ -99,6 +100,7 @@ struct analysis {
 
     struct eviction_cache *evictions; /* filled as sizes are asked for */
     float *rate_factors;              /* replicates.c: [replicate][loop] */
+    uint8_t *times_drawn;             /* [replicate][sample], of those that draw */
 
     /* Exact profiles: labelled histograms, instead of samples. */
     struct exact_histogram {
@@ -185,6 +187,8 @@ struct miss_shares window_misses(const struct cell *, const struct survival_curv
 int replicates_create(struct analysis *);
 uint32_t replicate_count(const struct analysis *);
 double replicate_weight(const struct analysis *, uint32_t replicate, uint32_t sample);
+/* That weight over the sample's own and its loop's rate factor. */
+unsigned replicate_times_drawn(const struct analysis *, uint32_t replicate, uint32_t sample);
 double replicate_rate_factor(const struct analysis *, uint32_t replicate, uint32_t loop);
 void replicate_factors(const struct analysis *, uint32_t replicate, double *accessed,
                        double *other);
@@ -206,10 +210,16 @@ struct estimate replicate_spread(const struct analysis *, const double *values);
 struct view {
     size_t count;
     uint32_t *sample; /* indexes into analysis.samples */
+    /* What every replicate asks of them, side by side. */
+    struct view_sample {
+        double weight;
+        uint32_t loop;
+        bool watched;
+    } * own;
     struct survival_event *events;
     size_t event_count;
     /* The same if every watch sees its word alone, which comes as often as lines of that many words
-     * do not: see replicate_unequal_lines(). NULL: not asked for. */
+     * do not: see replicate_unequal_lines(). NULL until that is estimated. */
     struct survival_event *word_events;
     uint32_t *stratum_of;
     uint32_t strata;
