@@ -15,8 +15,6 @@
 enum {
     /* Waits that a rate needs: the shortest so many decide. */
     WAITS_MIN = 5,
-    /* Longer than what a handler of ours holds a thread up for: then it was not that. */
-    HANDLER_NS = 200 * 1000,
 };
 
 /* What comes within the time that traps can tell apart is taken to come at its end; it may come
@@ -262,8 +260,9 @@ bool polled_has_line(const struct polled *polled, uint32_t profile, uint64_t lin
     return bsearch(&key, polled->lines, polled->line_count, sizeof key, compare_lines) != NULL;
 }
 
-static int add_stratum(const struct analysis *analysis, struct polled *polled,
-                       const struct wait *waits, size_t n, const struct ordered *order)
+static int add_stratum(const struct analysis *analysis, const struct turns *turns,
+                       struct polled *polled, const struct wait *waits, size_t n,
+                       const struct ordered *order)
 {
     const struct analysed_sample *sample = &analysis->samples[waits[0].sample];
     double tolerance =
@@ -281,13 +280,15 @@ static int add_stratum(const struct analysis *analysis, struct polled *polled,
         ended += end_of(&waits[i], order) != NULL;
     }
     for (size_t i = 0; i < n && stratum->rate > 0; i++)
-        if (waits[i].opened && !add_segment(analysis, polled, index, &waits[i], order,
-                                            1. / (double)opened, ended ? 1. / (double)ended : 0))
+        if (waits[i].opened &&
+            !turns_cover(turns, sample->profile, order[waits[i].first_event].event->thread_id) &&
+            !add_segment(analysis, polled, index, &waits[i], order, 1. / (double)opened,
+                         ended ? 1. / (double)ended : 0))
             return -1;
     return 0;
 }
 
-int polled_create(const struct analysis *analysis, struct polled *polled)
+int polled_create(const struct analysis *analysis, const struct turns *turns, struct polled *polled)
 {
     size_t event_count = 0, n = 0;
     struct ordered *order = order_events(analysis, &event_count);
@@ -323,7 +324,7 @@ int polled_create(const struct analysis *analysis, struct polled *polled)
     for (size_t i = 0, end; i < n && result == 0; i = end) {
         for (end = i + 1; end < n && same_stratum(analysis, &waits[i], &waits[end]); end++)
             ;
-        result = add_stratum(analysis, polled, waits + i, end - i, order);
+        result = add_stratum(analysis, turns, polled, waits + i, end - i, order);
     }
     free(order);
     free(waits);

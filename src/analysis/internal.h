@@ -153,6 +153,8 @@ struct miss_shares window_misses(const struct cell *, const struct survival_curv
 int replicates_create(struct analysis *);
 uint32_t replicate_count(const struct analysis *);
 double replicate_weight(const struct analysis *, uint32_t replicate, uint32_t sample);
+/* How often the sample is drawn: 1 in the estimate itself. */
+unsigned replicate_draws(const struct analysis *, uint32_t replicate, uint32_t sample);
 double replicate_rate_factor(const struct analysis *, uint32_t replicate, uint32_t loop);
 void replicate_factors(const struct analysis *, uint32_t replicate, double *accessed,
                        double *other);

@@ -105,6 +105,13 @@ double replicate_rate_factor(const struct analysis *analysis, uint32_t replicate
     return analysis->rate_factors[replicate * analysis->rates.count + loop];
 }
 
+unsigned replicate_draws(const struct analysis *analysis, uint32_t replicate, uint32_t sample)
+{
+    if (replicate == 0 || is_extreme(analysis, replicate))
+        return 1;
+    return poisson((uint32_t)(draw(analysis, replicate, sample) >> 32));
+}
+
 double replicate_weight(const struct analysis *analysis, uint32_t replicate, uint32_t sample)
 {
     double weight = analysis->samples[sample].weight;
@@ -112,7 +119,7 @@ double replicate_weight(const struct analysis *analysis, uint32_t replicate, uin
     if (replicate == 0 || is_extreme(analysis, replicate))
         return weight;
     return weight * replicate_rate_factor(analysis, replicate, analysis->samples[sample].loop) *
-           poisson((uint32_t)(draw(analysis, replicate, sample) >> 32));
+           replicate_draws(analysis, replicate, sample);
 }
 
 void replicate_factors(const struct analysis *analysis, uint32_t replicate, double *accessed,
