@@ -36,6 +36,22 @@ bool communication_from_watches(struct communication *, char *message, size_t me
 
 /* ---- sampled profiles ---- */
 
+/* line_events.c: what was seen of watched lines, by sample; the one that opens a segment first,
+ * then by time. 0 or -1. */
+struct line_event {
+    const struct record_line_event *event;
+    uint32_t profile;
+};
+
+struct line_events {
+    struct line_event *items;
+    size_t count;
+};
+int line_events_create(const struct analysis *, struct line_events *);
+void line_events_free(struct line_events *);
+const struct line_event *line_events_of(const struct line_events *, const struct analysed_sample *,
+                                        size_t *count);
+
 /* turns.c: turns of threads that poll, and how many each that was looked at stands for. */
 struct seen_turn {
     const struct record_turn *record;

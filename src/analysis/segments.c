@@ -23,43 +23,6 @@ static bool is_within(const struct record_sample *sample)
 
 /* ---- arrivals ---- */
 
-struct event_order {
-    uint32_t profile;
-    const struct record_line_event *event;
-};
-
-static int compare_events(const void *a, const void *b)
-{
-    const struct event_order *x = a, *y = b;
-
-    if (x->profile != y->profile)
-        return x->profile < y->profile ? -1 : 1;
-    if (x->event->sample_id != y->event->sample_id)
-        return x->event->sample_id < y->event->sample_id ? -1 : 1;
-    if (x->event->elapsed_ns != y->event->elapsed_ns)
-        return x->event->elapsed_ns < y->event->elapsed_ns ? -1 : 1;
-    return x->event < y->event ? -1 : x->event > y->event;
-}
-
-static struct event_order *order_events(const struct analysis *analysis, size_t *count)
-{
-    struct event_order *order;
-    size_t capacity = 1, n = 0;
-
-    for (size_t p = 0; p < analysis->profile_count; p++)
-        capacity += analysis->profiles[p]->line_events.count;
-    order = malloc(capacity * sizeof *order);
-    if (!order)
-        return NULL;
-    for (size_t p = 0; p < analysis->profile_count; p++)
-        for (size_t i = 0; i < analysis->profiles[p]->line_events.count; i++)
-            order[n++] =
-                (struct event_order){(uint32_t)p, &analysis->profiles[p]->line_events.items[i]};
-    qsort(order, n, sizeof *order, compare_events);
-    *count = n;
-    return order;
-}
-
 /* Bytes that the access touched; the whole word when that is not known. */
 static uint64_t bytes_of(const struct record_line_event *event, uint32_t line_size)
 {
@@ -130,7 +93,7 @@ static uint8_t kind_of(const struct record_line_event *event)
 }
 
 static void list_arrivals(const struct analysis *analysis, struct segments *segments,
-                          uint32_t watch, const struct event_order *events, size_t n,
+                          uint32_t watch, const struct line_event *events, size_t n,
                           double tolerance)
 {
     struct followed *followed = &segments->watches[watch];
@@ -201,16 +164,12 @@ static bool judge_watch(const struct analysis *analysis, struct followed *follow
 
 static int follow(const struct analysis *analysis, struct segments *segments)
 {
-    size_t event_count = 0, next = 0;
-    struct event_order *events = order_events(analysis, &event_count);
+    struct line_events events;
 
-    segments->arrivals = malloc((event_count + 1) * sizeof *segments->arrivals);
-    if (!events || !segments->arrivals) {
-        free(events);
+    if (line_events_create(analysis, &events))
         return -1;
-    }
-    /* Samples lie profile by profile, but not by identifier: each looks its events up. */
-    for (size_t i = 0; i < segments->count; i++) {
+    segments->arrivals = malloc((events.count + 1) * sizeof *segments->arrivals);
+    for (size_t i = 0; segments->arrivals && i < segments->count; i++) {
         const struct analysed_sample *sample = &analysis->samples[segments->samples[i]];
         const struct profile *profile = analysis->profiles[sample->profile];
         struct followed followed = {
@@ -218,31 +177,19 @@ static int follow(const struct analysis *analysis, struct segments *segments)
             .position = (uint32_t)i,
             .record = profile_line_watch(profile, sample->record->sample_id),
         };
-        size_t low = 0, high = event_count;
+        const struct line_event *seen;
+        size_t count;
 
         if (!followed.record || !judge_watch(analysis, &followed))
             continue;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-
-            if (events[middle].profile < sample->profile ||
-                (events[middle].profile == sample->profile &&
-                 events[middle].event->sample_id < sample->record->sample_id))
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (next = low; next < event_count && events[next].profile == sample->profile &&
-                         events[next].event->sample_id == sample->record->sample_id;
-             next++)
-            ;
         segments->watches[segments->watch_count] = followed;
-        list_arrivals(analysis, segments, (uint32_t)segments->watch_count, events + low, next - low,
+        seen = line_events_of(&events, sample, &count);
+        list_arrivals(analysis, segments, (uint32_t)segments->watch_count, seen, count,
                       tolerance_of(profile));
         segments->watch_count++;
     }
-    free(events);
-    return 0;
+    line_events_free(&events);
+    return segments->arrivals ? 0 : -1;
 }
 
 /* ---- strata ---- */
