@@ -129,6 +129,7 @@ static bool build(struct analysis *analysis)
         analysis_judge_samples(analysis) || analysis_divide(analysis) ||
         analysis_classify_windows(analysis))
         return false;
+    analysis_measure_footprint(analysis);
     if (!analysis->options.bootstrap)
         analysis->options.bootstrap = replicates_for(analysis);
     return replicates_create(analysis) == 0;
