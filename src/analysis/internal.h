@@ -92,6 +92,7 @@ struct analysis {
     uint32_t *by_cell; /* sample indexes, cell after cell */
 
     bool lines_counted; /* in some cell; see struct cell */
+    double footprint;   /* bytes; see analysis_footprint() */
 
     bool accessed_visits_known; /* traps on the accessed word looked ahead as well */
 
@@ -133,6 +134,9 @@ size_t analysis_observe(const struct analysis *, uint32_t sample,
                         struct survival_event events[OBSERVATION_EVENTS_MAX]);
 /* True when the sample was not reused in its window and a register watched it. */
 bool analysis_was_watched(const struct analysis *, uint32_t sample);
+
+/* footprint.c: fills footprint. */
+void analysis_measure_footprint(struct analysis *);
 
 /* cells.c: divides the samples into cells. 0 or -1. */
 int analysis_divide(struct analysis *);
