@@ -172,6 +172,7 @@ static void results_free(struct results *results)
 {
     free(results->shares);
     free(results->cold);
+    *results = (struct results){0};
 }
 
 static int evaluate(const struct analysis *analysis, struct subset subset, struct places places,
@@ -269,6 +270,11 @@ static double coherence_misses(const struct miss_shares *shares)
     return shares->invalidated;
 }
 
+static double crossing_uses(const struct miss_shares *shares)
+{
+    return shares->crossing;
+}
+
 static struct estimate less_unknown(struct estimate estimate, double unknown)
 {
     estimate.lo = fmax(0, estimate.lo - fmax(0, unknown));
@@ -315,7 +321,8 @@ struct miss_split analysis_misses(const struct analysis *analysis, struct subset
     if (analysis->exact)
         return exact_misses(analysis, subset, bytes);
     if (evaluate_sizes(analysis, subset, &bytes, 1, &results))
-        return (struct miss_split){nothing_known, nothing_known, nothing_known, true};
+        return (struct miss_split){nothing_known, nothing_known, nothing_known, nothing_known,
+                                   true};
 
     uint32_t replicates = replicate_count(analysis);
     struct miss_shares *shares = results.shares, *cold = results.cold;
@@ -326,6 +333,8 @@ struct miss_split analysis_misses(const struct analysis *analysis, struct subset
     struct miss_split out = {.beyond = unknown > UNKNOWN_MAX};
 
     out.coherence = interval_of(analysis, shares, results.samples, coherence_misses);
+    if (analysis->options.groups)
+        out.crossing = interval_of(analysis, shares, results.samples, crossing_uses);
     for (uint32_t r = 0; r < replicates; r++) {
         cold[r].missed = fmin(fmin(cold[r].missed, footprint), shares[r].missed);
         cold[r].invalidated = shares[r].invalidated = 0;

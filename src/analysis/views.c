@@ -18,7 +18,7 @@ enum { STRATUM_WATCHES_MIN = 16 };
 
 /* What each sample's events say about whether a group of samples can stand alone. */
 struct evidence {
-    bool unresolved, accessed, other, covered;
+    bool unresolved, accessed, other, crossing, covered;
 };
 
 static bool stands_alone(const struct sort_key *members, size_t n, const struct evidence *evidence)
@@ -76,17 +76,23 @@ static void assign_strata(const struct analysis *analysis, struct view *view,
 
 static int mark_sharing(struct view *view, const struct evidence *evidence)
 {
-    uint32_t *covered = calloc(view->strata + 1, sizeof *covered);
+    uint32_t *covered = calloc(2 * view->strata + 1, sizeof *covered);
+    uint32_t *crossing = covered + view->strata;
 
     view->shares_invalidation = calloc(view->strata + 1, sizeof *view->shares_invalidation);
-    if (!covered || !view->shares_invalidation) {
+    view->shares_crossing = calloc(view->strata + 1, sizeof *view->shares_crossing);
+    if (!covered || !view->shares_invalidation || !view->shares_crossing) {
         free(covered);
         return -1;
     }
-    for (size_t i = 0; i < view->count; i++)
+    for (size_t i = 0; i < view->count; i++) {
         covered[view->stratum_of[i]] += evidence[i].covered;
-    for (uint32_t k = 0; k < view->strata; k++)
+        crossing[view->stratum_of[i]] += evidence[i].crossing;
+    }
+    for (uint32_t k = 0; k < view->strata; k++) {
         view->shares_invalidation[k] = covered[k] < STRATUM_WATCHES_MIN;
+        view->shares_crossing[k] = crossing[k] < STRATUM_WATCHES_MIN;
+    }
     free(covered);
     return 0;
 }
@@ -115,6 +121,7 @@ static int list_events(const struct analysis *analysis, struct view *view,
                 events[k].observer == OBSERVER_WINDOW && !(events[k].multiplicity > 0);
             evidence[i].accessed |= events[k].observer == OBSERVER_ACCESSED;
             evidence[i].other |= events[k].observer == OBSERVER_OTHER;
+            evidence[i].crossing |= events[k].observer == OBSERVER_CROSSING;
             evidence[i].covered |= events[k].observer == OBSERVER_INVALIDATION;
         }
         view->event_count += n;
@@ -173,8 +180,9 @@ static int list_word_events(const struct analysis *analysis, struct view *view)
         return -1;
     for (size_t i = 0; i < view->event_count; i++) {
         struct survival_event *event = &view->word_events[i];
-        uint32_t window =
-            analysis->samples[view->sample[view->events[i].sample]].record->window_accesses;
+        const struct analysed_sample *sample =
+            &analysis->samples[view->sample[view->events[i].sample]];
+        double window = sample->record->window_accesses * sample->dilation;
 
         *event = view->events[i];
         if (event->observer != OBSERVER_ACCESSED && event->observer != OBSERVER_OTHER)
@@ -229,6 +237,7 @@ void view_free(struct view *view)
     free(view->word_events);
     free(view->stratum_of);
     free(view->shares_invalidation);
+    free(view->shares_crossing);
     free(view->weight);
     *view = (struct view){0};
 }
@@ -258,6 +267,7 @@ int view_estimate(const struct analysis *analysis, struct view *view, uint32_t r
         .stratum_of = view->stratum_of,
         .strata = view->strata,
         .shares_invalidation = view->shares_invalidation,
+        .shares_crossing = view->shares_crossing,
         .one_visit = replicate_one_visit(analysis, replicate),
         .pivot = analysis->pivot,
         .scale = weights > 0 ? stretched / weights : 1,
@@ -271,15 +281,17 @@ void miss_shares_add(struct miss_shares *sum, struct miss_shares one, double wei
     sum->missed += weight * one.missed;
     sum->invalidated += weight * one.invalidated;
     sum->unknown += weight * one.unknown;
+    sum->crossing += weight * one.crossing;
 }
 
 void miss_shares_divide(struct miss_shares *sum, double weight)
 {
     if (weight <= 0) {
-        *sum = (struct miss_shares){1, 0, 1};
+        *sum = (struct miss_shares){.missed = 1, .unknown = 1};
         return;
     }
     sum->missed /= weight;
     sum->invalidated /= weight;
     sum->unknown /= weight;
+    sum->crossing /= weight;
 }
