@@ -116,13 +116,9 @@ struct analysis {
 /* samples.c: fills samples, threads, weights and watched times. 0 or -1 (out of memory). */
 int analysis_judge_samples(struct analysis *);
 
-<<<<<<< HEAD
 /* short_watches.c: fills elapsed_ns of listed samples. 0 or -1. */
 int analysis_time_watches(struct analysis *);
 
-/* observations.c: the events of one sample at the analysed line size; returns how many (<= 8). */
-enum { OBSERVATION_EVENTS_MAX = 8 };
-=======
 /* group_clock.c: puts the times of all samples on the merged clocks of the groups, which become the
  * domains. 0 or -1. */
 int analysis_merge_clocks(struct analysis *);
@@ -138,7 +134,6 @@ int analysis_add_others_lines(struct analysis *);
 
 /* observations.c: the events of one sample at the analysed line size; returns how many. */
 enum { OBSERVATION_EVENTS_MAX = 10 };
->>>>>>> main
 size_t analysis_observe(const struct analysis *, uint32_t sample,
                         struct survival_event events[OBSERVATION_EVENTS_MAX]);
 /* True when the sample was not reused in its window and a register watched it. */
