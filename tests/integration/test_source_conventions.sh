@@ -13,7 +13,7 @@ else
         -name '*.sh' -o -name '*.bash' -o -name '*.py' -o -name '*.md' -o -name configure.ac \) >"$work/files"
 fi
 grep -vx LICENSE "$work/files" | while IFS= read -r file; do
-    [ ! -f "$file" ] || echo "$file"
+    grep -qI '' "$file" 2>/dev/null && echo "$file" # text; recordings are not
 done >"$work/sources"
 check "there are sources" grep -qx src/access.h "$work/sources"
 
