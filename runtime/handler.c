@@ -12,6 +12,7 @@
 #include "output.h"
 #include "sampler.h"
 #include "settings.h"
+#include "tape_signal.h"
 #include "thread.h"
 #include "timebase.h"
 #include "watch.h"
@@ -23,7 +24,7 @@ enum {
     PREEMPTED_NS = 1000 * 1000,
 };
 
-/* What handle() needs on the other stack. */
+/* One signal, on its way to the other stack. */
 struct entry {
     struct thread *thread;
     struct event_cookie cookie;
@@ -32,9 +33,8 @@ struct entry {
     uint64_t app_now;
 };
 
-static void handle(void *argument)
+static void handle(const struct entry *entry)
 {
-    struct entry *entry = argument;
     struct thread *thread = entry->thread;
 
     switch (entry->cookie.kind) {
@@ -52,23 +52,6 @@ static void handle(void *argument)
     default:
         break;
     }
-}
-
-/*
- * Calls handle() on a private stack: the target's may have no more than a page left, and we need
- * room for unwinding. No signal that is not masked switches stacks again (fault_guard.c).
- */
-static void call_on_stack(unsigned char *top, struct entry *entry)
-{
-    __asm__ volatile("movq %%rsp, %%rbx\n\t"
-                     "movq %0, %%rsp\n\t"
-                     "callq *%1\n\t"
-                     "movq %%rbx, %%rsp"
-                     :
-                     : "r"(top), "r"(handle), "D"(entry)
-                     : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc",
-                       "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-                       "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
 
 /* ---- calibration ---- */
@@ -123,15 +106,73 @@ static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t
     governor_spend(&thread->governor, cost, false);
 }
 
+static void observe(struct entry *entry)
+{
+    struct thread *thread = entry->thread;
+    bool clock = entry->cookie.kind == EVENT_CLOCK;
+    uint64_t entered = handler_clock(), hidden = clock ? settings.trigger_ns : settings.trap_ns;
+    uint64_t overhead = atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed), cost;
+
+    thread->events++;
+    entry->app_now = pmu_in_use()                  ? pmu_thread_accesses(&thread->pmu, true)
+                     : entered > overhead + hidden ? entered - overhead - hidden
+                                                   : 0;
+    handle(entry);
+    if (thread->events % TOTALS_EVERY == 0)
+        thread_write_totals(thread, entry->app_now);
+    cost = spent_since(entered) + hidden;
+    /* An exploration for the access rate is paid from its own purse. */
+    governor_spend(&thread->governor, cost - thread->rate_cost_ns, false);
+    governor_spend(&thread->governor, thread->rate_cost_ns, true);
+    thread->rate_cost_ns = 0;
+    if (clock)
+        sampler_rearm(thread, entry->app_now);
+    atomic_store_explicit(&thread->overhead_ns, overhead + spent_since(entered) + hidden,
+                          memory_order_relaxed);
+    /* What the handler itself accessed has been counted, and is not the target's. */
+    if (pmu_in_use())
+        thread->pmu.ours += pmu_thread_accesses(&thread->pmu, true) - entry->app_now;
+}
+
+static void take(void *argument)
+{
+    struct entry *entry = argument;
+    bool taped = tape_signal(entry->thread, entry->cookie, entry->asynchronous, entry->context);
+
+    if (entry->asynchronous && entry->cookie.kind != EVENT_CLOCK)
+        own_trap(entry->thread, entry->cookie, handler_clock());
+    else
+        observe(entry);
+    if (taped)
+        tape_end();
+}
+
+/*
+ * Calls take() on a private stack: the target's may have no more than a page left, and we need
+ * room for unwinding. No signal that is not masked switches stacks again (fault_guard.c).
+ */
+static void call_on_stack(unsigned char *top, struct entry *entry)
+{
+    __asm__ volatile("movq %%rsp, %%rbx\n\t"
+                     "movq %0, %%rsp\n\t"
+                     "callq *%1\n\t"
+                     "movq %%rbx, %%rsp"
+                     :
+                     : "r"(top), "r"(take), "D"(entry)
+                     : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc",
+                       "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+                       "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+}
+
 void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *context)
 {
-    uint64_t entered = handler_clock(), hidden, overhead, cost;
     struct thread *thread = thread_current();
-    struct entry entry;
+    struct entry entry = {
+        .thread = thread, .cookie = cookie, .asynchronous = asynchronous, .context = context};
 
     if (cookie.kind == EVENT_CALIBRATION) {
         if (calibration.running)
-            calibration_event(cookie, entered);
+            calibration_event(cookie, thread_cpu_ns());
         return;
     }
     if (!thread || !atomic_load_explicit(&thread->alive, memory_order_relaxed))
@@ -143,38 +184,8 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
         thread->totals.lost[LOSS_OWN_TRAP]++;
         return;
     }
-    if (asynchronous && cookie.kind != EVENT_CLOCK) {
-        own_trap(thread, cookie, entered);
-        return;
-    }
     thread->in_handler = true;
-    hidden = cookie.kind == EVENT_CLOCK ? settings.trigger_ns : settings.trap_ns;
-    overhead = atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed);
-    thread->events++;
-    entry = (struct entry){
-        .thread = thread,
-        .cookie = cookie,
-        .asynchronous = asynchronous,
-        .context = context,
-        .app_now = pmu_in_use()                  ? pmu_thread_accesses(&thread->pmu, true)
-                   : entered > overhead + hidden ? entered - overhead - hidden
-                                                 : 0,
-    };
     call_on_stack(thread->handler_stack + HANDLER_STACK, &entry);
-    if (thread->events % TOTALS_EVERY == 0)
-        thread_write_totals(thread, entry.app_now);
-    cost = spent_since(entered) + hidden;
-    /* An exploration for the access rate is paid from its own purse. */
-    governor_spend(&thread->governor, cost - thread->rate_cost_ns, false);
-    governor_spend(&thread->governor, thread->rate_cost_ns, true);
-    thread->rate_cost_ns = 0;
-    if (cookie.kind == EVENT_CLOCK)
-        sampler_rearm(thread, entry.app_now);
-    atomic_store_explicit(&thread->overhead_ns, overhead + spent_since(entered) + hidden,
-                          memory_order_relaxed);
-    /* What the handler itself accessed has been counted, and is not the target's. */
-    if (pmu_in_use())
-        thread->pmu.ours += pmu_thread_accesses(&thread->pmu, true) - entry.app_now;
     thread->in_handler = false;
 }
 

@@ -22,6 +22,7 @@
 #include "sampling/line_watch.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
+#include "tape.h"
 #include "timebase.h"
 #include "watch.h"
 
@@ -166,6 +167,27 @@ void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bo
             sample->kind, now);
 }
 
+/* The code before the trap. The instruction itself can be read; what lies before it on another page
+ * perhaps not. */
+static bool read_code(const ucontext_t *context, uint64_t ip, unsigned char *code, size_t size)
+{
+    bool readable = true;
+
+    if (tape_supplies()) {
+        readable = false;
+    } else if (((ip - 1) ^ (ip - size)) >> 12) {
+        fault_guard_enter(context);
+        readable = guarded_memory_read(ip - size, code, size);
+        fault_guard_leave();
+    } else {
+        memcpy(code, (const void *)(uintptr_t)(ip - size), size);
+    }
+    readable = tape_value(TAPE_CALL, readable);
+    if (readable)
+        tape_bytes(code, size);
+    return readable;
+}
+
 /* What trapped, if the code before the trap tells. */
 static void identify(const ucontext_t *context, uint64_t word, struct line_trap *trap)
 {
@@ -174,18 +196,9 @@ static void identify(const ucontext_t *context, uint64_t word, struct line_trap 
     unsigned char code[TRAPPED_CODE_BYTES];
     uint64_t ip = trap->ip;
     size_t size = sizeof code;
-    bool readable;
 
-    /* The instruction itself can be read; what lies before it on another page perhaps not. */
-    if (((ip - 1) ^ (ip - size)) >> 12) {
-        fault_guard_enter(context);
-        readable = guarded_memory_read(ip - size, code, size);
-        fault_guard_leave();
-        if (!readable)
-            return;
-    } else {
-        memcpy(code, (const void *)(uintptr_t)(ip - size), size);
-    }
+    if (!read_code(context, ip, code, size))
+        return;
     look_ahead_registers(context, &registers);
     if (!trapped_access_find(code, size, &registers, word, WATCH_WORD, &access))
         return;

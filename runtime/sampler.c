@@ -91,7 +91,7 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
 {
     const struct loop_head *hottest;
     bool sharing = line_sharing_active(), done = false, followed = !sharing, late = false, any;
-    uint64_t started = __builtin_ia32_rdtsc(), fed = 0;
+    uint64_t started = clock_ticks(), fed = 0;
 
     *foresight = (struct foresight){.stop = INTERPRETER_FULL};
     if (!look_ahead_begin(thread, context))
@@ -102,7 +102,7 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
         size_t n = look_ahead_next(thread, SAMPLE_BATCH, &foresight->stop);
 
         late = thread->window.examined >= WINDOW_ACCESSES_MIN &&
-               __builtin_ia32_rdtsc() - started > WINDOW_TICKS_MAX;
+               clock_ticks() - started > WINDOW_TICKS_MAX;
         if (!done)
             done = window_feed(&thread->window, thread->batch, n) || late;
         if (sharing && thread->window.chosen)

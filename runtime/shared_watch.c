@@ -17,6 +17,7 @@
 #include "perf_event.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
+#include "tape.h"
 #include "timebase.h"
 #include "watch.h"
 
@@ -51,12 +52,11 @@ static struct {
     uint64_t sample_id;
 } shared;
 
-void shared_watch_open(void)
+static void open_registers(void)
 {
     int expected = SHARED_CLOSED;
 
-    if (!settings.sharing ||
-        !atomic_compare_exchange_strong(&shared.state, &expected, SHARED_CHANGING))
+    if (!atomic_compare_exchange_strong(&shared.state, &expected, SHARED_CHANGING))
         return;
     watch_give_back(WATCHES_MAX - SHARED_REGISTERS);
     for (shared.count = 0; shared.count < SHARED_REGISTERS; shared.count++) {
@@ -68,6 +68,19 @@ void shared_watch_open(void)
     }
     line_sharing_begin(shared.count);
     atomic_store(&shared.state, shared.count == 0 ? SHARED_CLOSED : SHARED_FREE);
+}
+
+void shared_watch_open(void)
+{
+    const struct thread *self = thread_current();
+    bool taped;
+
+    if (!settings.sharing || shared_watch_is_open())
+        return;
+    taped = tape_begin(TAPE_SHARED_OPEN, self ? self->id : 0, NULL, 0);
+    open_registers();
+    if (taped)
+        tape_end();
 }
 
 bool shared_watch_is_open(void)

@@ -158,3 +158,8 @@ bool trapped_access_find(const void *code, size_t size, const struct interpreter
     (void)out;
     return false;
 }
+
+void interpreter_processor(void (*piece)(void *bytes, size_t size))
+{
+    (void)piece;
+}
