@@ -17,8 +17,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "interpose_signal.h"
 #include "isa/guarded_memory.h"
+#include "spin_hint.h"
 
 #include "signal_safe.h"
 
@@ -43,7 +45,7 @@ static __thread bool let_in __attribute__((tls_model("initial-exec")));
 static void acquire(void)
 {
     while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
-        __builtin_ia32_pause();
+        spin_hint();
 }
 
 static void release(void)
@@ -99,10 +101,9 @@ static void forward(int signal, siginfo_t *information, ucontext_t *context)
 
 static void on_fault(int signal, siginfo_t *information, void *argument)
 {
-    ucontext_t *context = argument;
-    greg_t *registers = context->uc_mcontext.gregs;
+    ucontext_t *context = argument, *interrupted = context;
     int saved = errno;
-    bool at_trap_entry = signal_is_at_trap_entry((uint64_t)registers[REG_RIP]);
+    bool at_trap_entry = signal_is_at_trap_entry(arch_ip(context));
     uint64_t landing;
 
     /* Linux delivers the first synchronous signal of the queue, blocked or not, once any of them is
@@ -110,10 +111,10 @@ static void on_fault(int signal, siginfo_t *information, void *argument)
      * the fault interrupts is its handler's first instruction. The faulting load is one frame
      * further. */
     if (at_trap_entry)
-        registers = ((ucontext_t *)registers[REG_RDX])->uc_mcontext.gregs;
-    landing = guarded_memory_recover((uint64_t)registers[REG_RIP]);
+        interrupted = arch_handler_context(context);
+    landing = guarded_memory_recover(arch_ip(interrupted));
     if (landing) {
-        registers[REG_RIP] = (greg_t)landing;
+        arch_set_ip(interrupted, landing);
     } else if (information->si_code <= 0 && let_in) {
         /* The thread blocks it: it waits until our handler is done. */
         sigaddset(&context->uc_sigmask, signal);

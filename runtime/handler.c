@@ -8,10 +8,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "interpose_signal.h"
 #include "output.h"
 #include "sampler.h"
 #include "settings.h"
+#include "step_over.h"
 #include "tape_signal.h"
 #include "thread.h"
 #include "timebase.h"
@@ -49,9 +51,26 @@ static void handle(const struct entry *entry)
         shared_watch_trap(thread, entry->cookie.slot, entry->cookie.generation, entry->context,
                           entry->app_now);
         break;
+    case EVENT_STEP:
+        step_over_trap(thread, entry->cookie.generation);
+        break;
     default:
         break;
     }
+}
+
+/* A trap that nobody is there to handle. What traps before the access must not stay armed even so:
+ * the thread would not get on. */
+static void stray_trap(struct thread *thread, struct event_cookie cookie)
+{
+    if (!ARCH_TRAPS_BEFORE_ACCESS)
+        return;
+    if (cookie.kind == EVENT_SHARED_WATCH)
+        shared_watch_stray_trap(cookie.slot);
+    else if (cookie.kind == EVENT_WATCH && thread)
+        watch_stray_trap(thread, cookie.slot);
+    else if (cookie.kind == EVENT_STEP && thread)
+        step_over_stray_trap(thread);
 }
 
 /* ---- calibration ---- */
@@ -139,29 +158,13 @@ static void take(void *argument)
     struct entry *entry = argument;
     bool taped = tape_signal(entry->thread, entry->cookie, entry->asynchronous, entry->context);
 
-    if (entry->asynchronous && entry->cookie.kind != EVENT_CLOCK)
+    if (entry->asynchronous && entry->cookie.kind != EVENT_CLOCK &&
+        entry->cookie.kind != EVENT_STEP)
         own_trap(entry->thread, entry->cookie, handler_clock());
     else
         observe(entry);
     if (taped)
         tape_end();
-}
-
-/*
- * Calls take() on a private stack: the target's may have no more than a page left, and we need
- * room for unwinding. No signal that is not masked switches stacks again (fault_guard.c).
- */
-static void call_on_stack(unsigned char *top, struct entry *entry)
-{
-    __asm__ volatile("movq %%rsp, %%rbx\n\t"
-                     "movq %0, %%rsp\n\t"
-                     "callq *%1\n\t"
-                     "movq %%rbx, %%rsp"
-                     :
-                     : "r"(top), "r"(take), "D"(entry)
-                     : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc",
-                       "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-                       "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
 
 void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *context)
@@ -175,8 +178,10 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
             calibration_event(cookie, thread_cpu_ns());
         return;
     }
-    if (!thread || !atomic_load_explicit(&thread->alive, memory_order_relaxed))
+    if (!thread || !atomic_load_explicit(&thread->alive, memory_order_relaxed)) {
+        stray_trap(thread, cookie);
         return;
+    }
     /* A handler of ours runs on this thread already (how, see on_fault() in fault_guard.c), or a
      * debug register trapped while one did, on what the interpreter read: not the target's doing.
      */
@@ -185,7 +190,9 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
         return;
     }
     thread->in_handler = true;
-    call_on_stack(thread->handler_stack + HANDLER_STACK, &entry);
+    /* The target's stack may have no more than a page left, and we need room for unwinding. No
+     * signal that is not masked switches stacks again (fault_guard.c). */
+    arch_call_on_stack(thread->handler_stack + HANDLER_STACK, take, &entry);
     thread->in_handler = false;
 }
 

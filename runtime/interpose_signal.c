@@ -17,6 +17,7 @@
 #include "fault_guard.h"
 #include "interpose.h"
 #include "perf_event.h"
+#include "spin_hint.h"
 
 #include "signal_safe.h"
 
@@ -71,7 +72,7 @@ static void lock_disposition(sigset_t *before)
 {
     signals_block(before);
     while (atomic_flag_test_and_set_explicit(&disposition_lock, memory_order_acquire))
-        __builtin_ia32_pause();
+        spin_hint();
 }
 
 static void unlock_disposition(const sigset_t *before)

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "fault_guard.h"
 #include "memory.h"
 #include "tape.h"
@@ -101,21 +102,6 @@ static void on_backward_branch(void *context, const struct interpreter *interpre
         show_frame(thread, head);
 }
 
-void look_ahead_registers(const ucontext_t *context, struct interpreter_registers *registers)
-{
-    /* The kernel's order in the signal frame to the instruction set's. */
-    static const unsigned char order[INTERPRETER_REGISTERS] = {
-        REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-        REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-
-    for (int i = 0; i < INTERPRETER_REGISTERS; i++)
-        registers->general[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
-    registers->ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-    registers->flags = (uint64_t)context->uc_mcontext.gregs[REG_EFL];
-    registers->fs_base = tape_value(TAPE_SETTING, (uint64_t)(uintptr_t)__builtin_thread_pointer());
-    registers->gs_base = 0;
-}
-
 /* The line of a watched word, read by the kernel: a load of ours would trap as the target's do. */
 static bool read_watched(void *context, uint64_t address, void *buffer, size_t size)
 {
@@ -183,8 +169,8 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
     loops_begin(&thread->loops);
     call_path_begin(&thread->call_path);
     thread->left_out = 0;
-    look_ahead_registers(context, &registers);
-    interpreter_begin(thread->interpreter, &registers, context->uc_mcontext.fpregs);
+    arch_registers(context, &registers);
+    interpreter_begin(thread->interpreter, &registers, arch_extended_state(context));
     avoid_watched(thread);
     return true;
 }
@@ -193,6 +179,20 @@ void look_ahead_end(struct thread *thread)
 {
     (void)thread;
     fault_guard_leave();
+}
+
+bool look_ahead_begin_after_access(struct thread *thread, const ucontext_t *context)
+{
+    enum interpreter_stop why = INTERPRETER_BUDGET;
+
+    if (!look_ahead_begin(thread, context))
+        return false;
+    if (ARCH_TRAPS_BEFORE_ACCESS)
+        interpreter_run(thread->interpreter, thread->batch, THREAD_BATCH, 1, &why);
+    if (why == INTERPRETER_BUDGET)
+        return true;
+    look_ahead_end(thread);
+    return false;
 }
 
 size_t look_ahead_next(struct thread *thread, size_t capacity, enum interpreter_stop *why)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "arch/arch.h"
 #include "attribution.h"
 #include "look_ahead.h"
 #include "output.h"
@@ -12,6 +13,7 @@
 #include "sampling/line_visit.h"
 #include "sampling/sample.h"
 #include "settings.h"
+#include "step_over.h"
 #include "timebase.h"
 #include "watch.h"
 
@@ -20,11 +22,6 @@
 enum {
     /* Accesses interpreted at a time: few, because most windows end early. */
     SAMPLE_BATCH = 128,
-    /* A window over code that misses its caches at every step ends earlier: a register takes over
-     * where a trap can be told from the sample, a few microseconds on. Ticks of the time stamp
-     * counter, 20 to 60 us on any machine. */
-    WINDOW_TICKS_MAX = 120 * 1000,
-    WINDOW_ACCESSES_MIN = 200,
     /* Accesses; a handler makes some ten thousand, and its own overflow would be no sample. */
     HARDWARE_PERIOD_MIN = 500 * 1000,
     /* Samples that a hardware period is kept for, and those at the start that each get their own:
@@ -85,11 +82,17 @@ static bool follow_sample(struct thread *thread, struct foresight *foresight,
     return own_visit_feed(&foresight->visit, batch + from, n - from);
 }
 
+static uint64_t hottest_loop(const struct thread *thread)
+{
+    const struct loop_head *hottest = loops_hottest(&thread->loops);
+
+    return hottest ? hottest->ip : 0;
+}
+
 /* Fills the window from the interrupted place on. False: no access was seen. */
 static bool fill_window(struct thread *thread, const ucontext_t *context,
                         struct foresight *foresight)
 {
-    const struct loop_head *hottest;
     bool sharing = line_sharing_active(), done = false, followed = !sharing, late = false, any;
     uint64_t started = clock_ticks(), fed = 0;
 
@@ -101,8 +104,8 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
            foresight->stop == INTERPRETER_FULL) {
         size_t n = look_ahead_next(thread, SAMPLE_BATCH, &foresight->stop);
 
-        late = thread->window.examined >= WINDOW_ACCESSES_MIN &&
-               clock_ticks() - started > WINDOW_TICKS_MAX;
+        late = window_may_end(&thread->window, (clock_ticks() - started) / arch_ticks_in(1),
+                              rate_known(thread, hottest_loop(thread)));
         if (!done)
             done = window_feed(&thread->window, thread->batch, n) || late;
         if (sharing && thread->window.chosen)
@@ -112,9 +115,7 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
     any = window_end(&thread->window, &thread->random);
     if (any && sharing && thread->window.short_skip)
         follow_sample(thread, foresight, thread->window.history, fed, 0);
-    hottest = loops_hottest(&thread->loops);
-    if (hottest)
-        foresight->loop = hottest->ip;
+    foresight->loop = hottest_loop(thread);
     if (done)
         foresight->stop = INTERPRETER_FULL;
     look_ahead_end(thread);
@@ -178,9 +179,10 @@ static void hardware_expiry(struct thread *thread, uint64_t app_now)
 
 void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronous, uint64_t app_now)
 {
-    uint64_t ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    uint64_t ip = arch_ip(context);
 
     thread->totals.expirations++;
+    step_over_expiry(thread);
     if (pmu_in_use())
         hardware_expiry(thread, app_now);
     else

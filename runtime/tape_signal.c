@@ -5,16 +5,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "timebase.h"
 
 #include "signal_safe.h"
 
 enum {
     EXTENDED_MAX = 16384, /* of the registers that XSAVE saves; tiles have 8 KiB */
-    EXTENDED_LEAST = 512,
-    /* Where the kernel says how much there is (asm/sigcontext.h, _fpx_sw_bytes). */
-    EXTENDED_NOTE = 464,
-    EXTENDED_MAGIC = 0x46505853,
     SHARED_SLOTS = 3,
 };
 
@@ -23,20 +20,8 @@ struct taped_signal {
     uint64_t cookie;
     uint32_t asynchronous;
     uint32_t extended_size; /* of TAPE_BYTES that follow; 0 none */
-    uint64_t registers[NGREG];
+    unsigned char context[ARCH_CONTEXT_BYTES];
 };
-
-static uint32_t extended_size(const ucontext_t *context)
-{
-    uint32_t note[2];
-
-    if (!context->uc_mcontext.fpregs)
-        return 0;
-    memcpy(note, (const char *)context->uc_mcontext.fpregs + EXTENDED_NOTE, sizeof note);
-    return note[0] != EXTENDED_MAGIC || note[1] < EXTENDED_LEAST ? EXTENDED_LEAST
-           : note[1] > EXTENDED_MAX                              ? EXTENDED_MAX
-                                                                 : note[1];
-}
 
 /* What a section's beginning has cost the thread: time, and accesses that were counted. */
 static void charge(struct thread *thread, uint64_t ns, uint64_t accesses)
@@ -64,12 +49,14 @@ bool tape_signal(struct thread *thread, struct event_cookie cookie, bool asynchr
         return false;
     ns = thread_cpu_ns();
     accesses = counted(thread);
-    signal.extended_size = extended_size(context);
-    memcpy(signal.registers, context->uc_mcontext.gregs, sizeof signal.registers);
+    signal.extended_size = arch_extended_bytes(context);
+    if (signal.extended_size > EXTENDED_MAX)
+        signal.extended_size = EXTENDED_MAX;
+    memcpy(signal.context, &context->uc_mcontext, sizeof signal.context);
     if (!tape_begin(TAPE_SIGNAL, thread->id, &signal, sizeof signal))
         return false;
     if (signal.extended_size)
-        tape_pass_bytes(context->uc_mcontext.fpregs, signal.extended_size);
+        tape_pass_bytes((void *)(uintptr_t)arch_extended_state(context), signal.extended_size);
     inside = tape_step_out();
     ns = thread_cpu_ns() - ns;
     accesses = counted(thread) - accesses;
@@ -82,6 +69,7 @@ static bool is_possible(struct event_cookie cookie)
 {
     switch (cookie.kind) {
     case EVENT_CLOCK:
+    case EVENT_STEP:
         return true;
     case EVENT_WATCH:
         return cookie.slot < WATCHES_MAX;
@@ -103,15 +91,15 @@ bool tape_signal_read(const struct tape_section *section, struct thread *thread,
         return false;
     memcpy(&signal, section->data, sizeof signal);
     if (!event_cookie_unpack(signal.cookie, cookie) || !is_possible(*cookie) ||
-        (signal.extended_size && signal.extended_size < EXTENDED_LEAST) ||
+        (signal.extended_size && signal.extended_size < ARCH_EXTENDED_LEAST) ||
         signal.extended_size > EXTENDED_MAX)
         return false;
     memset(&made, 0, sizeof made);
     memset(extended, 0, sizeof extended);
-    memcpy(made.uc_mcontext.gregs, signal.registers, sizeof signal.registers);
+    memcpy(&made.uc_mcontext, signal.context, sizeof signal.context);
     if (signal.extended_size) {
         tape_pass_bytes(extended, signal.extended_size);
-        made.uc_mcontext.fpregs = (fpregset_t)extended;
+        arch_set_extended_state(&made, extended);
     }
     *asynchronous = signal.asynchronous;
     *context = &made;

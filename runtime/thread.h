@@ -75,6 +75,18 @@ struct known_loop {
     uint64_t last_use;      /* in samples of the thread */
 };
 
+/* Registers that wait until a trapped access has been made; see step_over.h. */
+struct step_over {
+    int descriptor;                           /* the execute breakpoint; negative: none */
+    uint32_t generation;                      /* changes with every use */
+    uint64_t until;                           /* where it is; 0: nowhere */
+    unsigned expiries;                        /* samples due meanwhile */
+    unsigned private_aside;                   /* bit per register */
+    unsigned shared_aside;                    /* likewise */
+    uint32_t private_generation[WATCHES_MAX]; /* of the watches that they serve */
+    uint32_t shared_use;                      /* of the shared registers */
+};
+
 struct thread {
     /* identity */
     struct thread *next; /* registry; written once */
@@ -90,6 +102,7 @@ struct thread {
     struct pmu_thread pmu; /* the hardware's events, where they trigger and count instead */
     bool registers_opened; /* private debug registers: tried */
     int registers[WATCHES_MAX];
+    struct step_over step;
     unsigned char *handler_stack;
     struct interpreter *interpreter;
 

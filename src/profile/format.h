@@ -218,6 +218,7 @@ enum sample_flags {
     SAMPLE_LINE_OFFERED = 32,      /* the shared registers could have been given to it */
     SAMPLE_STRADDLES = 64,         /* the access touched two lines; address and width are those of
                                       its part in one of them, chosen by a fair coin */
+    SAMPLE_USE_OFFERED = 128,      /* a load: the shared registers could have been given to it */
 };
 
 enum { REUSE_TIME_NONE = 0xffffffffu };
@@ -319,7 +320,8 @@ struct record_watch_end {
 /*
  * Communication (docs/estimators.md, "Communication"). A sampled store opens a segment: the time
  * until the next store to the line by any thread. In it, two words of the line are watched for
- * loads and stores of all threads. Written as soon as the sampled store has been executed.
+ * loads and stores of all threads. Written as soon as the sampled store has been executed. Loads
+ * are watched so as well, until the next use of the line ("Shared caches").
  */
 struct record_line_watch {
     uint64_t sample_id;
@@ -341,6 +343,9 @@ enum line_watch_flags {
      * another thread (LINE_EVENT_OPENS), which opens the segment. monotonic_ns is that of the
      * sample. */
     LINE_WATCH_WAITS = 2,
+    /* The sample is a load: what is watched for is the next use of the line by any thread, which
+     * ends the watch. No segment, and no transfer, is told from it. */
+    LINE_WATCH_USE = 4,
 };
 
 enum line_event_flags {
@@ -382,6 +387,8 @@ enum line_end {
     LINE_END_THREAD = 5,  /* the sampled thread ended */
     LINE_END_PROCESS = 6, /* also assumed where no end was written */
     LINE_END_LOST = 7,    /* the registers were taken away */
+    LINE_END_USED = 8,    /* LINE_WATCH_USE: its only event was a use by another thread, or, without
+                             an event, the thread itself came back */
 };
 
 struct record_line_end {
@@ -480,13 +487,15 @@ enum histogram_measure {
 
 /*
  * Bins cover [0, 2^63): values 0..127 have a bin each; above, every octave has 64 equal bins.
- * Only bins in use are stored, in increasing order.
+ * Only bins in use are stored, in increasing order. A count whose value is known less well stands
+ * for several bins: from `bin` on, `more` after it (histograms of objects, instructions, regions
+ * and partitions of the exact engine: eight to an octave from 16 on).
  */
 enum { HISTOGRAM_BIN_COUNT = 128 + 56 * 64 };
 
 struct histogram_bin {
     uint32_t bin;
-    uint32_t reserved;
+    uint32_t more; /* bins that follow and are counted in this one */
     uint64_t count;
 };
 

@@ -10,6 +10,14 @@
 
 enum { GENERATION_BITS = 12, LINE_BITS = 64 - GENERATION_BITS };
 
+enum {
+    WINDOW_US_ENOUGH = 40,
+    WINDOW_US_MAX = 333,
+    WINDOW_EXAMINED_MIN = 200,
+    /* So long after the sample, the time of a trap tells the time of the next use well enough. */
+    TRAPS_TELL_NS = 20 * 1000,
+};
+
 static void forget_lines(struct window *window)
 {
     window->distance = 0;
@@ -182,6 +190,13 @@ bool window_feed(struct window *window, const struct access *accesses, size_t n)
         window->done = examine(window, &accesses[i]);
     }
     return window->done;
+}
+
+bool window_may_end(const struct window *window, uint64_t us, double per_ns)
+{
+    if (window->examined < WINDOW_EXAMINED_MIN || us < WINDOW_US_ENOUGH)
+        return false;
+    return us > WINDOW_US_MAX || window->examined > per_ns * TRAPS_TELL_NS;
 }
 
 bool window_end(struct window *window, struct random *random)

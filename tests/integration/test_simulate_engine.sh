@@ -6,16 +6,7 @@ simulate="$REUSE_BUILDDIR/postproc/reuse-run --engine simulate --seed 7"
 report=$REUSE_BUILDDIR/postproc/reuse-report
 micro=$REUSE_BUILDDIR/microbench
 
-if ! command -v qemu-x86_64 >/dev/null; then
-    skip "the engine simulate" "qemu-x86_64 is not installed"
-    finish
-    exit 0
-fi
-if nm -D "$REUSE_BUILDDIR/exact/.libs/libreuse-exact.so" | grep -qE '__(asan|ubsan|tsan)_'; then
-    skip "the engine simulate" "a plugin with sanitizers cannot be loaded into QEMU"
-    finish
-    exit 0
-fi
+needs_qemu "the engine simulate"
 cd "$work" || exit 1
 
 # simulated NAME COMMAND... leaves NAME.rprof and its report NAME.json

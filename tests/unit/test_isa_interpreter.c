@@ -76,7 +76,7 @@ static void begin(const void *extended)
 {
     struct interpreter_registers registers = {.ip = address_of(code), .flags = 0x202};
     registers.general[3] = address_of(data);
-    registers.general[INTERPRETER_RSP] = address_of(stack + 256);
+    registers.general[INTERPRETER_STACK_POINTER] = address_of(stack + 256);
     interpreter_begin(interpreter, &registers, extended);
 }
 
@@ -532,7 +532,7 @@ static void test_instruction_accesses(void **state)
     struct interpreter_registers registers = {.ip = 0x1000, .fs_base = 0x70000};
     struct access found[8];
     unsigned length;
-    registers.general[INTERPRETER_RSP] = 0x8000;
+    registers.general[INTERPRETER_STACK_POINTER] = 0x8000;
     registers.general[0] = 0x5000;
     registers.general[1] = 3;
     /* add [rax+rcx*8+16], edx */
