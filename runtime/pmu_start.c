@@ -119,7 +119,7 @@ static bool try_unit(char *reason)
 static void describe(void)
 {
     static const char *const units[] = {
-        [PMU_PEBS] = "PEBS", [PMU_IBS] = "IBS", [PMU_SPE] = "SPE", [PMU_OVERFLOW] = "overflow"};
+        [PMU_PEBS] = "PEBS", [PMU_IBS] = "IBS", [PMU_OVERFLOW] = "overflow"};
     char *text = pmu_engine.description;
     size_t size = sizeof pmu_engine.description;
     const struct pmu_choice *choice = &pmu_engine.choice;
@@ -154,11 +154,8 @@ bool pmu_start(const char *event, char *reason)
         name_processor(&machine.processor, reason);
         return false;
     }
-    if (pmu_engine.choice.unit == PMU_SPE || pmu_engine.choice.unit == PMU_OVERFLOW) {
-        snprintf(reason, PMU_REASON_MAX, "%s: this version samples with PEBS and IBS only",
-                 pmu_engine.choice.sampler[0].name);
-        return false;
-    }
+    if (pmu_engine.choice.unit == PMU_SPE)
+        pmu_choice_by_overflow(&pmu_engine.choice);
     if (!try_unit(reason))
         return false;
     if (pmu_engine.choice.counters == 0 && !pmu_engine.choice.counts_accesses) {
