@@ -86,12 +86,13 @@ bool tape_signal_read(const struct tape_section *section, struct thread *thread,
     static unsigned char extended[EXTENDED_MAX] __attribute__((aligned(64)));
     static ucontext_t made;
     struct taped_signal signal;
+    uint32_t least = ARCH_EXTENDED_LEAST;
 
     if (section->size != sizeof signal)
         return false;
     memcpy(&signal, section->data, sizeof signal);
     if (!event_cookie_unpack(signal.cookie, cookie) || !is_possible(*cookie) ||
-        (signal.extended_size && signal.extended_size < ARCH_EXTENDED_LEAST) ||
+        (signal.extended_size && signal.extended_size < least) ||
         signal.extended_size > EXTENDED_MAX)
         return false;
     memset(&made, 0, sizeof made);
