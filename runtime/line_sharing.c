@@ -202,7 +202,7 @@ static void identify(const ucontext_t *context, uint64_t word, struct line_trap 
     struct interpreter_registers registers;
     struct trapped_access access;
     unsigned char code[TRAPPED_CODE_BYTES];
-    uint64_t from = trap->ip - TRAPPED_CODE_BEFORE;
+    uint64_t from = arch_ip(context) - TRAPPED_CODE_BEFORE;
     bool readable;
 
     /* The instruction itself can be read; what lies before it on another page perhaps not. */
@@ -216,7 +216,6 @@ static void identify(const ucontext_t *context, uint64_t word, struct line_trap 
         memcpy(code, (const void *)(uintptr_t)from, sizeof code);
     }
     arch_registers(context, &registers);
-    registers.ip = trap->ip;
     if (!trapped_access_find(code, sizeof code, &registers, word, WATCH_WORD, &access))
         return;
     trap->ip = access.ip;

@@ -86,7 +86,7 @@ static const char help[] =
     "      --lines          source lines that reuse data late, and who uses it next\n"
     "      --contexts       the same by calling context\n"
     "      --traffic        bytes that each cache level serves, here and on --machine\n"
-    "      --sector-hints   what to isolate in the A64FX's sector cache, ready to paste\n"
+    "      --sector-hints   what to isolate in the A64FX's sector cache, to paste\n"
     "      --blocking       loops to block or fuse, streams, sparsely used lines\n"
     "      --sharing        data that moves between threads, and false sharing\n"
     "      --matrix[=KIND]  who sends to whom: all, true, false, raw, war or waw\n"

@@ -40,6 +40,14 @@ static uint32_t *label_region(const struct model *model, const struct traffic_ma
     return labels;
 }
 
+static bool holds_all_samples(const struct analysis *analysis, const uint32_t *labels)
+{
+    for (size_t i = 0; i < analysis_sample_count(analysis); i++)
+        if (labels[i] != 0)
+            return false;
+    return !analysis_is_exact(analysis);
+}
+
 static unsigned class_of(uint8_t width)
 {
     unsigned class = 0;
@@ -82,6 +90,24 @@ static void use_shared_curves(struct model *model, const struct traffic_machine 
             if (level > 0 && point->miss_ratio.value > points[level - 1].miss_ratio.value)
                 point->miss_ratio.value = points[level - 1].miss_ratio.value;
             point->miss_ratio.lo = fmin(point->miss_ratio.lo, point->miss_ratio.value);
+        }
+    }
+}
+
+/* The same, ratios alone. */
+static void use_shared_ratios(struct model *model, const struct traffic_machine *on,
+                              struct subset subset, double *ratios)
+{
+    size_t count = 0;
+    const struct shared_cache *shared = on->owned ? NULL : shared_caches(model, &count);
+
+    for (size_t c = 0; c < count; c++) {
+        for (size_t i = 0; i < shared[c].levels; i++) {
+            size_t level = shared[c].first_level + i;
+            double bytes = machine_reach(&on->machine, level), ratio;
+
+            if (analysis_miss_ratios(shared[c].analysis, subset, &bytes, 1, &ratio) == 0)
+                ratios[level] = level > 0 ? fmin(ratio, ratios[level - 1]) : ratio;
         }
     }
 }
@@ -137,14 +163,14 @@ static void add_shares(struct model *model, const struct traffic_machine *on,
         bytes[classes[i]] += analysis_sample_weight(on->analysis, i) * sample->width;
     }
     for (uint32_t class = 0; class < WIDTHS; class ++) {
-        struct curve_point points[MACHINE_LEVELS_MAX];
-        if (weight[class] <= 0)
+        double ratios[MACHINE_LEVELS_MAX];
+        if (weight[class] <= 0 ||
+            analysis_miss_ratios(on->analysis, (struct subset){classes, class}, sizes,
+                                 traffic->levels, ratios))
             continue;
-        analysis_miss_ratio_curve(on->points, (struct subset){classes, class}, sizes,
-                                  traffic->levels, points);
-        use_shared_curves(model, on, (struct subset){classes, class}, points);
+        use_shared_ratios(model, on, (struct subset){classes, class}, ratios);
         for (size_t i = 0; i < traffic->levels; i++)
-            missed[i] += bytes[class] * points[i].miss_ratio.value;
+            missed[i] += bytes[class] * ratios[i];
         all += bytes[class];
         accesses += weight[class];
     }
@@ -193,8 +219,8 @@ static void add_levels(struct model *model, const struct traffic_machine *on, st
     /* Exact profiles count the shared cache for the whole program. */
     if (whole || !model->exact)
         use_shared_curves(model, on, subset, points);
-    if (!blocks || analysis_line_use(on->points ? on->points : on->analysis, subset, sizes,
-                                     traffic->levels, traffic->granule, used))
+    if (!blocks ||
+        analysis_line_use(on->analysis, subset, sizes, traffic->levels, traffic->granule, used))
         for (size_t i = 0; i < traffic->levels; i++)
             used[i] = NAN;
     for (size_t i = 0; i < traffic->levels; i++) {
@@ -220,7 +246,8 @@ void traffic_of_region(struct model *model, const struct traffic_machine *on,
                        const struct sector_regions *regions, size_t region, struct traffic *out)
 {
     uint32_t *labels = label_region(model, on, regions, region);
-    struct subset subset = {labels, 0};
+    /* The whole is known already. */
+    struct subset subset = {holds_all_samples(on->analysis, labels) ? NULL : labels, 0};
     double sizes[MACHINE_LEVELS_MAX];
 
     *out = (struct traffic){.machine = &on->machine,
@@ -235,8 +262,6 @@ void traffic_of_region(struct model *model, const struct traffic_machine *on,
     sizes_of(out, sizes);
     add_levels(model, on, subset, regions->items[region].whole, sizes, out);
     add_shares(model, on, labels, sizes, out);
-    if (model->exact && regions->items[region].whole)
-        out->width = analysis_counted_width(on->analysis);
     if (model->exact && regions->items[region].whole)
         out->width = analysis_counted_width(on->analysis);
     add_impact(out);
@@ -258,29 +283,13 @@ static bool same_caches(const struct machine *a, const struct machine *b)
     return true;
 }
 
-/* False: out of memory. */
-static bool add_points(struct model *model, struct traffic_machine *on)
-{
-    struct analysis_options options = model->asked;
-    char message[256];
-
-    options.bootstrap = 1;
-    options.line_size = analysis_line_size(on->analysis);
-    if (!model->exact)
-        on->points = analysis_create(model->profiles, model->profile_count, &options, message,
-                                     sizeof(message));
-    return model->exact || on->points != NULL;
-}
-
 size_t traffic_machines(struct model *model, struct traffic_machine out[2])
 {
     struct analysis_options options = model->asked;
     char message[256];
 
-    out[0] = (struct traffic_machine){model->machine, model->analysis, false, NULL};
+    out[0] = (struct traffic_machine){model->machine, model->analysis, false};
     out[1] = (struct traffic_machine){.owned = true};
-    if (!add_points(model, &out[0]))
-        return 0;
     if (model->options->machine == NULL || model->options->line_size != 0 ||
         !machine_of_profile(model->profiles[0], &out[1].machine) ||
         same_caches(&out[0].machine, &out[1].machine))
@@ -288,7 +297,7 @@ size_t traffic_machines(struct model *model, struct traffic_machine out[2])
     options.line_size = 0; /* the run's */
     out[1].analysis =
         analysis_create(model->profiles, model->profile_count, &options, message, sizeof(message));
-    return out[1].analysis != NULL && add_points(model, &out[1]) ? 2 : 1;
+    return out[1].analysis != NULL ? 2 : 1;
 }
 
 void traffic_machines_free(struct traffic_machine *machines, size_t n)
@@ -296,6 +305,5 @@ void traffic_machines_free(struct traffic_machine *machines, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (machines[i].owned)
             analysis_free(machines[i].analysis);
-        analysis_free(machines[i].points);
     }
 }

@@ -87,10 +87,12 @@ static inline uint64_t arch_strip_signature(uint64_t return_address)
 static inline void arch_registers(const ucontext_t *context,
                                   struct interpreter_registers *registers)
 {
-    for (int i = 0; i < 31 && i < INTERPRETER_REGISTERS; i++)
+    for (int i = 0; i < INTERPRETER_STACK_POINTER; i++)
         registers->general[i] = context->uc_mcontext.regs[i];
+    registers->general[INTERPRETER_STACK_POINTER] = context->uc_mcontext.sp;
     registers->ip = arch_ip(context);
     registers->flags = context->uc_mcontext.pstate;
+    registers->thread_pointer = (uint64_t)(uintptr_t)__builtin_thread_pointer();
 }
 
 static inline const void *arch_extended_state(const ucontext_t *context)

@@ -130,6 +130,7 @@ static bool build(struct analysis *analysis)
         loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates) ||
         analysis_judge_samples(analysis) || analysis_divide(analysis))
         return false;
+    analysis_measure_footprint(analysis);
     if (!analysis->options.bootstrap)
         analysis->options.bootstrap = replicates_for(analysis);
     if (replicates_create(analysis) ||
@@ -203,6 +204,7 @@ void analysis_free(struct analysis *analysis)
     free(analysis->cells);
     free(analysis->by_cell);
     free(analysis->rate_factors);
+    free(analysis->times_drawn);
     free(analysis->histograms);
     free(analysis->profiles);
     free(analysis);

@@ -121,6 +121,11 @@ struct curve_point {
 void analysis_miss_ratio_curve(const struct analysis *, struct subset, const double *bytes,
                                size_t n, struct curve_point *points);
 
+/* The same ratios of samples without their intervals, which take most of the time. 0, or -1: out of
+ * memory. */
+int analysis_miss_ratios(const struct analysis *, struct subset, const double *bytes, size_t n,
+                         double *ratios);
+
 /* The 48 log-spaced sizes from 1 KiB to 64 MiB on which curves are compared. */
 enum { ANALYSIS_CURVE_SIZES = 48 };
 void analysis_curve_sizes(double bytes[ANALYSIS_CURVE_SIZES]);
@@ -160,8 +165,9 @@ int analysis_line_use(const struct analysis *, struct subset, const double *byte
 /* The smallest granule that the profile knows; the line size itself: none. */
 uint32_t analysis_granule(const struct analysis *);
 
-/* Bytes that the run can have touched at most, from what it allocated and mapped; INFINITY: not
- * known. A cache of that size never fetches a line twice. */
+/* Bytes that the run touched, as far as samples show what it touched: of allocations the most that
+ * lived at once, of stacks and modules from the first to the last page seen. INFINITY: not known.
+ * A cache of that size fetches no line twice. */
 double analysis_footprint(const struct analysis *);
 
 /* Bytes per access of everything, as an exact profile counted them; NAN: not counted. */

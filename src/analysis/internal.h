@@ -21,11 +21,12 @@ struct analysed_sample {
     uint32_t thread; /* index into threads */
     uint32_t domain; /* index into domains */
     uint32_t cell;
-    uint8_t class;  /* of its cell's, when not reused in its window; else WINDOW_RESOLVED */
-    uint8_t lines;  /* that its access touches, 1 or 2; it is the access to one of them */
-    double weight;  /* accesses to lines that it stands for */
-    double watched; /* accesses from its use to the last time its watch was known to run;
-                       0 when it had none */
+    uint8_t class;     /* of its cell's, when not reused in its window; else WINDOW_RESOLVED */
+    uint8_t lines;     /* that its access touches, 1 or 2; it is the access to one of them */
+    double weight;     /* accesses to lines that it stands for */
+    double elapsed_ns; /* from its use to the end of its watch; below 0 by errors of both */
+    double watched;    /* accesses from its use to the last time its watch was known to run;
+                          0 when it had none */
     /* Accesses from its use to the first store of another thread, or to the last time that such
      * stores were watched for; 0 when they were not. */
     double covered;
@@ -92,6 +93,7 @@ struct analysis {
     uint32_t *by_cell; /* sample indexes, cell after cell */
 
     bool lines_counted; /* in some cell; see struct cell */
+    double footprint;   /* bytes; see analysis_footprint() */
 
     bool accessed_visits_known; /* traps on the accessed word looked ahead as well */
 
@@ -100,6 +102,7 @@ struct analysis {
 
     struct eviction_cache *evictions; /* filled as sizes are asked for */
     float *rate_factors;              /* replicates.c: [replicate][loop] */
+    uint8_t *times_drawn;             /* [replicate][sample], of those that draw */
 
     /* Exact profiles: labelled histograms, instead of samples. */
     struct exact_histogram {
@@ -112,6 +115,9 @@ struct analysis {
 
 /* samples.c: fills samples, threads, weights and watched times. 0 or -1 (out of memory). */
 int analysis_judge_samples(struct analysis *);
+
+/* short_watches.c: fills elapsed_ns of listed samples. 0 or -1. */
+int analysis_time_watches(struct analysis *);
 
 /* group_clock.c: puts the times of all samples on the merged clocks of the groups, which become the
  * domains. 0 or -1. */
@@ -132,6 +138,9 @@ size_t analysis_observe(const struct analysis *, uint32_t sample,
                         struct survival_event events[OBSERVATION_EVENTS_MAX]);
 /* True when the sample was not reused in its window and a register watched it. */
 bool analysis_was_watched(const struct analysis *, uint32_t sample);
+
+/* footprint.c: fills footprint. */
+void analysis_measure_footprint(struct analysis *);
 
 /* cells.c: divides the samples into cells. 0 or -1. */
 int analysis_divide(struct analysis *);
@@ -186,6 +195,8 @@ struct miss_shares window_misses(const struct cell *, const struct survival_curv
 int replicates_create(struct analysis *);
 uint32_t replicate_count(const struct analysis *);
 double replicate_weight(const struct analysis *, uint32_t replicate, uint32_t sample);
+/* That weight over the sample's own and its loop's rate factor. */
+unsigned replicate_times_drawn(const struct analysis *, uint32_t replicate, uint32_t sample);
 double replicate_rate_factor(const struct analysis *, uint32_t replicate, uint32_t loop);
 void replicate_factors(const struct analysis *, uint32_t replicate, double *accessed,
                        double *other);
@@ -207,10 +218,16 @@ struct estimate replicate_spread(const struct analysis *, const double *values);
 struct view {
     size_t count;
     uint32_t *sample; /* indexes into analysis.samples */
+    /* What every replicate asks of them, side by side. */
+    struct view_sample {
+        double weight;
+        uint32_t loop;
+        bool watched;
+    } * own;
     struct survival_event *events;
     size_t event_count;
     /* The same if every watch sees its word alone, which comes as often as lines of that many words
-     * do not: see replicate_unequal_lines(). NULL: not asked for. */
+     * do not: see replicate_unequal_lines(). NULL until that is estimated. */
     struct survival_event *word_events;
     uint32_t *stratum_of;
     uint32_t strata;

@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "reuse/sort_keys.h"
 
 /* Ends that count come before beginnings, beginnings before censored ends: whoever is censored at t
  * was still at risk at t, and whoever begins at t is at risk only after it. */
@@ -15,24 +18,53 @@ static int order_at_same_time(const struct survival_event *event)
     return event->multiplicity > 0 || event->trapped ? 0 : 2;
 }
 
-static int compare_events(const void *a, const void *b)
+static bool comes_before(const struct survival_event *x, const struct survival_event *y)
 {
-    const struct survival_event *x = a, *y = b;
-
     if (x->time != y->time)
-        return x->time < y->time ? -1 : 1;
+        return x->time < y->time;
     int order = order_at_same_time(x) - order_at_same_time(y);
     if (order)
-        return order;
+        return order < 0;
     if (x->sample != y->sample)
-        return x->sample < y->sample ? -1 : 1;
-    return (int)x->observer - (int)y->observer;
+        return x->sample < y->sample;
+    return x->observer < y->observer;
 }
 
-void survival_sort(struct survival_event *events, size_t n)
+/* By time and, at the same time, by order_at_same_time(); else they keep their order. */
+static void sort_by_time(struct survival_event *events, size_t n, struct sort_key *keys,
+                         struct survival_event *copy)
 {
-    if (n)
-        qsort(events, n, sizeof *events, compare_events);
+    size_t count = 0;
+
+    memcpy(copy, events, n * sizeof *copy);
+    for (int order = 0; order <= 2; order++)
+        for (size_t i = 0; i < n; i++)
+            if (order_at_same_time(&copy[i]) == order)
+                keys[count++] = (struct sort_key){sort_key_of_time(copy[i].time), (uint32_t)i};
+    const struct sort_key *sorted = sort_keys(keys, keys + n, n);
+    for (size_t i = 0; i < n; i++)
+        events[i] = copy[sorted[i].index];
+}
+
+int survival_sort(struct survival_event *events, size_t n)
+{
+    struct sort_key *keys = malloc((2 * n + 1) * sizeof *keys);
+    struct survival_event *copy = malloc((n + 1) * sizeof *copy);
+    int result = keys && copy ? 0 : -1;
+
+    if (result == 0)
+        sort_by_time(events, n, keys, copy);
+    /* What is left out of place are events of one time that were not in order of their samples. */
+    for (size_t i = 1; i < n && result == 0; i++) {
+        struct survival_event event = events[i];
+        size_t at = i;
+        for (; at > 0 && comes_before(&event, &events[at - 1]); at--)
+            events[at] = events[at - 1];
+        events[at] = event;
+    }
+    free(keys);
+    free(copy);
+    return result;
 }
 
 struct stratum {

@@ -49,8 +49,9 @@ struct survival_event {
     uint8_t trapped;
 };
 
-/* Sorts events into the order that survival_estimate() needs; a total order, so deterministic. */
-void survival_sort(struct survival_event *events, size_t n);
+/* Sorts events into the order that survival_estimate() needs; a total order, so deterministic.
+ * Fastest where events are in order of their samples. 0, or -1: out of memory, nothing sorted. */
+int survival_sort(struct survival_event *events, size_t n);
 
 struct survival_input {
     const struct survival_event *events; /* sorted */

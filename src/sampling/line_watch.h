@@ -118,7 +118,9 @@ struct line_watch {
     _Atomic uint32_t state;
     _Atomic uint32_t generation; /* 24 bits */
     uint32_t stubbornness;
-    bool loads; /* are watched as well */
+    bool shared;                     /* others were seen at the line when it was armed */
+    uint64_t offers, offers_refused; /* in all; since the running watch was armed */
+    bool loads;                      /* are watched as well */
     struct record_line_watch record;
     uint64_t line, sampled_ip;
     uint32_t owner;

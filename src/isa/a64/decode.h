@@ -51,9 +51,6 @@ void a64_decode_memory(struct a64_operation *);
 void a64_decode_vector(struct a64_operation *);
 void a64_decode_scalable(struct a64_operation *);
 
-/* The vector instructions that vector.c can do; the operation's reads and writes are set. */
-bool a64_vector_is_modelled(uint32_t word);
-
 /* The pattern of bits of a logical immediate; false if the encoding is reserved. */
 bool a64_logical_immediate(unsigned n, unsigned immr, unsigned imms, bool wide, uint64_t *pattern);
 

@@ -48,6 +48,14 @@ static inline bool a64_condition(unsigned condition, uint32_t nzcv)
     return holds[condition] >> nzcv & 1;
 }
 
+/* The low bytes of a vector register; those above become zero. */
+static inline void a64_set_vector(struct interpreter *it, unsigned v, const uint8_t *bytes,
+                                  unsigned size)
+{
+    memcpy(it->vector[v], bytes, size);
+    memset(it->vector[v] + size, 0, VECTOR_BYTES - size);
+}
+
 /* integer.c: pure */
 uint64_t a64_operand(const struct a64_operation *, uint64_t value);
 uint64_t a64_one_source(const struct a64_operation *, uint64_t value);

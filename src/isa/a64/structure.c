@@ -8,13 +8,6 @@
 
 #include "signal_safe.h"
 
-/* The low bytes of a vector register; those above become zero. */
-static void set_vector(struct interpreter *it, unsigned v, const uint8_t *bytes, unsigned size)
-{
-    memcpy(it->vector[v], bytes, size);
-    memset(it->vector[v] + size, 0, VECTOR_BYTES - size);
-}
-
 enum interpreter_stop a64_vector_load(struct interpreter *it, const struct a64_operation *op,
                                       struct a64_step *step)
 {
@@ -28,7 +21,7 @@ enum interpreter_stop a64_vector_load(struct interpreter *it, const struct a64_o
     }
     for (unsigned i = 0; i < count; i++) {
         unsigned v = i ? op->a : op->d;
-        set_vector(it, v, bytes[i], width);
+        a64_set_vector(it, v, bytes[i], width);
         if (outcome[i] == MEMORY_POISONED)
             step->fresh |= vector_bit(v);
     }

@@ -44,6 +44,21 @@ static inline uint64_t a64_dczid(void)
 #endif
 }
 
+/* How the processor at hand rounds and flushes in this thread; 0 on other machines, the default. */
+static inline uint64_t a64_fpcr(void)
+{
+#ifdef __aarch64__
+    uint64_t value;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(value));
+    return value;
+#else
+    return 0;
+#endif
+}
+
+/* Bytes of a scalable vector register in this thread, 0 if there are none; 64 on other machines. */
+unsigned a64_vector_length(void);
+
 /*
  * Pointer authentication, by the instructions that do nothing on processors without it: a signature
  * with the process's own key, or the pointer without its signature. On other machines pointers have
