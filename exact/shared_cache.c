@@ -185,10 +185,17 @@ void shared_cache_pause(struct guest_thread *thread, bool pauses)
     struct member *member = thread->consumer[consumer];
     if (!__atomic_load_n(&running, __ATOMIC_ACQUIRE) || member == NULL)
         return;
+    /* What it has done so far comes before all that others do until it is back. */
+    if (pauses)
+        stream_drain(thread);
     pthread_mutex_lock(&lock);
     member->awaited = !pauses;
-    if (pauses) /* others may be waiting for this one alone */
+    for (uint32_t i = 0; pauses && i < member->count; i++)
+        use(member->lines[i]);
+    if (pauses) { /* others may be waiting for this one alone */
+        member->count = 0;
         pthread_cond_broadcast(&round_over);
+    }
     pthread_mutex_unlock(&lock);
 }
 

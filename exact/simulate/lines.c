@@ -10,10 +10,11 @@
 
 #include "sampling/board.h"
 #include "sampling/line_mask.h"
-#include "sampling/sample.h"
 
 /* How long a thread that was seen at a line counts as one that uses it. */
 static const uint64_t BOARD_MEMORY_NS = UINT64_C(2000) * 1000 * 1000;
+
+enum { LOADS_OFFERED_ONE_IN = 4 };
 
 /* Over everything here that is not atomic: threads come to the watch one after the other. */
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
@@ -236,35 +237,29 @@ static void find_own_visit(const struct lines_thread *thread, const struct strea
     }
 }
 
-/* With the lock held. */
-static void offer_line(struct lines_thread *thread, uint64_t line, bool uses,
-                       struct record_sample *sample)
+/*
+ * With the lock held. Nobody can tell yet whether the thread itself uses a line soon that it loads:
+ * most do, and such loads are not to drive out watches of those that do not.
+ */
+static void offer(struct lines_thread *thread, const struct stream_access *access,
+                  struct line_offered *offered, struct record_sample *sample)
 {
-    uint64_t now = now_ns();
+    uint64_t line = line_start(sample->address, line_size), now = offered->time_ns;
     struct line_watch_offer candidate = {.thread_id = sample->thread_id,
-                                         .uses = uses,
-                                         .late = uses /* see lines_complete_sample() */,
+                                         .uses = sample->kind == ACCESS_LOAD,
                                          .executed = true,
                                          .time_ns = now};
 
     candidate.shared =
         board_others(&board, line, sample->thread_id,
                      now > BOARD_MEMORY_NS ? now - BOARD_MEMORY_NS : 0, &candidate.others);
-    line_watch_offer(&watch, &thread->random, &candidate, sample);
-}
-
-/* With the lock held. */
-static void offer(struct lines_thread *thread, const struct stream_access *access,
-                  struct record_sample *sample)
-{
-    uint64_t line = line_start(sample->address, line_size);
-    struct line_offered *offered =
-        &thread->offered[thread->expirations & (LINES_OFFERS_PENDING - 1)];
-
-    offer_line(thread, line, false, sample);
-    *offered =
-        (struct line_offered){.sample_id = sample->sample_id, .flags = sample->flags, .cpu = cpu()};
-    find_own_visit(thread, access, offered);
+    if (!candidate.uses)
+        find_own_visit(thread, access, offered);
+    if (candidate.uses && random_below(&thread->random, LOADS_OFFERED_ONE_IN) != 0)
+        sample->flags |= SAMPLE_USE_OFFERED;
+    else
+        line_watch_offer(&watch, &thread->random, &candidate, sample);
+    offered->flags |= sample->flags;
 }
 
 /* The counter has run over at this access. */
@@ -282,34 +277,33 @@ static __attribute__((noinline)) void overflow(struct lines_thread *thread,
         .width = (uint8_t)width,
         .kind = kind,
     };
+    struct line_offered *offered =
+        &thread->offered[thread->expirations & (LINES_OFFERS_PENDING - 1)];
 
+    if (!pmu_overflow(&thread->pmu))
+        return;
+    *offered =
+        (struct line_offered){.sample_id = sample.sample_id, .cpu = cpu(), .time_ns = now_ns()};
     /* Of an access to two lines the processor chooses one later. */
-    if (!pmu_overflow(&thread->pmu) || address + width > line + line_size)
+    if (address + width > line + line_size)
         return;
     stop_all();
-    if (kind == ACCESS_STORE)
-        offer(thread, access, &sample);
-    publish(sample.thread_id, line, line_mask(line, line_size, address, width), kind, now_ns());
+    offer(thread, access, offered, &sample);
+    publish(sample.thread_id, line, line_mask(line, line_size, address, width), kind,
+            offered->time_ns);
     go_on_all();
 }
 
-void lines_complete_sample(struct lines_thread *thread, struct record_sample *sample)
+void lines_complete_sample(const struct lines_thread *thread, struct record_sample *sample)
 {
     const struct line_offered *offered =
         &thread->offered[sample->sample_id & (LINES_OFFERS_PENDING - 1)];
 
-    /* Who else uses a line that was loaded is asked for only if the thread itself does not do so
-     * soon, and nobody can tell before its window is over. */
-    if (sample->kind == ACCESS_LOAD && !sample_is_resolved(sample, line_size)) {
-        stop_all();
-        offer_line(thread, line_start(sample->address, line_size), true, sample);
-        go_on_all();
-        sample->cpu = cpu();
-    }
     if (offered->sample_id != sample->sample_id)
         return;
     sample->flags |= offered->flags;
     sample->cpu = offered->cpu;
+    sample->monotonic_ns = offered->time_ns;
     sample->visit_accessed = offered->accessed;
     sample->visit_written = offered->written;
     sample->next_store = REUSE_TIME_NONE; /* nobody looks ahead for it */

@@ -42,6 +42,7 @@ struct line_offered {
     uint64_t sample_id;
     uint16_t flags;
     uint16_t cpu;
+    uint64_t time_ns; /* when the access was made: batches are looked at later */
     uint64_t accessed, written;
 };
 
@@ -72,9 +73,8 @@ void lines_access(struct lines_thread *, const struct stream_access *, unsigned 
 /* The batch in which it called in, before the next one begins. */
 void lines_batch(struct lines_thread *, const struct stream_access *, size_t count);
 
-/* Adds to a sample's record what became of it here. A load whose window shows no reuse is offered
- * to the registers now. */
-void lines_complete_sample(struct lines_thread *, struct record_sample *);
+/* Adds to a sample's record what became of it here. */
+void lines_complete_sample(const struct lines_thread *, struct record_sample *);
 
 /* It makes no more accesses. */
 void lines_thread_end(struct lines_thread *);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/set_conflicts.h"
+#include "report/shared_caches.h"
 
 enum { WIDTHS = 8 /* 1, 2, 4 ... 64 bytes, and others */ };
 
@@ -67,6 +68,50 @@ static void sizes_of(const struct traffic *traffic, double *bytes)
     }
 }
 
+/*
+ * Levels that are known as shared have curves of their own; else each thread is given its part of
+ * the cache. What they miss the levels inside have missed before.
+ */
+static void use_shared_curves(struct model *model, const struct traffic_machine *on,
+                              struct subset subset, struct curve_point *points)
+{
+    size_t count = 0;
+    const struct shared_cache *shared = on->owned ? NULL : shared_caches(model, &count);
+
+    for (size_t c = 0; c < count; c++) {
+        for (size_t i = 0; i < shared[c].levels; i++) {
+            size_t level = shared[c].first_level + i;
+            double bytes = machine_reach(&on->machine, level);
+            struct curve_point *point = &points[level];
+
+            analysis_miss_ratio_curve(shared[c].analysis,
+                                      shared[c].exact ? (struct subset){0} : subset, &bytes, 1,
+                                      point);
+            if (level > 0 && point->miss_ratio.value > points[level - 1].miss_ratio.value)
+                point->miss_ratio.value = points[level - 1].miss_ratio.value;
+            point->miss_ratio.lo = fmin(point->miss_ratio.lo, point->miss_ratio.value);
+        }
+    }
+}
+
+/* The same, ratios alone. */
+static void use_shared_ratios(struct model *model, const struct traffic_machine *on,
+                              struct subset subset, double *ratios)
+{
+    size_t count = 0;
+    const struct shared_cache *shared = on->owned ? NULL : shared_caches(model, &count);
+
+    for (size_t c = 0; c < count; c++) {
+        for (size_t i = 0; i < shared[c].levels; i++) {
+            size_t level = shared[c].first_level + i;
+            double bytes = machine_reach(&on->machine, level), ratio;
+
+            if (analysis_miss_ratios(shared[c].analysis, subset, &bytes, 1, &ratio) == 0)
+                ratios[level] = level > 0 ? fmin(ratio, ratios[level - 1]) : ratio;
+        }
+    }
+}
+
 static double bandwidth_of(const struct traffic *traffic, size_t level)
 {
     const struct machine *machine = traffic->machine;
@@ -101,7 +146,7 @@ static void add_impact(struct traffic *traffic)
  * their own. Exact profiles tell widths of the whole alone: there all accesses
  * count the same.
  */
-static void add_shares(const struct model *model, const struct traffic_machine *on,
+static void add_shares(struct model *model, const struct traffic_machine *on,
                        const uint32_t *labels, const double *sizes, struct traffic *traffic)
 {
     size_t n = model->exact ? 0 : analysis_sample_count(on->analysis);
@@ -123,6 +168,7 @@ static void add_shares(const struct model *model, const struct traffic_machine *
             analysis_miss_ratios(on->analysis, (struct subset){classes, class}, sizes,
                                  traffic->levels, ratios))
             continue;
+        use_shared_ratios(model, on, (struct subset){classes, class}, ratios);
         for (size_t i = 0; i < traffic->levels; i++)
             missed[i] += bytes[class] * ratios[i];
         all += bytes[class];
@@ -160,8 +206,8 @@ static void bound_by_footprint(const struct analysis *analysis, double accesses,
 }
 
 /* Bytes asked for at each level, and how much of that it has. */
-static void add_levels(const struct traffic_machine *on, struct subset subset, const double *sizes,
-                       struct traffic *traffic)
+static void add_levels(struct model *model, const struct traffic_machine *on, struct subset subset,
+                       bool whole, const double *sizes, struct traffic *traffic)
 {
     struct curve_point points[MACHINE_LEVELS_MAX];
     double before = 1, used[MACHINE_LEVELS_MAX];
@@ -170,6 +216,9 @@ static void add_levels(const struct traffic_machine *on, struct subset subset, c
     struct set_conflicts conflicts;
 
     analysis_miss_ratio_curve(on->analysis, subset, sizes, traffic->levels, points);
+    /* Exact profiles count the shared cache for the whole program. */
+    if (whole || !model->exact)
+        use_shared_curves(model, on, subset, points);
     if (!blocks ||
         analysis_line_use(on->analysis, subset, sizes, traffic->levels, traffic->granule, used))
         for (size_t i = 0; i < traffic->levels; i++)
@@ -211,7 +260,7 @@ void traffic_of_region(struct model *model, const struct traffic_machine *on,
     if (model->exact && !regions->items[region].whole)
         out->granule = out->line_size;
     sizes_of(out, sizes);
-    add_levels(on, subset, sizes, out);
+    add_levels(model, on, subset, regions->items[region].whole, sizes, out);
     add_shares(model, on, labels, sizes, out);
     if (model->exact && regions->items[region].whole)
         out->width = analysis_counted_width(on->analysis);

@@ -123,8 +123,8 @@ static int compare_samples(const void *a, const void *b, void *context)
 
     if (x->thread != y->thread)
         return x->thread < y->thread ? -1 : 1;
-    if (x->record->monotonic_ns != y->record->monotonic_ns)
-        return x->record->monotonic_ns < y->record->monotonic_ns ? -1 : 1;
+    if (x->record->app_ns != y->record->app_ns)
+        return x->record->app_ns < y->record->app_ns ? -1 : 1;
     return x < y ? -1 : x > y;
 }
 
@@ -134,9 +134,12 @@ static uint64_t interval_of(const struct analysis *analysis, const uint32_t *sam
 {
     if (n == 1)
         return analysis->samples[samples[0]].record->weight_ns;
-    for (size_t i = 1; i < n; i++)
-        times[i - 1] = analysis->samples[samples[i]].record->monotonic_ns -
-                       analysis->samples[samples[i - 1]].record->monotonic_ns;
+    for (size_t i = 1; i < n; i++) {
+        uint64_t before = analysis->samples[samples[i - 1]].record->monotonic_ns;
+        uint64_t at = analysis->samples[samples[i]].record->monotonic_ns;
+
+        times[i - 1] = at > before ? at - before : 0;
+    }
     qsort(times, n - 1, sizeof *times, compare_times);
     return times[(n - 1) / 2];
 }

@@ -20,11 +20,8 @@ static void set_crossing(struct analysed_sample *sample, const struct record_lin
                          const struct access_clock *clock, double elapsed_ns, double visits)
 {
     uint64_t start = watch->monotonic_ns;
-    double at = access_clock_between(clock, start, start + (uint64_t)elapsed_ns);
 
-    if (watch->flags & LINE_WATCH_LATE)
-        sample->crossing_from = sample->record->window_accesses * sample->dilation;
-    sample->crossing = sample->crossing_from + fmax(at, 1);
+    sample->crossing = fmax(1, access_clock_between(clock, start, start + (uint64_t)elapsed_ns));
     sample->crossing_visits = (float)visits;
 }
 

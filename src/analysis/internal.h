@@ -35,8 +35,8 @@ struct analysed_sample {
     double others_lines; /* that the group's other threads touched during the window */
     bool elsewhere;      /* the thread came back to the line on a CPU outside the group */
     /* From the sample to the first visit of another thread of the group, or to the last time that
-     * such visits were watched for; 0 when they were not. They were from crossing_from on. */
-    double crossing, crossing_from;
+     * such visits were watched for; 0 when they were not. */
+    double crossing;
     float crossing_visits; /* that this one stands for; 0: not seen until then */
     float crossing_design; /* inverse of the share of its kind that they were watched for */
 };

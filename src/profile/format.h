@@ -348,7 +348,6 @@ enum line_watch_flags {
     /* The sample is a load: what is watched for is the next use of the line by any thread, which
      * ends the watch. No segment, and no transfer, is told from it. */
     LINE_WATCH_USE = 4,
-    LINE_WATCH_LATE = 8, /* it began when the sample's window was over, not with the access */
 };
 
 enum line_event_flags {

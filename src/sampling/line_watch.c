@@ -196,10 +196,9 @@ static void prepare(struct line_watch *watch, struct random *random,
         .address = line + WATCH_WORD * own,
         .proposed = proposed,
         .probability = probability,
-        .flags = (offer->waits  ? LINE_WATCH_WAITS
-                  : offer->uses ? LINE_WATCH_USE
-                                : 0u) |
-                 (offer->late ? LINE_WATCH_LATE : 0u),
+        .flags = offer->waits  ? LINE_WATCH_WAITS
+                 : offer->uses ? LINE_WATCH_USE
+                               : 0,
     };
     if (!watch->mechanism.single && words > 1)
         watch->record.address2 = line + WATCH_WORD * choose_word(random, proposed, own, words);

@@ -73,7 +73,6 @@ struct line_watch_offer {
     bool shared;     /* another thread was seen at the line */
     bool waits;      /* the sample is a load of a thread that polls the word */
     bool uses;       /* the sample is a load, and not reused soon */
-    bool late;       /* its window is over already */
     bool executed;   /* the access has been executed, at time_ns */
     uint64_t time_ns;
     uint64_t delayed_ns; /* as in struct line_trap */

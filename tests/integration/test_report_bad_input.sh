@@ -82,6 +82,8 @@ wrong_usage "unknown format" "unknown format 'xml'" --format xml good.rprof
 wrong_usage "line size that is no power of two" "line size '100'" --line-size 100 good.rprof
 wrong_usage "line size that is too large" "line size '8192'" --line-size 8192 good.rprof
 wrong_usage "thread that is no number" "'x' is not a thread" --thread x good.rprof
+wrong_usage "CPUs that share two caches" "none of them twice" --group 0-3:3 good.rprof
+wrong_usage "CPUs that are no numbers" "sets of CPUs like 0-3,8:4-7" --group 0-x good.rprof
 wrong_usage "no rows" "from 1 to 1000000" --top 0 good.rprof
 wrong_usage "rows that are no number" "from 1 to 1000000" --top 1x good.rprof
 wrong_usage "a thread of several profiles" "wants one profile" --thread 1 good.rprof cut.rprof

@@ -100,6 +100,32 @@ simulated apart --no-sharing -p 1000 "$micro/handover" --threads 2 --iterations 
 run "$report" --sharing apart.rprof
 check "with --no-sharing there is nothing, and it says why" out_has 'without --no-sharing'
 
+# A cache that all threads share, with and without data in common. --group: whatever caches this machine has.
+shares() {
+    local name=$1
+    shift
+    run $simulate -p 1000 -o "$name.rprof" "$@"
+    "$report" --format json --group all --summary --mrc "$name.rprof" >"$name.json" 2>>err
+    holds "$name" "(lambda c: len(c) == 1 and c[0]['groups'] == 1 and len(c[0]['mrc']) >= 48 and
+        c[0]['truth']['error'] < 0.04 and c[0]['truth']['covered'] > 0.6)(r['shared_caches'])"
+}
+check "threads with data of their own share a cache as it was counted" \
+    shares own "$micro/stream" --threads 4 --bytes 1M --iterations 20
+check "so do threads that hand data over" \
+    shares handed "$micro/handover" --pattern producer-consumer --threads 4 --lines 512 --iterations 1000
+# 32 KiB of cells: once a cache holds them, what one thread stores the others find there.
+check "who uses what others used last is told" holds handed \
+    'all(m["crossing"] > 0.02 for m in r["shared_misses"] if not m["beyond"])'
+check "of data of their own nothing crosses" python3 -c '
+import json
+assert all(m["crossing"] < 0.02 for m in json.load(open("own.json"))["shared_misses"] if not m["beyond"])'
+run "$report" --group all --mrc handed.rprof
+check "the curve of the shared cache has its truth beside it" out_has '^Misses per access of a cache that threads share'
+check "and says how far off it is" out_has 'off by [0-9.]+ points on average'
+simulated alone "$micro/sweep" --bytes 64K --iterations 20
+"$report" --format json --group all --mrc alone.rprof >alone.json
+check "one thread shares nothing" holds alone '"shared_caches" not in r'
+
 # What a profile of counts alone cannot say.
 run "$REUSE_BUILDDIR/postproc/reuse-run" --engine exact -q -o exact.rprof "$micro/sweep" --bytes 64K --iterations 10
 run "$report" --format json exact.rprof
