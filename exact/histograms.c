@@ -12,6 +12,14 @@
 /* Instructions with less than one access in so many are written together, as instruction 0. */
 enum { NEGLIGIBLE = 100000 };
 
+struct histogram_bin histograms_bin(uint32_t exact_bin, uint64_t count)
+{
+    uint32_t first = histogram_bin_of(exact_bin_low(exact_bin));
+    uint32_t end = histogram_bin_of(exact_bin_low(exact_bin + 1));
+
+    return (struct histogram_bin){first, end > first ? end - first - 1 : 0, count};
+}
+
 static void append(struct profile_writer *writer, struct record_histogram *record,
                    const struct histogram_bin *bins, uint64_t now_ns)
 {
@@ -146,8 +154,7 @@ static void write_counts(struct profile_writer *writer, struct record_histogram 
         if (counts[bin] == 0)
             continue;
         record->accesses += counts[bin];
-        bins[record->bin_count++] =
-            (struct histogram_bin){histogram_bin_of(exact_bin_low(bin)), 0, counts[bin]};
+        bins[record->bin_count++] = histograms_bin(bin, counts[bin]);
     }
     if (record->accesses > 0)
         append(writer, record, bins, now_ns);

@@ -8,6 +8,9 @@
 #include "locality.h"
 #include "profile/writer.h"
 
+/* A count by the bins of reuse/exact_counts.h, as a profile holds it. */
+struct histogram_bin histograms_bin(uint32_t exact_bin, uint64_t count);
+
 /* Stack distances and reuse times at each line size, of a scope that has one key. */
 void histograms_write(struct profile_writer *, enum histogram_scope, uint64_t key,
                       const struct locality_histograms *, uint64_t now_ns);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "histograms.h"
 #include "objects.h"
 #include "regions.h"
 
@@ -238,8 +239,7 @@ static void write_sum(const struct partition_sum *sum, struct profile_writer *wr
                                           .rate_denominator = 1};
         for (uint32_t bin = 0; bin < EXACT_BIN_COLD; bin++)
             if (tally.distance[bin] != 0)
-                bins[record.bin_count++] = (struct histogram_bin){
-                    histogram_bin_of(exact_bin_low(bin)), 0, tally.distance[bin]};
+                bins[record.bin_count++] = histograms_bin(bin, tally.distance[bin]);
         profile_writer_append(writer, RECORD_HISTOGRAM, &record, sizeof record, bins,
                               record.bin_count * sizeof *bins, now_ns);
     }

@@ -74,18 +74,14 @@ static int collect(const struct sector_model *model, size_t region, struct exact
 }
 
 /*
- * Objects have eight bins to an octave above 16, each counted at its low end; within one of these
- * an object's uses are taken to lie as all uses lie.
+ * Within the wider bins of objects (struct histogram_bin) an object's uses are taken to lie as all
+ * uses lie.
  */
 static void spread(double *counts, const double *all, const struct histogram_bin *bin)
 {
-    uint64_t low = histogram_bin_low(bin->bin);
-    uint64_t width = low < 16 ? 1 : (uint64_t)1 << (60 - __builtin_clzll(low));
-    uint32_t end = histogram_bin_of(low + width);
+    uint32_t end = bin->bin + bin->more + 1;
     double sum = 0;
 
-    if (end <= bin->bin)
-        end = bin->bin + 1;
     for (uint32_t b = bin->bin; b < end; b++)
         sum += all[b];
     for (uint32_t b = bin->bin; b < end; b++)

@@ -25,10 +25,10 @@ void interpreter_set_options(struct interpreter *it, const struct interpreter_op
     it->options = *options;
 }
 
-void interpreter_plant(struct interpreter *it, uint64_t address, const void *bytes, unsigned size)
+void interpreter_avoid(struct interpreter *it, uint64_t address)
 {
-    if (store_buffer_room(&it->store) >= 2)
-        store_buffer_write(&it->store, address, bytes, size);
+    if (store_buffer_room(&it->store) > 0)
+        store_buffer_make(&it->store, address - address % STORE_LINE)->avoided = true;
 }
 
 const uint64_t *interpreter_general(const struct interpreter *it)
@@ -87,6 +87,26 @@ bool memory_read_target(const struct interpreter *it, uint64_t address, void *bu
     return true;
 }
 
+/* Brings in the lines of an operand that were to be avoided, under what was written to them. */
+static void fetch_avoided(struct interpreter *it, uint64_t address, unsigned size)
+{
+    for (uint64_t at = address - address % STORE_LINE; at < address + size; at += STORE_LINE) {
+        struct store_line *line = store_buffer_find(&it->store, at);
+        uint8_t bytes[STORE_LINE];
+        if (!line || !line->avoided)
+            continue;
+        line->avoided = false;
+        if (!it->options.read_avoided(it->options.read_context, at, bytes, STORE_LINE))
+            continue;
+        for (uint64_t left = ~line->written; left != 0; left &= left - 1) {
+            unsigned i = (unsigned)__builtin_ctzll(left);
+            line->data[i] = bytes[i];
+        }
+        line->poisoned &= line->written;
+        line->written = ~UINT64_C(0);
+    }
+}
+
 enum memory_outcome memory_read(struct interpreter *it, uint64_t address, void *buffer,
                                 unsigned size)
 {
@@ -94,8 +114,11 @@ enum memory_outcome memory_read(struct interpreter *it, uint64_t address, void *
     bool one_line = offset + size <= STORE_LINE;
     if (one_line && !store_buffer_find(&it->store, address - offset))
         return memory_read_target(it, address, buffer, size) ? MEMORY_KNOWN : MEMORY_FAULT;
-    if (!store_buffer_covers(&it->store, address, size) &&
-        !memory_read_target(it, address, buffer, size))
-        return MEMORY_FAULT;
+    if (!store_buffer_covers(&it->store, address, size)) {
+        fetch_avoided(it, address, size);
+        if (!store_buffer_covers(&it->store, address, size) &&
+            !memory_read_target(it, address, buffer, size))
+            return MEMORY_FAULT;
+    }
     return store_buffer_overlay(&it->store, address, buffer, size) ? MEMORY_POISONED : MEMORY_KNOWN;
 }

@@ -73,7 +73,9 @@ typedef void (*interpreter_call)(void *context, uint64_t accesses, uint64_t retu
 
 struct interpreter_options {
     interpreter_read read; /* or NULL */
-    void *read_context;
+    /* Of a line that interpreter_avoid() named, when it is first needed: all its 64 bytes. */
+    interpreter_read read_avoided;
+    void *read_context; /* for both */
     interpreter_branch backward_branch;
     interpreter_condition condition;
     interpreter_call call;
@@ -99,11 +101,10 @@ void interpreter_begin(struct interpreter *, const struct interpreter_registers 
                        const void *extended);
 
 /*
- * After interpreter_begin(): the interpreted program is to find these bytes (1..64) at address,
- * whatever is there. For memory that must not be touched by a plain load: under a debug register,
- * say.
+ * After interpreter_begin(): the 64-byte line of address must not be touched by a plain load (it is
+ * under a debug register, say); read_avoided is asked for it, and only if it is needed.
  */
-void interpreter_plant(struct interpreter *, uint64_t address, const void *bytes, unsigned size);
+void interpreter_avoid(struct interpreter *, uint64_t address);
 
 /*
  * Interprets until out holds capacity accesses, an instruction budget is used up, or it must stop.

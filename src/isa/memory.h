@@ -35,7 +35,7 @@ static inline enum memory_outcome memory_load_any(struct interpreter *it, uint64
                 *value = loaded;                                                                   \
                 return MEMORY_KNOWN;                                                               \
             }                                                                                      \
-            if (line->written & mask)                                                              \
+            if (line->written & mask || line->avoided)                                             \
                 return memory_load_any(it, address, value, bits / 8);                              \
         }                                                                                          \
         return guarded_load_##bits(address, value) ? MEMORY_KNOWN : MEMORY_FAULT;                  \

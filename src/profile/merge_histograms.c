@@ -66,6 +66,8 @@ static struct record_histogram *add_up(struct record_histogram *sum,
             both->bins[n++] = bins[k++];
         } else {
             both->bins[n] = sum->bins[i++];
+            if (bins[k].more > both->bins[n].more)
+                both->bins[n].more = bins[k].more;
             both->bins[n++].count += bins[k++].count;
         }
     }

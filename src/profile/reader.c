@@ -68,7 +68,8 @@ static bool bins_are_sound(const unsigned char *payload, size_t length)
     int64_t previous = -1;
     for (uint32_t i = 0; i < histogram.bin_count; i++) {
         memcpy(&bin, payload + sizeof(histogram) + i * sizeof(bin), sizeof(bin));
-        if (bin.bin <= previous || bin.bin >= HISTOGRAM_BIN_COUNT)
+        if (bin.bin <= previous || bin.bin >= HISTOGRAM_BIN_COUNT ||
+            bin.more >= HISTOGRAM_BIN_COUNT - bin.bin)
             return false;
         previous = bin.bin;
     }

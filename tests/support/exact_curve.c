@@ -26,7 +26,8 @@ static double misses(const struct record_histogram *histogram, double lines)
     double sum = (double)histogram->cold;
     for (uint32_t i = 0; i < histogram->bin_count; i++) {
         double low = (double)histogram_bin_low(histogram->bins[i].bin);
-        double high = (double)histogram_bin_low(histogram->bins[i].bin + 1);
+        double high =
+            (double)histogram_bin_low(histogram->bins[i].bin + histogram->bins[i].more + 1);
         double share = lines <= low ? 1 : lines >= high ? 0 : (high - lines) / (high - low);
         sum += share * (double)histogram->bins[i].count;
     }

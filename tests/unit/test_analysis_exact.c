@@ -106,6 +106,43 @@ static void curve_and_split(void **state)
     profile_free(profile);
 }
 
+/* A count that stands for several bins lies anywhere in them. */
+static void wide_bins(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/reuse-exact-XXXXXX";
+    int descriptor = mkstemp(path);
+    struct profile_builder builder;
+
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    profile_builder_begin(&builder, path);
+    profile_builder_defaults(&builder);
+    uint32_t first = histogram_bin_of(1024), end = histogram_bin_of(1152);
+    struct histogram_bin bin = {.bin = first, .more = end - first - 1, .count = 100};
+    struct record_histogram histogram = {.scope = SCOPE_PROCESS,
+                                         .measure = MEASURE_STACK_DISTANCE,
+                                         .line_size = 64,
+                                         .accesses = 100,
+                                         .bin_count = 1,
+                                         .rate_denominator = 1};
+    profile_builder_histogram(&builder, &histogram, &bin);
+    profile_builder_finish(&builder);
+    struct profile *profile = profile_builder_load(path);
+    unlink(path);
+    struct analysis *analysis = analyse(profile, (struct analysis_options){0});
+    double bytes[] = {1024 * 64, 1056 * 64, 1088 * 64, 1152 * 64};
+    struct curve_point points[4];
+
+    analysis_miss_ratio_curve(analysis, (struct subset){0}, bytes, 4, points);
+    assert_float_equal(points[0].miss_ratio.value, 1, 1e-9);
+    assert_float_equal(points[1].miss_ratio.value, 0.75, 1e-9);
+    assert_float_equal(points[2].miss_ratio.value, 0.5, 1e-9);
+    assert_float_equal(points[3].miss_ratio.value, 0, 1e-9);
+    analysis_free(analysis);
+    profile_free(profile);
+}
+
 static void histograms(void **state)
 {
     (void)state;
@@ -182,9 +219,8 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(curve_and_split),
-        cmocka_unit_test(histograms),
-        cmocka_unit_test(one_thread_and_labels),
+        cmocka_unit_test(curve_and_split), cmocka_unit_test(wide_bins),
+        cmocka_unit_test(histograms),      cmocka_unit_test(one_thread_and_labels),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

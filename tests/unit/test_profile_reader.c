@@ -324,12 +324,14 @@ static void test_unsound_content_is_skipped(void **state)
                                           {.bin = HISTOGRAM_BIN_COUNT - 1, .count = 1}};
     const struct histogram_bin twice[2] = {{.bin = 5}, {.bin = 5}};
     const struct histogram_bin outside[1] = {{.bin = HISTOGRAM_BIN_COUNT}};
+    const struct histogram_bin too_wide[1] = {{.bin = 1, .more = HISTOGRAM_BIN_COUNT - 1}};
     add_histogram(2, good, 2);
     add_histogram(0, good, 0);
     add_histogram(3, good, 2); /* claims more than it has */
     add_histogram(UINT32_MAX, good, 2);
     add_histogram(2, twice, 2);
     add_histogram(1, outside, 1);
+    add_histogram(1, too_wide, 1);
     struct record_transfer transfer = {.source_thread = 1, .transfers = -1};
     profile_builder_record(&builder, RECORD_TRANSFER, &transfer, sizeof(transfer));
     transfer.transfers = __builtin_nan("");
@@ -339,7 +341,7 @@ static void test_unsound_content_is_skipped(void **state)
     struct profile *profile = finish_and_load();
     assert_int_equal(profile->histograms.count, 2);
     assert_int_equal(profile->transfers.count, 0);
-    assert_int_equal(profile->invalid_records, 7);
+    assert_int_equal(profile->invalid_records, 8);
     profile_free(profile);
 }
 
