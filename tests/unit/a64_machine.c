@@ -57,6 +57,8 @@ void a64_machine_reset(uint32_t word)
 
 static uint64_t random_general(uint64_t *state)
 {
+    uint64_t value;
+
     switch (below(state, 8)) {
     case 0:
     case 1:
@@ -69,7 +71,8 @@ static uint64_t random_general(uint64_t *state)
     case 5:
         return below(state, 256);
     default:
-        return next_random(state) >> below(state, 64);
+        value = next_random(state);
+        return value >> below(state, 64);
     }
 }
 

@@ -314,7 +314,7 @@ static void full_and_budget(void **state)
     assert_int_equal(interpreter_accesses(interpreter), 64 + count);
 }
 
-/* whilelo p0.d, xzr, x3; ld1d {z0.d}, p0/z, [x1]: three lanes of eight. */
+/* whilelo p0.d, xzr, x3; ld1d {z0.d}, p0/z, [x1]: three lanes of eight; ptrues p0.h, vl2. */
 static void loop_predicate(void **state)
 {
     struct a64_machine machine;
@@ -322,7 +322,7 @@ static void loop_predicate(void **state)
     struct interpreter_registers registers = {.ip = A64_INSTRUCTION};
 
     (void)state;
-    BEGIN(0x25e31fe0, 0xa5e0a020);
+    BEGIN(0x25e31fe0, 0xa5e0a020, 0x2559e040);
     a64_machine_random(&machine, 1);
     a64_machine_to_frame(&machine, frame);
     registers.general[1] = DATA;
@@ -334,6 +334,8 @@ static void loop_predicate(void **state)
     assert_int_equal(out[0].address, DATA);
     assert_int_equal(out[0].width, 24);
     assert_int_equal(at.flags, 0xa0000000); /* the first lane is in, the last is out */
+    run(1);
+    assert_int_equal(at.flags, 0x80000000); /* of the two lanes both are */
 }
 
 static int setup(void **state)

@@ -173,7 +173,7 @@ enum interpreter_stop a64_execute(struct interpreter *it, struct access *out, si
         if (runs_own_stores(it, ip))
             STOP(INTERPRETER_UNKNOWN);
         op = decoded(it, word);
-        if (unlikely((size_t)(end - out) < op->accesses))
+        if (unlikely((uintptr_t)end - (uintptr_t)out < op->accesses * sizeof *out))
             STOP(INTERPRETER_FULL);
         next = ip + 4;
         fresh = 0;

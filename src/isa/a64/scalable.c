@@ -245,7 +245,7 @@ enum interpreter_stop a64_scalable(struct interpreter *it, const struct a64_oper
         bits &= covered ? store_buffer_mask(covered) : 0;
         set_predicate(it, field(word, 0, 4), bits, true);
         if (bit(word, 16))
-            test(it, element_bits(it, element_of(word)), bits);
+            test(it, bits, bits);
         break;
     }
     case SCALABLE_FALSE:

@@ -45,13 +45,13 @@ struct a64_lanes {
 static inline uint64_t lane(const uint8_t *vector, unsigned i, unsigned size)
 {
     uint64_t value = 0;
-    memcpy(&value, vector + i * size, size);
+    memcpy(&value, vector + (size_t)i * size, size);
     return value;
 }
 
 static inline void set_lane(struct a64_lanes *lanes, unsigned i, unsigned size, uint64_t value)
 {
-    memcpy(lanes->bytes + i * size, &value, size);
+    memcpy(lanes->bytes + (size_t)i * size, &value, size);
 }
 
 static inline uint64_t lane_mask(unsigned size)
