@@ -195,11 +195,11 @@ bool look_ahead_begin_after_access(struct thread *thread, const ucontext_t *cont
     return false;
 }
 
-size_t look_ahead_next(struct thread *thread, size_t capacity, enum interpreter_stop *why)
+static size_t run(struct thread *thread, size_t capacity, uint64_t instructions,
+                  enum interpreter_stop *why)
 {
     struct access *batch = thread->batch;
-    size_t n = interpreter_run(thread->interpreter, batch, capacity,
-                               (uint64_t)capacity * INSTRUCTIONS_PER_ACCESS, why);
+    size_t n = interpreter_run(thread->interpreter, batch, capacity, instructions, why);
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -207,4 +207,18 @@ size_t look_ahead_next(struct thread *thread, size_t capacity, enum interpreter_
             batch[kept++] = batch[i];
     thread->left_out += n - kept;
     return kept;
+}
+
+size_t look_ahead_next(struct thread *thread, size_t capacity, enum interpreter_stop *why)
+{
+    return run(thread, capacity, (uint64_t)capacity * INSTRUCTIONS_PER_ACCESS, why);
+}
+
+size_t look_ahead_step(struct thread *thread, unsigned instructions, enum interpreter_stop *why)
+{
+    size_t n = run(thread, THREAD_BATCH, instructions, why);
+
+    if (*why == INTERPRETER_BUDGET)
+        *why = INTERPRETER_FULL;
+    return n;
 }

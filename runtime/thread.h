@@ -24,10 +24,12 @@
 #include "sampling/odometer.h"
 #include "sampling/private_watch.h"
 #include "sampling/random.h"
+#include "sampling/turn.h"
 #include "sampling/window.h"
 
 enum {
     THREAD_KNOWN_LOOPS = 32,
+    THREAD_WAIT_LOOPS = 4,     /* kept; a thread waits in few places */
     THREAD_REGIONS = 32,       /* nested spans that are told apart */
     THREAD_BATCH = 512,        /* accesses interpreted at a time */
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
@@ -127,6 +129,8 @@ struct thread {
     uint64_t rate_cost_ns;    /* of the last exploration, not yet told to the governor */
     uint32_t samples_to_rate; /* samples until the next rate reading is considered */
     struct access batch[THREAD_BATCH];
+    struct wait_loop wait_loops[THREAD_WAIT_LOOPS]; /* in which it was seen to poll */
+    unsigned next_wait_loop;                        /* to be replaced */
 
     /* output */
     uint64_t next_sample;
