@@ -179,11 +179,10 @@ uint32_t allocation_site(const struct unwind_start *caller, enum allocator alloc
     if (unwind_known_stack(caller->stack_pointer, &low, &high) &&
         site_cache_find(&cache->sites, caller, allocator, high - caller->stack_pointer, &site))
         return site;
-    struct unwind_trace trace;
-    site = site_by_walk(caller, allocator, cache, &trace);
+    site = site_by_walk(caller, allocator, cache, &cache->trace);
     if (unwind_known_stack(caller->stack_pointer, &low, &high))
-        site_cache_fill(&cache->sites, caller, allocator, high - caller->stack_pointer, &trace,
-                        site);
+        site_cache_fill(&cache->sites, caller, allocator, high - caller->stack_pointer,
+                        &cache->trace, site);
     return site;
 }
 

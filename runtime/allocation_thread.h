@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "site_cache.h"
+#include "unwind.h"
 
 enum {
     BATCHES = 128,
@@ -30,8 +31,9 @@ struct batch {
 
 /* From a pool, so that memory is bounded and reused; some 450 KiB, touched as it is used. */
 struct thread_cache {
-    uint64_t allocations;   /* made by the thread, */
-    uint64_t frames_walked; /* and what it took to find their sites */
+    uint64_t allocations;      /* made by the thread, */
+    uint64_t frames_walked;    /* and what it took to find their sites */
+    struct unwind_trace trace; /* of the walk under way: too large for a small alternate stack */
     struct batch batches[BATCHES];
     struct site_cache sites;
 };

@@ -8,6 +8,7 @@
 #include "sampler.h"
 #include "sampling/line_visit.h"
 #include "settings.h"
+#include "tape.h"
 #include "timebase.h"
 #include "watch.h"
 
@@ -68,22 +69,25 @@ static bool is_disturbed(const uint64_t before[2])
 /* The turn after the wait in which the thread was interrupted; its accesses are in the window. */
 static void look(struct thread *thread, struct turn *turn)
 {
-    uint64_t started = arch_ticks(), words[2];
+    uint64_t started = clock_ticks(), words[2];
     enum interpreter_stop why = INTERPRETER_FULL;
 
     line_sharing_words(words);
     while (why == INTERPRETER_FULL && turn->phase != TURN_NONE && turn->phase != TURN_OVER &&
            !thread->window.chosen) {
         bool runs = turn->phase == TURN_RUNNING && turn->waits == 0;
-        size_t n = look_ahead_step(thread, runs ? STEP_RUNNING : STEP_WAITING, &why);
+        size_t n;
 
+        if (!runs)
+            tape_memory_may_change();
+        n = look_ahead_step(thread, runs ? STEP_RUNNING : STEP_WAITING, &why);
         for (size_t i = 0; i < n; i++)
             if (turn_feed(turn, &thread->batch[i]) == TURN_RUNNING)
                 window_feed(&thread->window, &thread->batch[i], 1);
         if (turn_wants_state(turn))
             show_state(thread, turn);
         if (turn->phase == TURN_WAITED &&
-            (is_disturbed(words) || arch_ticks() - started > arch_ticks_in(WAIT_US_MAX)))
+            (is_disturbed(words) || clock_ticks() - started > arch_ticks_in(WAIT_US_MAX)))
             return;
     }
 }

@@ -39,6 +39,19 @@ check "auto -v: the reason is given once" passed_over 'the kernel shows no '
 profile --engine clock
 check "clock: the PMU is not looked at" bash -c "! grep -q 'passed over' '$work/report'"
 
+# Looking for a unit costs next to nothing where there is none.
+unset REUSE_PMU_SYSFS
+if command -v strace >/dev/null && [ ! -e /sys/bus/event_source/devices/cpu ] &&
+    [ ! -e /sys/bus/event_source/devices/ibs_op ]; then
+    strace -o "$work/trace" -e trace=%file "$bin/reuse-run" -q --engine auto -o "$work/p.rprof" -- true \
+        2>"$work/err"
+    check "auto without a PMU: a few files are looked for, no more" \
+        [ "$(grep -c 'event_source' "$work/trace")" -le 4 ]
+else
+    skip "auto without a PMU" "there is one here, or strace is missing"
+fi
+export REUSE_PMU_SYSFS=$work/empty
+
 # Names that libpfm4 knows become numbers on the way to the target.
 event_of() { # PMU NAME
     LIBPFM_FORCE_PMU=$1 "$bin/reuse-run" -q --engine pmu -o "$work/e.rprof" --event "$2" -- \
