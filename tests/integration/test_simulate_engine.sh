@@ -76,16 +76,15 @@ cp out environment.json
 check "the environment works as well" holds environment \
     'r["run"]["simulate_skid"] == "9" and r["run"]["period"] == "20000"'
 
-# Communication: estimated and counted, of one run. One run in twenty lies outside its interval, and in one in some
-# tens a stubborn watch holds the registers to the end. Each iteration hands 16 lines and a turn on, which is 18
-# transfers or more.
+# Communication: estimated and counted, of one run. One run in twenty lies outside its interval: of three, two must
+# not, which fails once in 140 times. Each iteration hands 16 lines and a turn on, which is 18 transfers or more.
 communicates() {
-    local name=$1 threads=$2 seed
+    local name=$1 threads=$2 seed held=0
     for seed in 1 2 3; do
         simulated "$name" --seed $seed -p 1000 "$micro/handover" --pattern "$name" --threads "$threads" --iterations 4000
         "$report" --format json --sharing "$name.rprof" >"$name.json" 2>>err
         holds "$name" "(lambda t: t['all'] > 16 * 4000 and t['estimate_lo'] <= t['all'] <= t['estimate_hi'] and
-            0.5 < t['estimate'] / t['all'] < 2 and t['matrix_error'] < 0.5)(r['sharing']['truth'])" && return 0
+            0.5 < t['estimate'] / t['all'] < 2 and t['matrix_error'] < 0.5)(r['sharing']['truth'])" && [ $((++held)) -eq 2 ] && return 0
     done
     return 1
 }
