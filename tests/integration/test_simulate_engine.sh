@@ -98,6 +98,9 @@ check "the section says how many were counted" out_has '^Truth: +[0-9.]+ k trans
 simulated apart --no-sharing -p 1000 "$micro/handover" --threads 2 --iterations 500
 run "$report" --sharing apart.rprof
 check "with --no-sharing there is nothing, and it says why" out_has 'without --no-sharing'
+simulated late --simulate-skid 9 -p 1000 "$micro/handover" --threads 2 --iterations 500
+run "$report" --sharing late.rprof
+check "nor with late records" out_has '--simulate-skid 0'
 
 # What a profile of counts alone cannot say.
 run "$REUSE_BUILDDIR/postproc/reuse-run" --engine exact -q -o exact.rprof "$micro/sweep" --bytes 64K --iterations 10
