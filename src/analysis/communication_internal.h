@@ -133,7 +133,7 @@ struct masses {
     double *arrival; /* [arrival]: transfers (reads) or ends per store of the stratum */
     double *scale;   /* [reader]: for the copies that ends take from readers */
     /* Room for one stratum's readers. */
-    double *unread, *followed, *sum, *raw, *taken;
+    double *unread, *unseen, *followed, *sum, *seen_sum, *raw, *taken;
 };
 int masses_create(const struct segments *, struct masses *);
 void masses_free(struct masses *);

@@ -311,25 +311,36 @@ static bool estimate(struct estimation *estimation)
     return ok;
 }
 
+/* Why no store was offered to the registers: what would change that. */
+static const char *silence_of(const struct analysis *analysis)
+{
+    bool watched = false, late = false;
+
+    for (size_t p = 0; p < analysis->profile_count; p++) {
+        watched |= profile_run_number(analysis->profiles[p], "sharing", 1) != 0;
+        late |= profile_run_number(analysis->profiles[p], "simulate_skid", 0) != 0;
+    }
+    if (late)
+        return "its records come too late for their stores to be watched; record it with "
+               "--simulate-skid 0";
+    if (watched)
+        return "no store was sampled while several threads ran; record for longer";
+    return "its threads were not watched; record it without --no-sharing";
+}
+
 static bool may_speak(const struct communication *communication, char *message, size_t size)
 {
     const struct analysis *analysis = communication->analysis;
     const char *path = analysis->profiles[0]->path;
-    bool watched = false, threads = false, offered = false;
+    bool threads = false, offered = false;
 
-    for (size_t p = 0; p < analysis->profile_count; p++) {
-        watched |= profile_run_number(analysis->profiles[p], "sharing", 1) != 0;
+    for (size_t p = 0; p < analysis->profile_count; p++)
         threads |= analysis->profiles[p]->threads.count > 1;
-    }
     for (size_t i = 0; i < analysis->count; i++)
         offered |= analysis->samples[i].record->flags & SAMPLE_LINE_OFFERED;
     if (threads && !offered) {
-        snprintf(message, size,
-                 watched ? "%s tells nothing of communication: no store was sampled while several "
-                           "threads ran; record for longer"
-                         : "%s tells nothing of communication between its threads: record it "
-                           "without --no-sharing",
-                 path);
+        snprintf(message, size, "%s tells nothing of communication: %s", path,
+                 silence_of(analysis));
         return false;
     }
     if (communication->line_size != analysis->run_line_size) {

@@ -18,13 +18,16 @@ int masses_create(const struct segments *segments, struct masses *masses)
         .arrival = malloc((segments->arrival_count + 1) * sizeof(double)),
         .scale = malloc(readers * sizeof(double)),
         .unread = malloc(readers * sizeof(double)),
+        .unseen = malloc(readers * sizeof(double)),
+        .seen_sum = malloc(readers * sizeof(double)),
         .followed = malloc(readers * sizeof(double)),
         .sum = malloc(readers * sizeof(double)),
         .raw = malloc(readers * sizeof(double)),
         .taken = malloc(readers * sizeof(double)),
     };
-    return masses->arrival && masses->scale && masses->unread && masses->followed && masses->sum &&
-                   masses->raw && masses->taken
+    return masses->arrival && masses->scale && masses->unread && masses->unseen &&
+                   masses->seen_sum && masses->followed && masses->sum && masses->raw &&
+                   masses->taken
                ? 0
                : -1;
 }
@@ -34,6 +37,8 @@ void masses_free(struct masses *masses)
     free(masses->arrival);
     free(masses->scale);
     free(masses->unread);
+    free(masses->unseen);
+    free(masses->seen_sum);
     free(masses->followed);
     free(masses->sum);
     free(masses->raw);
@@ -56,6 +61,7 @@ struct risk {
     uint32_t replicate;
     double followed, loads_followed; /* weight of watches that would show an end, a load */
     double alive;                    /* probability that the segment has not ended */
+    double seen_alive;               /* that the watch has not seen it end */
     size_t gone, loads_gone;         /* watches that have left */
 };
 
@@ -101,6 +107,15 @@ static double hazard_share(const struct hazard *hazard, double survival)
     return sum > 0 ? (1 - survival) / sum : 0;
 }
 
+/*
+ * The part of those in which nothing was seen so far that is at risk: what comes in a word that
+ * they do not watch has ended the others unseen.
+ */
+static double still_at_risk(double alive, double seen_alive)
+{
+    return seen_alive > 0 ? fmin(1, alive / seen_alive) : 1;
+}
+
 /* Ends at one time; their masses are shares of what the survival loses. */
 static void apply_ends(struct risk *risk, size_t first, size_t last)
 {
@@ -108,20 +123,26 @@ static void apply_ends(struct risk *risk, size_t first, size_t last)
     struct masses *masses = risk->masses;
     struct hazard hazard = {0};
     uint32_t readers = risk->stratum->reader_count;
-    double survival, share, all = 0;
+    double survival, share, all = 0, seen = 0;
+    double at_risk = risk->followed * still_at_risk(risk->alive, risk->seen_alive);
 
     if (risk->followed <= 0)
         return;
     memset(masses->sum, 0, readers * sizeof *masses->sum);
+    memset(masses->seen_sum, 0, readers * sizeof *masses->seen_sum);
     for (size_t i = first; i < last; i++) {
-        double x = arrivals[i].multiplicity * weight_of(risk, arrivals[i].watch);
+        double weight = weight_of(risk, arrivals[i].watch), x = arrivals[i].multiplicity * weight;
 
-        masses->arrival[i] = x / risk->followed;
-        hazard_add(&hazard, &arrivals[i], x / risk->followed);
+        masses->arrival[i] = at_risk > 0 ? x / at_risk : 0;
+        hazard_add(&hazard, &arrivals[i], masses->arrival[i]);
         all += x;
-        for (uint32_t read = arrivals[i].previous; read; read = arrivals[read - 1].previous)
+        seen += weight;
+        for (uint32_t read = arrivals[i].previous; read; read = arrivals[read - 1].previous) {
             masses->sum[arrivals[read - 1].reader] += x;
+            masses->seen_sum[arrivals[read - 1].reader] += weight;
+        }
     }
+    risk->seen_alive *= fmax(0, 1 - seen / risk->followed);
     survival = hazard_survival(&hazard);
     share = hazard_share(&hazard, survival) * risk->alive;
     for (size_t i = first; i < last; i++)
@@ -130,8 +151,11 @@ static void apply_ends(struct risk *risk, size_t first, size_t last)
     /* For each reader, segments that it has not read yet end by what is seen in those. */
     for (uint32_t reader = 0; reader < readers; reader++) {
         double observers = risk->loads_followed - masses->followed[reader];
-        double x = observers > 0 ? (all - masses->sum[reader]) / observers : 0;
+        double unread = observers * still_at_risk(masses->unread[reader], masses->unseen[reader]);
+        double x = unread > 0 ? (all - masses->sum[reader]) / unread : 0;
 
+        if (observers > 0)
+            masses->unseen[reader] *= fmax(0, 1 - (seen - masses->seen_sum[reader]) / observers);
         masses->unread[reader] *=
             x > .5 && hazard.largest > .25 ? .5 * exp(1 - 2 * x) : fmax(0, 1 - x);
     }
@@ -148,6 +172,8 @@ static void apply_reads(struct risk *risk, size_t first, size_t last)
     for (size_t i = first; i < last; i++) {
         uint32_t reader = arrivals[i].reader;
         double observers = risk->loads_followed - masses->followed[reader], survival, share;
+        double unread = observers * still_at_risk(masses->unread[reader], masses->unseen[reader]);
+        double seen = 0;
         struct hazard hazard = {0};
 
         if (masses->arrival[i] >= 0)
@@ -156,10 +182,11 @@ static void apply_reads(struct risk *risk, size_t first, size_t last)
             if (arrivals[k].reader != reader)
                 continue;
             double weight = weight_of(risk, arrivals[k].watch);
-            double x = observers > 0 ? arrivals[k].multiplicity * weight / observers : 0;
+            double x = unread > 0 ? arrivals[k].multiplicity * weight / unread : 0;
 
             masses->arrival[k] = x;
             masses->followed[reader] += weight;
+            seen += weight;
             hazard_add(&hazard, &arrivals[k], x);
         }
         survival = hazard_survival(&hazard);
@@ -171,6 +198,8 @@ static void apply_reads(struct risk *risk, size_t first, size_t last)
             }
         }
         masses->unread[reader] *= survival;
+        if (observers > 0)
+            masses->unseen[reader] *= fmax(0, 1 - seen / observers);
     }
 }
 
@@ -211,9 +240,9 @@ static void begin(struct risk *risk)
     for (size_t i = 0; i < stratum->watch_count; i++)
         risk->followed += weight_of(risk, risk->segments->by_end[stratum->first_watch + i]);
     risk->loads_followed = risk->followed;
-    risk->alive = 1;
+    risk->alive = risk->seen_alive = 1;
     for (uint32_t i = 0; i < stratum->reader_count; i++) {
-        masses->unread[i] = 1;
+        masses->unread[i] = masses->unseen[i] = 1;
         masses->followed[i] = masses->raw[i] = masses->taken[i] = 0;
     }
 }

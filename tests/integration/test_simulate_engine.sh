@@ -76,16 +76,15 @@ cp out environment.json
 check "the environment works as well" holds environment \
     'r["run"]["simulate_skid"] == "9" and r["run"]["period"] == "20000"'
 
-# Communication: estimated and counted, of one run. One run in twenty lies outside its interval, and in one in some
-# tens a stubborn watch holds the registers to the end. Each iteration hands 16 lines and a turn on, which is 18
-# transfers or more.
+# Communication: estimated and counted, of one run. One run in twenty lies outside its interval: of three, two must
+# not, which fails once in 140 times. Each iteration hands 16 lines and a turn on, which is 18 transfers or more.
 communicates() {
-    local name=$1 threads=$2 seed
+    local name=$1 threads=$2 seed held=0
     for seed in 1 2 3; do
         simulated "$name" --seed $seed -p 1000 "$micro/handover" --pattern "$name" --threads "$threads" --iterations 4000
         "$report" --format json --sharing "$name.rprof" >"$name.json" 2>>err
         holds "$name" "(lambda t: t['all'] > 16 * 4000 and t['estimate_lo'] <= t['all'] <= t['estimate_hi'] and
-            0.5 < t['estimate'] / t['all'] < 2 and t['matrix_error'] < 0.5)(r['sharing']['truth'])" && return 0
+            0.5 < t['estimate'] / t['all'] < 2 and t['matrix_error'] < 0.5)(r['sharing']['truth'])" && [ $((++held)) -eq 2 ] && return 0
     done
     return 1
 }
@@ -99,6 +98,9 @@ check "the section says how many were counted" out_has '^Truth: +[0-9.]+ k trans
 simulated apart --no-sharing -p 1000 "$micro/handover" --threads 2 --iterations 500
 run "$report" --sharing apart.rprof
 check "with --no-sharing there is nothing, and it says why" out_has 'without --no-sharing'
+simulated late --simulate-skid 9 -p 1000 "$micro/handover" --threads 2 --iterations 500
+run "$report" --sharing late.rprof
+check "nor with late records" out_has '--simulate-skid 0'
 
 # A cache that all threads share, with and without data in common. --group: whatever caches this machine has.
 shares() {
