@@ -75,12 +75,17 @@ static double steepest_fall(const struct hint_question *question, size_t known, 
     return most;
 }
 
-/* The outermost cache that is smaller than what the reuse needs. */
+/* A reuse that needs hardly more than a cache has is noise of the model: associativity alone moves
+ * it in or out. */
+static const double hardly_more = 1.2;
+
+/* The outermost cache that is clearly smaller than what the reuse needs. */
 static size_t level_below(const struct machine *machine, double bytes)
 {
     size_t level = 0;
 
-    while (level + 1 < machine->levels && (double)machine->caches[level + 1].bytes < bytes)
+    while (level + 1 < machine->levels &&
+           hardly_more * (double)machine->caches[level + 1].bytes < bytes)
         level++;
     return level;
 }
@@ -110,9 +115,8 @@ static bool find_block(const struct hint_question *question, size_t known, struc
     hint->misses = (struct estimate){before.value - after.value, fmax(0, before.lo - after.hi),
                                      before.hi - after.lo};
     hint->kind = HINT_BLOCK;
-    /* A reuse that just does not fit is noise of the model: associativity alone moves it. */
     return level_point < to &&
-           hint->need_bytes > 1.2 * (double)question->machine->caches[hint->level].bytes &&
+           hint->need_bytes > hardly_more * (double)question->machine->caches[hint->level].bytes &&
            is_worthwhile(question, hint);
 }
 

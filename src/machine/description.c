@@ -122,6 +122,14 @@ static bool parse_cache(struct description *d, char **fields, size_t n)
     }
     if (n > NUMBERS + 1)
         return refuse(d, "\"%s\" after the description of a cache", fields[NUMBERS + 1]);
+    /* Not a matter of machine_check(): what virtual machines say of themselves can be so. */
+    if (machine->levels > 0 &&
+        cache.sharing_cpus < machine->caches[machine->levels - 1].sharing_cpus) {
+        snprintf(d->cause, sizeof d->cause,
+                 "shared by %u CPUs, fewer than the %u that share the level inside it",
+                 cache.sharing_cpus, machine->caches[machine->levels - 1].sharing_cpus);
+        return false;
+    }
     d->cache_line[machine->levels] = d->line;
     machine->caches[machine->levels++] = cache;
     return true;

@@ -67,6 +67,20 @@ static void late_reuse_wants_blocking(void **state)
     assert_true(hint.misses.lo > 0.1e9 && hint.misses.lo < hint.misses.value);
 }
 
+/* What misses the L2 by a hair, if at all, still misses the L1 by far. */
+static void hardly_too_much_for_a_cache(void **state)
+{
+    const double need[] = {1100 << 10}, fall[] = {0.124};
+    struct hint hint;
+
+    (void)state;
+    make_curve(0.125, need, fall, 1, 0.01, INFINITY);
+    hint = ask(1e9, 2e9, 8);
+    assert_int_equal(hint.kind, HINT_BLOCK);
+    assert_int_equal(hint.level, 0);
+    assert_float_equal(hint.misses.value, 0.124e9, 1e3);
+}
+
 /* Of two falls the larger one is the one to block for; a fall inside the L1 is none. */
 static void the_steepest_fall_counts(void **state)
 {
@@ -151,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(late_reuse_wants_blocking),
+        cmocka_unit_test(hardly_too_much_for_a_cache),
         cmocka_unit_test(the_steepest_fall_counts),
         cmocka_unit_test(what_fits_is_left_alone),
         cmocka_unit_test(sequential_misses_are_a_stream),
