@@ -26,6 +26,10 @@ bool look_ahead_begin_after_access(struct thread *, const ucontext_t *);
  */
 size_t look_ahead_next(struct thread *, size_t capacity, enum interpreter_stop *why);
 
+/* The same for so many instructions (*why: INTERPRETER_FULL); what the target sees in memory may
+ * change between calls. */
+size_t look_ahead_step(struct thread *, unsigned instructions, enum interpreter_stop *why);
+
 /* Other hooks than the loop table's for backward branches and conditions; NULL: that one again. */
 void look_ahead_hook(struct thread *, interpreter_branch branch, interpreter_condition condition,
                      void *context);

@@ -15,6 +15,7 @@
 #include "settings.h"
 #include "step_over.h"
 #include "timebase.h"
+#include "turns.h"
 #include "watch.h"
 
 #include "signal_safe.h"
@@ -39,8 +40,10 @@ struct foresight {
     /* Of a store, while others may come to its line: what the thread itself does there. */
     bool begun, follows;
     struct own_visit visit;
-    /* Of a load: how often the same instruction reads the same place again at once. */
+    /* Of a load: how often the same instruction reads the same place again at once, and what else
+     * is accessed meanwhile. */
     uint32_t looked, repeats;
+    struct wait_loop wait_loop;
 };
 
 /* A thread polls if it reads the sampled place so often in the next so many accesses. */
@@ -58,6 +61,7 @@ static bool follow_load(struct thread *thread, struct foresight *foresight,
 
     for (size_t i = 0; i < n && foresight->looked < POLL_ACCESSES; i++) {
         foresight->looked++;
+        wait_loop_add(&foresight->wait_loop, batch[i].ip);
         foresight->repeats += batch[i].ip == sample->ip && batch[i].address == sample->address;
     }
     return foresight->looked >= POLL_ACCESSES;
@@ -94,7 +98,7 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
                         struct foresight *foresight)
 {
     bool sharing = line_sharing_active(), done = false, followed = !sharing, late = false, any;
-    uint64_t started = arch_ticks(), fed = 0;
+    uint64_t started = clock_ticks(), fed = 0;
 
     *foresight = (struct foresight){.stop = INTERPRETER_FULL};
     if (!look_ahead_begin(thread, context))
@@ -104,7 +108,7 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
            foresight->stop == INTERPRETER_FULL) {
         size_t n = look_ahead_next(thread, SAMPLE_BATCH, &foresight->stop);
 
-        late = window_may_end(&thread->window, (arch_ticks() - started) / arch_ticks_in(1),
+        late = window_may_end(&thread->window, (clock_ticks() - started) / arch_ticks_in(1),
                               rate_known(thread, hottest_loop(thread)));
         if (!done)
             done = window_feed(&thread->window, thread->batch, n) || late;
@@ -122,8 +126,8 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
     return any;
 }
 
-static void describe(struct thread *thread, ucontext_t *context, enum interpreter_stop stop,
-                     uint64_t loop, uint64_t app_now, struct record_sample *sample)
+void sampler_describe(struct thread *thread, ucontext_t *context, enum interpreter_stop stop,
+                      uint64_t loop, uint64_t app_now, struct record_sample *sample)
 {
     memset(sample, 0, sizeof *sample);
     sample->sample_id = ++thread->next_sample | (uint64_t)thread->id << 40;
@@ -153,7 +157,7 @@ static void take_sample(struct thread *thread, ucontext_t *context, uint64_t app
         thread->totals.lost[LOSS_UNREADABLE]++;
         return;
     }
-    describe(thread, context, foresight.stop, foresight.loop, app_now, &sample);
+    sampler_describe(thread, context, foresight.stop, foresight.loop, app_now, &sample);
     thread->totals.samples++;
     if (line_sharing_active())
         line_sharing_offer(thread, foresight.follows ? &foresight.visit : NULL, polls(&foresight),
@@ -164,8 +168,12 @@ static void take_sample(struct thread *thread, ucontext_t *context, uint64_t app
     } else {
         watch_start(thread, &sample, app_now);
     }
-    if (!pmu_in_use())
-        rate_consider(thread, context, app_now, foresight.loop);
+    if (pmu_in_use())
+        return;
+    if (polls(&foresight))
+        turns_learn(thread, &foresight.wait_loop);
+    turns_follow(thread, context, foresight.loop, app_now);
+    rate_consider(thread, context, app_now, foresight.loop);
 }
 
 /* An interrupt of a hardware event: what it stands for, and what the unit has left in its buffer.

@@ -24,10 +24,12 @@
 #include "sampling/odometer.h"
 #include "sampling/private_watch.h"
 #include "sampling/random.h"
+#include "sampling/turn.h"
 #include "sampling/window.h"
 
 enum {
     THREAD_KNOWN_LOOPS = 32,
+    THREAD_WAIT_LOOPS = 4,     /* kept; a thread waits in few places */
     THREAD_REGIONS = 32,       /* nested spans that are told apart */
     THREAD_BATCH = 512,        /* accesses interpreted at a time */
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
@@ -127,6 +129,8 @@ struct thread {
     uint64_t rate_cost_ns;    /* of the last exploration, not yet told to the governor */
     uint32_t samples_to_rate; /* samples until the next rate reading is considered */
     struct access batch[THREAD_BATCH];
+    struct wait_loop wait_loops[THREAD_WAIT_LOOPS]; /* in which it was seen to poll */
+    unsigned next_wait_loop;                        /* to be replaced */
 
     /* output */
     uint64_t next_sample;
@@ -171,8 +175,15 @@ void thread_pmu_losses(struct pmu_losses *);
 /* Sums over all threads, finished ones included. */
 void thread_totals(uint64_t *app_ns, uint64_t *overhead_ns);
 
-/* Whether threads that start from now on start without sampling. */
-void thread_pause(bool paused);
+/* Stops sampling in all threads, those that start from now on included; or goes on. */
+void threads_pause(bool paused);
+
+/* A span of the API begins or ends in the calling thread. */
+void thread_region_begin(struct thread *, uint32_t region_id);
+void thread_region_end(struct thread *);
+
+/* For replaying: the calling thread is this one from now on (or none). */
+void thread_become(struct thread *);
 
 /* One of our descriptors has a new number. */
 void thread_move_descriptor(int from, int to);

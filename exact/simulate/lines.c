@@ -241,8 +241,11 @@ static void offer_line(struct lines_thread *thread, uint64_t line, bool uses,
                        struct record_sample *sample)
 {
     uint64_t now = now_ns();
-    struct line_watch_offer candidate = {
-        .thread_id = sample->thread_id, .uses = uses, .executed = true, .time_ns = now};
+    struct line_watch_offer candidate = {.thread_id = sample->thread_id,
+                                         .uses = uses,
+                                         .late = uses /* see lines_complete_sample() */,
+                                         .executed = true,
+                                         .time_ns = now};
 
     candidate.shared =
         board_others(&board, line, sample->thread_id,

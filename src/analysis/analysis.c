@@ -130,6 +130,7 @@ static bool build(struct analysis *analysis)
         loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates) ||
         analysis_judge_samples(analysis) || analysis_divide(analysis))
         return false;
+    analysis_measure_footprint(analysis);
     if (!analysis->options.bootstrap)
         analysis->options.bootstrap = replicates_for(analysis);
     if (replicates_create(analysis) ||

@@ -165,8 +165,9 @@ int analysis_line_use(const struct analysis *, struct subset, const double *byte
 /* The smallest granule that the profile knows; the line size itself: none. */
 uint32_t analysis_granule(const struct analysis *);
 
-/* Bytes that the run can have touched at most, from what it allocated and mapped; INFINITY: not
- * known. A cache of that size never fetches a line twice. */
+/* Bytes that the run touched, as far as samples show what it touched: of allocations the most that
+ * lived at once, of stacks and modules from the first to the last page seen. INFINITY: not known.
+ * A cache of that size fetches no line twice. */
 double analysis_footprint(const struct analysis *);
 
 /* Bytes per access of everything, as an exact profile counted them; NAN: not counted. */

@@ -313,27 +313,6 @@ void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset su
     results_free(&results);
 }
 
-double analysis_footprint(const struct analysis *analysis)
-{
-    double bytes = 0;
-
-    for (size_t p = 0; p < analysis->profile_count; p++) {
-        const struct profile *profile = analysis->profiles[p];
-        if (profile->modules.count == 0)
-            return INFINITY;
-        for (size_t i = 0; i < profile->site_totals.count; i++)
-            bytes += (double)profile->site_totals.items[i].bytes;
-        for (size_t i = 0; i < profile->mappings.count; i++)
-            bytes += (double)(profile->mappings.items[i]->end - profile->mappings.items[i]->start);
-        for (size_t i = 0; i < profile->modules.count; i++)
-            bytes += (double)(profile->modules.items[i]->end - profile->modules.items[i]->start);
-        for (size_t i = 0; i < profile->threads.count; i++)
-            bytes += (double)(profile->threads.items[i].stack_high -
-                              profile->threads.items[i].stack_low);
-    }
-    return bytes;
-}
-
 struct miss_split analysis_misses(const struct analysis *analysis, struct subset subset,
                                   double bytes)
 {

@@ -180,7 +180,24 @@ static uint32_t clock_of(const struct analysed_sample *sample, enum summed what)
     return what == BY_THREAD ? sample->thread : what == BY_GROUP ? sample->domain : sample->profile;
 }
 
-/* Half of a sample's accesses lie before it, half after. */
+/*
+ * What is added from a thread's sample to the next one, NULL: after the last. CPU time and accesses
+ * that are counted are read off the thread's clock; else half of a sample's accesses lie before it,
+ * half after.
+ */
+static double amount_after(const struct analysis *analysis, const struct analysed_sample *sample,
+                           const struct analysed_sample *next, uint64_t half_ns, enum summed what)
+{
+    bool read_off =
+        what == CPU_TIME || profile_counts_accesses(analysis->profiles[sample->profile]);
+
+    if (read_off && next)
+        return (double)(next->record->app_ns - sample->record->app_ns);
+    if (what == CPU_TIME)
+        return (double)half_ns;
+    return accesses_of(sample) / 2 + (next ? accesses_of(next) / 2 : 0);
+}
+
 static struct access_clock *sum_of(const struct analysis *analysis,
                                    const struct group_clocks *clocks, enum summed what,
                                    size_t count)
@@ -199,20 +216,15 @@ static struct access_clock *sum_of(const struct analysis *analysis,
             const struct analysed_sample *sample = &analysis->samples[clocks->by_thread[i]];
             const struct analysed_sample *next =
                 i + 1 < clocks->first[t + 1] ? &analysis->samples[clocks->by_thread[i + 1]] : NULL;
-            uint64_t at = sample->record->monotonic_ns, to = at + half;
-            double amount = accesses_of(sample) / 2;
+            uint64_t at = sample->record->monotonic_ns;
 
             if (i == clocks->first[t])
-                stretches[n++] = (struct stretch){clock_of(sample, what), at > half ? at - half : 0,
-                                                  at, what == CPU_TIME ? (double)half : amount};
-            if (next) {
-                to = next->record->monotonic_ns;
-                amount += accesses_of(next) / 2;
-            }
-            if (what == CPU_TIME)
-                amount =
-                    next ? (double)(next->record->app_ns - sample->record->app_ns) : (double)half;
-            stretches[n++] = (struct stretch){clock_of(sample, what), at, to, amount};
+                stretches[n++] =
+                    (struct stretch){clock_of(sample, what), at > half ? at - half : 0, at,
+                                     amount_after(analysis, sample, NULL, half, what)};
+            stretches[n++] = (struct stretch){clock_of(sample, what), at,
+                                              next ? next->record->monotonic_ns : at + half,
+                                              amount_after(analysis, sample, next, half, what)};
         }
     }
     out = add_up(stretches, n, count);

@@ -16,15 +16,15 @@ static uint32_t window_reuse(const struct analysis *analysis, const struct analy
 
 /* ---- visits of other threads ---- */
 
-static void set_crossing(struct analysed_sample *sample, const struct access_clock *clock,
-                         double elapsed_ns, double visits)
+static void set_crossing(struct analysed_sample *sample, const struct record_line_watch *watch,
+                         const struct access_clock *clock, double elapsed_ns, double visits)
 {
-    uint64_t start = sample->record->monotonic_ns;
+    uint64_t start = watch->monotonic_ns;
     double at = access_clock_between(clock, start, start + (uint64_t)elapsed_ns);
 
-    /* Whoever comes during the window counts when it is over: what happens in it is known of the
-     * thread's own uses alone. */
-    sample->crossing = fmax(at, sample->record->window_accesses * sample->dilation + 1);
+    if (watch->flags & LINE_WATCH_LATE)
+        sample->crossing_from = sample->record->window_accesses * sample->dilation;
+    sample->crossing = sample->crossing_from + fmax(at, 1);
     sample->crossing_visits = (float)visits;
 }
 
@@ -47,7 +47,7 @@ static void find_crossing(const struct analysis *analysis, const struct line_eve
     /* Without an end nobody knows how long it ran. */
     if (!watch || !end || watch->flags & LINE_WATCH_WAITS)
         return;
-    set_crossing(sample, clock, (double)end->loads_ns, 0);
+    set_crossing(sample, watch, clock, (double)end->loads_ns, 0);
     places = line_events_of(events, sample->profile, record->sample_id, &n);
     for (size_t i = 0; i < n; i++) {
         const struct record_line_event *event = places[i].event;
@@ -57,7 +57,7 @@ static void find_crossing(const struct analysis *analysis, const struct line_eve
             analysis_group_of(analysis, event->cpu) != group)
             continue;
         if ((double)event->elapsed_ns <= (double)end->loads_ns || event->kind & ACCESS_STORE)
-            set_crossing(sample, clock, (double)event->elapsed_ns,
+            set_crossing(sample, watch, clock, (double)event->elapsed_ns,
                          line_event_visits(watch, event, analysis->run_line_size, !stores));
         break;
     }

@@ -21,11 +21,12 @@ struct analysed_sample {
     uint32_t thread; /* index into threads */
     uint32_t domain; /* index into domains */
     uint32_t cell;
-    uint8_t class;  /* of its cell's, when not reused in its window; else WINDOW_RESOLVED */
-    uint8_t lines;  /* that its access touches, 1 or 2; it is the access to one of them */
-    double weight;  /* accesses to lines that it stands for */
-    double watched; /* accesses from its use to the last time its watch was known to run;
-                       0 when it had none */
+    uint8_t class;     /* of its cell's, when not reused in its window; else WINDOW_RESOLVED */
+    uint8_t lines;     /* that its access touches, 1 or 2; it is the access to one of them */
+    double weight;     /* accesses to lines that it stands for */
+    double elapsed_ns; /* from its use to the end of its watch; below 0 by errors of both */
+    double watched;    /* accesses from its use to the last time its watch was known to run;
+                          0 when it had none */
     /* Accesses from its use to the first store of another thread, or to the last time that such
      * stores were watched for; 0 when they were not. */
     double covered;
@@ -34,8 +35,8 @@ struct analysed_sample {
     double others_lines; /* that the group's other threads touched during the window */
     bool elsewhere;      /* the thread came back to the line on a CPU outside the group */
     /* From the sample to the first visit of another thread of the group, or to the last time that
-     * such visits were watched for; 0 when they were not. */
-    double crossing;
+     * such visits were watched for; 0 when they were not. They were from crossing_from on. */
+    double crossing, crossing_from;
     float crossing_visits; /* that this one stands for; 0: not seen until then */
     float crossing_design; /* inverse of the share of its kind that they were watched for */
 };
@@ -92,6 +93,7 @@ struct analysis {
     uint32_t *by_cell; /* sample indexes, cell after cell */
 
     bool lines_counted; /* in some cell; see struct cell */
+    double footprint;   /* bytes; see analysis_footprint() */
 
     bool accessed_visits_known; /* traps on the accessed word looked ahead as well */
 
@@ -114,6 +116,9 @@ struct analysis {
 /* samples.c: fills samples, threads, weights and watched times. 0 or -1 (out of memory). */
 int analysis_judge_samples(struct analysis *);
 
+/* short_watches.c: fills elapsed_ns of listed samples. 0 or -1. */
+int analysis_time_watches(struct analysis *);
+
 /* group_clock.c: puts the times of all samples on the merged clocks of the groups, which become the
  * domains. 0 or -1. */
 int analysis_merge_clocks(struct analysis *);
@@ -133,6 +138,9 @@ size_t analysis_observe(const struct analysis *, uint32_t sample,
                         struct survival_event events[OBSERVATION_EVENTS_MAX]);
 /* True when the sample was not reused in its window and a register watched it. */
 bool analysis_was_watched(const struct analysis *, uint32_t sample);
+
+/* footprint.c: fills footprint. */
+void analysis_measure_footprint(struct analysis *);
 
 /* cells.c: divides the samples into cells. 0 or -1. */
 int analysis_divide(struct analysis *);

@@ -9,11 +9,14 @@
 static int compare_events(const void *a, const void *b)
 {
     const struct line_event_place *x = a, *y = b;
+    bool p = x->event->flags & LINE_EVENT_OPENS, q = y->event->flags & LINE_EVENT_OPENS;
 
     if (x->profile != y->profile)
         return x->profile < y->profile ? -1 : 1;
     if (x->event->sample_id != y->event->sample_id)
         return x->event->sample_id < y->event->sample_id ? -1 : 1;
+    if (p != q)
+        return p ? -1 : 1;
     if (x->event->elapsed_ns != y->event->elapsed_ns)
         return x->event->elapsed_ns < y->event->elapsed_ns ? -1 : 1;
     return x->event < y->event ? -1 : x->event > y->event;

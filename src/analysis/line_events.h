@@ -11,7 +11,8 @@ struct line_event_place {
 };
 
 struct line_events {
-    struct line_event_place *items; /* by profile, sample, time */
+    /* By profile and sample; the one that opens a segment first, then by time. */
+    struct line_event_place *items;
     size_t count;
 };
 
@@ -19,7 +20,7 @@ struct line_events {
 int line_events_create(const struct analysis *, struct line_events *);
 void line_events_free(struct line_events *);
 
-/* The n events of a sample's watch, in order of time. */
+/* The n events of a sample's watch, in that order. */
 const struct line_event_place *line_events_of(const struct line_events *, uint32_t profile,
                                               uint64_t sample_id, size_t *n);
 

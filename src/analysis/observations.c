@@ -102,7 +102,7 @@ size_t analysis_observe(const struct analysis *analysis, uint32_t index,
     events[n++] =
         (struct survival_event){.time = start, .sample = index, .observer = OBSERVER_WINDOW};
     if (sample->crossing > 0) {
-        events[n++] = (struct survival_event){.time = start,
+        events[n++] = (struct survival_event){.time = sample->crossing_from,
                                               .sample = index,
                                               .observer = OBSERVER_CROSSING,
                                               .begins = 1,

@@ -75,6 +75,9 @@ static void list_arrivals(const struct analysis *analysis, struct segments *segm
          * held it up. */
         if (own && tolerance > 0)
             at = fmax((double)event->elapsed_ns, 1);
+        /* It comes after a wait, in which others had their turns, held up by the traps of all. */
+        if (own && sample->flags & SAMPLE_TURN)
+            at += HANDLER_NS;
         segments->arrivals[segments->arrival_count++] = (struct arrival){
             .event = event,
             .watch = watch,
@@ -116,6 +119,8 @@ static bool judge_watch(const struct analysis *analysis, struct followed *follow
     if (end) {
         followed->until = (double)end->elapsed_ns;
         followed->loads_until = (double)end->loads_ns;
+        followed->to_the_end = end->reason == LINE_END_STORE || end->reason == LINE_END_FREED ||
+                               end->reason == LINE_END_PROCESS;
     }
     /* Without an end the file was cut short; events tell how long it ran at least. */
     return end || !profile->complete;
@@ -389,12 +394,42 @@ static int sort_all(struct segments *segments)
     return number_readers(segments);
 }
 
-int segments_create(const struct analysis *analysis, struct segments *segments)
+double segments_weight(const struct analysis *analysis, const struct segments *segments,
+                       uint32_t replicate, size_t position)
+{
+    uint32_t sample = segments->samples[position];
+
+    if (segments->weights[position] > 0)
+        return segments->weights[position] * replicate_times_drawn(analysis, replicate, sample);
+    return replicate_weight(analysis, replicate, sample);
+}
+
+/* Stores of turns are told by turns alone, where their number is known. */
+static void list_stores(const struct analysis *analysis, const struct turns *turns,
+                        struct segments *segments)
+{
+    for (size_t i = 0; i < analysis->count; i++) {
+        const struct analysed_sample *sample = &analysis->samples[i];
+        bool of_turn = sample->record->flags & SAMPLE_TURN;
+        double weight = of_turn ? turns_weight(turns, sample) : 0;
+
+        if (sample->record->kind != ACCESS_STORE ||
+            !(sample->record->flags & SAMPLE_LINE_OFFERED) ||
+            (of_turn ? weight <= 0 : turns_cover_sample(turns, sample)))
+            continue;
+        segments->weights[segments->count] = weight;
+        segments->samples[segments->count++] = (uint32_t)i;
+    }
+}
+
+int segments_create(const struct analysis *analysis, const struct turns *turns,
+                    struct segments *segments)
 {
     size_t room = analysis->count + 1;
 
     *segments = (struct segments){
         .samples = malloc(room * sizeof *segments->samples),
+        .weights = malloc(room * sizeof *segments->weights),
         .stratum_of = malloc(room * sizeof *segments->stratum_of),
         .reads = calloc(room, sizeof *segments->reads),
         .ends = calloc(room, sizeof *segments->ends),
@@ -404,16 +439,11 @@ int segments_create(const struct analysis *analysis, struct segments *segments)
         .touched = calloc(room, sizeof *segments->touched),
         .written = calloc(room, sizeof *segments->written),
     };
-    if (!segments->samples || !segments->stratum_of || !segments->reads || !segments->ends ||
-        !segments->watches || !segments->by_end || !segments->by_loads || !segments->touched ||
-        !segments->written)
+    if (!segments->samples || !segments->weights || !segments->stratum_of || !segments->reads ||
+        !segments->ends || !segments->watches || !segments->by_end || !segments->by_loads ||
+        !segments->touched || !segments->written)
         return -1;
-    for (size_t i = 0; i < analysis->count; i++) {
-        const struct record_sample *record = analysis->samples[i].record;
-
-        if (record->kind == ACCESS_STORE && record->flags & SAMPLE_LINE_OFFERED)
-            segments->samples[segments->count++] = (uint32_t)i;
-    }
+    list_stores(analysis, turns, segments);
     if (follow(analysis, segments) || stratify(analysis, segments) || sort_all(segments))
         return -1;
     return segments_expect(analysis, segments);
@@ -422,6 +452,7 @@ int segments_create(const struct analysis *analysis, struct segments *segments)
 void segments_free(struct segments *segments)
 {
     free(segments->samples);
+    free(segments->weights);
     free(segments->stratum_of);
     free(segments->reads);
     free(segments->ends);

@@ -182,19 +182,23 @@ double window_class_area(const struct window_class *class, const struct survival
                       : (lines - class->lines) / lines_per_access + expected;
 }
 
-/* Part of a class that misses if it is evicted at that time. */
+/*
+ * Part of a class that misses if it is evicted at that time; 0: in its window, after as long as the
+ * average. Windows know nothing of other threads, which may come to the line earlier.
+ */
 static double class_missed(const struct window_class *class, const struct survival_curve *curve,
-                           double eviction_time, double run)
+                           double eviction_time, double average_time, double run)
 {
     double time = fmin(eviction_time, run);
-    double at_end = survival_at(curve, class->accesses)->survival, beyond;
+    double at_end = survival_at(curve, class->accesses)->survival, beyond, left;
 
     if (time <= class->accesses || at_end <= 0)
-        return 1;
+        return survival_at(curve, fmin(average_time, class->accesses))->uncrossed;
     /* The class's own survival is 1 in the window and S over S at its end after it. */
+    left = survival_at(curve, class->accesses)->uncrossed;
     beyond = survival_area_at(curve, time) - survival_area_at(curve, class->accesses);
-    return fmin(1, fmax(0, survival_at(curve, time)->survival / at_end * (1 - time / run) +
-                               (class->accesses + beyond / at_end) / run));
+    return fmin(1, fmax(0, left * (survival_at(curve, time)->survival / at_end * (1 - time / run) +
+                                   (class->accesses + beyond / at_end) / run)));
 }
 
 struct miss_shares window_misses(const struct cell *cell, const struct survival_curve *curve,
@@ -206,11 +210,11 @@ struct miss_shares window_misses(const struct cell *cell, const struct survival_
 
     if (!tally || weight <= 0)
         return out;
-    missed = tally->missed[size];
+    missed = tally->missed[size] * survival_at(curve, times[0])->uncrossed;
     for (unsigned k = 0; k < WINDOW_CLASSES; k++)
         if (tally->class_weight[k] > 0)
             missed += tally->class_weight[k] *
-                      class_missed(&cell->classes[k], curve, times[1 + k], cell->run);
+                      class_missed(&cell->classes[k], curve, times[1 + k], times[0], cell->run);
     out.missed = missed / weight;
     out.unknown = fmin(out.unknown, out.missed);
     return out;

@@ -71,8 +71,9 @@ struct stratum {
     double at_risk[OBSERVER_COUNT];
     uint32_t observers[OBSERVER_COUNT]; /* decides emptiness: sums of doubles do not return to 0 */
     double share;
-    double survival; /* P(not reused) */
-    double valid;    /* P(not invalidated), unless the stratum takes part in the shared hazard */
+    double survival;  /* P(not reused) */
+    double uncrossed; /* P(not used by another thread) */
+    double valid;     /* P(not invalidated), unless the stratum takes part in the shared hazard */
     double traps, visits; /* stores of other threads that were seen, and the visits they are */
     uint32_t trap_count;
     double visits_per_trap;
@@ -84,7 +85,7 @@ struct stratum {
 
 /* Sums over strata of share times theirs, and what strata share. */
 struct mixture {
-    double survival, invalidated, crossed, unknown;
+    double survival, invalidated, crossed, uncrossed, unknown;
     double shared_valid;
     /* Of the strata that share what these observers see. */
     double shared_at_risk[OBSERVER_COUNT];
@@ -172,6 +173,8 @@ static void cross(struct mixture *mixture, struct stratum *stratum, double left)
     stratum->crossing_counted = true;
     set_survival(mixture, stratum, before * left);
     mixture->crossed += stratum->share * (before - stratum->survival);
+    mixture->uncrossed -= stratum->share * stratum->uncrossed * (1 - left);
+    stratum->uncrossed *= left;
 }
 
 static void count_crossing(struct mixture *mixture, struct stratum *stratum, double multiplicity,
@@ -294,6 +297,7 @@ static int append(struct survival_curve *curve, double time, const struct mixtur
         .survival = survival,
         .invalidated = mixture->invalidated,
         .crossed = mixture->crossed,
+        .uncrossed = mixture->uncrossed,
         .unknown = unknown > survival ? survival : unknown,
         .survival_area = area.survival_area,
         .invalidated_area = area.invalidated_area,
@@ -308,7 +312,7 @@ static double prepare(const struct survival_input *input, struct stratum *strata
     double total = 0;
 
     for (uint32_t k = 0; k < input->strata; k++) {
-        strata[k].survival = strata[k].valid = 1;
+        strata[k].survival = strata[k].valid = strata[k].uncrossed = 1;
         strata[k].shares_invalidation = input->shares_invalidation && input->shares_invalidation[k];
         strata[k].shares_crossing = input->shares_crossing && input->shares_crossing[k];
     }
@@ -366,6 +370,7 @@ int survival_estimate(const struct survival_input *input, struct survival_curve 
 {
     struct stratum *strata = calloc(input->strata ? input->strata : 1, sizeof *strata);
     struct mixture mixture = {.survival = 1,
+                              .uncrossed = 1,
                               .shared_valid = 1,
                               .one_visit = input->one_visit,
                               .strata = strata,

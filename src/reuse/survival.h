@@ -81,8 +81,9 @@ struct survival_point {
     double survival;    /* non-increasing, in [0, 1] */
     double invalidated; /* P(reused up to time, but invalidated before that), non-decreasing */
     double crossed;     /* P(reused up to time, by another thread), non-decreasing */
-    double unknown;     /* part of survival whose hazard is not (fully) observed any more: the true
-                           survival lies between survival - unknown and survival */
+    double uncrossed; /* P(no other thread came up to time, whether or not the thread itself did) */
+    double unknown;   /* part of survival whose hazard is not (fully) observed any more: the true
+                         survival lies between survival - unknown and survival */
     /* Integrals of the four from 0 to time. */
     double survival_area, invalidated_area, crossed_area, unknown_area;
 };

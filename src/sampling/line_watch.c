@@ -18,6 +18,11 @@ enum {
     STUBBORN_STEP_BITS = 3,
     /* A candidate whose line no other thread was seen at has a quarter of that chance. */
     PRIVATE_BITS = 2,
+    /* One on a line that nobody else was seen at gives way after so many offers, twice what the
+     * most stubborn takes on average, and a part of all so far: no run is spent on a single line.
+     */
+    PRIVATE_OFFERS = 256,
+    PRIVATE_OFFERS_PART = 8,
     /* Traps by threads seen reading before, until loads are no longer watched. A thread that waits
      * for the line makes one each time that its handler is done. */
     REPEATS_MAX = 16,
@@ -133,10 +138,17 @@ static uint32_t choose_word(struct random *random, uint64_t proposed, uint32_t o
     return word < own ? word : word + 1;
 }
 
-/* Probability that a candidate gets the registers, as a power of 1/2. */
+static bool has_held_out(const struct line_watch *watch)
+{
+    return !watch->shared &&
+           watch->offers_refused > PRIVATE_OFFERS + watch->offers / PRIVATE_OFFERS_PART;
+}
+
+/* Probability that a candidate gets the registers, as a power of 1/2. It depends on nothing that
+ * the watched line does, so that what gives way is censored at random. */
 static unsigned refusal_bits(const struct line_watch *watch, const struct line_watch_offer *offer)
 {
-    if (watch->state == STATE_FREE)
+    if (watch->state == STATE_FREE || has_held_out(watch))
         return 0;
     return watch->stubbornness + (offer->shared || offer->uses ? 0 : PRIVATE_BITS);
 }
@@ -173,6 +185,8 @@ static void prepare(struct line_watch *watch, struct random *random,
     watch->owner = offer->thread_id;
     watch->sampled_ip = sample->ip;
     watch->stubbornness = draw_stubbornness(random);
+    watch->shared = offer->shared;
+    watch->offers_refused = 0;
     watch->traps = watch->repeats = watch->seen_count = watch->kept_count = 0;
     watch->loads = !offer->waits;
     watch->loads_ns = 0;
@@ -182,9 +196,10 @@ static void prepare(struct line_watch *watch, struct random *random,
         .address = line + WATCH_WORD * own,
         .proposed = proposed,
         .probability = probability,
-        .flags = offer->waits  ? LINE_WATCH_WAITS
-                 : offer->uses ? LINE_WATCH_USE
-                               : 0,
+        .flags = (offer->waits  ? LINE_WATCH_WAITS
+                  : offer->uses ? LINE_WATCH_USE
+                                : 0u) |
+                 (offer->late ? LINE_WATCH_LATE : 0u),
     };
     if (!watch->mechanism.single && words > 1)
         watch->record.address2 = line + WATCH_WORD * choose_word(random, proposed, own, words);
@@ -201,8 +216,10 @@ bool line_watch_offer(struct line_watch *watch, struct random *random,
         return false;
     sample->flags |= (offer->uses ? SAMPLE_USE_OFFERED : SAMPLE_LINE_OFFERED) |
                      (offer->shared ? SAMPLE_LINE_SHARED : 0);
+    watch->offers++;
     bits = refusal_bits(watch, offer);
     if (!gives_way(random, bits)) {
+        watch->offers_refused++;
         unlock(watch);
         return false;
     }

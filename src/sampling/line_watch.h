@@ -73,6 +73,7 @@ struct line_watch_offer {
     bool shared;     /* another thread was seen at the line */
     bool waits;      /* the sample is a load of a thread that polls the word */
     bool uses;       /* the sample is a load, and not reused soon */
+    bool late;       /* its window is over already */
     bool executed;   /* the access has been executed, at time_ns */
     uint64_t time_ns;
     uint64_t delayed_ns; /* as in struct line_trap */
@@ -118,7 +119,9 @@ struct line_watch {
     _Atomic uint32_t state;
     _Atomic uint32_t generation; /* 24 bits */
     uint32_t stubbornness;
-    bool loads; /* are watched as well */
+    bool shared;                     /* others were seen at the line when it was armed */
+    uint64_t offers, offers_refused; /* in all; since the running watch was armed */
+    bool loads;                      /* are watched as well */
     struct record_line_watch record;
     uint64_t line, sampled_ip;
     uint32_t owner;

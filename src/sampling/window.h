@@ -72,6 +72,13 @@ void window_begin_after(struct window *, struct random *, const struct access *s
 void window_begin_for_record(struct window *, struct random *, const struct access *recorded,
                              uint64_t gap, uint32_t length, uint32_t line_size);
 
+/*
+ * All accesses are kept (up to WINDOW_SKIP_MAX - 1) until window_end_at() chooses among them.
+ */
+void window_begin_keeping(struct window *, struct random *, uint32_t length, uint32_t line_size);
+/* The access at that index, less than window->seen, is the sample. */
+void window_end_at(struct window *, uint32_t index);
+
 /* Returns true when the window needs no more accesses. */
 bool window_feed(struct window *, const struct access *, size_t n);
 
