@@ -304,6 +304,12 @@ enum step { STEP_DONE, STEP_OUTERMOST, STEP_LOST };
  * code). If the frame pointer still is the caller's, the caller is passed over. */
 static enum step step_by_frame_pointer(struct cursor *cursor)
 {
+    if (!cursor->is_call && cursor->link_known && arch_is_linkage_stub(cursor->ip)) {
+        cursor->ip = arch_strip_signature(cursor->link);
+        cursor->is_call = true;
+        cursor->link_known = false;
+        return STEP_DONE;
+    }
     const uint64_t frame = cursor->frame_pointer;
     uint64_t caller_frame, return_address;
     if (!use_frame_pointer(cursor) || frame < cursor->stack_pointer ||

@@ -85,6 +85,25 @@ static inline ucontext_t *arch_handler_context(const ucontext_t *context)
     return (ucontext_t *)context->uc_mcontext.regs[2];
 }
 
+/* bti c (perhaps), adrp x16, ldr x17, add x16, br x17 (ELF for the Arm 64-bit Architecture, 9.3).
+ */
+static inline bool arch_is_linkage_stub(uint64_t ip)
+{
+    enum { STUB_INSTRUCTIONS = 5 };
+    const uint32_t *code = (const uint32_t *)(uintptr_t)ip;
+
+    for (unsigned i = 0; i < STUB_INSTRUCTIONS; i++) {
+        uint32_t word = code[i];
+
+        if (word == 0xd61f0220)
+            return true;
+        if (word != 0xd503245f && (word & 0x9f00001f) != 0x90000010 &&
+            (word & 0xffc003ff) != 0xf9400211 && (word & 0xffc003ff) != 0x91000210)
+            return false;
+    }
+    return false;
+}
+
 static inline uint64_t arch_strip_signature(uint64_t return_address)
 {
     /* Authentication codes sit above the 48 bits of user addresses. */

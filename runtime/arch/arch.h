@@ -27,6 +27,10 @@
  *     ucontext_t *arch_handler_context(const ucontext_t *)
  *         The interrupted code is the first instruction of a signal handler: its third argument.
  *
+ *     bool arch_is_linkage_stub(uint64_t ip)
+ *         Whether an interrupted instruction belongs to a linkage stub that call frame information
+ *         does not describe: the link register holds its return address.
+ *
  *     uint64_t arch_strip_signature(uint64_t return_address)
  *         Without the authentication code that some processors put into its upper bits.
  *

@@ -54,6 +54,12 @@ static inline ucontext_t *arch_handler_context(const ucontext_t *context)
     return (ucontext_t *)context->uc_mcontext.gregs[REG_RDX];
 }
 
+static inline bool arch_is_linkage_stub(uint64_t ip)
+{
+    (void)ip;
+    return false;
+}
+
 static inline uint64_t arch_strip_signature(uint64_t return_address)
 {
     return return_address;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The unwinder against libunwind, from within signal handlers at every single instruction of calls
- * into the C library (prologues, epilogues, linkage stubs), and from ordinary calls; and on stacks
- * that are broken.
+ * into the C library (prologues, epilogues, linkage stubs; where a program cannot step, at
+ * instructions that a timer chooses), and from ordinary calls; and on stacks that are broken.
  */
 #include <alloca.h>
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -36,7 +37,8 @@ static size_t oracle(ucontext_t *context, uint64_t *ips, size_t max)
     unw_cursor_t cursor;
     unw_word_t ip;
     size_t n = 0;
-    unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME);
+    /* Its type is the kernel's here and one of its own there. */
+    unw_init_local2(&cursor, (unw_context_t *)context, UNW_INIT_SIGNAL_FRAME);
     do {
         unw_get_reg(&cursor, UNW_REG_IP, &ip);
         if (ip == 0)
@@ -74,12 +76,62 @@ static void assert_all_equal(unsigned at_least)
     compared = 0;
 }
 
+#if defined(__x86_64__)
+static void next_strike(void) {}
+
+/* The trap flag: SIGTRAP after every instruction. */
+static void single_step(bool on)
+{
+    if (on)
+        __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "cc", "memory");
+    else
+        __asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "cc", "memory");
+}
+
+/* SIGTRAP at each instruction of function(argument). */
+static void observe(void (*function)(unsigned), unsigned argument, unsigned at_least)
+{
+    (void)at_least;
+    single_step(true);
+    function(argument);
+    single_step(false);
+}
+#else
+static timer_t striking;
+static volatile bool observing;
+
+/* Once more, when some instructions have been executed after the handler. */
+static void next_strike(void)
+{
+    static uint32_t state = 1;
+    state = state * 1664525 + 1013904223;
+    const struct itimerspec soon = {.it_value.tv_nsec = 1000 + (state >> 16)};
+    if (observing)
+        timer_settime(striking, 0, &soon, NULL);
+}
+
+/* SIGTRAP anywhere in function(argument), so often. */
+static void observe(void (*function)(unsigned), unsigned argument, unsigned at_least)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGTRAP};
+    event._sigev_un._tid = gettid();
+    assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &striking), 0);
+    observing = true;
+    next_strike();
+    while (compared < at_least)
+        function(argument);
+    observing = false;
+    timer_delete(striking);
+}
+#endif
+
 static void on_trap(int number, siginfo_t *information, void *context)
 {
     (void)number;
     (void)information;
     const int saved_errno = errno;
     compare(context);
+    next_strike();
     errno = saved_errno;
 }
 
@@ -147,23 +199,11 @@ __attribute__((noinline)) static void recursive_frame(unsigned depth)
     sink += depth;
 }
 
-#if defined(__x86_64__)
-/* The trap flag: SIGTRAP after every instruction. */
-static void single_step(bool on)
-{
-    if (on)
-        __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "cc", "memory");
-    else
-        __asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "cc", "memory");
-}
-
 static void every_instruction(void **state)
 {
     (void)state;
     handle(SIGTRAP, on_trap, 0);
-    single_step(true);
-    recursive_frame(2);
-    single_step(false);
+    observe(recursive_frame, 2, 3000);
     assert_all_equal(3000);
 }
 
@@ -173,13 +213,17 @@ static void every_instruction_on_a_signal_stack(void **state)
     const stack_t signal_stack = {.ss_sp = malloc(1 << 17), .ss_size = 1 << 17};
     assert_int_equal(sigaltstack(&signal_stack, NULL), 0);
     handle(SIGTRAP, on_trap, SA_ONSTACK);
-    single_step(true);
-    recursive_frame(30);
-    single_step(false);
+    observe(recursive_frame, 30, 3000);
     assert_all_equal(3000);
     const stack_t off = {.ss_flags = SS_DISABLE};
     sigaltstack(&off, NULL);
     free(signal_stack.ss_sp);
+}
+
+static void library_frame(unsigned unused)
+{
+    (void)unused;
+    library_calls();
 }
 
 /* The handler of another signal is stepped through: contexts cross its trampoline. */
@@ -188,9 +232,7 @@ static void on_user_signal(int number, siginfo_t *information, void *context)
     (void)number;
     (void)information;
     (void)context;
-    single_step(true);
-    library_calls();
-    single_step(false);
+    observe(library_frame, 0, 1000);
 }
 
 static void through_a_signal_frame(void **state)
@@ -212,9 +254,7 @@ static void through_a_signal_frame(void **state)
 
 static void *stepping_thread(void *argument)
 {
-    single_step(true);
-    recursive_frame(1);
-    single_step(false);
+    observe(recursive_frame, 1, 3000);
     return argument;
 }
 
@@ -227,7 +267,6 @@ static void in_a_thread(void **state)
     pthread_join(thread, NULL);
     assert_all_equal(3000);
 }
-#endif
 
 /* The caller's context, as a wrapper takes it. */
 static uint64_t caller_ips[UNWIND_FRAMES_MAX], oracle_ips[UNWIND_FRAMES_MAX];
@@ -391,12 +430,10 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_a_call),
         cmocka_unit_test(from_a_last_call),
-#if defined(__x86_64__)
         cmocka_unit_test(every_instruction),
         cmocka_unit_test(every_instruction_on_a_signal_stack),
         cmocka_unit_test(through_a_signal_frame),
         cmocka_unit_test(in_a_thread),
-#endif
         cmocka_unit_test(broken_stacks),
         cmocka_unit_test(readable_or_not),
     };

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Watchpoints that trap before the access: no program may hang on one, or see a difference.
+. "$REUSE_SRCDIR/tests/integration/tap.bash"
+bin=$REUSE_BUILDDIR/postproc micro=$REUSE_BUILDDIR/microbench
+programs=$REUSE_BUILDDIR/tests
+
+# profiled NAME LIMIT PROGRAM...: same output and status as without us, in time
+profiled() {
+    local name=$1 limit=$2
+    shift 2
+    "$@" >"$work/native" 2>"$work/native-errors"
+    local expected=$?
+    run timeout "$limit" "$bin/reuse-run" -q -e clock --seed 5 --budget 25 -o "$work/p.rprof" -- "$@"
+    check "$name: same status" status_is "$expected"
+    check "$name: same output" cmp -s "$work/out" "$work/native"
+    run "$bin/reuse-report" --format json "$work/p.rprof"
+    cp "$work/out" "$work/report"
+}
+
+# holds NAME EXPRESSION: true of the report `r`
+holds() {
+    check "$1" python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+sys.exit(not eval(sys.argv[2]))' "$work/report" "$2"
+}
+
+profiled "exclusive pairs of one thread" 20 "$programs/arm/exclusive_counters" 1 8000
+holds "they are watched" 'r["watches"]["reused"] > 0'
+profiled "exclusive pairs of two threads" 40 "$programs/arm/exclusive_counters" 2 4000
+holds "both threads are sampled" 'r["samples"] > 10 and len(r["threads"]) == 2'
+profiled "four threads on arrays of their own" 40 "$micro/stream" --iterations 1
+holds "all of them are there" 'len(r["threads"]) == 4'
+run timeout 40 "$bin/reuse-run" -q -e clock --budget 25 -o "$work/p.rprof" -- \
+    "$programs/integration/programs/clock_targets" shared 600
+check "a writer and a reader in turns: status" status_is 0
+run "$bin/reuse-report" --format json "$work/p.rprof"
+cp "$work/out" "$work/report"
+holds "stores of another thread are seen" 'r["watches"]["invalidated"] > 0'
+profiled "an interpreter" 60 python3 -c 'print(sum(len(str(i * i)) for i in range(60000)))'
+holds "its watches ended in a recorded way" \
+    'r["watches"]["armed"] > 0 and sum(r["watches"][k] for k in ("reused", "invalidated", "evicted", "ended")) >= 0.99 * r["watches"]["armed"]'
+finish
