@@ -300,8 +300,7 @@ false_sharing_list false_sharing_find(struct model *model, struct communication_
     struct search search = {.model = model, .view = view, .keys = intern_table_create()};
     struct flow_totals *totals;
 
-    search.line_size = model->options->line_size != 0 ? model->options->line_size
-                                                      : analysis_line_size(model->analysis);
+    search.line_size = analysis_line_size(model->analysis);
     communication_view_label_objects(model, view);
     search.labels = allocate_zeroed(view->count, sizeof(*search.labels));
     for (size_t i = 0; i < view->count; i++) {
