@@ -124,7 +124,7 @@ static struct collision_side side_of(struct search *search, const struct end_pla
     if (end->offset != OFFSET_UNKNOWN)
         text = format_string("+%" PRIu64, end->offset);
     else
-        text = format_string(" (byte %" PRIu64 " of its line)", in_line);
+        text = format_string(", byte %" PRIu64 " of a line", in_line);
     side.path = path_of(search, end->object, end->offset == 0 || width == 0 ? "" : text);
     free(text);
     return side;
