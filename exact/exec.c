@@ -212,10 +212,10 @@ static enum program_kind inspect(const char *path, char line[256], const char **
     memcpy(&header, line, sizeof header);
     Elf64_Ehdr own = {0};
     descriptor = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    length = descriptor >= 0 ? read(descriptor, &own, sizeof own) : 0;
+    bool known = descriptor >= 0 && read(descriptor, &own, sizeof own) == (ssize_t)sizeof own;
     if (descriptor >= 0)
         close(descriptor);
-    return header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == own.e_machine
+    return known && header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == own.e_machine
                ? ELF_PROGRAM
                : NATIVE_ONLY;
 }

@@ -2,29 +2,43 @@
 /*
  * Reading the target's memory without ever faulting in its name.
  *
- * While at least one thread is between enter and leave, SIGSEGV and SIGBUS of the process come to
- * the guard: a fault in a guarded load (isa/guarded_memory.h) makes that load fail; any other fault
- * gets the target's own disposition back and happens again, so that the target sees exactly what it
- * would have seen.
+ * SIGSEGV and SIGBUS belong to the guard from start-up to the end; the target's dispositions are
+ * kept virtually, as those of SIGTRAP are. A fault in a guarded load (isa/guarded_memory.h) makes
+ * that load fail; any other reaches the target as it would have without us: its handler is called
+ * on the stack and under the mask that it asked for, and where it has none the fault happens again
+ * under the default action.
  *
- * Signal-safe, thread-safe. Enter and leave cost four short system calls together.
+ * Signal-safe, thread-safe.
  */
 #ifndef REUSE_RUNTIME_FAULT_GUARD_H
 #define REUSE_RUNTIME_FAULT_GUARD_H
 
 #include <stdbool.h>
+#include <ucontext.h>
 struct sigaction;
 
-void fault_guard_enter(void);
-void fault_guard_leave(void);
+/* Takes both signals over; gives them back as the target last left them. False if refused. */
+bool fault_guard_begin(void);
+void fault_guard_end(void);
 
 /*
- * For the wrapper of sigaction(): the target reads or changes its disposition of SIGSEGV or SIGBUS.
- * Same contract as sigaction(2); waits until no thread is inside the guard.
+ * Around guarded loads in a handler, on the handler's private stack; context: what the handler
+ * interrupted. No system call, but one where the thread blocks SIGSEGV or SIGBUS, and one where it
+ * has an alternate stack that the target wants faults to be handled on. What they change is
+ * restored when the handler returns to `context`.
  */
+void fault_guard_enter(const ucontext_t *context);
+void fault_guard_leave(void);
+
+/* For the wrapper of sigaction(): the target reads or changes its disposition of SIGSEGV or SIGBUS.
+ * Same contract as sigaction(2). */
 int fault_guard_sigaction(int signal, const struct sigaction *action, struct sigaction *old);
 
-/* After fork, in the child: no other thread is inside. */
+/* After fork, in the child: no other thread holds the lock. */
 void fault_guard_reset(void);
+
+/* What the target ignores, the program that exec brings must find ignored; exec has failed. */
+void fault_guard_before_exec(void);
+void fault_guard_after_exec(void);
 
 #endif

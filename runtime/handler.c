@@ -8,10 +8,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "interpose_signal.h"
 #include "output.h"
 #include "sampler.h"
 #include "settings.h"
+#include "step_over.h"
 #include "thread.h"
 #include "timebase.h"
 #include "watch.h"
@@ -49,26 +51,26 @@ static void handle(void *argument)
         shared_watch_trap(thread, entry->cookie.slot, entry->cookie.generation, entry->context,
                           entry->app_now);
         break;
+    case EVENT_STEP:
+        step_over_trap(thread, entry->cookie.generation);
+        break;
     default:
         break;
     }
 }
 
-/*
- * Calls handle() on a private stack: the target's may have no more than a page left, and we need
- * room for unwinding. No signal that is not masked switches stacks again (fault_guard.c).
- */
-static void call_on_stack(unsigned char *top, struct entry *entry)
+/* A trap that nobody is there to handle. What traps before the access must not stay armed even so:
+ * the thread would not get on. */
+static void stray_trap(struct thread *thread, struct event_cookie cookie)
 {
-    __asm__ volatile("movq %%rsp, %%rbx\n\t"
-                     "movq %0, %%rsp\n\t"
-                     "callq *%1\n\t"
-                     "movq %%rbx, %%rsp"
-                     :
-                     : "r"(top), "r"(handle), "D"(entry)
-                     : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc",
-                       "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-                       "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+    if (!ARCH_TRAPS_BEFORE_ACCESS)
+        return;
+    if (cookie.kind == EVENT_SHARED_WATCH)
+        shared_watch_stray_trap(cookie.slot);
+    else if (cookie.kind == EVENT_WATCH && thread)
+        watch_stray_trap(thread, cookie.slot);
+    else if (cookie.kind == EVENT_STEP && thread)
+        step_over_stray_trap(thread);
 }
 
 /* ---- calibration ---- */
@@ -134,8 +136,10 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
             calibration_event(cookie, entered);
         return;
     }
-    if (!thread || !atomic_load_explicit(&thread->alive, memory_order_relaxed))
+    if (!thread || !atomic_load_explicit(&thread->alive, memory_order_relaxed)) {
+        stray_trap(thread, cookie);
         return;
+    }
     /* A handler of ours runs on this thread already (how, see on_fault() in fault_guard.c), or a
      * debug register trapped while one did, on what the interpreter read: not the target's doing.
      */
@@ -143,7 +147,7 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
         thread->totals.lost[LOSS_OWN_TRAP]++;
         return;
     }
-    if (asynchronous && cookie.kind != EVENT_CLOCK) {
+    if (asynchronous && cookie.kind != EVENT_CLOCK && cookie.kind != EVENT_STEP) {
         own_trap(thread, cookie, entered);
         return;
     }
@@ -160,7 +164,9 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
                    : entered > overhead + hidden ? entered - overhead - hidden
                                                  : 0,
     };
-    call_on_stack(thread->handler_stack + HANDLER_STACK, &entry);
+    /* The target's stack may have no more than a page left, and we need room for unwinding. No
+     * signal that is not masked switches stacks again (fault_guard.c). */
+    arch_call_on_stack(thread->handler_stack + HANDLER_STACK, handle, &entry);
     if (thread->events % TOTALS_EVERY == 0)
         thread_write_totals(thread, entry.app_now);
     cost = spent_since(entered) + hidden;

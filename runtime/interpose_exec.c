@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fault_guard.h"
 #include "interpose.h"
 #include "process.h"
 #include "settings.h"
@@ -55,31 +56,43 @@ static char *const *without_preload(char *const environment[], char **copy)
 INTERPOSED int execve(const char *path, char *const arguments[], char *const environment[])
 {
     static int (*next)(const char *, char *const[], char *const[]);
+    int result;
 
     if (!next)
         next = interpose_real("execve");
     process_before_exec();
-    return next(path, arguments, FOLLOWED(environment));
+    fault_guard_before_exec();
+    result = next(path, arguments, FOLLOWED(environment));
+    fault_guard_after_exec();
+    return result;
 }
 
 INTERPOSED int execvpe(const char *file, char *const arguments[], char *const environment[])
 {
     static int (*next)(const char *, char *const[], char *const[]);
+    int result;
 
     if (!next)
         next = interpose_real("execvpe");
     process_before_exec();
-    return next(file, arguments, FOLLOWED(environment));
+    fault_guard_before_exec();
+    result = next(file, arguments, FOLLOWED(environment));
+    fault_guard_after_exec();
+    return result;
 }
 
 INTERPOSED int fexecve(int descriptor, char *const arguments[], char *const environment[])
 {
     static int (*next)(int, char *const[], char *const[]);
+    int result;
 
     if (!next)
         next = interpose_real("fexecve");
     process_before_exec();
-    return next(descriptor, arguments, FOLLOWED(environment));
+    fault_guard_before_exec();
+    result = next(descriptor, arguments, FOLLOWED(environment));
+    fault_guard_after_exec();
+    return result;
 }
 
 INTERPOSED int execv(const char *path, char *const arguments[])

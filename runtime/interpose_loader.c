@@ -3,8 +3,8 @@
  * Objects that come and go at run time. Runs in the target's normal code.
  *
  * dlopen finds objects by the RUNPATH of its caller, so the wrapper must not stand between the two:
- * it notes the call and jumps on, and the caller's return address is the one that dlopen sees. The
- * loader's list is compared at the next chance (loader_refresh()).
+ * it notes the call and jumps on (arch/), and the caller's return address is the one that dlopen
+ * sees. The loader's list is compared at the next chance (loader_refresh()).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -46,29 +46,6 @@ void *loader_note_open(void)
     }
     return next;
 }
-
-__asm__(".text\n"
-        ".globl dlopen\n"
-        ".type dlopen, @function\n"
-        "dlopen:\n"
-        "  .cfi_startproc\n"
-        "  endbr64\n"
-        "  pushq %rdi\n"
-        "  .cfi_adjust_cfa_offset 8\n"
-        "  pushq %rsi\n"
-        "  .cfi_adjust_cfa_offset 8\n"
-        "  subq $8, %rsp\n"
-        "  .cfi_adjust_cfa_offset 8\n"
-        "  call loader_note_open\n"
-        "  addq $8, %rsp\n"
-        "  .cfi_adjust_cfa_offset -8\n"
-        "  popq %rsi\n"
-        "  .cfi_adjust_cfa_offset -8\n"
-        "  popq %rdi\n"
-        "  .cfi_adjust_cfa_offset -8\n"
-        "  jmp *%rax\n"
-        "  .cfi_endproc\n"
-        ".size dlopen, . - dlopen\n");
 
 INTERPOSED int dlclose(void *handle)
 {

@@ -17,6 +17,7 @@
 #include "fault_guard.h"
 #include "interpose.h"
 #include "perf_event.h"
+#include "spin_hint.h"
 
 #include "signal_safe.h"
 
@@ -71,7 +72,7 @@ static void lock_disposition(sigset_t *before)
 {
     signals_block(before);
     while (atomic_flag_test_and_set_explicit(&disposition_lock, memory_order_acquire))
-        __builtin_ia32_pause();
+        spin_hint();
 }
 
 static void unlock_disposition(const sigset_t *before)
@@ -80,11 +81,27 @@ static void unlock_disposition(const sigset_t *before)
     signals_restore(before);
 }
 
+void signal_call_handler(const struct sigaction *action, int signal, siginfo_t *information,
+                         ucontext_t *context)
+{
+    sigset_t mask = context->uc_sigmask;
+
+    for (size_t i = 0; i < sizeof mask / sizeof(unsigned long); i++)
+        mask.__val[i] |= action->sa_mask.__val[i];
+    if (!(action->sa_flags & SA_NODEFER))
+        sigaddset(&mask, signal);
+    real_pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    if (action->sa_flags & SA_SIGINFO)
+        action->sa_sigaction(signal, information, context);
+    else
+        action->sa_handler(signal);
+}
+
 /* A SIGTRAP that is not ours, delivered as the target asked for. */
 static void forward(int signal, siginfo_t *information, void *context)
 {
     struct sigaction action;
-    sigset_t before, mask;
+    sigset_t before;
 
     lock_disposition(&before);
     action = target_disposition;
@@ -106,16 +123,7 @@ static void forward(int signal, siginfo_t *information, void *context)
         syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signal, information);
         return;
     }
-    mask = ((ucontext_t *)context)->uc_sigmask;
-    for (size_t i = 0; i < sizeof mask / sizeof(unsigned long); i++)
-        mask.__val[i] |= action.sa_mask.__val[i];
-    if (!(action.sa_flags & SA_NODEFER))
-        sigaddset(&mask, signal);
-    real_pthread_sigmask(SIG_SETMASK, &mask, NULL);
-    if (action.sa_flags & SA_SIGINFO)
-        action.sa_sigaction(signal, information, context);
-    else
-        action.sa_handler(signal);
+    signal_call_handler(&action, signal, information, context);
 }
 
 static void on_trap(int signal, siginfo_t *information, void *context)

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "attribution.h"
 #include "fault_guard.h"
 #include "interpose_allocation.h"
@@ -20,6 +21,7 @@
 #include "sampling/line_mask.h"
 #include "sampling/line_visit.h"
 #include "sampling/line_watch.h"
+#include "sampling/sample.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
 #include "timebase.h"
@@ -130,6 +132,36 @@ static void publish(uint32_t thread_id, uint64_t line, uint64_t bytes, uint8_t k
     board_publish(&board, &entry);
 }
 
+bool line_sharing_yields(struct random *random)
+{
+    return line_watch_yields(&lines, random);
+}
+
+/* Who else was seen at the line of the sample lately. */
+static void find_others(const struct record_sample *sample, struct line_watch_offer *offer)
+{
+    uint64_t now = sample->monotonic_ns;
+
+    offer->shared =
+        board_others(&board, line_start(sample->address, settings.line_size), sample->thread_id,
+                     now > BOARD_MEMORY_NS ? now - BOARD_MEMORY_NS : 0, &offer->others);
+}
+
+/*
+ * A load that is not reused soon: who uses the line next? In one case of two the registers are left
+ * to tell whether the line is invalidated (shared_watch.c).
+ */
+static void offer_use(struct thread *thread, struct line_watch_offer *offer,
+                      struct record_sample *sample)
+{
+    sample->flags |= SAMPLE_USE_OFFERED;
+    if (random_next(&thread->random) >> 63 || shared_registers_kept(&thread->random))
+        return;
+    find_others(sample, offer);
+    offer->uses = true;
+    line_watch_offer(&lines, &thread->random, offer, sample);
+}
+
 void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bool polls,
                         struct record_sample *sample)
 {
@@ -143,9 +175,7 @@ void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bo
 
     if (sample->kind == ACCESS_STORE && visit) {
         own_visit_end(visit, sample);
-        offer.shared =
-            board_others(&board, line, thread->id,
-                         now > BOARD_MEMORY_NS ? now - BOARD_MEMORY_NS : 0, &offer.others);
+        find_others(sample, &offer);
         /* Where the thread itself stores again within nanoseconds, and nobody else was ever seen,
          * there is nothing to be seen in between. */
         if (visit->next_store != REUSE_TIME_NONE && !offer.shared)
@@ -156,38 +186,37 @@ void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bo
     if (polls && random_below(&thread->random, POLLS_FOLLOWED_ONE_IN) != 0) {
         sample->flags |= SAMPLE_LINE_OFFERED;
     } else if (polls) {
-        offer.shared =
-            board_others(&board, line, thread->id,
-                         now > BOARD_MEMORY_NS ? now - BOARD_MEMORY_NS : 0, &offer.others);
+        find_others(sample, &offer);
         offer.waits = true;
         line_watch_offer(&lines, &thread->random, &offer, sample);
+    } else if (sample->kind == ACCESS_LOAD && !sample_is_resolved(sample, settings.line_size)) {
+        offer_use(thread, &offer, sample);
     }
     publish(thread->id, line, line_mask(line, settings.line_size, sample->address, sample->width),
             sample->kind, now);
 }
 
-/* What trapped, if the code before the trap tells. */
+/* What trapped, if the code at the trap tells. */
 static void identify(const ucontext_t *context, uint64_t word, struct line_trap *trap)
 {
     struct interpreter_registers registers;
     struct trapped_access access;
     unsigned char code[TRAPPED_CODE_BYTES];
-    uint64_t ip = trap->ip;
-    size_t size = sizeof code;
+    uint64_t from = arch_ip(context) - TRAPPED_CODE_BEFORE;
     bool readable;
 
     /* The instruction itself can be read; what lies before it on another page perhaps not. */
-    if (((ip - 1) ^ (ip - size)) >> 12) {
-        fault_guard_enter();
-        readable = guarded_memory_read(ip - size, code, size);
+    if ((from ^ (from + sizeof code - 1)) >> 12) {
+        fault_guard_enter(context);
+        readable = guarded_memory_read(from, code, sizeof code);
         fault_guard_leave();
         if (!readable)
             return;
     } else {
-        memcpy(code, (const void *)(uintptr_t)(ip - size), size);
+        memcpy(code, (const void *)(uintptr_t)from, sizeof code);
     }
-    look_ahead_registers(context, &registers);
-    if (!trapped_access_find(code, size, &registers, word, WATCH_WORD, &access))
+    arch_registers(context, &registers);
+    if (!trapped_access_find(code, sizeof code, &registers, word, WATCH_WORD, &access))
         return;
     trap->ip = access.ip;
     trap->address = access.address;
@@ -201,7 +230,7 @@ static void follow(struct thread *thread, const ucontext_t *context, struct line
     enum interpreter_stop why;
     size_t seen = 0;
 
-    if (!look_ahead_begin(thread, context))
+    if (!look_ahead_begin_after_access(thread, context))
         return;
     line_visit_begin(&visit, arrival, settings.line_size);
     do {
@@ -218,7 +247,7 @@ static void trap_one(struct thread *thread, struct line_trap trap, ucontext_t *c
 {
     struct line_arrival arrival;
     enum line_trap_answer answer;
-    uint64_t ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    uint64_t ip = arch_after_access(context);
 
     identify(context, atomic_load(&words[trap.second]), &trap);
     answer = line_watch_trap(&lines, &trap, &arrival);
@@ -242,7 +271,7 @@ void line_sharing_trap(struct thread *thread, bool second, uint32_t generation, 
         .second = second,
         .time_ns = monotonic_ns() - settings.trap_ns,
         .delayed_ns = atomic_load(&thread->overhead_ns),
-        .ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP],
+        .ip = arch_after_access(context),
     };
 
     trap_one(thread, trap, context);
@@ -251,7 +280,9 @@ void line_sharing_trap(struct thread *thread, bool second, uint32_t generation, 
 void line_sharing_trapped_too(struct thread *thread, uint64_t address, ucontext_t *context)
 {
     for (unsigned i = 0; i < 2; i++)
-        if (address && atomic_load_explicit(&words[i], memory_order_relaxed) == address)
+        /* One that is aside has had this very access. */
+        if (address && !(thread->step.shared_aside >> i & 1) &&
+            atomic_load_explicit(&words[i], memory_order_relaxed) == address)
             line_sharing_trap(thread, i == 1, lines.generation, context);
 }
 

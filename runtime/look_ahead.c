@@ -10,9 +10,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "fault_guard.h"
 #include "memory.h"
-#include "sampling/line_mask.h"
 #include "watch.h"
 
 #include "signal_safe.h"
@@ -97,25 +97,23 @@ static void on_backward_branch(void *context, const struct interpreter *interpre
         show_frame(thread, head);
 }
 
-void look_ahead_registers(const ucontext_t *context, struct interpreter_registers *registers)
+/* The line of a watched word, read by the kernel: a load of ours would trap as the target's do. */
+static bool read_watched(void *context, uint64_t address, void *buffer, size_t size)
 {
-    /* The kernel's order in the signal frame to the instruction set's. */
-    static const unsigned char order[INTERPRETER_REGISTERS] = {
-        REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-        REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    struct iovec here = {buffer, size}, there = {(void *)(uintptr_t)address, size};
+    int saved = errno;
+    bool done = syscall(SYS_process_vm_readv, getpid(), &here, 1UL, &there, 1UL, 0UL) == (long)size;
 
-    for (int i = 0; i < INTERPRETER_REGISTERS; i++)
-        registers->general[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
-    registers->ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-    registers->flags = (uint64_t)context->uc_mcontext.gregs[REG_EFL];
-    registers->fs_base = (uint64_t)(uintptr_t)__builtin_thread_pointer();
-    registers->gs_base = 0;
+    (void)context;
+    errno = saved;
+    return done;
 }
 
 void look_ahead_hook(struct thread *thread, interpreter_branch branch,
                      interpreter_condition condition, void *context)
 {
     struct interpreter_options options = {
+        .read_avoided = read_watched,
         .backward_branch = branch ? branch : on_backward_branch,
         .condition = condition,
         .call = branch ? NULL : on_call,
@@ -125,32 +123,17 @@ void look_ahead_hook(struct thread *thread, interpreter_branch branch,
     interpreter_set_options(thread->interpreter, &options);
 }
 
-/* Gives the interpreter the 64 bytes around a watched word, read by the kernel: a load of ours
- * would trap as the target's do. */
-static void plant(struct thread *thread, uint64_t word)
-{
-    unsigned char bytes[64];
-    uint64_t from = line_start(word, sizeof bytes);
-    struct iovec here = {bytes, sizeof bytes}, there = {(void *)(uintptr_t)from, sizeof bytes};
-    int saved = errno;
-
-    if (word &&
-        syscall(SYS_process_vm_readv, getpid(), &here, 1UL, &there, 1UL, 0UL) == (long)sizeof bytes)
-        interpreter_plant(thread->interpreter, from, bytes, sizeof bytes);
-    errno = saved;
-}
-
-static void plant_watched(struct thread *thread)
+static void avoid_watched(struct thread *thread)
 {
     uint64_t words[2];
 
     for (unsigned i = 0; i < thread->watches.count; i++)
         if (atomic_load(&thread->watches.watch[i].state) != WATCH_FREE)
-            plant(thread, thread->watches.watch[i].sample.watch_address);
+            interpreter_avoid(thread->interpreter, thread->watches.watch[i].sample.watch_address);
     line_sharing_words(words);
-    plant(thread, words[0]);
-    if (line_start(words[1], 64) != line_start(words[0], 64))
-        plant(thread, words[1]);
+    for (unsigned i = 0; i < 2; i++)
+        if (words[i])
+            interpreter_avoid(thread->interpreter, words[i]);
 }
 
 bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
@@ -159,6 +142,7 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
 
     if (!thread->interpreter) {
         struct interpreter_options options = {
+            .read_avoided = read_watched,
             .backward_branch = on_backward_branch,
             .call = on_call,
             .branch_context = thread,
@@ -169,13 +153,13 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
             return false;
         thread->interpreter = interpreter_create(memory, &options);
     }
-    fault_guard_enter();
+    fault_guard_enter(context);
     loops_begin(&thread->loops);
     call_path_begin(&thread->call_path);
     thread->left_out = 0;
-    look_ahead_registers(context, &registers);
-    interpreter_begin(thread->interpreter, &registers, context->uc_mcontext.fpregs);
-    plant_watched(thread);
+    arch_registers(context, &registers);
+    interpreter_begin(thread->interpreter, &registers, arch_extended_state(context));
+    avoid_watched(thread);
     return true;
 }
 
@@ -185,11 +169,25 @@ void look_ahead_end(struct thread *thread)
     fault_guard_leave();
 }
 
-size_t look_ahead_next(struct thread *thread, size_t capacity, enum interpreter_stop *why)
+bool look_ahead_begin_after_access(struct thread *thread, const ucontext_t *context)
+{
+    enum interpreter_stop why = INTERPRETER_BUDGET;
+
+    if (!look_ahead_begin(thread, context))
+        return false;
+    if (ARCH_TRAPS_BEFORE_ACCESS)
+        interpreter_run(thread->interpreter, thread->batch, THREAD_BATCH, 1, &why);
+    if (why == INTERPRETER_BUDGET)
+        return true;
+    look_ahead_end(thread);
+    return false;
+}
+
+static size_t run(struct thread *thread, size_t capacity, uint64_t instructions,
+                  enum interpreter_stop *why)
 {
     struct access *batch = thread->batch;
-    size_t n = interpreter_run(thread->interpreter, batch, capacity,
-                               (uint64_t)capacity * INSTRUCTIONS_PER_ACCESS, why);
+    size_t n = interpreter_run(thread->interpreter, batch, capacity, instructions, why);
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -197,4 +195,18 @@ size_t look_ahead_next(struct thread *thread, size_t capacity, enum interpreter_
             batch[kept++] = batch[i];
     thread->left_out += n - kept;
     return kept;
+}
+
+size_t look_ahead_next(struct thread *thread, size_t capacity, enum interpreter_stop *why)
+{
+    return run(thread, capacity, (uint64_t)capacity * INSTRUCTIONS_PER_ACCESS, why);
+}
+
+size_t look_ahead_step(struct thread *thread, unsigned instructions, enum interpreter_stop *why)
+{
+    size_t n = run(thread, THREAD_BATCH, instructions, why);
+
+    if (*why == INTERPRETER_BUDGET)
+        *why = INTERPRETER_FULL;
+    return n;
 }

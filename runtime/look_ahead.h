@@ -17,18 +17,22 @@ void look_ahead_create(void);
 bool look_ahead_begin(struct thread *, const ucontext_t *);
 void look_ahead_end(struct thread *);
 
+/* A register has trapped: begins after the access, which may still have to be made. */
+bool look_ahead_begin_after_access(struct thread *, const ucontext_t *);
+
 /*
  * The next accesses of the target, at most `capacity` (64..THREAD_BATCH), in thread->batch; those
  * that the runtime itself would make are left out. *why as interpreter_run().
  */
 size_t look_ahead_next(struct thread *, size_t capacity, enum interpreter_stop *why);
 
+/* The same for so many instructions (*why: INTERPRETER_FULL); what the target sees in memory may
+ * change between calls. */
+size_t look_ahead_step(struct thread *, unsigned instructions, enum interpreter_stop *why);
+
 /* Other hooks than the loop table's for backward branches and conditions; NULL: that one again. */
 void look_ahead_hook(struct thread *, interpreter_branch branch, interpreter_condition condition,
                      void *context);
-
-/* The general registers of the interrupted code. */
-void look_ahead_registers(const ucontext_t *, struct interpreter_registers *);
 
 /* Whether ip lies in the runtime's own code. */
 bool look_ahead_is_runtime(uint64_t ip);

@@ -123,6 +123,32 @@ int perf_watch_arm(int descriptor, uint64_t address, unsigned length, enum watch
     return control(descriptor, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attributes);
 }
 
+static struct perf_event_attr breakpoint_attributes(uint64_t address, uint64_t cookie)
+{
+    struct perf_event_attr attributes = common_attributes(PERF_TYPE_BREAKPOINT, cookie);
+
+    attributes.bp_addr = address;
+    attributes.bp_len = sizeof(long); /* the kernel's convention, whatever an instruction has */
+    attributes.bp_type = HW_BREAKPOINT_X;
+    attributes.sample_period = 1;
+    return attributes;
+}
+
+int perf_breakpoint_open(void)
+{
+    struct perf_event_attr attributes = breakpoint_attributes((uintptr_t)&parking_place, 0);
+
+    return open_event(&attributes);
+}
+
+int perf_breakpoint_arm(int descriptor, uint64_t address, uint64_t cookie)
+{
+    struct perf_event_attr attributes = breakpoint_attributes(address, cookie);
+
+    attributes.disabled = 0;
+    return control(descriptor, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attributes);
+}
+
 int perf_event_enable(int descriptor)
 {
     return control(descriptor, PERF_EVENT_IOC_ENABLE, NULL);

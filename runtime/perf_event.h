@@ -12,7 +12,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum event_kind { EVENT_CLOCK = 1, EVENT_WATCH = 2, EVENT_SHARED_WATCH = 3, EVENT_CALIBRATION = 4 };
+enum event_kind {
+    EVENT_CLOCK = 1,
+    EVENT_WATCH = 2,
+    EVENT_SHARED_WATCH = 3,
+    EVENT_CALIBRATION = 4,
+    EVENT_STEP = 5
+};
 
 /*
  * What a signal brings back: which of our events, which slot, and which use of the slot (a trap may
@@ -48,6 +54,12 @@ int perf_watch_open(bool inherited);
 /* Arms (again): length 1, 2, 4 or 8, address aligned to it. 0 or -errno. */
 int perf_watch_arm(int descriptor, uint64_t address, unsigned length, enum watch_access,
                    uint64_t cookie, bool inherited);
+
+/* Reserves an execute breakpoint of the calling thread, disarmed. A descriptor or -errno. */
+int perf_breakpoint_open(void);
+
+/* Arms: traps before the instruction at address is executed. 0 or -errno. */
+int perf_breakpoint_arm(int descriptor, uint64_t address, uint64_t cookie);
 
 int perf_event_enable(int descriptor);
 int perf_event_disable(int descriptor);

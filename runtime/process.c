@@ -213,6 +213,10 @@ static void __attribute__((constructor)) start(void)
         signal_end();
         return;
     }
+    if (!fault_guard_begin()) {
+        signal_end();
+        return;
+    }
     if (settings.trap_ns == 0) {
         line_begin(&line);
         line_text(&line, "no debug register is free (a debugger?): only reuses within the next ");
@@ -222,6 +226,7 @@ static void __attribute__((constructor)) start(void)
     }
     try_hardware();
     if (!output_begin(&settings.options, true)) {
+        fault_guard_end();
         signal_end();
         return;
     }

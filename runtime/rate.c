@@ -2,6 +2,7 @@
 /* Signal-safe. */
 #include "rate.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #include "first_touch.h"
@@ -33,6 +34,17 @@ static const double explore_ns_guess = 25;
 double rate_guess(const struct known_loop *known)
 {
     return known->rate_per_ns > 0 ? known->rate_per_ns : 1;
+}
+
+double rate_known(const struct thread *thread, uint64_t loop)
+{
+    for (unsigned i = 0; i < THREAD_KNOWN_LOOPS; i++) {
+        const struct known_loop *known = &thread->known_loops[i];
+
+        if (known->depth > 0 && known->loop == loop && known->rate_per_ns > 0)
+            return known->rate_per_ns;
+    }
+    return HUGE_VAL;
 }
 
 struct known_loop *rate_known_loop(struct thread *thread, uint64_t loop)

@@ -25,6 +25,9 @@
 /* After a sample: starts a reading if one is due. `context` is the interrupted state. */
 void rate_consider(struct thread *, ucontext_t *context, uint64_t app_now, uint64_t loop);
 
+/* Accesses per ns in code of the loop, by the thread's latest readings; infinite if not known. */
+double rate_known(const struct thread *, uint64_t loop);
+
 /* The clock expired while a reading wanted it. True: it was a probe, not a sample. */
 bool rate_probe(struct thread *, ucontext_t *context, uint64_t app_now);
 

@@ -53,7 +53,7 @@ static void on_arrival(void *context, const struct interpreter *interpreter, uin
     if (target != odometer->head)
         return;
     general = interpreter_general(interpreter);
-    if (general[INTERPRETER_RSP] != odometer->stack_pointer)
+    if (general[INTERPRETER_STACK_POINTER] != odometer->stack_pointer)
         return;
     if (odometer->address) {
         if (!interpreter_peek(chase->interpreter, odometer->address, 4, &value))

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "arch/arch.h"
 #include "attribution.h"
 #include "look_ahead.h"
 #include "output.h"
@@ -12,7 +13,9 @@
 #include "sampling/line_visit.h"
 #include "sampling/sample.h"
 #include "settings.h"
+#include "step_over.h"
 #include "timebase.h"
+#include "turns.h"
 #include "watch.h"
 
 #include "signal_safe.h"
@@ -20,11 +23,6 @@
 enum {
     /* Accesses interpreted at a time: few, because most windows end early. */
     SAMPLE_BATCH = 128,
-    /* A window over code that misses its caches at every step ends earlier: a register takes over
-     * where a trap can be told from the sample, a few microseconds on. Ticks of the time stamp
-     * counter, 20 to 60 us on any machine. */
-    WINDOW_TICKS_MAX = 120 * 1000,
-    WINDOW_ACCESSES_MIN = 200,
     /* Accesses; a handler makes some ten thousand, and its own overflow would be no sample. */
     HARDWARE_PERIOD_MIN = 500 * 1000,
     /* Samples that a hardware period is kept for, and those at the start that each get their own:
@@ -42,8 +40,10 @@ struct foresight {
     /* Of a store, while others may come to its line: what the thread itself does there. */
     bool begun, follows;
     struct own_visit visit;
-    /* Of a load: how often the same instruction reads the same place again at once. */
+    /* Of a load: how often the same instruction reads the same place again at once, and what else
+     * is accessed meanwhile. */
     uint32_t looked, repeats;
+    struct wait_loop wait_loop;
 };
 
 /* A thread polls if it reads the sampled place so often in the next so many accesses. */
@@ -61,6 +61,7 @@ static bool follow_load(struct thread *thread, struct foresight *foresight,
 
     for (size_t i = 0; i < n && foresight->looked < POLL_ACCESSES; i++) {
         foresight->looked++;
+        wait_loop_add(&foresight->wait_loop, batch[i].ip);
         foresight->repeats += batch[i].ip == sample->ip && batch[i].address == sample->address;
     }
     return foresight->looked >= POLL_ACCESSES;
@@ -85,13 +86,19 @@ static bool follow_sample(struct thread *thread, struct foresight *foresight,
     return own_visit_feed(&foresight->visit, batch + from, n - from);
 }
 
+static uint64_t hottest_loop(const struct thread *thread)
+{
+    const struct loop_head *hottest = loops_hottest(&thread->loops);
+
+    return hottest ? hottest->ip : 0;
+}
+
 /* Fills the window from the interrupted place on. False: no access was seen. */
 static bool fill_window(struct thread *thread, const ucontext_t *context,
                         struct foresight *foresight)
 {
-    const struct loop_head *hottest;
     bool sharing = line_sharing_active(), done = false, followed = !sharing, late = false, any;
-    uint64_t started = __builtin_ia32_rdtsc(), fed = 0;
+    uint64_t started = arch_ticks(), fed = 0;
 
     *foresight = (struct foresight){.stop = INTERPRETER_FULL};
     if (!look_ahead_begin(thread, context))
@@ -101,8 +108,8 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
            foresight->stop == INTERPRETER_FULL) {
         size_t n = look_ahead_next(thread, SAMPLE_BATCH, &foresight->stop);
 
-        late = thread->window.examined >= WINDOW_ACCESSES_MIN &&
-               __builtin_ia32_rdtsc() - started > WINDOW_TICKS_MAX;
+        late = window_may_end(&thread->window, (arch_ticks() - started) / arch_ticks_in(1),
+                              rate_known(thread, hottest_loop(thread)));
         if (!done)
             done = window_feed(&thread->window, thread->batch, n) || late;
         if (sharing && thread->window.chosen)
@@ -112,17 +119,15 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
     any = window_end(&thread->window, &thread->random);
     if (any && sharing && thread->window.short_skip)
         follow_sample(thread, foresight, thread->window.history, fed, 0);
-    hottest = loops_hottest(&thread->loops);
-    if (hottest)
-        foresight->loop = hottest->ip;
+    foresight->loop = hottest_loop(thread);
     if (done)
         foresight->stop = INTERPRETER_FULL;
     look_ahead_end(thread);
     return any;
 }
 
-static void describe(struct thread *thread, ucontext_t *context, enum interpreter_stop stop,
-                     uint64_t loop, uint64_t app_now, struct record_sample *sample)
+void sampler_describe(struct thread *thread, ucontext_t *context, enum interpreter_stop stop,
+                      uint64_t loop, uint64_t app_now, struct record_sample *sample)
 {
     memset(sample, 0, sizeof *sample);
     sample->sample_id = ++thread->next_sample | (uint64_t)thread->id << 40;
@@ -152,7 +157,7 @@ static void take_sample(struct thread *thread, ucontext_t *context, uint64_t app
         thread->totals.lost[LOSS_UNREADABLE]++;
         return;
     }
-    describe(thread, context, foresight.stop, foresight.loop, app_now, &sample);
+    sampler_describe(thread, context, foresight.stop, foresight.loop, app_now, &sample);
     thread->totals.samples++;
     if (line_sharing_active())
         line_sharing_offer(thread, foresight.follows ? &foresight.visit : NULL, polls(&foresight),
@@ -163,8 +168,12 @@ static void take_sample(struct thread *thread, ucontext_t *context, uint64_t app
     } else {
         watch_start(thread, &sample, app_now);
     }
-    if (!pmu_in_use())
-        rate_consider(thread, context, app_now, foresight.loop);
+    if (pmu_in_use())
+        return;
+    if (polls(&foresight))
+        turns_learn(thread, &foresight.wait_loop);
+    turns_follow(thread, context, foresight.loop, app_now);
+    rate_consider(thread, context, app_now, foresight.loop);
 }
 
 /* An interrupt of a hardware event: what it stands for, and what the unit has left in its buffer.
@@ -178,9 +187,10 @@ static void hardware_expiry(struct thread *thread, uint64_t app_now)
 
 void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronous, uint64_t app_now)
 {
-    uint64_t ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    uint64_t ip = arch_ip(context);
 
     thread->totals.expirations++;
+    step_over_expiry(thread);
     if (pmu_in_use())
         hardware_expiry(thread, app_now);
     else

@@ -11,12 +11,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "attribution.h"
 #include "descriptors.h"
 #include "output.h"
 #include "perf_event.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
+#include "spin_hint.h"
+#include "step_over.h"
 #include "timebase.h"
 #include "watch.h"
 
@@ -49,6 +52,9 @@ static struct {
     uint64_t address;           /* the watched word */
     uint64_t sampled_address;   /* whose line it is in */
     uint64_t sample_id;
+    uint64_t lines[SHARED_REGISTERS]; /* words that line watches watch */
+    uint32_t use;                     /* counts the times that they were armed */
+    unsigned aside[SHARED_REGISTERS]; /* threads that are stepping over an access to them */
 } shared;
 
 void shared_watch_open(void)
@@ -128,10 +134,13 @@ bool shared_registers_arm(uint64_t address, uint64_t address2, bool loads, uint3
         struct event_cookie cookie = {
             .kind = EVENT_SHARED_WATCH, .slot = i, .generation = generation};
 
+        shared.lines[i] = addresses[i];
+        shared.aside[i] = 0;
         armed &= perf_watch_arm(shared.descriptors[i], addresses[i], WATCH_WORD,
                                 loads ? WATCH_LOADS_AND_STORES : WATCH_STORES,
                                 event_cookie_pack(cookie), true) == 0;
     }
+    shared.use++;
     for (unsigned i = 0; i < shared.count && !armed; i++)
         perf_event_disable(shared.descriptors[i]);
     atomic_store(&shared.state, armed ? SHARED_LINES : SHARED_FREE);
@@ -147,18 +156,70 @@ void shared_registers_disarm(void)
     atomic_store(&shared.state, SHARED_FREE);
 }
 
+/* Waits for whoever changes the registers. False: they serve no line watch, or that takes long. */
+static bool take_lines(void)
+{
+    for (unsigned patience = 0; patience < PATIENCE; patience++) {
+        int state = atomic_load(&shared.state);
+
+        if (state != SHARED_LINES && state != SHARED_CHANGING)
+            return false;
+        if (take(SHARED_LINES))
+            return true;
+        spin_hint();
+    }
+    return false;
+}
+
+void shared_watch_put_aside(struct thread *thread, uint64_t address)
+{
+    struct step_over *step = &thread->step;
+
+    if (!address || !take_lines())
+        return;
+    if (step->shared_use != shared.use)
+        step->shared_aside = 0;
+    step->shared_use = shared.use;
+    for (unsigned i = 0; i < shared.count; i++) {
+        if (shared.lines[i] != address)
+            continue;
+        perf_event_disable(shared.descriptors[i]);
+        shared.aside[i] += ~step->shared_aside >> i & 1;
+        step->shared_aside |= 1u << i;
+    }
+    atomic_store(&shared.state, SHARED_LINES);
+}
+
+void shared_watch_bring_back(unsigned registers, uint32_t use)
+{
+    if (!registers || !take_lines())
+        return;
+    for (unsigned i = 0; i < shared.count && shared.use == use; i++)
+        if (registers >> i & 1 && --shared.aside[i] == 0)
+            perf_event_enable(shared.descriptors[i]);
+    atomic_store(&shared.state, SHARED_LINES);
+}
+
 /* ---- accompanying a private watch ---- */
+
+bool shared_registers_kept(struct random *random)
+{
+    return atomic_load(&shared.state) == SHARED_BUSY &&
+           random_below(random, SHARED_REPLACE_ONE_IN) != 0;
+}
 
 static bool take_for_watch(struct thread *owner)
 {
     if (take(SHARED_FREE))
         return true;
-    if (random_below(&owner->random, SHARED_REPLACE_ONE_IN) != 0)
+    if (shared_registers_kept(&owner->random))
         return false;
     if (take(SHARED_BUSY)) {
         leave_watch();
         return true;
     }
+    if (!line_sharing_yields(&owner->random))
+        return false;
     line_sharing_stop(LINE_END_EVICTED);
     return take(SHARED_FREE);
 }
@@ -223,13 +284,25 @@ void shared_watch_own_trap(unsigned slot, uint32_t generation)
     atomic_store(&shared.state, SHARED_FREE);
 }
 
+void shared_watch_stray_trap(unsigned slot)
+{
+    if (slot != SLOT_ACCOMPANIES) {
+        line_sharing_stop(LINE_END_LOST);
+        return;
+    }
+    if (!take(SHARED_BUSY))
+        return;
+    leave_watch();
+    perf_event_disable(shared.descriptors[0]);
+    atomic_store(&shared.state, SHARED_FREE);
+}
+
 static void accompanying_trap(struct thread *thread, uint32_t generation, ucontext_t *context,
                               uint64_t app_now)
 {
     struct thread *owner;
     unsigned slot, flags, words_after;
-    uint64_t address, sampled_address, sample_id,
-        ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    uint64_t address, sampled_address, sample_id, ip = arch_after_access(context);
     uint32_t in_force = atomic_load(&shared.generation);
 
     if (in_force != generation || !take(SHARED_BUSY)) {
@@ -256,6 +329,8 @@ static void accompanying_trap(struct thread *thread, uint32_t generation, uconte
         return;
     }
     watch_trapped_too(thread, address, context, app_now);
+    if (ARCH_TRAPS_BEFORE_ACCESS)
+        step_over_access(thread, address, context);
 }
 
 void shared_watch_trap(struct thread *thread, unsigned slot, uint32_t generation,
@@ -270,4 +345,6 @@ void shared_watch_trap(struct thread *thread, unsigned slot, uint32_t generation
     line_sharing_words(words);
     line_sharing_trap(thread, slot == 1, generation, context);
     watch_trapped_too(thread, words[slot], context, app_now);
+    if (ARCH_TRAPS_BEFORE_ACCESS)
+        step_over_access(thread, words[slot], context);
 }

@@ -16,6 +16,7 @@
 #include "perf_event.h"
 #include "say.h"
 #include "settings.h"
+#include "step_over.h"
 #include "timebase.h"
 #include "watch.h"
 
@@ -86,6 +87,7 @@ static void initialise(struct thread *thread)
     thread->clock = -1;
     pmu_thread_forget(&thread->pmu);
     watch_begin_thread(thread);
+    step_over_begin_thread(thread);
     atomic_store(&thread->overhead_ns, 0);
     thread->carried_ns = 0;
     thread->in_handler = false;
@@ -292,6 +294,7 @@ void thread_finish(struct thread *thread, enum watch_end reason)
         for (unsigned i = 0; i < thread->watches.count; i++)
             descriptor_release(thread->registers[i]);
         thread->watches.count = 0;
+        step_over_end_thread(thread);
         descriptor_release(thread->clock);
         thread->clock = -1;
         if (thread->pmu.samplers > 0)
@@ -324,6 +327,8 @@ void thread_move_descriptor(int from, int to)
     for (struct thread *thread = thread_first(); thread; thread = thread->next) {
         if (thread->clock == from)
             thread->clock = to;
+        if (thread->step.descriptor == from)
+            thread->step.descriptor = to;
         pmu_thread_move_descriptor(&thread->pmu, from, to);
         for (unsigned i = 0; i < thread->watches.count; i++)
             if (thread->registers[i] == from)

@@ -24,10 +24,12 @@
 #include "sampling/odometer.h"
 #include "sampling/private_watch.h"
 #include "sampling/random.h"
+#include "sampling/turn.h"
 #include "sampling/window.h"
 
 enum {
     THREAD_KNOWN_LOOPS = 32,
+    THREAD_WAIT_LOOPS = 4,     /* kept; a thread waits in few places */
     THREAD_REGIONS = 32,       /* nested spans that are told apart */
     THREAD_BATCH = 512,        /* accesses interpreted at a time */
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
@@ -75,6 +77,18 @@ struct known_loop {
     uint64_t last_use;      /* in samples of the thread */
 };
 
+/* Registers that wait until a trapped access has been made; see step_over.h. */
+struct step_over {
+    int descriptor;                           /* the execute breakpoint; negative: none */
+    uint32_t generation;                      /* changes with every use */
+    uint64_t until;                           /* where it is; 0: nowhere */
+    unsigned expiries;                        /* samples due meanwhile */
+    unsigned private_aside;                   /* bit per register */
+    unsigned shared_aside;                    /* likewise */
+    uint32_t private_generation[WATCHES_MAX]; /* of the watches that they serve */
+    uint32_t shared_use;                      /* of the shared registers */
+};
+
 struct thread {
     /* identity */
     struct thread *next; /* registry; written once */
@@ -90,6 +104,7 @@ struct thread {
     struct pmu_thread pmu; /* the hardware's events, where they trigger and count instead */
     bool registers_opened; /* private debug registers: tried */
     int registers[WATCHES_MAX];
+    struct step_over step;
     unsigned char *handler_stack;
     struct interpreter *interpreter;
 
@@ -114,6 +129,8 @@ struct thread {
     uint64_t rate_cost_ns;    /* of the last exploration, not yet told to the governor */
     uint32_t samples_to_rate; /* samples until the next rate reading is considered */
     struct access batch[THREAD_BATCH];
+    struct wait_loop wait_loops[THREAD_WAIT_LOOPS]; /* in which it was seen to poll */
+    unsigned next_wait_loop;                        /* to be replaced */
 
     /* output */
     uint64_t next_sample;

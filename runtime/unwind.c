@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "objects/call_frame.h"
 
 #include "signal_safe.h"
@@ -299,16 +300,6 @@ static bool saved_address(struct cursor *cursor, uint8_t place, int64_t offset, 
 
 enum step { STEP_DONE, STEP_OUTERMOST, STEP_LOST };
 
-static uint64_t strip_signature(uint64_t return_address)
-{
-#if defined(__aarch64__)
-    /* Pointer authentication codes sit above the 48 bits of user addresses. */
-    return return_address & ((UINT64_C(1) << 48) - 1);
-#else
-    return return_address;
-#endif
-}
-
 /* To the caller along the chain of frame pointers, where code says nothing of its frames (generated
  * code). If the frame pointer still is the caller's, the caller is passed over. */
 static enum step step_by_frame_pointer(struct cursor *cursor)
@@ -319,7 +310,7 @@ static enum step step_by_frame_pointer(struct cursor *cursor)
         !read_word(cursor, frame, &caller_frame) || !read_word(cursor, frame + 8, &return_address))
         return STEP_LOST;
     rely_on(cursor, frame + 8, return_address, false);
-    return_address = strip_signature(return_address);
+    return_address = arch_strip_signature(return_address);
     if (return_address < PAGE_BYTES || return_address >> 48 != 0)
         return STEP_LOST;
     cursor->ip = return_address;
@@ -356,13 +347,13 @@ UNWIND_READS_FRAMES static size_t step_plain(struct cursor *cursor, uint64_t *ip
             cursor->frame_pointer_slot = saved;
             cursor->frame_pointer_relied_on = false;
         }
-        if (strip_signature(return_address) == 0)
+        if (arch_strip_signature(return_address) == 0)
             break;
         if (trace != NULL) {
             trace->address[trace->count] = place;
             trace->value[trace->count++] = return_address;
         }
-        ip = strip_signature(return_address);
+        ip = arch_strip_signature(return_address);
         stack_pointer = cfa;
         ips[n++] = ip;
     }
@@ -402,7 +393,7 @@ static enum step step(struct cursor *cursor)
     } else {
         return STEP_LOST;
     }
-    return_address = strip_signature(return_address);
+    return_address = arch_strip_signature(return_address);
     if (return_address == 0)
         return STEP_OUTERMOST;
 
@@ -473,16 +464,8 @@ size_t unwind(const struct unwind_start *start, uint64_t *ips, size_t max,
 
 struct unwind_start unwind_start_of_signal(const ucontext_t *context)
 {
-#if defined(__x86_64__)
-    const greg_t *registers = context->uc_mcontext.gregs;
-    return (struct unwind_start){.ip = (uint64_t)registers[REG_RIP],
-                                 .stack_pointer = (uint64_t)registers[REG_RSP],
-                                 .frame_pointer = (uint64_t)registers[REG_RBP]};
-#else
-    const mcontext_t *registers = &context->uc_mcontext;
-    return (struct unwind_start){.ip = registers->pc,
-                                 .stack_pointer = registers->sp,
-                                 .frame_pointer = registers->regs[29],
-                                 .link = registers->regs[30]};
-#endif
+    return (struct unwind_start){.ip = arch_ip(context),
+                                 .stack_pointer = arch_stack_pointer(context),
+                                 .frame_pointer = arch_frame_pointer(context),
+                                 .link = arch_link(context)};
 }

@@ -68,16 +68,6 @@ struct unwind_start unwind_start_of_signal(const ucontext_t *context);
  * The caller of the function that this is expanded in, as a start; is_call is set. The function
  * gets a frame pointer.
  */
-#if defined(__x86_64__)
-#define UNWIND_START_OF_CALLER()                                                                   \
-    ({                                                                                             \
-        const uint64_t *frame_ = __builtin_frame_address(0);                                       \
-        (struct unwind_start){.ip = frame_[1],                                                     \
-                              .stack_pointer = (uint64_t)(uintptr_t)(frame_ + 2),                  \
-                              .frame_pointer = frame_[0],                                          \
-                              .is_call = true};                                                    \
-    })
-#else
 #define UNWIND_START_OF_CALLER()                                                                   \
     ({                                                                                             \
         const uint64_t *frame_ = __builtin_frame_address(0);                                       \
@@ -87,7 +77,6 @@ struct unwind_start unwind_start_of_signal(const ucontext_t *context);
             .frame_pointer = frame_[0],                                                            \
             .is_call = true};                                                                      \
     })
-#endif
 
 /* True when the 8 bytes at address can be read; address is a multiple of 8. Keeps errno. */
 bool unwind_is_readable(uint64_t address);

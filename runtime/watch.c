@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "arch/arch.h"
 #include "attribution.h"
 #include "descriptors.h"
 #include "interpose_allocation.h"
@@ -14,6 +15,7 @@
 #include "rate.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
+#include "step_over.h"
 #include "timebase.h"
 
 #include "signal_safe.h"
@@ -67,7 +69,7 @@ unsigned watch_follow_visit(struct thread *thread, uint64_t sampled_address,
     size_t seen = 0;
 
     *words_after = 0;
-    if (!look_ahead_begin(thread, context))
+    if (!look_ahead_begin_after_access(thread, context))
         return 0;
     visit_begin(&visit, sampled_address, trapped_address, WATCH_WORD, settings.line_size);
     do {
@@ -215,41 +217,84 @@ void watch_start(struct thread *thread, struct record_sample *sample, uint64_t a
     private_watch_start(&thread->watches, &thread->window, sample, app_now);
 }
 
+static bool serves_watch(const struct private_watch *watch, uint64_t address)
+{
+    uint32_t state = atomic_load(&watch->state);
+
+    return address && watch->sample.watch_address == address && state != WATCH_FREE &&
+           state != WATCH_ENDING;
+}
+
+void watch_put_aside(struct thread *thread, uint64_t address)
+{
+    struct step_over *step = &thread->step;
+
+    for (unsigned i = 0; i < thread->watches.count; i++) {
+        const struct private_watch *watch = &thread->watches.watch[i];
+
+        if (!serves_watch(watch, address))
+            continue;
+        disarm(thread, i);
+        step->private_aside |= 1u << i;
+        step->private_generation[i] = watch->generation;
+    }
+}
+
+void watch_bring_back(struct thread *thread, unsigned registers)
+{
+    for (unsigned i = 0; i < thread->watches.count; i++) {
+        const struct private_watch *watch = &thread->watches.watch[i];
+
+        if (registers >> i & 1 && watch->generation == thread->step.private_generation[i] &&
+            serves_watch(watch, watch->sample.watch_address))
+            perf_event_enable(thread->registers[i]);
+    }
+}
+
+void watch_stray_trap(struct thread *thread, unsigned slot)
+{
+    if (slot < thread->watches.count)
+        disarm(thread, slot);
+}
+
 void watch_trap(struct thread *thread, unsigned slot, uint32_t generation, ucontext_t *context,
                 uint64_t app_now)
 {
     struct watch_trap trap = {
-        .ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP],
+        .ip = arch_after_access(context),
         .app_now = app_now,
         .machine = context,
     };
-
     uint64_t address =
         slot < thread->watches.count ? thread->watches.watch[slot].sample.watch_address : 0;
 
     private_watch_trap(&thread->watches, slot, generation, &trap);
     line_sharing_trapped_too(thread, address, context);
+    if (!ARCH_TRAPS_BEFORE_ACCESS)
+        return;
+    /* Another thread may have ended the watch while this one was bringing its register back. */
+    if (address && atomic_load(&thread->watches.watch[slot].state) == WATCH_FREE)
+        disarm(thread, slot);
+    step_over_access(thread, address, context);
 }
 
 void watch_trapped_too(struct thread *thread, uint64_t address, ucontext_t *context,
                        uint64_t app_now)
 {
     struct watch_trap trap = {
-        .ip = (uint64_t)context->uc_mcontext.gregs[REG_RIP],
+        .ip = arch_after_access(context),
         .app_now = app_now,
         .machine = context,
     };
 
     for (unsigned i = 0; i < thread->watches.count; i++) {
         struct private_watch *watch = &thread->watches.watch[i];
-        uint32_t state = atomic_load(&watch->state);
 
-        if (address && watch->sample.watch_address == address && state != WATCH_FREE &&
-            state != WATCH_ENDING) {
-            private_watch_trap(&thread->watches, i, watch->generation & WATCH_GENERATION_MASK,
-                               &trap);
-            return;
-        }
+        /* One that is aside has had this very access. */
+        if (!serves_watch(watch, address) || thread->step.private_aside >> i & 1)
+            continue;
+        private_watch_trap(&thread->watches, i, watch->generation & WATCH_GENERATION_MASK, &trap);
+        return;
     }
 }
 

@@ -59,6 +59,14 @@ void watch_give_back(unsigned keep);
  * another one's signal: private ones on the same word did so as well. */
 void watch_trapped_too(struct thread *, uint64_t address, ucontext_t *, uint64_t app_now);
 
+/* For step_over.c: the calling thread's registers on that word, as bits of thread->step, and back.
+ */
+void watch_put_aside(struct thread *, uint64_t address);
+void watch_bring_back(struct thread *, unsigned registers);
+
+/* A register trapped that nobody waits for any more, before the access: it is disarmed. */
+void watch_stray_trap(struct thread *, unsigned slot);
+
 /* ---- shared_watch.c: the registers that all threads have ---- */
 
 /* Opens them in the calling thread, before it creates its first thread. */
@@ -74,6 +82,13 @@ void shared_watch_trap(struct thread *, unsigned slot, uint32_t generation, ucon
 /* One of them trapped on what a handler of ours touched; see watch_own_trap(). */
 void shared_watch_own_trap(unsigned slot, uint32_t generation);
 
+/* As watch_put_aside(): in all threads, until each that has put one aside has brought it back. */
+void shared_watch_put_aside(struct thread *, uint64_t address);
+void shared_watch_bring_back(unsigned registers, uint32_t use);
+
+/* One of them trapped, before the access, in a thread that is not known: the watch ends. */
+void shared_watch_stray_trap(unsigned slot);
+
 /* Lets other threads' stores to the line of a running watch be seen, if a shared register is to be
  * had; fills sample->invalidation_address. */
 void shared_watch_offer(struct thread *owner, unsigned slot, struct record_sample *sample);
@@ -84,8 +99,11 @@ void shared_watch_release(const struct thread *owner, unsigned slot);
 /* For line watches: both registers, for loads and stores or stores alone. */
 bool shared_registers_arm(uint64_t address, uint64_t address2, bool loads, uint32_t generation);
 void shared_registers_disarm(void);
+/* They accompany a private watch, and are not for a new use of lesser importance; drawn anew with
+ * each call. */
+bool shared_registers_kept(struct random *);
 
-/* ---- line_sharing.c: what all threads do to a line after a sampled store ---- */
+/* ---- line_sharing.c: what all threads do to a line after a sampled access ---- */
 
 enum {
     /* Delivery of a trap takes 12 us, give or take this: the order of traps of different threads
@@ -102,13 +120,17 @@ void line_sharing_reset_after_fork(void);
 bool line_sharing_active(void);
 
 /* A sample was taken; visit: of a store, what the thread itself does to the line, else NULL; polls:
- * of a load, the thread does nothing but read the place. Before the sample's record is written or
- * its private watch is armed. */
+ * of a load, the thread does nothing but read the place. Of other loads only those that the window
+ * does not resolve are followed. Before the sample's record is written or its private watch is
+ * armed. */
 void line_sharing_offer(struct thread *, const struct own_visit *visit, bool polls,
                         struct record_sample *);
 
 /* The thread's handler is about to return. */
 void line_sharing_resumed(const struct thread *);
+
+/* Whether the line watch that runs would give way to something else; drawn anew. */
+bool line_sharing_yields(struct random *);
 
 /* Whether a line watch is for that sample. */
 bool line_sharing_follows(uint64_t sample_id);

@@ -10,6 +10,7 @@
 
 #include "sampling/board.h"
 #include "sampling/line_mask.h"
+#include "sampling/sample.h"
 
 /* How long a thread that was seen at a line counts as one that uses it. */
 static const uint64_t BOARD_MEMORY_NS = UINT64_C(2000) * 1000 * 1000;
@@ -236,20 +237,31 @@ static void find_own_visit(const struct lines_thread *thread, const struct strea
 }
 
 /* With the lock held. */
+static void offer_line(struct lines_thread *thread, uint64_t line, bool uses,
+                       struct record_sample *sample)
+{
+    uint64_t now = now_ns();
+    struct line_watch_offer candidate = {.thread_id = sample->thread_id,
+                                         .uses = uses,
+                                         .late = uses /* see lines_complete_sample() */,
+                                         .executed = true,
+                                         .time_ns = now};
+
+    candidate.shared =
+        board_others(&board, line, sample->thread_id,
+                     now > BOARD_MEMORY_NS ? now - BOARD_MEMORY_NS : 0, &candidate.others);
+    line_watch_offer(&watch, &thread->random, &candidate, sample);
+}
+
+/* With the lock held. */
 static void offer(struct lines_thread *thread, const struct stream_access *access,
                   struct record_sample *sample)
 {
     uint64_t line = line_start(sample->address, line_size);
-    struct line_watch_offer candidate = {.thread_id = sample->thread_id, .executed = true};
     struct line_offered *offered =
         &thread->offered[thread->expirations & (LINES_OFFERS_PENDING - 1)];
 
-    candidate.time_ns = now_ns();
-    candidate.shared =
-        board_others(&board, line, sample->thread_id,
-                     candidate.time_ns > BOARD_MEMORY_NS ? candidate.time_ns - BOARD_MEMORY_NS : 0,
-                     &candidate.others);
-    line_watch_offer(&watch, &thread->random, &candidate, sample);
+    offer_line(thread, line, false, sample);
     *offered =
         (struct line_offered){.sample_id = sample->sample_id, .flags = sample->flags, .cpu = cpu()};
     find_own_visit(thread, access, offered);
@@ -281,11 +293,19 @@ static __attribute__((noinline)) void overflow(struct lines_thread *thread,
     go_on_all();
 }
 
-void lines_complete_sample(const struct lines_thread *thread, struct record_sample *sample)
+void lines_complete_sample(struct lines_thread *thread, struct record_sample *sample)
 {
     const struct line_offered *offered =
         &thread->offered[sample->sample_id & (LINES_OFFERS_PENDING - 1)];
 
+    /* Who else uses a line that was loaded is asked for only if the thread itself does not do so
+     * soon, and nobody can tell before its window is over. */
+    if (sample->kind == ACCESS_LOAD && !sample_is_resolved(sample, line_size)) {
+        stop_all();
+        offer_line(thread, line_start(sample->address, line_size), true, sample);
+        go_on_all();
+        sample->cpu = cpu();
+    }
     if (offered->sample_id != sample->sample_id)
         return;
     sample->flags |= offered->flags;

@@ -72,8 +72,9 @@ void lines_access(struct lines_thread *, const struct stream_access *, unsigned 
 /* The batch in which it called in, before the next one begins. */
 void lines_batch(struct lines_thread *, const struct stream_access *, size_t count);
 
-/* Adds to a sample's record what became of it here. */
-void lines_complete_sample(const struct lines_thread *, struct record_sample *);
+/* Adds to a sample's record what became of it here. A load whose window shows no reuse is offered
+ * to the registers now. */
+void lines_complete_sample(struct lines_thread *, struct record_sample *);
 
 /* It makes no more accesses. */
 void lines_thread_end(struct lines_thread *);

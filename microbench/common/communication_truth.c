@@ -3,18 +3,17 @@
 #define _GNU_SOURCE /* gettid */
 #include "communication_truth.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "coherence_model.h"
+#include "truth_file.h"
 
 const uint32_t communication_line_sizes[COMMUNICATION_LINE_SIZES] = {64, 128, 256};
 
-enum { OBJECTS_MAX = 32, MEMBERS_MAX = 80, PARAMETERS_MAX = 16, NO_MEMBER = -1 };
+enum { OBJECTS_MAX = 32, MEMBERS_MAX = 80, NO_MEMBER = -1 };
 
 struct member {
     const char *name;
@@ -51,18 +50,11 @@ struct stated {
     struct communication_bound bound;
 };
 
-struct parameter {
-    const char *name;
-    const char *text; /* NULL: the value counts */
-    uint64_t value;
-};
-
 struct communication_truth {
     const struct command *command;
     struct object objects[OBJECTS_MAX];
     size_t object_count;
-    struct parameter parameters[PARAMETERS_MAX];
-    size_t parameter_count;
+    struct truth_parameters parameters;
     struct flows flows[COMMUNICATION_LINE_SIZES];
     struct stated stated[COMMUNICATION_LINE_SIZES][OBJECTS_MAX * 4];
     size_t stated_count[COMMUNICATION_LINE_SIZES];
@@ -115,24 +107,19 @@ void communication_member(struct communication_truth *t, size_t object, const ch
     o->members[o->member_count++] = (struct member){name, offset, bytes};
 }
 
-static void add_parameter(struct communication_truth *t, struct parameter parameter)
-{
-    if (t == NULL)
-        return;
-    if (t->parameter_count == PARAMETERS_MAX)
-        fatal("the truth knows at most %d parameters", PARAMETERS_MAX);
-    t->parameters[t->parameter_count++] = parameter;
-}
-
 void communication_parameter(struct communication_truth *t, const char *name, uint64_t value)
 {
-    add_parameter(t, (struct parameter){.name = name, .value = value});
+    if (t != NULL)
+        truth_parameters_add(&t->parameters,
+                             (struct truth_parameter_data){.name = name, .value = value});
 }
 
 void communication_parameter_text(struct communication_truth *t, const char *name,
                                   const char *value)
 {
-    add_parameter(t, (struct parameter){.name = name, .text = value});
+    if (t != NULL)
+        truth_parameters_add(&t->parameters,
+                             (struct truth_parameter_data){.name = name, .text = value});
 }
 
 static int member_at(const struct object *object, size_t offset)
@@ -338,23 +325,21 @@ static void write_bounds(FILE *out, const struct communication_truth *t, size_t 
     fprintf(out, "]}");
 }
 
-static void write_head(FILE *out, const struct communication_truth *t, const uint64_t *done,
-                       double checksum)
+struct outcome {
+    const struct communication_truth *truth;
+    const uint64_t *done;
+    double checksum;
+};
+
+static void write_head(FILE *out, const struct outcome *outcome)
 {
-    fprintf(out, "{\"schema\": \"libreuse-truth/1\",\n \"program\": \"%s\",\n \"parameters\": {",
-            t->command->name);
-    for (size_t i = 0; i < t->parameter_count; i++) {
-        const struct parameter *p = &t->parameters[i];
-        fprintf(out, "%s\"%s\": ", i ? ", " : "", p->name);
-        if (p->text != NULL)
-            fprintf(out, "\"%s\"", p->text);
-        else
-            fprintf(out, "%llu", (unsigned long long)p->value);
-    }
-    fprintf(out, "},\n \"checksum\": %.17g,\n \"threads\": [", checksum);
+    const struct communication_truth *t = outcome->truth;
+    fprintf(out, "{\"schema\": \"libreuse-truth/1\",\n \"program\": \"%s\",\n ", t->command->name);
+    truth_parameters_write(&t->parameters, out);
+    fprintf(out, ",\n \"checksum\": %.17g,\n \"threads\": [", outcome->checksum);
     for (size_t i = 0; i < t->command->run->threads; i++)
         fprintf(out, "%s\n  {\"thread\": %zu, \"tid\": %d, \"iterations\": %llu}", i ? "," : "", i,
-                thread_tids[i], (unsigned long long)done[i]);
+                thread_tids[i], (unsigned long long)outcome->done[i]);
     fprintf(out, "],\n \"objects\": [");
     for (size_t i = 0; i < t->object_count; i++)
         fprintf(out, "%s\n  {\"name\": \"%s\", \"bytes\": %zu, \"address\": %llu}", i ? "," : "",
@@ -363,10 +348,11 @@ static void write_head(FILE *out, const struct communication_truth *t, const uin
     fprintf(out, "],\n");
 }
 
-static bool write_truth(FILE *out, const struct communication_truth *t, const uint64_t *done,
-                        double checksum)
+static bool write_truth(const void *context, FILE *out)
 {
-    write_head(out, t, done, checksum);
+    const struct outcome *outcome = context;
+    const struct communication_truth *t = outcome->truth;
+    write_head(out, outcome);
     fprintf(out, " \"communication\": [");
     for (size_t i = 0; i < COMMUNICATION_LINE_SIZES; i++) {
         fprintf(out, "%s\n    {\"line_size\": %u,\n", i ? "," : "", communication_line_sizes[i]);
@@ -391,20 +377,9 @@ static void truth_free(struct communication_truth *t)
 void communication_truth_finish(struct communication_truth *t, const struct run_options *options,
                                 const uint64_t *done, double checksum)
 {
-    bool on_stdout = options->truth != NULL && strcmp(options->truth, "-") == 0;
     if (t != NULL) {
-        FILE *stream = on_stdout ? stdout : fopen(options->truth, "w");
-        if (stream == NULL)
-            fatal("cannot write %s: %s", options->truth, strerror(errno));
-        bool written = write_truth(stream, t, done, checksum);
-        if ((on_stdout ? fflush(stream) : fclose(stream)) != 0 || !written)
-            fatal("cannot write %s: %s", on_stdout ? "standard output" : options->truth,
-                  strerror(errno));
+        truth_file_write(options, write_truth, &(struct outcome){t, done, checksum});
         truth_free(t);
     }
-    uint64_t total = 0;
-    for (size_t i = 0; i < options->threads; i++)
-        total += done[i];
-    fprintf(on_stdout ? stderr : stdout, "iterations=%llu checksum=%.17g\n",
-            (unsigned long long)total, checksum);
+    print_result(options, done, checksum);
 }

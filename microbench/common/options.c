@@ -144,10 +144,13 @@ static void print_help(const struct command *command, const struct option_spec *
     printf("usage: %s [OPTIONS]%s%s\n%s\n\n", command->name, command->operand ? " " : "",
            command->operand ? command->operand : "", command->purpose);
     for (size_t i = 0; i < count; i++) {
-        char head[64];
-        snprintf(head, sizeof head, "--%s %s", options[i].name,
-                 options[i].value_name ? options[i].value_name : "");
-        printf("  %-28s %s", head, options[i].help);
+        char head[128];
+        int length = snprintf(head, sizeof head, "--%s %s", options[i].name,
+                              options[i].value_name ? options[i].value_name : "");
+        if (length > 28) /* a line of its own */
+            printf("  %s\n  %-28s %s", head, "", options[i].help);
+        else
+            printf("  %-28s %s", head, options[i].help);
         print_default(&options[i]);
         printf("\n");
     }

@@ -2,11 +2,8 @@
 /* Collects what is known of a microbenchmark's locality; see truth.h. */
 #include "truth.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "stack_simulator.h"
 #include "truth_data.h"
@@ -75,23 +72,18 @@ size_t truth_object(struct truth *t, const char *name, const void *address, size
     return t->object_count++;
 }
 
-static void add_parameter(struct truth *t, struct truth_parameter_data parameter)
-{
-    if (t == NULL)
-        return;
-    if (t->parameter_count == TRUTH_PARAMETERS_MAX)
-        fatal("the truth knows at most %d parameters", TRUTH_PARAMETERS_MAX);
-    t->parameters[t->parameter_count++] = parameter;
-}
-
 void truth_parameter(struct truth *t, const char *name, uint64_t value)
 {
-    add_parameter(t, (struct truth_parameter_data){.name = name, .value = value});
+    if (t != NULL)
+        truth_parameters_add(&t->parameters,
+                             (struct truth_parameter_data){.name = name, .value = value});
 }
 
 void truth_parameter_text(struct truth *t, const char *name, const char *value)
 {
-    add_parameter(t, (struct truth_parameter_data){.name = name, .text = value});
+    if (t != NULL)
+        truth_parameters_add(&t->parameters,
+                             (struct truth_parameter_data){.name = name, .text = value});
 }
 
 void truth_setup(struct truth *t, uint64_t accesses)
@@ -253,21 +245,10 @@ static void truth_free(struct truth *t)
 void truth_finish(struct truth *t, const struct run_options *options, const uint64_t *done,
                   const volatile void *const *markers, double checksum)
 {
-    bool on_stdout = options->truth != NULL && strcmp(options->truth, "-") == 0;
     if (t != NULL) {
-        FILE *stream = on_stdout ? stdout : fopen(options->truth, "w");
-        if (stream == NULL)
-            fatal("cannot write %s: %s", options->truth, strerror(errno));
-        struct truth_outcome outcome = {done, markers, checksum};
-        bool written = truth_write_json(t, &outcome, stream);
-        if ((on_stdout ? fflush(stream) : fclose(stream)) != 0 || !written)
-            fatal("cannot write %s: %s", on_stdout ? "standard output" : options->truth,
-                  strerror(errno));
+        truth_file_write(options, truth_write_json,
+                         &(struct truth_outcome){t, done, markers, checksum});
         truth_free(t);
     }
-    uint64_t total = 0;
-    for (size_t i = 0; i < options->threads; i++)
-        total += done[i];
-    fprintf(on_stdout ? stderr : stdout, "iterations=%llu checksum=%.17g\n",
-            (unsigned long long)total, checksum);
+    print_result(options, done, checksum);
 }

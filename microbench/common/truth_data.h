@@ -4,8 +4,9 @@
 #define MICROBENCH_TRUTH_DATA_H
 
 #include "truth.h"
+#include "truth_file.h"
 
-enum { TRUTH_OBJECTS_MAX = 16, TRUTH_PARAMETERS_MAX = 24 };
+enum { TRUTH_OBJECTS_MAX = 16 };
 
 /* `count` accesses to an object, spread evenly over the distances (or times) first..last. */
 struct atom {
@@ -30,18 +31,11 @@ struct truth_object_data {
     size_t bytes;
 };
 
-struct truth_parameter_data {
-    const char *name;
-    const char *text; /* NULL: the value counts */
-    uint64_t value;
-};
-
 struct truth {
     const struct command *command;
     struct truth_object_data objects[TRUTH_OBJECTS_MAX];
     size_t object_count;
-    struct truth_parameter_data parameters[TRUTH_PARAMETERS_MAX];
-    size_t parameter_count;
+    struct truth_parameters parameters;
     const char *method[TRUTH_LINE_SIZES];
     uint64_t footprint[TRUTH_LINE_SIZES];
     bool setup_known;
@@ -59,10 +53,11 @@ void log_bin_bounds(size_t bin, uint64_t *first, uint64_t *last);
 
 /* Writes everything as JSON and returns false when the stream reports an error. */
 struct truth_outcome {
+    const struct truth *truth;
     const uint64_t *done;
     const volatile void *const *markers;
     double checksum;
 };
-bool truth_write_json(const struct truth *, const struct truth_outcome *, void *stream);
+bool truth_write_json(const void *outcome, FILE *);
 
 #endif

@@ -174,20 +174,6 @@ static void write_curve(const struct writer *w, size_t line_size_index)
     fprintf(w->out, "]}");
 }
 
-static void write_parameters(const struct writer *w)
-{
-    fprintf(w->out, " \"parameters\": {");
-    for (size_t i = 0; i < w->truth->parameter_count; i++) {
-        const struct truth_parameter_data *p = &w->truth->parameters[i];
-        fprintf(w->out, "%s\"%s\": ", i ? ", " : "", p->name);
-        if (p->text != NULL)
-            fprintf(w->out, "\"%s\"", p->text);
-        else
-            fprintf(w->out, "%llu", (unsigned long long)p->value);
-    }
-    fprintf(w->out, "},\n");
-}
-
 static void write_accesses(const struct writer *w)
 {
     const struct truth *t = w->truth;
@@ -213,8 +199,10 @@ static void write_accesses(const struct writer *w)
     fprintf(w->out, "],\n");
 }
 
-bool truth_write_json(const struct truth *t, const struct truth_outcome *outcome, void *stream)
+bool truth_write_json(const void *context, FILE *stream)
 {
+    const struct truth_outcome *outcome = context;
+    const struct truth *t = outcome->truth;
     struct writer w = {t, outcome, stream, calloc(t->thread_count, sizeof(double))};
     check_allocation(w.weight, "the truth", t->thread_count * sizeof(double));
     uint64_t done = 0;
@@ -223,9 +211,10 @@ bool truth_write_json(const struct truth *t, const struct truth_outcome *outcome
     for (size_t i = 0; i < t->thread_count; i++)
         w.weight[i] = done > 0 ? (double)outcome->done[i] : 1;
 
-    fprintf(w.out, "{\"schema\": \"libreuse-truth/1\",\n \"program\": \"%s\",\n", t->command->name);
-    write_parameters(&w);
-    fprintf(w.out, " \"checksum\": %.17g,\n", outcome->checksum);
+    fprintf(w.out, "{\"schema\": \"libreuse-truth/1\",\n \"program\": \"%s\",\n ",
+            t->command->name);
+    truth_parameters_write(&t->parameters, w.out);
+    fprintf(w.out, ",\n \"checksum\": %.17g,\n", outcome->checksum);
     write_accesses(&w);
     fprintf(w.out, " \"objects\": [");
     for (size_t i = 0; i < t->object_count; i++)

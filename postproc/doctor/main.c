@@ -67,8 +67,8 @@ static int usage_error(const char *problem, const char *word)
 static void print_usage(void)
 {
     puts("Usage: reuse-doctor [--format text|json] [PROGRAM]\n"
-         "Tries what profiling needs on this machine, and says what would enable more; with\n"
-         "PROGRAM, also whether that program can be profiled.\n\n"
+         "Tries what profiling needs on this machine, and says what would enable more;\n"
+         "with PROGRAM, also whether that program can be profiled.\n\n"
          "      --format NAME   text (default) or json\n"
          "  -h, --help          this text\n"
          "  -V, --version       the version\n\n"

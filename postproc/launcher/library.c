@@ -7,87 +7,67 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Relative to the folder that holds the running program. */
-static const char *const beside[] = {
-    "../runtime/.libs/libreuse.so",
-    "../../runtime/.libs/libreuse.so",
-    "../lib/libreuse.so",
-    "../lib64/libreuse.so",
-    ("../lib/" REUSE_MULTIARCH "/libreuse.so"),
+struct library {
+    const char *name;
+    const char *built_in;     /* the folder of the build tree */
+    const char *below;        /* a lib folder; "": in it */
+    const char *installed_in; /* by configure */
 };
 
-static const char *const plugin_beside[] = {
-    "../exact/.libs/libreuse-exact.so",
-    "../../exact/.libs/libreuse-exact.so",
-    "../lib/libreuse/libreuse-exact.so",
-    "../lib64/libreuse/libreuse-exact.so",
-    ("../lib/" REUSE_MULTIARCH "/libreuse/libreuse-exact.so"),
-};
+/* Folders beside the one that holds the running program, for a build tree and an installation. */
+static const char *const build_folders[] = {"..", "../.."};
+static const char *const library_folders[] = {"../lib", "../lib64", "../lib/" REUSE_MULTIARCH};
 
-static const char *const guest_beside[] = {
-    "../runtime/.libs/libreuse-guest.so",
-    "../../runtime/.libs/libreuse-guest.so",
-    "../lib/libreuse/libreuse-guest.so",
-    "../lib64/libreuse/libreuse-guest.so",
-    ("../lib/" REUSE_MULTIARCH "/libreuse/libreuse-guest.so"),
-};
-
-static const char *const placement_beside[] = {
-    "../runtime/.libs/libreuse-place.so",
-    "../../runtime/.libs/libreuse-place.so",
-    "../lib/libreuse/libreuse-place.so",
-    "../lib64/libreuse/libreuse-place.so",
-    ("../lib/" REUSE_MULTIARCH "/libreuse/libreuse-place.so"),
-};
-
-static int try(const char *folder, const char *relative, char path[PATH_MAX])
+static int try(const char *folder, const char *name, char path[PATH_MAX])
 {
     char candidate[PATH_MAX];
-    int length = snprintf(candidate, sizeof candidate, "%s/%s", folder, relative);
+    int length = snprintf(candidate, sizeof candidate, "%s/%s", folder, name);
     if (length >= (int)sizeof candidate || access(candidate, R_OK) != 0)
         return -1;
     return realpath(candidate, path) ? 0 : -1;
 }
 
-static int find(const char *const *places, size_t count, char path[PATH_MAX])
+static int find(const struct library *library, char path[PATH_MAX])
 {
-    char folder[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-    if (length <= 0)
-        return -1;
-    folder[length] = '\0';
-    *strrchr(folder, '/') = '\0';
-    for (size_t i = 0; i < count; i++) {
-        if (try(folder, places[i], path) == 0)
-            return 0;
+    char own[PATH_MAX], folder[PATH_MAX + 64];
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (length > 0) {
+        own[length] = '\0';
+        *strrchr(own, '/') = '\0';
+        for (size_t i = 0; i < sizeof build_folders / sizeof build_folders[0]; i++) {
+            snprintf(folder, sizeof folder, "%s/%s/%s/.libs", own, build_folders[i],
+                     library->built_in);
+            if (try(folder, library->name, path) == 0)
+                return 0;
+        }
+        for (size_t i = 0; i < sizeof library_folders / sizeof library_folders[0]; i++) {
+            snprintf(folder, sizeof folder, "%s/%s/%s", own, library_folders[i], library->below);
+            if (try(folder, library->name, path) == 0)
+                return 0;
+        }
     }
-    return -1;
+    return try(library->installed_in, library->name, path);
 }
 
 int library_find(char path[PATH_MAX])
 {
-    if (find(beside, sizeof beside / sizeof beside[0], path) == 0)
-        return 0;
-    return try(REUSE_LIBRARY_FOLDER, "libreuse.so", path);
+    return find(&(struct library){"libreuse.so", "runtime", "", REUSE_LIBRARY_FOLDER}, path);
 }
 
 int library_find_plugin(char path[PATH_MAX])
 {
-    if (find(plugin_beside, sizeof plugin_beside / sizeof plugin_beside[0], path) == 0)
-        return 0;
-    return try(REUSE_PLUGIN_FOLDER, "libreuse-exact.so", path);
+    return find(&(struct library){"libreuse-exact.so", "exact", "libreuse", REUSE_PLUGIN_FOLDER},
+                path);
 }
 
 int library_find_guest(char path[PATH_MAX])
 {
-    if (find(guest_beside, sizeof guest_beside / sizeof guest_beside[0], path) == 0)
-        return 0;
-    return try(REUSE_PLUGIN_FOLDER, "libreuse-guest.so", path);
+    return find(&(struct library){"libreuse-guest.so", "runtime", "libreuse", REUSE_PLUGIN_FOLDER},
+                path);
 }
 
 int library_find_placement(char path[PATH_MAX])
 {
-    if (find(placement_beside, sizeof placement_beside / sizeof placement_beside[0], path) == 0)
-        return 0;
-    return try(REUSE_PLUGIN_FOLDER, "libreuse-place.so", path);
+    return find(&(struct library){"libreuse-place.so", "runtime", "libreuse", REUSE_PLUGIN_FOLDER},
+                path);
 }

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "support/descending.h"
+
 void tally_add(struct tally *tally, const struct access_record *access)
 {
     tally->samples++;
@@ -49,32 +51,17 @@ bool tally_mean(const struct tally *tally, double *cycles)
     return tally->latencies.count > 0;
 }
 
-/* Sorted by samples, then by number: equal ones keep their order. */
-struct rank {
-    uint64_t samples;
-    uint32_t group;
-};
-
-static int compare_ranks(const void *left, const void *right)
-{
-    const struct rank *a = left, *b = right;
-
-    if (a->samples != b->samples)
-        return a->samples > b->samples ? -1 : 1;
-    return a->group < b->group ? -1 : a->group > b->group;
-}
-
 uint32_t *tally_ranking(const struct tally *tallies, size_t count, size_t top, size_t *ranked)
 {
-    struct rank *ranks = allocate_zeroed(count, sizeof *ranks);
+    struct valued *ranks = allocate_zeroed(count, sizeof *ranks);
     uint32_t *result = allocate_zeroed(count, sizeof *result);
 
     for (size_t i = 0; i < count; i++)
-        ranks[i] = (struct rank){tallies[i].samples, (uint32_t)i};
-    qsort(ranks, count, sizeof *ranks, compare_ranks);
+        ranks[i] = (struct valued){(uint32_t)i, (double)tallies[i].samples};
+    sort_descending(ranks, count);
     *ranked = count < top ? count : top;
     for (size_t i = 0; i < *ranked; i++)
-        result[i] = ranks[i].group;
+        result[i] = ranks[i].number;
     free(ranks);
     return result;
 }

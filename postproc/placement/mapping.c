@@ -114,8 +114,8 @@ double mapping_hop_bytes(const struct communication_matrix *matrix,
 {
     double sum = 0;
 
-    FOR_EACH_PAIR(matrix, a, entry)
-    sum += entry->weight * tree_distance(tree, place[a], place[entry->column]);
+    FOR_EACH_PAIR (matrix, a, entry)
+        sum += entry->weight * tree_distance(tree, place[a], place[entry->column]);
     return sum;
 }
 
@@ -124,8 +124,8 @@ double mapping_quality(const struct communication_matrix *matrix, const struct p
 {
     double sum = 0;
 
-    FOR_EACH_PAIR(matrix, a, entry)
-    sum += entry->weight / (tree_eagermap_distance(tree, place[a], place[entry->column]) + 1);
+    FOR_EACH_PAIR (matrix, a, entry)
+        sum += entry->weight / (tree_eagermap_distance(tree, place[a], place[entry->column]) + 1);
     return sum;
 }
 
@@ -134,8 +134,7 @@ void mapping_shares(const struct communication_matrix *matrix, const struct plac
 {
     for (size_t level = 0; level < tree->level_count; level++)
         share[level] = 0;
-    FOR_EACH_PAIR(matrix, a, entry)
-    {
+    FOR_EACH_PAIR (matrix, a, entry) {
         size_t common = tree_common_level(tree, place[a], place[entry->column]);
 
         share[common < tree->level_count ? common : tree->level_count - 1] += entry->weight;
@@ -167,8 +166,8 @@ static double hop_bytes_by_table(const struct communication_matrix *matrix, size
 {
     double sum = 0;
 
-    FOR_EACH_PAIR(matrix, a, entry)
-    sum += entry->weight * table[place[a] * places + place[entry->column]];
+    FOR_EACH_PAIR (matrix, a, entry)
+        sum += entry->weight * table[place[a] * places + place[entry->column]];
     return sum;
 }
 

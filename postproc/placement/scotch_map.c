@@ -284,12 +284,10 @@ bool scotch_map(const struct communication_matrix *matrix, const struct placemen
         .matrix = matrix, .tree = tree, .capacity = capacity, .place = place, .seed = seed};
     struct vertices all = {0};
     char reason[256] = "";
-    double largest_sum = 0;
     bool done;
 
     /* Sums over all edges must stay within Scotch's integers. */
-    largest_sum = 2 * matrix->total;
-    job.scale = largest_sum > 0 ? ldexp(1, 29) / largest_sum : 1;
+    job.scale = matrix->total > 0 ? ldexp(1, 28) / matrix->total : 1;
     job.number = allocate_zeroed(matrix->threads + 1, sizeof(*job.number));
     memset(job.number, 0xff, (matrix->threads + 1) * sizeof(*job.number));
     all.count = capacity_of(&job, 0, tree->places);

@@ -120,3 +120,13 @@ enum cpu_distance cpu_distance_of(const struct cpu_distances *distances, unsigne
     return distances->machine != NULL ? distance_of_cores(distances->machine, a, b)
                                       : distance_of_units(distances->topology, a, b);
 }
+
+uint32_t cpu_cache_of(const struct cpu_distances *distances, unsigned cpu, unsigned level)
+{
+    hwloc_obj_t object = hwloc_get_pu_obj_by_os_index(distances->topology, cpu);
+
+    for (; object != NULL; object = object->parent)
+        if (hwloc_obj_type_is_dcache(object->type) && object->attr->cache.depth == level)
+            return object->logical_index;
+    return 0;
+}

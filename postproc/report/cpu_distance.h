@@ -31,6 +31,9 @@ struct cpu_distances *cpu_distances_create(const char *host, char *message, size
 struct cpu_distances *cpu_distances_of_machine(const struct machine *);
 void cpu_distances_free(struct cpu_distances *);
 
+/* Which of the caches of a level a CPU uses, by hwloc's numbers; 0 where there is none. */
+uint32_t cpu_cache_of(const struct cpu_distances *, unsigned cpu, unsigned level);
+
 /* CPUs by their numbers in the operating system; unknown ones are far. */
 enum cpu_distance cpu_distance_of(const struct cpu_distances *, unsigned a, unsigned b);
 

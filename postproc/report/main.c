@@ -15,6 +15,7 @@
 #include "report/options.h"
 #include "report/render.h"
 #include "report/sections.h"
+#include "support/memory.h"
 
 enum { STATUS_FAILURE = 1, STATUS_USAGE = 2 };
 
@@ -135,15 +136,16 @@ static void render_document(const struct report_options *options, const struct d
 {
     void (*const renderers[])(const struct document *, FILE *) = {
         [FORMAT_TEXT] = render_text, [FORMAT_JSON] = render_json, [FORMAT_CSV] = render_csv};
-    bool as_script =
-        options->format == FORMAT_TEXT && options->output != NULL && document->script != NULL;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = as_script ? open_memstream(&text, &size) : NULL;
+    char *text;
+    size_t size;
+    FILE *memory;
 
-    renderers[options->format](document, memory != NULL ? memory : stream);
-    if (memory == NULL)
+    if (options->format != FORMAT_TEXT || options->output == NULL || document->script == NULL) {
+        renderers[options->format](document, stream);
         return;
+    }
+    memory = open_text(&text, &size);
+    renderers[options->format](document, memory);
     fclose(memory);
     put_script(document->script, text, stream);
     free(text);
@@ -152,17 +154,13 @@ static void render_document(const struct report_options *options, const struct d
 static int render(const struct report_options *options, struct model *model)
 {
     struct document *document = document_create();
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
+    char *text;
+    size_t size;
+    FILE *memory = open_text(&text, &size);
     char message[1024];
     bool written = true;
     int status;
 
-    if (memory == NULL) {
-        document_free(document);
-        return fail("out of memory");
-    }
     if (options->csv_layout != CSV_LAYOUT_NONE) {
         written = write_matrix_alone(model, memory, message, sizeof(message));
     } else {
@@ -226,11 +224,7 @@ static int report_perf_data(const struct report_options *options)
     document = perfdata_document(options, options->profiles.items[0], message, sizeof(message));
     if (document == NULL)
         return fail(message);
-    memory = open_memstream(&text, &size);
-    if (memory == NULL) {
-        document_free(document);
-        return fail("out of memory");
-    }
+    memory = open_text(&text, &size);
     renderers[options->format](document, memory);
     fclose(memory);
     status = write_out(options, text, size);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "report/communication_view.h"
+#include "report/shared_caches.h"
+#include "support/descending.h"
 
 /* Sizes that stand in when nothing is known of the machine: common ones, named as assumed. */
 static const struct machine common_machine = {
@@ -103,9 +105,9 @@ static void choose_sizes(struct model *model)
 
 /* The curve at all sizes by one question: what the analysis works out for a size serves every
  * subset. */
-static void evaluate_curve(const struct model *model, const struct analysis *analysis,
-                           struct subset subset, struct curve_point *whole,
-                           struct curve_point *octaves)
+void model_evaluate_curve(const struct model *model, const struct analysis *analysis,
+                          struct subset subset, struct curve_point whole[MODEL_SIZES_MAX],
+                          struct curve_point octaves[MODEL_OCTAVES])
 {
     double sizes[MODEL_SIZES_MAX + MODEL_OCTAVES];
     struct curve_point points[MODEL_SIZES_MAX + MODEL_OCTAVES];
@@ -143,14 +145,14 @@ static void evaluate_truth(struct model *model)
     if (truth == NULL)
         return;
     model->has_truth = true;
-    evaluate_curve(model, truth, (struct subset){0}, model->true_whole, model->true_octaves);
+    model_evaluate_curve(model, truth, (struct subset){0}, model->true_whole, model->true_octaves);
     analysis_compare(model->analysis, truth, &model->comparison);
     analysis_free(truth);
 }
 
 static void evaluate_whole(struct model *model)
 {
-    evaluate_curve(model, model->analysis, model_whole(model), model->whole, model->octaves);
+    model_evaluate_curve(model, model->analysis, model_whole(model), model->whole, model->octaves);
     for (size_t i = 0; i < model->machine.levels; i++)
         model->misses[i] = analysis_misses(model->analysis, model_whole(model),
                                            (double)model->machine.caches[i].bytes);
@@ -311,6 +313,7 @@ void model_free(struct model *model)
     free(model->lines.items);
     free(model->objects.items);
     communication_view_free(model->communication);
+    shared_caches_free(model->shared.items, model->shared.count);
     free(model->threads.items);
     free(model->remarks.items);
     free(model->failure);
@@ -352,20 +355,6 @@ static double misses_of(const struct model *model, const struct ranked_group *gr
     return group->accesses * group->points[size].miss_ratio.value;
 }
 
-struct order {
-    uint32_t group;
-    double accesses;
-};
-
-static int compare_accesses(const void *left, const void *right)
-{
-    const struct order *a = left, *b = right;
-
-    if (a->accesses != b->accesses)
-        return a->accesses > b->accesses ? -1 : 1;
-    return a->group < b->group ? -1 : 1;
-}
-
 /* Keeps the list in order of misses, at most `top` long. */
 static void insert_ranked(const struct model *model, struct ranked_group *list, size_t *count,
                           size_t top, const struct ranked_group *candidate)
@@ -391,7 +380,7 @@ const struct ranking *model_rank(struct model *model, struct grouping *grouping)
     size_t top = model->options->top < grouping->count ? model->options->top : grouping->count;
     struct ranking *ranking = &grouping->ranking;
     struct ranked_group candidate;
-    struct order *order;
+    struct valued *order;
 
     if (ranking->done)
         return ranking;
@@ -399,17 +388,15 @@ const struct ranking *model_rank(struct model *model, struct grouping *grouping)
     ranking->items = allocate_zeroed(top, sizeof(*ranking->items));
     order = allocate_zeroed(grouping->count, sizeof(*order));
     for (uint32_t i = 0; i < grouping->count; i++)
-        order[i] = (struct order){i, grouping->accesses[i]};
-    if (grouping->count > 0)
-        qsort(order, grouping->count, sizeof(*order), compare_accesses);
+        order[i] = (struct valued){i, grouping->accesses[i]};
+    sort_descending(order, grouping->count);
     for (size_t i = 0; i < grouping->count && i < CANDIDATES_PER_ROW * top; i++) {
         /* A group cannot have more misses than accesses. */
-        if (order[i].accesses <= 0 ||
-            (ranking->count == top &&
-             order[i].accesses <= misses_of(model, &ranking->items[top - 1])))
+        if (order[i].value <= 0 ||
+            (ranking->count == top && order[i].value <= misses_of(model, &ranking->items[top - 1])))
             break;
-        candidate.group = order[i].group;
-        candidate.accesses = order[i].accesses;
+        candidate.group = order[i].number;
+        candidate.accesses = order[i].value;
         analysis_miss_ratio_curve(model->analysis,
                                   (struct subset){grouping->labels, candidate.group}, model->sizes,
                                   model->size_count, candidate.points);

@@ -82,6 +82,8 @@ struct thread_entry {
     const char *pid, *host, *rank; /* of its process; NULL: unknown */
 };
 
+struct shared_cache;
+
 struct model {
     const struct report_options *options;
     const struct profile *const *profiles;
@@ -112,6 +114,9 @@ struct model {
 
     struct miss_split misses[MACHINE_LEVELS_MAX];
 
+    ARRAY(struct shared_cache) shared; /* shared_caches.h; use shared_caches() */
+    bool shared_done;
+
     uint32_t *region;         /* labels: 0 inside; NULL when no region was asked for */
     bool region_is_split;     /* exact: it was also counted by line and object */
     struct estimate accesses; /* of the region or everything */
@@ -132,6 +137,11 @@ struct model {
 struct model *model_create(const struct report_options *, const struct profile *const *profiles,
                            size_t profile_count, char *message, size_t message_size);
 void model_free(struct model *);
+
+/* A curve at the model's sizes, and at its octaves. */
+void model_evaluate_curve(const struct model *, const struct analysis *, struct subset,
+                          struct curve_point whole[MODEL_SIZES_MAX],
+                          struct curve_point octaves[MODEL_OCTAVES]);
 
 /* Everything that was asked about: the region, or all accesses. */
 struct subset model_whole(const struct model *);

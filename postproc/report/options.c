@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "report/cpu_groups.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -16,6 +17,7 @@
 enum {
     OPTION_SECTION = 256, /* + enum report_section */
     OPTION_MACHINE = OPTION_SECTION + SECTION_COUNT,
+    OPTION_GROUP,
     OPTION_BY,
     OPTION_TOPOLOGY,
     OPTION_RUNTIME,
@@ -52,6 +54,7 @@ static const struct option long_options[] = {
     {"runtime", required_argument, NULL, OPTION_RUNTIME},
     {"csv-layout", required_argument, NULL, OPTION_CSV_LAYOUT},
     {"machine", required_argument, NULL, OPTION_MACHINE},
+    {"group", required_argument, NULL, OPTION_GROUP},
     {"line-size", required_argument, NULL, OPTION_LINE_SIZE},
     {"thread", required_argument, NULL, OPTION_THREAD},
     {"region", required_argument, NULL, OPTION_REGION},
@@ -83,7 +86,7 @@ static const char help[] =
     "      --lines          source lines that reuse data late, and who uses it next\n"
     "      --contexts       the same by calling context\n"
     "      --traffic        bytes that each cache level serves, here and on --machine\n"
-    "      --sector-hints   what to isolate in the A64FX's sector cache, ready to paste\n"
+    "      --sector-hints   what to isolate in the A64FX's sector cache, to paste\n"
     "      --blocking       loops to block or fuse, streams, sparsely used lines\n"
     "      --sharing        data that moves between threads, and false sharing\n"
     "      --matrix[=KIND]  who sends to whom: all, true, false, raw, war or waw\n"
@@ -92,6 +95,7 @@ static const char help[] =
     "\n"
     "      --machine NAME   evaluate for another machine: host, a64fx, neoverse-n1,\n"
     "                       neoverse-v1, power9, skylake-sp, zen4, or a file\n"
+    "      --group CPUS     CPUs that share a cache, 0-3:4-7, or all\n"
     "      --topology TOPO  place on another machine: an XML file of lstopo, or\n"
     "                       a text like 'pack:2 l3:2 core:8 pu:2'\n"
     "      --line-size N    evaluate for lines of N bytes (32 ... 4096)\n"
@@ -216,6 +220,19 @@ static bool take_placement(struct report_options *options, const char *value)
     return number >= 0;
 }
 
+static bool take_group(struct report_options *options, const char *value)
+{
+    struct cache_groups groups;
+
+    if (!cpu_groups_parse(value, &groups))
+        return wrong("--group wants sets of CPUs like 0-3,8:4-7, none of them twice, or all, not "
+                     "'%s'",
+                     value);
+    free((void *)groups.of_cpu);
+    options->group = value;
+    return true;
+}
+
 static bool take_option(struct report_options *options, int option, const char *value)
 {
     uint64_t number;
@@ -234,6 +251,8 @@ static bool take_option(struct report_options *options, int option, const char *
     case OPTION_MACHINE:
         options->machine = value;
         return true;
+    case OPTION_GROUP:
+        return take_group(options, value);
     case OPTION_LINE_SIZE:
         if (!take_number(value, LINE_SIZE_MIN, LINE_SIZE_MAX, &number) ||
             !line_size_is_valid(number))
@@ -305,7 +324,8 @@ static bool is_consistent(const struct report_options *options)
     if (options->profiles.count == 0)
         return wrong("--merge needs the profiles to merge%s", "");
     if (any_section(options) || options->machine != NULL || options->line_size != 0 ||
-        options->thread != 0 || options->region != NULL || options->format != FORMAT_TEXT)
+        options->group != NULL || options->thread != 0 || options->region != NULL ||
+        options->format != FORMAT_TEXT)
         return wrong("--merge writes a profile: it takes no %s", "section or filter");
     return true;
 }

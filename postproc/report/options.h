@@ -61,6 +61,7 @@ struct report_options {
     bool sections[SECTION_COUNT];
     enum report_format format;
     const char *machine; /* name or file; NULL: that of the run */
+    const char *group;   /* CPUs that share a cache (cpu_groups.h); NULL: as the machine says */
     uint32_t line_size;  /* 0: that of the run */
     int32_t thread;      /* kernel's tid; 0: all */
     const char *region;  /* function or region; NULL: everything */

@@ -8,6 +8,7 @@
 
 #include "report/numbers.h"
 #include "report/render.h"
+#include "support/memory.h"
 
 enum { PAGE = 80, GAP = 2, LABEL = 16, READABLE_MIN = 22, FLEXIBLE_MIN = 8 };
 enum { DETAIL_INDENT = 4, DETAIL_LINES = 3 };
@@ -277,12 +278,10 @@ static void put_wrapped(const char *text, size_t indent, FILE *stream);
 /* The middle of what is longer than a few lines is left out. */
 static void put_detail(const char *detail, FILE *stream)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
+    char *text;
+    size_t size;
+    FILE *memory = open_text(&text, &size);
 
-    if (memory == NULL)
-        return;
     put_shortened(detail, (size_t)DETAIL_LINES * (PAGE - DETAIL_INDENT) * 9 / 10, memory);
     fclose(memory);
     put_wrapped(text, DETAIL_INDENT, stream);
@@ -492,12 +491,10 @@ static void put_sections(const struct document *document, FILE *stream)
 
 void render_text(const struct document *document, FILE *stream)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
+    char *text;
+    size_t size;
+    FILE *memory = open_text(&text, &size);
 
-    if (memory == NULL)
-        return;
     put_sections(document, memory);
     fclose(memory);
     put_trimmed(text, stream);

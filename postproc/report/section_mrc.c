@@ -7,6 +7,7 @@
 #include "report/numbers.h"
 #include "report/section_support.h"
 #include "report/sections.h"
+#include "report/shared_caches.h"
 
 enum { BAR = 34 };
 
@@ -26,13 +27,13 @@ static char *bar_of(const struct curve_point *point, double full)
 }
 
 /* A round number of percent that the whole curve stays below. */
-static double full_scale(const struct model *model)
+static double full_scale(const struct model *model, const struct curve_chart *chart)
 {
     static const double scales[] = {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1};
     double most = 0;
 
     for (size_t i = 0; i < model->size_count; i++)
-        most = fmax(most, model->whole[i].miss_ratio.value);
+        most = fmax(most, chart->whole[i].miss_ratio.value);
     for (size_t i = 0; i < sizeof(scales) / sizeof(*scales); i++)
         if (most <= scales[i])
             return scales[i];
@@ -58,59 +59,74 @@ static void add_curve_row(struct document *document, struct table *table,
 }
 
 static void add_level_row(const struct model *model, struct document *document, struct table *table,
-                          size_t level, double full)
+                          const struct curve_chart *chart, size_t level, double full)
 {
     size_t size = model->level_size[level];
 
-    add_curve_row(document, table, &model->whole[size],
-                  model->has_truth ? &model->true_whole[size] : NULL, full,
+    add_curve_row(document, table, &chart->whole[size],
+                  chart->true_whole != NULL ? &chart->true_whole[size] : NULL, full,
                   level_name(model, document, level));
+}
+
+struct table *curve_chart(const struct model *model, struct document *document,
+                          const struct curve_chart *chart)
+{
+    double full = full_scale(model, chart);
+    char *scale = format_string("0 .. %.0f %%\n", 100 * full);
+    struct column *columns = document_columns(document, 5);
+    size_t level = chart->first_level, end = chart->first_level + chart->levels, next = 2;
+    struct table *table;
+
+    columns[0].heading = "cache\n";
+    columns[1].heading = "misses\n%";
+    if (chart->true_whole != NULL)
+        columns[next++].heading = "truth\n%";
+    columns[next++].heading = "\n";
+    columns[next++].heading = document_string(document, scale);
+    free(scale);
+    table = document_table(document, NULL, chart->title, chart->basis, columns, next);
+    for (size_t i = 0; i < MODEL_OCTAVES; i++) {
+        const char *mark = "";
+
+        for (; level < end && (double)model->machine.caches[level].bytes <= chart->octaves[i].bytes;
+             level++) {
+            if ((double)model->machine.caches[level].bytes == chart->octaves[i].bytes)
+                mark = level_name(model, document, level);
+            else
+                add_level_row(model, document, table, chart, level, full);
+        }
+        add_curve_row(document, table, &chart->octaves[i],
+                      chart->true_octaves != NULL ? &chart->true_octaves[i] : NULL, full, mark);
+    }
+    for (; level < end; level++)
+        add_level_row(model, document, table, chart, level, full);
+    return table;
 }
 
 void section_mrc(struct model *model, struct document *document)
 {
     struct section *section = document_section(document, "mrc", "Miss ratio by cache size", true);
-    double full = full_scale(model);
-    char *scale = format_string("0 .. %.0f %%\n", 100 * full), *remark;
     bool truth = model->has_truth;
-    struct column *columns = document_columns(document, 5);
-    struct table *table;
-    size_t level = 0, next = 2;
+    struct curve_chart chart = {
+        .title = "Misses per access of a fully associative LRU cache",
+        .basis = basis_text(model, document, ""),
+        .levels = model->machine.levels,
+        .whole = model->whole,
+        .octaves = model->octaves,
+        .true_whole = truth ? model->true_whole : NULL,
+        .true_octaves = truth ? model->true_octaves : NULL,
+    };
+    struct table *table = curve_chart(model, document, &chart);
+    char *remark =
+        format_string("%sEach thread as if it had such a cache alone; %u-byte lines. In the "
+                      "bar # reaches the lower end of the interval, + the upper one; "
+                      "\"beyond\": farther than was watched.",
+                      truth ? "truth: of counting every access of the same run. " : "",
+                      analysis_line_size(model->analysis));
 
-    columns[0].heading = "cache\n";
-    columns[1].heading = "misses\n%";
-    if (truth)
-        columns[next++].heading = "truth\n%";
-    columns[next++].heading = "\n";
-    columns[next++].heading = document_string(document, scale);
-    free(scale);
-    table = document_table(document, NULL, "Misses per access of a fully associative LRU cache",
-                           basis_text(model, document, ""), columns, next);
-    for (size_t i = 0; i < MODEL_OCTAVES; i++) {
-        const char *mark = "";
-
-        for (; level < model->machine.levels &&
-               (double)model->machine.caches[level].bytes <= model->octaves[i].bytes;
-             level++) {
-            if ((double)model->machine.caches[level].bytes == model->octaves[i].bytes)
-                mark = level_name(model, document, level);
-            else
-                add_level_row(model, document, table, level, full);
-        }
-        add_curve_row(document, table, &model->octaves[i], truth ? &model->true_octaves[i] : NULL,
-                      full, mark);
-    }
-    for (; level < model->machine.levels; level++)
-        add_level_row(model, document, table, level, full);
-    if (truth)
-        table_remark(document, table, "truth: of counting every access of the same run.");
-    remark = format_string("Each thread as if it had such a cache alone; %u-byte lines. In the "
-                           "bar # reaches the lower end of the interval, + the upper one; "
-                           "\"beyond\": farther than was watched.",
-                           analysis_line_size(model->analysis));
     table_remark(document, table, remark);
     free(remark);
     section_table(section, table);
-    section_table(section, curve_table(model, document, "mrc", model->whole,
-                                       truth ? model->true_whole : NULL));
+    section_table(section, curve_table(model, document, "mrc", model->whole, chart.true_whole));
+    add_shared_curves(model, document, section);
 }

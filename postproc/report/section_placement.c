@@ -9,6 +9,7 @@
 #include "report/numbers.h"
 #include "report/placement_answer.h"
 #include "report/sections.h"
+#include "support/memory.h"
 
 /* "machine / 2 packages / 8 L3 caches / 64 cores" */
 static char *describe_tree(const struct placement_tree *tree)
@@ -341,10 +342,8 @@ static void add_script(struct placement_answer *answer, struct document *documen
     const char *slash = program != NULL ? strrchr(program, '/') : NULL;
     char *script;
     size_t size;
-    FILE *stream = open_memstream(&script, &size);
+    FILE *stream = open_text(&script, &size);
 
-    if (stream == NULL)
-        return;
     if (program != NULL)
         fprintf(stream, "program %s\n", slash != NULL ? slash + 1 : program);
     for (size_t i = 0; i < problem->threads.count; i++) {

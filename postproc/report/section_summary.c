@@ -8,6 +8,7 @@
 #include "report/numbers.h"
 #include "report/section_support.h"
 #include "report/sections.h"
+#include "report/shared_caches.h"
 #include "report/sharing_advice.h"
 
 /* Sums over the threads and profiles that are looked at. */
@@ -450,6 +451,7 @@ void section_summary(struct model *model, struct document *document, bool shown)
     add_run_keys(model, document, section);
     if (shown) {
         add_misses(model, document, section);
+        add_shared_misses(model, document, section);
         add_verdict(model, document, section);
     }
 }

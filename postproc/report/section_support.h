@@ -45,6 +45,15 @@ struct estimate share_of_accesses(const struct model *, const struct grouping *,
 struct table *curve_table(const struct model *, struct document *, const char *key,
                           const struct curve_point *points, const struct curve_point *truth);
 
+/* A curve as it is shown to people: a row per size, with a bar (section_mrc.c). */
+struct curve_chart {
+    const char *title, *basis;
+    size_t first_level, levels; /* of the machine, to be marked */
+    const struct curve_point *whole, *octaves;
+    const struct curve_point *true_whole, *true_octaves; /* NULL: not known */
+};
+struct table *curve_chart(const struct model *, struct document *, const struct curve_chart *);
+
 /* inner < caller (file:line) < ... < main (file:line); the caller frees it. */
 char *context_text(struct model *, const struct calling_context *);
 

@@ -4,6 +4,7 @@
 
 #include "report/section_support.h"
 #include "report/sections.h"
+#include "support/descending.h"
 
 static const struct column before[] = {
     {.key = "tid", .heading = "tid"},
@@ -18,20 +19,6 @@ static const struct column before[] = {
 };
 
 enum { TID, NAME, PID, HOST, RANK, CPU, SAMPLES, ACCESSES, SHARE };
-
-struct thread_order {
-    uint32_t group;
-    double accesses;
-};
-
-static int compare_threads(const void *left, const void *right)
-{
-    const struct thread_order *a = left, *b = right;
-
-    if (a->accesses != b->accesses)
-        return a->accesses > b->accesses ? -1 : 1;
-    return a->group < b->group ? -1 : 1;
-}
 
 static struct cell number_cell(const char *text)
 {
@@ -70,7 +57,7 @@ static void add_thread(struct model *model, struct document *document, struct ta
 void section_threads(struct model *model, struct document *document)
 {
     struct section *section = document_section(document, "threads", "Threads", true);
-    struct thread_order *order;
+    struct valued *order;
     struct table *table;
     size_t levels, count, shown;
     const struct column *columns =
@@ -82,15 +69,14 @@ void section_threads(struct model *model, struct document *document)
                            basis_text(model, document, ""), columns, count);
     order = allocate_zeroed(model->threads.count, sizeof(*order));
     for (uint32_t i = 0; i < model->threads.count; i++)
-        order[i] = (struct thread_order){i, model->by_thread.accesses[i]};
-    if (model->threads.count > 0)
-        qsort(order, model->threads.count, sizeof(*order), compare_threads);
+        order[i] = (struct valued){i, model->by_thread.accesses[i]};
+    sort_descending(order, model->threads.count);
     /* Text shows as many as were asked for; the other forms have them all. */
     shown = model->options->format == FORMAT_TEXT && model->options->top < model->threads.count
                 ? model->options->top
                 : model->threads.count;
     for (size_t i = 0; i < shown; i++)
-        add_thread(model, document, table, levels, order[i].group);
+        add_thread(model, document, table, levels, order[i].number);
     if (shown < model->threads.count) {
         char *remark = format_string("%zu more threads: see --top.", model->threads.count - shown);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/memory.h"
 #include "symbols/source_text.h"
 
 /* A level that loses less than this is not worth a word. */
@@ -268,12 +269,10 @@ static void put_level(FILE *stream, const struct sector_hints *hints,
 
 char *sector_library_calls(const struct sector_hints *hints, const struct sector_advice *advice)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
+    char *text;
+    size_t size;
+    FILE *stream = open_text(&text, &size);
 
-    if (stream == NULL)
-        return copy_string("");
     fputs("#include \"a64fx_hpc_extension.h\"\n", stream);
     put_level(stream, hints, advice, 1);
     put_level(stream, hints, advice, 2);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/descending.h"
+
 enum {
     STRUCTURES_MAX = 20, /* candidates; the others are never isolated */
     SCENARIOS_MAX = 3,   /* structures whose isolation the histograms show */
@@ -63,44 +65,29 @@ static double late_uses(const struct model *model, size_t observation)
     return late;
 }
 
-struct late_object {
-    uint32_t object;
-    double late;
-};
-
-static int compare_late(const void *left, const void *right)
-{
-    const struct late_object *a = left, *b = right;
-
-    if (a->late != b->late)
-        return a->late > b->late ? -1 : 1;
-    return a->object < b->object ? -1 : a->object > b->object;
-}
-
 /* The objects with most late uses become the structures, most first. */
 static void choose_structures(struct sector_hints *hints)
 {
     struct model *model = hints->model;
     const uint32_t *labels = model->by_object.labels;
-    struct late_object *objects = allocate_zeroed(model->objects.count, sizeof(*objects));
+    struct valued *objects = allocate_zeroed(model->objects.count, sizeof(*objects));
     double all = 0;
 
     hints->structures = allocate_zeroed(STRUCTURES_MAX, sizeof(*hints->structures));
     for (uint32_t i = 0; i < model->objects.count; i++)
-        objects[i].object = i;
+        objects[i].number = i;
     for (size_t i = 0; i < model->observations; i++) {
         if (labels[i] == GROUP_NONE)
             continue;
         double late = late_uses(model, i);
-        objects[labels[i]].late += late;
+        objects[labels[i]].value += late;
         all += late;
     }
-    if (model->objects.count > 0)
-        qsort(objects, model->objects.count, sizeof(*objects), compare_late);
+    sort_descending(objects, model->objects.count);
     for (size_t i = 0; i < model->objects.count && hints->structure_count < STRUCTURES_MAX; i++)
-        if (objects[i].late > STRUCTURE_MIN * all &&
-            can_be_isolated(&model->objects.items[objects[i].object]))
-            hints->structures[hints->structure_count++] = objects[i].object;
+        if (objects[i].value > STRUCTURE_MIN * all &&
+            can_be_isolated(&model->objects.items[objects[i].number]))
+            hints->structures[hints->structure_count++] = objects[i].number;
     free(objects);
 }
 

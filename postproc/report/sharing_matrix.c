@@ -189,13 +189,11 @@ static void put_legend(size_t block, size_t parties, double largest, FILE *out)
 
 char *sharing_matrix_grid(const struct sharing_matrix *matrix, enum matrix_kind kind)
 {
-    size_t block = (matrix->parties + GRID_MAX - 1) / GRID_MAX, side, size = 0;
+    size_t block = (matrix->parties + GRID_MAX - 1) / GRID_MAX, side, size;
     double *sums, largest = 0;
-    char *text = NULL;
-    FILE *out = open_memstream(&text, &size);
+    char *text;
+    FILE *out = open_text(&text, &size);
 
-    if (out == NULL)
-        return copy_string("");
     block = block > 0 ? block : 1;
     side = (matrix->parties + block - 1) / block;
     sums = block_sums(matrix, kind, block, side);

@@ -39,6 +39,14 @@ static uint32_t *label_region(const struct model *model, const struct traffic_ma
     return labels;
 }
 
+static bool holds_all_samples(const struct analysis *analysis, const uint32_t *labels)
+{
+    for (size_t i = 0; i < analysis_sample_count(analysis); i++)
+        if (labels[i] != 0)
+            return false;
+    return !analysis_is_exact(analysis);
+}
+
 static unsigned class_of(uint8_t width)
 {
     unsigned class = 0;
@@ -110,13 +118,13 @@ static void add_shares(const struct model *model, const struct traffic_machine *
         bytes[classes[i]] += analysis_sample_weight(on->analysis, i) * sample->width;
     }
     for (uint32_t class = 0; class < WIDTHS; class ++) {
-        struct curve_point points[MACHINE_LEVELS_MAX];
-        if (weight[class] <= 0)
+        double ratios[MACHINE_LEVELS_MAX];
+        if (weight[class] <= 0 ||
+            analysis_miss_ratios(on->analysis, (struct subset){classes, class}, sizes,
+                                 traffic->levels, ratios))
             continue;
-        analysis_miss_ratio_curve(on->points, (struct subset){classes, class}, sizes,
-                                  traffic->levels, points);
         for (size_t i = 0; i < traffic->levels; i++)
-            missed[i] += bytes[class] * points[i].miss_ratio.value;
+            missed[i] += bytes[class] * ratios[i];
         all += bytes[class];
         accesses += weight[class];
     }
@@ -162,8 +170,8 @@ static void add_levels(const struct traffic_machine *on, struct subset subset, c
     struct set_conflicts conflicts;
 
     analysis_miss_ratio_curve(on->analysis, subset, sizes, traffic->levels, points);
-    if (!blocks || analysis_line_use(on->points ? on->points : on->analysis, subset, sizes,
-                                     traffic->levels, traffic->granule, used))
+    if (!blocks ||
+        analysis_line_use(on->analysis, subset, sizes, traffic->levels, traffic->granule, used))
         for (size_t i = 0; i < traffic->levels; i++)
             used[i] = NAN;
     for (size_t i = 0; i < traffic->levels; i++) {
@@ -189,7 +197,8 @@ void traffic_of_region(struct model *model, const struct traffic_machine *on,
                        const struct sector_regions *regions, size_t region, struct traffic *out)
 {
     uint32_t *labels = label_region(model, on, regions, region);
-    struct subset subset = {labels, 0};
+    /* The whole is known already. */
+    struct subset subset = {holds_all_samples(on->analysis, labels) ? NULL : labels, 0};
     double sizes[MACHINE_LEVELS_MAX];
 
     *out = (struct traffic){.machine = &on->machine,
@@ -204,8 +213,6 @@ void traffic_of_region(struct model *model, const struct traffic_machine *on,
     sizes_of(out, sizes);
     add_levels(on, subset, sizes, out);
     add_shares(model, on, labels, sizes, out);
-    if (model->exact && regions->items[region].whole)
-        out->width = analysis_counted_width(on->analysis);
     if (model->exact && regions->items[region].whole)
         out->width = analysis_counted_width(on->analysis);
     add_impact(out);
@@ -227,29 +234,13 @@ static bool same_caches(const struct machine *a, const struct machine *b)
     return true;
 }
 
-/* False: out of memory. */
-static bool add_points(struct model *model, struct traffic_machine *on)
-{
-    struct analysis_options options = model->asked;
-    char message[256];
-
-    options.bootstrap = 1;
-    options.line_size = analysis_line_size(on->analysis);
-    if (!model->exact)
-        on->points = analysis_create(model->profiles, model->profile_count, &options, message,
-                                     sizeof(message));
-    return model->exact || on->points != NULL;
-}
-
 size_t traffic_machines(struct model *model, struct traffic_machine out[2])
 {
     struct analysis_options options = model->asked;
     char message[256];
 
-    out[0] = (struct traffic_machine){model->machine, model->analysis, false, NULL};
+    out[0] = (struct traffic_machine){model->machine, model->analysis, false};
     out[1] = (struct traffic_machine){.owned = true};
-    if (!add_points(model, &out[0]))
-        return 0;
     if (model->options->machine == NULL || model->options->line_size != 0 ||
         !machine_of_profile(model->profiles[0], &out[1].machine) ||
         same_caches(&out[0].machine, &out[1].machine))
@@ -257,7 +248,7 @@ size_t traffic_machines(struct model *model, struct traffic_machine out[2])
     options.line_size = 0; /* the run's */
     out[1].analysis =
         analysis_create(model->profiles, model->profile_count, &options, message, sizeof(message));
-    return out[1].analysis != NULL && add_points(model, &out[1]) ? 2 : 1;
+    return out[1].analysis != NULL ? 2 : 1;
 }
 
 void traffic_machines_free(struct traffic_machine *machines, size_t n)
@@ -265,6 +256,5 @@ void traffic_machines_free(struct traffic_machine *machines, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (machines[i].owned)
             analysis_free(machines[i].analysis);
-        analysis_free(machines[i].points);
     }
 }

@@ -34,13 +34,11 @@ struct traffic {
     struct traffic_level level[MACHINE_LEVELS_MAX + 1];
 };
 
-/* A machine to evaluate for, with the analyses at its line size. */
+/* A machine to evaluate for, with the analysis at its line size. */
 struct traffic_machine {
     struct machine machine;
     struct analysis *analysis;
     bool owned; /* the analysis was made for this */
-    struct analysis
-        *points; /* the same without intervals, which cost time; of exact profiles NULL */
 };
 
 /* The model's machine, and that of the run if it is another one. Returns how many. */

@@ -105,7 +105,7 @@ void add_verdict(struct model *model, struct document *document, struct section 
     const struct curve_point *point = &model->whole[model->level_size[level]];
     const struct miss_split *split = &model->misses[level];
     const char *name = level_name(model, document, level);
-    char *share;
+    char *share, *most;
 
     if (model->observations == 0 || !(model->accesses.value > 0)) {
         say(document, section, format_string("No access was observed: there is nothing to say."));
@@ -129,6 +129,16 @@ void add_verdict(struct model *model, struct document *document, struct section 
     if (point->miss_ratio.hi < MISSES_MIN) {
         say(document, section,
             format_string("Nothing to gain at %s: %s of the accesses miss there.", name, share));
+        free(share);
+        return;
+    }
+    if (point->miss_ratio.value < MISSES_MIN) {
+        most = percent(point->miss_ratio.hi);
+        say(document, section,
+            format_string("Probably nothing to gain at %s: %s of the accesses miss there, but it "
+                          "may be %s. Run longer to be sure.",
+                          name, share, most));
+        free(most);
         free(share);
         return;
     }

@@ -4,11 +4,10 @@
 
 #include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void *or_out_of_memory(void *pointer)
+void *or_out_of_memory(void *pointer)
 {
     if (pointer == NULL) {
         fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
@@ -27,6 +26,13 @@ void *reallocate(void *pointer, size_t count, size_t size)
     if (size != 0 && count > SIZE_MAX / size)
         or_out_of_memory(NULL);
     return or_out_of_memory(realloc(pointer, count != 0 && size != 0 ? count * size : 1));
+}
+
+FILE *open_text(char **text, size_t *size)
+{
+    *text = NULL;
+    *size = 0;
+    return or_out_of_memory(open_memstream(text, size));
 }
 
 char *copy_string(const char *text)

@@ -5,9 +5,16 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 void *allocate_zeroed(size_t count, size_t size) __attribute__((returns_nonnull));
 void *reallocate(void *pointer, size_t count, size_t size) __attribute__((returns_nonnull));
+/* For what else returns a pointer, NULL for want of memory. */
+void *or_out_of_memory(void *pointer) __attribute__((returns_nonnull));
+
+/* A stream into a new string, which is complete when the stream is closed; the caller frees it. */
+FILE *open_text(char **text, size_t *size) __attribute__((returns_nonnull));
+
 char *copy_string(const char *text) __attribute__((returns_nonnull));
 
 /* printf into a new string; the caller frees it. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Is a name declared where a function was compiled? Guards names that were read from source text.
+/*
+ * Is a name declared where a function was compiled, and as what type? Guards names that were read
+ * from source text.
  */
 #include <string.h>
 
@@ -86,80 +88,13 @@ static void load_names(struct dwarf_file *file, struct unit *unit)
     entry_release(die);
 }
 
-struct local_search {
-    struct dwarf_file *file;
-    const char *name;
-    bool found;
-    int depth;
-};
-
-static bool visit_for_local(void *context, struct entry child, Dwarf_Half tag)
-{
-    struct local_search *search = context;
-    const char *name;
-
-    switch (tag) {
-    case DW_TAG_variable:
-    case DW_TAG_formal_parameter:
-        name = entry_plain_name(search->file, child);
-        search->found = name != NULL && strcmp(name, search->name) == 0;
-        break;
-    case DW_TAG_lexical_block:
-    case DW_TAG_try_block:
-    case DW_TAG_catch_block:
-        if (++search->depth <= DEPTH_MAX)
-            entry_children(child, visit_for_local, search);
-        search->depth--;
-        break;
-    default:
-        break;
-    }
-    return !search->found;
-}
-
-/* In the function itself, and in what it is an instance of (its blocks may have been dropped). */
-static bool is_local(struct dwarf_file *file, Dwarf_Off scope, const char *name)
-{
-    struct local_search search = {.file = file, .name = name};
-    struct entry die = entry_at(file->debug, scope), origin;
-
-    if (die.die == NULL)
-        return false;
-    entry_children(die, visit_for_local, &search);
-    if (!search.found) {
-        origin = entry_follow(file, die, DW_AT_abstract_origin);
-        if (origin.die != NULL)
-            entry_children(origin, visit_for_local, &search);
-        entry_release(origin);
-    }
-    entry_release(die);
-    return search.found;
-}
-
-enum declared_as dwarf_file_declares(struct dwarf_file *file, uint64_t address,
-                                     const struct source_frame *frame, const char *name)
-{
-    struct unit *unit = unit_of_address(file, address);
-
-    if (unit == NULL)
-        return DECLARED_NOWHERE;
-    if (frame->scope != 0 && is_local(file, frame->scope, name))
-        return DECLARED_VARIABLE;
-    if (unit->variables == NULL)
-        load_names(file, unit);
-    if (intern_table_find(unit->variables, name, strlen(name)) != INTERN_TABLE_NONE)
-        return DECLARED_VARIABLE;
-    if (intern_table_find(unit->members, name, strlen(name)) != INTERN_TABLE_NONE)
-        return DECLARED_MEMBER;
-    return DECLARED_NOWHERE;
-}
-
 struct type_search {
     struct dwarf_file *file;
     const char *name;
     bool member;
-    struct type_reference found;
-    bool several; /* members of that name with different types */
+    bool declared;               /* as a local variable */
+    struct type_reference found; /* its type, if the debug information tells */
+    bool several;                /* members of that name with different types */
     int depth;
 };
 
@@ -183,21 +118,23 @@ static void take_type(struct type_search *search, struct entry child)
 }
 
 /* Locals of a function and its blocks. */
-static bool visit_for_local_type(void *context, struct entry child, Dwarf_Half tag)
+static bool visit_for_local(void *context, struct entry child, Dwarf_Half tag)
 {
     struct type_search *search = context;
 
     switch (tag) {
     case DW_TAG_variable:
     case DW_TAG_formal_parameter:
-        if (is_named(search->file, child, search->name))
+        if (is_named(search->file, child, search->name)) {
+            search->declared = true;
             search->found = entry_type(search->file, child);
+        }
         break;
     case DW_TAG_lexical_block:
     case DW_TAG_try_block:
     case DW_TAG_catch_block:
         if (++search->depth <= DEPTH_MAX)
-            entry_children(child, visit_for_local_type, search);
+            entry_children(child, visit_for_local, search);
         search->depth--;
         break;
     default:
@@ -251,20 +188,42 @@ static bool visit_for_unit_type(void *context, struct entry child, Dwarf_Half ta
     return search->member ? !search->several : search->found.offset == 0;
 }
 
+/* In the function itself, and in what it is an instance of (its blocks may have been dropped). */
 static void search_local(struct type_search *search, Dwarf_Off scope)
 {
     struct entry die = entry_at(search->file->debug, scope), origin;
 
     if (die.die == NULL)
         return;
-    entry_children(die, visit_for_local_type, search);
+    entry_children(die, visit_for_local, search);
     if (search->found.offset == 0) {
         origin = entry_follow(search->file, die, DW_AT_abstract_origin);
         if (origin.die != NULL)
-            entry_children(origin, visit_for_local_type, search);
+            entry_children(origin, visit_for_local, search);
         entry_release(origin);
     }
     entry_release(die);
+}
+
+enum declared_as dwarf_file_declares(struct dwarf_file *file, uint64_t address,
+                                     const struct source_frame *frame, const char *name)
+{
+    struct type_search search = {.file = file, .name = name};
+    struct unit *unit = unit_of_address(file, address);
+
+    if (unit == NULL)
+        return DECLARED_NOWHERE;
+    if (frame->scope != 0)
+        search_local(&search, frame->scope);
+    if (search.declared)
+        return DECLARED_VARIABLE;
+    if (unit->variables == NULL)
+        load_names(file, unit);
+    if (intern_table_find(unit->variables, name, strlen(name)) != INTERN_TABLE_NONE)
+        return DECLARED_VARIABLE;
+    if (intern_table_find(unit->members, name, strlen(name)) != INTERN_TABLE_NONE)
+        return DECLARED_MEMBER;
+    return DECLARED_NOWHERE;
 }
 
 struct type_reference dwarf_file_declared_type(struct dwarf_file *file, uint64_t address,

@@ -67,7 +67,8 @@ struct symbol_module *symbols_module(struct symbols *symbols, const char *path,
         build_id_size = BUILD_ID_MAX;
     key = allocate_zeroed(length + build_id_size, 1);
     memcpy(key, path, length);
-    memcpy(key + length, build_id, build_id_size);
+    if (build_id_size > 0)
+        memcpy(key + length, build_id, build_id_size);
     number = intern_table_insert(symbols->keys, key, length + build_id_size);
     free(key);
     if (number < symbols->modules.count)
@@ -78,7 +79,8 @@ struct symbol_module *symbols_module(struct symbols *symbols, const char *path,
     module->path = intern_table_string(symbols->strings, path);
     slash = strrchr(module->path, '/');
     module->name = slash != NULL && slash[1] != '\0' ? slash + 1 : module->path;
-    memcpy(module->build_id, build_id, build_id_size);
+    if (build_id_size > 0)
+        memcpy(module->build_id, build_id, build_id_size);
     module->build_id_size = build_id_size;
     ARRAY_PUSH(&symbols->modules, module);
     return module;

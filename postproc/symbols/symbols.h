@@ -31,7 +31,7 @@ enum module_state {
 struct symbols *symbols_create(const struct file_search *, struct intern_table *strings);
 void symbols_free(struct symbols *);
 
-/* The module of a path and build-id (size 0: unknown); one object for equal ones. */
+/* The module of a path and build-id (size 0: unknown, may be NULL); one object for equal ones. */
 struct symbol_module *symbols_module(struct symbols *, const char *path, const uint8_t *build_id,
                                      size_t build_id_size);
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/internal.h"
 
@@ -108,6 +109,7 @@ static bool choose_basis(struct analysis *analysis, char *message, size_t size)
         return false;
     }
     analysis->exact = exact;
+    analysis->simulated_cores = strcmp(profile_run_text(first, "engine", ""), "simulate") == 0;
     analysis->run_line_size = (uint32_t)run;
     analysis->line_size =
         analysis->options.line_size ? analysis->options.line_size : analysis->run_line_size;
@@ -126,12 +128,15 @@ static bool build(struct analysis *analysis)
     analysis->evictions = evictions_create();
     if (!analysis->evictions ||
         loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates) ||
-        analysis_judge_samples(analysis) || analysis_divide(analysis) ||
-        analysis_classify_windows(analysis))
+        analysis_judge_samples(analysis) || analysis_divide(analysis))
         return false;
+    analysis_measure_footprint(analysis);
     if (!analysis->options.bootstrap)
         analysis->options.bootstrap = replicates_for(analysis);
-    return replicates_create(analysis) == 0;
+    if (replicates_create(analysis) ||
+        (analysis->options.groups && analysis_add_others_lines(analysis)))
+        return false;
+    return analysis_classify_windows(analysis) == 0;
 }
 
 struct analysis *analysis_create(const struct profile *const *profiles, size_t profile_count,
@@ -146,6 +151,10 @@ struct analysis *analysis_create(const struct profile *const *profiles, size_t p
     }
     if (options)
         analysis->options = *options;
+    if (analysis->options.groups) {
+        analysis->groups = *analysis->options.groups;
+        analysis->options.groups = &analysis->groups;
+    }
     analysis->profiles = malloc((profile_count + 1) * sizeof *analysis->profiles);
     if (!analysis->profiles) {
         snprintf(message, message_size, "out of memory");
@@ -161,6 +170,14 @@ struct analysis *analysis_create(const struct profile *const *profiles, size_t p
     }
     if (!build(analysis)) {
         snprintf(message, message_size, "out of memory while analysing %s", profiles[0]->path);
+        analysis_free(analysis);
+        return NULL;
+    }
+    if (analysis->exact && analysis->options.groups && !exact_counts_shared(analysis)) {
+        snprintf(message, message_size,
+                 "%s holds no counts of a cache that threads share: it had one thread, or was "
+                 "recorded without",
+                 profiles[0]->path);
         analysis_free(analysis);
         return NULL;
     }
@@ -183,9 +200,11 @@ void analysis_free(struct analysis *analysis)
     loop_rates_free(&analysis->rates);
     free(analysis->samples);
     free(analysis->threads);
+    free(analysis->domains);
     free(analysis->cells);
     free(analysis->by_cell);
     free(analysis->rate_factors);
+    free(analysis->times_drawn);
     free(analysis->histograms);
     free(analysis->profiles);
     free(analysis);
@@ -199,6 +218,11 @@ bool analysis_is_exact(const struct analysis *analysis)
 uint32_t analysis_line_size(const struct analysis *analysis)
 {
     return analysis->line_size;
+}
+
+size_t analysis_group_count(const struct analysis *analysis)
+{
+    return analysis->exact ? 1 : analysis->domain_count;
 }
 
 size_t analysis_sample_count(const struct analysis *analysis)

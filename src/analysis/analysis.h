@@ -25,6 +25,15 @@ enum analysis_source {
     SOURCE_COUNTS,
 };
 
+/*
+ * CPUs that share a cache: the same number for all CPUs of a cache. CPUs beyond `cpus` are all in
+ * group 0, so a zeroed structure puts everything into one cache.
+ */
+struct cache_groups {
+    const uint32_t *of_cpu;
+    uint32_t cpus;
+};
+
 struct analysis_options {
     enum analysis_source source;
     uint32_t line_size; /* 0: the run's */
@@ -32,6 +41,12 @@ struct analysis_options {
                               profiles of more than 100 000 samples) */
     uint64_t seed;      /* of the bootstrap; results are a function of profile, options, seed */
     uint32_t thread_id; /* 0: all threads */
+    /* NULL: each thread has a cache of its own. Else the caches are those that the threads of a
+     * process share which were seen on the CPUs of a group; times and distances are on the group's
+     * merged access clock (docs/estimators.md, "Shared caches"). of_cpu is read by
+     * analysis_create() alone. Where accesses are counted every thread has a core of its own, and
+     * CPUs say nothing: one group. */
+    const struct cache_groups *groups;
 };
 
 struct analysis;
@@ -48,6 +63,10 @@ bool analysis_is_exact(const struct analysis *); /* every access was counted */
 bool analysis_has_source(const struct profile *const *profiles, size_t profile_count,
                          enum analysis_source);
 uint32_t analysis_line_size(const struct analysis *);
+
+/* Caches that threads were seen to share, in all processes; of private ones: threads. Exact
+ * profiles count one for all threads. */
+size_t analysis_group_count(const struct analysis *);
 
 /* Samples in use are numbered 0 .. count-1; exact profiles have none. */
 size_t analysis_sample_count(const struct analysis *);
@@ -95,11 +114,17 @@ struct curve_point {
 };
 
 /*
- * Miss-ratio curve of private fully associative LRU caches, at the given sizes (bytes, ascending).
- * A subset's curve uses the eviction times of its whole threads. Fills points[0..n-1].
+ * Miss-ratio curve of fully associative LRU caches, at the given sizes (bytes, ascending). A
+ * subset's curve uses the eviction times of its whole threads, or groups of them, with whose other
+ * accesses it shares the cache. Fills points[0..n-1].
  */
 void analysis_miss_ratio_curve(const struct analysis *, struct subset, const double *bytes,
                                size_t n, struct curve_point *points);
+
+/* The same ratios of samples without their intervals, which take most of the time. 0, or -1: out of
+ * memory. */
+int analysis_miss_ratios(const struct analysis *, struct subset, const double *bytes, size_t n,
+                         double *ratios);
 
 /* The 48 log-spaced sizes from 1 KiB to 64 MiB on which curves are compared. */
 enum { ANALYSIS_CURVE_SIZES = 48 };
@@ -107,6 +132,9 @@ void analysis_curve_sizes(double bytes[ANALYSIS_CURVE_SIZES]);
 
 struct miss_split {
     struct estimate cold, capacity, coherence; /* shares of the subset's accesses */
+    /* Shared caches: found there because another thread of the group used the line last. Not known
+     * of exact profiles: lo 0, hi 1. */
+    struct estimate crossing;
     bool beyond;
 };
 struct miss_split analysis_misses(const struct analysis *, struct subset, double bytes);
@@ -137,8 +165,9 @@ int analysis_line_use(const struct analysis *, struct subset, const double *byte
 /* The smallest granule that the profile knows; the line size itself: none. */
 uint32_t analysis_granule(const struct analysis *);
 
-/* Bytes that the run can have touched at most, from what it allocated and mapped; INFINITY: not
- * known. A cache of that size never fetches a line twice. */
+/* Bytes that the run touched, as far as samples show what it touched: of allocations the most that
+ * lived at once, of stacks and modules from the first to the last page seen. INFINITY: not known.
+ * A cache of that size fetches no line twice. */
 double analysis_footprint(const struct analysis *);
 
 /* Bytes per access of everything, as an exact profile counted them; NAN: not counted. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Divides the samples into cells within which behaviour is taken as stationary: the eviction time
- * of a cache is one number per cell. A cell is a thread, or a part of its time where that behaves
- * differently from the rest; threads with few samples share a cell.
+ * of a cache is one number per cell. A cell is a thread (with shared caches: a group of threads),
+ * or a part of its time where that behaves differently from the rest; those with few samples share
+ * a cell.
  *
  * A thread's samples are cut into windows of equal numbers; windows whose outcomes do not differ
  * significantly are put together again, neighbours or not, the most alike first. So a steady
@@ -221,7 +222,7 @@ static int order_by_cell(struct analysis *analysis)
     for (size_t i = 0; i < analysis->count; i++) {
         const struct analysed_sample *sample = &analysis->samples[i];
         analysis->cells[sample->cell].count++;
-        analysis->cells[sample->cell].run += analysis->threads[sample->thread].accesses;
+        analysis->cells[sample->cell].run += analysis->domains[sample->domain].accesses;
         weights[sample->cell] += sample->weight;
         accesses[sample->cell] += sample->weight / sample->lines;
     }
@@ -243,7 +244,7 @@ static int order_by_cell(struct analysis *analysis)
 int analysis_divide(struct analysis *analysis)
 {
     struct timed *samples = malloc((analysis->count + 1) * sizeof *samples);
-    size_t *next = calloc(analysis->thread_count + 1, sizeof *next);
+    size_t *next = calloc(analysis->domain_count + 1, sizeof *next);
     size_t first = 0, small_cell = SIZE_MAX;
 
     if (!samples || !next) {
@@ -251,16 +252,19 @@ int analysis_divide(struct analysis *analysis)
         free(next);
         return -1;
     }
-    for (size_t t = 0; t < analysis->thread_count; t++) {
-        next[t] = first;
-        first += analysis->threads[t].samples;
+    for (size_t d = 0; d < analysis->domain_count; d++) {
+        next[d] = first;
+        first += analysis->domains[d].samples;
     }
-    for (size_t i = 0; i < analysis->count; i++)
-        samples[next[analysis->samples[i].thread]++] =
-            (struct timed){analysis->samples[i].record->app_ns, (uint32_t)i};
+    for (size_t i = 0; i < analysis->count; i++) {
+        const struct record_sample *record = analysis->samples[i].record;
+        uint64_t time = analysis->options.groups ? record->monotonic_ns : record->app_ns;
+
+        samples[next[analysis->samples[i].domain]++] = (struct timed){time, (uint32_t)i};
+    }
     first = 0;
-    for (size_t t = 0; t < analysis->thread_count; t++) {
-        size_t n = analysis->threads[t].samples;
+    for (size_t d = 0; d < analysis->domain_count; d++) {
+        size_t n = analysis->domains[d].samples;
         if (n >= OWN_CELL_MIN) {
             qsort(samples + first, n, sizeof *samples, compare_timed);
             divide_thread(analysis, samples + first, n);

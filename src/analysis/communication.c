@@ -101,7 +101,7 @@ static struct estimate interval(const struct communication *communication, struc
 {
     struct estimate total = {group->value, group->value, group->value};
     uint32_t n = communication->replicates;
-    double least = 3 * communication->least / (1 + (double)group->stores);
+    double least = RULE_OF_THREE * communication->least / (1 + (double)group->stores);
 
     if (n == 0)
         return total;

@@ -6,6 +6,12 @@
 #include "analysis/communication.h"
 #include "analysis/internal.h"
 
+/* Longer than what a handler of ours holds a thread up for. */
+enum { HANDLER_NS = 200 * 1000 };
+
+/* n observations that show nothing leave 3/n possible (95 %). */
+enum { RULE_OF_THREE = 3 };
+
 struct communication {
     const struct analysis *analysis;
     uint32_t line_size;
@@ -15,7 +21,7 @@ struct communication {
     /* Sampled profiles. */
     uint32_t replicates;  /* bootstrap replicates; 0: exact */
     float *values;        /* [flow][replicate], beside flow.transfers */
-    double least;         /* transfers that one more sampled store would have added, on average */
+    double least;         /* transfers that one more watch would have added, had it seen one */
     size_t watched_flows; /* that rest on sampled stores: the first of all */
 };
 
@@ -41,6 +47,33 @@ bool communication_widen(struct communication *);
 double communication_doubt(uint32_t replicate);
 /* communication_neighbours.c: adds flows between lines of the run's size. False: out of memory. */
 bool communication_add_neighbours(struct communication *);
+
+/* turns.c: turns of threads that poll, and how many each that was looked at stands for. */
+struct seen_turn {
+    const struct record_turn *record;
+    uint32_t profile;
+    double stands_for; /* turns; 0: nothing tells how many there were */
+};
+
+struct turn_group { /* of one thread after waits in one place, whose number is known */
+    uint32_t profile, thread_id;
+    uint64_t loop;
+};
+
+struct turns {
+    struct seen_turn *items; /* by sample */
+    size_t count;
+    struct turn_group *groups;
+    size_t group_count;
+};
+int turns_create(const struct analysis *, struct turns *);
+void turns_free(struct turns *);
+/* Stores that the sampled store of a turn stands for. */
+double turns_weight(const struct turns *, const struct analysed_sample *);
+/* Whether turns of the thread are known, and whether the sample is of one of their loops: then the
+ * stores of that thread, or there, are counted by turns. */
+bool turns_cover(const struct turns *, uint32_t profile, uint32_t thread_id);
+bool turns_cover_sample(const struct turns *, const struct analysed_sample *);
 
 /* What happens in a segment, in the order in which it counts at one time. */
 enum arrival_class { ARRIVAL_READ, ARRIVAL_END };
@@ -68,6 +101,7 @@ struct followed {
     double until;       /* ns: end of the segment, or of what is known of it */
     double loads_until; /* of other threads' loads */
     uint32_t last_read; /* arrival that was the last read in it, + 1; 0: none */
+    bool to_the_end;    /* of the segment, its memory or the process: nothing can come later */
 };
 
 /* Stores that are estimated together. */
@@ -81,6 +115,7 @@ struct store_stratum {
 struct segments {
     /* Store samples in use. */
     uint32_t *samples;    /* indexes into analysis.samples */
+    double *weights;      /* by position in samples: stores, where not told by time; else 0 */
     uint32_t *stratum_of; /* by position in samples */
     double *reads, *ends; /* by position: expected within the gap to their own next store */
     /* By position: bytes that the thread was sampled to touch at the line at that time, and those
@@ -99,7 +134,10 @@ struct segments {
 };
 
 /* segments.c: collects and stratifies. 0 or -1 (out of memory). */
-int segments_create(const struct analysis *, struct segments *);
+int segments_create(const struct analysis *, const struct turns *, struct segments *);
+/* Stores that the sample at that position stands for. */
+double segments_weight(const struct analysis *, const struct segments *, uint32_t replicate,
+                       size_t position);
 void segments_free(struct segments *);
 
 /* competing_risks.c: what followed each arrival's kind of store, on average. */
@@ -151,7 +189,8 @@ struct polled {
     struct polled_flow *flows;
     size_t flow_count, flow_capacity;
 };
-int polled_create(const struct analysis *, struct polled *);
+/* Not those of stores that are counted by turns. */
+int polled_create(const struct analysis *, const struct turns *, struct polled *);
 void polled_free(struct polled *);
 /* Stores to such a line are counted from the side of the thread that polls. */
 bool polled_has_line(const struct polled *, uint32_t profile, uint64_t line);

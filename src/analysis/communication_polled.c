@@ -9,14 +9,13 @@
 #include <stdlib.h>
 
 #include "analysis/communication_internal.h"
+#include "analysis/line_events.h"
 #include "sampling/line_mask.h"
 #include "sampling/watch_plan.h"
 
 enum {
     /* Waits that a rate needs: the shortest so many decide. */
     WAITS_MIN = 5,
-    /* Longer than what a handler of ours holds a thread up for: then it was not that. */
-    HANDLER_NS = 200 * 1000,
 };
 
 /* What comes within the time that traps can tell apart is taken to come at its end; it may come
@@ -27,32 +26,12 @@ static const double FAST_SPREAD = 2.3;
 struct wait {
     uint32_t sample; /* index into analysis.samples */
     const struct record_line_watch *watch;
-    size_t first_event, events; /* of order */
-    double waited;              /* ns; until the store, or as long as it was watched for */
+    const struct line_event_place *events;
+    size_t count;  /* of them */
+    double waited; /* ns; until the store, or as long as it was watched for */
     bool came;
     bool opened; /* the store was seen */
 };
-
-struct ordered {
-    uint32_t profile;
-    const struct record_line_event *event;
-};
-
-static int compare_ordered(const void *a, const void *b)
-{
-    const struct ordered *x = a, *y = b;
-    bool p = x->event->flags & LINE_EVENT_OPENS, q = y->event->flags & LINE_EVENT_OPENS;
-
-    if (x->profile != y->profile)
-        return x->profile < y->profile ? -1 : 1;
-    if (x->event->sample_id != y->event->sample_id)
-        return x->event->sample_id < y->event->sample_id ? -1 : 1;
-    if (p != q)
-        return p ? -1 : 1;
-    if (x->event->elapsed_ns != y->event->elapsed_ns)
-        return x->event->elapsed_ns < y->event->elapsed_ns ? -1 : 1;
-    return x->event < y->event ? -1 : x->event > y->event;
-}
 
 static int compare_waits(const void *a, const void *b, void *context)
 {
@@ -80,58 +59,17 @@ static bool same_stratum(const struct analysis *analysis, const struct wait *a,
            p->record->ip == q->record->ip;
 }
 
-static struct ordered *order_events(const struct analysis *analysis, size_t *count)
-{
-    size_t capacity = 1, n = 0;
-    struct ordered *order;
-
-    for (size_t p = 0; p < analysis->profile_count; p++)
-        capacity += analysis->profiles[p]->line_events.count;
-    order = malloc(capacity * sizeof *order);
-    for (size_t p = 0; order && p < analysis->profile_count; p++)
-        for (size_t i = 0; i < analysis->profiles[p]->line_events.count; i++)
-            order[n++] =
-                (struct ordered){(uint32_t)p, &analysis->profiles[p]->line_events.items[i]};
-    if (order)
-        qsort(order, n, sizeof *order, compare_ordered);
-    *count = n;
-    return order;
-}
-
-static void find_events(const struct analysis *analysis, const struct ordered *order, size_t count,
-                        struct wait *wait)
-{
-    const struct analysed_sample *sample = &analysis->samples[wait->sample];
-    size_t low = 0, high = count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (order[middle].profile < sample->profile ||
-            (order[middle].profile == sample->profile &&
-             order[middle].event->sample_id < sample->record->sample_id))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    wait->first_event = low;
-    for (; low + wait->events < count && order[low + wait->events].profile == sample->profile &&
-           order[low + wait->events].event->sample_id == sample->record->sample_id;
-         wait->events++)
-        ;
-}
-
 /* How the wait went. A thread that goes on to store itself had what it waited for while our handler
  * held it up. */
-static void judge(const struct analysis *analysis, const struct ordered *order, struct wait *wait)
+static void judge(const struct analysis *analysis, struct wait *wait)
 {
     const struct analysed_sample *sample = &analysis->samples[wait->sample];
     const struct profile *profile = analysis->profiles[sample->profile];
     const struct record_line_end *end = profile_line_end(profile, sample->record->sample_id);
 
-    if (wait->events && order[wait->first_event].event->flags & LINE_EVENT_OPENS) {
+    if (wait->count && wait->events[0].event->flags & LINE_EVENT_OPENS) {
         wait->came = wait->opened = true;
-        wait->waited = (double)order[wait->first_event].event->elapsed_ns;
+        wait->waited = (double)wait->events[0].event->elapsed_ns;
     } else if (end) {
         wait->came = end->reason == LINE_END_STORE;
         wait->waited = wait->came && end->elapsed_ns < HANDLER_NS ? 0 : (double)end->elapsed_ns;
@@ -185,11 +123,11 @@ static uint64_t event_bytes(const struct record_line_event *event, uint32_t line
     return line_mask(0, line_size, event->offset, known ? event->width : WATCH_WORD);
 }
 
-static const struct record_line_event *end_of(const struct wait *wait, const struct ordered *order)
+static const struct record_line_event *end_of(const struct wait *wait)
 {
-    for (size_t i = 1; wait->opened && i < wait->events; i++)
-        if (order[wait->first_event + i].event->kind & ACCESS_STORE)
-            return order[wait->first_event + i].event;
+    for (size_t i = 1; wait->opened && i < wait->count; i++)
+        if (wait->events[i].event->kind & ACCESS_STORE)
+            return wait->events[i].event;
     return NULL;
 }
 
@@ -198,27 +136,26 @@ static const struct record_line_event *end_of(const struct wait *wait, const str
  * trap for it, and by others; ended by somebody.
  */
 static bool add_segment(const struct analysis *analysis, struct polled *polled, uint32_t stratum,
-                        const struct wait *wait, const struct ordered *order, double factor,
-                        double end_factor)
+                        const struct wait *wait, double factor, double end_factor)
 {
     const struct record_sample *sample = analysis->samples[wait->sample].record;
     uint32_t line_size = analysis->run_line_size;
-    const struct record_line_event *opening = order[wait->first_event].event;
+    const struct record_line_event *opening = wait->events[0].event;
     struct polled_flow flow = {
         .sample = wait->sample, .stratum = stratum, .factor = factor, .kind = TRANSFER_RAW};
     struct flow_end writer = communication_event_end(opening);
     struct flow_end poller = communication_sample_end(sample, line_size);
     uint64_t written = event_bytes(opening, line_size);
     uint64_t polled_bytes = line_mask(0, line_size, sample->address % line_size, sample->width);
-    const struct record_line_event *end = end_of(wait, order);
+    const struct record_line_event *end = end_of(wait);
 
     flow.source = writer;
     flow.destination = poller;
     flow.true_sharing = polled_bytes & written;
     if (!add(polled, &flow))
         return false;
-    for (size_t i = 1; i < wait->events; i++) {
-        const struct record_line_event *event = order[wait->first_event + i].event;
+    for (size_t i = 1; i < wait->count; i++) {
+        const struct record_line_event *event = wait->events[i].event;
 
         if (event == end)
             break;
@@ -262,8 +199,8 @@ bool polled_has_line(const struct polled *polled, uint32_t profile, uint64_t lin
     return bsearch(&key, polled->lines, polled->line_count, sizeof key, compare_lines) != NULL;
 }
 
-static int add_stratum(const struct analysis *analysis, struct polled *polled,
-                       const struct wait *waits, size_t n, const struct ordered *order)
+static int add_stratum(const struct analysis *analysis, const struct turns *turns,
+                       struct polled *polled, const struct wait *waits, size_t n)
 {
     const struct analysed_sample *sample = &analysis->samples[waits[0].sample];
     double tolerance =
@@ -278,19 +215,21 @@ static int add_stratum(const struct analysis *analysis, struct polled *polled,
     stratum->rate = rate_of(waits, n, fmax(tolerance, 1), &stratum->fast);
     for (size_t i = 0; i < n; i++) {
         opened += waits[i].opened;
-        ended += end_of(&waits[i], order) != NULL;
+        ended += end_of(&waits[i]) != NULL;
     }
     for (size_t i = 0; i < n && stratum->rate > 0; i++)
-        if (waits[i].opened && !add_segment(analysis, polled, index, &waits[i], order,
-                                            1. / (double)opened, ended ? 1. / (double)ended : 0))
+        if (waits[i].opened &&
+            !turns_cover(turns, sample->profile, waits[i].events[0].event->thread_id) &&
+            !add_segment(analysis, polled, index, &waits[i], 1. / (double)opened,
+                         ended ? 1. / (double)ended : 0))
             return -1;
     return 0;
 }
 
-int polled_create(const struct analysis *analysis, struct polled *polled)
+int polled_create(const struct analysis *analysis, const struct turns *turns, struct polled *polled)
 {
-    size_t event_count = 0, n = 0;
-    struct ordered *order = order_events(analysis, &event_count);
+    size_t n = 0;
+    struct line_events events;
     struct wait *waits = malloc((analysis->count + 1) * sizeof *waits);
     int result = -1;
 
@@ -298,7 +237,7 @@ int polled_create(const struct analysis *analysis, struct polled *polled)
         .strata = malloc((analysis->count + 1) * sizeof *polled->strata),
         .lines = malloc((analysis->count + 1) * sizeof *polled->lines),
     };
-    if (order && waits && polled->strata && polled->lines) {
+    if (line_events_create(analysis, &events) == 0 && waits && polled->strata && polled->lines) {
         result = 0;
         for (size_t i = 0; i < analysis->count; i++) {
             const struct analysed_sample *sample = &analysis->samples[i];
@@ -310,8 +249,9 @@ int polled_create(const struct analysis *analysis, struct polled *polled)
 
             if (!wait.watch || !(wait.watch->flags & LINE_WATCH_WAITS))
                 continue;
-            find_events(analysis, order, event_count, &wait);
-            judge(analysis, order, &wait);
+            wait.events =
+                line_events_of(&events, sample->profile, sample->record->sample_id, &wait.count);
+            judge(analysis, &wait);
             if (wait.opened)
                 polled->lines[polled->line_count++] = (struct polled_line){
                     sample->profile, line_start(sample->record->address, analysis->run_line_size)};
@@ -323,9 +263,9 @@ int polled_create(const struct analysis *analysis, struct polled *polled)
     for (size_t i = 0, end; i < n && result == 0; i = end) {
         for (end = i + 1; end < n && same_stratum(analysis, &waits[i], &waits[end]); end++)
             ;
-        result = add_stratum(analysis, polled, waits + i, end - i, order);
+        result = add_stratum(analysis, turns, polled, waits + i, end - i);
     }
-    free(order);
+    line_events_free(&events);
     free(waits);
     return result;
 }

@@ -3,6 +3,7 @@
  * Flows of a sampled profile: what followed a sampled store, as competing risks, per stratum and
  * bootstrap replicate (docs/estimators.md, "Communication").
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct contribution {
 struct estimation {
     struct communication *communication;
     const struct analysis *analysis;
+    struct turns turns;
     struct segments segments;
     struct contribution *contributions; /* one per flow */
     size_t contribution_capacity;
@@ -152,6 +154,17 @@ static bool add_end(struct estimation *estimation, uint32_t arrival)
     return true;
 }
 
+/* What a polling thread waits for is counted from there. */
+static bool is_polled(const struct estimation *estimation, const struct followed *watch)
+{
+    const struct analysed_sample *sample = &estimation->analysis->samples[watch->sample];
+
+    return watch->record->flags & LINE_WATCH_POLLED ||
+           polled_has_line(
+               &estimation->polled, sample->profile,
+               line_start(sample->record->address, estimation->analysis->run_line_size));
+}
+
 static bool add_flows(struct estimation *estimation)
 {
     const struct segments *segments = &estimation->segments;
@@ -163,11 +176,8 @@ static bool add_flows(struct estimation *estimation)
         struct flow_end writer =
             communication_sample_end(record, estimation->analysis->run_line_size);
 
-        /* What a polling thread waits for is counted from there. */
-        if (arrival->multiplicity == 0 || watch->record->flags & LINE_WATCH_POLLED ||
-            polled_has_line(&estimation->polled,
-                            estimation->analysis->samples[watch->sample].profile,
-                            line_start(record->address, estimation->analysis->run_line_size)))
+        if (arrival->multiplicity == 0 ||
+            (!(record->flags & SAMPLE_TURN) && is_polled(estimation, watch)))
             continue;
         if (arrival->class == ARRIVAL_READ
                 ? !add_flow(estimation, i, 0, 1, TRANSFER_RAW, &writer,
@@ -219,7 +229,7 @@ static bool estimate_replicate(struct estimation *estimation, uint32_t replicate
     if (!totals)
         return false;
     for (size_t i = 0; i < segments->count; i++) {
-        double weight = replicate_weight(analysis, replicate, segments->samples[i]);
+        double weight = segments_weight(analysis, segments, replicate, i);
         double *total = totals + 3 * segments->stratum_of[i];
 
         total[0] += weight;
@@ -260,12 +270,36 @@ static bool estimate_replicate(struct estimation *estimation, uint32_t replicate
     return true;
 }
 
+/*
+ * Transfers that one watch more would have added, if it had seen one. Those that gave way early
+ * have not seen that none comes late; those that saw their segment end, or the process, have.
+ * Segments that the thread itself is known to end at once are not in doubt.
+ */
+static double least_of(const struct estimation *estimation)
+{
+    const struct segments *segments = &estimation->segments;
+    const struct analysis *analysis = estimation->analysis;
+    double stores = 0, accesses = 0;
+    size_t seen = 0;
+
+    for (size_t i = 0; i < segments->count; i++)
+        if (!segments->strata[segments->stratum_of[i]].within)
+            stores += segments_weight(analysis, segments, 0, i);
+    for (size_t i = 0; i < segments->watch_count; i++)
+        seen += segments->watches[i].to_the_end &&
+                !segments->strata[segments->watches[i].stratum].within;
+    if (stores > 0)
+        return stores / fmax((double)seen, RULE_OF_THREE);
+    for (size_t i = 0; i < analysis->count; i++)
+        accesses += analysis->samples[i].weight;
+    /* Where no store was sampled, one in three of what a sample stands for may have been. */
+    return segments->count == 0 && analysis->count ? accesses / (double)analysis->count : 0;
+}
+
 static bool estimate(struct estimation *estimation)
 {
     struct communication *communication = estimation->communication;
     struct segments *segments = &estimation->segments;
-    size_t watches = segments->watch_count;
-    double stores = 0, accesses = 0;
     bool ok;
 
     communication->replicates = estimation->analysis->options.bootstrap;
@@ -274,15 +308,7 @@ static bool estimate(struct estimation *estimation)
     ok = masses_create(segments, &estimation->masses) == 0 && communication->values;
     for (uint32_t r = 0; ok && r <= communication->replicates; r++)
         ok = estimate_replicate(estimation, r);
-    for (size_t i = 0; i < segments->count; i++)
-        stores += estimation->analysis->samples[segments->samples[i]].weight;
-    for (size_t i = 0; i < estimation->analysis->count; i++)
-        accesses += estimation->analysis->samples[i].weight;
-    /* Where no store was sampled, one in three of what a sample stands for may have been. */
-    if (stores > 0)
-        communication->least = stores / (double)(watches ? watches : 1);
-    else if (estimation->analysis->count)
-        communication->least = accesses / (double)estimation->analysis->count;
+    communication->least = least_of(estimation);
     return ok;
 }
 
@@ -324,13 +350,15 @@ bool communication_from_watches(struct communication *communication, char *messa
 
     if (!may_speak(communication, message, message_size))
         return false;
-    ok = segments_create(estimation.analysis, &estimation.segments) == 0 &&
-         polled_create(estimation.analysis, &estimation.polled) == 0 && add_flows(&estimation) &&
-         add_polled_flows(&estimation) && estimate(&estimation) &&
+    ok = turns_create(estimation.analysis, &estimation.turns) == 0 &&
+         segments_create(estimation.analysis, &estimation.turns, &estimation.segments) == 0 &&
+         polled_create(estimation.analysis, &estimation.turns, &estimation.polled) == 0 &&
+         add_flows(&estimation) && add_polled_flows(&estimation) && estimate(&estimation) &&
          (communication->line_size == estimation.analysis->run_line_size ||
           communication_widen(communication));
     if (!ok)
         snprintf(message, message_size, "out of memory");
+    turns_free(&estimation.turns);
     segments_free(&estimation.segments);
     polled_free(&estimation.polled);
     free(estimation.contributions);

@@ -61,7 +61,8 @@ struct risk {
 
 static double weight_of(const struct risk *risk, uint32_t watch)
 {
-    return replicate_weight(risk->analysis, risk->replicate, risk->segments->watches[watch].sample);
+    return segments_weight(risk->analysis, risk->segments, risk->replicate,
+                           risk->segments->watches[watch].position);
 }
 
 /*

@@ -84,14 +84,21 @@ static int views_create(const struct analysis *analysis, struct subset subset, s
 }
 
 /*
- * Everything about a subset at given places of the reuse-time axis, in all replicates. A place is a
- * cache size (then the time depends on replicate and cell) or a time.
+ * Everything about a subset at given places of the reuse-time axis. A place is a cache size (then
+ * the time depends on replicate and cell) or a time.
  */
 struct places {
     const size_t *sizes; /* indexes of evictions.c, or NULL */
     const double *times; /* else these */
     size_t n;
+    bool value_only; /* the estimate without its replicates */
+    bool averages;   /* by average eviction times alone, whatever windows counted */
 };
+
+static uint32_t replicates_at(const struct analysis *analysis, struct places places)
+{
+    return places.value_only ? 1 : replicate_count(analysis);
+}
 
 /* shares[place * replicates + replicate]; cold[replicate]: in a cache that holds everything. */
 struct results {
@@ -105,14 +112,14 @@ static double look_up(const struct analysis *analysis, const struct view *view,
                       const struct survival_curve *curve, uint32_t replicate, struct places places,
                       struct window_tally *tally, struct results *out)
 {
-    uint32_t replicates = replicate_count(analysis);
+    uint32_t replicates = replicates_at(analysis, places);
     double total = 0;
 
     /* A view's samples are ordered by cell. */
     for (size_t i = 0, end; i < view->count; i = end) {
         uint32_t number = analysis->samples[view->sample[i]].cell;
         const struct cell *cell = &analysis->cells[number];
-        bool seen = places.sizes && cell->lines_counted;
+        bool seen = places.sizes && !places.averages && cell->lines_counted;
         double weight = 0;
         for (end = i; end < view->count && analysis->samples[view->sample[end]].cell == number;
              end++)
@@ -143,13 +150,14 @@ static int evaluate_view(const struct analysis *analysis, struct view *view, str
     struct survival_curve curve = {0};
     struct window_tally tally = {0};
     double *lines = malloc((places.n + 1) * sizeof *lines);
+    bool by_windows = places.sizes && !places.averages;
     int result = lines ? 0 : -1;
 
-    for (size_t k = 0; k < places.n && places.sizes && lines; k++)
+    for (size_t k = 0; k < places.n && by_windows && lines; k++)
         lines[k] = evictions_lines(analysis, places.sizes[k]);
-    if (places.sizes && lines)
+    if (by_windows && lines)
         result = window_tally_create(analysis, view->sample, view->count, lines, places.n, &tally);
-    for (uint32_t r = 0; r < replicate_count(analysis) && result == 0; r++) {
+    for (uint32_t r = 0; r < replicates_at(analysis, places) && result == 0; r++) {
         result = view_estimate(analysis, view, r, &curve);
         if (result == 0 && curve.count)
             weights[r] += look_up(analysis, view, &curve, r, places, &tally, out);
@@ -164,12 +172,13 @@ static void results_free(struct results *results)
 {
     free(results->shares);
     free(results->cold);
+    *results = (struct results){0};
 }
 
 static int evaluate(const struct analysis *analysis, struct subset subset, struct places places,
                     struct results *out)
 {
-    uint32_t replicates = replicate_count(analysis);
+    uint32_t replicates = replicates_at(analysis, places);
     double *weights = calloc(replicates, sizeof *weights);
     struct views views = {0};
     int result = -1;
@@ -261,6 +270,11 @@ static double coherence_misses(const struct miss_shares *shares)
     return shares->invalidated;
 }
 
+static double crossing_uses(const struct miss_shares *shares)
+{
+    return shares->crossing;
+}
+
 static struct estimate less_unknown(struct estimate estimate, double unknown)
 {
     estimate.lo = fmax(0, estimate.lo - fmax(0, unknown));
@@ -299,27 +313,6 @@ void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset su
     results_free(&results);
 }
 
-double analysis_footprint(const struct analysis *analysis)
-{
-    double bytes = 0;
-
-    for (size_t p = 0; p < analysis->profile_count; p++) {
-        const struct profile *profile = analysis->profiles[p];
-        if (profile->modules.count == 0)
-            return INFINITY;
-        for (size_t i = 0; i < profile->site_totals.count; i++)
-            bytes += (double)profile->site_totals.items[i].bytes;
-        for (size_t i = 0; i < profile->mappings.count; i++)
-            bytes += (double)(profile->mappings.items[i]->end - profile->mappings.items[i]->start);
-        for (size_t i = 0; i < profile->modules.count; i++)
-            bytes += (double)(profile->modules.items[i]->end - profile->modules.items[i]->start);
-        for (size_t i = 0; i < profile->threads.count; i++)
-            bytes += (double)(profile->threads.items[i].stack_high -
-                              profile->threads.items[i].stack_low);
-    }
-    return bytes;
-}
-
 struct miss_split analysis_misses(const struct analysis *analysis, struct subset subset,
                                   double bytes)
 {
@@ -328,7 +321,8 @@ struct miss_split analysis_misses(const struct analysis *analysis, struct subset
     if (analysis->exact)
         return exact_misses(analysis, subset, bytes);
     if (evaluate_sizes(analysis, subset, &bytes, 1, &results))
-        return (struct miss_split){nothing_known, nothing_known, nothing_known, true};
+        return (struct miss_split){nothing_known, nothing_known, nothing_known, nothing_known,
+                                   true};
 
     uint32_t replicates = replicate_count(analysis);
     struct miss_shares *shares = results.shares, *cold = results.cold;
@@ -339,6 +333,8 @@ struct miss_split analysis_misses(const struct analysis *analysis, struct subset
     struct miss_split out = {.beyond = unknown > UNKNOWN_MAX};
 
     out.coherence = interval_of(analysis, shares, results.samples, coherence_misses);
+    if (analysis->options.groups)
+        out.crossing = interval_of(analysis, shares, results.samples, crossing_uses);
     for (uint32_t r = 0; r < replicates; r++) {
         cold[r].missed = fmin(fmin(cold[r].missed, footprint), shares[r].missed);
         cold[r].invalidated = shares[r].invalidated = 0;
@@ -477,28 +473,10 @@ static double part_used(const struct miss_shares *blocks, const struct miss_shar
     return lines->missed > 0 ? fmin(1, blocks->missed * part / lines->missed) : NAN;
 }
 
-/*
- * The same caches without what windows counted, which is of whole lines: eviction times then are
- * one number for lines and for the blocks in them. False: out of memory.
- */
-static bool forget_windows(const struct analysis *analysis, struct analysis *out)
-{
-    *out = *analysis;
-    out->evictions = evictions_create();
-    out->cells = malloc((analysis->cell_count + 1) * sizeof *out->cells);
-    if (!out->evictions || !out->cells)
-        return false;
-    memcpy(out->cells, analysis->cells, analysis->cell_count * sizeof *out->cells);
-    for (size_t c = 0; c < analysis->cell_count; c++)
-        out->cells[c].lines_counted = false;
-    out->lines_counted = false;
-    return true;
-}
-
 int analysis_line_use(const struct analysis *analysis, struct subset subset, const double *bytes,
                       size_t n, uint32_t granule, double *used)
 {
-    struct analysis lines, blocks;
+    struct analysis blocks = *analysis; /* asked about smaller ones */
     struct results of_blocks = {0}, of_lines = {0};
     size_t *index;
     int result = -1;
@@ -506,22 +484,40 @@ int analysis_line_use(const struct analysis *analysis, struct subset subset, con
     if (analysis->exact)
         return exact_line_use(analysis, bytes, n, granule, used);
     index = malloc((n + 1) * sizeof *index);
-    if (forget_windows(analysis, &lines) && index)
-        result = evictions_prepare(&lines, bytes, n, index);
-    blocks = lines; /* asked about smaller ones */
+    if (index)
+        result = evictions_prepare(analysis, bytes, n, index);
+    /* Windows counted whole lines: one eviction time for these and for the blocks in them. */
+    struct places places = {.sizes = index, .n = n, .value_only = true, .averages = true};
     blocks.line_size = granule;
     if (result == 0)
-        result = evaluate(&lines, subset, (struct places){.sizes = index, .n = n}, &of_lines);
+        result = evaluate(analysis, subset, places, &of_lines);
     if (result == 0)
-        result = evaluate(&blocks, subset, (struct places){.sizes = index, .n = n}, &of_blocks);
+        result = evaluate(&blocks, subset, places, &of_blocks);
     for (size_t k = 0; k < n && result == 0; k++)
-        used[k] = part_used(&of_blocks.shares[k * replicate_count(&blocks)],
-                            &of_lines.shares[k * replicate_count(&lines)],
+        used[k] = part_used(&of_blocks.shares[k], &of_lines.shares[k],
                             (double)granule / analysis->line_size);
     results_free(&of_blocks);
     results_free(&of_lines);
-    evictions_free(lines.evictions);
-    free(lines.cells);
+    free(index);
+    return result;
+}
+
+int analysis_miss_ratios(const struct analysis *analysis, struct subset subset, const double *bytes,
+                         size_t n, double *ratios)
+{
+    struct results results;
+    size_t *index = malloc((n + 1) * sizeof *index);
+    int result = -1;
+
+    if (index && evictions_prepare(analysis, bytes, n, index) == 0)
+        result = evaluate(analysis, subset,
+                          (struct places){.sizes = index, .n = n, .value_only = true}, &results);
+    for (size_t k = 0; k < n && result == 0; k++) {
+        double ratio = all_misses(&results.shares[k]);
+        ratios[k] = k ? fmin(ratio, ratios[k - 1]) : ratio;
+    }
+    if (result == 0)
+        results_free(&results);
     free(index);
     return result;
 }

@@ -40,10 +40,20 @@ int analysis_collect_histograms(struct analysis *analysis)
     return 0;
 }
 
+bool exact_counts_shared(const struct analysis *analysis)
+{
+    for (size_t i = 0; i < analysis->histogram_count; i++)
+        if (analysis->histograms[i].record->scope == SCOPE_SHARED)
+            return true;
+    return false;
+}
+
 /* Everything is the process, or the one thread that was asked for. */
 static bool in_subset(const struct analysis *analysis, struct subset subset, size_t index)
 {
-    uint8_t whole = analysis->options.thread_id ? SCOPE_THREAD : SCOPE_PROCESS;
+    uint8_t whole = analysis->options.groups      ? SCOPE_SHARED
+                    : analysis->options.thread_id ? SCOPE_THREAD
+                                                  : SCOPE_PROCESS;
 
     if (subset.groups)
         return subset.groups[index] == subset.group;
@@ -125,6 +135,7 @@ struct miss_split exact_misses(const struct analysis *analysis, struct subset su
         .cold = certain(totals.cold, totals.accesses),
         .capacity = certain(totals.far, totals.accesses),
         .coherence = certain(totals.coherence, totals.accesses),
+        .crossing = {0, 0, 1},
         .beyond = totals.accesses <= 0,
     };
 }

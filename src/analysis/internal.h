@@ -19,6 +19,7 @@ struct analysed_sample {
     uint32_t profile;
     uint32_t loop;   /* index into rates.loops */
     uint32_t thread; /* index into threads */
+    uint32_t domain; /* index into domains */
     uint32_t cell;
     uint8_t class;  /* of its cell's, when not reused in its window; else WINDOW_RESOLVED */
     uint8_t lines;  /* that its access touches, 1 or 2; it is the access to one of them */
@@ -28,6 +29,21 @@ struct analysed_sample {
     /* Accesses from its use to the first store of another thread, or to the last time that such
      * stores were watched for; 0 when they were not. */
     double covered;
+    /* Shared caches (group_clock.c, group_uses.c); without them 1 and 0. */
+    double dilation;     /* accesses of the group per access of the thread, around the sample */
+    double others_lines; /* that the group's other threads touched during the window */
+    bool elsewhere;      /* the thread came back to the line on a CPU outside the group */
+    /* From the sample to the first visit of another thread of the group, or to the last time that
+     * such visits were watched for; 0 when they were not. They were from crossing_from on. */
+    double crossing, crossing_from;
+    float crossing_visits; /* that this one stands for; 0: not seen until then */
+    float crossing_design; /* inverse of the share of its kind that they were watched for */
+};
+
+/* Whose accesses the clock of a cache counts: a thread's, or those of a group. */
+struct clock_domain {
+    size_t samples;
+    double accesses;
 };
 
 struct analysed_thread {
@@ -57,6 +73,7 @@ struct eviction_cache; /* evictions.c */
 
 struct analysis {
     struct analysis_options options;
+    struct cache_groups groups; /* options.groups points here, or nowhere */
     const struct profile **profiles;
     size_t profile_count;
     uint32_t line_size;
@@ -68,18 +85,23 @@ struct analysis {
     size_t count;
     struct analysed_thread *threads; /* sorted by profile, thread_id */
     size_t thread_count;
+    struct clock_domain *domains; /* the threads, or groups of CPUs in processes */
+    size_t domain_count;
     struct cell *cells;
     size_t cell_count;
     uint32_t *by_cell; /* sample indexes, cell after cell */
 
     bool lines_counted; /* in some cell; see struct cell */
+    double footprint;   /* bytes; see analysis_footprint() */
 
     bool accessed_visits_known; /* traps on the accessed word looked ahead as well */
 
     bool invalidations_seen; /* other threads' stores to watched lines */
+    bool simulated_cores;    /* a core for each thread: CPU numbers are those of the simulation */
 
     struct eviction_cache *evictions; /* filled as sizes are asked for */
     float *rate_factors;              /* replicates.c: [replicate][loop] */
+    uint8_t *times_drawn;             /* [replicate][sample], of those that draw */
 
     /* Exact profiles: labelled histograms, instead of samples. */
     struct exact_histogram {
@@ -93,12 +115,28 @@ struct analysis {
 /* samples.c: fills samples, threads, weights and watched times. 0 or -1 (out of memory). */
 int analysis_judge_samples(struct analysis *);
 
-/* observations.c: the events of one sample at the analysed line size; returns how many (<= 8). */
-enum { OBSERVATION_EVENTS_MAX = 8 };
+/* group_clock.c: puts the times of all samples on the merged clocks of the groups, which become the
+ * domains. 0 or -1. */
+int analysis_merge_clocks(struct analysis *);
+uint32_t analysis_group_of(const struct analysis *, uint16_t cpu); /* of a CPU that was seen */
+/*
+ * group_uses.c. When other threads of the group came to watched lines; clocks: of accesses over
+ * monotonic time, by domain. What they touched during the windows, which comes when there are
+ * cells. 0 or -1.
+ */
+struct access_clock;
+int analysis_find_crossings(struct analysis *, const struct access_clock *clocks);
+int analysis_add_others_lines(struct analysis *);
+
+/* observations.c: the events of one sample at the analysed line size; returns how many. */
+enum { OBSERVATION_EVENTS_MAX = 10 };
 size_t analysis_observe(const struct analysis *, uint32_t sample,
                         struct survival_event events[OBSERVATION_EVENTS_MAX]);
 /* True when the sample was not reused in its window and a register watched it. */
 bool analysis_was_watched(const struct analysis *, uint32_t sample);
+
+/* footprint.c: fills footprint. */
+void analysis_measure_footprint(struct analysis *);
 
 /* cells.c: divides the samples into cells. 0 or -1. */
 int analysis_divide(struct analysis *);
@@ -161,6 +199,8 @@ enum rest_guess {
 int replicates_create(struct analysis *);
 uint32_t replicate_count(const struct analysis *);
 double replicate_weight(const struct analysis *, uint32_t replicate, uint32_t sample);
+/* That weight over the sample's own and its loop's rate factor. */
+unsigned replicate_times_drawn(const struct analysis *, uint32_t replicate, uint32_t sample);
 double replicate_rate_factor(const struct analysis *, uint32_t replicate, uint32_t loop);
 enum rest_guess replicate_rest(const struct analysis *, uint32_t replicate);
 /* The replicate in which a window that saw more lines than others, or fewer, goes on so. */
@@ -181,17 +221,23 @@ struct estimate replicate_spread(const struct analysis *, const double *values);
 struct view {
     size_t count;
     uint32_t *sample; /* indexes into analysis.samples */
+    /* What every replicate asks of them, side by side. */
+    struct view_sample {
+        double weight;
+        uint32_t loop;
+        bool watched;
+    } * own;
     struct survival_event *events;
     size_t event_count;
     /* The same if every watch sees its word alone, which comes as often as lines of that many words
-     * do not: see replicate_unequal_lines(). NULL: not asked for. */
+     * do not: see replicate_unequal_lines(). NULL until that is estimated. */
     struct survival_event *word_events;
     /* How many times sooner than the run's line the larger analysed line can be used again, beyond
      * the window: see find_times_sooner(). */
     double sooner;
     uint32_t *stratum_of;
     uint32_t strata;
-    bool *shares_invalidation;
+    bool *shares_invalidation, *shares_crossing;
     double *weight; /* of the replicate that was estimated last */
 };
 int view_create(const struct analysis *, const uint32_t *samples, size_t n, struct view *out);
@@ -226,6 +272,7 @@ void evictions_free(struct eviction_cache *);
 
 /* exact.c: answers from histograms. */
 int analysis_collect_histograms(struct analysis *);
+bool exact_counts_shared(const struct analysis *); /* a cache of several threads was counted */
 void exact_miss_ratio_curve(const struct analysis *, struct subset, const double *bytes, size_t n,
                             struct curve_point *points);
 struct miss_split exact_misses(const struct analysis *, struct subset, double bytes);

@@ -89,21 +89,36 @@ size_t analysis_observe(const struct analysis *analysis, uint32_t index,
     const struct analysed_sample *sample = &analysis->samples[index];
     const struct record_sample *record = sample->record;
     uint32_t reuse = window_reuse(analysis, record);
-    double start = record->window_accesses;
+    double start = record->window_accesses * sample->dilation;
     size_t n = 0;
 
     if (reuse != REUSE_TIME_NONE) {
-        events[n++] = (struct survival_event){
-            .time = reuse, .sample = index, .multiplicity = 1, .observer = OBSERVER_WINDOW};
+        events[n++] = (struct survival_event){.time = reuse * sample->dilation,
+                                              .sample = index,
+                                              .multiplicity = 1,
+                                              .observer = OBSERVER_WINDOW};
         return n;
     }
     events[n++] =
         (struct survival_event){.time = start, .sample = index, .observer = OBSERVER_WINDOW};
+    if (sample->crossing > 0) {
+        events[n++] = (struct survival_event){.time = sample->crossing_from,
+                                              .sample = index,
+                                              .observer = OBSERVER_CROSSING,
+                                              .begins = 1,
+                                              .design = sample->crossing_design};
+        events[n++] = (struct survival_event){.time = sample->crossing,
+                                              .sample = index,
+                                              .observer = OBSERVER_CROSSING,
+                                              .multiplicity = sample->crossing_visits,
+                                              .design = sample->crossing_design};
+    }
     if (!analysis_was_watched(analysis, index))
         return n;
 
     const struct record_watch_end *end = sample->end;
-    unsigned reason = end ? end->reason : WATCH_PROCESS_ENDED;
+    /* In another group's cache nobody waits for the line: it was no reuse. */
+    unsigned reason = end && !sample->elsewhere ? end->reason : WATCH_PROCESS_ENDED;
     unsigned others = other_words(analysis, record);
     bool tossed = coin_was_tossed(analysis, record);
     bool accessed = record->watch_mode == WATCH_ACCESSED;

@@ -91,8 +91,13 @@ int replicates_create(struct analysis *analysis)
     size_t loops = analysis->rates.count;
 
     analysis->rate_factors = malloc((replicates * loops + 1) * sizeof *analysis->rate_factors);
-    if (!analysis->rate_factors)
+    analysis->times_drawn = malloc(replicates * analysis->count + 1);
+    if (!analysis->rate_factors || !analysis->times_drawn)
         return -1;
+    for (uint32_t r = 0; r < replicates; r++)
+        for (size_t i = 0; i < analysis->count; i++)
+            analysis->times_drawn[r * analysis->count + i] =
+                r ? (uint8_t)poisson((uint32_t)(draw(analysis, r, i) >> 32)) : 1;
     for (uint32_t r = 0; r < replicates; r++) {
         /* The errors that all rates have in common do not average out over loops. */
         double common = r ? normal(draw(analysis, r, COMMON_DRAW)) : 0;
@@ -113,14 +118,18 @@ double replicate_rate_factor(const struct analysis *analysis, uint32_t replicate
     return analysis->rate_factors[replicate * analysis->rates.count + loop];
 }
 
+unsigned replicate_times_drawn(const struct analysis *analysis, uint32_t replicate, uint32_t sample)
+{
+    return is_extreme(analysis, replicate)
+               ? 1
+               : analysis->times_drawn[replicate * analysis->count + sample];
+}
+
 double replicate_weight(const struct analysis *analysis, uint32_t replicate, uint32_t sample)
 {
-    double weight = analysis->samples[sample].weight;
-
-    if (replicate == 0 || is_extreme(analysis, replicate))
-        return weight;
-    return weight * replicate_rate_factor(analysis, replicate, analysis->samples[sample].loop) *
-           poisson((uint32_t)(draw(analysis, replicate, sample) >> 32));
+    return analysis->samples[sample].weight *
+           replicate_rate_factor(analysis, replicate, analysis->samples[sample].loop) *
+           replicate_times_drawn(analysis, replicate, sample);
 }
 
 /* Widens an interval by what an extreme says: a bound where nothing was watched, else a doubt. */

@@ -84,7 +84,8 @@ static int list_samples(struct analysis *analysis)
                 .record = record,
                 .end = profile_watch_end(profile, record->sample_id),
                 .profile = (uint32_t)p,
-                .loop = (uint32_t)loop_rates_find(&analysis->rates, p, record->loop)};
+                .loop = (uint32_t)loop_rates_find(&analysis->rates, p, record->loop),
+                .dilation = 1};
             find_invalidation(profile, &analysis->samples[n - 1]);
             analysis->invalidations_seen |= analysis->samples[n - 1].invalidation != NULL;
             const struct record_watch_end *end = analysis->samples[n - 1].end;
@@ -338,11 +339,28 @@ static int find_coverage(struct analysis *analysis)
     return 0;
 }
 
+/* Private caches: each thread's clock is its own. */
+static int divide_by_thread(struct analysis *analysis)
+{
+    analysis->domain_count = analysis->thread_count;
+    analysis->domains = calloc(analysis->thread_count + 1, sizeof *analysis->domains);
+    if (!analysis->domains)
+        return -1;
+    for (size_t t = 0; t < analysis->thread_count; t++)
+        analysis->domains[t] =
+            (struct clock_domain){analysis->threads[t].samples, analysis->threads[t].accesses};
+    for (size_t i = 0; i < analysis->count; i++)
+        analysis->samples[i].domain = analysis->samples[i].thread;
+    return 0;
+}
+
 int analysis_judge_samples(struct analysis *analysis)
 {
     if (list_samples(analysis) || convert_times(analysis))
         return -1;
     for (size_t p = 0; p < analysis->profile_count; p++)
         match_counts(analysis, (uint32_t)p);
-    return find_coverage(analysis);
+    if (find_coverage(analysis))
+        return -1;
+    return analysis->options.groups ? analysis_merge_clocks(analysis) : divide_by_thread(analysis);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/communication_internal.h"
+#include "analysis/line_events.h"
 #include "sampling/line_mask.h"
 #include "sampling/line_watch.h"
 #include "sampling/watch_plan.h"
@@ -23,87 +24,12 @@ static bool is_within(const struct record_sample *sample)
 
 /* ---- arrivals ---- */
 
-struct event_order {
-    uint32_t profile;
-    const struct record_line_event *event;
-};
-
-static int compare_events(const void *a, const void *b)
-{
-    const struct event_order *x = a, *y = b;
-
-    if (x->profile != y->profile)
-        return x->profile < y->profile ? -1 : 1;
-    if (x->event->sample_id != y->event->sample_id)
-        return x->event->sample_id < y->event->sample_id ? -1 : 1;
-    if (x->event->elapsed_ns != y->event->elapsed_ns)
-        return x->event->elapsed_ns < y->event->elapsed_ns ? -1 : 1;
-    return x->event < y->event ? -1 : x->event > y->event;
-}
-
-static struct event_order *order_events(const struct analysis *analysis, size_t *count)
-{
-    struct event_order *order;
-    size_t capacity = 1, n = 0;
-
-    for (size_t p = 0; p < analysis->profile_count; p++)
-        capacity += analysis->profiles[p]->line_events.count;
-    order = malloc(capacity * sizeof *order);
-    if (!order)
-        return NULL;
-    for (size_t p = 0; p < analysis->profile_count; p++)
-        for (size_t i = 0; i < analysis->profiles[p]->line_events.count; i++)
-            order[n++] =
-                (struct event_order){(uint32_t)p, &analysis->profiles[p]->line_events.items[i]};
-    qsort(order, n, sizeof *order, compare_events);
-    *count = n;
-    return order;
-}
-
 /* Bytes that the access touched; the whole word when that is not known. */
 static uint64_t bytes_of(const struct record_line_event *event, uint32_t line_size)
 {
     bool known = event->flags & LINE_EVENT_KIND_KNOWN && event->width;
 
     return line_mask(0, line_size, event->offset, known ? event->width : WATCH_WORD);
-}
-
-/* Inverse of the probability that a word of the access is watched beside the sampled one. */
-static double inverse_probability(const struct record_line_watch *watch, uint32_t line_size,
-                                  uint32_t first, uint32_t last)
-{
-    double probability = 0;
-
-    for (uint32_t word = first; word <= last && word < line_size / WATCH_WORD; word++)
-        probability += line_watch_word_probability(watch, line_size, word);
-    return probability > 0 ? 1 / probability : 0;
-}
-
-/*
- * How many arrivals this one stands for. A visit counts once, whatever it touches: a read of
- * several words by the last of them, an end by the last word that it stores to; at the sampled word
- * with certainty, elsewhere by chance (docs/estimators.md section 3 has the reasons). Where visits
- * were not followed, each touched word is taken for a visit of its own.
- */
-static double multiplicity(const struct record_line_watch *watch,
-                           const struct record_line_event *event, uint32_t line_size, bool read)
-{
-    uint32_t own = (uint32_t)(watch->address % line_size) / WATCH_WORD;
-    uint32_t other = (uint32_t)(watch->address2 % line_size) / WATCH_WORD;
-    uint32_t first = event->offset / WATCH_WORD, last = first;
-
-    if (event->flags & LINE_EVENT_VISIT_KNOWN) {
-        if (event->flags & (read ? LINE_EVENT_READ_ENDS : LINE_EVENT_STORE_ENDS))
-            return 1;
-        if (event->flags & (read ? LINE_EVENT_READ_ENDS2 : LINE_EVENT_STORE_ENDS2))
-            return inverse_probability(watch, line_size, other, other);
-        return 0;
-    }
-    if (!(event->flags & LINE_EVENT_SECOND))
-        return 1;
-    if (event->flags & LINE_EVENT_KIND_KNOWN && event->width)
-        last = (event->offset + event->width - 1u) / WATCH_WORD;
-    return own >= first && own <= last ? 0 : inverse_probability(watch, line_size, first, last);
 }
 
 static bool is_certain(const struct record_line_event *event, bool read)
@@ -130,7 +56,7 @@ static uint8_t kind_of(const struct record_line_event *event)
 }
 
 static void list_arrivals(const struct analysis *analysis, struct segments *segments,
-                          uint32_t watch, const struct event_order *events, size_t n,
+                          uint32_t watch, const struct line_event_place *events, size_t n,
                           double tolerance)
 {
     struct followed *followed = &segments->watches[watch];
@@ -149,6 +75,9 @@ static void list_arrivals(const struct analysis *analysis, struct segments *segm
          * held it up. */
         if (own && tolerance > 0)
             at = fmax((double)event->elapsed_ns, 1);
+        /* It comes after a wait, in which others had their turns, held up by the traps of all. */
+        if (own && sample->flags & SAMPLE_TURN)
+            at += HANDLER_NS;
         segments->arrivals[segments->arrival_count++] = (struct arrival){
             .event = event,
             .watch = watch,
@@ -156,7 +85,8 @@ static void list_arrivals(const struct analysis *analysis, struct segments *segm
             .class = read ? ARRIVAL_READ : ARRIVAL_END,
             .own = own,
             .at = at,
-            .multiplicity = multiplicity(followed->record, event, analysis->run_line_size, read),
+            .multiplicity =
+                line_event_visits(followed->record, event, analysis->run_line_size, read),
             .certain = is_certain(event, read),
             .bytes = bytes_of(event, analysis->run_line_size),
         };
@@ -189,6 +119,8 @@ static bool judge_watch(const struct analysis *analysis, struct followed *follow
     if (end) {
         followed->until = (double)end->elapsed_ns;
         followed->loads_until = (double)end->loads_ns;
+        followed->to_the_end = end->reason == LINE_END_STORE || end->reason == LINE_END_FREED ||
+                               end->reason == LINE_END_PROCESS;
     }
     /* Without an end the file was cut short; events tell how long it ran at least. */
     return end || !profile->complete;
@@ -196,15 +128,15 @@ static bool judge_watch(const struct analysis *analysis, struct followed *follow
 
 static int follow(const struct analysis *analysis, struct segments *segments)
 {
-    size_t event_count = 0, next = 0;
-    struct event_order *events = order_events(analysis, &event_count);
+    struct line_events events;
 
-    segments->arrivals = malloc((event_count + 1) * sizeof *segments->arrivals);
-    if (!events || !segments->arrivals) {
-        free(events);
+    if (line_events_create(analysis, &events))
+        return -1;
+    segments->arrivals = malloc((events.count + 1) * sizeof *segments->arrivals);
+    if (!segments->arrivals) {
+        line_events_free(&events);
         return -1;
     }
-    /* Samples lie profile by profile, but not by identifier: each looks its events up. */
     for (size_t i = 0; i < segments->count; i++) {
         const struct analysed_sample *sample = &analysis->samples[segments->samples[i]];
         const struct profile *profile = analysis->profiles[sample->profile];
@@ -213,30 +145,18 @@ static int follow(const struct analysis *analysis, struct segments *segments)
             .position = (uint32_t)i,
             .record = profile_line_watch(profile, sample->record->sample_id),
         };
-        size_t low = 0, high = event_count;
+        size_t n;
+        const struct line_event_place *first;
 
         if (!followed.record || !judge_watch(analysis, &followed))
             continue;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-
-            if (events[middle].profile < sample->profile ||
-                (events[middle].profile == sample->profile &&
-                 events[middle].event->sample_id < sample->record->sample_id))
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (next = low; next < event_count && events[next].profile == sample->profile &&
-                         events[next].event->sample_id == sample->record->sample_id;
-             next++)
-            ;
+        first = line_events_of(&events, sample->profile, sample->record->sample_id, &n);
         segments->watches[segments->watch_count] = followed;
-        list_arrivals(analysis, segments, (uint32_t)segments->watch_count, events + low, next - low,
+        list_arrivals(analysis, segments, (uint32_t)segments->watch_count, first, n,
                       tolerance_of(profile));
         segments->watch_count++;
     }
-    free(events);
+    line_events_free(&events);
     return 0;
 }
 
@@ -474,12 +394,42 @@ static int sort_all(struct segments *segments)
     return number_readers(segments);
 }
 
-int segments_create(const struct analysis *analysis, struct segments *segments)
+double segments_weight(const struct analysis *analysis, const struct segments *segments,
+                       uint32_t replicate, size_t position)
+{
+    uint32_t sample = segments->samples[position];
+
+    if (segments->weights[position] > 0)
+        return segments->weights[position] * replicate_times_drawn(analysis, replicate, sample);
+    return replicate_weight(analysis, replicate, sample);
+}
+
+/* Stores of turns are told by turns alone, where their number is known. */
+static void list_stores(const struct analysis *analysis, const struct turns *turns,
+                        struct segments *segments)
+{
+    for (size_t i = 0; i < analysis->count; i++) {
+        const struct analysed_sample *sample = &analysis->samples[i];
+        bool of_turn = sample->record->flags & SAMPLE_TURN;
+        double weight = of_turn ? turns_weight(turns, sample) : 0;
+
+        if (sample->record->kind != ACCESS_STORE ||
+            !(sample->record->flags & SAMPLE_LINE_OFFERED) ||
+            (of_turn ? weight <= 0 : turns_cover_sample(turns, sample)))
+            continue;
+        segments->weights[segments->count] = weight;
+        segments->samples[segments->count++] = (uint32_t)i;
+    }
+}
+
+int segments_create(const struct analysis *analysis, const struct turns *turns,
+                    struct segments *segments)
 {
     size_t room = analysis->count + 1;
 
     *segments = (struct segments){
         .samples = malloc(room * sizeof *segments->samples),
+        .weights = malloc(room * sizeof *segments->weights),
         .stratum_of = malloc(room * sizeof *segments->stratum_of),
         .reads = calloc(room, sizeof *segments->reads),
         .ends = calloc(room, sizeof *segments->ends),
@@ -489,16 +439,11 @@ int segments_create(const struct analysis *analysis, struct segments *segments)
         .touched = calloc(room, sizeof *segments->touched),
         .written = calloc(room, sizeof *segments->written),
     };
-    if (!segments->samples || !segments->stratum_of || !segments->reads || !segments->ends ||
-        !segments->watches || !segments->by_end || !segments->by_loads || !segments->touched ||
-        !segments->written)
+    if (!segments->samples || !segments->weights || !segments->stratum_of || !segments->reads ||
+        !segments->ends || !segments->watches || !segments->by_end || !segments->by_loads ||
+        !segments->touched || !segments->written)
         return -1;
-    for (size_t i = 0; i < analysis->count; i++) {
-        const struct record_sample *record = analysis->samples[i].record;
-
-        if (record->kind == ACCESS_STORE && record->flags & SAMPLE_LINE_OFFERED)
-            segments->samples[segments->count++] = (uint32_t)i;
-    }
+    list_stores(analysis, turns, segments);
     if (follow(analysis, segments) || stratify(analysis, segments) || sort_all(segments))
         return -1;
     return segments_expect(analysis, segments);
@@ -507,6 +452,7 @@ int segments_create(const struct analysis *analysis, struct segments *segments)
 void segments_free(struct segments *segments)
 {
     free(segments->samples);
+    free(segments->weights);
     free(segments->stratum_of);
     free(segments->reads);
     free(segments->ends);

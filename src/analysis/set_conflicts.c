@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/internal.h"
+#include "reuse/sort_keys.h"
 
 enum { DEALS = 20 };
 
@@ -19,13 +20,6 @@ struct use {
     double weight;
     uint32_t set;
 };
-
-static int compare_times(const void *a, const void *b)
-{
-    const struct use *x = a, *y = b;
-
-    return (x->time > y->time) - (x->time < y->time);
-}
 
 static double time_of(const struct analysis *analysis, const struct analysed_sample *sample)
 {
@@ -98,22 +92,25 @@ static void deal(struct use *uses, size_t n, uint32_t sets, uint64_t *state)
         uses[i].set = (uint32_t)(next_random(state) % sets);
 }
 
-/* The subset's samples in order of time; *all is their weight. */
+/* The subset's samples in order of time; *all is their weight. keys: room for twice all samples. */
 static size_t list_uses(const struct analysis *analysis, struct subset subset, uint32_t sets,
-                        struct use *uses, double *all)
+                        struct sort_key *keys, struct use *uses, double *all)
 {
     size_t n = 0;
 
     *all = 0;
     for (size_t i = 0; i < analysis->count; i++) {
         const struct analysed_sample *sample = &analysis->samples[i];
-        if (subset.groups && subset.groups[i] != subset.group)
-            continue;
-        uses[n] = (struct use){time_of(analysis, sample), sample->weight,
-                               (uint32_t)(sample->record->address / analysis->line_size % sets)};
-        *all += uses[n++].weight;
+        if (!subset.groups || subset.groups[i] == subset.group)
+            keys[n++] = (struct sort_key){sort_key_of_time(time_of(analysis, sample)), (uint32_t)i};
     }
-    qsort(uses, n, sizeof *uses, compare_times);
+    const struct sort_key *sorted = sort_keys(keys, keys + n, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct analysed_sample *sample = &analysis->samples[sorted[i].index];
+        uses[i] = (struct use){time_of(analysis, sample), sample->weight,
+                               (uint32_t)(sample->record->address / analysis->line_size % sets)};
+        *all += uses[i].weight;
+    }
     return n;
 }
 
@@ -129,10 +126,11 @@ bool analysis_set_conflicts(const struct analysis *analysis, struct subset subse
     if (analysis->exact || sets < 2 || sets > UINT32_MAX)
         return false;
     struct use *uses = malloc((analysis->count + 1) * sizeof *uses);
+    struct sort_key *keys = malloc((2 * analysis->count + 1) * sizeof *keys);
     struct by_set sorted = {malloc((analysis->count + 1) * sizeof *sorted.uses),
                             malloc((sets + 2) * sizeof *sorted.first)};
-    if (uses && sorted.uses && sorted.first)
-        n = list_uses(analysis, subset, (uint32_t)sets, uses, &all);
+    if (uses && keys && sorted.uses && sorted.first)
+        n = list_uses(analysis, subset, (uint32_t)sets, keys, uses, &all);
     if (n && all > 0) {
         out->misses = misses_per_access(uses, n, (uint32_t)sets, all, ways, &sorted);
         for (int i = 0; i < DEALS; i++) {
@@ -147,6 +145,7 @@ bool analysis_set_conflicts(const struct analysis *analysis, struct subset subse
         out->conflicts = more > DEVIATIONS_MIN * out->deviation && more > PART_MIN * out->misses;
     }
     free(uses);
+    free(keys);
     free(sorted.uses);
     free(sorted.first);
     return n > 0;

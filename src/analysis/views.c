@@ -11,59 +11,47 @@
 #include <string.h>
 
 #include "analysis/internal.h"
+#include "reuse/sort_keys.h"
 #include "sampling/watch_plan.h"
 
 /* Watches of each kind that a stratum of its own needs. */
 enum { STRATUM_WATCHES_MIN = 16 };
 
-struct member {
-    uint64_t key; /* ip, or loop */
-    uint32_t local;
-};
-
-static int compare_members(const void *a, const void *b)
-{
-    const struct member *x = a, *y = b;
-
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->local != y->local ? (x->local < y->local ? -1 : 1) : 0;
-}
-
 /* What each sample's events say about whether a group of samples can stand alone. */
 struct evidence {
-    bool unresolved, accessed, other, covered;
+    bool unresolved, accessed, other, crossing, covered;
 };
 
-static bool stands_alone(const struct member *members, size_t n, const struct evidence *evidence)
+static bool stands_alone(const struct sort_key *members, size_t n, const struct evidence *evidence)
 {
     size_t unresolved = 0, accessed = 0, other = 0;
 
     for (size_t i = 0; i < n; i++) {
-        unresolved += evidence[members[i].local].unresolved;
-        accessed += evidence[members[i].local].accessed;
-        other += evidence[members[i].local].other;
+        unresolved += evidence[members[i].index].unresolved;
+        accessed += evidence[members[i].index].accessed;
+        other += evidence[members[i].index].other;
     }
     return unresolved == 0 || (accessed >= STRATUM_WATCHES_MIN && other >= STRATUM_WATCHES_MIN);
 }
 
-/* Gives groups of equal key that stand alone a stratum; moves the members of the others to the
- * front and returns how many they are. */
-static size_t take_groups(struct view *view, struct member *members, size_t n,
+/* Members are samples of the view: a key (ip, or loop) and their index in it. Gives groups of equal
+ * key that stand alone a stratum; moves the members of the others to the front of `members`, which
+ * has room for twice as many, and returns how many they are. */
+static size_t take_groups(struct view *view, struct sort_key *members, size_t n,
                           const struct evidence *evidence)
 {
+    const struct sort_key *sorted = sort_keys(members, members + n, n);
     size_t left = 0;
 
-    qsort(members, n, sizeof *members, compare_members);
     for (size_t i = 0, end; i < n; i = end) {
-        for (end = i; end < n && members[end].key == members[i].key; end++)
+        for (end = i; end < n && sorted[end].key == sorted[i].key; end++)
             ;
-        bool alone = stands_alone(members + i, end - i, evidence);
+        bool alone = stands_alone(sorted + i, end - i, evidence);
         for (size_t k = i; k < end; k++) {
             if (alone)
-                view->stratum_of[members[k].local] = view->strata;
+                view->stratum_of[sorted[k].index] = view->strata;
             else
-                members[left++] = members[k];
+                members[left++] = sorted[k];
         }
         view->strata += alone;
     }
@@ -71,35 +59,41 @@ static size_t take_groups(struct view *view, struct member *members, size_t n,
 }
 
 static void assign_strata(const struct analysis *analysis, struct view *view,
-                          struct member *members, const struct evidence *evidence)
+                          struct sort_key *members, const struct evidence *evidence)
 {
     size_t n = view->count;
 
     for (size_t i = 0; i < n; i++)
-        members[i] = (struct member){analysis->samples[view->sample[i]].record->ip, (uint32_t)i};
+        members[i] = (struct sort_key){analysis->samples[view->sample[i]].record->ip, (uint32_t)i};
     n = take_groups(view, members, n, evidence);
     for (size_t i = 0; i < n; i++)
-        members[i].key = analysis->samples[view->sample[members[i].local]].loop;
+        members[i].key = analysis->samples[view->sample[members[i].index]].loop;
     if (n)
         n = take_groups(view, members, n, evidence);
     for (size_t i = 0; i < n; i++)
-        view->stratum_of[members[i].local] = view->strata;
+        view->stratum_of[members[i].index] = view->strata;
     view->strata += n > 0;
 }
 
 static int mark_sharing(struct view *view, const struct evidence *evidence)
 {
-    uint32_t *covered = calloc(view->strata + 1, sizeof *covered);
+    uint32_t *covered = calloc(2 * view->strata + 1, sizeof *covered);
+    uint32_t *crossing = covered + view->strata;
 
     view->shares_invalidation = calloc(view->strata + 1, sizeof *view->shares_invalidation);
-    if (!covered || !view->shares_invalidation) {
+    view->shares_crossing = calloc(view->strata + 1, sizeof *view->shares_crossing);
+    if (!covered || !view->shares_invalidation || !view->shares_crossing) {
         free(covered);
         return -1;
     }
-    for (size_t i = 0; i < view->count; i++)
+    for (size_t i = 0; i < view->count; i++) {
         covered[view->stratum_of[i]] += evidence[i].covered;
-    for (uint32_t k = 0; k < view->strata; k++)
+        crossing[view->stratum_of[i]] += evidence[i].crossing;
+    }
+    for (uint32_t k = 0; k < view->strata; k++) {
         view->shares_invalidation[k] = covered[k] < STRATUM_WATCHES_MIN;
+        view->shares_crossing[k] = crossing[k] < STRATUM_WATCHES_MIN;
+    }
     free(covered);
     return 0;
 }
@@ -128,12 +122,12 @@ static int list_events(const struct analysis *analysis, struct view *view,
                 events[k].observer == OBSERVER_WINDOW && !(events[k].multiplicity > 0);
             evidence[i].accessed |= events[k].observer == OBSERVER_ACCESSED;
             evidence[i].other |= events[k].observer == OBSERVER_OTHER;
+            evidence[i].crossing |= events[k].observer == OBSERVER_CROSSING;
             evidence[i].covered |= events[k].observer == OBSERVER_INVALIDATION;
         }
         view->event_count += n;
     }
-    survival_sort(view->events, view->event_count);
-    return 0;
+    return survival_sort(view->events, view->event_count);
 }
 
 /* Traps of watches of one kind, and how many visits to their lines they stand for. */
@@ -187,8 +181,9 @@ static int list_word_events(const struct analysis *analysis, struct view *view)
         return -1;
     for (size_t i = 0; i < view->event_count; i++) {
         struct survival_event *event = &view->word_events[i];
-        uint32_t window =
-            analysis->samples[view->sample[view->events[i].sample]].record->window_accesses;
+        const struct analysed_sample *sample =
+            &analysis->samples[view->sample[view->events[i].sample]];
+        double window = sample->record->window_accesses * sample->dilation;
 
         *event = view->events[i];
         if (event->observer != OBSERVER_ACCESSED && event->observer != OBSERVER_OTHER)
@@ -201,8 +196,7 @@ static int list_word_events(const struct analysis *analysis, struct view *view)
         if (event->time > window)
             event->time = window + (event->time - window) / factor;
     }
-    survival_sort(view->word_events, view->event_count);
-    return 0;
+    return survival_sort(view->word_events, view->event_count);
 }
 
 /* What a replicate assumes of the part of the analysed line that lies outside the run's. */
@@ -234,10 +228,12 @@ static void assume_rest(const struct analysis *analysis, const struct view *view
 void view_free(struct view *view)
 {
     free(view->sample);
+    free(view->own);
     free(view->events);
     free(view->word_events);
     free(view->stratum_of);
     free(view->shares_invalidation);
+    free(view->shares_crossing);
     free(view->weight);
     *view = (struct view){0};
 }
@@ -246,23 +242,28 @@ int view_estimate(const struct analysis *analysis, struct view *view, uint32_t r
                   struct survival_curve *out)
 {
     double weights = 0, stretched = 0;
+    bool by_word = replicate_unequal_lines(analysis, replicate);
 
+    if (by_word && !view->word_events && list_word_events(analysis, view))
+        return -1;
     for (size_t i = 0; i < view->count; i++) {
-        const struct analysed_sample *sample = &analysis->samples[view->sample[i]];
-        view->weight[i] = replicate_weight(analysis, replicate, view->sample[i]);
-        if (sample->watched > 0) {
-            weights += sample->weight;
-            stretched += sample->weight * replicate_rate_factor(analysis, replicate, sample->loop);
+        double stretch = replicate_rate_factor(analysis, replicate, view->own[i].loop);
+        view->weight[i] = view->own[i].weight * stretch *
+                          replicate_times_drawn(analysis, replicate, view->sample[i]);
+        if (view->own[i].watched) {
+            weights += view->own[i].weight;
+            stretched += view->own[i].weight * stretch;
         }
     }
     struct survival_input input = {
-        .events = replicate_unequal_lines(analysis, replicate) ? view->word_events : view->events,
+        .events = by_word ? view->word_events : view->events,
         .event_count = view->event_count,
         .sample_count = view->count,
         .weight_of = view->weight,
         .stratum_of = view->stratum_of,
         .strata = view->strata,
         .shares_invalidation = view->shares_invalidation,
+        .shares_crossing = view->shares_crossing,
         .one_visit = replicate_one_visit(analysis, replicate),
         .pivot = analysis->pivot,
         .scale = weights > 0 ? stretched / weights : 1,
@@ -290,7 +291,8 @@ static struct window_use window_use(const struct analysis *analysis, const struc
 
         weights += sample->weight;
         use.unused += unused ? sample->weight : 0;
-        use.time += sample->weight * (unused ? sample->record->window_accesses : reuse);
+        use.time +=
+            sample->weight * sample->dilation * (unused ? sample->record->window_accesses : reuse);
     }
     use.unused /= weights > 0 ? weights : 1;
     use.time /= weights > 0 ? weights : 1;
@@ -334,7 +336,7 @@ static int find_times_sooner(const struct analysis *analysis, struct view *view)
 int view_create(const struct analysis *analysis, const uint32_t *samples, size_t n,
                 struct view *out)
 {
-    struct member *members = malloc((n + 1) * sizeof *members);
+    struct sort_key *members = malloc((2 * n + 1) * sizeof *members);
     struct evidence *evidence = calloc(n + 1, sizeof *evidence);
     int result = -1;
 
@@ -342,17 +344,19 @@ int view_create(const struct analysis *analysis, const uint32_t *samples, size_t
     out->sample = malloc((n + 1) * sizeof *out->sample);
     out->stratum_of = calloc(n + 1, sizeof *out->stratum_of);
     out->weight = malloc((n + 1) * sizeof *out->weight);
-    if (members && evidence && out->sample && out->stratum_of && out->weight) {
-        if (n)
-            memcpy(out->sample, samples, n * sizeof *samples);
+    out->own = malloc((n + 1) * sizeof *out->own);
+    if (members && evidence && out->sample && out->stratum_of && out->weight && out->own) {
+        for (size_t i = 0; i < n; i++) {
+            const struct analysed_sample *sample = &analysis->samples[samples[i]];
+            out->sample[i] = samples[i];
+            out->own[i] = (struct view_sample){sample->weight, sample->loop, sample->watched > 0};
+        }
         result = list_events(analysis, out, evidence);
     }
     if (result == 0) {
         assign_strata(analysis, out, members, evidence);
         result = mark_sharing(out, evidence);
     }
-    if (result == 0 && analysis->line_size <= analysis->run_line_size)
-        result = list_word_events(analysis, out);
     if (result == 0)
         result = find_times_sooner(analysis, out);
     free(members);
@@ -367,15 +371,17 @@ void miss_shares_add(struct miss_shares *sum, struct miss_shares one, double wei
     sum->missed += weight * one.missed;
     sum->invalidated += weight * one.invalidated;
     sum->unknown += weight * one.unknown;
+    sum->crossing += weight * one.crossing;
 }
 
 void miss_shares_divide(struct miss_shares *sum, double weight)
 {
     if (weight <= 0) {
-        *sum = (struct miss_shares){1, 0, 1};
+        *sum = (struct miss_shares){.missed = 1, .unknown = 1};
         return;
     }
     sum->missed /= weight;
     sum->invalidated /= weight;
     sum->unknown /= weight;
+    sum->crossing /= weight;
 }

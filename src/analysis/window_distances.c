@@ -13,9 +13,10 @@
 
 enum { CLASS_SAMPLES_MIN = 16 };
 
+/* In a shared cache the others' lines were not counted, but are known on average. */
 static uint32_t lines_seen(const struct analysed_sample *sample)
 {
-    return sample->record->window_lines - 1;
+    return sample->record->window_lines - 1 + (uint32_t)lround(sample->others_lines);
 }
 
 struct unresolved {
@@ -50,7 +51,8 @@ static void classify(struct analysis *analysis, struct cell *cell, struct unreso
         sample->class = (uint8_t)k;
         weights[k] += sample->weight;
         cell->classes[k].lines += sample->weight * samples[i].lines;
-        cell->classes[k].accesses += sample->weight * sample->record->window_accesses;
+        cell->classes[k].accesses +=
+            sample->weight * sample->record->window_accesses * sample->dilation;
     }
     for (size_t k = 0; k < classes; k++) {
         cell->classes[k].lines /= weights[k] > 0 ? weights[k] : 1;
@@ -168,18 +170,10 @@ void window_tally_add_up(const struct analysis *analysis, const uint32_t *sample
         tally->missed[k] += (1 - tally->part[k]) * (tally->scratch[k] - tally->missed[k]);
 }
 
-/* Integral of S from 0 to time. */
-static double area_at(const struct survival_curve *curve, double time)
-{
-    const struct survival_point *point = survival_at(curve, time);
-
-    return point->survival_area + (time - point->time) * point->survival;
-}
-
 double window_class_area(const struct window_class *class, const struct survival_curve *curve,
                          double lines, double lines_per_access, bool persistent)
 {
-    double expected = area_at(curve, class->accesses);
+    double expected = survival_area_at(curve, class->accesses);
 
     if (lines <= class->lines)
         return 0;
@@ -188,19 +182,23 @@ double window_class_area(const struct window_class *class, const struct survival
                       : (lines - class->lines) / lines_per_access + expected;
 }
 
-/* Part of a class that misses if it is evicted at that time. */
+/*
+ * Part of a class that misses if it is evicted at that time; 0: in its window, after as long as the
+ * average. Windows know nothing of other threads, which may come to the line earlier.
+ */
 static double class_missed(const struct window_class *class, const struct survival_curve *curve,
-                           double eviction_time, double run)
+                           double eviction_time, double average_time, double run)
 {
     double time = fmin(eviction_time, run);
-    double at_end = survival_at(curve, class->accesses)->survival, beyond;
+    double at_end = survival_at(curve, class->accesses)->survival, beyond, left;
 
     if (time <= class->accesses || at_end <= 0)
-        return 1;
+        return survival_at(curve, fmin(average_time, class->accesses))->uncrossed;
     /* The class's own survival is 1 in the window and S over S at its end after it. */
-    beyond = area_at(curve, time) - area_at(curve, class->accesses);
-    return fmin(1, fmax(0, survival_at(curve, time)->survival / at_end * (1 - time / run) +
-                               (class->accesses + beyond / at_end) / run));
+    left = survival_at(curve, class->accesses)->uncrossed;
+    beyond = survival_area_at(curve, time) - survival_area_at(curve, class->accesses);
+    return fmin(1, fmax(0, left * (survival_at(curve, time)->survival / at_end * (1 - time / run) +
+                                   (class->accesses + beyond / at_end) / run)));
 }
 
 struct miss_shares window_misses(const struct cell *cell, const struct survival_curve *curve,
@@ -212,11 +210,11 @@ struct miss_shares window_misses(const struct cell *cell, const struct survival_
 
     if (!tally || weight <= 0)
         return out;
-    missed = tally->missed[size];
+    missed = tally->missed[size] * survival_at(curve, times[0])->uncrossed;
     for (unsigned k = 0; k < WINDOW_CLASSES; k++)
         if (tally->class_weight[k] > 0)
             missed += tally->class_weight[k] *
-                      class_missed(&cell->classes[k], curve, times[1 + k], cell->run);
+                      class_missed(&cell->classes[k], curve, times[1 + k], times[0], cell->run);
     out.missed = missed / weight;
     out.unknown = fmin(out.unknown, out.missed);
     return out;

@@ -19,14 +19,14 @@
 
 /*
  * For the fault handler. ip is the faulting instruction; returns where to go on instead, or 0 if
- * the fault is none of ours. On x86-64: uc->uc_mcontext.gregs[REG_RIP].
+ * the fault is none of ours. On x86-64 uc->uc_mcontext.gregs[REG_RIP], on aarch64
+ * uc->uc_mcontext.pc.
  */
 uint64_t guarded_memory_recover(uint64_t ip);
 
 /* Copies size bytes from address; false (buffer undefined) if one of them cannot be read. */
 bool guarded_memory_read(uint64_t address, void *buffer, size_t size);
 
-#if defined(__x86_64__)
 /* Relative table entries need no relocation at load time. */
 #define GUARDED_LOAD(bits, instruction)                                                            \
     static inline bool guarded_load_##bits(uint64_t address, uint64_t *value)                      \
@@ -45,11 +45,17 @@ bool guarded_memory_read(uint64_t address, void *buffer, size_t size);
     fault:                                                                                         \
         return false;                                                                              \
     }
+#ifdef __aarch64__
+GUARDED_LOAD(8, "ldrb %w[loaded], [%[address]]")
+GUARDED_LOAD(16, "ldrh %w[loaded], [%[address]]")
+GUARDED_LOAD(32, "ldr %w[loaded], [%[address]]")
+GUARDED_LOAD(64, "ldr %[loaded], [%[address]]")
+#else
 GUARDED_LOAD(8, "movzbl (%[address]), %k[loaded]")
 GUARDED_LOAD(16, "movzwl (%[address]), %k[loaded]")
 GUARDED_LOAD(32, "movl (%[address]), %k[loaded]")
 GUARDED_LOAD(64, "movq (%[address]), %[loaded]")
-#undef GUARDED_LOAD
 #endif
+#undef GUARDED_LOAD
 
 #endif

@@ -12,8 +12,9 @@
  *
  * What is an access: each explicit and implicit memory operand; a masked operand is one access from
  * its first to its last selected element (none if none is selected, its full width if the mask is
- * unknown); a gather or scatter is one for each selected element; xsave and the like come in pieces
- * of 64 bytes. Stores are not checked for being possible, loads are.
+ * unknown); a gather or scatter is one for each selected element; operands longer than 64 bytes
+ * (xsave and the like, dc zva, several scalable vectors) come in pieces of 64. A pair of registers
+ * is one operand of double width. Stores are not checked for being possible, loads are.
  * Threads: one struct interpreter is used by one thread at a time. The decode cache is shared by
  * all interpreters of the process and is lock-free.
  */
@@ -24,6 +25,7 @@
 #include <stdint.h>
 
 #include "access.h"
+#include "isa/registers.h"
 
 /* Why interpreter_run() returned. */
 enum interpreter_stop {
@@ -36,18 +38,6 @@ enum interpreter_stop {
     INTERPRETER_UNKNOWN,          /* undecodable, privileged or far control transfer */
     INTERPRETER_STORE_BUFFER,     /* private store buffer full */
     INTERPRETER_STOP_COUNT
-};
-
-/* General-purpose registers in hardware encoding order, rax = 0 ... r15 = 15. */
-enum { INTERPRETER_REGISTERS = 16, INTERPRETER_RSP = 4, INTERPRETER_RBP = 5 };
-
-/* Architectural state that crosses the interface. */
-struct interpreter_registers {
-    uint64_t general[INTERPRETER_REGISTERS];
-    uint64_t ip;
-    uint64_t flags; /* rflags */
-    uint64_t fs_base;
-    uint64_t gs_base;
 };
 
 /*
@@ -83,7 +73,9 @@ typedef void (*interpreter_call)(void *context, uint64_t accesses, uint64_t retu
 
 struct interpreter_options {
     interpreter_read read; /* or NULL */
-    void *read_context;
+    /* Of a line that interpreter_avoid() named, when it is first needed: all its 64 bytes. */
+    interpreter_read read_avoided;
+    void *read_context; /* for both */
     interpreter_branch backward_branch;
     interpreter_condition condition;
     interpreter_call call;
@@ -101,18 +93,18 @@ void interpreter_set_options(struct interpreter *, const struct interpreter_opti
 
 /*
  * Starts at the given state. extended points to the saved FP/SIMD state in the layout in which the
- * kernel hands it to a signal handler (uc_mcontext.fpregs, i.e. XSAVE with its software-reserved
- * bytes), or is NULL: then vector registers start poisoned. Clears the store buffer.
+ * kernel hands it to a signal handler (on x86 uc_mcontext.fpregs, i.e. XSAVE with its
+ * software-reserved bytes; on A64 uc_mcontext.__reserved, 4096 bytes), or is NULL: then vector
+ * registers start poisoned. Clears the store buffer.
  */
 void interpreter_begin(struct interpreter *, const struct interpreter_registers *,
                        const void *extended);
 
 /*
- * After interpreter_begin(): the interpreted program is to find these bytes (1..64) at address,
- * whatever is there. For memory that must not be touched by a plain load: under a debug register,
- * say.
+ * After interpreter_begin(): the 64-byte line of address must not be touched by a plain load (it is
+ * under a debug register, say); read_avoided is asked for it, and only if it is needed.
  */
-void interpreter_plant(struct interpreter *, uint64_t address, const void *bytes, unsigned size);
+void interpreter_avoid(struct interpreter *, uint64_t address);
 
 /*
  * Interprets until out holds capacity accesses, an instruction budget is used up, or it must stop.
@@ -126,13 +118,13 @@ size_t interpreter_run(struct interpreter *, struct access *out, size_t capacity
 /* State after the last completed instruction. */
 void interpreter_get_registers(const struct interpreter *, struct interpreter_registers *);
 
-/* The 16 general registers alone, in place: cheap enough for every turn of a loop. */
+/* The general registers alone, in place: cheap enough for every turn of a loop. */
 const uint64_t *interpreter_general(const struct interpreter *);
 
 /* Bit r set: general[r] is poisoned (its value is unknown). */
 uint32_t interpreter_poisoned_registers(const struct interpreter *);
 
-/* The six arithmetic flags, in the positions of rflags: set bits are unknown. */
+/* The arithmetic flags, at their positions in interpreter_registers.flags: set bits are unknown. */
 uint64_t interpreter_poisoned_flags(const struct interpreter *);
 
 /* Vector register n (0..31), all 64 bytes; false if it is poisoned. */
@@ -159,7 +151,8 @@ int instruction_accesses(const void *code, size_t size, const struct interpreter
                          struct access *out, size_t capacity, unsigned *length);
 
 /*
- * Shared decode cache: set up once per process before the first interpreter runs.
+ * Shared decode cache: set up once per process before the first interpreter runs. On x86 only: A64
+ * words are decoded alone and kept by each interpreter, so that there these functions do nothing.
  * memory is zeroed, size bytes (1 MiB or more pays off; 4 MiB is the runtime's choice); executable
  * may be NULL or a region that is both writable and executable (or two views of one), for the stubs
  * that run single SIMD/FP instructions on copied state; without it such results are poisoned.

@@ -27,6 +27,7 @@ struct store_line *store_buffer_make(struct store_buffer *buffer, uint64_t addre
     line->written = 0;
     line->poisoned = 0;
     line->slot = (uint16_t)slot;
+    line->avoided = false;
     return line;
 }
 

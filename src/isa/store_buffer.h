@@ -21,6 +21,7 @@ struct store_line {
     uint64_t written;  /* bit i: byte i was written */
     uint64_t poisoned; /* bit i: byte i was written with an unknown value */
     uint16_t slot;
+    bool avoided; /* what is not written must not be read by a plain load */
 };
 
 struct store_buffer {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which access has just trapped in a debug register. The processor tells the address of the
- * instruction after it, but neither that instruction's length nor whether it read or wrote. So the
- * code before is decoded at every length, and what does not touch the watched word, or does not end
- * where the trap points, is ruled out. Signal-safe; reads nothing but `code`.
+ * Which access has just trapped in a debug register. Signal-safe; reads nothing but `code`.
+ *
+ * x86 traps after the access: the processor tells the address of the instruction after it, but
+ * neither that instruction's length nor whether it read or wrote. So the code before is decoded at
+ * every length, and what does not touch the watched word, or does not end where the trap points, is
+ * ruled out. A64 traps before the access: the trap points to the instruction, and its registers are
+ * those that it is about to use.
  */
 #ifndef REUSE_ISA_TRAPPED_ACCESS_H
 #define REUSE_ISA_TRAPPED_ACCESS_H
@@ -15,7 +18,12 @@
 #include "access.h"
 #include "isa/interpreter.h"
 
-enum { TRAPPED_CODE_BYTES = 15 /* longest instruction */ };
+/* The code to show: so many bytes from so many before the trap's instruction pointer on. */
+#ifdef ISA_A64
+enum { TRAPPED_CODE_BYTES = 4, TRAPPED_CODE_BEFORE = 0 };
+#else
+enum { TRAPPED_CODE_BYTES = 15 /* longest instruction */, TRAPPED_CODE_BEFORE = 15 };
+#endif
 
 struct trapped_access {
     uint64_t ip;      /* of the instruction */
@@ -25,10 +33,15 @@ struct trapped_access {
 };
 
 /*
- * code: the `size` bytes before after->ip (at most TRAPPED_CODE_BYTES count). after: registers as
- * the trap left them. word: the watched bytes. False: not to be told, or not without doubt.
+ * code: the bytes described above; fewer of them (size) if the first ones cannot be read. trapped:
+ * registers as the trap shows them. word: the watched bytes. False: not to be told, or not without
+ * doubt.
  */
-bool trapped_access_find(const void *code, size_t size, const struct interpreter_registers *after,
+bool trapped_access_find(const void *code, size_t size, const struct interpreter_registers *trapped,
                          uint64_t word, uint32_t word_size, struct trapped_access *out);
+
+/* Of one instruction's accesses: the operand that touches the word, its loads and stores united. */
+bool trapped_access_among(const struct access *, unsigned count, uint64_t word, uint32_t word_size,
+                          struct trapped_access *out);
 
 #endif

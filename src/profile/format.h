@@ -82,6 +82,7 @@ enum record_type {
     RECORD_LINE_WATCH,   /* struct record_line_watch: all threads watched after a sampled store */
     RECORD_LINE_EVENT,   /* struct record_line_event: one visit that such a watch saw */
     RECORD_LINE_END,     /* struct record_line_end: how such a watch ended */
+    RECORD_TURN,         /* struct record_turn: what a thread that polls did between two waits */
     RECORD_TYPE_COUNT
 };
 
@@ -218,6 +219,8 @@ enum sample_flags {
     SAMPLE_LINE_OFFERED = 32,      /* the shared registers could have been given to it */
     SAMPLE_STRADDLES = 64,         /* the access touched two lines; address and width are those of
                                       its part in one of them, chosen by a fair coin */
+    SAMPLE_USE_OFFERED = 128,      /* a load: the shared registers could have been given to it */
+    SAMPLE_TURN = 256, /* a store of a turn (struct record_turn), of no weight by time */
 };
 
 enum { REUSE_TIME_NONE = 0xffffffffu };
@@ -319,7 +322,8 @@ struct record_watch_end {
 /*
  * Communication (docs/estimators.md, "Communication"). A sampled store opens a segment: the time
  * until the next store to the line by any thread. In it, two words of the line are watched for
- * loads and stores of all threads. Written as soon as the sampled store has been executed.
+ * loads and stores of all threads. Written as soon as the sampled store has been executed. Loads
+ * are watched so as well, until the next use of the line ("Shared caches").
  */
 struct record_line_watch {
     uint64_t sample_id;
@@ -341,6 +345,10 @@ enum line_watch_flags {
      * another thread (LINE_EVENT_OPENS), which opens the segment. monotonic_ns is that of the
      * sample. */
     LINE_WATCH_WAITS = 2,
+    /* The sample is a load: what is watched for is the next use of the line by any thread, which
+     * ends the watch. No segment, and no transfer, is told from it. */
+    LINE_WATCH_USE = 4,
+    LINE_WATCH_LATE = 8, /* it began when the sample's window was over, not with the access */
 };
 
 enum line_event_flags {
@@ -382,6 +390,8 @@ enum line_end {
     LINE_END_THREAD = 5,  /* the sampled thread ended */
     LINE_END_PROCESS = 6, /* also assumed where no end was written */
     LINE_END_LOST = 7,    /* the registers were taken away */
+    LINE_END_USED = 8,    /* LINE_WATCH_USE: its only event was a use by another thread, or, without
+                             an event, the thread itself came back */
 };
 
 struct record_line_end {
@@ -392,6 +402,30 @@ struct record_line_end {
     uint32_t traps;      /* taken by the watch, in all threads */
     uint8_t reason;      /* enum line_end */
     uint8_t reserved[3];
+};
+
+/*
+ * A thread that waits by polling was interrupted there, and its turn after the wait was looked at.
+ * The store of the sample is one of its stores, all equally likely.
+ */
+enum { TURN_COUNTERS = 6 };
+
+struct record_turn {
+    uint64_t sample_id; /* of the store; 0: the turn has none, or was not seen to its end */
+    uint64_t monotonic_ns;
+    uint64_t app_ns;
+    uint64_t wait_ip; /* lowest instruction of the loop that waits: which wait it was */
+    uint64_t loop;    /* as in struct record_sample */
+    uint32_t thread_id;
+    uint32_t stores;     /* in the turn */
+    uint8_t complete;    /* seen to its end */
+    uint8_t reserved[3]; /* zero */
+    /* What may count turns: registers, numbered from 1, then words of the stack; 0 none. They stand
+     * still during waits; their values at the wait after the turn, and what the turn added. */
+    uint32_t places[TURN_COUNTERS];
+    uint32_t reserved2; /* zero */
+    uint64_t values[TURN_COUNTERS];
+    uint64_t steps[TURN_COUNTERS];
 };
 
 enum rate_method {

@@ -74,6 +74,21 @@ static void merge_ends(struct merge_input *input, const struct moved_samples *mo
     }
 }
 
+static void merge_turns(struct merge_input *input, const struct moved_samples *moved)
+{
+    for (size_t i = 0; i < input->profile->turns.count; i++) {
+        struct record_turn turn = input->profile->turns.items[i];
+        const struct moved_sample *sample = find(moved, turn.sample_id);
+        uint64_t when = turn.monotonic_ns;
+        turn.sample_id = sample ? sample->to : 0;
+        turn.thread_id = merge_thread(input, turn.thread_id);
+        turn.wait_ip = merge_code_address(input, turn.wait_ip, when);
+        if (turn.loop)
+            turn.loop = merge_code_address(input, turn.loop, when);
+        merge_append(input->merge, RECORD_TURN, &turn, sizeof(turn), NULL, 0);
+    }
+}
+
 void merge_line_watches(struct merge_input *input)
 {
     const struct profile *profile = input->profile;
@@ -92,5 +107,6 @@ void merge_line_watches(struct merge_input *input)
     merge_watches(input, &moved);
     merge_events(input, &moved);
     merge_ends(input, &moved);
+    merge_turns(input, &moved);
     free(moved.items);
 }

@@ -55,6 +55,7 @@ struct profile {
     PROFILE_ARRAY(struct record_line_watch) line_watches;    /* first one per sample, sorted */
     PROFILE_ARRAY(struct record_line_event) line_events;     /* in file order */
     PROFILE_ARRAY(struct record_line_end) line_ends;         /* first one per sample, sorted */
+    PROFILE_ARRAY(struct record_turn) turns;                 /* in file order */
     PROFILE_ARRAY(struct record_rate) rates;                 /* in file order */
     PROFILE_ARRAY(struct record_totals) totals;              /* last one per thread, sorted */
     PROFILE_ARRAY(const struct record_note *) notes;

@@ -18,6 +18,7 @@
 
 #include "profile/checksum.h"
 #include "profile/schema.h"
+#include "spin_hint.h"
 
 #include "signal_safe.h"
 
@@ -30,15 +31,6 @@ enum {
     OWNER_TRIES = 100,
     FLUSH_NAPS = 20000, /* a flush asked for by the owner may wait for a slow disk: 2 s */
 };
-
-static void relax(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
 
 static void nap(void)
 {
@@ -57,7 +49,7 @@ static bool take_lock(struct profile_writer *writer)
     for (int i = 0; i < SPINS; i++) {
         if (try_lock(writer))
             return true;
-        relax();
+        spin_hint();
     }
     for (int i = 0; i < LOCK_NAPS; i++) {
         if (try_lock(writer))

@@ -41,13 +41,13 @@ struct miss_shares misses_in_run(const struct survival_curve *curve, double evic
         in_run(point->survival, point->survival_area + rest * point->survival, time, run),
         in_run(point->invalidated, point->invalidated_area + rest * point->invalidated, time, run),
         in_run(point->unknown, point->unknown_area + rest * point->unknown, time, run),
+        in_run(point->crossed, point->crossed_area + rest * point->crossed, time, run),
     };
 }
 
 double stack_distance_of(const struct survival_curve *curve, double time)
 {
-    const struct survival_point *point = survival_at(curve, time);
-    double integral = point->survival_area + (time - point->time) * point->survival;
+    double integral = survival_area_at(curve, time);
 
     return integral > 1 ? integral - 1 : 0;
 }

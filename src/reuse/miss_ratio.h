@@ -23,6 +23,7 @@ struct miss_shares {
     double missed;      /* not reused in time: capacity and cold */
     double invalidated; /* reused in time, but invalidated meanwhile: coherence */
     double unknown;     /* part of missed that nobody observed */
+    double crossing;    /* reused in time, by another thread that shares the cache */
 };
 
 /*

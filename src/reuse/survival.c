@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "reuse/sort_keys.h"
 
 /* Ends that count come before beginnings, beginnings before censored ends: whoever is censored at t
  * was still at risk at t, and whoever begins at t is at risk only after it. */
@@ -15,45 +18,80 @@ static int order_at_same_time(const struct survival_event *event)
     return event->multiplicity > 0 || event->trapped ? 0 : 2;
 }
 
-static int compare_events(const void *a, const void *b)
+static bool comes_before(const struct survival_event *x, const struct survival_event *y)
 {
-    const struct survival_event *x = a, *y = b;
-
     if (x->time != y->time)
-        return x->time < y->time ? -1 : 1;
+        return x->time < y->time;
     int order = order_at_same_time(x) - order_at_same_time(y);
     if (order)
-        return order;
+        return order < 0;
     if (x->sample != y->sample)
-        return x->sample < y->sample ? -1 : 1;
-    return (int)x->observer - (int)y->observer;
+        return x->sample < y->sample;
+    return x->observer < y->observer;
 }
 
-void survival_sort(struct survival_event *events, size_t n)
+/* By time and, at the same time, by order_at_same_time(); else they keep their order. */
+static void sort_by_time(struct survival_event *events, size_t n, struct sort_key *keys,
+                         struct survival_event *copy)
 {
-    if (n)
-        qsort(events, n, sizeof *events, compare_events);
+    size_t count = 0;
+
+    memcpy(copy, events, n * sizeof *copy);
+    for (int order = 0; order <= 2; order++)
+        for (size_t i = 0; i < n; i++)
+            if (order_at_same_time(&copy[i]) == order)
+                keys[count++] = (struct sort_key){sort_key_of_time(copy[i].time), (uint32_t)i};
+    const struct sort_key *sorted = sort_keys(keys, keys + n, n);
+    for (size_t i = 0; i < n; i++)
+        events[i] = copy[sorted[i].index];
+}
+
+int survival_sort(struct survival_event *events, size_t n)
+{
+    struct sort_key *keys = malloc((2 * n + 1) * sizeof *keys);
+    struct survival_event *copy = malloc((n + 1) * sizeof *copy);
+    int result = keys && copy ? 0 : -1;
+
+    if (result == 0)
+        sort_by_time(events, n, keys, copy);
+    /* What is left out of place are events of one time that were not in order of their samples. */
+    for (size_t i = 1; i < n && result == 0; i++) {
+        struct survival_event event = events[i];
+        size_t at = i;
+        for (; at > 0 && comes_before(&event, &events[at - 1]); at--)
+            events[at] = events[at - 1];
+        events[at] = event;
+    }
+    free(keys);
+    free(copy);
+    return result;
 }
 
 struct stratum {
     double at_risk[OBSERVER_COUNT];
     uint32_t observers[OBSERVER_COUNT]; /* decides emptiness: sums of doubles do not return to 0 */
     double share;
-    double survival; /* P(not reused) */
-    double valid;    /* P(not invalidated), unless the stratum takes part in the shared hazard */
+    double survival;  /* P(not reused) */
+    double uncrossed; /* P(not used by another thread) */
+    double valid;     /* P(not invalidated), unless the stratum takes part in the shared hazard */
     double traps, visits; /* stores of other threads that were seen, and the visits they are */
     uint32_t trap_count;
     double visits_per_trap;
-    bool shares_invalidation;
+    bool shares_invalidation, shares_crossing;
     bool other_counted; /* an "other" end has counted: losing these observers loses knowledge */
-    bool lost;          /* not all of its hazard is observed any more */
+    bool crossing_counted;
+    bool lost; /* not all of its hazard is observed any more */
 };
 
 /* Sums over strata of share times theirs, and what strata share. */
 struct mixture {
-    double survival, invalidated, unknown;
-    double shared_valid, shared_at_risk;
-    uint32_t shared_observers;
+    double survival, invalidated, crossed, uncrossed, unknown;
+    double shared_valid;
+    /* Of the strata that share what these observers see. */
+    double shared_at_risk[OBSERVER_COUNT];
+    uint32_t shared_observers[OBSERVER_COUNT];
+    struct stratum *strata;
+    uint32_t strata_count;
     double other_factor; /* what-if */
     bool one_visit;
 };
@@ -121,10 +159,38 @@ static void count_invalidation(struct mixture *mixture, struct stratum *stratum,
     double visits = mixture->one_visit ? 1 : stratum->visits_per_trap;
 
     if (stratum->shares_invalidation)
-        mixture->shared_valid *= left_after(visits * weight / mixture->shared_at_risk, visits);
+        mixture->shared_valid *=
+            left_after(visits * weight / mixture->shared_at_risk[OBSERVER_INVALIDATION], visits);
     else
         stratum->valid *=
             left_after(visits * weight / stratum->at_risk[OBSERVER_INVALIDATION], visits);
+}
+
+static void cross(struct mixture *mixture, struct stratum *stratum, double left)
+{
+    double before = stratum->survival;
+
+    stratum->crossing_counted = true;
+    set_survival(mixture, stratum, before * left);
+    mixture->crossed += stratum->share * (before - stratum->survival);
+    mixture->uncrossed -= stratum->share * stratum->uncrossed * (1 - left);
+    stratum->uncrossed *= left;
+}
+
+static void count_crossing(struct mixture *mixture, struct stratum *stratum, double multiplicity,
+                           double weight)
+{
+    double at_risk = stratum->shares_crossing ? mixture->shared_at_risk[OBSERVER_CROSSING]
+                                              : stratum->at_risk[OBSERVER_CROSSING];
+    double left = left_after(multiplicity * weight / at_risk, multiplicity);
+
+    if (!stratum->shares_crossing) {
+        cross(mixture, stratum, left);
+        return;
+    }
+    for (uint32_t k = 0; k < mixture->strata_count; k++)
+        if (mixture->strata[k].shares_crossing)
+            cross(mixture, &mixture->strata[k], left);
 }
 
 static void count_end(struct mixture *mixture, struct stratum *stratum,
@@ -134,9 +200,12 @@ static void count_end(struct mixture *mixture, struct stratum *stratum,
     double multiplicity = (double)event->multiplicity;
     double at_risk = stratum->at_risk[observer], hazard;
 
+    if (observer == OBSERVER_CROSSING) {
+        count_crossing(mixture, stratum, multiplicity, weight);
+        return;
+    }
     if (observer == OBSERVER_OTHER)
         multiplicity *= mixture->other_factor;
-
     if (observer == OBSERVER_WINDOW) {
         hazard = weight / (at_risk + watching(stratum));
     } else {
@@ -154,10 +223,20 @@ static void change_at_risk(struct mixture *mixture, struct stratum *stratum, uns
     stratum->observers[observer] += one;
     stratum->at_risk[observer] =
         stratum->observers[observer] ? stratum->at_risk[observer] + weight : 0;
-    if (observer == OBSERVER_INVALIDATION && stratum->shares_invalidation) {
-        mixture->shared_observers += one;
-        mixture->shared_at_risk = mixture->shared_observers ? mixture->shared_at_risk + weight : 0;
+    if ((observer == OBSERVER_INVALIDATION && stratum->shares_invalidation) ||
+        (observer == OBSERVER_CROSSING && stratum->shares_crossing)) {
+        double *shared = &mixture->shared_at_risk[observer];
+
+        mixture->shared_observers[observer] += one;
+        *shared = mixture->shared_observers[observer] ? *shared + weight : 0;
     }
+}
+
+/* Whether other threads that come are still seen; where none ever came, none are missed. */
+static bool sees_crossings(const struct mixture *mixture, const struct stratum *stratum)
+{
+    return !stratum->crossing_counted || stratum->observers[OBSERVER_CROSSING] ||
+           (stratum->shares_crossing && mixture->shared_observers[OBSERVER_CROSSING]);
 }
 
 static void note_lost(struct mixture *mixture, struct stratum *stratum)
@@ -165,7 +244,8 @@ static void note_lost(struct mixture *mixture, struct stratum *stratum)
     if (stratum->lost || stratum->observers[OBSERVER_WINDOW])
         return;
     if (stratum->observers[OBSERVER_ACCESSED] &&
-        (stratum->observers[OBSERVER_OTHER] || !stratum->other_counted))
+        (stratum->observers[OBSERVER_OTHER] || !stratum->other_counted) &&
+        sees_crossings(mixture, stratum))
         return;
     stratum->lost = true;
     mixture->unknown += stratum->share * stratum->survival;
@@ -211,15 +291,19 @@ static int append(struct survival_curve *curve, double time, const struct mixtur
         area.survival_area = before->survival_area + (time - before->time) * before->survival;
         area.invalidated_area =
             before->invalidated_area + (time - before->time) * before->invalidated;
+        area.crossed_area = before->crossed_area + (time - before->time) * before->crossed;
         area.unknown_area = before->unknown_area + (time - before->time) * before->unknown;
     }
     curve->points[curve->count++] = (struct survival_point){
         .time = time,
         .survival = survival,
         .invalidated = mixture->invalidated,
+        .crossed = mixture->crossed,
+        .uncrossed = mixture->uncrossed,
         .unknown = unknown > survival ? survival : unknown,
         .survival_area = area.survival_area,
         .invalidated_area = area.invalidated_area,
+        .crossed_area = area.crossed_area,
         .unknown_area = area.unknown_area,
     };
     return 0;
@@ -239,8 +323,9 @@ static double prepare(const struct survival_input *input, struct stratum *strata
     double total = 0;
 
     for (uint32_t k = 0; k < input->strata; k++) {
-        strata[k].survival = strata[k].valid = 1;
+        strata[k].survival = strata[k].valid = strata[k].uncrossed = 1;
         strata[k].shares_invalidation = input->shares_invalidation && input->shares_invalidation[k];
+        strata[k].shares_crossing = input->shares_crossing && input->shares_crossing[k];
     }
     for (size_t i = 0; i < input->sample_count; i++) {
         double weight = input->weight_of[i];
@@ -296,8 +381,11 @@ int survival_estimate(const struct survival_input *input, struct survival_curve 
 {
     struct stratum *strata = calloc(input->strata ? input->strata : 1, sizeof *strata);
     struct mixture mixture = {.survival = 1,
+                              .uncrossed = 1,
                               .shared_valid = 1,
                               .one_visit = input->one_visit,
+                              .strata = strata,
+                              .strata_count = input->strata,
                               .other_factor = input->other_factor};
     bool reached_pivot = false;
     int result = 0;
@@ -344,6 +432,13 @@ const struct survival_point *survival_at(const struct survival_curve *curve, dou
             high = middle;
     }
     return &curve->points[low];
+}
+
+double survival_area_at(const struct survival_curve *curve, double time)
+{
+    const struct survival_point *point = survival_at(curve, time);
+
+    return point->survival_area + (time - point->time) * point->survival;
 }
 
 void survival_free(struct survival_curve *curve)

@@ -8,12 +8,14 @@
  *   window        every visit to the line, from the use to the end of the look-ahead window;
  *   accessed      visits that touch the word that the sample accessed, from there on;
  *   other         visits that do not touch that word, each with a known probability;
+ *   crossing      visits of other threads that share the cache;
  *   invalidation  other threads' stores to one word of the line; it ends nothing, but tells which
  *                 reuses come too late.
  *
  * The hazards add up: every end is a product-limit factor 1 - multiplicity / observers at risk,
  * where the multiplicity is the inverse of the probability of seeing it (Kaplan-Meier where that is
  * 1). A reuse at t is a coherence miss with the probability that the line was invalidated up to t.
+ * Without a crossing observer nobody but the thread itself is taken to use the line.
  * Observers may start late (left truncation: they count as at risk only while they look) and stop
  * early (right censoring). Strata are estimated apart and mixed by the weight of their samples.
  * Derivations, assumptions and sources: docs/estimators.md.
@@ -29,6 +31,7 @@ enum observer {
     OBSERVER_WINDOW = 0, /* starts at 0 for every sample */
     OBSERVER_ACCESSED,
     OBSERVER_OTHER,
+    OBSERVER_CROSSING,
     OBSERVER_INVALIDATION,
     OBSERVER_COUNT
 };
@@ -46,8 +49,9 @@ struct survival_event {
     uint8_t trapped;
 };
 
-/* Sorts events into the order that survival_estimate() needs; a total order, so deterministic. */
-void survival_sort(struct survival_event *events, size_t n);
+/* Sorts events into the order that survival_estimate() needs; a total order, so deterministic.
+ * Fastest where events are in order of their samples. 0, or -1: out of memory, nothing sorted. */
+int survival_sort(struct survival_event *events, size_t n);
 
 struct survival_input {
     const struct survival_event *events; /* sorted */
@@ -59,6 +63,8 @@ struct survival_input {
     /* By stratum: too few samples were covered by invalidation watches; all such strata share one
      * invalidation hazard. NULL: none. */
     const bool *shares_invalidation;
+    /* The same of crossings. NULL: none. */
+    const bool *shares_crossing;
     /* Times beyond pivot are stretched: pivot + (time - pivot) * scale. For replicates with another
      * access rate. scale 1 changes nothing. */
     double pivot, scale;
@@ -77,10 +83,12 @@ struct survival_point {
     double time;        /* strictly increasing */
     double survival;    /* non-increasing, in [0, 1] */
     double invalidated; /* P(reused up to time, but invalidated before that), non-decreasing */
-    double unknown;     /* part of survival whose hazard is not (fully) observed any more: the true
-                           survival lies between survival - unknown and survival */
-    /* Integrals of the three from 0 to time. */
-    double survival_area, invalidated_area, unknown_area;
+    double crossed;     /* P(reused up to time, by another thread), non-decreasing */
+    double uncrossed; /* P(no other thread came up to time, whether or not the thread itself did) */
+    double unknown;   /* part of survival whose hazard is not (fully) observed any more: the true
+                         survival lies between survival - unknown and survival */
+    /* Integrals of the four from 0 to time. */
+    double survival_area, invalidated_area, crossed_area, unknown_area;
 };
 
 struct survival_curve {
@@ -95,6 +103,9 @@ int survival_estimate(const struct survival_input *, struct survival_curve *out)
 /* The point that holds at time (the last one with point.time <= time); time >= 0, may be INFINITY.
  */
 const struct survival_point *survival_at(const struct survival_curve *, double time);
+
+/* Integral of the survival from 0 to time >= 0. */
+double survival_area_at(const struct survival_curve *, double time);
 
 void survival_free(struct survival_curve *);
 

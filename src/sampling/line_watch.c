@@ -7,6 +7,7 @@
 
 #include "sampling/line_mask.h"
 #include "sampling/watch_plan.h"
+#include "spin_hint.h"
 
 #include "signal_safe.h"
 
@@ -17,6 +18,11 @@ enum {
     STUBBORN_STEP_BITS = 3,
     /* A candidate whose line no other thread was seen at has a quarter of that chance. */
     PRIVATE_BITS = 2,
+    /* One on a line that nobody else was seen at gives way after so many offers, twice what the
+     * most stubborn takes on average, and a part of all so far: no run is spent on a single line.
+     */
+    PRIVATE_OFFERS = 256,
+    PRIVATE_OFFERS_PART = 8,
     /* Traps by threads seen reading before, until loads are no longer watched. A thread that waits
      * for the line makes one each time that its handler is done. */
     REPEATS_MAX = 16,
@@ -41,9 +47,7 @@ static bool lock(struct line_watch *watch, unsigned spins)
         if (atomic_load_explicit(&watch->lock, memory_order_relaxed) == 0 &&
             atomic_compare_exchange_weak(&watch->lock, &open, 1))
             return true;
-#if defined __x86_64__
-        __builtin_ia32_pause();
-#endif
+        spin_hint();
     }
     return false;
 }
@@ -134,12 +138,29 @@ static uint32_t choose_word(struct random *random, uint64_t proposed, uint32_t o
     return word < own ? word : word + 1;
 }
 
-/* Probability that a candidate gets the registers, as a power of 1/2. */
+static bool has_held_out(const struct line_watch *watch)
+{
+    return !watch->shared &&
+           watch->offers_refused > PRIVATE_OFFERS + watch->offers / PRIVATE_OFFERS_PART;
+}
+
+/* Probability that a candidate gets the registers, as a power of 1/2. It depends on nothing that
+ * the watched line does, so that what gives way is censored at random. */
 static unsigned refusal_bits(const struct line_watch *watch, const struct line_watch_offer *offer)
 {
-    if (watch->state == STATE_FREE)
+    if (watch->state == STATE_FREE || has_held_out(watch))
         return 0;
-    return watch->stubbornness + (offer->shared ? 0 : PRIVATE_BITS);
+    return watch->stubbornness + (offer->shared || offer->uses ? 0 : PRIVATE_BITS);
+}
+
+static bool gives_way(struct random *random, unsigned bits)
+{
+    return bits == 0 || random_next(random) >> (64 - bits) == 0;
+}
+
+bool line_watch_yields(const struct line_watch *watch, struct random *random)
+{
+    return watch->state == STATE_FREE || gives_way(random, watch->stubbornness);
 }
 
 static unsigned draw_stubbornness(struct random *random)
@@ -164,6 +185,8 @@ static void prepare(struct line_watch *watch, struct random *random,
     watch->owner = offer->thread_id;
     watch->sampled_ip = sample->ip;
     watch->stubbornness = draw_stubbornness(random);
+    watch->shared = offer->shared;
+    watch->offers_refused = 0;
     watch->traps = watch->repeats = watch->seen_count = watch->kept_count = 0;
     watch->loads = !offer->waits;
     watch->loads_ns = 0;
@@ -173,7 +196,10 @@ static void prepare(struct line_watch *watch, struct random *random,
         .address = line + WATCH_WORD * own,
         .proposed = proposed,
         .probability = probability,
-        .flags = offer->waits ? LINE_WATCH_WAITS : 0,
+        .flags = (offer->waits  ? LINE_WATCH_WAITS
+                  : offer->uses ? LINE_WATCH_USE
+                                : 0u) |
+                 (offer->late ? LINE_WATCH_LATE : 0u),
     };
     if (!watch->mechanism.single && words > 1)
         watch->record.address2 = line + WATCH_WORD * choose_word(random, proposed, own, words);
@@ -188,9 +214,12 @@ bool line_watch_offer(struct line_watch *watch, struct random *random,
 
     if (!mechanism->arm || !lock(watch, SPINS_OF_HANDLER))
         return false;
-    sample->flags |= SAMPLE_LINE_OFFERED | (offer->shared ? SAMPLE_LINE_SHARED : 0);
+    sample->flags |= (offer->uses ? SAMPLE_USE_OFFERED : SAMPLE_LINE_OFFERED) |
+                     (offer->shared ? SAMPLE_LINE_SHARED : 0);
+    watch->offers++;
     bits = refusal_bits(watch, offer);
-    if (bits > 0 && random_next(random) >> (64 - bits) != 0) {
+    if (!gives_way(random, bits)) {
+        watch->offers_refused++;
         unlock(watch);
         return false;
     }
@@ -287,10 +316,10 @@ static void promote(struct line_watch *watch)
 static enum line_trap_answer trap_before(struct line_watch *watch, const struct line_trap *trap,
                                          struct record_line_event *event)
 {
-    bool own = trap->thread_id == watch->owner;
+    bool own = trap->thread_id == watch->owner, uses = watch->record.flags & LINE_WATCH_USE;
 
     if (own && !trap->second && is_sampled(watch, trap) &&
-        (trap->kind == 0 || trap->kind & ACCESS_STORE)) {
+        (trap->kind == 0 || trap->kind & (uses ? ACCESS_LOAD : ACCESS_STORE))) {
         watch->traps = 0;
         start(watch, trap->time_ns, trap->delayed_ns);
         promote(watch);
@@ -307,7 +336,7 @@ static enum line_trap_answer trap_before(struct line_watch *watch, const struct 
         finish(watch, LINE_END_TRAPS, 0, trap->time_ns);
         return LINE_TRAP_NOTHING;
     }
-    if (own)
+    if (own || uses)
         return LINE_TRAP_NOTHING;
     /* Told apart when the sampled store is known to have been executed. */
     fill(watch, trap, 0, event);
@@ -360,6 +389,18 @@ void line_watch_resumed(struct line_watch *watch, uint32_t thread_id, uint64_t t
     if (watch->state == STATE_WAITING && watch->owner == thread_id)
         watch->start_ns = time_ns;
     unlock(watch);
+}
+
+/* The next use of a line that was loaded. */
+static enum line_trap_answer trap_use(struct line_watch *watch, const struct line_trap *trap,
+                                      struct record_line_event *event)
+{
+    uint64_t elapsed = since_start(watch, trap->time_ns);
+
+    watch->traps++;
+    fill(watch, trap, elapsed, event);
+    finish(watch, LINE_END_USED, elapsed, trap->time_ns);
+    return trap->thread_id == watch->owner ? LINE_TRAP_NOTHING : LINE_TRAP_EVENT;
 }
 
 static unsigned repeats_allowed(const struct line_watch *watch)
@@ -430,6 +471,8 @@ enum line_trap_answer line_watch_trap(struct line_watch *watch, const struct lin
             answer = trap_before(watch, trap, event);
         else if (watch->state == STATE_WAITING)
             answer = trap_waiting(watch, trap, event);
+        else if (watch->record.flags & LINE_WATCH_USE)
+            answer = trap_use(watch, trap, event);
         else if (watch->state == STATE_RUNNING)
             answer = trap_running(watch, trap, event);
     }

@@ -25,7 +25,8 @@
  * Without the visit, a thread that touches several words of the line counts several times
  * (docs/estimators.md).
  *     Loads of threads that poll a word may be offered, too (waits): then the next store of another
- *     thread opens the segment. line_watch_resumed() tells when the thread polls on.
+ *     thread opens the segment. line_watch_resumed() tells when the thread polls on. Of other loads
+ *     (uses) the next use of the line by any thread is watched for, and ends the watch.
  *  4. line_watch_block_freed(), line_watch_thread_ended(), line_watch_stop() when that happens.
  *
  * Times are nanoseconds (or any other unit: accesses, in a simulation) of one clock for all
@@ -71,7 +72,9 @@ struct line_watch_offer {
     uint64_t others; /* bytes of the line that other threads are known to touch, or 0 */
     bool shared;     /* another thread was seen at the line */
     bool waits;      /* the sample is a load of a thread that polls the word */
-    bool executed;   /* the store has been executed, at time_ns */
+    bool uses;       /* the sample is a load, and not reused soon */
+    bool late;       /* its window is over already */
+    bool executed;   /* the access has been executed, at time_ns */
     uint64_t time_ns;
     uint64_t delayed_ns; /* as in struct line_trap */
 };
@@ -116,7 +119,9 @@ struct line_watch {
     _Atomic uint32_t state;
     _Atomic uint32_t generation; /* 24 bits */
     uint32_t stubbornness;
-    bool loads; /* are watched as well */
+    bool shared;                     /* others were seen at the line when it was armed */
+    uint64_t offers, offers_refused; /* in all; since the running watch was armed */
+    bool loads;                      /* are watched as well */
     struct record_line_watch record;
     uint64_t line, sampled_ip;
     uint32_t owner;
@@ -132,11 +137,14 @@ struct line_watch {
 void line_watch_begin(struct line_watch *, const struct line_watch_mechanism *);
 
 /*
- * A store was sampled. Sets SAMPLE_LINE_OFFERED (and SHARED) in its flags. True: the registers are
- * armed for it.
+ * A store was sampled, or a load (waits, uses). Sets SAMPLE_LINE_OFFERED (and SHARED), for uses
+ * SAMPLE_USE_OFFERED, in its flags. True: the registers are armed for it.
  */
 bool line_watch_offer(struct line_watch *, struct random *, const struct line_watch_offer *,
                       struct record_sample *);
+
+/* Whether a running watch would give way to somebody else's now; drawn as for a sample. */
+bool line_watch_yields(const struct line_watch *, struct random *);
 
 /* The thread whose sample the watch waits for runs on from now. */
 void line_watch_resumed(struct line_watch *, uint32_t thread_id, uint64_t time_ns);

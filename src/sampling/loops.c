@@ -32,15 +32,15 @@ static struct loop_head *find(struct loops *loops, uint64_t ip, uint64_t stack_p
     return NULL;
 }
 
-/* Where the frame's words are: below the frame pointer if there is one, else above the stack
- * pointer. */
+/* Where the frame's words are: below the frame pointer if there is one and room between the two,
+ * else above the stack pointer. */
 static uint64_t frame_of(const uint64_t registers[LOOP_REGISTERS], uint32_t unknown)
 {
     uint64_t stack = registers[LOOP_STACK_POINTER], frame = registers[LOOP_FRAME_POINTER];
     enum { FRAME_MAX = 1 << 16 };
 
     if (!(unknown >> LOOP_FRAME_POINTER & 1) && frame >= stack && frame - stack < FRAME_MAX &&
-        frame % 8 == 0)
+        frame - stack + INTERPRETER_RED_ZONE >= 4 * LOOP_FRAME_WORDS && frame % 8 == 0)
         return frame - 4 * LOOP_FRAME_WORDS;
     return stack;
 }
@@ -60,7 +60,7 @@ static struct loop_head *new_head(struct loops *loops, uint64_t ip,
     head->ip = ip;
     head->stack_pointer = registers[LOOP_STACK_POINTER];
     head->visits = 1;
-    head->steady = 0xffffu & ~(1u << LOOP_STACK_POINTER) & ~unknown;
+    head->steady = (UINT32_MAX >> (32 - LOOP_REGISTERS)) & ~(1u << LOOP_STACK_POINTER) & ~unknown;
     head->first_accesses = head->last_accesses = accesses;
     head->squared_lengths = 0;
     memcpy(head->snapshot, registers, sizeof head->snapshot);

@@ -13,11 +13,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "isa/registers.h"
+
 enum {
     LOOPS_MAX = 32,
-    LOOP_REGISTERS = 16,
-    LOOP_STACK_POINTER = 4,
-    LOOP_FRAME_POINTER = 5,
+    LOOP_REGISTERS = INTERPRETER_REGISTERS,
+    LOOP_STACK_POINTER = INTERPRETER_STACK_POINTER,
+    LOOP_FRAME_POINTER = INTERPRETER_FRAME_POINTER,
     LOOP_FRAME_WORDS = 24, /* of 4 bytes: the locals nearest to the frame's base */
 };
 

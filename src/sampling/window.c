@@ -10,6 +10,14 @@
 
 enum { GENERATION_BITS = 12, LINE_BITS = 64 - GENERATION_BITS };
 
+enum {
+    WINDOW_US_ENOUGH = 40,
+    WINDOW_US_MAX = 333,
+    WINDOW_EXAMINED_MIN = 200,
+    /* So long after the sample, the time of a trap tells the time of the next use well enough. */
+    TRAPS_TELL_NS = 20 * 1000,
+};
+
 static void forget_lines(struct window *window)
 {
     window->distance = 0;
@@ -47,6 +55,12 @@ static void begin(struct window *window, struct random *random, uint32_t skip, u
 void window_begin(struct window *window, struct random *random, uint32_t length, uint32_t line_size)
 {
     begin(window, random, random_below(random, WINDOW_SKIP_MAX), length, line_size);
+}
+
+void window_begin_keeping(struct window *window, struct random *random, uint32_t length,
+                          uint32_t line_size)
+{
+    begin(window, random, WINDOW_SKIP_MAX - 1, length, line_size);
 }
 
 void window_begin_after(struct window *window, struct random *random, const struct access *sample,
@@ -184,17 +198,29 @@ bool window_feed(struct window *window, const struct access *accesses, size_t n)
     return window->done;
 }
 
+bool window_may_end(const struct window *window, uint64_t us, double per_ns)
+{
+    if (window->examined < WINDOW_EXAMINED_MIN || us < WINDOW_US_ENOUGH)
+        return false;
+    return us > WINDOW_US_MAX || window->examined > per_ns * TRAPS_TELL_NS;
+}
+
+void window_end_at(struct window *window, uint32_t index)
+{
+    uint32_t count = window->seen;
+
+    choose(window, index);
+    for (uint32_t i = index + 1; i < count && !window->done; i++)
+        window->done = examine(window, &window->history[i]);
+}
+
 bool window_end(struct window *window, struct random *random)
 {
     if (window->seen == 0)
         return false;
     if (!window->chosen) {
-        uint32_t count = window->seen;
-
-        choose(window, random_below(random, count));
+        window_end_at(window, random_below(random, window->seen));
         window->short_skip = true;
-        for (uint32_t i = window->sampled + 1; i < count && !window->done; i++)
-            window->done = examine(window, &window->history[i]);
     }
     return true;
 }

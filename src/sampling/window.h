@@ -72,8 +72,24 @@ void window_begin_after(struct window *, struct random *, const struct access *s
 void window_begin_for_record(struct window *, struct random *, const struct access *recorded,
                              uint64_t gap, uint32_t length, uint32_t line_size);
 
+/*
+ * All accesses are kept (up to WINDOW_SKIP_MAX - 1) until window_end_at() chooses among them.
+ */
+void window_begin_keeping(struct window *, struct random *, uint32_t length, uint32_t line_size);
+/* The access at that index, less than window->seen, is the sample. */
+void window_end_at(struct window *, uint32_t index);
+
 /* Returns true when the window needs no more accesses. */
 bool window_feed(struct window *, const struct access *, size_t n);
+
+/*
+ * Whether a register may take over from a window that has taken so long: where the code itself is
+ * slow, because it misses its caches at every step, a trap tells when the next use was. Where only
+ * looking ahead is slow, the next use would be long past when a register could see it.
+ * us: microseconds since the window was begun, right within a factor of two. per_ns: accesses per
+ * nanosecond of the code; infinite if not known.
+ */
+bool window_may_end(const struct window *, uint64_t us, double per_ns);
 
 /*
  * The stream has ended early. False when not a single access was seen. Otherwise the window holds a

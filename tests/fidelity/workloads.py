@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What fidelity and overhead are measured on, and how one run is made and measured.
 
-The builds under test come from $REUSE_BUILDDIR. A workload's command holds {scratch} where files that
+The builds under test come from $REUSE_BUILDDIR, or build/ in the source tree. A workload's command holds {scratch} where files that
 prepare() makes are meant, and for the microbenchmarks no --seconds or --iterations.
 """
 import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 
 import inputs
 
-BUILD = os.environ.get("REUSE_BUILDDIR")
-if not BUILD:
-    sys.exit("REUSE_BUILDDIR must name the build directory")
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("REUSE_BUILDDIR", os.path.join(SOURCE, "build"))
 MICROBENCH = os.path.join(BUILD, "microbench")
 BUNDLED = os.path.join(BUILD, "tests", "fidelity", "programs")
 REUSE_RUN = os.path.join(BUILD, "postproc", "reuse-run")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes commands for profile_script: a profile of half a million samples at thousands of places.
+"""Writes commands for profile_script: a profile of samples (half a million) at thousands of places.
 
-usage: report_large.py PROGRAM > COMMANDS
+usage: report_large.py PROGRAM [SAMPLES] > COMMANDS
 
 PROGRAM is any large program with debug information; its instructions are the places.
 """
@@ -12,7 +12,8 @@ import sys
 
 program = sys.argv[1]
 random.seed(3)
-SAMPLES, PLACES, THREADS, SITES = 500_000, 6000, 8, 200
+SAMPLES = int(sys.argv[2]) if len(sys.argv) > 2 else 500_000
+PLACES, THREADS, SITES = 6000, 8, 200
 BIAS = 0x555555554000
 code = []
 for line in subprocess.check_output(("objdump", "-d", "--no-show-raw-insn", program), text=True).splitlines():

@@ -4,6 +4,7 @@
 #     run COMMAND...            runs it; leaves $status, and the files $work/out and $work/err
 #     check NAME TEST...        one result: ok if the command TEST succeeds; else shows the last run
 #     skip NAME WHY             one result that was not looked at
+#     needs_qemu WHAT           skips the rest of the script where the exact engine cannot run
 #     status_is N, out_has RE, err_has RE, err_is_one_line, err_is_empty     tests for check
 #     finish                    the plan; must be the last command
 #
@@ -36,6 +37,14 @@ check() {
 skip() {
     tests=$((tests + 1))
     echo "ok $tests - $1 # SKIP $2"
+}
+
+needs_qemu() {
+    if ! command -v qemu-x86_64 >/dev/null; then
+        skip "$1" "qemu-x86_64 is not installed"
+        finish
+        exit 0
+    fi
 }
 
 status_is() { [ "$status" -eq "$1" ]; }

@@ -11,11 +11,7 @@ name = test
 cache = 1 32768 64 8 1
 cache = 2 1048576 64 16 1
 CONF
-if ! command -v qemu-x86_64 >/dev/null; then
-    skip "hints" "no qemu-x86_64"
-    finish
-    exit
-fi
+needs_qemu "hints"
 record() { # NAME PROGRAM ARGUMENTS...
     "$reuse_run" -q -e exact -o "$1.rprof" "$bench/$2" "${@:3}" >/dev/null 2>&1
 }

@@ -7,16 +7,7 @@ report=$REUSE_BUILDDIR/postproc/reuse-report
 dmtvm=$REUSE_BUILDDIR/microbench/dmtvm
 curve=$REUSE_BUILDDIR/tests/support/exact_curve
 
-if ! command -v qemu-x86_64 >/dev/null; then
-    skip "the exact engine" "qemu-x86_64 is not installed"
-    finish
-    exit 0
-fi
-if nm -D "$REUSE_BUILDDIR/exact/.libs/libreuse-exact.so" | grep -qE '__(asan|ubsan|tsan)_'; then
-    skip "the exact engine" "a plugin with sanitizers cannot be loaded into QEMU"
-    finish
-    exit 0
-fi
+needs_qemu "the exact engine"
 cd "$work" || exit 1
 is() { [ "$1" = "$2" ]; }
 

@@ -7,16 +7,7 @@ run_exact="$REUSE_BUILDDIR/postproc/reuse-run --engine exact"
 report=$REUSE_BUILDDIR/postproc/reuse-report
 program=$REUSE_BUILDDIR/tests/support/exact_objects
 
-if ! command -v qemu-x86_64 >/dev/null; then
-    skip "objects of the exact engine" "qemu-x86_64 is not installed"
-    finish
-    exit 0
-fi
-if nm -D "$REUSE_BUILDDIR/exact/.libs/libreuse-exact.so" | grep -qE '__(asan|ubsan|tsan)_'; then
-    skip "objects of the exact engine" "a plugin with sanitizers cannot be loaded into QEMU"
-    finish
-    exit 0
-fi
+needs_qemu "objects of the exact engine"
 cd "$work" || exit 1
 
 # objects PROFILE: name, kind, size, function, accesses; one object a line.

@@ -62,11 +62,7 @@ OMP_PLACES=cores run "$reuse_run" -e none --place map "$affinity" 2
 check "a rival is named" err_has "OMP_PLACES is set"
 
 # ---- finding one ----
-if ! command -v qemu-x86_64 >/dev/null; then
-    skip "mappings from profiles" "no qemu-x86_64"
-    finish
-    exit
-fi
+needs_qemu "mappings from profiles"
 topology='pack:2 l3:2 core:2 pu:1'
 "$reuse_run" -q -e exact -o pairs.rprof "$handover" --pattern pairs --threads 8 --iterations 200 \
     >/dev/null 2>&1

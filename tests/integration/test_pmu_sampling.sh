@@ -116,7 +116,7 @@ if command -v strace >/dev/null; then
     # Traced, on a busy machine, the calibration at start-up may not come to an end in time.
     for _ in 1 2 3 4 5; do
         run env REUSE_PMU_SYSFS="$work/sysfs" PMU_STAND_IN_ARRAY="$array" LD_PRELOAD="$stand_in" \
-            strace -f -o "$work/trace" -e trace=ioctl,clock_gettime "$bin/reuse-run" --engine pmu \
+            strace -f -o "$work/trace" "$bin/reuse-run" --engine pmu \
             --period 2000000 -o "$work/p.rprof" -- "$micro/sweep" --bytes 32K --iterations 60000
         err_has ETIME || break
     done
@@ -125,6 +125,15 @@ if command -v strace >/dev/null; then
     clocks=$(sed '1,/PERF_EVENT_IOC_PERIOD/d' "$work/trace" | grep -c CLOCK_THREAD_CPUTIME_ID)
     check "few changes of the period" holds "r['samples'] > 60 and $periods <= 20 + r['samples'] / 7"
     check "the CPU clock is left alone" holds "$clocks <= 10 + 2 * $periods"
+    calls=$(python3 "$REUSE_SRCDIR/tests/integration/signal_calls.py" "$work/trace" 2>>"$work/err")
+    check "no system call for a sample that its window resolves: $calls" \
+        bash -c "[[ '$calls' =~ ^samples\ [1-9][0-9]+\ median\ 0\  ]]"
+    run env REUSE_PMU_SYSFS="$work/sysfs" PMU_STAND_IN_ARRAY="$array" LD_PRELOAD="$stand_in" \
+        strace -f -o "$work/trace" "$bin/reuse-run" --engine pmu --period 2000000 -o "$work/p.rprof" -- \
+        "$micro/chase" --seconds 1
+    calls=$(python3 "$REUSE_SRCDIR/tests/integration/signal_calls.py" "$work/trace" 2>>"$work/err")
+    check "at most two for one that arms a register: $calls" \
+        bash -c "[[ '$calls' =~ armed\ [1-9][0-9]*\ median\ [12]\ exchanged\ [0-4]$ ]]"
 else
     skip "few system calls" "strace is missing"
 fi

@@ -8,16 +8,7 @@ report=$REUSE_BUILDDIR/postproc/reuse-report
 microbench=$REUSE_BUILDDIR/microbench
 compare=$REUSE_SRCDIR/tests/integration/check_communication.py
 
-if ! command -v qemu-x86_64 >/dev/null; then
-    skip "communication in exact profiles" "qemu-x86_64 is not installed"
-    finish
-    exit 0
-fi
-if nm -D "$REUSE_BUILDDIR/exact/.libs/libreuse-exact.so" | grep -qE '__(asan|ubsan|tsan)_'; then
-    skip "communication in exact profiles" "a plugin with sanitizers cannot be loaded into QEMU"
-    finish
-    exit 0
-fi
+needs_qemu "communication in exact profiles"
 cd "$work" || exit 1
 
 # agrees LINE_SIZE PROGRAM ARGUMENTS...: the report agrees with the program's own truth.

@@ -4,9 +4,11 @@
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 cd "$REUSE_SRCDIR" || exit 1
 
-# Files that people write: those that git knows, or, in a release, those of such names.
-git ls-files --cached --others --exclude-standard >"$work/files" 2>/dev/null
-if [ ! -s "$work/files" ]; then
+# Files that people write: those that git knows, or, in a release (which may lie in a checkout), those of
+# such names.
+if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ]; then
+    git ls-files --cached --others --exclude-standard >"$work/files"
+else
     find * -type f ! -path '*build*' ! -path 'autom4te.cache/*' \( -name '*.[ch1-8]' -o -name '*.cc' -o -name '*.def' -o -name '*.am' -o \
         -name '*.sh' -o -name '*.bash' -o -name '*.py' -o -name '*.md' -o -name configure.ac \) >"$work/files"
 fi

@@ -16,6 +16,11 @@ target "own alternate stack" -- "$signals" alternate
 target "longjmp, also out of handlers" -- "$signals" longjmp
 target "abort" -- "$signals" abort
 target "SIGSEGV" -- "$signals" segv
+target "stack overflows on an alternate stack" -- "$signals" overflow
+target "pages that faults open" -- "$signals" barrier
+target "faults of the look-ahead in a thread that blocks every signal" -- "$signals" blocked-faults
+target "SIGSEGV ignored, also by the next program" --at-least 1 -- "$signals" ignored-fault
+target "SIGSEGV handled behind the C library's back" -- "$signals" system-call
 target "SIGKILL from outside" --signal 9 --after 800 -- "$signals" hang
 target "SIGTERM from outside" --signal 15 --after 800 -- "$signals" hang
 target "SIGINT from outside" --signal 2 --after 800 -- "$signals" hang

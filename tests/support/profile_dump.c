@@ -43,6 +43,7 @@ static void print_counts(const struct profile *profile)
     COUNT("line_watch", line_watches);
     COUNT("line_event", line_events);
     COUNT("line_end", line_ends);
+    COUNT("turn", turns);
     COUNT("rate", rates);
     COUNT("totals", totals);
     COUNT("note", notes);

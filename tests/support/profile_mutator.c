@@ -70,6 +70,15 @@ static void write_line_watch(struct profile_builder *builder, const struct recor
     profile_builder_record(builder, RECORD_LINE_WATCH, &watch, sizeof(watch));
     profile_builder_record(builder, RECORD_LINE_EVENT, &event, sizeof(event));
     profile_builder_record(builder, RECORD_LINE_END, &end, sizeof(end));
+    struct record_turn turn = {.sample_id = sample->sample_id,
+                               .thread_id = thread,
+                               .wait_ip = 0x401200,
+                               .stores = 3,
+                               .complete = 1,
+                               .places = {3},
+                               .values = {70},
+                               .steps = {2}};
+    profile_builder_record(builder, RECORD_TURN, &turn, sizeof(turn));
 }
 
 void write_every_record(const char *path)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * usage: simulate_compare [-v] PROFILE...
+ * usage: simulate_compare [-v] [-s] PROFILE...
  * One line per profile of the engine simulate: error of the miss-ratio curve (mean, largest, pp),
  * sizes with a figure, share of these that the interval covers, accuracy of the histograms of stack
- * distances and reuse times, samples. -v: the curve, size by size.
+ * distances and reuse times, samples. -v: the curve, size by size; -s: of the cache that all
+ * threads share.
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,11 +32,17 @@ static void print_curve(const struct analysis *estimate, const struct analysis *
 
 int main(int argc, char **argv)
 {
-    bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
+    static const struct cache_groups one = {0};
+    int first = 1;
+    bool verbose = first < argc && strcmp(argv[first], "-v") == 0;
 
-    for (int i = verbose ? 2 : 1; i < argc; i++) {
-        struct analysis_options samples = {.source = SOURCE_SAMPLES};
-        struct analysis_options counts = {.source = SOURCE_COUNTS};
+    first += verbose;
+    const struct cache_groups *groups =
+        first < argc && strcmp(argv[first], "-s") == 0 ? &one : NULL;
+    first += groups != NULL;
+    for (int i = first; i < argc; i++) {
+        struct analysis_options samples = {.source = SOURCE_SAMPLES, .groups = groups};
+        struct analysis_options counts = {.source = SOURCE_COUNTS, .groups = groups};
         char message[512];
         struct profile *profile = profile_load(argv[i], message, sizeof message);
         const struct profile *profiles[] = {profile};

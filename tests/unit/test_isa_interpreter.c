@@ -76,7 +76,7 @@ static void begin(const void *extended)
 {
     struct interpreter_registers registers = {.ip = address_of(code), .flags = 0x202};
     registers.general[3] = address_of(data);
-    registers.general[INTERPRETER_RSP] = address_of(stack + 256);
+    registers.general[INTERPRETER_STACK_POINTER] = address_of(stack + 256);
     interpreter_begin(interpreter, &registers, extended);
 }
 
@@ -133,6 +133,48 @@ static void test_accesses(void **state)
     assert_int_equal(value, 42);
     assert_true(interpreter_peek(interpreter, address_of(stack + 254), 8, &value));
     assert_int_equal(value, address_of(code + 12));
+}
+
+static unsigned avoided_reads;
+
+static bool read_avoided(void *context, uint64_t address, void *buffer, size_t size)
+{
+    uint8_t *bytes = buffer;
+    avoided_reads++;
+    assert_int_equal(address, address_of(context));
+    assert_int_equal(size, 64);
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(0x80 + i);
+    return true;
+}
+
+/* A line that must not be touched: read by other means, once, and only if it is needed. */
+static void test_avoided_line(void **state)
+{
+    (void)state;
+    fresh(CACHE, true);
+    const struct interpreter_options options = {.read_avoided = read_avoided, .read_context = data};
+    /* mov dword [rbx+4], 0x11223344; mov rax, [rbx]; mov ecx, [rbx+60]; mov rdx, [rbx+64] */
+    static const uint8_t program[] = {0xc7, 0x43, 0x04, 0x44, 0x33, 0x22, 0x11, 0x48, 0x8b,
+                                      0x03, 0x8b, 0x4b, 0x3c, 0x48, 0x8b, 0x53, 0x40};
+    interpreter_set_options(interpreter, &options);
+    data[8] = 77;
+    put(program, sizeof program);
+    begin(NULL);
+    interpreter_avoid(interpreter, address_of(data) + 24);
+    avoided_reads = 0;
+    run(CAPACITY, 1);
+    assert_int_equal(avoided_reads, 0);
+    run(CAPACITY, 3);
+    assert_int_equal(avoided_reads, 1);
+    assert_int_equal(at.general[0], UINT64_C(0x1122334483828180));
+    assert_int_equal(at.general[1], 0xbfbebdbcu);
+    assert_int_equal(at.general[2], 77);
+    /* A new look-ahead has forgotten it. */
+    begin(NULL);
+    run(CAPACITY, 4);
+    assert_int_equal(avoided_reads, 1);
+    assert_int_equal(at.general[0], UINT64_C(0x1122334400000000));
 }
 
 static void test_no_accesses(void **state)
@@ -490,7 +532,7 @@ static void test_instruction_accesses(void **state)
     struct interpreter_registers registers = {.ip = 0x1000, .fs_base = 0x70000};
     struct access found[8];
     unsigned length;
-    registers.general[INTERPRETER_RSP] = 0x8000;
+    registers.general[INTERPRETER_STACK_POINTER] = 0x8000;
     registers.general[0] = 0x5000;
     registers.general[1] = 3;
     /* add [rax+rcx*8+16], edx */
@@ -539,6 +581,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accesses),
+        cmocka_unit_test(test_avoided_line),
         cmocka_unit_test(test_no_accesses),
         cmocka_unit_test(test_shadow_stack_pointer),
         cmocka_unit_test(test_string_elements),

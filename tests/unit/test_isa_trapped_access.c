@@ -56,8 +56,8 @@ static void walk(const unsigned char *code, size_t size, struct random *random, 
             uint8_t kind = 0;
 
             /* Calls end elsewhere; pushes, pops and strings move registers. */
-            if (accesses[i].address + 8 == registers.general[INTERPRETER_RSP] ||
-                accesses[i].address == registers.general[INTERPRETER_RSP])
+            if (accesses[i].address + 8 == registers.general[INTERPRETER_STACK_POINTER] ||
+                accesses[i].address == registers.general[INTERPRETER_STACK_POINTER])
                 continue;
             for (int k = 0; k < count; k++)
                 kind |= accesses[k].address == accesses[i].address ? accesses[k].kind : 0;
@@ -112,7 +112,7 @@ static void moved_registers(void **state)
     struct trapped_access found;
 
     (void)state;
-    after.general[INTERPRETER_RSP] = 0x7000;
+    after.general[INTERPRETER_STACK_POINTER] = 0x7000;
     after.general[6] = 0x5008;
     after.general[7] = 0x6008;
     /* push %rbp; pop %rbp; movsq; rep stosb under way (rdi has moved, the trap points to it). */

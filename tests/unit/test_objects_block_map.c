@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "objects/block_map.h"
+#include "support/test_seed.h"
 
 struct budget {
     _Atomic size_t left;
@@ -56,10 +56,7 @@ static uint64_t next_random(void)
 
 static void seed_random(void)
 {
-    const char *given = getenv("TEST_SEED");
-    random_state =
-        given != NULL ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 2654435761u + 1;
-    printf("# TEST_SEED=%llu\n", (unsigned long long)random_state);
+    random_state = test_seed() * 2654435761u + 1; /* never 0 */
 }
 
 /* The oracle: live blocks, sorted by base. */

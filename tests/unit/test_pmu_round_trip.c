@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 #include <linux/perf_event.h>
@@ -19,17 +18,14 @@
 #include "pmu/encode.h"
 #include "pmu/perf_plan.h"
 #include "sampling/random.h"
+#include "support/test_seed.h"
 
 static struct random random_state;
 
 static int seed(void **state)
 {
-    const char *given = getenv("TEST_SEED");
-    uint64_t value = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-
     (void)state;
-    random_seed(&random_state, value);
-    fprintf(stderr, "# TEST_SEED=%llu\n", (unsigned long long)value);
+    random_seed(&random_state, test_seed());
     return 0;
 }
 

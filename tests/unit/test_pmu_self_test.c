@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 #include <linux/perf_event.h>
@@ -20,6 +19,7 @@
 #include "pmu/ring.h"
 #include "pmu/self_test.h"
 #include "sampling/random.h"
+#include "support/test_seed.h"
 
 enum { RING_SIZE = 1 << 16, PASSES = 200, PERIOD = 1000 };
 
@@ -29,12 +29,8 @@ static uint8_t bytes[RING_SIZE];
 
 static int seed(void **state)
 {
-    const char *given = getenv("TEST_SEED");
-    uint64_t value = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-
     (void)state;
-    random_seed(&random_state, value);
-    fprintf(stderr, "# TEST_SEED=%llu\n", (unsigned long long)value);
+    random_seed(&random_state, test_seed());
     return 0;
 }
 

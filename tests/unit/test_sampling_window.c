@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The look-ahead window, watch plans and visits, against brute force on random access streams. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -269,6 +270,21 @@ static void a_short_stream_gives_a_sample_of_what_there_is(void **state)
     assert_false(window_end(&window, &random));
 }
 
+static void a_long_window_ends_where_the_code_is_slow_not_the_look_ahead(void **state)
+{
+    const uint64_t usual = 30, long_since = 70, too_long = 700;
+    struct window slow = {.examined = 400};
+
+    (void)state;
+    assert_false(window_may_end(&slow, usual, 0.01));
+    assert_true(window_may_end(&slow, long_since, 0.01));
+    assert_false(window_may_end(&slow, long_since, 2));
+    assert_false(window_may_end(&slow, long_since, HUGE_VAL));
+    assert_true(window_may_end(&slow, too_long, HUGE_VAL));
+    slow.examined = 100;
+    assert_false(window_may_end(&slow, too_long, 0.001));
+}
+
 static void a_plan_watches_the_accessed_or_another_word(void **state)
 {
     unsigned accessed = 0, other[8] = {0};
@@ -377,6 +393,7 @@ int main(void)
         cmocka_unit_test(every_access_is_equally_likely_to_be_sampled),
         cmocka_unit_test(a_short_stream_gives_a_sample_of_what_there_is),
         cmocka_unit_test(a_plan_watches_the_accessed_or_another_word),
+        cmocka_unit_test(a_long_window_ends_where_the_code_is_slow_not_the_look_ahead),
         cmocka_unit_test(a_line_without_other_words_is_watched_where_accessed),
         cmocka_unit_test(a_read_modify_write_traps_once),
         cmocka_unit_test(a_visit_tells_what_it_touches_after_the_trap),

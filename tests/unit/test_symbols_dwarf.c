@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "symbols/symbols.h"
+#include "support/compiled_module.h"
 
 static char directory[] = "/tmp/reuse-symbols-XXXXXX";
 
@@ -70,55 +70,6 @@ static const char cpp_source[] =
     "    space::S s{argc};\n"
     "    return (int)space::hidden[1] + s.get() + space::S::shared;\n"
     "}\n";
-
-static void write_file(const char *name, const char *text)
-{
-    FILE *stream = fopen(name, "w");
-
-    assert_non_null(stream);
-    fputs(text, stream);
-    fclose(stream);
-}
-
-__attribute__((format(printf, 1, 2))) static bool run(const char *format, ...)
-{
-    char command[1024];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(command, sizeof(command), format, arguments);
-    va_end(arguments);
-    return system(command) == 0;
-}
-
-static bool have(const char *program)
-{
-    return run("command -v %s >/dev/null 2>&1", program);
-}
-
-struct opened {
-    struct file_search search;
-    struct intern_table *strings;
-    struct symbols *symbols;
-    struct symbol_module *module;
-};
-
-static void open_module(struct opened *opened, const char *path, const uint8_t *build_id,
-                        size_t build_id_size)
-{
-    if (opened->search.sysroot == NULL)
-        opened->search.sysroot = "";
-    opened->strings = intern_table_create();
-    opened->symbols = symbols_create(&opened->search, opened->strings);
-    opened->module = symbols_module(opened->symbols, path, build_id, build_id_size);
-}
-
-static void close_module(struct opened *opened)
-{
-    symbols_free(opened->symbols);
-    intern_table_free(opened->strings);
-    memset(opened, 0, sizeof(*opened));
-}
 
 /* One frame as a symboliser prints it. */
 struct printed_frame {
@@ -210,22 +161,22 @@ static void compare_with(const char *symboliser, const char *program)
 {
     struct printed_frame frames[FRAMES_MAX];
     struct oracle oracle = {.next = ""};
-    struct opened opened = {0};
+    struct opened_module opened = {0};
     char *command, *path;
     uint64_t address;
     size_t compared = 0, inlined = 0;
     int count;
 
     /* Padding between functions belongs to none, and each symboliser guesses differently. */
-    assert_true(run("objdump -d --no-show-raw-insn %s | "
-                    "awk '/^ *[0-9a-f]+:\\t/ && !/nop|data16|xchg +%%ax,%%ax/ "
-                    "{ sub(\":\", \"\", $1); print \"0x\" $1 }' > addresses",
-                    program));
+    assert_true(run_command("objdump -d --no-show-raw-insn %s | "
+                            "awk '/^ *[0-9a-f]+:\\t/ && !/nop|data16|xchg +%%ax,%%ax/ "
+                            "{ sub(\":\", \"\", $1); print \"0x\" $1 }' > addresses",
+                            program));
     assert_true(asprintf(&command, "%s %s < addresses", symboliser, program) > 0);
     assert_true(asprintf(&path, "%s/%s", directory, program) > 0);
     oracle.stream = popen(command, "r");
     assert_non_null(oracle.stream);
-    open_module(&opened, path, (const uint8_t *)"", 0);
+    opened_module_open(&opened, path, (const uint8_t *)"", 0);
     assert_int_equal(symbol_module_state(opened.module), MODULE_DEBUG);
     while ((count = next_answer(&oracle, &address, frames)) >= 0) {
         source_frames ours = {0};
@@ -253,7 +204,7 @@ static void compare_with(const char *symboliser, const char *program)
     assert_true(compared > 30);
     if (strstr(program, "O2") != NULL)
         assert_true(inlined > 0);
-    close_module(&opened);
+    opened_module_close(&opened);
     pclose(oracle.stream);
     free(path);
     free(command);
@@ -265,45 +216,45 @@ static const char llvm_symbolizer[] = "llvm-symbolizer -a -f -i --output-style=G
 static void test_dwarf_4_like_addr2line(void **state)
 {
     (void)state;
-    assert_true(run("gcc -g -gdwarf-4 -O0 -o c4O0 test.c"));
+    assert_true(run_command("gcc -g -gdwarf-4 -O0 -o c4O0 test.c"));
     compare_with(addr2line, "c4O0");
-    assert_true(run("gcc -g -gdwarf-4 -O2 -o c4O2 test.c"));
+    assert_true(run_command("gcc -g -gdwarf-4 -O2 -o c4O2 test.c"));
     compare_with(addr2line, "c4O2");
-    assert_true(run("g++ -g -gdwarf-4 -O0 -o cpp4O0 test.cc"));
+    assert_true(run_command("g++ -g -gdwarf-4 -O0 -o cpp4O0 test.cc"));
     compare_with(addr2line, "cpp4O0");
 }
 
 static void test_gcc_like_llvm_symbolizer(void **state)
 {
     (void)state;
-    if (!have("llvm-symbolizer"))
+    if (!have_command("llvm-symbolizer"))
         skip();
-    assert_true(run("g++ -g -gdwarf-4 -O2 -o cpp4O2 test.cc"));
+    assert_true(run_command("g++ -g -gdwarf-4 -O2 -o cpp4O2 test.cc"));
     compare_with(llvm_symbolizer, "cpp4O2");
-    assert_true(run("gcc -g -gdwarf-5 -O2 -o c5O2 test.c"));
+    assert_true(run_command("gcc -g -gdwarf-5 -O2 -o c5O2 test.c"));
     compare_with(llvm_symbolizer, "c5O2");
-    assert_true(run("g++ -g -gdwarf-5 -O0 -o cpp5O0 test.cc"));
+    assert_true(run_command("g++ -g -gdwarf-5 -O0 -o cpp5O0 test.cc"));
     compare_with(llvm_symbolizer, "cpp5O0");
-    assert_true(run("g++ -g -gdwarf-5 -O2 -o cpp5O2 test.cc"));
+    assert_true(run_command("g++ -g -gdwarf-5 -O2 -o cpp5O2 test.cc"));
     compare_with(llvm_symbolizer, "cpp5O2");
-    assert_true(run("g++ -g -gdwarf-5 -gz -O2 -o zlib5O2 test.cc"));
+    assert_true(run_command("g++ -g -gdwarf-5 -gz -O2 -o zlib5O2 test.cc"));
     compare_with(llvm_symbolizer, "zlib5O2");
 }
 
 static void test_clang_like_llvm_symbolizer(void **state)
 {
     (void)state;
-    if (!have("clang++") || !have("llvm-symbolizer"))
+    if (!have_command("clang++") || !have_command("llvm-symbolizer"))
         skip();
-    assert_true(run("clang++ -g -gdwarf-5 -O0 -o clang5O0 test.cc"));
+    assert_true(run_command("clang++ -g -gdwarf-5 -O0 -o clang5O0 test.cc"));
     compare_with(llvm_symbolizer, "clang5O0");
-    assert_true(run("clang++ -g -gdwarf-5 -O2 -o clang5O2 test.cc"));
+    assert_true(run_command("clang++ -g -gdwarf-5 -O2 -o clang5O2 test.cc"));
     compare_with(llvm_symbolizer, "clang5O2");
-    assert_true(run("clang++ -g -gdwarf-4 -O2 -o clang4O2 test.cc"));
+    assert_true(run_command("clang++ -g -gdwarf-4 -O2 -o clang4O2 test.cc"));
     compare_with(llvm_symbolizer, "clang4O2");
 }
 
-static void expect_frame(struct opened *opened, uint64_t address, const char *function,
+static void expect_frame(struct opened_module *opened, uint64_t address, const char *function,
                          const char *file)
 {
     source_frames frames = {0};
@@ -346,7 +297,7 @@ static uint64_t symbol_of(const char *nm, const char *program, const char *name,
     return address;
 }
 
-static void expect_variable(struct opened *opened, const char *program, const char *symbol,
+static void expect_variable(struct opened_module *opened, const char *program, const char *symbol,
                             const char *name, const char *file, unsigned line)
 {
     uint64_t size, address = symbol_of("nm", program, symbol, &size);
@@ -368,16 +319,16 @@ static void expect_variable(struct opened *opened, const char *program, const ch
 
 static void check_c_variables(const char *compiler, const char *program)
 {
-    struct opened opened = {0};
+    struct opened_module opened = {0};
     char *path, *calls;
 
-    assert_true(run("%s -o %s test.c", compiler, program));
+    assert_true(run_command("%s -o %s test.c", compiler, program));
     assert_true(asprintf(&path, "%s/%s", directory, program) > 0);
-    open_module(&opened, path, (const uint8_t *)"", 0);
+    opened_module_open(&opened, path, (const uint8_t *)"", 0);
     expect_variable(&opened, program, "table", "table", "test.c", 2);
     expect_variable(&opened, program, "hidden", "hidden", "test.c", 3);
     /* Compilers number static locals (gcc) or put the function before them (clang). */
-    assert_true(run("nm %s | awk '$3 ~ /calls/ { print $3 }' > name", program));
+    assert_true(run_command("nm %s | awk '$3 ~ /calls/ { print $3 }' > name", program));
     calls = calloc(1, 256);
     FILE *stream = fopen("name", "r");
     assert_non_null(stream);
@@ -385,7 +336,7 @@ static void check_c_variables(const char *compiler, const char *program)
     fclose(stream);
     expect_variable(&opened, program, calls, "calls", "test.c", 15);
     free(calls);
-    close_module(&opened);
+    opened_module_close(&opened);
     free(path);
 }
 
@@ -395,21 +346,21 @@ static void test_variables_like_nm(void **state)
     check_c_variables("gcc -g -gdwarf-4 -O0", "v4");
     check_c_variables("gcc -g -gdwarf-5 -O2", "v5");
     check_c_variables("gcc -g -gdwarf-5 -gz -O2", "v5z");
-    if (have("clang"))
+    if (have_command("clang"))
         check_c_variables("clang -g -gdwarf-5 -O0", "vclang");
 }
 
 static void check_cpp_variables(const char *compiler, const char *program)
 {
-    struct opened opened = {0};
+    struct opened_module opened = {0};
     char *path;
 
-    assert_true(run("%s -o %s test.cc", compiler, program));
+    assert_true(run_command("%s -o %s test.cc", compiler, program));
     assert_true(asprintf(&path, "%s/%s", directory, program) > 0);
-    open_module(&opened, path, (const uint8_t *)"", 0);
+    opened_module_open(&opened, path, (const uint8_t *)"", 0);
     expect_variable(&opened, program, "_ZN5space5tableE", "space::table", "test.cc", 5);
     expect_variable(&opened, program, "_ZN5spaceL6hiddenE", "space::hidden", "test.cc", 6);
-    close_module(&opened);
+    opened_module_close(&opened);
     free(path);
 }
 
@@ -418,7 +369,7 @@ static void test_cpp_variables_are_demangled(void **state)
     (void)state;
     check_cpp_variables("g++ -g -gdwarf-5 -O1", "vcpp5");
     check_cpp_variables("g++ -g -gdwarf-4 -O1", "vcpp4");
-    if (have("clang++"))
+    if (have_command("clang++"))
         check_cpp_variables("clang++ -g -O1", "vcppclang");
 }
 
@@ -442,48 +393,48 @@ static size_t build_id_of(const char *program, uint8_t *bytes)
 
 static void make_library(const char *name)
 {
-    assert_true(run("gcc -g -O1 -fPIC -shared -Wl,--build-id=sha1 -o %s test.c", name));
+    assert_true(run_command("gcc -g -O1 -fPIC -shared -Wl,--build-id=sha1 -o %s test.c", name));
 }
 
 static void test_stripped_library_has_dynamic_symbols(void **state)
 {
-    struct opened opened = {0};
+    struct opened_module opened = {0};
     char *path;
     uint64_t address;
 
     (void)state;
     make_library("libstripped.so");
     address = symbol_of("nm", "libstripped.so", "count", NULL);
-    assert_true(run("strip libstripped.so"));
+    assert_true(run_command("strip libstripped.so"));
     assert_true(asprintf(&path, "%s/libstripped.so", directory) > 0);
-    open_module(&opened, path, (const uint8_t *)"", 0);
+    opened_module_open(&opened, path, (const uint8_t *)"", 0);
     assert_int_equal(symbol_module_state(opened.module), MODULE_STRIPPED);
     expect_frame(&opened, address + 4, "count", NULL);
-    close_module(&opened);
+    opened_module_close(&opened);
     free(path);
 }
 
 static void test_symbol_table_without_debug_information(void **state)
 {
-    struct opened opened = {0};
+    struct opened_module opened = {0};
     char *path;
     uint64_t address;
 
     (void)state;
-    assert_true(run("gcc -O1 -o nodebug test.c"));
+    assert_true(run_command("gcc -O1 -o nodebug test.c"));
     address = symbol_of("nm", "nodebug", "count", NULL);
     assert_true(asprintf(&path, "%s/nodebug", directory) > 0);
-    open_module(&opened, path, (const uint8_t *)"", 0);
+    opened_module_open(&opened, path, (const uint8_t *)"", 0);
     assert_int_equal(symbol_module_state(opened.module), MODULE_SYMBOLS);
     expect_frame(&opened, address + 4, "count", NULL);
-    close_module(&opened);
+    opened_module_close(&opened);
     free(path);
 }
 
 static void test_debug_file_by_build_id(void **state)
 {
     const char *directories[1];
-    struct opened opened = {0};
+    struct opened_module opened = {0};
     uint8_t build_id[BUILD_ID_MAX];
     char *path, *debug;
     uint64_t address;
@@ -493,7 +444,8 @@ static void test_debug_file_by_build_id(void **state)
     make_library("libseparate.so");
     address = symbol_of("nm", "libseparate.so", "count", NULL);
     size = build_id_of("libseparate.so", build_id);
-    assert_true(run("id=$(readelf -n libseparate.so | sed -n 's/.*Build ID: //p'); "
+    assert_true(
+        run_command("id=$(readelf -n libseparate.so | sed -n 's/.*Build ID: //p'); "
                     "d=debug/.build-id/$(echo $id | cut -c1-2); mkdir -p $d && "
                     "objcopy --only-keep-debug libseparate.so $d/$(echo $id | cut -c3-).debug && "
                     "strip libseparate.so"));
@@ -502,51 +454,51 @@ static void test_debug_file_by_build_id(void **state)
     directories[0] = debug;
     opened.search = (struct file_search){
         .sysroot = "", .debug_directories = directories, .debug_directory_count = 1};
-    open_module(&opened, path, build_id, size);
+    opened_module_open(&opened, path, build_id, size);
     assert_int_equal(symbol_module_state(opened.module), MODULE_DEBUG);
     expect_frame(&opened, address + 4, "count", "test.c");
     expect_variable(&opened, "debug/.build-id/*/*.debug", "table", "table", "test.c", 2);
-    close_module(&opened);
+    opened_module_close(&opened);
 
     /* The debug file alone is enough when the module itself is gone. */
     assert_int_equal(unlink("libseparate.so"), 0);
     opened.search = (struct file_search){
         .sysroot = "", .debug_directories = directories, .debug_directory_count = 1};
-    open_module(&opened, path, build_id, size);
+    opened_module_open(&opened, path, build_id, size);
     assert_int_equal(symbol_module_state(opened.module), MODULE_DEBUG);
     expect_frame(&opened, address + 4, "count", "test.c");
-    close_module(&opened);
+    opened_module_close(&opened);
     free(debug);
     free(path);
 }
 
 static void check_debug_link(const char *linker_option, const char *place)
 {
-    struct opened opened = {0};
+    struct opened_module opened = {0};
     char *path;
     uint64_t address;
 
-    assert_true(run("mkdir -p %s && gcc -g -O1 -fPIC -shared %s -o liblinked.so test.c", place,
-                    linker_option));
+    assert_true(run_command("mkdir -p %s && gcc -g -O1 -fPIC -shared %s -o liblinked.so test.c",
+                            place, linker_option));
     address = symbol_of("nm", "liblinked.so", "count", NULL);
-    assert_true(run("objcopy --only-keep-debug liblinked.so %s/liblinked.debug && "
-                    "strip liblinked.so && "
-                    "objcopy --add-gnu-debuglink=%s/liblinked.debug liblinked.so",
-                    place, place));
+    assert_true(run_command("objcopy --only-keep-debug liblinked.so %s/liblinked.debug && "
+                            "strip liblinked.so && "
+                            "objcopy --add-gnu-debuglink=%s/liblinked.debug liblinked.so",
+                            place, place));
     assert_true(asprintf(&path, "%s/liblinked.so", directory) > 0);
-    open_module(&opened, path, (const uint8_t *)"", 0);
+    opened_module_open(&opened, path, (const uint8_t *)"", 0);
     assert_int_equal(symbol_module_state(opened.module), MODULE_DEBUG);
     expect_frame(&opened, address + 4, "count", "test.c");
-    close_module(&opened);
+    opened_module_close(&opened);
 
     /* A debug file of another build is not taken, by build-id or by checksum. */
-    assert_true(run("gcc -g -O2 -fPIC -shared %s -o other.so test.c && "
-                    "objcopy --only-keep-debug other.so %s/liblinked.debug",
-                    linker_option, place));
-    open_module(&opened, path, (const uint8_t *)"", 0);
+    assert_true(run_command("gcc -g -O2 -fPIC -shared %s -o other.so test.c && "
+                            "objcopy --only-keep-debug other.so %s/liblinked.debug",
+                            linker_option, place));
+    opened_module_open(&opened, path, (const uint8_t *)"", 0);
     assert_int_equal(symbol_module_state(opened.module), MODULE_STRIPPED);
-    close_module(&opened);
-    assert_true(run("rm %s/liblinked.debug", place));
+    opened_module_close(&opened);
+    assert_true(run_command("rm %s/liblinked.debug", place));
     free(path);
 }
 
@@ -560,108 +512,106 @@ static void test_debug_file_by_link(void **state)
 
 static void test_sysroot_is_a_prefix(void **state)
 {
-    struct opened opened = {0};
+    struct opened_module opened = {0};
     uint64_t address;
     char *root;
 
     (void)state;
     make_library("libhere.so");
     address = symbol_of("nm", "libhere.so", "count", NULL);
-    assert_true(run("mkdir -p root/usr/lib && mv libhere.so root/usr/lib"));
+    assert_true(run_command("mkdir -p root/usr/lib && mv libhere.so root/usr/lib"));
     assert_true(asprintf(&root, "%s/root", directory) > 0);
     opened.search = (struct file_search){.sysroot = root};
-    open_module(&opened, "/usr/lib/libhere.so", (const uint8_t *)"", 0);
+    opened_module_open(&opened, "/usr/lib/libhere.so", (const uint8_t *)"", 0);
     assert_int_equal(symbol_module_state(opened.module), MODULE_DEBUG);
     expect_frame(&opened, address + 4, "count", "test.c");
-    close_module(&opened);
+    opened_module_close(&opened);
     free(root);
 }
 
 static void test_other_builds_and_missing_files_are_not_used(void **state)
 {
     static const uint8_t other[BUILD_ID_MAX] = {1, 2, 3};
-    struct opened opened = {0};
+    struct opened_module opened = {0};
     source_frames frames = {0};
     char *path;
 
     (void)state;
     make_library("libother.so");
     assert_true(asprintf(&path, "%s/libother.so", directory) > 0);
-    open_module(&opened, path, other, sizeof(other));
+    opened_module_open(&opened, path, other, sizeof(other));
     assert_int_equal(symbol_module_state(opened.module), MODULE_WRONG_BUILD_ID);
     symbol_module_frames(opened.module, 0x1119, &frames);
     assert_int_equal(frames.count, 1);
     assert_null(frames.items[0].function);
-    close_module(&opened);
-    open_module(&opened, "/nonexistent/lib.so", other, sizeof(other));
+    opened_module_close(&opened);
+    opened_module_open(&opened, "/nonexistent/lib.so", other, sizeof(other));
     assert_int_equal(symbol_module_state(opened.module), MODULE_MISSING);
-    close_module(&opened);
-    open_module(&opened, "[vdso]", (const uint8_t *)"", 0);
+    opened_module_close(&opened);
+    opened_module_open(&opened, "[vdso]", (const uint8_t *)"", 0);
     assert_int_equal(symbol_module_state(opened.module), MODULE_VIRTUAL);
-    close_module(&opened);
+    opened_module_close(&opened);
     free(frames.items);
     free(path);
 }
 
 static void test_stubs_have_names(void **state)
 {
-    struct opened opened = {0};
+    struct opened_module opened = {0};
     unsigned long address = 0;
     FILE *stream;
     char *path;
 
     (void)state;
-    assert_true(run("gcc -g -O1 -o stubs test.c"));
+    assert_true(run_command("gcc -g -O1 -o stubs test.c"));
     stream = popen("objdump -d stubs | sed -n 's/^0*\\([0-9a-f]*\\) <puts@plt>:/\\1/p'", "r");
     assert_non_null(stream);
     assert_int_equal(fscanf(stream, "%lx", &address), 1);
     pclose(stream);
     assert_true(asprintf(&path, "%s/stubs", directory) > 0);
-    open_module(&opened, path, (const uint8_t *)"", 0);
+    opened_module_open(&opened, path, (const uint8_t *)"", 0);
     expect_frame(&opened, address, "puts@plt", NULL);
     expect_frame(&opened, address + 6, "puts@plt", NULL);
-    close_module(&opened);
+    opened_module_close(&opened);
     free(path);
 }
 
 static void test_common_parts_moved_by_dwz(void **state)
 {
-    struct opened opened = {0};
+    struct opened_module opened = {0};
     char *path;
     uint64_t address;
 
     (void)state;
-    if (!have("dwz"))
+    if (!have_command("dwz"))
         skip();
-    assert_true(run("gcc -g -O1 -Wl,--build-id=sha1 -o dwz1 test.c && "
-                    "sed 's/twice/double_up/' test.c > test2.c && "
-                    "gcc -g -O1 -Wl,--build-id=sha1 -o dwz2 test2.c && "
-                    "dwz -m common.debug -r dwz1 dwz2 2>/dev/null"));
+    assert_true(run_command("gcc -g -O1 -Wl,--build-id=sha1 -o dwz1 test.c && "
+                            "sed 's/twice/double_up/' test.c > test2.c && "
+                            "gcc -g -O1 -Wl,--build-id=sha1 -o dwz2 test2.c && "
+                            "dwz -m common.debug -r dwz1 dwz2 2>/dev/null"));
     address = symbol_of("nm", "dwz1", "count", NULL);
     assert_true(asprintf(&path, "%s/dwz1", directory) > 0);
-    open_module(&opened, path, (const uint8_t *)"", 0);
+    opened_module_open(&opened, path, (const uint8_t *)"", 0);
     expect_frame(&opened, address, "count", "test.c");
     expect_variable(&opened, "dwz1", "table", "table", "test.c", 2);
-    close_module(&opened);
+    opened_module_close(&opened);
     free(path);
 }
 
 static int setup(void **state)
 {
     (void)state;
-    if (mkdtemp(directory) == NULL || chdir(directory) != 0)
+    if (module_folder_enter(directory) != 0)
         return -1;
-    write_file("test.c", c_source);
-    write_file("test.cc", cpp_source);
+    write_source("test.c", c_source);
+    write_source("test.cc", cpp_source);
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    if (chdir("/") != 0)
-        return -1;
-    return run("rm -rf %s", directory) ? 0 : -1;
+    return module_folder_leave(directory);
 }
 
 int main(void)

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "symbols/symbols.h"
+#include "support/compiled_module.h"
 
 static char directory[] = "/tmp/reuse-types-XXXXXX";
 
@@ -71,53 +71,17 @@ static const char cpp_source[] =
     "    return v[0].second + u[0].second + o.data_[0].second + space::cell::shared;\n"
     "}\n";
 
-static void write_file(const char *name, const char *text)
-{
-    FILE *stream = fopen(name, "w");
-
-    assert_non_null(stream);
-    fputs(text, stream);
-    fclose(stream);
-}
-
-__attribute__((format(printf, 1, 2))) static bool run(const char *format, ...)
-{
-    char command[1024];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(command, sizeof(command), format, arguments);
-    va_end(arguments);
-    return system(command) == 0;
-}
-
-struct opened {
-    struct file_search search;
-    struct intern_table *strings;
-    struct symbols *symbols;
-    struct symbol_module *module;
-};
-
-static void open_program(struct opened *opened, const char *compiler, const char *options,
+static void open_program(struct opened_module *opened, const char *compiler, const char *options,
                          const char *extension)
 {
     char path[64];
 
-    memset(opened, 0, sizeof(*opened));
-    assert_true(
-        run("%s -w %s -o program source.%s && ./program >layout", compiler, options, extension) ||
-        run("test -s layout"));
+    assert_true(run_command("%s -w %s -o program source.%s", compiler, options, extension));
+    /* What it returns only keeps its variables alive. */
+    run_command("./program >layout");
     snprintf(path, sizeof(path), "%s/program", directory);
-    opened->search.sysroot = "";
-    opened->strings = intern_table_create();
-    opened->symbols = symbols_create(&opened->search, opened->strings);
-    opened->module = symbols_module(opened->symbols, path, (const uint8_t *)"", 0);
-}
-
-static void close_program(struct opened *opened)
-{
-    symbols_free(opened->symbols);
-    intern_table_free(opened->strings);
+    memset(opened, 0, sizeof(*opened));
+    opened_module_open(opened, path, (const uint8_t *)"", 0);
 }
 
 /* Address and size of a variable, from nm. */
@@ -126,7 +90,7 @@ static uint64_t address_of(const char *name)
     unsigned long address = 0;
     FILE *stream;
 
-    assert_true(run("nm -C program | awk '$3 == \"%s\" { print $1 }' >address", name));
+    assert_true(run_command("nm -C program | awk '$3 == \"%s\" { print $1 }' >address", name));
     stream = fopen("address", "r");
     assert_non_null(stream);
     assert_int_equal(fscanf(stream, "%lx", &address), 1);
@@ -134,7 +98,7 @@ static uint64_t address_of(const char *name)
     return address;
 }
 
-static struct data_symbol variable(struct opened *opened, const char *name)
+static struct data_symbol variable(struct opened_module *opened, const char *name)
 {
     uint64_t address = address_of(name);
     struct data_symbol symbol;
@@ -173,12 +137,12 @@ static void check_members(const struct data_type *type, uint64_t object_size, ui
 }
 
 /* The first address of the program's code that belongs to a line of source. */
-static uint64_t address_of_line(struct opened *opened, unsigned line, source_frames *frames)
+static uint64_t address_of_line(struct opened_module *opened, unsigned line, source_frames *frames)
 {
     unsigned long start = 0, size = 0;
     FILE *stream;
 
-    assert_true(run("objdump -h program | awk '$2 == \".text\" { print $4, $3 }' >text"));
+    assert_true(run_command("objdump -h program | awk '$2 == \".text\" { print $4, $3 }' >text"));
     stream = fopen("text", "r");
     assert_non_null(stream);
     assert_int_equal(fscanf(stream, "%lx %lx", &start, &size), 2);
@@ -197,8 +161,9 @@ static uint64_t address_of_line(struct opened *opened, unsigned line, source_fra
 }
 
 /* The pointee of a name at the line of source that holds a text. */
-static struct data_type pointee_at(struct opened *opened, const char *source, const char *text,
-                                   const char *name, bool member, unsigned subscripts)
+static struct data_type pointee_at(struct opened_module *opened, const char *source,
+                                   const char *text, const char *name, bool member,
+                                   unsigned subscripts)
 {
     const char *found = strstr(source, text);
     source_frames frames = {0};
@@ -218,7 +183,7 @@ static struct data_type pointee_at(struct opened *opened, const char *source, co
 
 static void check_c(const char *compiler, const char *options)
 {
-    struct opened opened;
+    struct opened_module opened;
     struct data_symbol symbol;
     struct data_type type;
     struct type_place place;
@@ -264,12 +229,12 @@ static void check_c(const char *compiler, const char *options)
     assert_string_equal(place.path, ".tag");
     type = pointee_at(&opened, c_source, "*local = malloc", "absent", false, 0);
     assert_null(type.module);
-    close_program(&opened);
+    opened_module_close(&opened);
 }
 
 static void check_cpp(const char *compiler, const char *options)
 {
-    struct opened opened;
+    struct opened_module opened;
     struct data_symbol symbol;
     struct data_type type;
     struct type_place place;
@@ -294,7 +259,7 @@ static void check_cpp(const char *compiler, const char *options)
     assert_int_equal(data_type_size(&type), cell_size);
     type = pointee_at(&opened, cpp_source, "std::unique_ptr<space::cell[]> u", "u", false, 0);
     assert_int_equal(data_type_size(&type), cell_size);
-    close_program(&opened);
+    opened_module_close(&opened);
 }
 
 static const char *const c_options[] = {"-g -O0", "-g -O2", "-gdwarf-4 -O0"};
@@ -312,7 +277,7 @@ static void test_gcc(void **state)
 static void test_clang(void **state)
 {
     (void)state;
-    if (!run("command -v clang++ >/dev/null"))
+    if (!have_command("clang++"))
         skip();
     for (size_t i = 0; i < 3; i++)
         check_c("clang", c_options[i]);
@@ -323,17 +288,17 @@ static void test_clang(void **state)
 static int enter_directory(void **state)
 {
     (void)state;
-    if (mkdtemp(directory) == NULL || chdir(directory) != 0)
+    if (module_folder_enter(directory) != 0)
         return -1;
-    write_file("source.c", c_source);
-    write_file("source.cc", cpp_source);
+    write_source("source.c", c_source);
+    write_source("source.cc", cpp_source);
     return 0;
 }
 
 static int leave_directory(void **state)
 {
     (void)state;
-    return chdir("/") == 0 && run("rm -rf %s", directory) ? 0 : -1;
+    return module_folder_leave(directory);
 }
 
 int main(void)

@@ -2,16 +2,20 @@
 /*
  * Programs that use signals themselves, those above all that a profiler wants for its own:
  * target_signals sigtrap|breakpoint|realtime|default-trap|ignored-trap|blocked-trap|wait|timer|
- *                alternate|longjmp|abort|segv|hang
+ *                alternate|longjmp|abort|segv|overflow|barrier|blocked-faults|ignored-fault|
+ *                system-call|hang
  */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -270,6 +274,173 @@ static int jump(void)
     return 0;
 }
 
+/* ---- faults ---- */
+
+static volatile sig_atomic_t on_own_stack, address_right;
+static char *volatile expected;
+
+static void leave_overflow(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)context;
+    char here;
+    on_own_stack += &here > alternate_begin && &here < alternate_end;
+    address_right += info->si_code > 0;
+    siglongjmp(back, 1);
+}
+
+__attribute__((noinline)) static int bottomless(volatile int *depth)
+{
+    volatile char frame[4096];
+    frame[0] = (char)++*depth;
+    if (*depth < 0)
+        return 0;
+    return frame[0] + bottomless(depth) + frame[0];
+}
+
+/* Stack overflows, survived on an alternate stack; between them, work that is sampled. */
+static int overflow(void)
+{
+    static char stack[65536];
+    stack_t set = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction action = handler_of(leave_overflow, SA_ONSTACK), asked;
+    static volatile int i, depth;
+    alternate_begin = stack;
+    alternate_end = stack + sizeof stack;
+    sigaltstack(&set, NULL);
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGSEGV, NULL, &asked);
+    printf("flags %s\n", (asked.sa_flags & SA_ONSTACK) ? "kept" : "lost");
+    for (i = 0; i < 20; i++) {
+        if (sigsetjmp(back, 1) == 0)
+            bottomless(&depth);
+        burn(10);
+    }
+    printf("%d overflows on the alternate stack, %d faults\n", on_own_stack, address_right);
+    return 0;
+}
+
+static void open_page(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)context;
+    char *page = (char *)((uintptr_t)info->si_addr & ~(uintptr_t)4095);
+    seen++;
+    address_right += page == expected;
+    mprotect(page, 4096, PROT_READ | PROT_WRITE);
+}
+
+/* Pages that are closed and opened by faults, as garbage collectors do. */
+static int barrier(void)
+{
+    enum { PAGES = 64 };
+    char *block =
+        mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct sigaction action = handler_of(open_page, SA_RESTART);
+    volatile long sum = 0;
+    sigaction(SIGSEGV, &action, NULL);
+    for (int turn = 0; turn < 200; turn++) {
+        mprotect(block, PAGES * 4096, PROT_NONE);
+        for (int page = 0; page < PAGES; page++) {
+            expected = block + page * 4096;
+            for (int i = 0; i < 4096; i++)
+                sum = sum + block[page * 4096 + i];
+        }
+        burn(1);
+    }
+    printf("%d faults, %d where they should be\n", seen, address_right);
+    return 0;
+}
+
+static struct {
+    atomic_flag lock;
+    bool go;
+    volatile long *place;
+} shared = {.lock = ATOMIC_FLAG_INIT};
+static _Atomic bool stop_switching;
+
+static void lock_shared(void)
+{
+    while (atomic_flag_test_and_set_explicit(&shared.lock, memory_order_acquire))
+        ;
+}
+
+/* Under a lock the pointer is good whenever it may be followed: who only looks sees it otherwise.
+ */
+static void *switch_pointer(void *good)
+{
+    bool on = false;
+    while (!atomic_load(&stop_switching)) {
+        lock_shared();
+        on = !on;
+        shared.go = on;
+        shared.place = on ? good : (volatile long *)(uintptr_t)16;
+        atomic_flag_clear_explicit(&shared.lock, memory_order_release);
+    }
+    return NULL;
+}
+
+static int blocked_faults(void)
+{
+    static long value;
+    volatile long sum = 0;
+    pthread_t other;
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    pthread_create(&other, NULL, switch_pointer, &value);
+    for (long end = thread_cpu_ms() + 600; thread_cpu_ms() < end;) {
+        for (int i = 0; i < 10000; i++) {
+            lock_shared();
+            if (shared.go)
+                sum = sum + *shared.place;
+            atomic_flag_clear_explicit(&shared.lock, memory_order_release);
+        }
+        for (int i = 0; i < 20000; i++)
+            sum = sum + i;
+    }
+    atomic_store(&stop_switching, true);
+    pthread_join(other, NULL);
+    printf("sum %ld\n", sum > 0 ? 1L : 0L);
+    return 0;
+}
+
+/* What is ignored stays so in a program that exec brings. */
+static int ignored_fault(void)
+{
+    signal(SIGSEGV, SIG_IGN);
+    burn(BURN_MS);
+    kill(getpid(), SIGSEGV);
+    printf("ignored\n");
+    fflush(stdout);
+    execlp("sh", "sh", "-c", "kill -SEGV $$; echo still ignored", (char *)NULL);
+    return 1;
+}
+
+struct kernel_action {
+    void (*handler)(int, siginfo_t *, void *);
+    unsigned long flags;
+    void (*restorer)(void);
+    unsigned long mask;
+};
+
+/* A disposition set behind the C library's back, with the help of what the library sets. */
+static int system_call(void)
+{
+    struct sigaction action = handler_of(note, SA_RESTART);
+    struct kernel_action raw;
+    sigaction(SIGUSR1, &action, NULL);
+    syscall(SYS_rt_sigaction, SIGUSR1, NULL, &raw, 8);
+    syscall(SYS_rt_sigaction, SIGSEGV, &raw, NULL, 8);
+    for (int i = 0; i < 50; i++) {
+        burn(10);
+        kill(getpid(), SIGSEGV);
+    }
+    sigaction(SIGSEGV, NULL, &action);
+    printf("seen %d, %s\n", seen, disposition(&action));
+    return 0;
+}
+
 /* Until somebody outside ends it. */
 __attribute__((noreturn)) static void hang(void)
 {
@@ -299,6 +470,16 @@ int main(int argc, char **argv)
         return alternate();
     if (strcmp(what, "longjmp") == 0)
         return jump();
+    if (strcmp(what, "overflow") == 0)
+        return overflow();
+    if (strcmp(what, "barrier") == 0)
+        return barrier();
+    if (strcmp(what, "blocked-faults") == 0)
+        return blocked_faults();
+    if (strcmp(what, "ignored-fault") == 0)
+        return ignored_fault();
+    if (strcmp(what, "system-call") == 0)
+        return system_call();
     if (strcmp(what, "hang") == 0)
         hang();
     if (strcmp(what, "ignored-trap") == 0)

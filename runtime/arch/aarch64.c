@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See interpose_loader.c: notes the call, then jumps on. (hint #34: bti c; through x16 it may be
+ * left by a jump.) */
+__asm__(".text\n"
+        ".globl dlopen\n"
+        ".type dlopen, %function\n"
+        "dlopen:\n"
+        "  .cfi_startproc\n"
+        "  hint #34\n"
+        "  stp x29, x30, [sp, #-32]!\n"
+        "  .cfi_def_cfa_offset 32\n"
+        "  .cfi_offset 29, -32\n"
+        "  .cfi_offset 30, -24\n"
+        "  mov x29, sp\n"
+        "  stp x0, x1, [sp, #16]\n"
+        "  bl loader_note_open\n"
+        "  mov x16, x0\n"
+        "  ldp x0, x1, [sp, #16]\n"
+        "  ldp x29, x30, [sp], #32\n"
+        "  .cfi_restore 29\n"
+        "  .cfi_restore 30\n"
+        "  .cfi_def_cfa_offset 0\n"
+        "  br x16\n"
+        "  .cfi_endproc\n"
+        ".size dlopen, . - dlopen\n");

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What of the runtime depends on the processor. Each machine has a header beside this one that
+ * defines all of what follows, and a source file with what has to be assembly. Signal-safe.
+ *
+ *     ARCH_TRAPS_BEFORE_ACCESS
+ *         Whether a debug register traps before the access (Arm) or after it (x86). Before it, the
+ *         handler must not return with the register armed on that word: the access would never
+ *         be made (step_over.h).
+ *
+ *     uint64_t arch_ip(const ucontext_t *)
+ *     void arch_set_ip(ucontext_t *, uint64_t ip)
+ *     uint64_t arch_stack_pointer(const ucontext_t *)
+ *     uint64_t arch_frame_pointer(const ucontext_t *)
+ *     uint64_t arch_link(const ucontext_t *)
+ *         Of the interrupted code; the link register is 0 where there is none.
+ *
+ *     uint64_t arch_after_access(const ucontext_t *)
+ *         Of a trap: the address after the instruction that made the access, or will make it. (x86:
+ *         or a repeated string instruction under way.)
+ *
+ *     uint64_t arch_access_done(const ucontext_t *)
+ *         Where registers trap before the access: an address that the thread comes to only when the
+ *         trapped access has been made for good; 0 if there is none to be told. The instruction can
+ *         be read, for it was about to be executed.
+ *
+ *     ucontext_t *arch_handler_context(const ucontext_t *)
+ *         The interrupted code is the first instruction of a signal handler: its third argument.
+ *
+ *     uint64_t arch_strip_signature(uint64_t return_address)
+ *         Without the authentication code that some processors put into its upper bits.
+ *
+ *     void arch_registers(const ucontext_t *, struct interpreter_registers *)
+ *     const void *arch_extended_state(const ucontext_t *)
+ *         What the interpreter starts from: see interpreter_begin().
+ *
+ *     void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)
+ *         top is a multiple of 16.
+ *
+ *     uint64_t arch_ticks(void)
+ *     uint64_t arch_ticks_in(uint64_t microseconds)
+ *         A clock that costs no system call, and so many microseconds on it. The rate of x86's is
+ *         not known to a program: those are right within a factor of two.
+ */
+#ifndef REUSE_RUNTIME_ARCH_H
+#define REUSE_RUNTIME_ARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "isa/interpreter.h"
+
+#if defined(__x86_64__)
+#include "arch/x86_64.h"
+#elif defined(__aarch64__)
+#include "arch/aarch64.h"
+#endif
+
+#endif

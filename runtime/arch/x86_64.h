@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* arch.h for x86-64; include that one. */
+#ifndef REUSE_RUNTIME_ARCH_X86_64_H
+#define REUSE_RUNTIME_ARCH_X86_64_H
+
+enum { ARCH_TRAPS_BEFORE_ACCESS = false };
+
+static inline uint64_t arch_ip(const ucontext_t *context)
+{
+    return (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+}
+
+static inline void arch_set_ip(ucontext_t *context, uint64_t ip)
+{
+    context->uc_mcontext.gregs[REG_RIP] = (greg_t)ip;
+}
+
+static inline uint64_t arch_stack_pointer(const ucontext_t *context)
+{
+    return (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+}
+
+static inline uint64_t arch_frame_pointer(const ucontext_t *context)
+{
+    return (uint64_t)context->uc_mcontext.gregs[REG_RBP];
+}
+
+static inline uint64_t arch_link(const ucontext_t *context)
+{
+    (void)context;
+    return 0;
+}
+
+static inline uint64_t arch_after_access(const ucontext_t *context)
+{
+    return arch_ip(context);
+}
+
+static inline uint64_t arch_access_done(const ucontext_t *context)
+{
+    return arch_ip(context);
+}
+
+static inline ucontext_t *arch_handler_context(const ucontext_t *context)
+{
+    return (ucontext_t *)context->uc_mcontext.gregs[REG_RDX];
+}
+
+static inline uint64_t arch_strip_signature(uint64_t return_address)
+{
+    return return_address;
+}
+
+static inline void arch_registers(const ucontext_t *context,
+                                  struct interpreter_registers *registers)
+{
+    /* The kernel's order in the signal frame to the instruction set's. */
+    static const unsigned char order[INTERPRETER_REGISTERS] = {
+        REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+        REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+
+    for (int i = 0; i < INTERPRETER_REGISTERS; i++)
+        registers->general[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+    registers->ip = arch_ip(context);
+    registers->flags = (uint64_t)context->uc_mcontext.gregs[REG_EFL];
+    registers->fs_base = (uint64_t)(uintptr_t)__builtin_thread_pointer();
+    registers->gs_base = 0;
+}
+
+static inline const void *arch_extended_state(const ucontext_t *context)
+{
+    return context->uc_mcontext.fpregs;
+}
+
+static inline void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)
+{
+    __asm__ volatile("movq %%rsp, %%rbx\n\t"
+                     "movq %0, %%rsp\n\t"
+                     "callq *%1\n\t"
+                     "movq %%rbx, %%rsp"
+                     :
+                     : "r"(top), "r"(function), "D"(argument)
+                     : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc",
+                       "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+                       "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+}
+
+static inline uint64_t arch_ticks(void)
+{
+    return __builtin_ia32_rdtsc();
+}
+
+static inline uint64_t arch_ticks_in(uint64_t microseconds)
+{
+    return microseconds * 3000;
+}
+
+#endif

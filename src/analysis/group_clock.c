@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shared caches: the clock on which the accesses of all threads of a group count, and the times of
+ * each sample on it (docs/estimators.md, "Shared caches").
+ *
+ * A thread's accesses between two of its samples are spread evenly over that time; a group's clock
+ * is the sum. What lies between two uses of a thread is known best on its own clock: the group's
+ * accesses are those times what the group made per access of the thread, over the time in between
+ * and no less than some samples.
+ */
+#define _GNU_SOURCE /* qsort_r */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/access_clock.h"
+#include "analysis/internal.h"
+
+enum {
+    /* How many of a thread's sampling intervals, on either side, tell what the others do
+     * meanwhile: with fewer it is chance, with more turns of threads are not told apart. */
+    SMOOTHED_INTERVALS = 4,
+    /* Where threads wait for processors, who runs with whom is the scheduler's doing: only what
+     * they make in many of its slices tells what they would do together. */
+    SCHEDULED_NS = 250 * 1000 * 1000,
+};
+/* Part of the processors that are busy when threads are taken to wait for them. */
+#define SATURATED 0.9
+
+/* Something that grows evenly from one time to another, on one of several clocks. */
+struct stretch {
+    uint32_t clock;
+    uint64_t from_ns, to_ns;
+    double amount;
+};
+
+struct bend {
+    uint32_t clock;
+    uint64_t time_ns;
+    double slope; /* that is added from here on */
+};
+
+struct group_clocks {
+    uint32_t *by_thread;   /* samples in order of thread and time */
+    size_t *first;         /* of each thread in by_thread; and one more */
+    uint64_t *interval_ns; /* of each thread: median between samples */
+    /* Accesses by thread and by domain, CPU time (ns) by profile, over monotonic time. */
+    struct access_clock *threads, *groups, *processors;
+};
+
+uint32_t analysis_group_of(const struct analysis *analysis, uint16_t cpu)
+{
+    const struct cache_groups *groups = analysis->options.groups;
+
+    return !analysis->simulated_cores && cpu < groups->cpus ? groups->of_cpu[cpu] : 0;
+}
+
+static int compare_bends(const void *a, const void *b)
+{
+    const struct bend *x = a, *y = b;
+
+    if (x->clock != y->clock)
+        return x->clock < y->clock ? -1 : 1;
+    return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+/* Adds stretches up to clocks. Clocks that have none stand still. NULL: out of memory. */
+static struct access_clock *add_up(const struct stretch *stretches, size_t n, size_t clocks)
+{
+    struct access_clock *out = calloc(clocks + 1, sizeof *out);
+    struct bend *bends = malloc((2 * n + 1) * sizeof *bends);
+    struct clock_tick *ticks = malloc((2 * n + 1) * sizeof *ticks);
+    size_t count = 0;
+
+    for (size_t i = 0; i < n && bends; i++) {
+        const struct stretch *s = &stretches[i];
+        uint64_t length = s->to_ns > s->from_ns ? s->to_ns - s->from_ns : 1;
+        double slope = s->amount / (double)length;
+
+        bends[count++] = (struct bend){s->clock, s->from_ns, slope};
+        bends[count++] = (struct bend){s->clock, s->from_ns + length, -slope};
+    }
+    if (!out || !bends || !ticks) {
+        free(out);
+        free(bends);
+        free(ticks);
+        return NULL;
+    }
+    qsort(bends, count, sizeof *bends, compare_bends);
+    /* The ticks of all clocks lie in one array, which the first one owns. */
+    out[0].ticks = ticks;
+    for (size_t i = 0, end, tick = 0; i < count; i = end) {
+        struct access_clock *clock = &out[bends[i].clock];
+        double slope = 0, sum = 0;
+
+        clock->ticks = ticks + tick;
+        for (end = i; end < count && bends[end].clock == bends[i].clock; end++) {
+            if (end > i)
+                sum += slope * (double)(bends[end].time_ns - bends[end - 1].time_ns);
+            slope += bends[end].slope;
+            if (clock->count && clock->ticks[clock->count - 1].app_ns == bends[end].time_ns)
+                continue;
+            clock->ticks[clock->count++] = (struct clock_tick){bends[end].time_ns, sum, 0};
+        }
+        tick += clock->count;
+    }
+    free(bends);
+    return out;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+static int compare_samples(const void *a, const void *b, void *context)
+{
+    const struct analysis *analysis = context;
+    const struct analysed_sample *x = &analysis->samples[*(const uint32_t *)a];
+    const struct analysed_sample *y = &analysis->samples[*(const uint32_t *)b];
+
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->record->monotonic_ns != y->record->monotonic_ns)
+        return x->record->monotonic_ns < y->record->monotonic_ns ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* The usual time between a thread's samples; what a single one stands for. */
+static uint64_t interval_of(const struct analysis *analysis, const uint32_t *samples, size_t n,
+                            uint64_t *times)
+{
+    if (n == 1)
+        return analysis->samples[samples[0]].record->weight_ns;
+    for (size_t i = 1; i < n; i++)
+        times[i - 1] = analysis->samples[samples[i]].record->monotonic_ns -
+                       analysis->samples[samples[i - 1]].record->monotonic_ns;
+    qsort(times, n - 1, sizeof *times, compare_times);
+    return times[(n - 1) / 2];
+}
+
+static int order_samples(struct analysis *analysis, struct group_clocks *clocks)
+{
+    size_t threads = analysis->thread_count, n = 0;
+    uint64_t *times = malloc((analysis->count + 1) * sizeof *times);
+
+    clocks->by_thread = malloc((analysis->count + 1) * sizeof *clocks->by_thread);
+    clocks->first = calloc(threads + 1, sizeof *clocks->first);
+    clocks->interval_ns = calloc(threads + 1, sizeof *clocks->interval_ns);
+    if (!times || !clocks->by_thread || !clocks->first || !clocks->interval_ns) {
+        free(times);
+        return -1;
+    }
+    for (size_t i = 0; i < analysis->count; i++)
+        clocks->by_thread[i] = (uint32_t)i;
+    qsort_r(clocks->by_thread, analysis->count, sizeof *clocks->by_thread, compare_samples,
+            analysis);
+    for (size_t t = 0; t < threads; t++) {
+        clocks->first[t] = n;
+        n += analysis->threads[t].samples;
+        clocks->interval_ns[t] = interval_of(analysis, clocks->by_thread + clocks->first[t],
+                                             analysis->threads[t].samples, times);
+    }
+    clocks->first[threads] = n;
+    free(times);
+    return 0;
+}
+
+static double accesses_of(const struct analysed_sample *sample)
+{
+    return sample->weight / sample->lines;
+}
+
+enum summed { BY_THREAD, BY_GROUP, CPU_TIME };
+
+static uint32_t clock_of(const struct analysed_sample *sample, enum summed what)
+{
+    return what == BY_THREAD ? sample->thread : what == BY_GROUP ? sample->domain : sample->profile;
+}
+
+/*
+ * What is added from a thread's sample to the next one, NULL: after the last. CPU time and accesses
+ * that are counted are read off the thread's clock; else half of a sample's accesses lie before it,
+ * half after.
+ */
+static double amount_after(const struct analysis *analysis, const struct analysed_sample *sample,
+                           const struct analysed_sample *next, uint64_t half_ns, enum summed what)
+{
+    bool read_off =
+        what == CPU_TIME || profile_counts_accesses(analysis->profiles[sample->profile]);
+
+    if (read_off && next)
+        return (double)(next->record->app_ns - sample->record->app_ns);
+    if (what == CPU_TIME)
+        return (double)half_ns;
+    return accesses_of(sample) / 2 + (next ? accesses_of(next) / 2 : 0);
+}
+
+static struct access_clock *sum_of(const struct analysis *analysis,
+                                   const struct group_clocks *clocks, enum summed what,
+                                   size_t count)
+{
+    struct stretch *stretches =
+        malloc((analysis->count + analysis->thread_count + 1) * sizeof *stretches);
+    struct access_clock *out;
+    size_t n = 0;
+
+    if (!stretches)
+        return NULL;
+    for (size_t t = 0; t < analysis->thread_count; t++) {
+        uint64_t half = clocks->interval_ns[t] / 2;
+
+        for (size_t i = clocks->first[t]; i < clocks->first[t + 1]; i++) {
+            const struct analysed_sample *sample = &analysis->samples[clocks->by_thread[i]];
+            const struct analysed_sample *next =
+                i + 1 < clocks->first[t + 1] ? &analysis->samples[clocks->by_thread[i + 1]] : NULL;
+            uint64_t at = sample->record->monotonic_ns;
+
+            if (i == clocks->first[t])
+                stretches[n++] =
+                    (struct stretch){clock_of(sample, what), at > half ? at - half : 0, at,
+                                     amount_after(analysis, sample, NULL, half, what)};
+            stretches[n++] = (struct stretch){clock_of(sample, what), at,
+                                              next ? next->record->monotonic_ns : at + half,
+                                              amount_after(analysis, sample, next, half, what)};
+        }
+    }
+    out = add_up(stretches, n, count);
+    free(stretches);
+    return out;
+}
+
+/* ---- groups ---- */
+
+struct group_key {
+    uint32_t profile, origin, group;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct group_key));
+}
+
+static struct group_key key_of(const struct analysis *analysis,
+                               const struct analysed_sample *sample)
+{
+    const struct record_thread *thread =
+        profile_thread(analysis->profiles[sample->profile], sample->record->thread_id);
+
+    return (struct group_key){sample->profile, thread ? thread->origin_id : 0,
+                              analysis_group_of(analysis, sample->record->cpu)};
+}
+
+/* Processes are apart: what they have in common is not seen. */
+static int divide_into_groups(struct analysis *analysis)
+{
+    struct group_key *keys = malloc((analysis->count + 1) * sizeof *keys);
+    size_t count = 0;
+
+    if (!keys)
+        return -1;
+    for (size_t i = 0; i < analysis->count; i++)
+        keys[i] = key_of(analysis, &analysis->samples[i]);
+    qsort(keys, analysis->count, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < analysis->count; i++)
+        if (count == 0 || compare_keys(&keys[count - 1], &keys[i]) != 0)
+            keys[count++] = keys[i];
+    analysis->domains = calloc(count + 1, sizeof *analysis->domains);
+    analysis->domain_count = count;
+    for (size_t i = 0; i < analysis->count && analysis->domains; i++) {
+        struct analysed_sample *sample = &analysis->samples[i];
+        struct group_key key = key_of(analysis, sample);
+        const struct group_key *found = bsearch(&key, keys, count, sizeof *keys, compare_keys);
+
+        sample->domain = (uint32_t)(found - keys);
+        analysis->domains[sample->domain].samples++;
+        analysis->domains[sample->domain].accesses += accesses_of(sample);
+    }
+    free(keys);
+    return analysis->domains ? 0 : -1;
+}
+
+/* ---- samples ---- */
+
+/* All processors of the run are busy around that time. */
+static bool is_saturated(const struct analysis *analysis, const struct group_clocks *clocks,
+                         const struct analysed_sample *sample)
+{
+    const struct profile *profile = analysis->profiles[sample->profile];
+    double cpus = (double)profile_run_number(profile, "cpus", 0);
+    uint64_t at = sample->record->monotonic_ns, half = SCHEDULED_NS / 2;
+
+    /* Application time that counts accesses tells nothing of processors. */
+    if (profile_counts_accesses(profile) || cpus <= 0 || profile->threads.count <= cpus)
+        return false;
+    return access_clock_between(&clocks->processors[sample->profile], at > half ? at - half : 0,
+                                at + half) >= SATURATED * cpus * SCHEDULED_NS;
+}
+
+/* Accesses of the group per access of the thread from one time to another and around it. */
+static double dilation(const struct group_clocks *clocks, const struct analysed_sample *sample,
+                       uint64_t to_ns, bool saturated)
+{
+    uint64_t from_ns = sample->record->monotonic_ns;
+    uint64_t around = SMOOTHED_INTERVALS * clocks->interval_ns[sample->thread];
+    double own, all;
+
+    if (saturated && around < SCHEDULED_NS / 2)
+        around = SCHEDULED_NS / 2;
+    if (to_ns < from_ns)
+        to_ns = from_ns;
+    from_ns = from_ns > around ? from_ns - around : 0;
+    to_ns += around;
+    own = access_clock_between(&clocks->threads[sample->thread], from_ns, to_ns);
+    all = access_clock_between(&clocks->groups[sample->domain], from_ns, to_ns);
+    return own > 0 ? fmax(1, all / own) : 1;
+}
+
+/* When the watch was last known to run; its own clock has told how many accesses that is. */
+static uint64_t last_seen_ns(const struct analysis *analysis, const struct group_clocks *clocks,
+                             const struct analysed_sample *sample)
+{
+    size_t last = clocks->first[sample->thread + 1] - 1;
+
+    return sample->end ? sample->end->monotonic_ns
+                       : analysis->samples[clocks->by_thread[last]].record->monotonic_ns;
+}
+
+static void dilate(struct analysis *analysis, const struct group_clocks *clocks,
+                   struct analysed_sample *sample)
+{
+    const struct record_sample *record = sample->record;
+    bool saturated = is_saturated(analysis, clocks, sample);
+    double factor;
+
+    sample->dilation = dilation(clocks, sample, record->monotonic_ns, saturated);
+    analysis->pivot = fmax(analysis->pivot, record->window_accesses * sample->dilation);
+    if (sample->watched <= 0)
+        return;
+    factor = dilation(clocks, sample, last_seen_ns(analysis, clocks, sample), saturated);
+    sample->watched =
+        fmax(sample->watched * factor, record->window_accesses * sample->dilation + 1);
+    sample->covered *= factor;
+    sample->elsewhere =
+        sample->end && sample->end->reason == WATCH_REUSED &&
+        analysis_group_of(analysis, sample->end->cpu) != analysis_group_of(analysis, record->cpu);
+    /* A store of the group's own threads leaves the line where it is. */
+    if (sample->invalidation && analysis_group_of(analysis, sample->invalidation->cpu) ==
+                                    analysis_group_of(analysis, record->cpu)) {
+        sample->left = sample->invalidation;
+        sample->invalidation = NULL;
+    }
+}
+
+static void free_clocks(struct access_clock *clocks)
+{
+    if (clocks)
+        free(clocks[0].ticks);
+    free(clocks);
+}
+
+int analysis_merge_clocks(struct analysis *analysis)
+{
+    struct group_clocks clocks = {0};
+    int result = -1;
+
+    if (divide_into_groups(analysis) == 0 && order_samples(analysis, &clocks) == 0) {
+        clocks.threads = sum_of(analysis, &clocks, BY_THREAD, analysis->thread_count);
+        clocks.groups = sum_of(analysis, &clocks, BY_GROUP, analysis->domain_count);
+        clocks.processors = sum_of(analysis, &clocks, CPU_TIME, analysis->profile_count);
+    }
+    if (clocks.threads && clocks.groups && clocks.processors) {
+        for (size_t i = 0; i < analysis->count; i++)
+            dilate(analysis, &clocks, &analysis->samples[i]);
+        result = analysis_find_crossings(analysis, clocks.groups);
+    }
+    free_clocks(clocks.threads);
+    free_clocks(clocks.groups);
+    free_clocks(clocks.processors);
+    free(clocks.by_thread);
+    free(clocks.first);
+    free(clocks.interval_ns);
+    return result;
+}

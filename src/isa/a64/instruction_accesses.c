@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory operands of a single instruction. Signal-safe. */
+#include "isa/a64/execute.h"
+#include "isa/a64/system.h"
+#include "isa/report.h"
+
+#include "signal_safe.h"
+
+/* Whether it loads, stores or both, and how many bytes. */
+static unsigned kinds_of(const struct a64_operation *op, unsigned *bytes)
+{
+    *bytes = op->width;
+    switch ((enum a64_code)op->code) {
+    case A64_LOAD_8:
+    case A64_LOAD_16:
+    case A64_LOAD_32:
+    case A64_LOAD_64:
+    case A64_LOAD_SIGNED_32:
+    case A64_LOAD_SIGNED_64:
+    case A64_VECTOR_LOAD:
+        return ACCESS_LOAD;
+    case A64_STORE_8:
+    case A64_STORE_16:
+    case A64_STORE_32:
+    case A64_STORE_64:
+    case A64_VECTOR_STORE:
+        return ACCESS_STORE;
+    case A64_LOAD_PAIR:
+    case A64_LOAD_PAIR_SIGNED:
+    case A64_VECTOR_LOAD_PAIR:
+        *bytes *= 2;
+        return ACCESS_LOAD;
+    case A64_STORE_PAIR:
+    case A64_VECTOR_STORE_PAIR:
+        *bytes *= 2;
+        return ACCESS_STORE;
+    case A64_STRUCTURE:
+        return op->word >> 22 & 1 ? ACCESS_LOAD : ACCESS_STORE;
+    case A64_LOAD_EXCLUSIVE:
+        *bytes <<= op->shift;
+        return ACCESS_LOAD;
+    case A64_STORE_EXCLUSIVE:
+        *bytes <<= op->shift;
+        return ACCESS_STORE;
+    case A64_COMPARE_AND_SWAP:
+        *bytes <<= op->shift;
+        return ACCESS_LOAD | ACCESS_STORE;
+    case A64_ATOMIC:
+        return ACCESS_LOAD | ACCESS_STORE;
+    case A64_ZERO_BLOCK:
+        *bytes = 4u << (a64_dczid() & 15);
+        return ACCESS_STORE;
+    default:
+        return 0;
+    }
+}
+
+int instruction_accesses(const void *code, size_t size,
+                         const struct interpreter_registers *registers, struct access *out,
+                         size_t capacity, unsigned *length)
+{
+    struct a64_operation op;
+    uint64_t r[REGISTER_SLOTS] = {0};
+    uint32_t word;
+    unsigned bytes;
+    struct access *next = out;
+    *length = sizeof word;
+    if (size < sizeof word)
+        return -1;
+    memcpy(&word, code, sizeof word);
+    a64_decode(word, &op);
+    if (op.code == A64_UNKNOWN)
+        return -1;
+    memcpy(r, registers->general, sizeof registers->general);
+    unsigned kinds = kinds_of(&op, &bytes);
+    bool both = kinds == (ACCESS_LOAD | ACCESS_STORE);
+    uint64_t address = a64_address(&op, r, registers->ip);
+    if (op.code == A64_ZERO_BLOCK)
+        address &= ~(uint64_t)(bytes - 1);
+    for (unsigned kind = ACCESS_LOAD; kind <= ACCESS_STORE; kind++) {
+        for (unsigned done = 0; kinds & kind && done < bytes && next < out + capacity; done += 64) {
+            unsigned left = bytes - done;
+            report_access(&next, registers->ip, address + done,
+                          access_tail(left < 64 ? left : 64, kind, both));
+        }
+    }
+    return (int)(next - out);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Writing accesses to the caller's buffer, three words each. Signal-safe. */
+#ifndef REUSE_ISA_REPORT_H
+#define REUSE_ISA_REPORT_H
+
+#include <stddef.h>
+#include <string.h>
+
+#include "access.h"
+
+/* The last 8 bytes of struct access in one word. */
+static inline uint64_t access_tail(unsigned width, enum access_kind kind, bool read_modify_write)
+{
+    return width | (uint64_t)kind << 8 | (uint64_t)read_modify_write << 16;
+}
+
+static inline void report_access(struct access **out, uint64_t ip, uint64_t address, uint64_t tail)
+{
+    const uint64_t raw[3] = {ip, address, tail};
+    _Static_assert(sizeof raw == sizeof **out && offsetof(struct access, width) == 16 &&
+                       offsetof(struct access, kind) == 17 &&
+                       offsetof(struct access, read_modify_write) == 18,
+                   "layout of struct access");
+    memcpy((void *)*out, raw, sizeof raw);
+    (*out)++;
+}
+
+#endif

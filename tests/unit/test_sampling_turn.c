@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Turns between waits: where they begin and end, and what counts them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sampling/turn.h"
+
+enum { WAIT_IP = 0x1000, WORK_IP = 0x2000, WAIT_PLACE = 0x8000, WORK_PLACE = 0x9000 };
+
+static struct wait_loop loop_at(uint64_t ip)
+{
+    struct wait_loop loop = {0};
+
+    wait_loop_add(&loop, ip);
+    return loop;
+}
+
+static enum turn_phase poll(struct turn *turn)
+{
+    return turn_feed(turn, &(struct access){WAIT_IP, WAIT_PLACE, 8, ACCESS_LOAD, false});
+}
+
+static enum turn_phase store(struct turn *turn, unsigned i)
+{
+    return turn_feed(turn,
+                     &(struct access){WORK_IP + i, WORK_PLACE + 64 * i, 8, ACCESS_STORE, false});
+}
+
+/* Register 3 counts turns, 5 counts polls, the others stand still. */
+static void show(struct turn *turn, uint64_t turns, uint64_t polls)
+{
+    struct turn_state state = {.known = (UINT64_C(1) << INTERPRETER_REGISTERS) - 1};
+
+    state.values[3] = turns;
+    state.values[5] = polls;
+    turn_state(turn, &state);
+}
+
+/* Waits again, with the registers as they are; true when it is known to. */
+static bool wait_again(struct turn *turn, uint64_t turns)
+{
+    for (unsigned i = 0; i < 20 && turn->phase != TURN_OVER; i++) {
+        poll(turn);
+        assert_true(turn_wants_state(turn));
+        show(turn, turns, 100 + i);
+    }
+    return turn->phase == TURN_OVER;
+}
+
+static void a_turn_goes_from_wait_to_wait(void **state)
+{
+    struct wait_loop loop = loop_at(WAIT_IP);
+    struct record_turn record = {0};
+    struct turn turn;
+
+    (void)state;
+    turn_begin(&turn, &loop, 1);
+    assert_int_equal(poll(&turn), TURN_WAITED);
+    assert_true(turn_wants_state(&turn));
+    show(&turn, 7, 50);
+    assert_int_equal(poll(&turn), TURN_WAITED);
+    assert_false(turn_wants_state(&turn));
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(store(&turn, i), TURN_RUNNING);
+    assert_true(wait_again(&turn, 9));
+    assert_int_equal(turn.accesses, 5);
+    assert_int_equal(turn.stores, 5);
+    turn_counters(&turn, &record);
+    assert_int_equal(record.places[0], 3 + 1);
+    assert_int_equal(record.values[0], 9);
+    assert_int_equal(record.steps[0], 2);
+    assert_int_equal(record.places[1], 0); /* what moves while the thread waits counts no turns */
+}
+
+static void what_was_waited_for_may_be_there_at_once(void **state)
+{
+    struct wait_loop loop = loop_at(WAIT_IP);
+    struct turn turn;
+
+    (void)state;
+    turn_begin(&turn, &loop, 1);
+    poll(&turn);
+    show(&turn, 1, 0);
+    store(&turn, 0);
+    poll(&turn); /* once, for something that has come already: the turn goes on */
+    show(&turn, 1, 0);
+    store(&turn, 1);
+    assert_true(wait_again(&turn, 2));
+    assert_int_equal(turn.stores, 2);
+    assert_int_equal(turn.accesses, 3);
+}
+
+static void who_was_interrupted_elsewhere_has_no_turn(void **state)
+{
+    struct wait_loop loops[2] = {loop_at(WAIT_IP)};
+    struct turn turn;
+
+    (void)state;
+    turn_begin(&turn, loops, 2);
+    assert_int_equal(store(&turn, 0), TURN_NONE);
+    turn_begin(&turn, loops, 2);
+    for (unsigned i = 0; i < 100 && turn.phase == TURN_SOUGHT; i++)
+        turn_feed(&turn, &(struct access){WORK_IP, WORK_PLACE, 8, ACCESS_LOAD, false});
+    assert_int_equal(turn.phase, TURN_NONE);
+}
+
+static void a_loop_of_many_instructions_is_no_wait(void **state)
+{
+    struct wait_loop loop = {0};
+
+    (void)state;
+    assert_false(wait_loop_is_known(&loop));
+    for (unsigned i = 0; i < WAIT_LOOP_IPS; i++)
+        wait_loop_add(&loop, WAIT_IP + i);
+    wait_loop_add(&loop, WAIT_IP);
+    assert_true(wait_loop_is_known(&loop));
+    assert_true(wait_loop_has(&loop, WAIT_IP + WAIT_LOOP_IPS - 1));
+    wait_loop_add(&loop, WORK_IP);
+    assert_false(wait_loop_is_known(&loop));
+    assert_false(wait_loop_has(&loop, WORK_IP));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_turn_goes_from_wait_to_wait),
+        cmocka_unit_test(what_was_waited_for_may_be_there_at_once),
+        cmocka_unit_test(who_was_interrupted_elsewhere_has_no_turn),
+        cmocka_unit_test(a_loop_of_many_instructions_is_no_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
