@@ -21,11 +21,12 @@ struct analysed_sample {
     uint32_t thread; /* index into threads */
     uint32_t domain; /* index into domains */
     uint32_t cell;
-    uint8_t class;  /* of its cell's, when not reused in its window; else WINDOW_RESOLVED */
-    uint8_t lines;  /* that its access touches, 1 or 2; it is the access to one of them */
-    double weight;  /* accesses to lines that it stands for */
-    double watched; /* accesses from its use to the last time its watch was known to run;
-                       0 when it had none */
+    uint8_t class;     /* of its cell's, when not reused in its window; else WINDOW_RESOLVED */
+    uint8_t lines;     /* that its access touches, 1 or 2; it is the access to one of them */
+    double weight;     /* accesses to lines that it stands for */
+    double elapsed_ns; /* from its use to the end of its watch; below 0 by errors of both */
+    double watched;    /* accesses from its use to the last time its watch was known to run;
+                          0 when it had none */
     /* Accesses from its use to the first store of another thread, or to the last time that such
      * stores were watched for; 0 when they were not. */
     double covered;
@@ -114,6 +115,9 @@ struct analysis {
 
 /* samples.c: fills samples, threads, weights and watched times. 0 or -1 (out of memory). */
 int analysis_judge_samples(struct analysis *);
+
+/* short_watches.c: fills elapsed_ns of listed samples. 0 or -1. */
+int analysis_time_watches(struct analysis *);
 
 /* group_clock.c: puts the times of all samples on the merged clocks of the groups, which become the
  * domains. 0 or -1. */

@@ -148,15 +148,15 @@ static double watched_accesses(const struct analysis *analysis,
             return 0;
         accesses =
             access_clock_between(clock, record->app_ns, clock->ticks[clock->count - 1].app_ns);
-    } else if (end->app_ns > record->app_ns) {
-        uint64_t elapsed = end->app_ns - record->app_ns;
-        double net = refill_set_off(&analysis->rates.refills[sample->profile], (double)elapsed);
+    } else if (sample->elapsed_ns > 0) {
+        uint64_t elapsed = (uint64_t)sample->elapsed_ns;
+        double net = refill_set_off(&analysis->rates.refills[sample->profile], sample->elapsed_ns);
         if (end->reason == WATCH_REUSED && elapsed < access_clock_gap(clock, record->app_ns) &&
             loop_rates_contains(loop, end->ip))
             accesses = net * loop->per_ns.value;
         else
-            accesses =
-                net / (double)elapsed * access_clock_between(clock, record->app_ns, end->app_ns);
+            accesses = net / sample->elapsed_ns *
+                       access_clock_between(clock, record->app_ns, record->app_ns + elapsed);
     }
     return fmax(accesses, 1);
 }
@@ -356,7 +356,7 @@ static int divide_by_thread(struct analysis *analysis)
 
 int analysis_judge_samples(struct analysis *analysis)
 {
-    if (list_samples(analysis) || convert_times(analysis))
+    if (list_samples(analysis) || analysis_time_watches(analysis) || convert_times(analysis))
         return -1;
     for (size_t p = 0; p < analysis->profile_count; p++)
         match_counts(analysis, (uint32_t)p);

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "isa/a64/operation.h"
+#include "isa/state.h"
 #include "unit/a64_machine.h"
 
 enum { ENTRIES_MAX = 4096, MISMATCHES_SHOWN = 40, ACCESSES_MAX = 256 };
@@ -93,6 +93,13 @@ static bool compare_registers(void)
             memcpy(&low, vector, sizeof low);
             complain("v", i, low);
         }
+    }
+    for (unsigned i = 0; i < A64_PREDICATES; i++) {
+        if (interpreter->predicate_poison >> i & 1)
+            all_known = false;
+        else if (!agrees(A64_KEY_PREDICATE + i, &interpreter->predicate[i], &before.predicate[i],
+                         sizeof before.predicate[i]))
+            complain("p", i, interpreter->predicate[i]);
     }
     return all_known;
 }

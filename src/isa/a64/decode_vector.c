@@ -182,6 +182,13 @@ static bool computes_floats(uint32_t word, enum a64_vector_family family)
         return bit(word, 12);
     case VECTOR_PAIRWISE:
         return high != 0x1b;
+    case SCALAR_ONE: /* but for fmov, fabs, fneg */
+        return field(word, 15, 6) > 2;
+    case SCALAR_CONVERT: /* but for fmov */
+        return field(word, 16, 3) < 6;
+    case SCALAR_IMMEDIATE:
+    case SCALAR_SELECT:
+        return false;
     default:
         return family >= SCALAR_ONE;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory operands of a single instruction. Signal-safe. */
 #include "isa/a64/execute.h"
+#include "isa/a64/scalable.h"
 #include "isa/a64/system.h"
 #include "isa/report.h"
 
@@ -55,6 +56,19 @@ static unsigned kinds_of(const struct a64_operation *op, unsigned *bytes)
     }
 }
 
+/* In full, for predicates are not given; none if there is an address for each lane. */
+static unsigned scalable_kinds(const struct a64_operation *op, const uint64_t *r, unsigned *bytes,
+                               uint64_t *address)
+{
+    struct a64_scalable_memory memory;
+    unsigned vector_length = a64_vector_length();
+    if (!a64_scalable_memory(op->word, &memory))
+        return 0;
+    *bytes = a64_scalable_span(&memory, vector_length);
+    *address = a64_scalable_start(&memory, op, r, vector_length);
+    return memory.loads ? ACCESS_LOAD : ACCESS_STORE;
+}
+
 int instruction_accesses(const void *code, size_t size,
                          const struct interpreter_registers *registers, struct access *out,
                          size_t capacity, unsigned *length)
@@ -73,10 +87,12 @@ int instruction_accesses(const void *code, size_t size,
         return -1;
     memcpy(r, registers->general, sizeof registers->general);
     unsigned kinds = kinds_of(&op, &bytes);
-    bool both = kinds == (ACCESS_LOAD | ACCESS_STORE);
     uint64_t address = a64_address(&op, r, registers->ip);
     if (op.code == A64_ZERO_BLOCK)
         address &= ~(uint64_t)(bytes - 1);
+    if (op.code == A64_SCALABLE && op.shift == SCALABLE_MEMORY)
+        kinds = scalable_kinds(&op, r, &bytes, &address);
+    bool both = kinds == (ACCESS_LOAD | ACCESS_STORE);
     for (unsigned kind = ACCESS_LOAD; kind <= ACCESS_STORE; kind++) {
         for (unsigned done = 0; kinds & kind && done < bytes && next < out + capacity; done += 64) {
             unsigned left = bytes - done;

@@ -1,11 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* System registers. Signal-safe. */
 #include "isa/a64/system.h"
+
+#ifdef __aarch64__
+#include <elf.h>
+#include <sys/auxv.h>
+#endif
+
 #include "isa/a64/execute.h"
 
 #include "signal_safe.h"
 
 enum { NZCV_SHIFT = 28 };
+
+unsigned a64_vector_length(void)
+{
+#ifdef __aarch64__
+    enum { HAS_SCALABLE = 1 << 22 };
+    uint64_t bytes = 0;
+    if (getauxval(AT_HWCAP) & HAS_SCALABLE) /* rdvl, whose name the assembler may not know */
+        __asm__ volatile(".inst 0x04bf5020\n\tmov %0, x0" : "=r"(bytes) : : "x0");
+    return (unsigned)bytes;
+#else
+    return 64;
+#endif
+}
 
 bool a64_read_system(struct interpreter *it, const struct a64_operation *op)
 {

@@ -56,6 +56,9 @@ static inline uint64_t a64_fpcr(void)
 #endif
 }
 
+/* Bytes of a scalable vector register in this thread, 0 if there are none; 64 on other machines. */
+unsigned a64_vector_length(void);
+
 /*
  * Pointer authentication, by the instructions that do nothing on processors without it: a signature
  * with the process's own key, or the pointer without its signature. On other machines pointers have
