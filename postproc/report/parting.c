@@ -109,8 +109,9 @@ char *parting_text(const struct false_sharing *finding, const data_objects *obje
                                  ") for variables and members. Which they are is not known on a "
                                  "stack; the lines of source tell.",
                                  line_size, line_size);
-        return format_string("Keep what the threads use %" PRIu32
-                             " bytes apart. Where debug information (-g) tells their type, the members are named.",
-                             line_size);
+        return format_string(
+            "Keep what the threads use %" PRIu32
+            " bytes apart. Where debug information (-g) tells their type, the members are named.",
+            line_size);
     }
 }
