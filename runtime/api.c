@@ -80,19 +80,17 @@ void reuse_region_begin(const char *name)
 {
     struct thread *thread = process_is_ours() ? thread_current() : NULL;
 
-    if (!thread || !name)
-        return;
-    if (thread->region_depth < THREAD_REGIONS)
-        thread->regions[thread->region_depth] = intern_region(name);
-    thread->region_depth++;
+    if (thread && name)
+        thread_region_begin(thread,
+                            thread->region_depth < THREAD_REGIONS ? intern_region(name) : 0);
 }
 
 void reuse_region_end(void)
 {
     struct thread *thread = process_is_ours() ? thread_current() : NULL;
 
-    if (thread && thread->region_depth > 0)
-        thread->region_depth--;
+    if (thread)
+        thread_region_end(thread);
 }
 
 int reuse_name_object(const void *pointer, size_t size, const char *name)
@@ -105,27 +103,14 @@ int reuse_name_object(const void *pointer, size_t size, const char *name)
     return named ? 0 : -1;
 }
 
-static void each_trigger(bool enable)
-{
-    sigset_t before;
-
-    if (!process_is_ours())
-        return;
-    signals_block(&before);
-    for (struct thread *thread = thread_first(); thread; thread = thread->next)
-        if (atomic_load(&thread->alive))
-            thread_trigger(thread, enable);
-    signals_restore(&before);
-}
-
 void reuse_pause(void)
 {
-    thread_pause(true);
-    each_trigger(false);
+    if (process_is_ours())
+        threads_pause(true);
 }
 
 void reuse_resume(void)
 {
-    thread_pause(false);
-    each_trigger(true);
+    if (process_is_ours())
+        threads_pause(false);
 }

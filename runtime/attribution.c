@@ -19,6 +19,7 @@
 #include "modules.h"
 #include "objects/context_tree.h"
 #include "output.h"
+#include "tape.h"
 #include "unwind.h"
 #include "watch.h"
 
@@ -150,18 +151,25 @@ void attribution_announce(void)
 }
 
 /* Number of the frames' context, announced. */
-static uint32_t number_context(struct thread *thread, const uint64_t *frames, size_t n)
+static uint32_t number_context(const uint64_t *frames, size_t n)
 {
     uint32_t id = context_tree_intern(contexts, frames, n);
 
-    if (id == 0)
-        thread->totals.lost[LOSS_CONTEXT]++;
-    else
+    if (id != 0)
         announce_context(id);
     return id;
 }
 
-uint32_t attribution_context(struct thread *thread, ucontext_t *context, uint64_t ip)
+/* On the tape a context is its number alone: who replays has no stack to unwind. */
+static uint32_t taped_context(struct thread *thread, uint32_t id)
+{
+    id = (uint32_t)tape_value(TAPE_ATTRIBUTION, id);
+    if (id == 0)
+        thread->totals.lost[LOSS_CONTEXT]++;
+    return id;
+}
+
+static uint32_t find_context(ucontext_t *context, uint64_t ip)
 {
     uint64_t frames[UNWIND_FRAMES_MAX];
     struct unwind_start start = unwind_start_of_signal(context);
@@ -172,10 +180,23 @@ uint32_t attribution_context(struct thread *thread, ucontext_t *context, uint64_
     n = unwind(&start, frames, UNWIND_FRAMES_MAX, NULL);
     if (n > 0)
         frames[0] = ip;
-    return number_context(thread, frames, n);
+    return number_context(frames, n);
 }
 
-uint32_t attribution_sample_context(struct thread *thread, ucontext_t *context)
+uint32_t attribution_context(struct thread *thread, ucontext_t *context, uint64_t ip)
+{
+    bool inside;
+    uint32_t id;
+
+    if (tape_supplies())
+        return taped_context(thread, 0);
+    inside = tape_step_out();
+    id = find_context(context, ip);
+    tape_step_in(inside);
+    return taped_context(thread, id);
+}
+
+static uint32_t find_sample_context(const struct thread *thread, ucontext_t *context)
 {
     uint64_t unwound[UNWIND_FRAMES_MAX], frames[UNWIND_FRAMES_MAX];
     struct unwind_start start = unwind_start_of_signal(context);
@@ -187,11 +208,23 @@ uint32_t attribution_sample_context(struct thread *thread, ucontext_t *context)
         return 0;
     /* Where our own wrappers lay on the way, accesses and calls are not in step. */
     if (thread->left_out)
-        return number_context(thread, &ip, 1);
+        return number_context(&ip, 1);
     n = unwind(&start, unwound, UNWIND_FRAMES_MAX, NULL);
-    return number_context(thread, frames,
-                          call_path_frames(&thread->call_path, window->sampled, ip, unwound, n,
-                                           frames, UNWIND_FRAMES_MAX));
+    return number_context(frames, call_path_frames(&thread->call_path, window->sampled, ip, unwound,
+                                                   n, frames, UNWIND_FRAMES_MAX));
+}
+
+uint32_t attribution_sample_context(struct thread *thread, ucontext_t *context)
+{
+    bool inside;
+    uint32_t id;
+
+    if (tape_supplies())
+        return taped_context(thread, 0);
+    inside = tape_step_out();
+    id = find_sample_context(thread, context);
+    tape_step_in(inside);
+    return taped_context(thread, id);
 }
 
 /* The stack that holds the address, among those of the threads that are known; NULL none. */
@@ -206,7 +239,7 @@ static const struct thread *stack_owner(const struct thread *self, uint64_t addr
     return NULL;
 }
 
-void attribution_object(struct thread *thread, struct record_sample *sample)
+static void find_object(const struct thread *thread, struct record_sample *sample)
 {
     const struct thread *owner = stack_owner(thread, sample->address);
     enum object_kind kind = OBJECT_UNKNOWN;
@@ -231,11 +264,25 @@ void attribution_object(struct thread *thread, struct record_sample *sample)
     }
 }
 
+void attribution_object(struct thread *thread, struct record_sample *sample)
+{
+    if (!tape_supplies()) {
+        bool inside = tape_step_out();
+
+        find_object(thread, sample);
+        tape_step_in(inside);
+    }
+    sample->object_kind = (uint8_t)tape_value(TAPE_ATTRIBUTION, sample->object_kind);
+    sample->object_reference = (uint32_t)tape_value(TAPE_ATTRIBUTION, sample->object_reference);
+    sample->object_base = tape_value(TAPE_ATTRIBUTION, sample->object_base);
+    sample->object_size = tape_value(TAPE_ATTRIBUTION, sample->object_size);
+}
+
 uint16_t attribution_cpu(void)
 {
     int cpu = sched_getcpu();
 
-    return cpu < 0 ? 0 : (uint16_t)cpu;
+    return (uint16_t)tape_value(TAPE_ATTRIBUTION, cpu < 0 ? 0 : (uint64_t)cpu);
 }
 
 static void site_totals(void *user, const struct record_site_totals *totals)

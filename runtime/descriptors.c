@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tape.h"
+
 #include "signal_safe.h"
 
 /* Bit d: descriptor d is ours. Written by the thread that adopts or releases d. */
@@ -76,12 +78,10 @@ static int duplicate(int descriptor)
     return moved;
 }
 
-int descriptor_adopt(int descriptor)
+static int adopt(int descriptor)
 {
     int saved = errno, moved, error;
 
-    if (descriptor < 0)
-        return descriptor;
     moved = duplicate(descriptor);
     error = moved < 0 ? errno : 0;
     syscall(SYS_close, descriptor);
@@ -96,11 +96,18 @@ int descriptor_adopt(int descriptor)
     return moved;
 }
 
+int descriptor_adopt(int descriptor)
+{
+    if (descriptor < 0)
+        return descriptor;
+    return (int)tape_value(TAPE_CALL, tape_supplies() ? 0 : (uint64_t)adopt(descriptor));
+}
+
 void descriptor_release(int descriptor)
 {
     int saved = errno;
 
-    if (!descriptor_is_ours(descriptor))
+    if (tape_supplies() || !descriptor_is_ours(descriptor))
         return;
     atomic_fetch_and_explicit(&owned[descriptor / 64], ~(UINT64_C(1) << (descriptor % 64)),
                               memory_order_relaxed);

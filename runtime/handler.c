@@ -14,6 +14,7 @@
 #include "sampler.h"
 #include "settings.h"
 #include "step_over.h"
+#include "tape_signal.h"
 #include "thread.h"
 #include "timebase.h"
 #include "watch.h"
@@ -25,7 +26,7 @@ enum {
     PREEMPTED_NS = 1000 * 1000,
 };
 
-/* What handle() needs on the other stack. */
+/* One signal, on its way to the other stack. */
 struct entry {
     struct thread *thread;
     struct event_cookie cookie;
@@ -34,9 +35,8 @@ struct entry {
     uint64_t app_now;
 };
 
-static void handle(void *argument)
+static void handle(const struct entry *entry)
 {
-    struct entry *entry = argument;
     struct thread *thread = entry->thread;
 
     switch (entry->cookie.kind) {
@@ -125,15 +125,57 @@ static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t
     governor_spend(&thread->governor, cost, false);
 }
 
+static void observe(struct entry *entry)
+{
+    struct thread *thread = entry->thread;
+    bool clock = entry->cookie.kind == EVENT_CLOCK;
+    uint64_t entered = handler_clock(), hidden = clock ? settings.trigger_ns : settings.trap_ns;
+    uint64_t overhead = atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed), cost;
+
+    thread->events++;
+    entry->app_now = pmu_in_use()                  ? pmu_thread_accesses(&thread->pmu, true)
+                     : entered > overhead + hidden ? entered - overhead - hidden
+                                                   : 0;
+    handle(entry);
+    if (thread->events % TOTALS_EVERY == 0)
+        thread_write_totals(thread, entry->app_now);
+    cost = spent_since(entered) + hidden;
+    /* An exploration for the access rate is paid from its own purse. */
+    governor_spend(&thread->governor, cost - thread->rate_cost_ns, false);
+    governor_spend(&thread->governor, thread->rate_cost_ns, true);
+    thread->rate_cost_ns = 0;
+    if (clock)
+        sampler_rearm(thread, entry->app_now);
+    atomic_store_explicit(&thread->overhead_ns, overhead + spent_since(entered) + hidden,
+                          memory_order_relaxed);
+    /* What the handler itself accessed has been counted, and is not the target's. */
+    if (pmu_in_use())
+        thread->pmu.ours += pmu_thread_accesses(&thread->pmu, true) - entry->app_now;
+}
+
+static void take(void *argument)
+{
+    struct entry *entry = argument;
+    bool taped = tape_signal(entry->thread, entry->cookie, entry->asynchronous, entry->context);
+
+    if (entry->asynchronous && entry->cookie.kind != EVENT_CLOCK &&
+        entry->cookie.kind != EVENT_STEP)
+        own_trap(entry->thread, entry->cookie, handler_clock());
+    else
+        observe(entry);
+    if (taped)
+        tape_end();
+}
+
 void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *context)
 {
-    uint64_t entered = handler_clock(), hidden, overhead, cost;
     struct thread *thread = thread_current();
-    struct entry entry;
+    struct entry entry = {
+        .thread = thread, .cookie = cookie, .asynchronous = asynchronous, .context = context};
 
     if (cookie.kind == EVENT_CALIBRATION) {
         if (calibration.running)
-            calibration_event(cookie, entered);
+            calibration_event(cookie, thread_cpu_ns());
         return;
     }
     if (!thread || !atomic_load_explicit(&thread->alive, memory_order_relaxed)) {
@@ -147,40 +189,10 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
         thread->totals.lost[LOSS_OWN_TRAP]++;
         return;
     }
-    if (asynchronous && cookie.kind != EVENT_CLOCK && cookie.kind != EVENT_STEP) {
-        own_trap(thread, cookie, entered);
-        return;
-    }
     thread->in_handler = true;
-    hidden = cookie.kind == EVENT_CLOCK ? settings.trigger_ns : settings.trap_ns;
-    overhead = atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed);
-    thread->events++;
-    entry = (struct entry){
-        .thread = thread,
-        .cookie = cookie,
-        .asynchronous = asynchronous,
-        .context = context,
-        .app_now = pmu_in_use()                  ? pmu_thread_accesses(&thread->pmu, true)
-                   : entered > overhead + hidden ? entered - overhead - hidden
-                                                 : 0,
-    };
     /* The target's stack may have no more than a page left, and we need room for unwinding. No
      * signal that is not masked switches stacks again (fault_guard.c). */
-    arch_call_on_stack(thread->handler_stack + HANDLER_STACK, handle, &entry);
-    if (thread->events % TOTALS_EVERY == 0)
-        thread_write_totals(thread, entry.app_now);
-    cost = spent_since(entered) + hidden;
-    /* An exploration for the access rate is paid from its own purse. */
-    governor_spend(&thread->governor, cost - thread->rate_cost_ns, false);
-    governor_spend(&thread->governor, thread->rate_cost_ns, true);
-    thread->rate_cost_ns = 0;
-    if (cookie.kind == EVENT_CLOCK)
-        sampler_rearm(thread, entry.app_now);
-    atomic_store_explicit(&thread->overhead_ns, overhead + spent_since(entered) + hidden,
-                          memory_order_relaxed);
-    /* What the handler itself accessed has been counted, and is not the target's. */
-    if (pmu_in_use())
-        thread->pmu.ours += pmu_thread_accesses(&thread->pmu, true) - entry.app_now;
+    arch_call_on_stack(thread->handler_stack + HANDLER_STACK, take, &entry);
     thread->in_handler = false;
 }
 

@@ -24,6 +24,7 @@
 #include "sampling/sample.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
+#include "tape.h"
 #include "timebase.h"
 #include "watch.h"
 
@@ -196,25 +197,36 @@ void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bo
             sample->kind, now);
 }
 
+/* The code at the trap. The instruction itself can be read; what lies before it on another page
+ * perhaps not. */
+static bool read_code(const ucontext_t *context, uint64_t from, unsigned char *code, size_t size)
+{
+    bool readable = true;
+
+    if (tape_supplies()) {
+        readable = false;
+    } else if ((from ^ (from + size - 1)) >> 12) {
+        fault_guard_enter(context);
+        readable = guarded_memory_read(from, code, size);
+        fault_guard_leave();
+    } else {
+        memcpy(code, (const void *)(uintptr_t)from, size);
+    }
+    readable = tape_value(TAPE_CALL, readable);
+    if (readable)
+        tape_bytes(code, size);
+    return readable;
+}
+
 /* What trapped, if the code at the trap tells. */
 static void identify(const ucontext_t *context, uint64_t word, struct line_trap *trap)
 {
     struct interpreter_registers registers;
     struct trapped_access access;
     unsigned char code[TRAPPED_CODE_BYTES];
-    uint64_t from = arch_ip(context) - TRAPPED_CODE_BEFORE;
-    bool readable;
 
-    /* The instruction itself can be read; what lies before it on another page perhaps not. */
-    if ((from ^ (from + sizeof code - 1)) >> 12) {
-        fault_guard_enter(context);
-        readable = guarded_memory_read(from, code, sizeof code);
-        fault_guard_leave();
-        if (!readable)
-            return;
-    } else {
-        memcpy(code, (const void *)(uintptr_t)from, sizeof code);
-    }
+    if (!read_code(context, arch_ip(context) - TRAPPED_CODE_BEFORE, code, sizeof code))
+        return;
     arch_registers(context, &registers);
     if (!trapped_access_find(code, sizeof code, &registers, word, WATCH_WORD, &access))
         return;

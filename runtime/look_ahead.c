@@ -13,6 +13,7 @@
 #include "arch/arch.h"
 #include "fault_guard.h"
 #include "memory.h"
+#include "tape.h"
 #include "watch.h"
 
 #include "signal_safe.h"
@@ -57,6 +58,10 @@ void look_ahead_create(void)
         stubs = NULL;
     if (cache)
         decode_cache_create(cache, DECODE_CACHE_BYTES, stubs, stubs ? STUB_BYTES : 0);
+    own_low = tape_value(TAPE_SETTING, own_low);
+    own_high = tape_value(TAPE_SETTING, own_high);
+    if (tape_inside)
+        interpreter_processor(tape_pass_bytes);
 }
 
 bool look_ahead_is_runtime(uint64_t ip)
@@ -102,10 +107,14 @@ static bool read_watched(void *context, uint64_t address, void *buffer, size_t s
 {
     struct iovec here = {buffer, size}, there = {(void *)(uintptr_t)address, size};
     int saved = errno;
-    bool done = syscall(SYS_process_vm_readv, getpid(), &here, 1UL, &there, 1UL, 0UL) == (long)size;
+    bool done = !tape_supplies() &&
+                syscall(SYS_process_vm_readv, getpid(), &here, 1UL, &there, 1UL, 0UL) == (long)size;
 
     (void)context;
     errno = saved;
+    done = tape_value(TAPE_CALL, done);
+    if (done)
+        tape_bytes(buffer, size);
     return done;
 }
 
@@ -113,6 +122,7 @@ void look_ahead_hook(struct thread *thread, interpreter_branch branch,
                      interpreter_condition condition, void *context)
 {
     struct interpreter_options options = {
+        .read = tape_mode == TAPE_OFF ? NULL : tape_read_memory,
         .read_avoided = read_watched,
         .backward_branch = branch ? branch : on_backward_branch,
         .condition = condition,
@@ -142,6 +152,7 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
 
     if (!thread->interpreter) {
         struct interpreter_options options = {
+            .read = tape_mode == TAPE_OFF ? NULL : tape_read_memory,
             .read_avoided = read_watched,
             .backward_branch = on_backward_branch,
             .call = on_call,
@@ -154,6 +165,7 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
         thread->interpreter = interpreter_create(memory, &options);
     }
     fault_guard_enter(context);
+    tape_memory_may_change();
     loops_begin(&thread->loops);
     call_path_begin(&thread->call_path);
     thread->left_out = 0;

@@ -26,6 +26,7 @@
 #include "run_record.h"
 #include "say.h"
 #include "settings.h"
+#include "tape.h"
 #include "thread.h"
 #include "timebase.h"
 
@@ -66,30 +67,38 @@ bool output_usable(void)
     return now != OUTPUT_FAILED && now != OUTPUT_CLOSED;
 }
 
-/* The pattern, expanded, below the directory that is current now. */
-static bool choose_path(const struct options *options)
+bool output_expand(const char *pattern, const char *complaint, char expanded[OPTIONS_OUTPUT_MAX])
 {
     struct output_names names;
-    char reason[OPTIONS_MESSAGE_MAX], expanded[OPTIONS_OUTPUT_MAX], program[PATH_MAX];
+    char reason[OPTIONS_MESSAGE_MAX], program[PATH_MAX];
     struct utsname system;
     struct line line;
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    size_t prefix = 0;
 
     program[length > 0 ? length : 0] = '\0';
     uname(&system);
     names.pid = getpid();
     names.host = system.nodename;
     names.rank = options_find_rank((const char *const *)environ);
-    names.program = program;
-    if (options_expand_output(options->output, &names, expanded, sizeof expanded, reason,
-                              sizeof reason) != 0) {
-        line_begin(&line);
-        line_text(&line, "no profile: REUSE_OUTPUT: ");
-        line_text(&line, reason);
-        say_error(&line);
+    names.program = tape_mode == TAPE_REPLAYS ? "replay" : program;
+    if (options_expand_output(pattern, &names, expanded, OPTIONS_OUTPUT_MAX, reason,
+                              sizeof reason) == 0)
+        return true;
+    line_begin(&line);
+    line_text(&line, complaint);
+    line_text(&line, reason);
+    say_error(&line);
+    return false;
+}
+
+/* The pattern, expanded, below the directory that is current now. */
+static bool choose_path(const struct options *options)
+{
+    char expanded[OPTIONS_OUTPUT_MAX];
+    size_t prefix = 0;
+
+    if (!output_expand(options->output, "no profile: REUSE_OUTPUT: ", expanded))
         return false;
-    }
     if (expanded[0] != '/' && getcwd(path, PATH_MAX)) {
         prefix = strlen(path);
         path[prefix++] = '/';
@@ -133,7 +142,11 @@ static void tell_open_failure(int error)
 static void append(enum record_type type, const void *fixed, size_t size, const void *tail,
                    size_t tail_size)
 {
+    bool taped = tape_record(type, fixed, size, tail, tail_size);
+
     profile_writer_append(&writer, type, fixed, size, tail, tail_size, monotonic_ns());
+    if (taped)
+        tape_record_done();
 }
 
 static void append_cache(const struct record_cache *cache)
@@ -155,6 +168,11 @@ static bool open_file(void)
         return false;
     }
     profile_writer_open(&writer, descriptor, buffer, FLUSH_INTERVAL_NS);
+    if (tape_mode == TAPE_REPLAYS) {
+        /* The tape has the records of its own run. */
+        atomic_store(&state, OUTPUT_OPEN);
+        return true;
+    }
     run_record_make(&text, started_ns);
     append(RECORD_RUN, text.bytes, text.length, NULL, 0);
     host_caches_each(append_cache);
@@ -217,6 +235,7 @@ bool output_append(enum record_type type, const void *fixed, size_t size, const 
                    size_t tail_size)
 {
     int now = atomic_load_explicit(&state, memory_order_acquire);
+    bool taped, appended;
 
     if (now == OUTPUT_LAZY) {
         /* Only a sample is worth a file. */
@@ -225,7 +244,11 @@ bool output_append(enum record_type type, const void *fixed, size_t size, const 
     } else if (now != OUTPUT_OPEN) {
         return false;
     }
-    if (profile_writer_append(&writer, type, fixed, size, tail, tail_size, monotonic_ns()))
+    taped = tape_record(type, fixed, size, tail, tail_size);
+    appended = profile_writer_append(&writer, type, fixed, size, tail, tail_size, monotonic_ns());
+    if (taped)
+        tape_record_done();
+    if (appended)
         return true;
     if (writer.state == WRITER_DISK_FULL || writer.state == WRITER_FAILED)
         tell_write_failure();
@@ -317,9 +340,11 @@ void output_finish(void)
         syscall(SYS_unlinkat, AT_FDCWD, path, 0);
         return;
     }
-    maps_each(append_mapping, NULL);
-    end.wall_ns = end.monotonic_ns - started_ns;
-    output_append(RECORD_END, &end, sizeof end, NULL, 0);
+    if (tape_mode != TAPE_REPLAYS) {
+        maps_each(append_mapping, NULL);
+        end.wall_ns = end.monotonic_ns - started_ns;
+        output_append(RECORD_END, &end, sizeof end, NULL, 0);
+    }
     profile_writer_flush(&writer, end.monotonic_ns);
     if (writer.state == WRITER_DISK_FULL || writer.state == WRITER_FAILED)
         tell_write_failure();

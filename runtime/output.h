@@ -19,6 +19,9 @@
  */
 bool output_begin(const struct options *, bool eager);
 
+/* Expands %p, %h ... of a file's name. False after one line to the user that begins so. */
+bool output_expand(const char *pattern, const char *complaint, char expanded[OPTIONS_OUTPUT_MAX]);
+
 /* Appends one record; all signals must be blocked or the caller be a handler. */
 bool output_append(enum record_type, const void *fixed, size_t size, const void *tail,
                    size_t tail_size);

@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tape.h"
+
 #include "signal_safe.h"
 
 /* High half of every cookie: marks a signal as ours among those of other users of perf events. */
@@ -45,17 +47,21 @@ static int keep_errno(long result, int saved_errno)
 
 static int open_event(const struct perf_event_attr *attributes)
 {
-    int saved = errno;
+    int saved = errno, result = 0;
 
-    return keep_errno(syscall(SYS_perf_event_open, attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC),
-                      saved);
+    if (!tape_supplies())
+        result = keep_errno(
+            syscall(SYS_perf_event_open, attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), saved);
+    return (int)tape_value(TAPE_CALL, (uint64_t)result);
 }
 
 static int control(int descriptor, unsigned long request, void *argument)
 {
-    int saved = errno;
+    int saved = errno, result = 0;
 
-    return keep_errno(syscall(SYS_ioctl, descriptor, request, argument), saved);
+    if (!tape_supplies())
+        result = keep_errno(syscall(SYS_ioctl, descriptor, request, argument), saved);
+    return (int)tape_value(TAPE_CALL, (uint64_t)result);
 }
 
 /* What all our events have in common: user mode only, a synchronous signal, gone after exec. */

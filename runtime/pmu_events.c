@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "descriptors.h"
+#include "memory.h"
 #include "pmu/ibs.h"
 #include "pmu/perf_plan.h"
 #include "pmu/ring.h"
 #include "pmu_internal.h"
 #include "settings.h"
+#include "tape.h"
 
 #include "signal_safe.h"
 
@@ -57,34 +59,39 @@ static struct perf_event_attr attributes_of(const struct pmu_event *event)
 static int open_event(const struct perf_event_attr *attributes, int group)
 {
     int saved = errno;
-    long result = syscall(SYS_perf_event_open, attributes, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
+    long result = 0;
 
-    if (result < 0) {
+    if (!tape_supplies())
+        result = syscall(SYS_perf_event_open, attributes, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
+    if (result < 0)
         result = -errno;
-        errno = saved;
-        return (int)result;
-    }
-    return descriptor_adopt((int)result);
+    errno = saved;
+    return descriptor_adopt((int)tape_value(TAPE_CALL, (uint64_t)result));
 }
 
 static int control(int descriptor, unsigned long request, uint64_t argument)
 {
-    int saved = errno, result = (int)syscall(SYS_ioctl, descriptor, request, argument);
+    int saved = errno, result = 0;
 
+    if (!tape_supplies())
+        result = (int)syscall(SYS_ioctl, descriptor, request, argument);
     if (result < 0)
         result = -errno;
     errno = saved;
-    return result;
+    return (int)tape_value(TAPE_CALL, (uint64_t)result);
 }
 
 /* NULL instead of MAP_FAILED: locked memory is limited, and we can do without. */
 static void *map_event(int descriptor, size_t size)
 {
     int saved = errno;
-    long result = syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    long result = -1;
 
+    if (tape_supplies()) /* room for what the tape has of it */
+        return tape_value(TAPE_CALL, 0) ? memory_map(size) : NULL;
+    result = syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     errno = saved;
-    return result == -1 ? NULL : (void *)result;
+    return tape_value(TAPE_CALL, result != -1) ? (void *)result : NULL;
 }
 
 static size_t ring_bytes(void)
@@ -295,7 +302,7 @@ static bool read_register(const struct perf_event_mmap_page *page, uint64_t *cou
 }
 #endif
 
-static uint64_t read_count(const struct pmu_counter *counter, bool self)
+static uint64_t read_kernel(const struct pmu_counter *counter, bool self)
 {
     uint64_t values[3] = {0}; /* count, time enabled, time running */
     uint64_t count;
@@ -309,6 +316,11 @@ static uint64_t read_count(const struct pmu_counter *counter, bool self)
     if (values[2] == 0 || values[2] >= values[1])
         return values[0];
     return (uint64_t)((double)values[0] * (double)values[1] / (double)values[2]);
+}
+
+static uint64_t read_count(const struct pmu_counter *counter, bool self)
+{
+    return tape_value(TAPE_COUNT, tape_supplies() ? 0 : read_kernel(counter, self));
 }
 
 uint64_t pmu_thread_accesses(const struct pmu_thread *thread, bool self)
@@ -363,6 +375,26 @@ static bool ibs_access(const struct perf_layout *layout, const uint8_t *record, 
            ibs_to_record(&registers, &processor, access);
 }
 
+/* What the unit has written since the last time. */
+static void open_ring(struct perf_event_mmap_page *page, struct ring *ring)
+{
+    uint8_t *data = (uint8_t *)page + settings.page_size;
+    uint64_t size = ring_bytes();
+
+    ring->data = data;
+    ring->size = size;
+    ring->head = tape_value(TAPE_COUNT, __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE));
+    ring->tail = page->data_tail;
+    ring->damaged = 0;
+    if (tape_inside && ring->head - ring->tail <= size) {
+        uint64_t from = ring->tail % size, fresh = ring->head - ring->tail;
+        uint64_t straight = fresh < size - from ? fresh : size - from;
+
+        tape_bytes(data + from, straight);
+        tape_bytes(data, fresh - straight);
+    }
+}
+
 static void drain_ring(struct pmu_thread *thread, struct perf_event_mmap_page *page,
                        void (*record)(void *, const struct access_record *), void *context)
 {
@@ -373,11 +405,7 @@ static void drain_ring(struct pmu_thread *thread, struct perf_event_mmap_page *p
     struct ring ring;
     const uint8_t *bytes;
 
-    ring.data = (const uint8_t *)page + settings.page_size;
-    ring.size = ring_bytes();
-    ring.head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-    ring.tail = page->data_tail;
-    ring.damaged = 0;
+    open_ring(page, &ring);
     while (ring_next(&ring, &header, &bytes)) {
         struct perf_stream_record stream;
         struct access_record access;
@@ -414,11 +442,13 @@ void pmu_thread_sum_losses(const struct pmu_thread *thread, struct pmu_losses *s
     sum->damaged += thread->losses.damaged;
     sum->no_ring += thread->samplers > 0 && !thread->ring[0];
     for (unsigned i = 0; i < thread->counters; i++) {
-        uint64_t values[3]; /* count, time enabled, time running */
+        uint64_t values[3] = {0}; /* count, time enabled, time running */
 
-        if (syscall(SYS_read, thread->counter[i].descriptor, values, sizeof values) ==
-                sizeof values &&
-            values[1] - values[2] > sum->off_ns && values[1] > values[2]) {
+        if (!tape_supplies() && syscall(SYS_read, thread->counter[i].descriptor, values,
+                                        sizeof values) != sizeof values)
+            memset(values, 0, sizeof values);
+        tape_bytes(values, sizeof values);
+        if (values[1] - values[2] > sum->off_ns && values[1] > values[2]) {
             sum->off_ns = values[1] - values[2];
             sum->enabled_ns = values[1];
         }

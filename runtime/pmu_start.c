@@ -8,6 +8,7 @@
 #include "pmu/self_test.h"
 #include "pmu_internal.h"
 #include "settings.h"
+#include "tape.h"
 
 enum {
     PASSES = 60,   /* of the loop: some 245 000 accesses, a fraction of a millisecond */
@@ -57,6 +58,17 @@ static void explain(int error, const struct pmu_event *event, char *reason)
     snprintf(reason, PMU_REASON_MAX, "%s: %s", event->name, text);
 }
 
+static bool read_sysfs(void *context, const char *path, char *text, size_t size)
+{
+    bool found = !tape_supplies() && pmu_read_sysfs(context, path, text, size);
+
+    found = tape_value(TAPE_SETTING, found);
+    if (found)
+        tape_bytes(text, size);
+    text[size - 1] = '\0';
+    return found;
+}
+
 /* Runs the loop under the events. */
 static bool try_unit(char *reason)
 {
@@ -90,6 +102,8 @@ static bool try_unit(char *reason)
     for (unsigned i = 0; i < thread.counters; i++)
         before[i] = pmu_event_count(&thread, i);
     self_test_run(&test, self_test_array, PASSES);
+    test.begin = tape_value(TAPE_SETTING, test.begin);
+    test.end = tape_value(TAPE_SETTING, test.end);
     /* A unit that counts operations has no word on accesses. */
     for (unsigned i = 0; i < thread.counters && (choice->counters || choice->counts_accesses); i++)
         self_test_count(&test, choice->counters ? &choice->counter[i] : &choice->sampler[i],
@@ -105,7 +119,7 @@ static bool try_unit(char *reason)
 static void describe(void)
 {
     static const char *const units[] = {
-        [PMU_PEBS] = "PEBS", [PMU_IBS] = "IBS", [PMU_SPE] = "SPE", [PMU_OVERFLOW] = "overflow"};
+        [PMU_PEBS] = "PEBS", [PMU_IBS] = "IBS", [PMU_OVERFLOW] = "overflow"};
     char *text = pmu_engine.description;
     size_t size = sizeof pmu_engine.description;
     const struct pmu_choice *choice = &pmu_engine.choice;
@@ -130,20 +144,18 @@ static void name_processor(const struct processor *processor, char *reason)
 bool pmu_start(const char *event, char *reason)
 {
     /* For tests, and to look at another machine's: the folder of event sources. */
-    struct pmu_machine machine = {.read = pmu_read_sysfs, .context = getenv("REUSE_PMU_SYSFS")};
+    struct pmu_machine machine = {.read = read_sysfs, .context = getenv("REUSE_PMU_SYSFS")};
 
     if (!machine.context || !processor_of_folder(machine.context, &machine.processor))
         processor_here(&machine.processor);
+    tape_bytes(&machine.processor, sizeof machine.processor);
     pmu_engine.processor = machine.processor;
     if (!pmu_choose(&machine, event, &pmu_engine.choice, reason)) {
         name_processor(&machine.processor, reason);
         return false;
     }
-    if (pmu_engine.choice.unit == PMU_SPE || pmu_engine.choice.unit == PMU_OVERFLOW) {
-        snprintf(reason, PMU_REASON_MAX, "%s: this version samples with PEBS and IBS only",
-                 pmu_engine.choice.sampler[0].name);
-        return false;
-    }
+    if (pmu_engine.choice.unit == PMU_SPE)
+        pmu_choice_by_overflow(&pmu_engine.choice);
     if (!try_unit(reason))
         return false;
     if (pmu_engine.choice.counters == 0 && !pmu_engine.choice.counts_accesses) {

@@ -30,8 +30,10 @@
 #include "modules.h"
 #include "output.h"
 #include "pmu.h"
+#include "replay.h"
 #include "say.h"
 #include "settings.h"
+#include "tape.h"
 #include "thread.h"
 #include "timebase.h"
 #include "unwind.h"
@@ -159,6 +161,44 @@ static void try_hardware(void)
         say_verbose(&line);
 }
 
+/* REUSE_* of the environment, each with its terminating zero. */
+static size_t gather_environment(char *text, size_t capacity)
+{
+    size_t used = 0;
+
+    for (char **entry = environ; *entry; entry++) {
+        size_t size = strlen(*entry) + 1;
+
+        if (strncmp(*entry, "REUSE_", 6) == 0 && size <= capacity - used) {
+            memcpy(text + used, *entry, size);
+            used += size;
+        }
+    }
+    return used;
+}
+
+/* False: no recording was asked for, or it cannot be made; the user knows. */
+static bool begin_tape(void)
+{
+    char path[OPTIONS_OUTPUT_MAX], text[2 * OPTIONS_OUTPUT_MAX];
+    const char *pattern = settings.options.record_raw;
+
+    return pattern[0] && output_expand(pattern, "no recording: REUSE_RECORD_RAW: ", path) &&
+           tape_record_to(path) &&
+           tape_begin(TAPE_START, 0, text, gather_environment(text, sizeof text));
+}
+
+void process_begin_engine(void)
+{
+    uint64_t *const values[] = {&settings.seed, &settings.trap_ns,   &settings.trigger_ns,
+                                &settings.cpus, &settings.page_size, &settings.stop_ns};
+
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        *values[i] = tape_value(TAPE_SETTING, *values[i]);
+    look_ahead_create();
+    try_hardware();
+}
+
 static bool is_stack(void *context, const struct maps_entry *entry)
 {
     struct maps_entry *found = context;
@@ -194,9 +234,12 @@ static void __attribute__((constructor)) start(void)
     struct line line;
     sigset_t before;
     uint64_t low, high;
+    bool taped;
     int result;
 
     read_settings();
+    if (settings.options.replay[0])
+        replay_run(settings.options.replay);
     if (!choose_engine())
         return;
     descriptors_begin();
@@ -224,7 +267,10 @@ static void __attribute__((constructor)) start(void)
         line_text(&line, " accesses are seen");
         say_error(&line);
     }
-    try_hardware();
+    taped = begin_tape();
+    process_begin_engine();
+    if (taped)
+        tape_end();
     if (!output_begin(&settings.options, true)) {
         fault_guard_end();
         signal_end();
@@ -235,7 +281,6 @@ static void __attribute__((constructor)) start(void)
     if (settings.trap_ns == 0)
         output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
     signals_block(&before);
-    look_ahead_create();
     modules_refresh();
     attribution_begin();
     interpose_thread_begin();
@@ -331,6 +376,7 @@ void process_finish(void)
         say_verbose(&line);
     }
     output_finish();
+    tape_flush();
     /* From here on the wrappers pass through. */
     atomic_store(&our_pid, 0);
     signals_restore(&before);
@@ -362,8 +408,10 @@ INTERPOSED void abort(void)
     static void (*next)(void);
 
     /* The target may survive through a handler of SIGABRT that jumps away: nothing ends here. */
-    if (process_is_ours())
+    if (process_is_ours()) {
         output_flush();
+        tape_flush();
+    }
     if (!next)
         next = interpose_real("abort");
     next();
@@ -379,6 +427,7 @@ void process_before_exec(void)
     signals_block(&before);
     threads_write_totals();
     output_before_exec();
+    tape_flush();
     signals_restore(&before);
 }
 
@@ -415,6 +464,7 @@ static void after_fork_child(void)
     if (atomic_load(&our_pid) != 0) {
         bool follow = settings.options.follow & FOLLOW_FORK;
 
+        tape_forget();
         descriptor_close_all();
         fault_guard_reset();
         decode_cache_after_fork();
@@ -444,6 +494,7 @@ void process_yield_descriptor(int descriptor)
     /* Adopt a copy, then let the original go: the event or file lives on in the copy. */
     copy = descriptor_adopt((int)syscall(SYS_dup, descriptor));
     output_move_descriptor(descriptor, copy);
+    tape_move_descriptor(descriptor, copy);
     thread_move_descriptor(descriptor, copy);
     shared_watch_move_descriptor(descriptor, copy);
     descriptor_release(descriptor);

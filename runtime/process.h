@@ -12,6 +12,10 @@
  */
 bool process_is_ours(void);
 
+/* Finds out what triggers samples and counts. Its settings and what it asks of the machine are
+ * taped (tape.h), so that a replay begins by it as well. */
+void process_begin_engine(void);
+
 /* The target takes one of our descriptor numbers: moves ours to another. Thread-safe. */
 void process_yield_descriptor(int descriptor);
 

@@ -98,7 +98,7 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
                         struct foresight *foresight)
 {
     bool sharing = line_sharing_active(), done = false, followed = !sharing, late = false, any;
-    uint64_t started = arch_ticks(), fed = 0;
+    uint64_t started = clock_ticks(), fed = 0;
 
     *foresight = (struct foresight){.stop = INTERPRETER_FULL};
     if (!look_ahead_begin(thread, context))
@@ -108,7 +108,7 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
            foresight->stop == INTERPRETER_FULL) {
         size_t n = look_ahead_next(thread, SAMPLE_BATCH, &foresight->stop);
 
-        late = window_may_end(&thread->window, (arch_ticks() - started) / arch_ticks_in(1),
+        late = window_may_end(&thread->window, (clock_ticks() - started) / arch_ticks_in(1),
                               rate_known(thread, hottest_loop(thread)));
         if (!done)
             done = window_feed(&thread->window, thread->batch, n) || late;

@@ -20,6 +20,7 @@
 #include "settings.h"
 #include "spin_hint.h"
 #include "step_over.h"
+#include "tape.h"
 #include "timebase.h"
 #include "watch.h"
 
@@ -57,12 +58,11 @@ static struct {
     unsigned aside[SHARED_REGISTERS]; /* threads that are stepping over an access to them */
 } shared;
 
-void shared_watch_open(void)
+static void open_registers(void)
 {
     int expected = SHARED_CLOSED;
 
-    if (!settings.sharing ||
-        !atomic_compare_exchange_strong(&shared.state, &expected, SHARED_CHANGING))
+    if (!atomic_compare_exchange_strong(&shared.state, &expected, SHARED_CHANGING))
         return;
     watch_give_back(WATCHES_MAX - SHARED_REGISTERS);
     for (shared.count = 0; shared.count < SHARED_REGISTERS; shared.count++) {
@@ -74,6 +74,19 @@ void shared_watch_open(void)
     }
     line_sharing_begin(shared.count);
     atomic_store(&shared.state, shared.count == 0 ? SHARED_CLOSED : SHARED_FREE);
+}
+
+void shared_watch_open(void)
+{
+    const struct thread *self = thread_current();
+    bool taped;
+
+    if (!settings.sharing || shared_watch_is_open())
+        return;
+    taped = tape_begin(TAPE_SHARED_OPEN, self ? self->id : 0, NULL, 0);
+    open_registers();
+    if (taped)
+        tape_end();
 }
 
 bool shared_watch_is_open(void)

@@ -64,7 +64,7 @@ static void arm(struct step_over *step)
 void step_over_access(struct thread *thread, uint64_t address, const ucontext_t *context)
 {
     struct step_over *step = &thread->step;
-    uint64_t until = arch_access_done(context);
+    uint64_t until = tape_value(TAPE_SETTING, tape_supplies() ? 0 : arch_access_done(context));
 
     if ((step->private_aside || step->shared_aside) && step->until != until)
         bring_back(thread);

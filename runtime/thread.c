@@ -17,6 +17,7 @@
 #include "say.h"
 #include "settings.h"
 #include "step_over.h"
+#include "tape.h"
 #include "timebase.h"
 #include "watch.h"
 
@@ -197,9 +198,9 @@ static void start_clock(struct thread *thread)
         perf_event_enable(descriptor);
 }
 
-struct thread *thread_start(uint64_t stack_low, uint64_t stack_high)
+static struct thread *begin(uint64_t stack_low, uint64_t stack_high)
 {
-    struct thread *thread = claim((pid_t)syscall(SYS_gettid));
+    struct thread *thread = claim((pid_t)tape_value(TAPE_CALL, (uint64_t)syscall(SYS_gettid)));
 
     if (!thread)
         return NULL;
@@ -208,6 +209,7 @@ struct thread *thread_start(uint64_t stack_low, uint64_t stack_high)
     thread->stack_high = stack_high;
     memset(thread->name, 0, sizeof thread->name);
     prctl(PR_GET_NAME, thread->name);
+    tape_bytes(thread->name, sizeof thread->name);
     thread->started_ns = monotonic_ns();
     announce(thread);
     atomic_fetch_add(&alive, 1);
@@ -218,6 +220,22 @@ struct thread *thread_start(uint64_t stack_low, uint64_t stack_high)
     else
         start_clock(thread);
     return thread;
+}
+
+struct thread *thread_start(uint64_t stack_low, uint64_t stack_high)
+{
+    const uint64_t stack[2] = {stack_low, stack_high};
+    bool taped = tape_begin(TAPE_THREAD_BEGIN, 0, stack, sizeof stack);
+    struct thread *thread = begin(stack_low, stack_high);
+
+    if (taped)
+        tape_end();
+    return thread;
+}
+
+void thread_become(struct thread *thread)
+{
+    current = thread;
 }
 
 uint64_t thread_cpu_time(const struct thread *thread)
@@ -260,7 +278,7 @@ static void sum_losses(const struct thread *thread)
     atomic_flag_clear_explicit(&pmu_losses_lock, memory_order_release);
 }
 
-void thread_finish(struct thread *thread, enum watch_end reason)
+static void finish(struct thread *thread, enum watch_end reason)
 {
     sigset_t before;
     uint64_t now, cpu;
@@ -306,6 +324,44 @@ void thread_finish(struct thread *thread, enum watch_end reason)
     signals_restore(&before);
 }
 
+void thread_finish(struct thread *thread, enum watch_end reason)
+{
+    const uint32_t why = (uint32_t)reason;
+    bool taped;
+
+    if (!atomic_load(&thread->alive))
+        return;
+    taped = tape_begin(TAPE_THREAD_END, thread->id, &why, sizeof why);
+    finish(thread, reason);
+    if (taped)
+        tape_end();
+}
+
+void thread_region_begin(struct thread *thread, uint32_t region_id)
+{
+    const uint32_t what[2] = {true, region_id};
+    bool taped = tape_begin(TAPE_REGION, thread->id, what, sizeof what);
+
+    if (thread->region_depth < THREAD_REGIONS)
+        thread->regions[thread->region_depth] = region_id;
+    thread->region_depth++;
+    if (taped)
+        tape_end();
+}
+
+void thread_region_end(struct thread *thread)
+{
+    const uint32_t what[2] = {false, 0};
+    bool taped;
+
+    if (thread->region_depth == 0)
+        return;
+    taped = tape_begin(TAPE_REGION, thread->id, what, sizeof what);
+    thread->region_depth--;
+    if (taped)
+        tape_end();
+}
+
 void thread_pmu_losses(struct pmu_losses *losses)
 {
     *losses = pmu_losses;
@@ -317,9 +373,20 @@ void thread_totals(uint64_t *app_ns, uint64_t *overhead_ns)
     *overhead_ns = atomic_load(&ended_overhead_ns);
 }
 
-void thread_pause(bool pause)
+void threads_pause(bool pause)
 {
+    const uint32_t wanted = pause;
+    bool taped = tape_begin(TAPE_PAUSE, 0, &wanted, sizeof wanted);
+    sigset_t before;
+
     atomic_store(&paused, pause);
+    signals_block(&before);
+    for (struct thread *thread = thread_first(); thread; thread = thread->next)
+        if (atomic_load(&thread->alive))
+            thread_trigger(thread, !pause);
+    signals_restore(&before);
+    if (taped)
+        tape_end();
 }
 
 void thread_move_descriptor(int from, int to)

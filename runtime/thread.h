@@ -175,8 +175,15 @@ void thread_pmu_losses(struct pmu_losses *);
 /* Sums over all threads, finished ones included. */
 void thread_totals(uint64_t *app_ns, uint64_t *overhead_ns);
 
-/* Whether threads that start from now on start without sampling. */
-void thread_pause(bool paused);
+/* Stops sampling in all threads, those that start from now on included; or goes on. */
+void threads_pause(bool paused);
+
+/* A span of the API begins or ends in the calling thread. */
+void thread_region_begin(struct thread *, uint32_t region_id);
+void thread_region_end(struct thread *);
+
+/* For replaying: the calling thread is this one from now on (or none). */
+void thread_become(struct thread *);
 
 /* One of our descriptors has a new number. */
 void thread_move_descriptor(int from, int to);

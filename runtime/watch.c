@@ -16,6 +16,7 @@
 #include "sampling/watch_plan.h"
 #include "settings.h"
 #include "step_over.h"
+#include "tape.h"
 #include "timebase.h"
 
 #include "signal_safe.h"
@@ -326,12 +327,17 @@ void watch_block_freed(uint64_t base, uint64_t size)
 {
     sigset_t before;
     struct thread *self = thread_current();
+    const uint64_t block[2] = {base, size};
+    bool taped;
 
     if (!self)
         return;
+    taped = tape_begin(TAPE_BLOCK_FREED, self->id, block, sizeof block);
     signals_block(&before);
     line_sharing_block_freed(base, size);
     for (struct thread *thread = thread_first(); thread; thread = thread->next)
         private_watch_block_freed(&thread->watches, base, size, self->id);
     signals_restore(&before);
+    if (taped)
+        tape_end();
 }

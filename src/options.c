@@ -69,6 +69,12 @@ const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_PLACE] = {"REUSE_PLACE", "place", 0, "FILE", NULL, "",
                       "a file name of at most 4095 bytes",
                       "bind threads as reuse-report --placement found"},
+    [OPTION_RECORD_RAW] = {"REUSE_RECORD_RAW", "record-raw", 0, "FILE", NULL, "",
+                           "a file name of at most 4095 bytes with %p, %h, %r, %e and %%",
+                           "record what kernel and hardware gave, for --replay"},
+    [OPTION_REPLAY] = {"REUSE_REPLAY", "replay", 0, "FILE", NULL, "",
+                       "a file name of at most 4095 bytes",
+                       "repeat such a recording; no program is run"},
     [OPTION_QUIET] = {"REUSE_QUIET", "quiet", 'q', NULL, "1", "0", "1 or 0",
                       "nothing on stderr but errors"},
     [OPTION_VERBOSE] = {"REUSE_VERBOSE", "verbose", 'v', NULL, "1", "0", "1 or 0",
@@ -353,6 +359,11 @@ static bool apply(struct options *options, enum option_id id, const char *value)
         return true;
     case OPTION_PLACE:
         return parse_text(value, options->place, sizeof options->place);
+    case OPTION_RECORD_RAW:
+        return pattern_is_valid(value) &&
+               parse_text(value, options->record_raw, sizeof options->record_raw);
+    case OPTION_REPLAY:
+        return parse_text(value, options->replay, sizeof options->replay);
     case OPTION_QUIET:
         return parse_switch(value, &options->quiet);
     case OPTION_VERBOSE:
@@ -385,6 +396,12 @@ static void set_default(struct options *options, enum option_id id)
         break;
     case OPTION_PLACE:
         options->place[0] = '\0';
+        break;
+    case OPTION_RECORD_RAW:
+        options->record_raw[0] = '\0';
+        break;
+    case OPTION_REPLAY:
+        options->replay[0] = '\0';
         break;
     case OPTION_SEED:
         options->seed = 0;

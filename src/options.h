@@ -39,6 +39,8 @@ enum option_id {
     OPTION_SIMULATE_LOSS,
     OPTION_SIMULATE_TRAP,
     OPTION_SIMULATE_REGISTER,
+    OPTION_RECORD_RAW,
+    OPTION_REPLAY,
     OPTION_QUIET,
     OPTION_VERBOSE,
     OPTION_COUNT
@@ -128,7 +130,9 @@ struct options {
     uint32_t simulate_register;      /* bytes that one watches, power of two, at most the line */
     char output[OPTIONS_OUTPUT_MAX]; /* pattern, valid for options_expand_output() */
     char place[OPTIONS_OUTPUT_MAX];  /* mapping file (placement_file.h); "": threads stay free */
-    char event[OPTIONS_EVENT_MAX];   /* libpfm4 name or rXXXX; "" lets the engine choose */
+    char record_raw[OPTIONS_OUTPUT_MAX]; /* pattern of a tape to record; "": none */
+    char replay[OPTIONS_OUTPUT_MAX];     /* a tape to repeat instead of a program's run; "": none */
+    char event[OPTIONS_EVENT_MAX];       /* libpfm4 name or rXXXX; "" lets the engine choose */
 };
 
 /* Every option at its default. */

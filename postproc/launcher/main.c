@@ -224,6 +224,21 @@ static int become(const struct target *target, char **arguments, char **environm
     return error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
+/* The library repeats a recording in whatever process loads it: in this one, started anew. */
+static int replay(struct environment *environment)
+{
+    char library[PATH_MAX];
+    char *arguments[] = {(char *)"reuse-run", (char *)"--version", NULL};
+
+    if (library_find(library) != 0)
+        return fail("libreuse.so is neither in this build tree nor beside reuse-run nor "
+                    "in " REUSE_LIBRARY_FOLDER "; install libreuse, or run make");
+    if (environment_preload(environment, library) != 0)
+        return fail("out of memory");
+    execve("/proc/self/exe", arguments, environment->entries);
+    return fail("cannot start itself: /proc is needed");
+}
+
 /* Everything after the environment is set up; returns the exit status, if it returns. */
 static int launch(int argc, char **argv, struct environment *environment)
 {
@@ -234,6 +249,11 @@ static int launch(int argc, char **argv, struct environment *environment)
     int status = read_options(argc, argv, environment);
     if (status >= 0)
         return status;
+    if (environment_get(environment, option_table[OPTION_REPLAY].variable)) {
+        if (optind < argc)
+            return fail("--replay repeats a recording and runs no program");
+        return replay(environment);
+    }
     if (optind >= argc)
         return fail("no program given; usage: reuse-run [OPTIONS] [--] PROGRAM [ARGS]");
     if (options_parse((const char *const *)environment->entries, &options, message,

@@ -3,7 +3,14 @@
 #ifndef REUSE_RUNTIME_ARCH_AARCH64_H
 #define REUSE_RUNTIME_ARCH_AARCH64_H
 
-enum { ARCH_TRAPS_BEFORE_ACCESS = true, ARCH_INSTRUCTION_BYTES = 4 };
+#include "tape.h"
+
+enum {
+    ARCH_TRAPS_BEFORE_ACCESS = true,
+    ARCH_INSTRUCTION_BYTES = 4,
+    ARCH_CONTEXT_BYTES = sizeof(mcontext_t),
+    ARCH_EXTENDED_LEAST = 0,
+};
 
 static inline uint64_t arch_ip(const ucontext_t *context)
 {
@@ -92,12 +99,25 @@ static inline void arch_registers(const ucontext_t *context,
     registers->general[INTERPRETER_STACK_POINTER] = context->uc_mcontext.sp;
     registers->ip = arch_ip(context);
     registers->flags = context->uc_mcontext.pstate;
-    registers->thread_pointer = (uint64_t)(uintptr_t)__builtin_thread_pointer();
+    registers->thread_pointer = tape_value(TAPE_SETTING, (uintptr_t)__builtin_thread_pointer());
 }
 
 static inline const void *arch_extended_state(const ucontext_t *context)
 {
     return context->uc_mcontext.__reserved;
+}
+
+/* It is part of the context. */
+static inline uint32_t arch_extended_bytes(const ucontext_t *context)
+{
+    (void)context;
+    return 0;
+}
+
+static inline void arch_set_extended_state(ucontext_t *context, void *state)
+{
+    (void)context;
+    (void)state;
 }
 
 static inline void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)

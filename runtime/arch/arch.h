@@ -34,6 +34,12 @@
  *     const void *arch_extended_state(const ucontext_t *)
  *         What the interpreter starts from: see interpreter_begin().
  *
+ *     ARCH_CONTEXT_BYTES
+ *     uint32_t arch_extended_bytes(const ucontext_t *)
+ *     void arch_set_extended_state(ucontext_t *, void *)
+ *         For keeping a context: so many bytes from the start of uc_mcontext, and so many of the
+ *         extended state if that lies elsewhere (at least ARCH_EXTENDED_LEAST, or 0).
+ *
  *     void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)
  *         top is a multiple of 16.
  *

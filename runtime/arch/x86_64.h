@@ -3,7 +3,15 @@
 #ifndef REUSE_RUNTIME_ARCH_X86_64_H
 #define REUSE_RUNTIME_ARCH_X86_64_H
 
-enum { ARCH_TRAPS_BEFORE_ACCESS = false };
+#include <string.h>
+
+#include "tape.h"
+
+enum {
+    ARCH_TRAPS_BEFORE_ACCESS = false,
+    ARCH_CONTEXT_BYTES = sizeof(gregset_t),
+    ARCH_EXTENDED_LEAST = 512,
+};
 
 static inline uint64_t arch_ip(const ucontext_t *context)
 {
@@ -63,13 +71,30 @@ static inline void arch_registers(const ucontext_t *context,
         registers->general[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
     registers->ip = arch_ip(context);
     registers->flags = (uint64_t)context->uc_mcontext.gregs[REG_EFL];
-    registers->fs_base = (uint64_t)(uintptr_t)__builtin_thread_pointer();
+    registers->fs_base = tape_value(TAPE_SETTING, (uintptr_t)__builtin_thread_pointer());
     registers->gs_base = 0;
 }
 
 static inline const void *arch_extended_state(const ucontext_t *context)
 {
     return context->uc_mcontext.fpregs;
+}
+
+/* What _fpx_sw_bytes of the kernel's asm/sigcontext.h says of the area's size. */
+static inline uint32_t arch_extended_bytes(const ucontext_t *context)
+{
+    enum { NOTE = 464, MAGIC = 0x46505853, LEGACY = 512 };
+    uint32_t note[2];
+
+    if (!context->uc_mcontext.fpregs)
+        return 0;
+    memcpy(note, (const char *)context->uc_mcontext.fpregs + NOTE, sizeof note);
+    return note[0] != MAGIC || note[1] < LEGACY ? LEGACY : note[1];
+}
+
+static inline void arch_set_extended_state(ucontext_t *context, void *state)
+{
+    context->uc_mcontext.fpregs = state;
 }
 
 static inline void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)

@@ -163,6 +163,13 @@ void decode_cache_create(void *memory, size_t size, void *executable, size_t exe
  */
 void decode_cache_after_fork(void);
 
+/*
+ * All that decode_cache_create() has found out about the processor, in pieces: to be kept, or to be
+ * replaced by what was kept on another, whose states are then interpreted. Instructions that this
+ * processor lacks end the process.
+ */
+void interpreter_processor(void (*piece)(void *bytes, size_t size));
+
 /* Counters for tests and diagnostics. */
 struct decode_cache_statistics {
     uint64_t blocks, instructions; /* decoded and kept; decoded in all */

@@ -275,14 +275,24 @@ static bool choose_arm(const struct pmu_machine *machine, struct pmu_choice *cho
                 "");
         return false;
     }
-    /* A64FX and others without SPE: the counters that count also interrupt. */
+    /* A64FX and others without SPE */
+    arm_counters(choice->counter);
+    choice->counters = 2;
+    choice->can_exclude_kernel = true;
+    pmu_choice_by_overflow(choice);
+    return true;
+}
+
+void pmu_choice_by_overflow(struct pmu_choice *choice)
+{
+    memcpy(choice->sampler, choice->counter, sizeof choice->sampler);
+    memset(choice->counter, 0, sizeof choice->counter);
     choice->unit = PMU_OVERFLOW;
-    choice->samplers = 2;
-    arm_counters(choice->sampler);
+    choice->samplers = choice->counters;
+    choice->counters = 0; /* the samplers count as well */
     choice->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
     choice->period_multiple = choice->period_least = 1;
-    choice->counts_accesses = choice->can_exclude_kernel = true;
-    return true;
+    choice->counts_accesses = true;
 }
 
 /* ---- what the user names ---- */

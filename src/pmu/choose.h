@@ -90,4 +90,11 @@ struct pmu_choice {
  */
 bool pmu_choose(const struct pmu_machine *, const char *event, struct pmu_choice *, char *reason);
 
+/*
+ * Lets the choice's counters of accesses interrupt instead of its unit: for those who need the
+ * thread stopped near the access rather than a record of it. (SPE writes records into memory and
+ * interrupts when that is full.)
+ */
+void pmu_choice_by_overflow(struct pmu_choice *);
+
 #endif

@@ -95,6 +95,26 @@ check "PEBS: accesses of both events are counted" \
 check "PEBS: the size of the array is where misses end" holds "miss($size // 3) > 0.05 and miss(3 * $size) < 0.03"
 profile -- "$micro/sweep" --bytes 256K --iterations 4000 --threads 4
 check "PEBS: threads" holds "len([t for t in r['threads'] if t['accesses'] > 1e6]) >= 4"
+
+# Arm: counters of accesses interrupt, with SPE or without. (The code that runs is x86's all the same.)
+for unit in a64fx neoverse; do
+    mkdir -p "$work/$unit/armv8_pmuv3_0"
+    echo 7 >"$work/$unit/armv8_pmuv3_0/type"
+done
+mkdir -p "$work/neoverse/arm_spe_0"
+echo 8 >"$work/neoverse/arm_spe_0/type"
+echo arm 0x461f0010 >"$work/a64fx/processor"
+echo arm 0x413fd0c1 >"$work/neoverse/processor"
+for unit in a64fx neoverse; do
+    profile --period 1500000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
+    check "overflow, $unit: the engine is used" err_has 'pmu engine, [0-9]+ samples'
+    check "overflow, $unit: accesses of both events are counted" \
+        holds "0.6 < r['accesses']['value'] / ($iterations * $size / 8) < 1.6"
+    check "overflow, $unit: the size of the array is where misses end" \
+        holds "miss($size // 3) > 0.05 and miss(3 * $size) < 0.03"
+    check "overflow, $unit: no record counts as lost or unreadable" \
+        holds "not any('unreadable' in n for n in r.get('notes', []))"
+done
 unit=sysfs
 
 export PMU_STAND_IN_LOST=1
@@ -133,7 +153,7 @@ if command -v strace >/dev/null; then
         "$micro/chase" --seconds 1
     calls=$(python3 "$REUSE_SRCDIR/tests/integration/signal_calls.py" "$work/trace" 2>>"$work/err")
     check "at most two for one that arms a register: $calls" \
-        bash -c "[[ '$calls' =~ armed\ [1-9][0-9]*\ median\ [12]\ exchanged\ [0-4]$ ]]"
+        bash -c "[[ '$calls' =~ armed\ [1-9][0-9]*\ median\ [12]\ exchanged\ few$ ]]"
 else
     skip "few system calls" "strace is missing"
 fi

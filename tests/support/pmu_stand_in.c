@@ -5,6 +5,7 @@
  * engine pmu does in the kernel really happens there, with accesses counted as nanoseconds times a
  * rate.
  *
+ *   raw   Arm's LD_SPEC (70) and ST_SPEC (71), which sample and count
  *   4242  samples     ibs_op, or Intel's ALL_LOADS (81d0: two of three accesses) and ALL_STORES
  * (82d0). In the self-test (no signals): records of the known loop, byte for byte as hardware and
  * kernel would leave them; after that: the task clock 4243  counts      AMD's LS_DISPATCH: 0329
@@ -39,6 +40,8 @@ enum {
     COUNTS_ACCESSES = 0x329,
     COUNTS_LOADS = 0x81d0,
     COUNTS_STORES = 0x82d0,
+    ARM_LOADS = 0x70,
+    ARM_STORES = 0x71,
     PAGE = 4096,
     RING = 4 * PAGE,
     DESCRIPTORS = 1 << 16,
@@ -105,8 +108,10 @@ static unsigned char thirds_of(const struct perf_event_attr *attributes)
 {
     switch (attributes->config) {
     case COUNTS_LOADS:
+    case ARM_LOADS:
         return 2;
     case COUNTS_STORES:
+    case ARM_STORES:
         return 1;
     case COUNTS_ACCESSES:
         return 3;
@@ -131,7 +136,7 @@ static long open_event(const struct perf_event_attr *given, const long *a)
 {
     struct perf_event_attr attributes = *given;
     struct role role = {
-        .known = true, .samples = given->type == TYPE_SAMPLER, .thirds = thirds_of(given)};
+        .known = true, .samples = given->type != TYPE_COUNTER, .thirds = thirds_of(given)};
     long arguments[6];
 
     memcpy(arguments, a, sizeof arguments);
@@ -250,7 +255,8 @@ static long answer(long number, const long *a)
 
     switch (number) {
     case SYS_perf_event_open:
-        if (attributes->type == TYPE_SAMPLER || attributes->type == TYPE_COUNTER)
+        if (attributes->type == TYPE_SAMPLER || attributes->type == TYPE_COUNTER ||
+            attributes->type == PERF_TYPE_RAW)
             return open_event(attributes, a);
         break;
     case SYS_ioctl:

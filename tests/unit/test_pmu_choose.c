@@ -321,6 +321,14 @@ static void test_arm_machines(void **state)
     assert_int_equal(choice.counters, 2);
     assert_int_equal(choice.counter[0].config, 0x70);
     assert_int_equal(choice.counter[1].config, 0x71);
+    pmu_choice_by_overflow(&choice);
+    assert_int_equal(choice.unit, PMU_OVERFLOW);
+    assert_int_equal(choice.samplers, 2);
+    assert_int_equal(choice.counters, 0);
+    assert_int_equal(choice.sampler[1].config, 0x71);
+    assert_int_equal(choice.sampler[1].kinds, ACCESS_STORE);
+    assert_true(choice.counts_accesses);
+    assert_int_equal(choice.period_least, 1);
 
     assert_true(choose(a64fx, fujitsu, "", &choice, reason));
     assert_int_equal(choice.unit, PMU_OVERFLOW);

@@ -156,6 +156,11 @@ void decode_cache_create(void *memory, size_t size, void *executable, size_t exe
 
 void decode_cache_after_fork(void) {}
 
+void interpreter_processor(void (*piece)(void *bytes, size_t size))
+{
+    (void)piece;
+}
+
 void decode_cache_statistics(struct decode_cache_statistics *statistics)
 {
     memset(statistics, 0, sizeof *statistics);

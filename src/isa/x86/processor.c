@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "isa/interpreter.h"
+
 #include "signal_safe.h"
 
 struct x86_processor x86_processor;
@@ -148,4 +150,11 @@ bool x86_processor_has(ZydisISASet isa_set)
                    (set->needs != AVX512 || x86_processor.avx512);
     }
     return false;
+}
+
+void interpreter_processor(void (*piece)(void *bytes, size_t size))
+{
+    piece(&x86_processor, sizeof x86_processor);
+    piece(words, sizeof words);
+    piece(components, sizeof components);
 }

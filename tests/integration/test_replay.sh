@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# reuse-run --record-raw and --replay: a recorded run is repeated without its program, and its profile comes
+# out the same, byte for byte. Also what comes out of a recording that was cut off, damaged, or is none.
+. "$(dirname "$0")/tap.bash"
+
+bin=$REUSE_BUILDDIR/postproc
+micro=$REUSE_BUILDDIR/microbench
+programs=$REUSE_BUILDDIR/tests/integration/programs
+stand_in=$REUSE_BUILDDIR/tests/support/.libs/libpmustandin.so
+array=$(nm "$REUSE_BUILDDIR/runtime/.libs/libreuse.so" 2>"$work/err" | awk '/self_test_array/ { print $1 }')
+cd "$work" || exit 1
+
+record() {
+    rm -f tape recorded.rprof
+    run "$bin/reuse-run" -e clock -o recorded.rprof --record-raw tape "$@"
+}
+replay() {
+    rm -f replayed.rprof
+    run "$bin/reuse-run" --replay "${1:-tape}" -o replayed.rprof
+}
+# all_the_same NAME: after record
+all_the_same() {
+    if [ ! -e recorded.rprof ]; then
+        skip "$1" "the recorded run has no samples: $(tail -n 1 err)"
+        return
+    fi
+    replay
+    check "$1: replay succeeds" status_is 0
+    check "$1: with samples" err_has 'replayed [0-9]+ signals, [1-9][0-9]* samples'
+    check "$1: the profile is the same" cmp recorded.rprof replayed.rprof
+}
+
+record "$micro/sweep" --bytes 1M --seconds 0.5
+if ! err_has 'clock engine, [0-9]+ samples'; then
+    skip "replay" "no engine works here: $(head -n 1 err)"
+    finish
+    exit 0
+fi
+check "the recorded program's output is its own" out_has 'iterations=[0-9]+ checksum='
+all_the_same "one thread"
+cp tape whole
+record "$micro/sweep" --bytes 256K --seconds 0.5 --threads 4
+all_the_same "four threads"
+record "$micro/contention" --threads 4 --seconds 0.5
+all_the_same "threads that share lines"
+seq 1 400000 >numbers
+record sort --parallel=4 -R numbers
+all_the_same "sort"
+# Not what a script of that name may start: each program would record over the one before.
+python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
+record "$python" -c '
+import threading
+def work():
+    for turn in range(3):
+        d = {i: [i] * 3 for i in range(60000)}
+threads = [threading.Thread(target=work) for i in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()'
+all_the_same "python with threads that come and go"
+record "$programs/target_processes" fork
+check "children that are forked are not recorded, but run" status_is 7
+
+if [ -e "$stand_in" ] && [ -n "$array" ]; then
+    mkdir -p intel/cpu amd/ibs_op/format amd/cpu
+    echo intel 6 143 >intel/processor
+    echo 4242 | tee intel/cpu/type >amd/ibs_op/type
+    echo amd 25 17 >amd/processor
+    echo config:19 >amd/ibs_op/format/cnt_ctl
+    echo config2:0 >amd/ibs_op/format/swfilt
+    echo 4243 >amd/cpu/type
+    for unit in intel amd; do
+        rm -f recorded.rprof tape
+        run env REUSE_PMU_SYSFS="$work/$unit" PMU_STAND_IN_ARRAY="$array" LD_PRELOAD="$stand_in" \
+            "$bin/reuse-run" -e pmu --record-raw tape -o recorded.rprof -- \
+            "$micro/sweep" --bytes 2M --iterations 400 --threads 2
+        # The records of the made-up unit are on the tape: nothing here has them any more.
+        all_the_same "hardware sampling ($unit)"
+    done
+else
+    skip "hardware sampling" "the stand-in is not built, or libreuse.so has no symbol table"
+fi
+
+# What cannot be replayed, or not all of it.
+head -c $(($(stat -c %s whole) / 2)) whole >half
+replay half
+check "a recording that was cut off: what is there" status_is 0
+check "... gives samples" err_has 'replayed [0-9]+ signals, [1-9][0-9]* samples'
+check "... in a profile that can be read" "$bin/reuse-report" --format json replayed.rprof
+replay numbers
+check "a file that is no recording" err_has 'numbers is no recording of reuse-run --record-raw'
+check "... status 1" status_is 1
+replay nowhere
+check "no such file" err_has 'cannot read nowhere .ENOENT'
+run "$bin/reuse-run" --replay whole "$micro/sweep"
+check "a program beside it" err_has 'runs no program'
+run "$bin/reuse-run" -e clock -o p.rprof --record-raw /nowhere/tape -- "$micro/sweep" --seconds 0.1
+check "a recording that cannot be made is named, the program runs" \
+    bash -c "grep -q 'cannot create /nowhere/tape' err && grep -q checksum out"
+
+cat >damage.py <<'PYTHON'
+import random, sys
+whole = open("whole", "rb").read()
+random.seed(int(sys.argv[1]))
+bytes_ = bytearray(whole[:random.randrange(len(whole) // 8, len(whole))])
+for _ in range(random.choice((1, 4, 64, 2000))):
+    at = random.randrange(8, len(bytes_))
+    bytes_[at] = random.choice((0, 255, bytes_[at] ^ 1 << random.randrange(8), random.randrange(256)))
+open("damaged", "wb").write(bytes_)
+PYTHON
+bad=
+for seed in $(seq 1 "${REUSE_REPLAY_DAMAGES:-40}"); do
+    python3 damage.py "$seed"
+    rm -f replayed.rprof
+    timeout 60 "$bin/reuse-run" --replay damaged -o replayed.rprof >out 2>err
+    status=$?
+    [ "$status" -le 1 ] || bad="$bad $seed:$status"
+done
+check "damaged recordings end in order$bad" [ -z "$bad" ]
+
+finish
