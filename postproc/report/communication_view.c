@@ -125,7 +125,7 @@ struct communication_view *communication_view_of(struct model *model)
     if (view != NULL)
         return view;
     model->communication = view = allocate_zeroed(1, sizeof(*view));
-    view->communication = communication_create(model->analysis, model->options->line_size,
+    view->communication = communication_create(model->analysis, analysis_line_size(model->analysis),
                                                view->message, sizeof(view->message));
     if (view->communication == NULL)
         return view;

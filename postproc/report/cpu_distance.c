@@ -8,9 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "machine/machine.h"
 #include "support/memory.h"
 
 struct cpu_distances {
+    const struct machine *machine; /* or NULL and */
     hwloc_topology_t topology;
 };
 
@@ -53,11 +55,20 @@ struct cpu_distances *cpu_distances_create(const char *host, char *message, size
     return distances;
 }
 
+struct cpu_distances *cpu_distances_of_machine(const struct machine *machine)
+{
+    struct cpu_distances *distances = allocate_zeroed(1, sizeof(*distances));
+
+    distances->machine = machine;
+    return distances;
+}
+
 void cpu_distances_free(struct cpu_distances *distances)
 {
     if (distances == NULL)
         return;
-    hwloc_topology_destroy(distances->topology);
+    if (distances->machine == NULL)
+        hwloc_topology_destroy(distances->topology);
     free(distances);
 }
 
@@ -66,17 +77,35 @@ static bool share_domain(hwloc_obj_t a, hwloc_obj_t b)
     return a->nodeset != NULL && b->nodeset != NULL && hwloc_bitmap_isequal(a->nodeset, b->nodeset);
 }
 
-enum cpu_distance cpu_distance_of(const struct cpu_distances *distances, unsigned a, unsigned b)
+static enum cpu_distance distance_of_cores(const struct machine *machine, unsigned a, unsigned b)
 {
-    hwloc_obj_t first = hwloc_get_pu_obj_by_os_index(distances->topology, a);
-    hwloc_obj_t second = hwloc_get_pu_obj_by_os_index(distances->topology, b);
+    unsigned cores = machine->numa_domains * machine->domain_cores;
+
+    a = cores != 0 ? a % cores : a;
+    b = cores != 0 ? b % cores : b;
+    if (a == b)
+        return DISTANCE_SAME_CPU;
+    for (size_t i = 0; i < machine->levels; i++) {
+        unsigned sharing = machine->caches[i].sharing_cpus;
+
+        if (sharing > 1 && a / sharing == b / sharing)
+            return DISTANCE_CACHE;
+    }
+    return cores == 0 || a / machine->domain_cores == b / machine->domain_cores ? DISTANCE_DOMAIN
+                                                                                : DISTANCE_MACHINE;
+}
+
+static enum cpu_distance distance_of_units(hwloc_topology_t topology, unsigned a, unsigned b)
+{
+    hwloc_obj_t first = hwloc_get_pu_obj_by_os_index(topology, a);
+    hwloc_obj_t second = hwloc_get_pu_obj_by_os_index(topology, b);
     hwloc_obj_t common;
 
     if (first == NULL || second == NULL)
         return DISTANCE_MACHINE;
     if (first == second)
         return DISTANCE_SAME_CPU;
-    common = hwloc_get_common_ancestor_obj(distances->topology, first, second);
+    common = hwloc_get_common_ancestor_obj(topology, first, second);
     for (; common != NULL; common = common->parent) {
         if (common->type == HWLOC_OBJ_CORE)
             return DISTANCE_CORE;
@@ -84,6 +113,12 @@ enum cpu_distance cpu_distance_of(const struct cpu_distances *distances, unsigne
             return DISTANCE_CACHE;
     }
     return share_domain(first, second) ? DISTANCE_DOMAIN : DISTANCE_MACHINE;
+}
+
+enum cpu_distance cpu_distance_of(const struct cpu_distances *distances, unsigned a, unsigned b)
+{
+    return distances->machine != NULL ? distance_of_cores(distances->machine, a, b)
+                                      : distance_of_units(distances->topology, a, b);
 }
 
 uint32_t cpu_cache_of(const struct cpu_distances *distances, unsigned cpu, unsigned level)

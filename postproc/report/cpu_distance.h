@@ -2,7 +2,7 @@
 /*
  * How far apart two CPUs are: what a transfer between them has to cross. From hwloc: this host's
  * topology when the profile comes from it, or the one that HWLOC_XMLFILE or HWLOC_SYNTHETIC
- * describe.
+ * describe. Or from the description of a machine.
  */
 #ifndef REUSE_POSTPROC_CPU_DISTANCE_H
 #define REUSE_POSTPROC_CPU_DISTANCE_H
@@ -20,9 +20,15 @@ enum cpu_distance {
 };
 
 struct cpu_distances;
+struct machine;
 
 /* host: where the profile was taken, NULL unknown. NULL with one line in message. */
 struct cpu_distances *cpu_distances_create(const char *host, char *message, size_t message_size);
+/*
+ * Of a described machine, whose cores are numbered from 0, those that share a cache or a domain in
+ * a row; numbers beyond its last core start again. The machine must outlive it.
+ */
+struct cpu_distances *cpu_distances_of_machine(const struct machine *);
 void cpu_distances_free(struct cpu_distances *);
 
 /* Which of the caches of a level a CPU uses, by hwloc's numbers; 0 where there is none. */

@@ -124,7 +124,7 @@ static struct collision_side side_of(struct search *search, const struct end_pla
     if (end->offset != OFFSET_UNKNOWN)
         text = format_string("+%" PRIu64, end->offset);
     else
-        text = format_string(" (byte %" PRIu64 " of its line)", in_line);
+        text = format_string(", byte %" PRIu64 " of a line", in_line);
     side.path = path_of(search, end->object, end->offset == 0 || width == 0 ? "" : text);
     free(text);
     return side;
@@ -300,8 +300,7 @@ false_sharing_list false_sharing_find(struct model *model, struct communication_
     struct search search = {.model = model, .view = view, .keys = intern_table_create()};
     struct flow_totals *totals;
 
-    search.line_size = model->options->line_size != 0 ? model->options->line_size
-                                                      : analysis_line_size(model->analysis);
+    search.line_size = analysis_line_size(model->analysis);
     communication_view_label_objects(model, view);
     search.labels = allocate_zeroed(view->count, sizeof(*search.labels));
     for (size_t i = 0; i < view->count; i++) {

@@ -80,9 +80,10 @@ static char *part_elements(const struct false_sharing *finding, uint32_t line_si
                          line_size, finding->type_size, parting.new_size);
 }
 
-static bool is_heap(const data_objects *objects, const struct collision_side *side)
+static bool is_kind(const data_objects *objects, const struct collision_side *side,
+                    const char *kind)
 {
-    return strcmp(objects->items[side->object].kind, "heap") == 0;
+    return strcmp(objects->items[side->object].kind, kind) == 0;
 }
 
 char *parting_text(const struct false_sharing *finding, const data_objects *objects,
@@ -94,15 +95,23 @@ char *parting_text(const struct false_sharing *finding, const data_objects *obje
     case COLLISION_ELEMENTS:
         return part_elements(finding, line_size);
     case COLLISION_OBJECTS:
-        if (is_heap(objects, &finding->sides[0]) && is_heap(objects, &finding->sides[1]))
+        if (is_kind(objects, &finding->sides[0], "heap") &&
+            is_kind(objects, &finding->sides[1], "heap"))
             return format_string("Allocate them with aligned_alloc(%" PRIu32
                                  ", ...), sizes rounded up to %" PRIu32 " bytes.",
                                  line_size, line_size);
         return format_string("Declare both alignas(%" PRIu32 "), so that each begins a line.",
                              line_size);
     default:
-        return format_string("Keep what the threads use %" PRIu32
-                             " bytes apart; with debug information (-g) this names the members.",
-                             line_size);
+        if (is_kind(objects, &finding->sides[0], "stack"))
+            return format_string("Keep what the threads use %" PRIu32
+                                 " bytes apart: alignas(%" PRIu32
+                                 ") for variables and members. Which they are is not known on a "
+                                 "stack; the lines of source tell.",
+                                 line_size, line_size);
+        return format_string(
+            "Keep what the threads use %" PRIu32
+            " bytes apart. Where debug information (-g) tells their type, the members are named.",
+            line_size);
     }
 }

@@ -260,11 +260,12 @@ void section_matrix(struct model *model, struct document *document, bool shown)
         section_paragraph(document, section, "sharing.unavailable", view->message);
         return;
     }
+    if (sharing_line_size_text(model, document) != NULL)
+        section_paragraph(document, section, "sharing.matrix_model",
+                          sharing_line_size_text(model, document));
     section_fact(section, "sharing.unit", NULL, INTERVAL_NONE, cell_text(document, "transfers"));
     section_fact(section, "sharing.line_size", NULL, INTERVAL_NONE,
-                 cell_value(CELL_NUMBER, model->options->line_size != 0
-                                             ? model->options->line_size
-                                             : analysis_line_size(model->analysis)));
+                 cell_value(CELL_NUMBER, analysis_line_size(model->analysis)));
     section_grid(document, section,
                  (struct grid){.key = "sharing.threads",
                                .columns = view->threads.count,

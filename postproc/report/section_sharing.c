@@ -2,6 +2,7 @@
 /* --sharing: data that moves between threads, on which objects and lines, and what false sharing
  * costs. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/communication_view.h"
 #include "report/cpu_distance.h"
@@ -339,8 +340,10 @@ static void add_lines(struct model *model, struct communication_view *view,
 /* What the same run would move at other line sizes, where the profile can tell. */
 static void add_line_sizes(struct model *model, struct document *document, struct section *section)
 {
-    struct table *table = document_table(document, "sharing.line_sizes", "At other line sizes",
-                                         NULL, COLUMNS(line_size_columns));
+    struct table *table =
+        document_table(document, "sharing.line_sizes", "At other line sizes",
+                       model->exact ? NULL : "Modelled from samples at all but the recorded size.",
+                       COLUMNS(line_size_columns));
     size_t known = 0;
 
     for (size_t i = 0; i < USUAL_LINE_SIZES; i++) {
@@ -375,33 +378,34 @@ static const char *const distance_names[DISTANCE_COUNT] = {
     [DISTANCE_MACHINE] = "between NUMA domains",
 };
 
-/* What transfers had to cross, by the CPUs that the two accesses ran on. */
-static void add_distances(struct model *model, struct communication_view *view,
-                          struct document *document, struct section *section)
+/* The distance of each flow of the program; GROUP_NONE: not known. */
+static uint32_t *label_distances(const struct communication_view *view,
+                                 const struct cpu_distances *distances, bool by_thread)
 {
-    struct table *table = document_table(document, "sharing.distances", "How far lines moved", NULL,
-                                         COLUMNS(distance_columns));
-    char message[512];
-    struct cpu_distances *distances;
+    uint32_t *labels = allocate_zeroed(view->count, sizeof(*labels));
+
+    for (size_t i = 0; i < view->count; i++) {
+        uint32_t from = by_thread ? view->from_thread[i] : view->from_core[i];
+        uint32_t to = by_thread ? view->to_thread[i] : view->to_core[i];
+
+        labels[i] = GROUP_NONE;
+        if (view->place[i] != FLOW_PROGRAM || from == GROUP_NONE || to == GROUP_NONE)
+            continue;
+        if (!by_thread) {
+            from = view->cores.items[from].id;
+            to = view->cores.items[to].id;
+        }
+        labels[i] = (uint32_t)cpu_distance_of(distances, from, to);
+    }
+    return labels;
+}
+
+static void add_distance_rows(const struct communication_view *view, const uint32_t *labels,
+                              struct document *document, struct table *table)
+{
     struct flow_totals totals[DISTANCE_COUNT];
-    uint32_t *labels;
     double all = program_transfers(view);
 
-    if (view->from_core == NULL)
-        return;
-    distances = cpu_distances_create(profile_run_text(model->profiles[0], "host", NULL), message,
-                                     sizeof(message));
-    if (distances == NULL) {
-        section_paragraph(document, section, NULL, message);
-        return;
-    }
-    labels = allocate_zeroed(view->count, sizeof(*labels));
-    for (size_t i = 0; i < view->count; i++)
-        labels[i] =
-            view->place[i] == FLOW_PROGRAM && view->from_core[i] != GROUP_NONE
-                ? (uint32_t)cpu_distance_of(distances, view->cores.items[view->from_core[i]].id,
-                                            view->cores.items[view->to_core[i]].id)
-                : (uint32_t)GROUP_NONE;
     flow_totals_of(view->communication, labels, DISTANCE_COUNT, totals);
     for (size_t i = 0; i < DISTANCE_COUNT; i++) {
         struct row *row;
@@ -414,7 +418,40 @@ static void add_distances(struct model *model, struct communication_view *view,
         row->cells[2] = cell_value(CELL_SHARE, all > 0 ? totals[i].of[MATRIX_ALL].value / all : 0);
         row->cells[3] = flow_count_cell(&totals[i], MATRIX_FALSE);
     }
+}
+
+/* What transfers had to cross, by the CPUs that the two accesses ran on; on a machine that one does
+ * not have, by its cores, one to a thread. */
+static void add_distances(struct model *model, struct communication_view *view,
+                          struct document *document, struct section *section)
+{
+    const char *machine = model->options->machine;
+    bool elsewhere = machine != NULL && strcmp(machine, "host") != 0;
+    struct cpu_distances *distances;
+    struct table *table;
+    char message[512];
+    uint32_t *labels;
+    char *title;
+
+    if (!elsewhere && view->from_core == NULL)
+        return;
+    distances = elsewhere ? cpu_distances_of_machine(&model->machine)
+                          : cpu_distances_create(profile_run_text(model->profiles[0], "host", NULL),
+                                                 message, sizeof(message));
+    if (distances == NULL) {
+        section_paragraph(document, section, NULL, message);
+        return;
+    }
+    title = elsewhere
+                ? format_string("How far lines would move on %s, one thread to a core, in order",
+                                model->machine.name)
+                : format_string("How far lines moved");
+    table = document_table(document, "sharing.distances", document_string(document, title),
+                           elsewhere ? "Modelled." : NULL, COLUMNS(distance_columns));
+    labels = label_distances(view, distances, elsewhere);
+    add_distance_rows(view, labels, document, table);
     section_table(section, table);
+    free(title);
     free(labels);
     cpu_distances_free(distances);
 }
@@ -439,6 +476,9 @@ void section_sharing(struct model *model, struct document *document)
             document, section, NULL,
             "Transfers have two ends, in two threads: these are of the whole program, "
             "not of the region.");
+    if (sharing_line_size_text(model, document) != NULL)
+        section_paragraph(document, section, "sharing.model",
+                          sharing_line_size_text(model, document));
     communication_view_label_code(model, view);
     communication_view_label_objects(model, view);
     add_sharing_advice(model, view, document, section);

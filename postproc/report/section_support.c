@@ -60,6 +60,24 @@ const char *line_size_text(const struct model *model, struct document *document)
     return kept;
 }
 
+const char *sharing_line_size_text(const struct model *model, struct document *document)
+{
+    uint32_t asked = analysis_line_size(model->analysis);
+    uint64_t recorded = profile_run_number(model->profiles[0], "line_size", LINE_SIZE_DEFAULT);
+    const char *kept;
+    char *text;
+
+    if (model->exact || asked == recorded)
+        return NULL;
+    text = format_string("Modelled: recorded with %u-byte lines, so who shares the rest of a "
+                         "%u-byte line follows from samples, as if threads came to it in random "
+                         "order. Record with --line-size %u to watch it.",
+                         (unsigned)recorded, asked, asked);
+    kept = document_string(document, text);
+    free(text);
+    return kept;
+}
+
 const struct column *columns_with_levels(const struct model *model, struct document *document,
                                          const struct column *before, size_t before_count,
                                          enum level_columns what, const struct column *after,

@@ -35,6 +35,9 @@ void fill_levels(const struct model *, struct document *, struct table *, struct
  */
 const char *line_size_text(const struct model *, struct document *);
 
+/* The same of transfers between threads. */
+const char *sharing_line_size_text(const struct model *, struct document *);
+
 /* The group's part of all accesses that are looked at. */
 struct estimate share_of_accesses(const struct model *, const struct grouping *, uint32_t group);
 

@@ -49,12 +49,6 @@ static const struct column size_columns[] = {
 
 #define COLUMNS(columns) columns, sizeof(columns) / sizeof(*(columns))
 
-static uint32_t line_size_of(const struct model *model)
-{
-    return model->options->line_size != 0 ? model->options->line_size
-                                          : analysis_line_size(model->analysis);
-}
-
 struct cell flow_count_cell(const struct flow_totals *totals, enum matrix_kind kind)
 {
     return cell_estimate(CELL_COUNT, totals->of[kind]);
@@ -139,7 +133,7 @@ static void add_finding(const struct model *model, struct document *document, st
     row->cells[TYPE_SIZE] =
         finding->type_size > 0 ? cell_value(CELL_BYTES, (double)finding->type_size) : cell_empty();
     row->cells[SIZES] = cell_table(size_table(document, finding));
-    add_change(document, row, view, finding, line_size_of(model));
+    add_change(document, row, view, finding, analysis_line_size(model->analysis));
 }
 
 /* The findings of one kind, added up. */

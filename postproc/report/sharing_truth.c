@@ -115,7 +115,7 @@ void add_sharing_truth(struct model *model, const struct communication_view *vie
         analysis_create(model->profiles, model->profile_count, &options, message, sizeof(message));
     if (analysis == NULL)
         return;
-    counted = communication_create(analysis, model->options->line_size, message, sizeof(message));
+    counted = communication_create(analysis, options.line_size, message, sizeof(message));
     if (counted != NULL)
         add_facts(view->communication, counted, document, section);
     communication_free(counted);

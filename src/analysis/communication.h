@@ -39,13 +39,15 @@ struct flow {
     uint64_t object_base, object_size;
     uint64_t line_address; /* first byte of the line; 0: of any line of the object */
     struct flow_end source, destination;
+    uint32_t sample;  /* of a sampled profile: that it follows, index of analysis_sample() */
     double transfers; /* that it stands for */
 };
 
 struct communication;
 
 /*
- * Builds the flows. line_size: 0 for the run's, or a larger power of two. NULL with one line in
+ * Builds the flows. line_size: 0 for the run's, or a larger power of two, at which sampled profiles
+ * are modelled (communication_wider.c) and exact ones have counts or not. NULL with one line in
  * message when the profile tells nothing of communication (recorded with --no-sharing) or at that
  * line size. A profile of one thread has no flows, which is an answer. The analysis must outlive
  * it.

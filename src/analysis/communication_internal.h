@@ -36,6 +36,18 @@ bool communication_from_watches(struct communication *, char *message, size_t me
 
 /* ---- sampled profiles ---- */
 
+/* The access of a sample as one of a transfer; where the line of a sample is. */
+struct flow_end communication_sample_end(const struct record_sample *, uint32_t line_size);
+void communication_describe_flow(const struct analysis *, uint32_t sample, struct flow *);
+
+/* communication_wider.c: from flows at the run's line size to those at the larger one that is
+ * asked for. False: out of memory. */
+bool communication_widen(struct communication *);
+/* Where between its bounds a replicate (1 ..) takes what is not known: 0 .. 1. */
+double communication_doubt(uint32_t replicate);
+/* communication_neighbours.c: adds flows between lines of the run's size. False: out of memory. */
+bool communication_add_neighbours(struct communication *);
+
 /* turns.c: turns of threads that poll, and how many each that was looked at stands for. */
 struct seen_turn {
     const struct record_turn *record;
@@ -186,7 +198,6 @@ void polled_estimate(const struct analysis *, struct polled *, uint32_t replicat
 
 /* communication_sampled.c: the two accesses of a transfer. */
 struct flow_end communication_event_end(const struct record_line_event *);
-struct flow_end communication_sample_end(const struct record_sample *, uint32_t line_size);
 
 /* segment_gaps.c: expected arrivals of other threads in gaps too short to watch. 0 or -1. */
 int segments_expect(const struct analysis *, struct segments *);

@@ -80,11 +80,12 @@ static uint64_t bytes_touched(const struct arrival *arrival)
     return arrival->bytes | arrival->event->visit_read | arrival->event->visit_written;
 }
 
-/* Where the line of a sample is. */
-static void describe_flow(const struct analysis *analysis, uint32_t sample, struct flow *flow)
+void communication_describe_flow(const struct analysis *analysis, uint32_t sample,
+                                 struct flow *flow)
 {
     const struct record_sample *record = analysis->samples[sample].record;
 
+    flow->sample = sample;
     flow->profile_index = analysis->samples[sample].profile;
     flow->object_kind = record->object_kind;
     flow->object_reference = record->object_reference;
@@ -114,7 +115,7 @@ static bool add_flow(struct estimation *estimation, uint32_t arrival, uint32_t r
     flow = communication_add(estimation->communication);
     if (!flow)
         return false;
-    describe_flow(analysis, estimation->segments.watches[seen->watch].sample, flow);
+    communication_describe_flow(analysis, estimation->segments.watches[seen->watch].sample, flow);
     flow->kind = (uint8_t)kind;
     flow->true_sharing = true_sharing;
     flow->source = *source;
@@ -198,7 +199,7 @@ static bool add_polled_flows(struct estimation *estimation)
 
         if (!flow)
             return false;
-        describe_flow(analysis, polled->sample, flow);
+        communication_describe_flow(analysis, polled->sample, flow);
         flow->kind = (uint8_t)polled->kind;
         flow->true_sharing = polled->true_sharing;
         flow->source = polled->source;
@@ -343,13 +344,6 @@ static bool may_speak(const struct communication *communication, char *message, 
                  silence_of(analysis));
         return false;
     }
-    if (communication->line_size != analysis->run_line_size) {
-        snprintf(message, size,
-                 "%s was sampled with %u-byte lines, communication at %u is not known: record it "
-                 "with that line size",
-                 path, analysis->run_line_size, communication->line_size);
-        return false;
-    }
     if (analysis->options.thread_id) {
         snprintf(message, size,
                  "communication needs the samples of all threads: do not ask for one alone");
@@ -370,7 +364,9 @@ bool communication_from_watches(struct communication *communication, char *messa
     ok = turns_create(estimation.analysis, &estimation.turns) == 0 &&
          segments_create(estimation.analysis, &estimation.turns, &estimation.segments) == 0 &&
          polled_create(estimation.analysis, &estimation.turns, &estimation.polled) == 0 &&
-         add_flows(&estimation) && add_polled_flows(&estimation) && estimate(&estimation);
+         add_flows(&estimation) && add_polled_flows(&estimation) && estimate(&estimation) &&
+         (communication->line_size == estimation.analysis->run_line_size ||
+          communication_widen(communication));
     if (!ok)
         snprintf(message, message_size, "out of memory");
     turns_free(&estimation.turns);

@@ -188,18 +188,25 @@ struct miss_shares window_misses(const struct cell *, const struct survival_curv
 
 /*
  * replicates.c: the estimate (0) and its replicates 1 .. replicate_count()-1. The bootstrap ones
- * draw samples (Poisson weights) and rates. Where the analysed line is larger than the run's, two
- * more make extreme assumptions about words that no watch could be put on. Where lines were
- * invalidated, the last one assumes the most of it.
+ * draw samples (Poisson weights) and rates. Where the analysed line is larger than the run's, some
+ * more make extreme assumptions about the rest of it, which no watch could be put on. Where lines
+ * were invalidated, the last one assumes the most of it.
  */
+enum rest_guess {
+    REST_LIKE_OTHERS,   /* its words are like the other words of the run's line: no extreme */
+    REST_TOGETHER,      /* it is used together with the run's line, or not at all */
+    REST_BETWEEN,       /* its uses divide the time to the next use of the run's line evenly */
+    REST_BEHIND_WINDOW, /* it is used right after the window, or not at all */
+    REST_GUESSES = REST_BEHIND_WINDOW,
+};
+
 int replicates_create(struct analysis *);
 uint32_t replicate_count(const struct analysis *);
 double replicate_weight(const struct analysis *, uint32_t replicate, uint32_t sample);
 /* That weight over the sample's own and its loop's rate factor. */
 unsigned replicate_times_drawn(const struct analysis *, uint32_t replicate, uint32_t sample);
 double replicate_rate_factor(const struct analysis *, uint32_t replicate, uint32_t loop);
-void replicate_factors(const struct analysis *, uint32_t replicate, double *accessed,
-                       double *other);
+enum rest_guess replicate_rest(const struct analysis *, uint32_t replicate);
 /* The replicate in which a window that saw more lines than others, or fewer, goes on so. */
 bool replicate_persistent(const struct analysis *, uint32_t replicate);
 /* The replicate in which lines differ in how often they are used (views.c). */
@@ -229,6 +236,9 @@ struct view {
     /* The same if every watch sees its word alone, which comes as often as lines of that many words
      * do not: see replicate_unequal_lines(). NULL until that is estimated. */
     struct survival_event *word_events;
+    /* How many times sooner than the run's line the larger analysed line can be used again, beyond
+     * the window: see find_times_sooner(). */
+    double sooner;
     uint32_t *stratum_of;
     uint32_t strata;
     bool *shares_invalidation, *shares_crossing;

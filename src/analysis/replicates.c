@@ -9,8 +9,6 @@
 
 #include "analysis/internal.h"
 
-enum { WORD_BYTES = 8, EXTREMES = 2 };
-
 /* Neither the index of a sample nor the complement of a loop's. */
 #define COMMON_DRAW ((uint64_t)1 << 63)
 
@@ -50,7 +48,7 @@ static double normal(uint64_t bits)
 uint32_t replicate_count(const struct analysis *analysis)
 {
     return 1 + analysis->options.bootstrap +
-           (analysis->line_size > analysis->run_line_size ? EXTREMES : 0) +
+           (analysis->line_size > analysis->run_line_size ? REST_GUESSES : 0) +
            (analysis->line_size > analysis->run_line_size ? 0 : 1) + analysis->lines_counted +
            analysis->invalidations_seen;
 }
@@ -70,6 +68,16 @@ bool replicate_persistent(const struct analysis *analysis, uint32_t replicate)
 bool replicate_one_visit(const struct analysis *analysis, uint32_t replicate)
 {
     return analysis->invalidations_seen && replicate + 1 == replicate_count(analysis);
+}
+
+enum rest_guess replicate_rest(const struct analysis *analysis, uint32_t replicate)
+{
+    uint32_t first = analysis->options.bootstrap + 1;
+
+    if (analysis->line_size <= analysis->run_line_size || replicate < first ||
+        replicate >= first + REST_GUESSES)
+        return REST_LIKE_OTHERS;
+    return REST_TOGETHER + (replicate - first);
 }
 
 static bool is_extreme(const struct analysis *analysis, uint32_t replicate)
@@ -124,22 +132,16 @@ double replicate_weight(const struct analysis *analysis, uint32_t replicate, uin
            replicate_times_drawn(analysis, replicate, sample);
 }
 
-void replicate_factors(const struct analysis *analysis, uint32_t replicate, double *accessed,
-                       double *other)
+/* Widens an interval by what an extreme says: a bound where nothing was watched, else a doubt. */
+static void widen(const struct analysis *analysis, const double *values, uint32_t replicate,
+                  double value, double half, struct estimate *interval)
 {
-    double run = analysis->run_line_size, line = analysis->line_size;
+    double above = values[replicate] - value, below = -above;
 
-    *accessed = *other = 1;
-    if (!is_extreme(analysis, replicate) || replicate_one_visit(analysis, replicate) ||
-        replicate_persistent(analysis, replicate) || replicate_unequal_lines(analysis, replicate))
-        return;
-    /* The words outside the run's line are never visited alone ... */
-    *other = (run - WORD_BYTES) / (line - WORD_BYTES);
-    if (replicate == analysis->options.bootstrap + 1)
-        return;
-    /* ... or every block of the run's line size is visited by itself, all alike. */
-    *accessed = line / run;
-    *other *= line / run;
+    if (replicate_rest(analysis, replicate) == REST_LIKE_OTHERS)
+        above = below = fabs(above);
+    interval->lo = fmin(interval->lo, value - half - below);
+    interval->hi = fmax(interval->hi, value + half + above);
 }
 
 struct estimate replicate_interval(const struct analysis *analysis, const double *values,
@@ -159,8 +161,7 @@ struct estimate replicate_interval(const struct analysis *analysis, const double
             out.hi = fmax(out.hi, (value + half) * more);
             continue;
         }
-        out.lo = fmin(out.lo, value - half - fabs(values[r] - value));
-        out.hi = fmax(out.hi, value + half + fabs(values[r] - value));
+        widen(analysis, values, r, value, half, &out);
     }
     /* Few observations cannot exclude what none of them shows. */
     if (value < floor)
@@ -181,9 +182,7 @@ struct estimate replicate_spread(const struct analysis *analysis, const double *
         squares += (values[r] - value) * (values[r] - value);
     half = n > 1 ? 1.96 * sqrt(squares / (double)n) : 0;
     struct estimate out = {value, value - half, value + half};
-    for (uint32_t r = n + 1; r < count; r++) {
-        out.lo = fmin(out.lo, value - half - fabs(values[r] - value));
-        out.hi = fmax(out.hi, value + half + fabs(values[r] - value));
-    }
+    for (uint32_t r = n + 1; r < count; r++)
+        widen(analysis, values, r, value, half, &out);
     return out;
 }

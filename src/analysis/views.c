@@ -12,6 +12,7 @@
 
 #include "analysis/internal.h"
 #include "reuse/sort_keys.h"
+#include "sampling/watch_plan.h"
 
 /* Watches of each kind that a stratum of its own needs. */
 enum { STRATUM_WATCHES_MIN = 16 };
@@ -198,35 +199,30 @@ static int list_word_events(const struct analysis *analysis, struct view *view)
     return survival_sort(view->word_events, view->event_count);
 }
 
-int view_create(const struct analysis *analysis, const uint32_t *samples, size_t n,
-                struct view *out)
+/* What a replicate assumes of the part of the analysed line that lies outside the run's. */
+static void assume_rest(const struct analysis *analysis, const struct view *view,
+                        uint32_t replicate, struct survival_input *input)
 {
-    struct sort_key *members = malloc((2 * n + 1) * sizeof *members);
-    struct evidence *evidence = calloc(n + 1, sizeof *evidence);
-    int result = -1;
+    double others = (double)analysis->line_size / WATCH_WORD - 1;
+    double own = (double)analysis->run_line_size / WATCH_WORD - 1;
 
-    *out = (struct view){.count = n};
-    out->sample = malloc((n + 1) * sizeof *out->sample);
-    out->stratum_of = calloc(n + 1, sizeof *out->stratum_of);
-    out->weight = malloc((n + 1) * sizeof *out->weight);
-    out->own = malloc((n + 1) * sizeof *out->own);
-    if (members && evidence && out->sample && out->stratum_of && out->weight && out->own) {
-        for (size_t i = 0; i < n; i++) {
-            const struct analysed_sample *sample = &analysis->samples[samples[i]];
-            out->sample[i] = samples[i];
-            out->own[i] = (struct view_sample){sample->weight, sample->loop, sample->watched > 0};
-        }
-        result = list_events(analysis, out, evidence);
+    input->other_factor = input->beyond_pivot = 1;
+    if (analysis->line_size <= analysis->run_line_size)
+        return;
+    input->other_factor = own / others;
+    switch (replicate_rest(analysis, replicate)) {
+    case REST_LIKE_OTHERS:
+        input->other_factor = (view->sooner * (own + 1) - 1) / others;
+        break;
+    case REST_TOGETHER:
+        break;
+    case REST_BETWEEN:
+        input->scale /= view->sooner;
+        break;
+    case REST_BEHIND_WINDOW:
+        input->beyond_pivot = 1 / view->sooner;
+        break;
     }
-    if (result == 0) {
-        assign_strata(analysis, out, members, evidence);
-        result = mark_sharing(out, evidence);
-    }
-    free(members);
-    free(evidence);
-    if (result)
-        view_free(out);
-    return result;
 }
 
 void view_free(struct view *view)
@@ -272,8 +268,102 @@ int view_estimate(const struct analysis *analysis, struct view *view, uint32_t r
         .pivot = analysis->pivot,
         .scale = weights > 0 ? stretched / weights : 1,
     };
-    replicate_factors(analysis, replicate, &input.accessed_factor, &input.other_factor);
+    assume_rest(analysis, view, replicate, &input);
     return survival_estimate(&input, out);
+}
+
+/* Of the run's lines and the analysed ones: the share of samples whose line is not used again in
+ * the window, and the mean time in it until that happens. */
+struct window_use {
+    double unused, time;
+};
+
+static struct window_use window_use(const struct analysis *analysis, const struct view *view,
+                                    uint32_t line_size)
+{
+    struct window_use use = {0};
+    double weights = 0;
+
+    for (size_t i = 0; i < view->count; i++) {
+        const struct analysed_sample *sample = &analysis->samples[view->sample[i]];
+        uint32_t reuse = sample->record->window_reuse[line_size_index(line_size)];
+        bool unused = reuse == REUSE_TIME_NONE;
+
+        weights += sample->weight;
+        use.unused += unused ? sample->weight : 0;
+        use.time +=
+            sample->weight * sample->dilation * (unused ? sample->record->window_accesses : reuse);
+    }
+    use.unused /= weights > 0 ? weights : 1;
+    use.time /= weights > 0 ? weights : 1;
+    return use;
+}
+
+/*
+ * The mean time between uses of a line is the run's accesses over the lines used, so lines k times
+ * as large have times k times as short at the most: when all of each is in use. What the windows
+ * found to be used there makes a part of that; the remaining times, behind them, are shorter by
+ *
+ *     remaining unused / ((run_time + run_unused remaining) / k - time),    1 .. k,
+ *
+ * with `remaining` the mean if the rest of the line were never used alone.
+ */
+static int find_times_sooner(const struct analysis *analysis, struct view *view)
+{
+    double k = (double)analysis->line_size / analysis->run_line_size;
+    struct window_use run = window_use(analysis, view, analysis->run_line_size);
+    struct window_use use = window_use(analysis, view, analysis->line_size);
+    struct survival_curve curve = {0};
+    uint32_t together = analysis->options.bootstrap + REST_TOGETHER;
+
+    view->sooner = 1;
+    if (k <= 1 || use.unused <= 0)
+        return 0;
+    if (view_estimate(analysis, view, together, &curve))
+        return -1;
+    if (curve.count) {
+        const struct survival_point *last = &curve.points[curve.count - 1];
+        double remaining =
+            fmax(0, last->survival_area - use.time) / use.unused; /* after a window */
+        double left = (run.time + run.unused * remaining) / k - use.time;
+
+        view->sooner = left > 0 ? fmin(k, fmax(1, remaining * use.unused / left)) : k;
+    }
+    survival_free(&curve);
+    return 0;
+}
+
+int view_create(const struct analysis *analysis, const uint32_t *samples, size_t n,
+                struct view *out)
+{
+    struct sort_key *members = malloc((2 * n + 1) * sizeof *members);
+    struct evidence *evidence = calloc(n + 1, sizeof *evidence);
+    int result = -1;
+
+    *out = (struct view){.count = n};
+    out->sample = malloc((n + 1) * sizeof *out->sample);
+    out->stratum_of = calloc(n + 1, sizeof *out->stratum_of);
+    out->weight = malloc((n + 1) * sizeof *out->weight);
+    out->own = malloc((n + 1) * sizeof *out->own);
+    if (members && evidence && out->sample && out->stratum_of && out->weight && out->own) {
+        for (size_t i = 0; i < n; i++) {
+            const struct analysed_sample *sample = &analysis->samples[samples[i]];
+            out->sample[i] = samples[i];
+            out->own[i] = (struct view_sample){sample->weight, sample->loop, sample->watched > 0};
+        }
+        result = list_events(analysis, out, evidence);
+    }
+    if (result == 0) {
+        assign_strata(analysis, out, members, evidence);
+        result = mark_sharing(out, evidence);
+    }
+    if (result == 0)
+        result = find_times_sooner(analysis, out);
+    free(members);
+    free(evidence);
+    if (result)
+        view_free(out);
+    return result;
 }
 
 void miss_shares_add(struct miss_shares *sum, struct miss_shares one, double weight)

@@ -92,7 +92,7 @@ struct mixture {
     uint32_t shared_observers[OBSERVER_COUNT];
     struct stratum *strata;
     uint32_t strata_count;
-    double factor[OBSERVER_COUNT]; /* what-if, by observer */
+    double other_factor; /* what-if */
     bool one_visit;
 };
 
@@ -197,13 +197,15 @@ static void count_end(struct mixture *mixture, struct stratum *stratum,
                       const struct survival_event *event, double weight)
 {
     unsigned observer = event->observer;
-    double multiplicity = (double)event->multiplicity * mixture->factor[observer];
+    double multiplicity = (double)event->multiplicity;
     double at_risk = stratum->at_risk[observer], hazard;
 
     if (observer == OBSERVER_CROSSING) {
         count_crossing(mixture, stratum, multiplicity, weight);
         return;
     }
+    if (observer == OBSERVER_OTHER)
+        multiplicity *= mixture->other_factor;
     if (observer == OBSERVER_WINDOW) {
         hazard = weight / (at_risk + watching(stratum));
     } else {
@@ -307,6 +309,15 @@ static int append(struct survival_curve *curve, double time, const struct mixtur
     return 0;
 }
 
+/* The same, where a point of that time may be there: time 0, or times that stretching made equal.
+ */
+static int append_at(struct survival_curve *curve, double time, const struct mixture *mixture)
+{
+    if (time <= curve->points[curve->count - 1].time)
+        curve->count--;
+    return append(curve, curve->count ? time : 0, mixture);
+}
+
 static double prepare(const struct survival_input *input, struct stratum *strata)
 {
     double total = 0;
@@ -375,10 +386,8 @@ int survival_estimate(const struct survival_input *input, struct survival_curve 
                               .one_visit = input->one_visit,
                               .strata = strata,
                               .strata_count = input->strata,
-                              .factor = {[OBSERVER_WINDOW] = 1,
-                                         [OBSERVER_CROSSING] = 1,
-                                         [OBSERVER_ACCESSED] = input->accessed_factor,
-                                         [OBSERVER_OTHER] = input->other_factor}};
+                              .other_factor = input->other_factor};
+    bool reached_pivot = false;
     int result = 0;
 
     out->count = 0;
@@ -389,6 +398,12 @@ int survival_estimate(const struct survival_input *input, struct survival_curve 
         result = append(out, 0, &mixture);
     for (size_t i = 0; i < input->event_count && result == 0 && out->count;) {
         double raw = input->events[i].time, time = stretched(input, raw);
+        if (raw > input->pivot && input->beyond_pivot < 1 && !reached_pivot) {
+            reached_pivot = true;
+            for (uint32_t k = 0; k < input->strata; k++)
+                set_survival(&mixture, &strata[k], strata[k].survival * input->beyond_pivot);
+            result = append_at(out, input->pivot, &mixture);
+        }
         for (; i < input->event_count && input->events[i].time == raw; i++) {
             const struct survival_event *event = &input->events[i];
             double weight = input->weight_of[event->sample];
@@ -396,11 +411,8 @@ int survival_estimate(const struct survival_input *input, struct survival_curve 
                 apply(&mixture, &strata[input->stratum_of[event->sample]], event,
                       event->observer == OBSERVER_WINDOW ? weight : weight * event->design);
         }
-        if (time <= out->points[out->count - 1].time)
-            out->count--; /* time 0, or times that stretching made equal */
-        if (out->count == 0)
-            time = 0;
-        result = append(out, time, &mixture);
+        if (result == 0)
+            result = append_at(out, time, &mixture);
     }
     free(strata);
     if (result)

@@ -68,8 +68,11 @@ struct survival_input {
     /* Times beyond pivot are stretched: pivot + (time - pivot) * scale. For replicates with another
      * access rate. scale 1 changes nothing. */
     double pivot, scale;
-    /* What-if: multiply the hazards that these observers see; 1 changes nothing. */
-    double accessed_factor, other_factor;
+    /* What-if: multiply the hazard that OBSERVER_OTHER sees; 1 changes nothing. */
+    double other_factor;
+    /* What-if: of what survives the pivot only this share goes on, the rest is reused right there;
+     * 1 changes nothing. */
+    double beyond_pivot;
     /* What-if: other threads visit a line once at most before its next use, or always in the same
      * words. Then seen stores stand for disjoint parts of the lines, and their shares add up. */
     bool one_visit;

@@ -12,7 +12,7 @@
 #include "sampling/line_watch.h"
 #include "support/profile_builder.h"
 
-enum { LINE = 64, WORD = 8, BASE = 0x100000, VISIT = 64 };
+enum { LINE = 64, WORD = 8, BASE = 0x100000, VISIT = 64, WINDOW = 500 };
 
 void sharing_trace_add(struct sharing_trace *trace, uint32_t thread, uint32_t address,
                        uint8_t width, uint8_t kind, uint32_t ip)
@@ -61,16 +61,17 @@ static void count_write(struct line_state *line, uint32_t thread, uint64_t bytes
     line->writer = thread;
 }
 
-void sharing_trace_count(const struct sharing_trace *trace, struct sharing_truth *truth)
+void sharing_trace_count(const struct sharing_trace *trace, uint32_t line_size,
+                         struct sharing_truth *truth)
 {
     struct line_state *lines = calloc(SHARING_LINES, sizeof *lines);
 
     memset(truth, 0, sizeof *truth);
     for (size_t i = 0; lines && i < trace->count; i++) {
         const struct sharing_access *access = &trace->accesses[i];
-        struct line_state *line = &lines[access->address / LINE];
-        uint64_t bytes =
-            line_mask(access->address / LINE * LINE, LINE, access->address, access->width);
+        struct line_state *line = &lines[access->address / line_size];
+        uint64_t bytes = line_mask(line_start(access->address, line_size), line_size,
+                                   access->address, access->width);
         uint32_t thread = access->thread;
 
         if (access->kind & ACCESS_STORE)
@@ -253,6 +254,28 @@ static void follow_own_visit(const struct simulation *simulation, size_t at,
     }
 }
 
+/* The window: the thread's next use of the line, at each size from the run's on. */
+static void look_ahead(const struct simulation *simulation, size_t at, struct record_sample *sample)
+{
+    const struct sharing_access *accesses = simulation->trace->accesses, *own = &accesses[at];
+    uint32_t seen = 0;
+
+    for (size_t i = at + 1; i < simulation->trace->count && seen < WINDOW && i < at + 64 * WINDOW;
+         i++) {
+        if (accesses[i].thread != own->thread)
+            continue;
+        seen++;
+        for (uint32_t size = LINE; size <= LINE_SIZE_MAX; size *= 2) {
+            uint32_t *reuse = &sample->window_reuse[line_size_index(size)];
+
+            if (*reuse == REUSE_TIME_NONE && accesses[i].address / size == own->address / size)
+                *reuse = seen;
+        }
+        if (sample->window_reuse[line_size_index(LINE)] != REUSE_TIME_NONE)
+            return;
+    }
+}
+
 static void take_sample(struct simulation *simulation, size_t at)
 {
     const struct sharing_access *access = &simulation->trace->accesses[at];
@@ -268,6 +291,8 @@ static void take_sample(struct simulation *simulation, size_t at)
     sample.app_ns = simulation->made[access->thread] * simulation->threads;
     sample.weight_ns = (uint64_t)simulation->sampling->period * simulation->threads;
     sample.loop = 0x401000;
+    if (simulation->sampling->look_ahead)
+        look_ahead(simulation, at, &sample);
     if (sample.kind == ACCESS_STORE) {
         if (simulation->sampling->look_ahead)
             follow_own_visit(simulation, at, &sample);

@@ -35,7 +35,8 @@ void sharing_trace_free(struct sharing_trace *);
 struct sharing_truth {
     double transfers[4][2][SHARING_THREADS + 1][SHARING_THREADS + 1];
 };
-void sharing_trace_count(const struct sharing_trace *, struct sharing_truth *);
+/* line_size: a power of two from 64. True and false are told apart at 64 only. */
+void sharing_trace_count(const struct sharing_trace *, uint32_t line_size, struct sharing_truth *);
 
 struct sharing_sampling {
     uint32_t period; /* accesses between samples, on average */

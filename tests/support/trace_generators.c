@@ -114,6 +114,16 @@ void trace_hot_and_cold(struct trace *trace, struct random *random)
     }
 }
 
+void trace_halves(struct trace *trace, struct random *random)
+{
+    (void)random;
+    for (int round = 0; round < 320; round++) {
+        for (uint32_t half = 0; half < 2; half++)
+            for (uint32_t i = half * LINE_WORDS; i < WORDS; i += 2 * LINE_WORDS)
+                trace_add(trace, i, 1, half, false, 0.5);
+    }
+}
+
 void trace_stencil(struct trace *trace, struct random *random)
 {
     enum { N = 256 };

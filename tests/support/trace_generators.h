@@ -19,6 +19,8 @@ void trace_pairs(struct trace *, struct random *);         /* 16-byte operands a
 void trace_hot_and_cold(struct trace *,
                         struct random *);            /* 90 % in 4 KiB, 10 % sweep a line a time */
 void trace_stencil(struct trace *, struct random *); /* five points, two grids */
-void trace_phases(struct trace *, struct random *);  /* fast sweeps and slow probes in turn */
+void trace_halves(struct trace *, struct random *); /* 128-byte records: a word of all first halves,
+                                                       then one of all second halves */
+void trace_phases(struct trace *, struct random *); /* fast sweeps and slow probes in turn */
 
 #endif

@@ -175,6 +175,9 @@ static void larger_lines_stay_within_their_intervals(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check(&cases[i], NULL, 256);
+    /* No watch ever sees that the other half is used in between. */
+    check(&(struct expectation){"halves, 128", trace_halves, 0.15, 0.15, 0.92}, NULL, 128);
+    check(&(struct expectation){"halves, 256", trace_halves, 0.15, 0.15, 0.92}, NULL, 256);
 }
 
 /* Phases with rates that differ by 32: shares would be 97 : 3 instead of 27 : 73 by time. */

@@ -213,7 +213,7 @@ static void run(const struct scenario *scenario)
         close(descriptor);
         random_seed(&random, 1000 + seed);
         scenario->generate(&trace, &random, ACCESSES);
-        sharing_trace_count(&trace, truth);
+        sharing_trace_count(&trace, 64, truth);
         sharing_trace_sample(&trace, &sampling, path);
         struct profile *profile = profile_builder_load(path);
         unlink(path);

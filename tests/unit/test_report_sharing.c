@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "machine/machine.h"
 #include "report/cpu_distance.h"
 #include "report/parting.h"
 #include "report/runtime_code.h"
@@ -457,13 +458,49 @@ static void test_cpu_distances(void **state)
     unsetenv("HWLOC_SYNTHETIC");
 }
 
+/* Four core memory groups of 12 cores, each with an L2 cache of its own. */
+static void test_distances_of_machine(void **state)
+{
+    (void)state;
+    static const struct machine groups = {
+        .levels = 2,
+        .caches = {{.level = 1, .sharing_cpus = 1}, {.level = 2, .sharing_cpus = 12}},
+        .numa_domains = 4,
+        .domain_cores = 12};
+    static const struct machine pairs = {.levels = 1,
+                                         .caches = {{.level = 1, .sharing_cpus = 2}},
+                                         .numa_domains = 2,
+                                         .domain_cores = 4};
+    static const struct machine unknown = {.levels = 1,
+                                           .caches = {{.level = 1, .sharing_cpus = 1}}};
+    struct cpu_distances *distances = cpu_distances_of_machine(&groups);
+
+    assert_int_equal(cpu_distance_of(distances, 3, 3), DISTANCE_SAME_CPU);
+    assert_int_equal(cpu_distance_of(distances, 0, 11), DISTANCE_CACHE);
+    assert_int_equal(cpu_distance_of(distances, 11, 12), DISTANCE_MACHINE);
+    assert_int_equal(cpu_distance_of(distances, 1, 49), DISTANCE_SAME_CPU); /* starts again */
+    cpu_distances_free(distances);
+    distances = cpu_distances_of_machine(&pairs);
+    assert_int_equal(cpu_distance_of(distances, 2, 3), DISTANCE_CACHE);
+    assert_int_equal(cpu_distance_of(distances, 1, 2), DISTANCE_DOMAIN);
+    assert_int_equal(cpu_distance_of(distances, 3, 4), DISTANCE_MACHINE);
+    cpu_distances_free(distances);
+    distances = cpu_distances_of_machine(&unknown);
+    assert_int_equal(cpu_distance_of(distances, 0, 1000), DISTANCE_DOMAIN);
+    cpu_distances_free(distances);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),         cmocka_unit_test(test_what_is_left_out),
-        cmocka_unit_test(test_eagermap),     cmocka_unit_test(test_grid),
-        cmocka_unit_test(test_parting),      cmocka_unit_test(test_worth),
-        cmocka_unit_test(test_runtime_code), cmocka_unit_test(test_cpu_distances)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),
+                                       cmocka_unit_test(test_what_is_left_out),
+                                       cmocka_unit_test(test_eagermap),
+                                       cmocka_unit_test(test_grid),
+                                       cmocka_unit_test(test_parting),
+                                       cmocka_unit_test(test_worth),
+                                       cmocka_unit_test(test_runtime_code),
+                                       cmocka_unit_test(test_cpu_distances),
+                                       cmocka_unit_test(test_distances_of_machine)};
     unsigned seed = (unsigned)time(NULL);
 
     print_message("seed %u\n", seed);

@@ -36,7 +36,7 @@ static void curve_of(const double *times, const double *counts, size_t n,
                                    .stratum_of = strata,
                                    .strata = 1,
                                    .scale = 1,
-                                   .accessed_factor = 1,
+                                   .beyond_pivot = 1,
                                    .other_factor = 1};
     assert_int_equal(survival_estimate(&input, curve), 0);
     free(events);

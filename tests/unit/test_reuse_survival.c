@@ -35,7 +35,7 @@ static struct problem *problem_new(void)
                                              .stratum_of = problem->stratum,
                                              .strata = 1,
                                              .scale = 1,
-                                             .accessed_factor = 1,
+                                             .beyond_pivot = 1,
                                              .other_factor = 1};
     return problem;
 }
