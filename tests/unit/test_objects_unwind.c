@@ -55,6 +55,11 @@ static void compare(ucontext_t *context)
     const size_t n = unwind(&start, ours, UNWIND_FRAMES_MAX, NULL);
     const size_t m = oracle(context, theirs, UNWIND_FRAMES_MAX);
     compared++;
+    /* libunwind 1.6 on arm64: at the first instruction of some functions it passes the caller over,
+     * which the link register tells. */
+    if (start.link != 0 && n == m + 1 && ours[1] == start.link && ours[0] == theirs[0] &&
+        memcmp(ours + 2, theirs + 1, (m - 1) * sizeof ours[0]) == 0)
+        return;
     if ((n != m || memcmp(ours, theirs, n * sizeof ours[0]) != 0) && differing++ == 0) {
         first_ours_count = n;
         first_theirs_count = m;
