@@ -108,9 +108,10 @@ static struct totals totals_at(const struct analysis *analysis, struct subset su
     return totals;
 }
 
+/* A file that was tampered with may count more misses than accesses. */
 static struct estimate certain(double count, double of)
 {
-    double share = of > 0 ? count / of : 0;
+    double share = of > 0 ? fmin(count / of, 1) : 0;
 
     return (struct estimate){share, share, share};
 }

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -20,6 +19,7 @@
 #include "report/render.h"
 #include "report/sections.h"
 #include "support/profile_mutator.h"
+#include "support/test_seed.h"
 
 enum { MUTANTS = 300 };
 
@@ -96,7 +96,7 @@ static void test_any_content_is_reported(void **state)
 {
     char path[] = "/tmp/reuse-report-damage-XXXXXX";
     int descriptor = mkstemp(path);
-    uint64_t seed = (uint64_t)time(NULL);
+    uint64_t seed = test_seed();
     unsigned char *data;
     struct random random;
     size_t size, reported = 0;
@@ -108,7 +108,6 @@ static void test_any_content_is_reported(void **state)
     data = read_whole_file(path, &size);
     assert_non_null(data);
     unlink(path);
-    print_message("seed %llu\n", (unsigned long long)seed);
     random_seed(&random, seed);
     assert_true(report_everything(data, size));
     for (int i = 0; i < MUTANTS; i++) {
