@@ -120,7 +120,8 @@ static void label_places(struct model *model, struct communication_view *view)
 
 /*
  * For the lines that the report is about. Counted transfers are of the run's lines alone: a machine
- * that has others gets these, with a remark; a user who asks for others is told that there are none.
+ * that has others gets these, with a remark; a user who asks for others is told that there are
+ * none.
  */
 static void create_communication(struct model *model, struct communication_view *view)
 {
