@@ -161,33 +161,6 @@ static void try_hardware(void)
         say_verbose(&line);
 }
 
-/* REUSE_* of the environment, each with its terminating zero. */
-static size_t gather_environment(char *text, size_t capacity)
-{
-    size_t used = 0;
-
-    for (char **entry = environ; *entry; entry++) {
-        size_t size = strlen(*entry) + 1;
-
-        if (strncmp(*entry, "REUSE_", 6) == 0 && size <= capacity - used) {
-            memcpy(text + used, *entry, size);
-            used += size;
-        }
-    }
-    return used;
-}
-
-/* False: no recording was asked for, or it cannot be made; the user knows. */
-static bool begin_tape(void)
-{
-    char path[OPTIONS_OUTPUT_MAX], text[2 * OPTIONS_OUTPUT_MAX];
-    const char *pattern = settings.options.record_raw;
-
-    return pattern[0] && output_expand(pattern, "no recording: REUSE_RECORD_RAW: ", path) &&
-           tape_record_to(path) &&
-           tape_begin(TAPE_START, 0, text, gather_environment(text, sizeof text));
-}
-
 void process_begin_engine(void)
 {
     uint64_t *const values[] = {&settings.seed, &settings.trap_ns,   &settings.trigger_ns,
@@ -267,7 +240,7 @@ static void __attribute__((constructor)) start(void)
         line_text(&line, " accesses are seen");
         say_error(&line);
     }
-    taped = begin_tape();
+    taped = replay_begin_recording();
     process_begin_engine();
     if (taped)
         tape_end();

@@ -22,6 +22,36 @@ enum {
 
 static uint64_t signals;
 
+/* ---- recording ---- */
+
+/* REUSE_* of the environment, each with its terminating zero. */
+static size_t gather_environment(char *text, size_t capacity)
+{
+    size_t used = 0;
+
+    for (char **entry = environ; *entry; entry++) {
+        size_t size = strlen(*entry) + 1;
+
+        if (strncmp(*entry, "REUSE_", 6) == 0 && size <= capacity - used) {
+            memcpy(text + used, *entry, size);
+            used += size;
+        }
+    }
+    return used;
+}
+
+bool replay_begin_recording(void)
+{
+    char path[OPTIONS_OUTPUT_MAX], text[2 * OPTIONS_OUTPUT_MAX];
+    const char *pattern = settings.options.record_raw;
+
+    return pattern[0] && output_expand(pattern, "no recording: REUSE_RECORD_RAW: ", path) &&
+           tape_record_to(path) &&
+           tape_begin(TAPE_START, 0, text, gather_environment(text, sizeof text));
+}
+
+/* ---- replaying ---- */
+
 static struct thread *find_thread(uint32_t id)
 {
     for (struct thread *thread = thread_first(); thread; thread = thread->next)
