@@ -200,7 +200,8 @@ static void tell(const char *what, const char *path, int error)
 
 bool tape_record_to(const char *path)
 {
-    int opened = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    /* It holds the target's memory, which is nobody else's to read. */
+    int opened = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     buffer = memory_map(BUFFER);
     if (opened < 0 || !buffer || !prepare()) {
