@@ -198,6 +198,37 @@ static void main_stack(uint64_t *low, uint64_t *high)
     *low = stack.end > size ? stack.end - size : 0;
 }
 
+static void tell_no_signals(void)
+{
+    struct line line;
+
+    line_begin(&line);
+    line_text(&line,
+              "the program runs unprofiled: SIGTRAP, SIGSEGV and SIGBUS cannot be handled: a "
+              "seccomp filter forbids it?");
+    say_error(&line);
+}
+
+/* And finds out what an event costs. False: the user knows why. */
+static bool take_signals(void)
+{
+    int result;
+
+    if (signal_begin(handler_enter) != 0) {
+        tell_no_signals();
+        return false;
+    }
+    result = handler_calibrate();
+    if (result < 0)
+        tell_refusal(-result);
+    else if (fault_guard_begin())
+        return true;
+    else
+        tell_no_signals();
+    signal_end();
+    return false;
+}
+
 static void before_fork(void);
 static void after_fork_parent(void);
 static void after_fork_child(void);
@@ -221,18 +252,8 @@ static void __attribute__((constructor)) start(void)
         tell_refusal(-result);
         return;
     }
-    if (signal_begin(handler_enter) != 0)
+    if (!take_signals())
         return;
-    result = handler_calibrate();
-    if (result < 0) {
-        tell_refusal(-result);
-        signal_end();
-        return;
-    }
-    if (!fault_guard_begin()) {
-        signal_end();
-        return;
-    }
     if (settings.trap_ns == 0) {
         line_begin(&line);
         line_text(&line, "no debug register is free (a debugger?): only reuses within the next ");
