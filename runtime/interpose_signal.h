@@ -20,7 +20,8 @@ typedef void (*trap_handler)(struct event_cookie, bool asynchronous, ucontext_t 
 int real_sigaction(int signal, const struct sigaction *action, struct sigaction *old);
 int real_pthread_sigmask(int how, const sigset_t *set, sigset_t *old);
 
-/* Calls a handler of the target's from a handler of ours, under the mask that it asked for. */
+/* Calls a handler of the target's from a handler of ours, under the mask that it asked for: the
+ * return from ours restores it. Signal-safe. */
 void signal_call_handler(const struct sigaction *action, int signal, siginfo_t *information,
                          ucontext_t *context);
 

@@ -38,9 +38,6 @@ enum {
     POLLS_FOLLOWED_ONE_IN = 8,
 };
 
-/* How long a thread that was seen at a line counts as one that uses it. */
-static const uint64_t BOARD_MEMORY_NS = UINT64_C(2000) * 1000 * 1000;
-
 static struct line_watch lines; /* has a lock of its own */
 static struct board board;      /* likewise */
 static _Atomic bool active;     /* the registers are open */
@@ -141,11 +138,9 @@ bool line_sharing_yields(struct random *random)
 /* Who else was seen at the line of the sample lately. */
 static void find_others(const struct record_sample *sample, struct line_watch_offer *offer)
 {
-    uint64_t now = sample->monotonic_ns;
-
     offer->shared =
         board_others(&board, line_start(sample->address, settings.line_size), sample->thread_id,
-                     now > BOARD_MEMORY_NS ? now - BOARD_MEMORY_NS : 0, &offer->others);
+                     board_since(sample->monotonic_ns), &offer->others);
 }
 
 /*

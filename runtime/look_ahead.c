@@ -118,10 +118,11 @@ static bool read_watched(void *context, uint64_t address, void *buffer, size_t s
     return done;
 }
 
-void look_ahead_hook(struct thread *thread, interpreter_branch branch,
-                     interpreter_condition condition, void *context)
+/* branch NULL: for the loop table and the call path. */
+static struct interpreter_options options_for(struct thread *thread, interpreter_branch branch,
+                                              interpreter_condition condition, void *context)
 {
-    struct interpreter_options options = {
+    return (struct interpreter_options){
         .read = tape_mode == TAPE_OFF ? NULL : tape_read_memory,
         .read_avoided = read_watched,
         .backward_branch = branch ? branch : on_backward_branch,
@@ -129,6 +130,12 @@ void look_ahead_hook(struct thread *thread, interpreter_branch branch,
         .call = branch ? NULL : on_call,
         .branch_context = branch ? context : thread,
     };
+}
+
+void look_ahead_hook(struct thread *thread, interpreter_branch branch,
+                     interpreter_condition condition, void *context)
+{
+    struct interpreter_options options = options_for(thread, branch, condition, context);
 
     interpreter_set_options(thread->interpreter, &options);
 }
@@ -151,13 +158,7 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
     struct interpreter_registers registers;
 
     if (!thread->interpreter) {
-        struct interpreter_options options = {
-            .read = tape_mode == TAPE_OFF ? NULL : tape_read_memory,
-            .read_avoided = read_watched,
-            .backward_branch = on_backward_branch,
-            .call = on_call,
-            .branch_context = thread,
-        };
+        struct interpreter_options options = options_for(thread, NULL, NULL, NULL);
         void *memory = memory_map(interpreter_memory_size());
 
         if (!memory)

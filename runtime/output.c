@@ -139,14 +139,16 @@ static void tell_open_failure(int error)
     say_error(&line);
 }
 
-static void append(enum record_type type, const void *fixed, size_t size, const void *tail,
+static bool append(enum record_type type, const void *fixed, size_t size, const void *tail,
                    size_t tail_size)
 {
     bool taped = tape_record(type, fixed, size, tail, tail_size);
+    bool appended =
+        profile_writer_append(&writer, type, fixed, size, tail, tail_size, monotonic_ns());
 
-    profile_writer_append(&writer, type, fixed, size, tail, tail_size, monotonic_ns());
     if (taped)
         tape_record_done();
+    return appended;
 }
 
 static void append_cache(const struct record_cache *cache)
@@ -235,7 +237,6 @@ bool output_append(enum record_type type, const void *fixed, size_t size, const 
                    size_t tail_size)
 {
     int now = atomic_load_explicit(&state, memory_order_acquire);
-    bool taped, appended;
 
     if (now == OUTPUT_LAZY) {
         /* Only a sample is worth a file. */
@@ -244,11 +245,7 @@ bool output_append(enum record_type type, const void *fixed, size_t size, const 
     } else if (now != OUTPUT_OPEN) {
         return false;
     }
-    taped = tape_record(type, fixed, size, tail, tail_size);
-    appended = profile_writer_append(&writer, type, fixed, size, tail, tail_size, monotonic_ns());
-    if (taped)
-        tape_record_done();
-    if (appended)
+    if (append(type, fixed, size, tail, tail_size))
         return true;
     if (writer.state == WRITER_DISK_FULL || writer.state == WRITER_FAILED)
         tell_write_failure();

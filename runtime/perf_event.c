@@ -45,17 +45,17 @@ static int keep_errno(long result, int saved_errno)
     return result == -1 ? -error : (int)result;
 }
 
-static int open_event(const struct perf_event_attr *attributes)
+int perf_event_open(const struct perf_event_attr *attributes, int group)
 {
     int saved = errno, result = 0;
 
     if (!tape_supplies())
         result = keep_errno(
-            syscall(SYS_perf_event_open, attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), saved);
+            syscall(SYS_perf_event_open, attributes, 0, -1, group, PERF_FLAG_FD_CLOEXEC), saved);
     return (int)tape_value(TAPE_CALL, (uint64_t)result);
 }
 
-static int control(int descriptor, unsigned long request, void *argument)
+int perf_event_control(int descriptor, unsigned long request, void *argument)
 {
     int saved = errno, result = 0;
 
@@ -87,12 +87,12 @@ int perf_clock_open(uint64_t period_ns, uint64_t cookie)
 
     attributes.config = PERF_COUNT_SW_TASK_CLOCK;
     attributes.sample_period = period_ns;
-    return open_event(&attributes);
+    return perf_event_open(&attributes, -1);
 }
 
 int perf_clock_set_period(int descriptor, uint64_t period_ns)
 {
-    return control(descriptor, PERF_EVENT_IOC_PERIOD, &period_ns);
+    return perf_event_control(descriptor, PERF_EVENT_IOC_PERIOD, &period_ns);
 }
 
 static struct perf_event_attr watch_attributes(uint64_t address, unsigned length,
@@ -116,7 +116,7 @@ int perf_watch_open(bool inherited)
         watch_attributes((uintptr_t)&parking_place, 8,
                          inherited ? WATCH_STORES : WATCH_LOADS_AND_STORES, 0, inherited);
 
-    return open_event(&attributes);
+    return perf_event_open(&attributes, -1);
 }
 
 int perf_watch_arm(int descriptor, uint64_t address, unsigned length, enum watch_access access,
@@ -126,7 +126,7 @@ int perf_watch_arm(int descriptor, uint64_t address, unsigned length, enum watch
         watch_attributes(address, length, access, cookie, inherited);
 
     attributes.disabled = 0;
-    return control(descriptor, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attributes);
+    return perf_event_control(descriptor, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attributes);
 }
 
 static struct perf_event_attr breakpoint_attributes(uint64_t address, uint64_t cookie)
@@ -144,7 +144,7 @@ int perf_breakpoint_open(void)
 {
     struct perf_event_attr attributes = breakpoint_attributes((uintptr_t)&parking_place, 0);
 
-    return open_event(&attributes);
+    return perf_event_open(&attributes, -1);
 }
 
 int perf_breakpoint_arm(int descriptor, uint64_t address, uint64_t cookie)
@@ -152,15 +152,15 @@ int perf_breakpoint_arm(int descriptor, uint64_t address, uint64_t cookie)
     struct perf_event_attr attributes = breakpoint_attributes(address, cookie);
 
     attributes.disabled = 0;
-    return control(descriptor, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attributes);
+    return perf_event_control(descriptor, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attributes);
 }
 
 int perf_event_enable(int descriptor)
 {
-    return control(descriptor, PERF_EVENT_IOC_ENABLE, NULL);
+    return perf_event_control(descriptor, PERF_EVENT_IOC_ENABLE, NULL);
 }
 
 int perf_event_disable(int descriptor)
 {
-    return control(descriptor, PERF_EVENT_IOC_DISABLE, NULL);
+    return perf_event_control(descriptor, PERF_EVENT_IOC_DISABLE, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * perf_event_open as a mechanism: per-thread CPU clocks that expire with a signal, and debug
- * registers that trap with one. Knows nothing of samples. All functions are signal-safe and keep
- * errno.
+ * registers and breakpoints that trap with one. Knows nothing of samples. All functions are
+ * signal-safe and keep errno.
  *
- * Both kinds deliver SIGTRAP synchronously (attr.sigtrap), si_code TRAP_PERF, with a cookie.
+ * All of them deliver SIGTRAP synchronously (attr.sigtrap), si_code TRAP_PERF, with a cookie.
  */
 #ifndef REUSE_RUNTIME_PERF_EVENT_H
 #define REUSE_RUNTIME_PERF_EVENT_H
@@ -60,6 +60,12 @@ int perf_breakpoint_open(void);
 
 /* Arms: traps before the instruction at address is executed. 0 or -errno. */
 int perf_breakpoint_arm(int descriptor, uint64_t address, uint64_t cookie);
+
+/* For other events: perf_event_open(2) in the calling thread, with that leader or -1, and ioctl(2)
+ * on what it gave; -errno if refused. On the tape (tape.h), as is all above. */
+struct perf_event_attr;
+int perf_event_open(const struct perf_event_attr *, int group);
+int perf_event_control(int descriptor, unsigned long request, void *argument);
 
 int perf_event_enable(int descriptor);
 int perf_event_disable(int descriptor);

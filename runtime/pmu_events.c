@@ -11,6 +11,7 @@
 
 #include "descriptors.h"
 #include "memory.h"
+#include "perf_event.h"
 #include "pmu/ibs.h"
 #include "pmu/perf_plan.h"
 #include "pmu/ring.h"
@@ -58,27 +59,7 @@ static struct perf_event_attr attributes_of(const struct pmu_event *event)
 
 static int open_event(const struct perf_event_attr *attributes, int group)
 {
-    int saved = errno;
-    long result = 0;
-
-    if (!tape_supplies())
-        result = syscall(SYS_perf_event_open, attributes, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
-    if (result < 0)
-        result = -errno;
-    errno = saved;
-    return descriptor_adopt((int)tape_value(TAPE_CALL, (uint64_t)result));
-}
-
-static int control(int descriptor, unsigned long request, uint64_t argument)
-{
-    int saved = errno, result = 0;
-
-    if (!tape_supplies())
-        result = (int)syscall(SYS_ioctl, descriptor, request, argument);
-    if (result < 0)
-        result = -errno;
-    errno = saved;
-    return (int)tape_value(TAPE_CALL, (uint64_t)result);
+    return descriptor_adopt(perf_event_open(attributes, group));
 }
 
 /* NULL instead of MAP_FAILED: locked memory is limited, and we can do without. */
@@ -238,11 +219,11 @@ static int for_all(const struct pmu_thread *thread, unsigned long request)
     int result = 0;
 
     if (thread->leader >= 0)
-        control(thread->leader, request, 0);
+        perf_event_control(thread->leader, request, NULL);
     for (unsigned i = 0; i < thread->samplers && result == 0; i++)
-        result = control(thread->sampler[i], request, 0);
+        result = perf_event_control(thread->sampler[i], request, NULL);
     for (unsigned i = 0; i < thread->counters && choice()->counters > 0; i++)
-        control(thread->counter[i].descriptor, request, 0);
+        perf_event_control(thread->counter[i].descriptor, request, NULL);
     return result;
 }
 
@@ -265,7 +246,7 @@ void pmu_thread_set_period(struct pmu_thread *thread, uint64_t period)
         period = choice()->period_least;
     thread->period = period;
     for (unsigned i = 0; i < thread->samplers; i++)
-        control(thread->sampler[i], PERF_EVENT_IOC_PERIOD, (uint64_t)(uintptr_t)&thread->period);
+        perf_event_control(thread->sampler[i], PERF_EVENT_IOC_PERIOD, &thread->period);
 }
 
 /* ---- reading ---- */

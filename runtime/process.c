@@ -161,33 +161,6 @@ static void try_hardware(void)
         say_verbose(&line);
 }
 
-/* REUSE_* of the environment, each with its terminating zero. */
-static size_t gather_environment(char *text, size_t capacity)
-{
-    size_t used = 0;
-
-    for (char **entry = environ; *entry; entry++) {
-        size_t size = strlen(*entry) + 1;
-
-        if (strncmp(*entry, "REUSE_", 6) == 0 && size <= capacity - used) {
-            memcpy(text + used, *entry, size);
-            used += size;
-        }
-    }
-    return used;
-}
-
-/* False: no recording was asked for, or it cannot be made; the user knows. */
-static bool begin_tape(void)
-{
-    char path[OPTIONS_OUTPUT_MAX], text[2 * OPTIONS_OUTPUT_MAX];
-    const char *pattern = settings.options.record_raw;
-
-    return pattern[0] && output_expand(pattern, "no recording: REUSE_RECORD_RAW: ", path) &&
-           tape_record_to(path) &&
-           tape_begin(TAPE_START, 0, text, gather_environment(text, sizeof text));
-}
-
 void process_begin_engine(void)
 {
     uint64_t *const values[] = {&settings.seed, &settings.trap_ns,   &settings.trigger_ns,
@@ -225,6 +198,37 @@ static void main_stack(uint64_t *low, uint64_t *high)
     *low = stack.end > size ? stack.end - size : 0;
 }
 
+static void tell_no_signals(void)
+{
+    struct line line;
+
+    line_begin(&line);
+    line_text(&line,
+              "the program runs unprofiled: SIGTRAP, SIGSEGV and SIGBUS cannot be handled: a "
+              "seccomp filter forbids it?");
+    say_error(&line);
+}
+
+/* And finds out what an event costs. False: the user knows why. */
+static bool take_signals(void)
+{
+    int result;
+
+    if (signal_begin(handler_enter) != 0) {
+        tell_no_signals();
+        return false;
+    }
+    result = handler_calibrate();
+    if (result < 0)
+        tell_refusal(-result);
+    else if (fault_guard_begin())
+        return true;
+    else
+        tell_no_signals();
+    signal_end();
+    return false;
+}
+
 static void before_fork(void);
 static void after_fork_parent(void);
 static void after_fork_child(void);
@@ -248,18 +252,8 @@ static void __attribute__((constructor)) start(void)
         tell_refusal(-result);
         return;
     }
-    if (signal_begin(handler_enter) != 0)
+    if (!take_signals())
         return;
-    result = handler_calibrate();
-    if (result < 0) {
-        tell_refusal(-result);
-        signal_end();
-        return;
-    }
-    if (!fault_guard_begin()) {
-        signal_end();
-        return;
-    }
     if (settings.trap_ns == 0) {
         line_begin(&line);
         line_text(&line, "no debug register is free (a debugger?): only reuses within the next ");
@@ -267,7 +261,7 @@ static void __attribute__((constructor)) start(void)
         line_text(&line, " accesses are seen");
         say_error(&line);
     }
-    taped = begin_tape();
+    taped = replay_begin_recording();
     process_begin_engine();
     if (taped)
         tape_end();

@@ -22,6 +22,36 @@ enum {
 
 static uint64_t signals;
 
+/* ---- recording ---- */
+
+/* REUSE_* of the environment, each with its terminating zero. */
+static size_t gather_environment(char *text, size_t capacity)
+{
+    size_t used = 0;
+
+    for (char **entry = environ; *entry; entry++) {
+        size_t size = strlen(*entry) + 1;
+
+        if (strncmp(*entry, "REUSE_", 6) == 0 && size <= capacity - used) {
+            memcpy(text + used, *entry, size);
+            used += size;
+        }
+    }
+    return used;
+}
+
+bool replay_begin_recording(void)
+{
+    char path[OPTIONS_OUTPUT_MAX], text[2 * OPTIONS_OUTPUT_MAX];
+    const char *pattern = settings.options.record_raw;
+
+    return pattern[0] && output_expand(pattern, "no recording: REUSE_RECORD_RAW: ", path) &&
+           tape_record_to(path) &&
+           tape_begin(TAPE_START, 0, text, gather_environment(text, sizeof text));
+}
+
+/* ---- replaying ---- */
+
 static struct thread *find_thread(uint32_t id)
 {
     for (struct thread *thread = thread_first(); thread; thread = thread->next)
@@ -63,16 +93,30 @@ static void take_options(const struct tape_section *section)
     settings.line_size = options->line_size;
 }
 
-static bool take_part(const struct tape_section *section, struct thread *thread)
+/* What a section's data hold, but for a signal's: up to two numbers of 64 bits or of 32. */
+struct numbers {
+    uint64_t pair[2];
+    uint32_t words[2];
+};
+
+static struct numbers numbers_of(const struct tape_section *section)
+{
+    struct numbers numbers = {0};
+    size_t size = section->size < sizeof numbers.pair ? section->size : sizeof numbers.pair;
+
+    memcpy(numbers.pair, section->data, size);
+    memcpy(numbers.words, numbers.pair, sizeof numbers.words);
+    return numbers;
+}
+
+static bool take_part(const struct tape_section *section, const struct numbers *numbers,
+                      struct thread *thread)
 {
     struct event_cookie cookie;
     ucontext_t *context;
     bool asynchronous;
-    uint64_t pair[2] = {0};
-    uint32_t words[2] = {0};
+    const uint32_t *words = numbers->words;
 
-    memcpy(pair, section->data, section->size < sizeof pair ? section->size : sizeof pair);
-    memcpy(words, pair, sizeof words);
     switch (section->tag) {
     case TAPE_THREAD_END:
         if (words[0] != WATCH_THREAD_ENDED && words[0] != WATCH_PROCESS_ENDED)
@@ -86,7 +130,7 @@ static bool take_part(const struct tape_section *section, struct thread *thread)
         handler_enter(cookie, asynchronous, context);
         return true;
     case TAPE_BLOCK_FREED:
-        watch_block_freed(pair[0], pair[1]);
+        watch_block_freed(numbers->pair[0], numbers->pair[1]);
         return true;
     case TAPE_REGION:
         if (words[0])
@@ -102,24 +146,21 @@ static bool take_part(const struct tape_section *section, struct thread *thread)
 static bool play(const struct tape_section *section)
 {
     struct thread *thread = find_thread(section->thread);
-    uint64_t pair[2] = {0};
-    uint32_t pause = 0;
+    struct numbers numbers = numbers_of(section);
 
-    memcpy(pair, section->data, section->size < sizeof pair ? section->size : sizeof pair);
-    memcpy(&pause, pair, sizeof pause);
     thread_become(thread);
     switch (section->tag) {
     case TAPE_THREAD_BEGIN:
-        thread_start(pair[0], pair[1]);
+        thread_start(numbers.pair[0], numbers.pair[1]);
         return true;
     case TAPE_PAUSE:
-        threads_pause(pause);
+        threads_pause(numbers.words[0]);
         return true;
     case TAPE_SHARED_OPEN:
         shared_watch_open();
         return true;
     default:
-        return thread && take_part(section, thread);
+        return thread && take_part(section, &numbers, thread);
     }
 }
 

@@ -93,12 +93,20 @@ static uint64_t hottest_loop(const struct thread *thread)
     return hottest ? hottest->ip : 0;
 }
 
+/* From a window that was begun at that time. Most end too early to ask clock and rate. */
+static bool register_may_take_over(const struct thread *thread, uint64_t started_ns)
+{
+    return thread->window.examined >= WINDOW_EXAMINED_MIN &&
+           window_may_end(&thread->window, monotonic_ns() - started_ns,
+                          rate_known(thread, hottest_loop(thread)));
+}
+
 /* Fills the window from the interrupted place on. False: no access was seen. */
 static bool fill_window(struct thread *thread, const ucontext_t *context,
                         struct foresight *foresight)
 {
     bool sharing = line_sharing_active(), done = false, followed = !sharing, late = false, any;
-    uint64_t started = clock_ticks(), fed = 0;
+    uint64_t started = monotonic_ns(), fed = 0;
 
     *foresight = (struct foresight){.stop = INTERPRETER_FULL};
     if (!look_ahead_begin(thread, context))
@@ -108,8 +116,7 @@ static bool fill_window(struct thread *thread, const ucontext_t *context,
            foresight->stop == INTERPRETER_FULL) {
         size_t n = look_ahead_next(thread, SAMPLE_BATCH, &foresight->stop);
 
-        late = window_may_end(&thread->window, (clock_ticks() - started) / arch_ticks_in(1),
-                              rate_known(thread, hottest_loop(thread)));
+        late = register_may_take_over(thread, started);
         if (!done)
             done = window_feed(&thread->window, thread->batch, n) || late;
         if (sharing && thread->window.chosen)

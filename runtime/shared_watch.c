@@ -32,7 +32,7 @@ enum {
      */
     SHARED_REPLACE_ONE_IN = 8,
     /* Slot in the cookie of a register that accompanies; those of line watches are 0 and 1. */
-    SLOT_ACCOMPANIES = 2,
+    SLOT_ACCOMPANIES = SHARED_WATCH_SLOTS - 1,
     PATIENCE = 1000,
 };
 

@@ -9,7 +9,7 @@
 
 #include "signal_safe.h"
 
-enum { NOT_OPENED = -1, NOT_TO_BE_HAD = -2, GENERATION_MASK = 0xffffff };
+enum { NOT_OPENED = -1, NOT_TO_BE_HAD = -2 };
 
 void step_over_begin_thread(struct thread *thread)
 {
@@ -55,7 +55,7 @@ static void arm(struct step_over *step)
 
         step->descriptor = descriptor < 0 ? NOT_TO_BE_HAD : descriptor;
     }
-    step->generation = (step->generation + 1) & GENERATION_MASK;
+    step->generation = (step->generation + 1) & WATCH_GENERATION_MASK;
     cookie.generation = step->generation;
     if (step->descriptor >= 0)
         perf_breakpoint_arm(step->descriptor, step->until, event_cookie_pack(cookie));

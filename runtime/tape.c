@@ -24,8 +24,9 @@
 enum {
     BUFFER = 1 << 18,
     FLUSH = 1 << 16, /* of it, at the end of a section */
-    LINE = 64,
-    LINES = 1 << 13, /* of the target's memory that both sides remember */
+    /* Lines of the target's memory that both sides remember. */
+    LINES_BITS = 13,
+    LINES = 1 << LINES_BITS,
 };
 
 enum tape_mode tape_mode;
@@ -50,7 +51,7 @@ static void (*on_record)(unsigned, const unsigned char *, size_t);
 static struct remembered {
     uint64_t address; /* 0 none */
     uint64_t look;    /* in which it was last read: within one, memory stands still */
-    unsigned char bytes[LINE];
+    unsigned char bytes[TAPE_LINE_BYTES];
 } * lines;
 static uint64_t look;
 
@@ -199,7 +200,8 @@ static void tell(const char *what, const char *path, int error)
 
 bool tape_record_to(const char *path)
 {
-    int opened = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    /* It holds the target's memory, which is nobody else's to read. */
+    int opened = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     buffer = memory_map(BUFFER);
     if (opened < 0 || !buffer || !prepare()) {
@@ -351,12 +353,12 @@ void tape_memory_may_change(void)
 
 static struct remembered *remembered(uint64_t address)
 {
-    return &lines[(address / LINE * UINT64_C(0x9E3779B97F4A7C15)) >> 51];
+    return &lines[(address / TAPE_LINE_BYTES * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - LINES_BITS)];
 }
 
 static bool record_line(struct remembered *line, uint64_t address)
 {
-    unsigned char now[LINE];
+    unsigned char now[TAPE_LINE_BYTES];
 
     if (!guarded_memory_read(address, now, sizeof now)) {
         put_tag(TAPE_LINE_FAULT);
@@ -386,22 +388,23 @@ static bool replay_line(struct remembered *line, uint64_t address)
     }
     if (!take(TAPE_LINE, &item))
         return false;
-    memcpy(line->bytes, item.bytes, LINE);
+    memcpy(line->bytes, item.bytes, TAPE_LINE_BYTES);
     return true;
 }
 
 bool tape_read_memory(void *unused, uint64_t address, void *out, size_t size)
 {
-    uint64_t start = address - address % LINE;
+    uint64_t start = address - address % TAPE_LINE_BYTES;
     unsigned char *to = out;
 
     (void)unused;
     if (!tape_inside) /* a forked child */
         return guarded_memory_read(address, out, size);
-    for (; start < address + size; start += LINE) {
+    for (; start < address + size; start += TAPE_LINE_BYTES) {
         struct remembered *line = remembered(start);
         uint64_t from = start > address ? start : address;
-        uint64_t end = start + LINE < address + size ? start + LINE : address + size;
+        uint64_t end =
+            start + TAPE_LINE_BYTES < address + size ? start + TAPE_LINE_BYTES : address + size;
 
         if (line->address != start || line->look != look) {
             if (!(tape_mode == TAPE_RECORDS ? record_line(line, start) : replay_line(line, start)))

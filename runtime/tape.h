@@ -29,8 +29,8 @@ enum tape_tag {
     TAPE_THREAD_END,   /* why */
     TAPE_SIGNAL,       /* cookie and registers */
     TAPE_BLOCK_FREED,  /* base and size */
-    TAPE_REGION,       /* of the API: number, or 0 at an end */
-    TAPE_PAUSE,        /* of the API */
+    TAPE_REGION,       /* of the API: whether it begins, and its number */
+    TAPE_PAUSE,        /* of the API: whether it pauses */
     TAPE_SHARED_OPEN,
     TAPE_SECTIONS,
     /* items with eight bytes */

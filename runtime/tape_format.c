@@ -8,8 +8,6 @@
 
 const unsigned char tape_magic[8] = {'r', 'e', 'u', 's', 'e', 't', 'p', 1};
 
-enum { LINE = 64 };
-
 bool tape_reader_begin(struct tape_reader *reader, const void *bytes, size_t size)
 {
     *reader = (struct tape_reader){.bytes = bytes, .size = size, .at = sizeof tape_magic};
@@ -37,8 +35,8 @@ bool tape_reader_peek(const struct tape_reader *reader, struct tape_item *item)
         memcpy(&item->value, item->bytes, sizeof item->value);
         return true;
     case TAPE_LINE:
-        item->size = LINE;
-        return left >= LINE;
+        item->size = TAPE_LINE_BYTES;
+        return left >= TAPE_LINE_BYTES;
     case TAPE_LINE_SAME:
     case TAPE_LINE_FAULT:
     case TAPE_END:

@@ -8,6 +8,8 @@
 
 #include "tape.h"
 
+enum { TAPE_LINE_BYTES = 64 }; /* of the target's memory, in an item TAPE_LINE */
+
 /* First bytes of a tape; the last is the version of its format. */
 extern const unsigned char tape_magic[8];
 

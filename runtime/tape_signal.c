@@ -7,13 +7,11 @@
 
 #include "arch/arch.h"
 #include "timebase.h"
+#include "watch.h"
 
 #include "signal_safe.h"
 
-enum {
-    EXTENDED_MAX = 16384, /* of the registers that XSAVE saves; tiles have 8 KiB */
-    SHARED_SLOTS = 3,
-};
+enum { EXTENDED_MAX = 16384 }; /* bytes that XSAVE saves; tiles have 8 KiB */
 
 /* As it stands on the tape. */
 struct taped_signal {
@@ -74,7 +72,7 @@ static bool is_possible(struct event_cookie cookie)
     case EVENT_WATCH:
         return cookie.slot < WATCHES_MAX;
     case EVENT_SHARED_WATCH:
-        return cookie.slot < SHARED_SLOTS;
+        return cookie.slot < SHARED_WATCH_SLOTS;
     default:
         return false;
     }

@@ -100,6 +100,8 @@ static void initialise(struct thread *thread)
     memset(&thread->rate, 0, sizeof thread->rate);
     thread->first_depth = 0;
     memset(thread->known_loops, 0, sizeof thread->known_loops);
+    memset(thread->wait_loops, 0, sizeof thread->wait_loops);
+    thread->next_wait_loop = 0;
     thread->samples_to_rate = 0;
     thread->rate_cost_ns = 0;
     thread->next_sample = 0;

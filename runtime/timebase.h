@@ -7,7 +7,6 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "arch/arch.h"
 #include "tape.h"
 
 static inline uint64_t clock_ns(clockid_t clock)
@@ -29,12 +28,6 @@ static inline uint64_t monotonic_ns(void)
 static inline uint64_t thread_cpu_ns(void)
 {
     return clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
-/* A clock that costs no system call; see arch_ticks(). */
-static inline uint64_t clock_ticks(void)
-{
-    return tape_value(TAPE_CLOCK, arch_ticks());
 }
 
 /* CPU clock of another thread of this process (Linux ABI: complemented tid, per-thread scheduler

@@ -2,7 +2,6 @@
 /* Signal-safe. */
 #include "turns.h"
 
-#include "arch/arch.h"
 #include "look_ahead.h"
 #include "output.h"
 #include "sampler.h"
@@ -19,7 +18,7 @@ enum {
     STEP_WAITING = 2,
     STEP_RUNNING = 16,
     /* The wait may last so long after the interruption. The thread would have waited as well. */
-    WAIT_US_MAX = 20,
+    WAIT_NS_MAX = 20 * 1000,
 };
 
 void turns_learn(struct thread *thread, const struct wait_loop *loop)
@@ -69,7 +68,7 @@ static bool is_disturbed(const uint64_t before[2])
 /* The turn after the wait in which the thread was interrupted; its accesses are in the window. */
 static void look(struct thread *thread, struct turn *turn)
 {
-    uint64_t started = clock_ticks(), words[2];
+    uint64_t started = monotonic_ns(), words[2];
     enum interpreter_stop why = INTERPRETER_FULL;
 
     line_sharing_words(words);
@@ -87,7 +86,7 @@ static void look(struct thread *thread, struct turn *turn)
         if (turn_wants_state(turn))
             show_state(thread, turn);
         if (turn->phase == TURN_WAITED &&
-            (is_disturbed(words) || clock_ticks() - started > arch_ticks_in(WAIT_US_MAX)))
+            (is_disturbed(words) || monotonic_ns() - started > WAIT_NS_MAX))
             return;
     }
 }

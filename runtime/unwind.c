@@ -301,17 +301,19 @@ static bool saved_address(struct cursor *cursor, uint8_t place, int64_t offset, 
 enum step { STEP_DONE, STEP_OUTERMOST, STEP_LOST };
 
 /* To the caller along the chain of frame pointers, where code says nothing of its frames (generated
- * code). If the frame pointer still is the caller's, the caller is passed over. */
+ * code). If the frame pointer still is the caller's, the caller is passed over. A linkage stub has
+ * no frame: its caller is where the link register says. */
 static enum step step_by_frame_pointer(struct cursor *cursor)
 {
+    const uint64_t frame = cursor->frame_pointer;
+    uint64_t caller_frame, return_address;
+
     if (!cursor->is_call && cursor->link_known && arch_is_linkage_stub(cursor->ip)) {
         cursor->ip = arch_strip_signature(cursor->link);
         cursor->is_call = true;
         cursor->link_known = false;
         return STEP_DONE;
     }
-    const uint64_t frame = cursor->frame_pointer;
-    uint64_t caller_frame, return_address;
     if (!use_frame_pointer(cursor) || frame < cursor->stack_pointer ||
         !read_word(cursor, frame, &caller_frame) || !read_word(cursor, frame + 8, &return_address))
         return STEP_LOST;

@@ -69,6 +69,8 @@ void watch_stray_trap(struct thread *, unsigned slot);
 
 /* ---- shared_watch.c: the registers that all threads have ---- */
 
+enum { SHARED_WATCH_SLOTS = 3 }; /* of their cookies: fewer than this */
+
 /* Opens them in the calling thread, before it creates its first thread. */
 void shared_watch_open(void);
 bool shared_watch_is_open(void);

@@ -11,9 +11,6 @@
 #include "sampling/board.h"
 #include "sampling/line_mask.h"
 
-/* How long a thread that was seen at a line counts as one that uses it. */
-static const uint64_t BOARD_MEMORY_NS = UINT64_C(2000) * 1000 * 1000;
-
 enum { LOADS_OFFERED_ONE_IN = 4 };
 
 /* Over everything here that is not atomic: threads come to the watch one after the other. */
@@ -251,8 +248,7 @@ static void offer(struct lines_thread *thread, const struct stream_access *acces
                                          .time_ns = now};
 
     candidate.shared =
-        board_others(&board, line, sample->thread_id,
-                     now > BOARD_MEMORY_NS ? now - BOARD_MEMORY_NS : 0, &candidate.others);
+        board_others(&board, line, sample->thread_id, board_since(now), &candidate.others);
     if (!candidate.uses)
         find_own_visit(thread, access, offered);
     if (candidate.uses && random_below(&thread->random, LOADS_OFFERED_ONE_IN) != 0)

@@ -155,20 +155,4 @@ static inline void arch_call_on_stack(unsigned char *top, void (*function)(void 
                        "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
 }
 
-static inline uint64_t arch_ticks(void)
-{
-    uint64_t ticks;
-
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-    return ticks;
-}
-
-static inline uint64_t arch_ticks_in(uint64_t microseconds)
-{
-    uint64_t per_second;
-
-    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(per_second));
-    return microseconds * per_second / 1000000;
-}
-
 #endif

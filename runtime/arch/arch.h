@@ -46,11 +46,6 @@
  *
  *     void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)
  *         top is a multiple of 16.
- *
- *     uint64_t arch_ticks(void)
- *     uint64_t arch_ticks_in(uint64_t microseconds)
- *         A clock that costs no system call, and so many microseconds on it. The rate of x86's is
- *         not known to a program: those are right within a factor of two.
  */
 #ifndef REUSE_RUNTIME_ARCH_H
 #define REUSE_RUNTIME_ARCH_H

@@ -116,14 +116,4 @@ static inline void arch_call_on_stack(unsigned char *top, void (*function)(void 
                        "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
 
-static inline uint64_t arch_ticks(void)
-{
-    return __builtin_ia32_rdtsc();
-}
-
-static inline uint64_t arch_ticks_in(uint64_t microseconds)
-{
-    return microseconds * 3000;
-}
-
 #endif

@@ -34,6 +34,14 @@ struct board {
 
 void board_publish(struct board *, const struct board_entry *);
 
+/* A thread that was seen at a line within two seconds counts as one that uses it: since_ns. */
+static inline uint64_t board_since(uint64_t now_ns)
+{
+    const uint64_t memory_ns = UINT64_C(2) * 1000 * 1000 * 1000;
+
+    return now_ns > memory_ns ? now_ns - memory_ns : 0;
+}
+
 /*
  * Whether another thread than `thread` was seen at the line at or after since_ns; *bytes gets what
  * they touched.

@@ -11,9 +11,8 @@
 enum { GENERATION_BITS = 12, LINE_BITS = 64 - GENERATION_BITS };
 
 enum {
-    WINDOW_US_ENOUGH = 40,
-    WINDOW_US_MAX = 200,
-    WINDOW_EXAMINED_MIN = 200,
+    WINDOW_NS_ENOUGH = 40 * 1000,
+    WINDOW_NS_MAX = 200 * 1000,
     /* So long after the sample, the time of a trap tells the time of the next use well enough. */
     TRAPS_TELL_NS = 5 * 1000,
 };
@@ -198,11 +197,11 @@ bool window_feed(struct window *window, const struct access *accesses, size_t n)
     return window->done;
 }
 
-bool window_may_end(const struct window *window, uint64_t us, double per_ns)
+bool window_may_end(const struct window *window, uint64_t ns, double per_ns)
 {
-    if (window->examined < WINDOW_EXAMINED_MIN || us < WINDOW_US_ENOUGH)
+    if (window->examined < WINDOW_EXAMINED_MIN || ns < WINDOW_NS_ENOUGH)
         return false;
-    return us > WINDOW_US_MAX || window->examined > per_ns * TRAPS_TELL_NS;
+    return ns > WINDOW_NS_MAX || window->examined > per_ns * TRAPS_TELL_NS;
 }
 
 void window_end_at(struct window *window, uint32_t index)

@@ -82,14 +82,17 @@ void window_end_at(struct window *, uint32_t index);
 /* Returns true when the window needs no more accesses. */
 bool window_feed(struct window *, const struct access *, size_t n);
 
+/* Accesses examined before window_may_end() is worth asking. */
+enum { WINDOW_EXAMINED_MIN = 200 };
+
 /*
  * Whether a register may take over from a window that has taken so long: where the code itself is
  * slow, because it misses its caches at every step, a trap tells when the next use was. Where only
  * looking ahead is slow, the next use would be long past when a register could see it.
- * us: microseconds since the window was begun, right within a factor of two. per_ns: accesses per
- * nanosecond of the code; infinite if not known.
+ * ns: since the window was begun. per_ns: accesses per nanosecond of the code; infinite if not
+ * known.
  */
-bool window_may_end(const struct window *, uint64_t us, double per_ns);
+bool window_may_end(const struct window *, uint64_t ns, double per_ns);
 
 /*
  * The stream has ended early. False when not a single access was seen. Otherwise the window holds a

@@ -272,7 +272,7 @@ static void a_short_stream_gives_a_sample_of_what_there_is(void **state)
 
 static void a_long_window_ends_where_the_code_is_slow_not_the_look_ahead(void **state)
 {
-    const uint64_t usual = 30, long_since = 70, too_long = 700;
+    const uint64_t usual = 30000, long_since = 70000, too_long = 700000;
     struct window slow = {.examined = 400};
 
     (void)state;

@@ -14,21 +14,11 @@
 
 #include "signal_safe.h"
 
-static uint64_t mask_of(unsigned width)
-{
-    return ~UINT64_C(0) >> (64 - 8 * width);
-}
-
-static int64_t signed_value(uint64_t value, unsigned width)
-{
-    return (int64_t)(value << (64 - 8 * width)) >> (64 - 8 * width);
-}
-
 static uint64_t combine(unsigned opcode, uint64_t old, uint64_t operand, unsigned width)
 {
     enum { ADD, CLR, EOR, SET, SMAX, SMIN, UMAX, UMIN, SWAP };
-    int64_t signed_old = signed_value(old, width), signed_operand = signed_value(operand, width);
-    operand &= mask_of(width);
+    int64_t signed_old = bytes_signed(old, width), signed_operand = bytes_signed(operand, width);
+    operand &= bytes_mask(width);
     switch (opcode) {
     case ADD:
         return old + operand;
@@ -103,7 +93,7 @@ enum interpreter_stop a64_compare_and_swap(struct interpreter *it, const struct 
         if (outcome == MEMORY_FAULT)
             return INTERPRETER_UNREADABLE;
         known = known && outcome == MEMORY_KNOWN;
-        differs |= (old[i] ^ source(it, op->m + i)) & mask_of(width);
+        differs |= (old[i] ^ source(it, op->m + i)) & bytes_mask(width);
         compared |= source_bit(op->m + i);
         stored |= source_bit(op->d + i);
     }

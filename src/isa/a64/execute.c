@@ -95,12 +95,6 @@ static inline void store(struct interpreter *it, uint64_t address, unsigned reg,
         memory_store(it, address, it->r[reg], width);
 }
 
-static inline uint64_t sign_extend(uint64_t value, unsigned width)
-{
-    unsigned unused = 64 - 8 * width;
-    return (uint64_t)((int64_t)(value << unused) >> unused);
-}
-
 /* One of a pair. */
 static enum memory_outcome load(struct interpreter *it, uint64_t address, unsigned width,
                                 uint64_t *value)
@@ -117,7 +111,7 @@ static enum interpreter_stop load_signed(struct interpreter *it, const struct a6
         return INTERPRETER_UNREADABLE;
     if (outcome == MEMORY_POISONED)
         step->fresh = op->writes;
-    value = sign_extend(value, op->width);
+    value = (uint64_t)bytes_signed(value, op->width);
     it->r[op->d] = op->code == A64_LOAD_SIGNED_32 ? (uint32_t)value : value;
     report_access(&step->out, step->ip, step->address, access_tail(op->width, ACCESS_LOAD, false));
     return INTERPRETER_FULL;
@@ -134,8 +128,8 @@ static enum interpreter_stop load_pair(struct interpreter *it, const struct a64_
     if (outcome[0] == MEMORY_FAULT || outcome[1] == MEMORY_FAULT)
         return INTERPRETER_UNREADABLE;
     bool is_signed = op->code == A64_LOAD_PAIR_SIGNED;
-    it->r[op->d] = is_signed ? sign_extend(first, op->width) : first;
-    it->r[op->a] = is_signed ? sign_extend(second, op->width) : second;
+    it->r[op->d] = is_signed ? (uint64_t)bytes_signed(first, op->width) : first;
+    it->r[op->a] = is_signed ? (uint64_t)bytes_signed(second, op->width) : second;
     step->fresh = (outcome[0] != MEMORY_KNOWN ? general_bit(op->d) : 0) |
                   (outcome[1] != MEMORY_KNOWN ? general_bit(op->a) : 0);
     report_access(&step->out, step->ip, step->address,

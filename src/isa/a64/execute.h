@@ -7,6 +7,7 @@
 #ifndef REUSE_ISA_A64_EXECUTE_H
 #define REUSE_ISA_A64_EXECUTE_H
 
+#include "isa/a64/bytes.h"
 #include "isa/state.h"
 
 /* Linux lets programs keep a tag in the top byte of an address; it is no part of it. */

@@ -94,10 +94,12 @@ int instruction_accesses(const void *code, size_t size,
         kinds = scalable_kinds(&op, r, &bytes, &address);
     bool both = kinds == (ACCESS_LOAD | ACCESS_STORE);
     for (unsigned kind = ACCESS_LOAD; kind <= ACCESS_STORE; kind++) {
-        for (unsigned done = 0; kinds & kind && done < bytes && next < out + capacity; done += 64) {
+        for (unsigned done = 0; kinds & kind && done < bytes && next < out + capacity;
+             done += ACCESS_WIDTH_MAX) {
             unsigned left = bytes - done;
-            report_access(&next, registers->ip, address + done,
-                          access_tail(left < 64 ? left : 64, kind, both));
+            report_access(
+                &next, registers->ip, address + done,
+                access_tail(left < ACCESS_WIDTH_MAX ? left : ACCESS_WIDTH_MAX, kind, both));
         }
     }
     return (int)(next - out);

@@ -71,11 +71,6 @@ static uint64_t reverse_bytes_of_halves(uint64_t value)
     return (value >> 8 & 0x00ff00ff00ff00ff) | (value & 0x00ff00ff00ff00ff) << 8;
 }
 
-static unsigned leading_zeros(uint64_t value, unsigned bits)
-{
-    return value == 0 ? bits : (unsigned)__builtin_clzll(value) - (64 - bits);
-}
-
 static uint64_t absolute(uint64_t value, unsigned bits)
 {
     return value >> (bits - 1) & 1 ? 0 - value : value;

@@ -7,7 +7,6 @@
 #include "signal_safe.h"
 
 enum {
-    NZCV_SHIFT = 28,
     ALL_PREDICATES = (1 << (PREDICATES + 1)) - 1,
     LARGEST_SCALABLE = 256, /* bytes of the longest vector registers there can be */
 };

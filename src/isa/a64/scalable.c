@@ -78,14 +78,14 @@ static void while_loop(struct interpreter *it, const struct a64_operation *op,
     bool wide = bit(word, 12), is_unsigned = bit(word, 11), less = bit(word, 10);
     bool or_equal = bit(word, 4), holds = true;
     unsigned element = element_of(word), size = wide ? 8 : 4;
-    uint64_t a = it->r[op->n], b = it->r[op->m] & lane_mask(size), bits = 0;
+    uint64_t a = it->r[op->n], b = it->r[op->m] & bytes_mask(size), bits = 0;
     if (!less || step->poison & (general_bit(op->n) | general_bit(op->m))) {
         unknown_predicate(it, word);
         return;
     }
     for (unsigned lane = 0; lane < it->vector_length / element; lane++, a++) {
-        uint64_t value = a & lane_mask(size);
-        bool below = is_unsigned ? value < b : lane_signed(value, size) < lane_signed(b, size);
+        uint64_t value = a & bytes_mask(size);
+        bool below = is_unsigned ? value < b : bytes_signed(value, size) < bytes_signed(b, size);
         holds = holds && (below || (or_equal && value == b));
         bits |= (uint64_t)holds << lane * element;
     }

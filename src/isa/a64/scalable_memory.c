@@ -84,10 +84,8 @@ static void set_element(uint8_t *vector, unsigned lane, const struct a64_scalabl
 {
     uint64_t value = 0;
     memcpy(&value, bytes, memory->memory);
-    if (memory->is_signed) {
-        unsigned unused = 64 - 8 * memory->memory;
-        value = (uint64_t)((int64_t)(value << unused) >> unused);
-    }
+    if (memory->is_signed)
+        value = (uint64_t)bytes_signed(value, memory->memory);
     memcpy(vector + lane * memory->element, &value, memory->element);
 }
 

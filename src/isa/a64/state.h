@@ -15,8 +15,8 @@
 /* Decoded words that are kept, a power of two: those of the largest loops and what they call. */
 enum { DECODED_MAX = 2048 };
 
-/* Condition flags as a number of four bits. */
-enum { FLAG_V = 1, FLAG_C = 2, FLAG_Z = 4, FLAG_N = 8 };
+/* Condition flags as a number of four bits, and where these are in nzcv and in pstate. */
+enum { FLAG_V = 1, FLAG_C = 2, FLAG_Z = 4, FLAG_N = 8, NZCV_SHIFT = 28 };
 
 enum { PREDICATES = 16, PREDICATE_FFR = 16 };
 

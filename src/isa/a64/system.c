@@ -11,8 +11,6 @@
 
 #include "signal_safe.h"
 
-enum { NZCV_SHIFT = 28 };
-
 unsigned a64_vector_length(void)
 {
 #ifdef __aarch64__

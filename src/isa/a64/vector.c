@@ -132,8 +132,8 @@ static bool three_different(struct interpreter *it, const struct a64_operation *
         uint64_t b = narrows ? lane(m, i, 2 * size) : lane(m, from + i, size), out;
         uint64_t old = lane(d, i, 2 * size);
         if (!is_unsigned && !narrows) {
-            a = (uint64_t)lane_signed(a, wide_n ? 2 * size : size);
-            b = (uint64_t)lane_signed(b, size);
+            a = (uint64_t)bytes_signed(a, wide_n ? 2 * size : size);
+            b = (uint64_t)bytes_signed(b, size);
         }
         bool greater = is_unsigned ? a > b : (int64_t)a > (int64_t)b;
         uint64_t difference = greater ? a - b : b - a;
@@ -189,7 +189,7 @@ static void add_neighbours(const uint8_t *n, const uint8_t *d, unsigned size, un
     for (unsigned i = 0; i < bytes / size / 2; i++) {
         uint64_t a = lane(n, 2 * i, size), b = lane(n, 2 * i + 1, size);
         uint64_t sum =
-            is_unsigned ? a + b : (uint64_t)(lane_signed(a, size) + lane_signed(b, size));
+            is_unsigned ? a + b : (uint64_t)(bytes_signed(a, size) + bytes_signed(b, size));
         set_lane(result, i, 2 * size, sum + (d ? lane(d, i, 2 * size) : 0));
     }
 }
@@ -293,13 +293,13 @@ static bool across(struct interpreter *it, const struct a64_operation *op, struc
         return false;
     uint64_t total = lane(n, 0, size);
     if (opcode == ADDLV && !u)
-        total = (uint64_t)lane_signed(total, size);
+        total = (uint64_t)bytes_signed(total, size);
     for (unsigned i = 1; i < lanes; i++) {
         uint64_t next = lane(n, i, size);
-        bool greater = u ? total > next : lane_signed(total, size) > lane_signed(next, size);
+        bool greater = u ? total > next : bytes_signed(total, size) > bytes_signed(next, size);
         switch (opcode) {
         case ADDLV:
-            total += u ? next : (uint64_t)lane_signed(next, size);
+            total += u ? next : (uint64_t)bytes_signed(next, size);
             break;
         case ADDV:
             total += next;
@@ -346,7 +346,7 @@ static bool shift(struct interpreter *it, const struct a64_operation *op, struct
             return false;
         for (unsigned i = 0; i < 8 / size; i++) {
             uint64_t value = lane(n, second_half ? 8 / size + i : i, size);
-            value = u ? value : (uint64_t)lane_signed(value, size);
+            value = u ? value : (uint64_t)bytes_signed(value, size);
             set_lane(result, i, 2 * size, value << left);
         }
         return true;

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "isa/a64/bytes.h"
 #include "isa/a64/decode.h"
 #include "isa/state.h"
 
@@ -52,16 +53,6 @@ static inline uint64_t lane(const uint8_t *vector, unsigned i, unsigned size)
 static inline void set_lane(struct a64_lanes *lanes, unsigned i, unsigned size, uint64_t value)
 {
     memcpy(lanes->bytes + (size_t)i * size, &value, size);
-}
-
-static inline uint64_t lane_mask(unsigned size)
-{
-    return ~UINT64_C(0) >> (64 - 8 * size);
-}
-
-static inline int64_t lane_signed(uint64_t value, unsigned size)
-{
-    return (int64_t)(value << (64 - 8 * size)) >> (64 - 8 * size);
 }
 
 /* vector_move.c: nothing is computed. */

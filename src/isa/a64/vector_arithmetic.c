@@ -24,13 +24,13 @@ static uint64_t shift_by_lane(uint64_t a, int8_t by, bool is_unsigned, unsigned 
         return a << by;
     if (is_unsigned)
         return -by >= bits ? 0 : a >> -by;
-    return (uint64_t)(lane_signed(a, size) >> (-by >= bits ? bits - 1 : -by));
+    return (uint64_t)(bytes_signed(a, size) >> (-by >= bits ? bits - 1 : -by));
 }
 
 bool a64_lane_three(unsigned opcode, bool is_unsigned, unsigned size, uint64_t a, uint64_t b,
                     uint64_t d, uint64_t *out)
 {
-    int64_t sa = lane_signed(a, size), sb = lane_signed(b, size);
+    int64_t sa = bytes_signed(a, size), sb = bytes_signed(b, size);
     bool greater = is_unsigned ? a > b : sa > sb;
     uint64_t difference = greater ? a - b : b - a;
     switch (opcode) {
@@ -89,11 +89,6 @@ bool a64_lane_three(unsigned opcode, bool is_unsigned, unsigned size, uint64_t a
     }
 }
 
-static unsigned leading_zeros(uint64_t value, unsigned bits)
-{
-    return value == 0 ? bits : (unsigned)__builtin_clzll(value) - (64 - bits);
-}
-
 static uint64_t reverse_byte(uint64_t value)
 {
     value = (value >> 1 & 0x55) | (value & 0x55) << 1;
@@ -103,12 +98,12 @@ static uint64_t reverse_byte(uint64_t value)
 
 bool a64_lane_two(unsigned opcode, bool is_unsigned, unsigned size, uint64_t a, uint64_t *out)
 {
-    int64_t value = lane_signed(a, size);
+    int64_t value = bytes_signed(a, size);
     unsigned bits = 8 * size;
     switch (opcode) {
     case 0x04: /* cls, clz */
         *out = is_unsigned ? leading_zeros(a, bits)
-                           : leading_zeros((a ^ a >> 1) & lane_mask(size) >> 1, bits) - 1;
+                           : leading_zeros((a ^ a >> 1) & bytes_mask(size) >> 1, bits) - 1;
         return size < 8;
     case 0x05: /* cnt; not and rbit are told by the caller */
         *out = (unsigned)__builtin_popcountll(a);
@@ -137,7 +132,7 @@ bool a64_lane_shift(unsigned opcode, bool is_unsigned, unsigned size, unsigned a
                     uint64_t d, uint64_t *out)
 {
     unsigned bits = 8 * size;
-    int64_t value = lane_signed(a, size);
+    int64_t value = bytes_signed(a, size);
     /* To the right by at most all bits. */
     uint64_t shifted = is_unsigned ? (amount == 64 ? 0 : a >> amount)
                                    : (uint64_t)(value >> (amount == 64 ? 63 : amount));
@@ -156,7 +151,7 @@ bool a64_lane_shift(unsigned opcode, bool is_unsigned, unsigned size, unsigned a
         *out = d + shifted + rounding;
         return true;
     case 0x08: { /* sri */
-        uint64_t mask = amount == bits ? 0 : lane_mask(size) >> amount;
+        uint64_t mask = amount == bits ? 0 : bytes_mask(size) >> amount;
         *out = (d & ~mask) | (amount == 64 ? 0 : a >> amount & mask);
         return is_unsigned;
     }

@@ -136,7 +136,7 @@ static double rounded(double value, unsigned mode)
 static uint64_t to_integer(double value, unsigned mode, bool is_unsigned, unsigned size)
 {
     double limit = ldexp(1, (int)(8 * size) - !is_unsigned);
-    uint64_t largest = lane_mask(size) >> !is_unsigned;
+    uint64_t largest = bytes_mask(size) >> !is_unsigned;
     double whole;
     if (isnan(value))
         return 0;
@@ -145,7 +145,7 @@ static uint64_t to_integer(double value, unsigned mode, bool is_unsigned, unsign
         return largest;
     if (is_unsigned)
         return whole <= 0 ? 0 : (uint64_t)whole;
-    return (whole <= -limit ? ~largest : (uint64_t)(int64_t)whole) & lane_mask(size);
+    return (whole <= -limit ? ~largest : (uint64_t)(int64_t)whole) & bytes_mask(size);
 }
 
 /* Of a float as a double: exact. */
@@ -157,8 +157,8 @@ static double number(uint64_t bits, unsigned size)
 bool a64_float_from_integer(uint64_t value, bool is_unsigned, unsigned from, unsigned size,
                             uint64_t *out)
 {
-    int64_t extended = lane_signed(value, from);
-    value &= lane_mask(from);
+    int64_t extended = bytes_signed(value, from);
+    value &= bytes_mask(from);
     if (size == 8)
         return from_double(is_unsigned ? (double)value : (double)extended, out);
     return from_float(is_unsigned ? (float)value : (float)extended, out);

@@ -32,7 +32,7 @@ bool a64_vector_copy(struct interpreter *it, const struct a64_operation *op,
         set_lane(result, index, size, it->r[op->n]);
         return true;
     case SMOV:
-        value = (uint64_t)lane_signed(lane(it->vector[op->n], index, size), size);
+        value = (uint64_t)bytes_signed(lane(it->vector[op->n], index, size), size);
         it->r[op->d] = bit(word, 30) ? value : (uint32_t)value;
         return true;
     case UMOV:
