@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Watchpoints that trap before the access: no program may hang on one, or see a difference.
+# Watchpoints that trap before the access: no program may hang on one, or see a difference. The limits of time
+# are there to end a program that hangs.
 . "$REUSE_SRCDIR/tests/integration/tap.bash"
 bin=$REUSE_BUILDDIR/postproc micro=$REUSE_BUILDDIR/microbench
 programs=$REUSE_BUILDDIR/tests
@@ -25,19 +26,21 @@ r = json.load(open(sys.argv[1]))
 sys.exit(not eval(sys.argv[2]))' "$work/report" "$2"
 }
 
-profiled "exclusive pairs of one thread" 20 "$programs/arm/exclusive_counters" 1 8000
+# Nearly all its accesses are exclusive: so are those that a watch traps on.
+profiled "exclusive pairs of one thread" 100 "$programs/arm/exclusive_counters" 1 8000
 holds "they are watched" 'r["watches"]["reused"] > 0'
-profiled "exclusive pairs of two threads" 40 "$programs/arm/exclusive_counters" 2 4000
+profiled "exclusive pairs of two threads" 100 "$programs/arm/exclusive_counters" 2 4000
 holds "both threads are sampled" 'r["samples"] > 10 and len(r["threads"]) == 2'
-profiled "four threads on arrays of their own" 40 "$micro/stream" --iterations 1
+profiled "four threads on arrays of their own" 100 "$micro/stream" --iterations 1
 holds "all of them are there" 'len(r["threads"]) == 4'
-run timeout 40 "$bin/reuse-run" -q -e clock --budget 25 -o "$work/p.rprof" -- \
+# The register that sees the stores is armed in all threads, and put aside in all of them.
+run timeout 100 "$bin/reuse-run" -q -e clock --budget 25 -o "$work/p.rprof" -- \
     "$programs/integration/programs/clock_targets" shared 600
 check "a writer and a reader in turns: status" status_is 0
 run "$bin/reuse-report" --format json "$work/p.rprof"
 cp "$work/out" "$work/report"
 holds "stores of another thread are seen" 'r["watches"]["invalidated"] > 0'
-profiled "an interpreter" 60 python3 -c 'print(sum(len(str(i * i)) for i in range(60000)))'
+profiled "an interpreter" 100 python3 -c 'print(sum(len(str(i * i)) for i in range(60000)))'
 holds "its watches ended in a recorded way" \
     'r["watches"]["armed"] > 0 and sum(r["watches"][k] for k in ("reused", "invalidated", "evicted", "ended")) >= 0.99 * r["watches"]["armed"]'
 finish
