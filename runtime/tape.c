@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "descriptors.h"
 #include "interpose_signal.h"
 #include "isa/guarded_memory.h"
@@ -200,6 +201,10 @@ static void tell(const char *what, const char *path, int error)
 
 bool tape_record_to(const char *path)
 {
+    if (!ARCH_CONTEXT_IS_WHOLE) {
+        tell("this processor's registers cannot be recorded yet: no ", path, ENOTSUP);
+        return false;
+    }
     /* It holds the target's memory, which is nobody else's to read. */
     int opened = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 

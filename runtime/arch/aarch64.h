@@ -7,6 +7,7 @@
 
 enum {
     ARCH_TRAPS_BEFORE_ACCESS = true,
+    ARCH_CONTEXT_IS_WHOLE = false,
     ARCH_INSTRUCTION_BYTES = 4,
     ARCH_CONTEXT_BYTES = sizeof(mcontext_t),
     ARCH_EXTENDED_LEAST = 0,

@@ -43,6 +43,9 @@
  *     void arch_set_extended_state(ucontext_t *, void *)
  *         For keeping a context: so many bytes from the start of uc_mcontext, and so many of the
  *         extended state if that lies elsewhere (at least ARCH_EXTENDED_LEAST, or 0).
+ *     ARCH_CONTEXT_IS_WHOLE
+ *         Whether these are all. Wide vectors of Arm are found by an address in the context, which
+ *         nobody may follow who has the context from a file.
  *
  *     void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)
  *         top is a multiple of 16.

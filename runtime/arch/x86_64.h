@@ -9,6 +9,7 @@
 
 enum {
     ARCH_TRAPS_BEFORE_ACCESS = false,
+    ARCH_CONTEXT_IS_WHOLE = true,
     ARCH_CONTEXT_BYTES = sizeof(gregset_t),
     ARCH_EXTENDED_LEAST = 512,
 };
