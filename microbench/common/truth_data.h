@@ -51,13 +51,14 @@ enum { LOG_BINS = 64 + 16 * 58 };
 size_t log_bin(uint64_t value);
 void log_bin_bounds(size_t bin, uint64_t *first, uint64_t *last);
 
-/* Writes everything as JSON and returns false when the stream reports an error. */
+/* What truth_write_json() writes: all that is known, and what the run has done. */
 struct truth_outcome {
     const struct truth *truth;
     const uint64_t *done;
     const volatile void *const *markers;
     double checksum;
 };
+/* A truth_writer of a struct truth_outcome. */
 bool truth_write_json(const void *outcome, FILE *);
 
 #endif

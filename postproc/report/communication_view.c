@@ -118,6 +118,30 @@ static void label_places(struct model *model, struct communication_view *view)
     runtime_code_free(code);
 }
 
+/*
+ * For the lines that the report is about. Counted transfers are of the run's lines alone: a machine
+ * that has others gets these, with a remark; a user who asks for others is told that there are
+ * none.
+ */
+static void create_communication(struct model *model, struct communication_view *view)
+{
+    uint32_t size = analysis_line_size(model->analysis);
+
+    view->communication =
+        communication_create(model->analysis, size, view->message, sizeof(view->message));
+    if (view->communication != NULL || model->options->line_size != 0)
+        return;
+    view->communication =
+        communication_create(model->analysis, 0, view->message, sizeof(view->message));
+    if (view->communication == NULL)
+        return;
+    char *text = format_string("Transfers are of the run's lines, as they were counted: for lines "
+                               "of %" PRIu32 " bytes record with --line-size %" PRIu32,
+                               size, size);
+    ARRAY_PUSH(&model->remarks, intern_table_string(model->strings, text));
+    free(text);
+}
+
 struct communication_view *communication_view_of(struct model *model)
 {
     struct communication_view *view = model->communication;
@@ -125,8 +149,7 @@ struct communication_view *communication_view_of(struct model *model)
     if (view != NULL)
         return view;
     model->communication = view = allocate_zeroed(1, sizeof(*view));
-    view->communication = communication_create(model->analysis, analysis_line_size(model->analysis),
-                                               view->message, sizeof(view->message));
+    create_communication(model, view);
     if (view->communication == NULL)
         return view;
     view->count = communication_flow_count(view->communication);

@@ -123,8 +123,12 @@ enum cpu_distance cpu_distance_of(const struct cpu_distances *distances, unsigne
 
 uint32_t cpu_cache_of(const struct cpu_distances *distances, unsigned cpu, unsigned level)
 {
-    hwloc_obj_t object = hwloc_get_pu_obj_by_os_index(distances->topology, cpu);
+    hwloc_obj_t object = NULL;
 
+    /* hwloc goes over all units to find one, and callers ask for every number that a CPU can have.
+     */
+    if (hwloc_bitmap_isset(hwloc_topology_get_topology_cpuset(distances->topology), cpu))
+        object = hwloc_get_pu_obj_by_os_index(distances->topology, cpu);
     for (; object != NULL; object = object->parent)
         if (hwloc_obj_type_is_dcache(object->type) && object->attr->cache.depth == level)
             return object->logical_index;

@@ -254,15 +254,15 @@ void section_matrix(struct model *model, struct document *document, bool shown)
     struct section *section =
         document_section(document, "matrix", "Transfers between threads", shown);
     struct communication_view *view = communication_view_of(model);
+    const char *note = sharing_line_size_text(model, document);
     bool by_thread = model->options->matrix_by == MATRIX_BY_THREAD;
 
     if (view->communication == NULL) {
         section_paragraph(document, section, "sharing.unavailable", view->message);
         return;
     }
-    if (sharing_line_size_text(model, document) != NULL)
-        section_paragraph(document, section, "sharing.matrix_model",
-                          sharing_line_size_text(model, document));
+    if (note != NULL)
+        section_paragraph(document, section, "sharing.matrix_model", note);
     section_fact(section, "sharing.unit", NULL, INTERVAL_NONE, cell_text(document, "transfers"));
     section_fact(section, "sharing.line_size", NULL, INTERVAL_NONE,
                  cell_value(CELL_NUMBER, analysis_line_size(model->analysis)));

@@ -461,6 +461,7 @@ void section_sharing(struct model *model, struct document *document)
     struct section *section =
         document_section(document, "sharing", "Data that moves between threads", true);
     struct communication_view *view = communication_view_of(model);
+    const char *note = sharing_line_size_text(model, document);
 
     if (view->communication == NULL) {
         section_paragraph(document, section, NULL, view->message);
@@ -476,9 +477,8 @@ void section_sharing(struct model *model, struct document *document)
             document, section, NULL,
             "Transfers have two ends, in two threads: these are of the whole program, "
             "not of the region.");
-    if (sharing_line_size_text(model, document) != NULL)
-        section_paragraph(document, section, "sharing.model",
-                          sharing_line_size_text(model, document));
+    if (note != NULL)
+        section_paragraph(document, section, "sharing.model", note);
     communication_view_label_code(model, view);
     communication_view_label_objects(model, view);
     add_sharing_advice(model, view, document, section);

@@ -23,59 +23,64 @@ const char *level_name(const struct model *model, struct document *document, siz
     return kept;
 }
 
+/* Hands the text over to the document. */
+static const char *keep(struct document *document, char *text)
+{
+    const char *kept = document_string(document, text);
+
+    free(text);
+    return kept;
+}
+
 const char *basis_text(const struct model *model, struct document *document, const char *what)
 {
     char *number = number_count((double)model->observations);
     char *text = model->exact ? format_string("Exact: every access was counted%s.", what)
                               : format_string("Estimated from %s samples%s; intervals at 95 %%.",
                                               number, what);
-    const char *kept = document_string(document, text);
 
-    free(text);
     free(number);
-    return kept;
+    return keep(document, text);
+}
+
+/* Samples are evaluated for other lines than they were recorded with. */
+static bool is_another_size(const struct model *model, unsigned *recorded, unsigned *asked)
+{
+    *recorded = (unsigned)profile_run_number(model->profiles[0], "line_size", LINE_SIZE_DEFAULT);
+    *asked = analysis_line_size(model->analysis);
+    return !model->exact && *asked != *recorded;
 }
 
 const char *line_size_text(const struct model *model, struct document *document)
 {
-    uint32_t asked = analysis_line_size(model->analysis);
-    uint64_t recorded = profile_run_number(model->profiles[0], "line_size", LINE_SIZE_DEFAULT);
-    const char *kept;
-    char *text;
+    unsigned recorded, asked;
 
-    if (model->exact || asked == recorded)
+    if (!is_another_size(model, &recorded, &asked))
         return NULL;
-    text =
+    return keep(
+        document,
         asked > recorded
             ? format_string("Recorded with %u-byte lines: what the rest of a %u-byte line does was "
                             "not watched, and the intervals are that much wider. Record with "
                             "--line-size %u to narrow them.",
-                            (unsigned)recorded, asked, asked)
+                            recorded, asked, asked)
             : format_string("Recorded with %u-byte lines: watches of words in other %u-byte lines "
                             "than the sampled one do not count here. Record with --line-size %u to "
                             "have them all.",
-                            (unsigned)recorded, asked, asked);
-    kept = document_string(document, text);
-    free(text);
-    return kept;
+                            recorded, asked, asked));
 }
 
 const char *sharing_line_size_text(const struct model *model, struct document *document)
 {
-    uint32_t asked = analysis_line_size(model->analysis);
-    uint64_t recorded = profile_run_number(model->profiles[0], "line_size", LINE_SIZE_DEFAULT);
-    const char *kept;
-    char *text;
+    unsigned recorded, asked;
 
-    if (model->exact || asked == recorded)
+    if (!is_another_size(model, &recorded, &asked))
         return NULL;
-    text = format_string("Modelled: recorded with %u-byte lines, so who shares the rest of a "
-                         "%u-byte line follows from samples, as if threads came to it in random "
-                         "order. Record with --line-size %u to watch it.",
-                         (unsigned)recorded, asked, asked);
-    kept = document_string(document, text);
-    free(text);
-    return kept;
+    return keep(document,
+                format_string("Modelled: recorded with %u-byte lines, so who shares the rest of a "
+                              "%u-byte line follows from samples, as if threads came to it in "
+                              "random order. Record with --line-size %u to watch it.",
+                              recorded, asked, asked));
 }
 
 const struct column *columns_with_levels(const struct model *model, struct document *document,

@@ -159,6 +159,7 @@ static void add_traffic(struct model *model, struct document *document, struct s
 static void explain(const struct model *model, struct document *document, struct section *section,
                     const struct traffic *last)
 {
+    const char *note = line_size_text(model, document);
     char *text;
 
     section_paragraph(
@@ -166,8 +167,7 @@ static void explain(const struct model *model, struct document *document, struct
         "L1's bytes are LS Bytes, those of loads and stores; of every other level line size times "
         "the misses of the one inside it, without prefetches and write-backs. Share: of the bytes "
         "that the program asks for, those that come from there; impact: of the time that takes at "
-        "the "
-        "level's bandwidth. Always read the ratio per LS byte with hits and misses.");
+        "the level's bandwidth. Always read the ratio per LS byte with hits and misses.");
     if (model->exact)
         section_paragraph(document, section, NULL,
                           "The profile counts widths of accesses for the whole program alone: of "
@@ -188,8 +188,8 @@ static void explain(const struct model *model, struct document *document, struct
         section_paragraph(document, section, NULL, text);
         free(text);
     }
-    if (line_size_text(model, document) != NULL)
-        section_paragraph(document, section, "traffic_notes", line_size_text(model, document));
+    if (note != NULL)
+        section_paragraph(document, section, "traffic_notes", note);
     section_paragraph(document, section, "traffic_notes",
                       "Measured: nothing. The profile holds no hardware counts to compare the "
                       "predictions with.");

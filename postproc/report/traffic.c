@@ -69,46 +69,51 @@ static void sizes_of(const struct traffic *traffic, double *bytes)
 }
 
 /*
- * Levels that are known as shared have curves of their own; else each thread is given its part of
- * the cache. What they miss the levels inside have missed before.
+ * Levels that are known as shared have an analysis of their own; else, NULL, each thread is given
+ * its part of the cache.
  */
+static const struct shared_cache *shared_level(struct model *model,
+                                               const struct traffic_machine *on, size_t level)
+{
+    size_t count = 0;
+    const struct shared_cache *shared = on->owned ? NULL : shared_caches(model, &count);
+
+    for (size_t c = 0; c < count; c++)
+        if (level >= shared[c].first_level && level < shared[c].first_level + shared[c].levels)
+            return &shared[c];
+    return NULL;
+}
+
+/* What shared levels miss the levels inside have missed before. */
 static void use_shared_curves(struct model *model, const struct traffic_machine *on,
                               struct subset subset, struct curve_point *points)
 {
-    size_t count = 0;
-    const struct shared_cache *shared = on->owned ? NULL : shared_caches(model, &count);
+    for (size_t i = 0; i < on->machine.levels; i++) {
+        const struct shared_cache *shared = shared_level(model, on, i);
+        double bytes = machine_reach(&on->machine, i);
 
-    for (size_t c = 0; c < count; c++) {
-        for (size_t i = 0; i < shared[c].levels; i++) {
-            size_t level = shared[c].first_level + i;
-            double bytes = machine_reach(&on->machine, level);
-            struct curve_point *point = &points[level];
-
-            analysis_miss_ratio_curve(shared[c].analysis,
-                                      shared[c].exact ? (struct subset){0} : subset, &bytes, 1,
-                                      point);
-            if (level > 0 && point->miss_ratio.value > points[level - 1].miss_ratio.value)
-                point->miss_ratio.value = points[level - 1].miss_ratio.value;
-            point->miss_ratio.lo = fmin(point->miss_ratio.lo, point->miss_ratio.value);
-        }
+        if (shared == NULL)
+            continue;
+        analysis_miss_ratio_curve(shared->analysis, shared->exact ? (struct subset){0} : subset,
+                                  &bytes, 1, &points[i]);
+        if (i > 0)
+            points[i].miss_ratio.value =
+                fmin(points[i].miss_ratio.value, points[i - 1].miss_ratio.value);
+        points[i].miss_ratio.lo = fmin(points[i].miss_ratio.lo, points[i].miss_ratio.value);
     }
 }
 
-/* The same, ratios alone. */
+/* The same, ratios of samples alone. */
 static void use_shared_ratios(struct model *model, const struct traffic_machine *on,
                               struct subset subset, double *ratios)
 {
-    size_t count = 0;
-    const struct shared_cache *shared = on->owned ? NULL : shared_caches(model, &count);
+    for (size_t i = 0; i < on->machine.levels; i++) {
+        const struct shared_cache *shared = shared_level(model, on, i);
+        double bytes = machine_reach(&on->machine, i), ratio;
 
-    for (size_t c = 0; c < count; c++) {
-        for (size_t i = 0; i < shared[c].levels; i++) {
-            size_t level = shared[c].first_level + i;
-            double bytes = machine_reach(&on->machine, level), ratio;
-
-            if (analysis_miss_ratios(shared[c].analysis, subset, &bytes, 1, &ratio) == 0)
-                ratios[level] = level > 0 ? fmin(ratio, ratios[level - 1]) : ratio;
-        }
+        if (shared != NULL &&
+            analysis_miss_ratios(shared->analysis, subset, &bytes, 1, &ratio) == 0)
+            ratios[i] = i > 0 ? fmin(ratio, ratios[i - 1]) : ratio;
     }
 }
 

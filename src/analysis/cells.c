@@ -16,7 +16,7 @@
 #include "analysis/internal.h"
 
 enum {
-    OWN_CELL_MIN = 128, /* samples a thread needs to stand alone */
+    OWN_CELL_MIN = 128, /* samples that a thread, or group, needs to stand alone */
     PHASE_SAMPLES_MIN = 64,
     PHASES_MAX = 32,
     OUTCOMES = 64,
@@ -185,8 +185,8 @@ static int compare_timed(const void *a, const void *b)
     return x->sample != y->sample ? (x->sample < y->sample ? -1 : 1) : 0;
 }
 
-/* Cells of one thread's samples, given in time order. */
-static void divide_thread(struct analysis *analysis, const struct timed *samples, size_t n)
+/* Cells of the samples of one thread, or group, given in time order. */
+static void divide_domain(struct analysis *analysis, const struct timed *samples, size_t n)
 {
     struct outcomes windows[PHASES_MAX] = {0};
     unsigned phase_of[PHASES_MAX], number[PHASES_MAX];
@@ -267,7 +267,7 @@ int analysis_divide(struct analysis *analysis)
         size_t n = analysis->domains[d].samples;
         if (n >= OWN_CELL_MIN) {
             qsort(samples + first, n, sizeof *samples, compare_timed);
-            divide_thread(analysis, samples + first, n);
+            divide_domain(analysis, samples + first, n);
         } else {
             if (small_cell == SIZE_MAX)
                 small_cell = analysis->cell_count++;

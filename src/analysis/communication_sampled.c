@@ -273,7 +273,8 @@ static bool estimate_replicate(struct estimation *estimation, uint32_t replicate
 /*
  * Transfers that one watch more would have added, if it had seen one. Those that gave way early
  * have not seen that none comes late; those that saw their segment end, or the process, have.
- * Segments that the thread itself is known to end at once are not in doubt.
+ * Segments that the thread itself is known to end at once are not in doubt, unless others were
+ * seen at the line: what they do in between is too short to be watched.
  */
 static double least_of(const struct estimation *estimation)
 {
@@ -282,9 +283,12 @@ static double least_of(const struct estimation *estimation)
     double stores = 0, accesses = 0;
     size_t seen = 0;
 
-    for (size_t i = 0; i < segments->count; i++)
-        if (!segments->strata[segments->stratum_of[i]].within)
+    for (size_t i = 0; i < segments->count; i++) {
+        uint16_t flags = analysis->samples[segments->samples[i]].record->flags;
+
+        if (!segments->strata[segments->stratum_of[i]].within || flags & SAMPLE_LINE_SHARED)
             stores += segments_weight(analysis, segments, 0, i);
+    }
     for (size_t i = 0; i < segments->watch_count; i++)
         seen += segments->watches[i].to_the_end &&
                 !segments->strata[segments->watches[i].stratum].within;

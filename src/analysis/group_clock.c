@@ -8,13 +8,13 @@
  * accesses are those times what the group made per access of the thread, over the time in between
  * and no less than some samples.
  */
-#define _GNU_SOURCE /* qsort_r */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/access_clock.h"
 #include "analysis/internal.h"
+#include "reuse/sort_keys.h"
 
 enum {
     /* How many of a thread's sampling intervals, on either side, tell what the others do
@@ -46,6 +46,7 @@ struct group_clocks {
     uint64_t *interval_ns; /* of each thread: median between samples */
     /* Accesses by thread and by domain, CPU time (ns) by profile, over monotonic time. */
     struct access_clock *threads, *groups, *processors;
+    double *contended; /* by profile: see contended_processors() */
 };
 
 uint32_t analysis_group_of(const struct analysis *analysis, uint16_t cpu)
@@ -55,13 +56,30 @@ uint32_t analysis_group_of(const struct analysis *analysis, uint16_t cpu)
     return !analysis->simulated_cores && cpu < groups->cpus ? groups->of_cpu[cpu] : 0;
 }
 
-static int compare_bends(const void *a, const void *b)
+/* By clock, and by time on each. NULL: out of memory. */
+static struct bend *sort_bends(const struct bend *bends, size_t n, size_t clocks)
 {
-    const struct bend *x = a, *y = b;
+    struct sort_key *keys = malloc((2 * n + 1) * sizeof *keys);
+    struct bend *out = malloc((n + 1) * sizeof *out);
+    size_t *place = calloc(clocks + 2, sizeof *place);
 
-    if (x->clock != y->clock)
-        return x->clock < y->clock ? -1 : 1;
-    return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+    if (keys && out && place) {
+        for (size_t i = 0; i < n; i++) {
+            keys[i] = (struct sort_key){bends[i].time_ns, (uint32_t)i};
+            place[bends[i].clock + 1]++;
+        }
+        for (size_t c = 0; c < clocks; c++)
+            place[c + 1] += place[c];
+        const struct sort_key *sorted = sort_keys(keys, keys + n, n);
+        for (size_t i = 0; i < n; i++)
+            out[place[bends[sorted[i].index].clock]++] = bends[sorted[i].index];
+    } else {
+        free(out);
+        out = NULL;
+    }
+    free(keys);
+    free(place);
+    return out;
 }
 
 /* Adds stretches up to clocks. Clocks that have none stand still. NULL: out of memory. */
@@ -80,13 +98,14 @@ static struct access_clock *add_up(const struct stretch *stretches, size_t n, si
         bends[count++] = (struct bend){s->clock, s->from_ns, slope};
         bends[count++] = (struct bend){s->clock, s->from_ns + length, -slope};
     }
-    if (!out || !bends || !ticks) {
+    struct bend *sorted = out && bends && ticks ? sort_bends(bends, count, clocks) : NULL;
+    free(bends);
+    if (!sorted) {
         free(out);
-        free(bends);
         free(ticks);
         return NULL;
     }
-    qsort(bends, count, sizeof *bends, compare_bends);
+    bends = sorted;
     /* The ticks of all clocks lie in one array, which the first one owns. */
     out[0].ticks = ticks;
     for (size_t i = 0, end, tick = 0; i < count; i = end) {
@@ -115,19 +134,6 @@ static int compare_times(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-static int compare_samples(const void *a, const void *b, void *context)
-{
-    const struct analysis *analysis = context;
-    const struct analysed_sample *x = &analysis->samples[*(const uint32_t *)a];
-    const struct analysed_sample *y = &analysis->samples[*(const uint32_t *)b];
-
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    if (x->record->app_ns != y->record->app_ns)
-        return x->record->app_ns < y->record->app_ns ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
-
 /* The usual time between a thread's samples; what a single one stands for. */
 static uint64_t interval_of(const struct analysis *analysis, const uint32_t *samples, size_t n,
                             uint64_t *times)
@@ -146,29 +152,33 @@ static uint64_t interval_of(const struct analysis *analysis, const uint32_t *sam
 
 static int order_samples(struct analysis *analysis, struct group_clocks *clocks)
 {
-    size_t threads = analysis->thread_count, n = 0;
+    size_t threads = analysis->thread_count;
+    struct sort_key *keys = malloc((2 * analysis->count + 1) * sizeof *keys);
     uint64_t *times = malloc((analysis->count + 1) * sizeof *times);
+    const struct sort_key *sorted;
+    int result = -1;
 
     clocks->by_thread = malloc((analysis->count + 1) * sizeof *clocks->by_thread);
-    clocks->first = calloc(threads + 1, sizeof *clocks->first);
+    clocks->first = calloc(threads + 2, sizeof *clocks->first);
     clocks->interval_ns = calloc(threads + 1, sizeof *clocks->interval_ns);
-    if (!times || !clocks->by_thread || !clocks->first || !clocks->interval_ns) {
-        free(times);
-        return -1;
+    if (keys && times && clocks->by_thread && clocks->first && clocks->interval_ns) {
+        for (size_t i = 0; i < analysis->count; i++)
+            keys[i] = (struct sort_key){analysis->samples[i].record->app_ns, (uint32_t)i};
+        sorted = sort_keys(keys, keys + analysis->count, analysis->count);
+        /* One place ahead: filling in moves each to where the next thread begins. */
+        for (size_t t = 0; t < threads; t++)
+            clocks->first[t + 2] = clocks->first[t + 1] + analysis->threads[t].samples;
+        for (size_t i = 0; i < analysis->count; i++)
+            clocks->by_thread[clocks->first[analysis->samples[sorted[i].index].thread + 1]++] =
+                sorted[i].index;
+        for (size_t t = 0; t < threads; t++)
+            clocks->interval_ns[t] = interval_of(analysis, clocks->by_thread + clocks->first[t],
+                                                 analysis->threads[t].samples, times);
+        result = 0;
     }
-    for (size_t i = 0; i < analysis->count; i++)
-        clocks->by_thread[i] = (uint32_t)i;
-    qsort_r(clocks->by_thread, analysis->count, sizeof *clocks->by_thread, compare_samples,
-            analysis);
-    for (size_t t = 0; t < threads; t++) {
-        clocks->first[t] = n;
-        n += analysis->threads[t].samples;
-        clocks->interval_ns[t] = interval_of(analysis, clocks->by_thread + clocks->first[t],
-                                             analysis->threads[t].samples, times);
-    }
-    clocks->first[threads] = n;
+    free(keys);
     free(times);
-    return 0;
+    return result;
 }
 
 static double accesses_of(const struct analysed_sample *sample)
@@ -260,14 +270,19 @@ static struct group_key key_of(const struct analysis *analysis,
 static int divide_into_groups(struct analysis *analysis)
 {
     struct group_key *keys = malloc((analysis->count + 1) * sizeof *keys);
-    size_t count = 0;
+    size_t listed = 0, count = 0;
 
     if (!keys)
         return -1;
-    for (size_t i = 0; i < analysis->count; i++)
-        keys[i] = key_of(analysis, &analysis->samples[i]);
-    qsort(keys, analysis->count, sizeof *keys, compare_keys);
-    for (size_t i = 0; i < analysis->count; i++)
+    /* Samples that follow one another mostly belong together. */
+    for (size_t i = 0; i < analysis->count; i++) {
+        struct group_key key = key_of(analysis, &analysis->samples[i]);
+
+        if (listed == 0 || compare_keys(&keys[listed - 1], &key) != 0)
+            keys[listed++] = key;
+    }
+    qsort(keys, listed, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < listed; i++)
         if (count == 0 || compare_keys(&keys[count - 1], &keys[i]) != 0)
             keys[count++] = keys[i];
     analysis->domains = calloc(count + 1, sizeof *analysis->domains);
@@ -287,16 +302,22 @@ static int divide_into_groups(struct analysis *analysis)
 
 /* ---- samples ---- */
 
-/* All processors of the run are busy around that time. */
-static bool is_saturated(const struct analysis *analysis, const struct group_clocks *clocks,
-                         const struct analysed_sample *sample)
+/* Processors of a run whose threads may wait for one; 0: they cannot, or nothing tells. */
+static double contended_processors(const struct profile *profile)
 {
-    const struct profile *profile = analysis->profiles[sample->profile];
     double cpus = (double)profile_run_number(profile, "cpus", 0);
-    uint64_t at = sample->record->monotonic_ns, half = SCHEDULED_NS / 2;
 
     /* Application time that counts accesses tells nothing of processors. */
-    if (profile_counts_accesses(profile) || cpus <= 0 || profile->threads.count <= cpus)
+    return profile_counts_accesses(profile) || (double)profile->threads.count <= cpus ? 0 : cpus;
+}
+
+/* All processors of the run are busy around that time. */
+static bool is_saturated(const struct group_clocks *clocks, const struct analysed_sample *sample)
+{
+    double cpus = clocks->contended[sample->profile];
+    uint64_t at = sample->record->monotonic_ns, half = SCHEDULED_NS / 2;
+
+    if (cpus <= 0)
         return false;
     return access_clock_between(&clocks->processors[sample->profile], at > half ? at - half : 0,
                                 at + half) >= SATURATED * cpus * SCHEDULED_NS;
@@ -335,7 +356,7 @@ static void dilate(struct analysis *analysis, const struct group_clocks *clocks,
                    struct analysed_sample *sample)
 {
     const struct record_sample *record = sample->record;
-    bool saturated = is_saturated(analysis, clocks, sample);
+    bool saturated = is_saturated(clocks, sample);
     double factor;
 
     sample->dilation = dilation(clocks, sample, record->monotonic_ns, saturated);
@@ -369,7 +390,11 @@ int analysis_merge_clocks(struct analysis *analysis)
     struct group_clocks clocks = {0};
     int result = -1;
 
-    if (divide_into_groups(analysis) == 0 && order_samples(analysis, &clocks) == 0) {
+    clocks.contended = calloc(analysis->profile_count + 1, sizeof *clocks.contended);
+    if (clocks.contended && divide_into_groups(analysis) == 0 &&
+        order_samples(analysis, &clocks) == 0) {
+        for (size_t p = 0; p < analysis->profile_count; p++)
+            clocks.contended[p] = contended_processors(analysis->profiles[p]);
         clocks.threads = sum_of(analysis, &clocks, BY_THREAD, analysis->thread_count);
         clocks.groups = sum_of(analysis, &clocks, BY_GROUP, analysis->domain_count);
         clocks.processors = sum_of(analysis, &clocks, CPU_TIME, analysis->profile_count);
@@ -385,5 +410,6 @@ int analysis_merge_clocks(struct analysis *analysis)
     free(clocks.by_thread);
     free(clocks.first);
     free(clocks.interval_ns);
+    free(clocks.contended);
     return result;
 }

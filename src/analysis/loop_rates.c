@@ -42,46 +42,72 @@ static bool usable(const struct record_rate *reading)
     return reading->elapsed_ns > 0 && reading->accesses > 0;
 }
 
+static void join(struct loop_rate *loop, const struct loop_rate *other)
+{
+    loop->time_ns += other->time_ns;
+    if (other->low_ip < loop->low_ip)
+        loop->low_ip = other->low_ip;
+    if (other->high_ip > loop->high_ip)
+        loop->high_ip = other->high_ip;
+}
+
+/* Loops are few and samples many: most find the entry of their loop, and the list stays short. */
+struct recent_loops {
+    struct loop_rate *list;
+    size_t count;
+    size_t at[1024]; /* place in the list, by a hash of the loop */
+};
+
+static void add(struct recent_loops *loops, const struct loop_rate *loop)
+{
+    size_t *at = &loops->at[(loop->loop * UINT64_C(0x9e3779b97f4a7c15) >> 54)];
+
+    if (*at < loops->count && compare_loops(&loops->list[*at], loop) == 0) {
+        join(&loops->list[*at], loop);
+        return;
+    }
+    *at = loops->count;
+    loops->list[loops->count++] = *loop;
+}
+
 /* One entry per sample and per reading, sorted, then folded into one entry per loop. */
 static int list_loops(const struct profile *const *profiles, size_t profile_count,
                       struct loop_rates *out)
 {
-    size_t n = 0, capacity = 1;
+    struct recent_loops listed = {0};
+    size_t capacity = 1;
 
     for (size_t p = 0; p < profile_count; p++)
         capacity += profiles[p]->samples.count + profiles[p]->rates.count;
     struct loop_rate *loops = calloc(capacity, sizeof *loops);
     if (!loops)
         return -1;
+    listed.list = loops;
     for (size_t p = 0; p < profile_count; p++) {
         for (size_t i = 0; i < profiles[p]->samples.count; i++) {
             const struct record_sample *sample = &profiles[p]->samples.items[i];
-            loops[n++] = (struct loop_rate){.profile = (uint32_t)p,
-                                            .loop = sample->loop,
-                                            .low_ip = sample->ip,
-                                            .high_ip = sample->ip,
-                                            .time_ns = (double)sample->weight_ns};
+            add(&listed, &(struct loop_rate){.profile = (uint32_t)p,
+                                             .loop = sample->loop,
+                                             .low_ip = sample->ip,
+                                             .high_ip = sample->ip,
+                                             .time_ns = (double)sample->weight_ns});
         }
         for (size_t i = 0; i < profiles[p]->rates.count; i++) {
             const struct record_rate *reading = &profiles[p]->rates.items[i];
             if (usable(reading))
-                loops[n++] = (struct loop_rate){
-                    .profile = (uint32_t)p, .loop = reading->loop, .low_ip = UINT64_MAX};
+                add(&listed, &(struct loop_rate){.profile = (uint32_t)p,
+                                                 .loop = reading->loop,
+                                                 .low_ip = UINT64_MAX});
         }
     }
+    size_t n = listed.count;
     qsort(loops, n, sizeof *loops, compare_loops);
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
-        if (count && compare_loops(&loops[count - 1], &loops[i]) == 0) {
-            struct loop_rate *loop = &loops[count - 1];
-            loop->time_ns += loops[i].time_ns;
-            if (loops[i].low_ip < loop->low_ip)
-                loop->low_ip = loops[i].low_ip;
-            if (loops[i].high_ip > loop->high_ip)
-                loop->high_ip = loops[i].high_ip;
-        } else {
+        if (count && compare_loops(&loops[count - 1], &loops[i]) == 0)
+            join(&loops[count - 1], &loops[i]);
+        else
             loops[count++] = loops[i];
-        }
     }
     struct loop_rate *fitted = realloc(loops, (count ? count : 1) * sizeof *loops);
     out->loops = fitted ? fitted : loops;

@@ -311,13 +311,16 @@ static struct window_use window_use(const struct analysis *analysis, const struc
 static int find_times_sooner(const struct analysis *analysis, struct view *view)
 {
     double k = (double)analysis->line_size / analysis->run_line_size;
-    struct window_use run = window_use(analysis, view, analysis->run_line_size);
-    struct window_use use = window_use(analysis, view, analysis->line_size);
-    struct survival_curve curve = {0};
     uint32_t together = analysis->options.bootstrap + REST_TOGETHER;
+    struct survival_curve curve = {0};
+    struct window_use run, use;
 
     view->sooner = 1;
-    if (k <= 1 || use.unused <= 0)
+    if (k <= 1)
+        return 0;
+    run = window_use(analysis, view, analysis->run_line_size);
+    use = window_use(analysis, view, analysis->line_size);
+    if (use.unused <= 0)
         return 0;
     if (view_estimate(analysis, view, together, &curve))
         return -1;

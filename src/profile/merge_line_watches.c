@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Merging of watches in all threads: their samples' new numbers, their threads, their places. */
+/* Merging of watches in all threads, and of turns: their samples' new numbers, threads, places. */
 #include <stdlib.h>
 
 #include "profile/merge_internal.h"

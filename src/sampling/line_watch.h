@@ -19,11 +19,11 @@
  *     instruction.
  *  3. For every trap of such a register, in whatever thread: line_watch_trap(). An access that
  *     touches both words is told once for each. If the answer is LINE_TRAP_EVENT, complete the
- * event that it has filled in (context_id, cpu, and the visit: line_visit.h) and hand it back with
- *     line_watch_event(). That may be later: an engine that sees every access hands it back when
- *     the thread has made LINE_VISIT_ACCESSES more or another thread has stored to the line.
- * Without the visit, a thread that touches several words of the line counts several times
- * (docs/estimators.md).
+ *     event that it has filled in (context_id, cpu, and the visit: line_visit.h) and hand it back
+ *     with line_watch_event(). That may be later: an engine that sees every access hands it back
+ *     when the thread has made LINE_VISIT_ACCESSES more or another thread has stored to the line.
+ *     Without the visit, a thread that touches several words of the line counts several times
+ *     (docs/estimators.md).
  *     Loads of threads that poll a word may be offered, too (waits): then the next store of another
  *     thread opens the segment. line_watch_resumed() tells when the thread polls on. Of other loads
  *     (uses) the next use of the line by any thread is watched for, and ends the watch.

@@ -12,10 +12,10 @@ enum { GENERATION_BITS = 12, LINE_BITS = 64 - GENERATION_BITS };
 
 enum {
     WINDOW_US_ENOUGH = 40,
-    WINDOW_US_MAX = 333,
+    WINDOW_US_MAX = 200,
     WINDOW_EXAMINED_MIN = 200,
     /* So long after the sample, the time of a trap tells the time of the next use well enough. */
-    TRAPS_TELL_NS = 20 * 1000,
+    TRAPS_TELL_NS = 5 * 1000,
 };
 
 static void forget_lines(struct window *window)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A report on a profile of 100 MB, with thousands of places in a large program, takes under 5 s of
-# processor time (wall time on a machine that has nothing else to do) and under 500 MB.
+# A report on a profile of 100 MB, with thousands of places in a large program, takes some seconds of
+# processor time and under 500 MB. Since caches that threads share are analysed as well, on a clock of
+# their own, 5.5 to 7 s on an idle machine and 8 to 9.5 s as JSON; the limits leave room for a busy one.
 . "$(dirname "$0")/tap.bash"
 here=$(cd "$(dirname "$0")" && pwd)
 report=$REUSE_BUILDDIR/postproc/reuse-report
@@ -19,14 +20,17 @@ check "the profile is about 100 MB" test "$size" -gt 90000000
 
 cat >"$work/measure.py" <<'END'
 import resource, subprocess, sys
-status = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
+status = subprocess.call(sys.argv[2:], stdout=subprocess.DEVNULL)
 usage = resource.getrusage(resource.RUSAGE_CHILDREN)
 seconds, mebibytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 print(f"{seconds:.1f} s of processor time, {mebibytes:.0f} MiB")
-sys.exit(status or not (seconds < 5 and mebibytes < 500 / 1.048576))
+limit = float(sys.argv[1])
+sys.exit(status or not (seconds < limit and mebibytes < 500 / 1.048576))
 END
 for options in "" "--format json"; do
-    run python3 "$work/measure.py" "$report" $options "$work/large.rprof"
+    limit=12
+    [ -z "$options" ] || limit=16
+    run python3 "$work/measure.py" "$limit" "$report" $options "$work/large.rprof"
     echo "# ${options:-default}: $(cat "$work/out")"
     check "seconds and megabytes, ${options:-default sections}" status_is 0
 done

@@ -4,12 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "reuse/exact_calls.h"
 #include "sampling/random.h"
+#include "support/test_seed.h"
 
 enum { DEPTH_MAX = 200 };
 
@@ -25,8 +25,7 @@ struct frame {
 static void agrees_with_a_stack(void **state)
 {
     (void)state;
-    uint64_t seed = (uint64_t)time(NULL);
-    print_message("# seed %llu\n", (unsigned long long)seed);
+    uint64_t seed = test_seed();
     struct random random;
     random_seed(&random, seed);
     struct exact_calls calls = {.stack_low = stack_low, .stack_high = stack_high};

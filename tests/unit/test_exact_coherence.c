@@ -6,12 +6,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "reuse/exact_coherence.h"
 #include "sampling/random.h"
+#include "support/test_seed.h"
 
 enum { THREADS = 5, LINES = 3, BYTES_MAX = 256, EVENTS_MAX = 64 };
 
@@ -155,8 +155,7 @@ static void random_accesses_at(uint32_t line_size, uint64_t seed)
 static void agrees_with_the_definition(void **state)
 {
     (void)state;
-    uint64_t seed = (uint64_t)time(NULL);
-    print_message("# seed %llu\n", (unsigned long long)seed);
+    uint64_t seed = test_seed();
     for (uint32_t line_size = 32; line_size <= 256; line_size *= 2)
         random_accesses_at(line_size, seed + line_size);
 }

@@ -6,12 +6,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "reuse/exact_counts.h"
 #include "sampling/random.h"
+#include "support/test_seed.h"
 
 enum { INSTRUCTIONS = 300, OBJECTS = 7, SIZES = 2, BINS = EXACT_BIN_COLD + 1 };
 
@@ -49,8 +49,7 @@ static void count_at_random(struct exact_counts *counts, struct random *random, 
 static void agree_with_plain_array(void **state)
 {
     (void)state;
-    uint64_t seed = (uint64_t)time(NULL);
-    print_message("# seed %llu\n", (unsigned long long)seed);
+    uint64_t seed = test_seed();
     struct random random;
     random_seed(&random, seed);
     struct exact_counts one, two;

@@ -11,12 +11,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "reuse/exact_partition.h"
 #include "sampling/random.h"
+#include "support/test_seed.h"
 
 enum { OBJECTS = 3, REGIONS = 3 };
 
@@ -30,8 +30,7 @@ static uint32_t object_by_residue(void *context, uint64_t line)
 static void late_candidates_agree_with_early_ones(void **state)
 {
     (void)state;
-    uint64_t seed = (uint64_t)time(NULL);
-    print_message("# seed %llu\n", (unsigned long long)seed);
+    uint64_t seed = test_seed();
     struct random random;
     random_seed(&random, seed);
     for (int round = 0; round < 40; round++) {

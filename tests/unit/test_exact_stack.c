@@ -6,13 +6,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "reuse/exact_order.h"
 #include "reuse/exact_stack.h"
 #include "sampling/random.h"
+#include "support/test_seed.h"
 
 /* The definition, literally: lines in order of their last use, most recent first. */
 struct brute_force {
@@ -59,8 +59,7 @@ static uint64_t next_line(struct random *random, int character, uint64_t i, uint
 static void agrees_with_brute_force(void **state)
 {
     (void)state;
-    uint64_t seed = (uint64_t)time(NULL);
-    print_message("# seed %llu\n", (unsigned long long)seed);
+    uint64_t seed = test_seed();
     struct random random;
     random_seed(&random, seed);
     static const uint64_t sizes[] = {1, 3, EXACT_STACK_NEAR, EXACT_STACK_NEAR + 1, 50, 600, 3000};
@@ -124,8 +123,7 @@ static void order_agrees_with_flags(void **state)
 {
     (void)state;
     enum { CAPACITY = 9000, KEEP = 2000 };
-    uint64_t seed = (uint64_t)time(NULL);
-    print_message("# seed %llu\n", (unsigned long long)seed);
+    uint64_t seed = test_seed();
     struct random random;
     random_seed(&random, seed);
     struct exact_order order;

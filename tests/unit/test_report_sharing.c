@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -23,6 +22,7 @@
 #include "report/runtime_code.h"
 #include "report/sharing_matrix.h"
 #include "support/profile_builder.h"
+#include "support/test_seed.h"
 
 enum { THREADS_MAX = 300, TRANSFERS = 400 };
 
@@ -501,9 +501,7 @@ int main(void)
                                        cmocka_unit_test(test_runtime_code),
                                        cmocka_unit_test(test_cpu_distances),
                                        cmocka_unit_test(test_distances_of_machine)};
-    unsigned seed = (unsigned)time(NULL);
 
-    print_message("seed %u\n", seed);
-    srand(seed);
+    srand((unsigned)test_seed());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

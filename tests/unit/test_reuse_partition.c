@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "reuse/partition.h"
 #include "sampling/random.h"
+#include "support/test_seed.h"
 
 enum { STRUCTURES = 4, ACCESSES = 60000, LINES_MAX = 1024 };
 
@@ -188,8 +188,7 @@ static void free_curves(struct survival_curve *curves)
 static void divided_lru(void **state)
 {
     (void)state;
-    uint64_t seed = (uint64_t)time(NULL);
-    print_message("# seed %llu\n", (unsigned long long)seed);
+    uint64_t seed = test_seed();
     struct random random;
     struct trace *trace = malloc(sizeof *trace);
     double error_times = 0, error_distances = 0;
