@@ -129,11 +129,24 @@ static uint64_t lowest_ip(const struct wait_loop *loop)
     return lowest;
 }
 
+/* Not if the sample's own look-ahead began with something else: most samples are not looked at
+ * again. */
+static bool may_wait(const struct thread *thread)
+{
+    const struct window *window = &thread->window;
+    struct turn turn;
+
+    turn_begin(&turn, thread->wait_loops, THREAD_WAIT_LOOPS);
+    for (uint32_t i = 0; i <= window->sampled && turn.phase == TURN_SOUGHT; i++)
+        turn_feed(&turn, &window->history[i]);
+    return turn.phase != TURN_NONE;
+}
+
 void turns_follow(struct thread *thread, ucontext_t *context, uint64_t loop, uint64_t app_now)
 {
     struct turn turn;
 
-    if (!waits_anywhere(thread) || !look_ahead_begin(thread, context))
+    if (!waits_anywhere(thread) || !may_wait(thread) || !look_ahead_begin(thread, context))
         return;
     turn_begin(&turn, thread->wait_loops, THREAD_WAIT_LOOPS);
     window_begin_keeping(&thread->window, &thread->random, settings.window, settings.line_size);
