@@ -33,9 +33,6 @@
 enum {
     /* Handlers of ours that touch a watched word, before the watch is given up. */
     OWN_TRAPS_MAX = 64,
-    /* A thread that polls does nothing else, and each sample of it finds it so: one in so many is
-     * followed. A watch on it takes some ten traps. */
-    POLLS_FOLLOWED_ONE_IN = 8,
 };
 
 static struct line_watch lines; /* has a lock of its own */
@@ -151,7 +148,8 @@ static void offer_use(struct thread *thread, struct line_watch_offer *offer,
                       struct record_sample *sample)
 {
     sample->flags |= SAMPLE_USE_OFFERED;
-    if (random_next(&thread->random) >> 63 || shared_registers_kept(&thread->random))
+    if (random_below(&thread->random, LINE_WATCH_USES_ONE_IN) != 0 ||
+        shared_registers_kept(&thread->random))
         return;
     find_others(sample, offer);
     offer->uses = true;
@@ -179,7 +177,7 @@ void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bo
         else
             line_watch_offer(&lines, &thread->random, &offer, sample);
     }
-    if (polls && random_below(&thread->random, POLLS_FOLLOWED_ONE_IN) != 0) {
+    if (polls && random_below(&thread->random, LINE_WATCH_WAITS_ONE_IN) != 0) {
         sample->flags |= SAMPLE_LINE_OFFERED;
     } else if (polls) {
         find_others(sample, &offer);
@@ -222,7 +220,7 @@ static void identify(const ucontext_t *context, uint64_t word, struct line_trap 
 
     if (!read_code(context, arch_ip(context) - TRAPPED_CODE_BEFORE, code, sizeof code))
         return;
-    arch_registers(context, &registers);
+    look_ahead_registers(context, &registers);
     if (!trapped_access_find(code, sizeof code, &registers, word, WATCH_WORD, &access))
         return;
     trap->ip = access.ip;

@@ -153,6 +153,12 @@ static void avoid_watched(struct thread *thread)
             interpreter_avoid(thread->interpreter, words[i]);
 }
 
+void look_ahead_registers(const ucontext_t *context, struct interpreter_registers *registers)
+{
+    arch_registers(context, tape_value(TAPE_SETTING, (uintptr_t)__builtin_thread_pointer()),
+                   registers);
+}
+
 bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
 {
     struct interpreter_registers registers;
@@ -170,7 +176,7 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
     loops_begin(&thread->loops);
     call_path_begin(&thread->call_path);
     thread->left_out = 0;
-    arch_registers(context, &registers);
+    look_ahead_registers(context, &registers);
     interpreter_begin(thread->interpreter, &registers, arch_extended_state(context));
     avoid_watched(thread);
     return true;

@@ -13,6 +13,9 @@
 /* Once per process: the decode cache and the runtime's own code range. */
 void look_ahead_create(void);
 
+/* What the interpreter starts from; taped. */
+void look_ahead_registers(const ucontext_t *, struct interpreter_registers *);
+
 /* False when the thread has no interpreter and none can be had. */
 bool look_ahead_begin(struct thread *, const ucontext_t *);
 void look_ahead_end(struct thread *);

@@ -40,32 +40,8 @@ struct foresight {
     /* Of a store, while others may come to its line: what the thread itself does there. */
     bool begun, follows;
     struct own_visit visit;
-    /* Of a load: how often the same instruction reads the same place again at once, and what else
-     * is accessed meanwhile. */
-    uint32_t looked, repeats;
-    struct wait_loop wait_loop;
+    struct polling polling; /* of a load */
 };
-
-/* A thread polls if it reads the sampled place so often in the next so many accesses. */
-enum { POLL_ACCESSES = 64, POLL_REPEATS = 8 };
-
-static bool polls(const struct foresight *foresight)
-{
-    return foresight->repeats >= POLL_REPEATS;
-}
-
-static bool follow_load(struct thread *thread, struct foresight *foresight,
-                        const struct access *batch, size_t n)
-{
-    const struct access *sample = window_sample(&thread->window);
-
-    for (size_t i = 0; i < n && foresight->looked < POLL_ACCESSES; i++) {
-        foresight->looked++;
-        wait_loop_add(&foresight->wait_loop, batch[i].ip);
-        foresight->repeats += batch[i].ip == sample->ip && batch[i].address == sample->address;
-    }
-    return foresight->looked >= POLL_ACCESSES;
-}
 
 /* The accesses after the sampled one, which are batch[from..n). */
 static bool follow_sample(struct thread *thread, struct foresight *foresight,
@@ -82,7 +58,7 @@ static bool follow_sample(struct thread *thread, struct foresight *foresight,
             own_visit_begin(&foresight->visit, window);
     }
     if (!foresight->follows)
-        return follow_load(thread, foresight, batch + from, n - from);
+        return polling_feed(&foresight->polling, window_sample(window), batch + from, n - from);
     return own_visit_feed(&foresight->visit, batch + from, n - from);
 }
 
@@ -167,8 +143,8 @@ static void take_sample(struct thread *thread, ucontext_t *context, uint64_t app
     sampler_describe(thread, context, foresight.stop, foresight.loop, app_now, &sample);
     thread->totals.samples++;
     if (line_sharing_active())
-        line_sharing_offer(thread, foresight.follows ? &foresight.visit : NULL, polls(&foresight),
-                           &sample);
+        line_sharing_offer(thread, foresight.follows ? &foresight.visit : NULL,
+                           polling_is_seen(&foresight.polling), &sample);
     if (sample_is_resolved(&sample, settings.line_size)) {
         if (output_append(RECORD_SAMPLE, &sample, sizeof sample, NULL, 0))
             output_count_sample();
@@ -177,8 +153,8 @@ static void take_sample(struct thread *thread, ucontext_t *context, uint64_t app
     }
     if (pmu_in_use())
         return;
-    if (polls(&foresight))
-        turns_learn(thread, &foresight.wait_loop);
+    if (polling_is_seen(&foresight.polling))
+        turns_learn(thread, &foresight.polling.loop);
     turns_follow(thread, context, foresight.loop, app_now);
     rate_consider(thread, context, app_now, foresight.loop);
 }

@@ -5,6 +5,7 @@
 #include "arch/arch.h"
 #include "descriptors.h"
 #include "perf_event.h"
+#include "tape.h"
 #include "watch.h"
 
 #include "signal_safe.h"

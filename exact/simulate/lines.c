@@ -11,8 +11,6 @@
 #include "sampling/board.h"
 #include "sampling/line_mask.h"
 
-enum { LOADS_OFFERED_ONE_IN = 4 };
-
 /* Over everything here that is not atomic: threads come to the watch one after the other. */
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 static struct line_watch watch;
@@ -251,7 +249,7 @@ static void offer(struct lines_thread *thread, const struct stream_access *acces
         board_others(&board, line, sample->thread_id, board_since(now), &candidate.others);
     if (!candidate.uses)
         find_own_visit(thread, access, offered);
-    if (candidate.uses && random_below(&thread->random, LOADS_OFFERED_ONE_IN) != 0)
+    if (candidate.uses && random_below(&thread->random, LINE_WATCH_ALL_LOADS_ONE_IN) != 0)
         sample->flags |= SAMPLE_USE_OFFERED;
     else
         line_watch_offer(&watch, &thread->random, &candidate, sample);

@@ -3,8 +3,6 @@
 #ifndef REUSE_RUNTIME_ARCH_AARCH64_H
 #define REUSE_RUNTIME_ARCH_AARCH64_H
 
-#include "tape.h"
-
 enum {
     ARCH_TRAPS_BEFORE_ACCESS = true,
     ARCH_CONTEXT_IS_WHOLE = false,
@@ -111,7 +109,7 @@ static inline uint64_t arch_strip_signature(uint64_t return_address)
     return return_address & ((UINT64_C(1) << 48) - 1);
 }
 
-static inline void arch_registers(const ucontext_t *context,
+static inline void arch_registers(const ucontext_t *context, uint64_t thread_pointer,
                                   struct interpreter_registers *registers)
 {
     for (int i = 0; i < INTERPRETER_STACK_POINTER; i++)
@@ -119,7 +117,7 @@ static inline void arch_registers(const ucontext_t *context,
     registers->general[INTERPRETER_STACK_POINTER] = context->uc_mcontext.sp;
     registers->ip = arch_ip(context);
     registers->flags = context->uc_mcontext.pstate;
-    registers->thread_pointer = tape_value(TAPE_SETTING, (uintptr_t)__builtin_thread_pointer());
+    registers->thread_pointer = thread_pointer;
 }
 
 static inline const void *arch_extended_state(const ucontext_t *context)

@@ -34,7 +34,8 @@
  *     uint64_t arch_strip_signature(uint64_t return_address)
  *         Without the authentication code that some processors put into its upper bits.
  *
- *     void arch_registers(const ucontext_t *, struct interpreter_registers *)
+ *     void arch_registers(const ucontext_t *, uint64_t thread_pointer,
+ *                         struct interpreter_registers *)
  *     const void *arch_extended_state(const ucontext_t *)
  *         What the interpreter starts from: see interpreter_begin().
  *

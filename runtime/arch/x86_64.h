@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "tape.h"
-
 enum {
     ARCH_TRAPS_BEFORE_ACCESS = false,
     ARCH_CONTEXT_IS_WHOLE = true,
@@ -66,7 +64,7 @@ static inline uint64_t arch_strip_signature(uint64_t return_address)
     return return_address;
 }
 
-static inline void arch_registers(const ucontext_t *context,
+static inline void arch_registers(const ucontext_t *context, uint64_t thread_pointer,
                                   struct interpreter_registers *registers)
 {
     /* The kernel's order in the signal frame to the instruction set's. */
@@ -78,7 +76,7 @@ static inline void arch_registers(const ucontext_t *context,
         registers->general[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
     registers->ip = arch_ip(context);
     registers->flags = (uint64_t)context->uc_mcontext.gregs[REG_EFL];
-    registers->fs_base = tape_value(TAPE_SETTING, (uintptr_t)__builtin_thread_pointer());
+    registers->fs_base = thread_pointer;
     registers->gs_base = 0;
 }
 

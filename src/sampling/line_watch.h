@@ -67,6 +67,20 @@ struct line_watch_mechanism {
     bool single; /* there is one such register only: no second word */
 };
 
+/*
+ * Of samples that are too many one in so many is offered. The others have their flag all the same
+ * (SAMPLE_LINE_OFFERED, SAMPLE_USE_OFFERED): chance has refused them.
+ */
+enum {
+    /* Loads of a thread that polls: it does nothing else, and a watch on it takes some ten traps.
+     */
+    LINE_WATCH_WAITS_ONE_IN = 8,
+    /* Loads that the window does not resolve; otherwise the registers tell of invalidation. */
+    LINE_WATCH_USES_ONE_IN = 2,
+    /* Loads where those that are reused soon are among them. */
+    LINE_WATCH_ALL_LOADS_ONE_IN = 4,
+};
+
 struct line_watch_offer {
     uint32_t thread_id;
     uint64_t others; /* bytes of the line that other threads are known to touch, or 0 */

@@ -12,6 +12,9 @@ enum {
     /* Accesses in a row, and looks at the state, from which a thread counts as waiting again. */
     WAITS_MIN = 8,
     LOOKS_MIN = 3,
+    /* A thread polls if it reads a place so often in so many accesses. */
+    POLL_ACCESSES = 64,
+    POLL_REPEATS = 8,
 };
 
 void wait_loop_add(struct wait_loop *loop, uint64_t ip)
@@ -34,6 +37,22 @@ bool wait_loop_has(const struct wait_loop *loop, uint64_t ip)
 bool wait_loop_is_known(const struct wait_loop *loop)
 {
     return loop->count > 0 && loop->count <= WAIT_LOOP_IPS;
+}
+
+bool polling_feed(struct polling *polling, const struct access *load, const struct access *accesses,
+                  size_t n)
+{
+    for (size_t i = 0; i < n && polling->looked < POLL_ACCESSES; i++) {
+        polling->looked++;
+        wait_loop_add(&polling->loop, accesses[i].ip);
+        polling->repeats += accesses[i].ip == load->ip && accesses[i].address == load->address;
+    }
+    return polling->looked >= POLL_ACCESSES;
+}
+
+bool polling_is_seen(const struct polling *polling)
+{
+    return polling->repeats >= POLL_REPEATS;
 }
 
 void turn_begin(struct turn *turn, const struct wait_loop *loops, size_t count)

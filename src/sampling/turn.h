@@ -39,6 +39,16 @@ bool wait_loop_has(const struct wait_loop *, uint64_t ip);
 /* Known, and small enough to be one. */
 bool wait_loop_is_known(const struct wait_loop *);
 
+/* Whether a thread polls, by what follows a load of it. Zeroed to begin with. */
+struct polling {
+    uint32_t looked, repeats; /* accesses after the load; of them, the same one again */
+    struct wait_loop loop;    /* where these were made */
+};
+
+/* The next accesses after the load; true: no more are wanted. */
+bool polling_feed(struct polling *, const struct access *load, const struct access *, size_t n);
+bool polling_is_seen(const struct polling *);
+
 /* Values of the places; bit i of known: that of place i is. */
 struct turn_state {
     uint64_t values[TURN_PLACES];

@@ -192,17 +192,17 @@ static void install_handlers(void)
 int main(int argc, char **argv)
 {
     FILE *file = argc == 4 ? fopen(argv[1], "wb") : NULL;
-    if (!file || !a64_machine_map()) {
+    if (!file) {
         fprintf(stderr, "usage: a64_recorder FILE COUNT SEED\n");
         return 1;
     }
     unsigned long count = strtoul(argv[2], NULL, 0), recorded = 0;
     uint64_t state = strtoull(argv[3], NULL, 0) * 2 + 1;
-    const struct interpreter_options options = {.read = a64_machine_read};
-    void *memory = calloc(1, interpreter_memory_size());
-    if (!memory)
+    interpreter = a64_machine_create();
+    if (!interpreter) {
+        fprintf(stderr, "a64_recorder: no memory at the places that instructions are to use\n");
         return 1;
-    interpreter = interpreter_create(memory, &options);
+    }
     install_handlers();
     while (recorded < count) {
         uint32_t word = random_word(&state), seed = 0;

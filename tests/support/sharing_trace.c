@@ -28,6 +28,18 @@ void sharing_trace_add(struct sharing_trace *trace, uint32_t thread, uint32_t ad
     trace->accesses[trace->count++] = (struct sharing_access){thread, ip, address, width, kind};
 }
 
+void sharing_trace_buffers(struct sharing_trace *trace, struct random *random, size_t accesses)
+{
+    while (trace->count < accesses) {
+        uint32_t buffer = random_below(random, 8) * 32 * 64;
+
+        for (uint32_t word = 0; word < 32 * 8; word++)
+            sharing_trace_add(trace, 1, buffer + 8 * word, 8, ACCESS_STORE, 0x403000);
+        for (uint32_t word = 0; word < 32 * 8; word++)
+            sharing_trace_add(trace, 2, buffer + 8 * word, 8, ACCESS_LOAD, 0x403010);
+    }
+}
+
 void sharing_trace_free(struct sharing_trace *trace)
 {
     free(trace->accesses);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "profile/format.h"
+#include "sampling/random.h"
 
 enum { SHARING_THREADS = 32, SHARING_LINES = 4096 };
 
@@ -29,6 +30,9 @@ struct sharing_trace {
 
 void sharing_trace_add(struct sharing_trace *, uint32_t thread, uint32_t address, uint8_t width,
                        uint8_t kind, uint32_t ip);
+/* Adds accesses until there are so many: one thread fills buffers of 32 lines word by word, another
+ * one reads them. */
+void sharing_trace_buffers(struct sharing_trace *, struct random *, size_t accesses);
 void sharing_trace_free(struct sharing_trace *);
 
 /* Transfers [kind][true][source][destination]. */

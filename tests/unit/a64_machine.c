@@ -30,7 +30,7 @@ static void *pointer(uint64_t address)
     return (void *)(uintptr_t)address;
 }
 
-bool a64_machine_map(void)
+static bool map_regions(void)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
     return mmap(pointer(A64_SANDBOX), A64_SANDBOX_SIZE, PROT_READ | PROT_WRITE, flags, -1, 0) ==
@@ -190,4 +190,13 @@ uint16_t a64_digest(const void *bytes, size_t size)
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ at[i]) * 16777619u;
     return (uint16_t)(hash ^ hash >> 16);
+}
+
+struct interpreter *a64_machine_create(void)
+{
+    const struct interpreter_options options = {.read = a64_machine_read};
+    void *memory = mmap(NULL, interpreter_memory_size(), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return memory != MAP_FAILED && map_regions() ? interpreter_create(memory, &options) : NULL;
 }

@@ -34,8 +34,9 @@ struct a64_machine {
     uint64_t predicate[A64_PREDICATES];
 };
 
-/* Maps both regions; false if they are taken. */
-bool a64_machine_map(void);
+/* Maps both regions and makes an interpreter that reads them; NULL if they are taken or there is no
+ * memory. For the rest of the process. */
+struct interpreter *a64_machine_create(void);
 
 /* The sandbox as it is before every instruction, and the code page around the word. */
 void a64_machine_reset(uint32_t word);

@@ -65,19 +65,6 @@ static void counters(struct sharing_trace *trace, struct random *random, size_t 
     }
 }
 
-/* One thread fills buffers of 32 lines word by word, another one reads them. */
-static void buffers(struct sharing_trace *trace, struct random *random, size_t accesses)
-{
-    while (trace->count < accesses) {
-        uint32_t buffer = random_below(random, 8) * 32 * 64;
-
-        for (uint32_t word = 0; word < 32 * 8; word++)
-            sharing_trace_add(trace, 1, buffer + 8 * word, 8, STORE, 0x403000);
-        for (uint32_t word = 0; word < 32 * 8; word++)
-            sharing_trace_add(trace, 2, buffer + 8 * word, 8, LOAD, 0x403010);
-    }
-}
-
 /* Objects of a line wander from thread to thread, each of which reads and then changes them. */
 static void migratory(struct sharing_trace *trace, struct random *random, size_t accesses)
 {
@@ -182,8 +169,8 @@ static const struct scenario scenarios[] = {
     {"rare reader, ahead", rare_reader, 0.9, 1.1, 0.1, 0.85, 0.05, true, true},
     {"counters", counters, 0.9, 1.1, 0.15, 0.85, 0.02, false, false},
     {"counters, ahead", counters, 0.8, 1.25, 0.2, 0, 0.02, true, false},
-    {"buffers", buffers, 0.6, 1.6, 0.1, 0, 0.4, false, false},
-    {"buffers, ahead", buffers, 0.85, 1.15, 0.1, 0.85, 0.1, true, true},
+    {"buffers", sharing_trace_buffers, 0.6, 1.6, 0.1, 0, 0.4, false, false},
+    {"buffers, ahead", sharing_trace_buffers, 0.85, 1.15, 0.1, 0.85, 0.1, true, true},
     {"migratory", migratory, 0.7, 1.2, 0.2, 0, 0.3, false, false},
     {"migratory, ahead", migratory, 0.85, 1.15, 0.15, 0.85, 0.1, true, true},
     {"read-mostly", read_mostly, 0.85, 1.15, 0.15, 0.85, 0.15, false, false},

@@ -54,19 +54,6 @@ static void watched_by_a_third(struct sharing_trace *trace, struct random *rando
     }
 }
 
-/* One thread fills buffers of 32 lines word by word, another one reads them. */
-static void buffers(struct sharing_trace *trace, struct random *random, size_t accesses)
-{
-    while (trace->count < accesses) {
-        uint32_t buffer = random_below(random, 8) * 32 * 64;
-
-        for (uint32_t word = 0; word < 32 * 8; word++)
-            sharing_trace_add(trace, 1, buffer + 8 * word, 8, STORE, 0x403000);
-        for (uint32_t word = 0; word < 32 * 8; word++)
-            sharing_trace_add(trace, 2, buffer + 8 * word, 8, LOAD, 0x403010);
-    }
-}
-
 /* A line that two threads hand to each other, with nothing beside it. */
 static void alone(struct sharing_trace *trace, struct random *random, size_t accesses)
 {
@@ -106,8 +93,8 @@ static const struct scenario scenarios[] = {
     {"padded counters, 256", padded_counters, 256, 0.9, 1.1, 0.95},
     {"by turns, 128", counters_by_turns, 128, 0.4, 0.6, 0.85},
     {"a third, 256", watched_by_a_third, 256, 0.9, 1.1, 0.95},
-    {"buffers, 128", buffers, 128, 0.8, 1.3, 0.85},
-    {"buffers, 256", buffers, 256, 0.6, 1.6, 0.85},
+    {"buffers, 128", sharing_trace_buffers, 128, 0.8, 1.3, 0.85},
+    {"buffers, 256", sharing_trace_buffers, 256, 0.6, 1.6, 0.85},
     {"alone, 256", alone, 256, 0.8, 1.2, 0.85},
     {"private, 256", private, 256, 0, 0, 0.85},
 };

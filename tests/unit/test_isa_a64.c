@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "isa/state.h"
 #include "unit/a64_machine.h"
@@ -187,14 +186,9 @@ static void recorded_instructions(void **state)
 
 static int setup(void **state)
 {
-    const struct interpreter_options options = {.read = a64_machine_read};
-    void *memory = mmap(NULL, interpreter_memory_size(), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     (void)state;
-    if (memory == MAP_FAILED || !a64_machine_map())
-        return -1;
-    interpreter = interpreter_create(memory, &options);
-    return 0;
+    interpreter = a64_machine_create();
+    return interpreter ? 0 : -1;
 }
 
 int main(void)

@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "isa/trapped_access.h"
 #include "unit/a64_machine.h"
@@ -340,14 +339,9 @@ static void loop_predicate(void **state)
 
 static int setup(void **state)
 {
-    const struct interpreter_options options = {.read = a64_machine_read};
-    void *memory = mmap(NULL, interpreter_memory_size(), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     (void)state;
-    if (memory == MAP_FAILED || !a64_machine_map())
-        return -1;
-    interpreter = interpreter_create(memory, &options);
-    return 0;
+    interpreter = a64_machine_create();
+    return interpreter ? 0 : -1;
 }
 
 int main(void)

@@ -42,39 +42,27 @@ static bool logical(uint32_t word, uint64_t a, uint64_t b, uint64_t d, uint64_t 
 static bool float_three(uint32_t word, unsigned size, uint64_t a, uint64_t b, uint64_t d,
                         uint64_t *out)
 {
+    enum { KEYS = 1 << 7, KNOWN = 1 };
+    static const uint8_t operations[KEYS] = {
+        [0x18 << 2 | 0] = KNOWN + FLOAT_MAXIMUM_NUMBER,
+        [0x18 << 2 | 1] = KNOWN + FLOAT_MINIMUM_NUMBER,
+        [0x1a << 2 | 0] = KNOWN + FLOAT_ADD,
+        [0x1a << 2 | 1] = KNOWN + FLOAT_SUBTRACT,
+        [0x1a << 2 | 2] = KNOWN + FLOAT_ADD, /* faddp */
+        [0x1a << 2 | 3] = KNOWN + FLOAT_DIFFERENCE,
+        [0x1b << 2 | 2] = KNOWN + FLOAT_MULTIPLY,
+        [0x1c << 2 | 0] = KNOWN + FLOAT_EQUAL,
+        [0x1c << 2 | 2] = KNOWN + FLOAT_GREATER_EQUAL,
+        [0x1c << 2 | 3] = KNOWN + FLOAT_GREATER,
+        [0x1e << 2 | 0] = KNOWN + FLOAT_MAXIMUM,
+        [0x1e << 2 | 1] = KNOWN + FLOAT_MINIMUM,
+        [0x1f << 2 | 2] = KNOWN + FLOAT_DIVIDE,
+    };
     unsigned opcode = field(word, 11, 5), u = field(word, 29, 1), upper = field(word, 23, 1);
-    switch (opcode << 2 | u << 1 | upper) {
-    case 0x18 << 2 | 0:
-        return a64_float_two(FLOAT_MAXIMUM_NUMBER, size, a, b, out);
-    case 0x18 << 2 | 1:
-        return a64_float_two(FLOAT_MINIMUM_NUMBER, size, a, b, out);
-    case 0x19 << 2 | 0:
-    case 0x19 << 2 | 1:
+    unsigned operation = operations[opcode << 2 | u << 1 | upper];
+    if (opcode == 0x19 && !u) /* fmla, fmls */
         return a64_float_multiply_add(size, a, b, d, upper, false, out);
-    case 0x1a << 2 | 0:
-    case 0x1a << 2 | 2: /* faddp */
-        return a64_float_two(FLOAT_ADD, size, a, b, out);
-    case 0x1a << 2 | 1:
-        return a64_float_two(FLOAT_SUBTRACT, size, a, b, out);
-    case 0x1a << 2 | 3:
-        return a64_float_two(FLOAT_DIFFERENCE, size, a, b, out);
-    case 0x1b << 2 | 2:
-        return a64_float_two(FLOAT_MULTIPLY, size, a, b, out);
-    case 0x1c << 2 | 0:
-        return a64_float_two(FLOAT_EQUAL, size, a, b, out);
-    case 0x1c << 2 | 2:
-        return a64_float_two(FLOAT_GREATER_EQUAL, size, a, b, out);
-    case 0x1c << 2 | 3:
-        return a64_float_two(FLOAT_GREATER, size, a, b, out);
-    case 0x1e << 2 | 0:
-        return a64_float_two(FLOAT_MAXIMUM, size, a, b, out);
-    case 0x1e << 2 | 1:
-        return a64_float_two(FLOAT_MINIMUM, size, a, b, out);
-    case 0x1f << 2 | 2:
-        return a64_float_two(FLOAT_DIVIDE, size, a, b, out);
-    default:
-        return false;
-    }
+    return operation && a64_float_two(operation - KNOWN, size, a, b, out);
 }
 
 static bool three_same(struct interpreter *it, const struct a64_operation *op,
