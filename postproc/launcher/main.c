@@ -224,11 +224,15 @@ static int become(const struct target *target, char **arguments, char **environm
     return error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
-/* The library repeats a recording in whatever process loads it: in this one, started anew. */
+/* What this program is called when it is started for the library alone. */
+static const char replaying[] = "reuse-run --replay";
+
+/* The library repeats a recording in whatever process loads it, and ends it: this one, started
+ * anew. */
 static int replay(struct environment *environment)
 {
     char library[PATH_MAX];
-    char *arguments[] = {(char *)"reuse-run", (char *)"--version", NULL};
+    char *arguments[] = {(char *)replaying, NULL};
 
     if (library_find(library) != 0)
         return fail("libreuse.so is neither in this build tree nor beside reuse-run nor "
@@ -283,6 +287,10 @@ static int launch(int argc, char **argv, struct environment *environment)
 int main(int argc, char **argv)
 {
     struct environment environment;
+    if (argc > 0 && strcmp(argv[0], replaying) == 0)
+        return fail(
+            "nothing was replayed: libreuse.so could not be loaded (the loader's line above "
+            "says why)");
     if (environment_begin(&environment, environ) != 0)
         return fail("out of memory");
     int status = launch(argc, argv, &environment);
