@@ -8,20 +8,25 @@
  * all times of the profile count accesses (key `clock` of RECORD_RUN), so that no rate is
  * estimated.
  *
- * Records that the unit leaves in the ring buffer are drained with each signal: losses and
- * throttling are counted from them.
+ * The records that a unit leaves of its samples say where data came from. Those of the samplers
+ * are taken; or, where samplers tell nothing of it (Intel's events of all accesses, Arm's
+ * counters), those of a witness: an event beside them that brings no signal and only leaves
+ * records, SPE or PEBS' load latencies. Both are drained at the signals of the samplers and when a
+ * thread ends.
  */
 #ifndef REUSE_RUNTIME_PMU_H
 #define REUSE_RUNTIME_PMU_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "pmu/aux_area.h"
 #include "pmu/choose.h"
 #include "sampling/random.h"
 
 enum {
-    PMU_RING_PAGES = 4, /* of each event that samples */
+    PMU_RING_BYTES = 16 * 1024, /* of each event that samples, at least a page */
     /* First period, before the access rate of a thread is known: some milliseconds. */
     PMU_FIRST_PERIOD = 4 * 1000 * 1000,
 };
@@ -43,6 +48,23 @@ struct pmu_losses {
     /* Counters were shared out with others': longest time an event was wanted and not on a counter,
      * and for how long it was wanted, ns. Counts are scaled up. */
     uint64_t off_ns, enabled_ns;
+    /* Of the witness; times as above. */
+    uint64_t no_witness;  /* threads for which it, or its buffer, was refused */
+    int refusal;          /* errno of the last refusal */
+    uint64_t never_begun; /* threads in which the kernel never began to trace */
+    uint64_t witness_off_ns, witness_enabled_ns;
+    struct aux_faults aux;
+};
+
+/* An event that only leaves records. */
+struct pmu_witness {
+    int descriptor;      /* -1: none */
+    int leader;          /* of a group that the kernel demands; -1 */
+    void *ring;          /* its page and buffer */
+    struct aux_area aux; /* bytes NULL: the records are in the ring */
+    uint64_t interval;   /* events of the unit from one record to the next */
+    bool interval_fixed; /* the kernel takes no other */
+    bool begun;          /* the kernel has begun to trace */
 };
 
 struct pmu_thread {
@@ -52,10 +74,13 @@ struct pmu_thread {
     int sampler[PMU_EVENTS_MAX]; /* may be the same descriptors as the counters' */
     int leader;                  /* of a group that the kernel demands; -1 */
     void *ring[PMU_EVENTS_MAX];  /* page and buffer of each; NULL without */
+    struct pmu_witness witness;
+    _Atomic bool enabled; /* also written by threads that pause others */
     uint64_t period;
-    uint64_t ours;  /* accesses of our own handlers: no part of any distance */
-    uint64_t last;  /* accesses at the last sample */
-    uint64_t first; /* what the first sample stands for; 0 once it is taken */
+    uint64_t stands_for; /* events of the unit that a record of a sampler stands for */
+    uint64_t ours;       /* accesses of our own handlers: no part of any distance */
+    uint64_t last;       /* accesses at the last sample */
+    uint64_t first;      /* what the first sample stands for; 0 once it is taken */
     struct pmu_losses losses;
 };
 
@@ -69,8 +94,17 @@ bool pmu_start(const char *event, char *reason);
 /* Whether pmu_start() succeeded. The rest is signal-safe. */
 bool pmu_in_use(void);
 
+/* Counters of the processor that its events take in each thread; 0 when it is not in use. */
+unsigned pmu_counters_taken(void);
+
 /* The unit and its events in words, for RECORD_RUN: "pebs cpu/MEM_INST_RETIRED:ALL_LOADS ...". */
 const char *pmu_description(void);
+
+/* The unit and the event whose records say where data came from, likewise; "" without one. */
+const char *pmu_served_by(void);
+
+/* Why there is no witness although the processor has one; "" otherwise. */
+const char *pmu_witness_refusal(void);
 
 /* Opens the events for the calling thread, disabled, with this period and cookie. 0 or -errno. */
 int pmu_thread_open(struct pmu_thread *, uint64_t period, uint64_t cookie);
@@ -89,9 +123,16 @@ void pmu_thread_set_period(struct pmu_thread *, uint64_t period);
  * the kernel had to share counters out. */
 uint64_t pmu_thread_accesses(const struct pmu_thread *, bool self);
 
-/* Takes what is in the ring; `record` is called for each access (may be NULL). */
-void pmu_thread_drain(struct pmu_thread *, void (*record)(void *, const struct access_record *),
-                      void *context);
+/* A sampled access, and how many of the unit's events it stands for. */
+typedef void (*pmu_record)(void *context, const struct access_record *, uint64_t weight);
+
+/* Takes what is in the buffers. Each record that may tell where data came from is given to `record`
+ * (access_use() says whether it is one of an access). One thread at a time. */
+void pmu_thread_drain(struct pmu_thread *, pmu_record record, void *context);
+
+/* The period of the samplers is about `mean` now: the witness's follows when it is far from what
+ * its buffer has room for. Drains before. */
+void pmu_thread_adapt(struct pmu_thread *, uint64_t mean, pmu_record record, void *context);
 
 /* Adds a thread's losses to a sum; reads how long its counters were off. */
 void pmu_thread_sum_losses(const struct pmu_thread *, struct pmu_losses *sum);

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The events of a thread. See pmu.h. Signal-safe. */
 #include <errno.h>
-#include <linux/perf_event.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "descriptors.h"
-#include "memory.h"
 #include "perf_event.h"
-#include "pmu/ibs.h"
-#include "pmu/perf_plan.h"
-#include "pmu/ring.h"
 #include "pmu_internal.h"
 #include "settings.h"
 #include "tape.h"
@@ -34,82 +26,19 @@ const char *pmu_description(void)
     return pmu_engine.description;
 }
 
+const char *pmu_served_by(void)
+{
+    return pmu_engine.served_by;
+}
+
+const char *pmu_witness_refusal(void)
+{
+    return pmu_engine.witness_refusal;
+}
+
 static const struct pmu_choice *choice(void)
 {
     return &pmu_engine.choice;
-}
-
-static struct perf_event_attr attributes_of(const struct pmu_event *event)
-{
-    struct perf_event_attr attributes;
-
-    memset(&attributes, 0, sizeof attributes);
-    attributes.size = sizeof attributes;
-    attributes.type = event->type;
-    attributes.config = event->config;
-    attributes.config1 = event->config1;
-    attributes.config2 = event->config2;
-    attributes.disabled = 1;
-    attributes.exclude_kernel = choice()->can_exclude_kernel;
-    attributes.exclude_hv = choice()->can_exclude_kernel;
-    attributes.remove_on_exec = 1;
-    attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    return attributes;
-}
-
-static int open_event(const struct perf_event_attr *attributes, int group)
-{
-    return descriptor_adopt(perf_event_open(attributes, group));
-}
-
-/* NULL instead of MAP_FAILED: locked memory is limited, and we can do without. */
-static void *map_event(int descriptor, size_t size)
-{
-    int saved = errno;
-    long result = -1;
-
-    if (tape_supplies()) /* room for what the tape has of it */
-        return tape_value(TAPE_CALL, 0) ? memory_map(size) : NULL;
-    result = syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    errno = saved;
-    return tape_value(TAPE_CALL, result != -1) ? (void *)result : NULL;
-}
-
-static size_t ring_bytes(void)
-{
-    return PMU_RING_PAGES * (size_t)settings.page_size;
-}
-
-/*
- * Signals come from sigtrap, one for each overflow. wakeup_events keeps PEBS from gathering records
- * until its buffer is full: their signals would then come together, long after.
- */
-static int open_sampler(const struct pmu_event *event, uint64_t period, uint64_t cookie,
-                        bool signals, int group)
-{
-    struct perf_event_attr attributes = attributes_of(event);
-
-    attributes.precise_ip = event->precise & 3;
-    attributes.sample_period = period;
-    attributes.sample_type = choice()->sample_type;
-    attributes.wakeup_events = 1;
-    attributes.sigtrap = signals;
-    attributes.sig_data = cookie;
-    return open_event(&attributes, group);
-}
-
-/* Kernels before 5.12 do not know the newer weights. */
-static int open_sampler_any_kernel(const struct pmu_event *event, uint64_t period, uint64_t cookie,
-                                   bool signals, int group)
-{
-    int descriptor = open_sampler(event, period, cookie, signals, group);
-
-    if (descriptor == -EINVAL && choice()->sample_type & PERF_SAMPLE_WEIGHT_STRUCT) {
-        pmu_engine.choice.sample_type &= ~(uint64_t)PERF_SAMPLE_WEIGHT_STRUCT;
-        pmu_engine.choice.sample_type |= PERF_SAMPLE_WEIGHT;
-        descriptor = open_sampler(event, period, cookie, signals, group);
-    }
-    return descriptor;
 }
 
 static int open_samplers(struct pmu_thread *thread, uint64_t cookie, bool signals,
@@ -121,20 +50,20 @@ static int open_samplers(struct pmu_thread *thread, uint64_t cookie, bool signal
 
         *tried = event;
         if (event->needs_leader && thread->leader < 0) {
-            struct perf_event_attr attributes = attributes_of(&choice()->leader);
+            struct perf_event_attr attributes = pmu_attributes(choice(), &choice()->leader);
 
-            thread->leader = open_event(&attributes, -1);
+            thread->leader = pmu_open_event(&attributes, -1);
             if (thread->leader < 0)
                 return thread->leader;
         }
-        descriptor = open_sampler_any_kernel(event, thread->period, cookie, signals,
-                                             event->needs_leader ? thread->leader : -1);
+        descriptor = pmu_open_sampler(&pmu_engine.choice, event, thread->period, cookie, signals,
+                                      event->needs_leader ? thread->leader : -1);
         if (descriptor < 0)
             return descriptor;
         thread->sampler[thread->samplers++] = descriptor;
         /* Each has its own: an event that writes to another's has no page to read its count from.
          */
-        thread->ring[i] = map_event(descriptor, ring_bytes() + settings.page_size);
+        thread->ring[i] = pmu_map(descriptor, pmu_ring_mapping(), 0);
     }
     return 0;
 }
@@ -153,12 +82,12 @@ static int open_counters(struct pmu_thread *thread, const struct pmu_event **tri
         *counter = (struct pmu_counter){.descriptor = own ? -1 : thread->sampler[i],
                                         .accesses = event->accesses};
         if (own) {
-            struct perf_event_attr attributes = attributes_of(event);
+            struct perf_event_attr attributes = pmu_attributes(chosen, event);
 
-            counter->descriptor = open_event(&attributes, -1);
+            counter->descriptor = pmu_open_event(&attributes, -1);
             if (counter->descriptor < 0)
                 return counter->descriptor;
-            counter->page = map_event(counter->descriptor, settings.page_size);
+            counter->page = pmu_map(counter->descriptor, settings.page_size, 0);
         } else {
             counter->page = thread->ring[i];
         }
@@ -185,14 +114,22 @@ int pmu_thread_open_events(struct pmu_thread *thread, uint64_t period, uint64_t 
 int pmu_thread_open(struct pmu_thread *thread, uint64_t period, uint64_t cookie)
 {
     const struct pmu_event *tried;
+    int result = pmu_thread_open_events(thread, period, cookie, true, &tried);
 
-    return pmu_thread_open_events(thread, period, cookie, true, &tried);
+    if (result == 0 && pmu_engine.has_witness) {
+        int refused = pmu_witness_open(&thread->witness, pmu_witness_interval(NULL, period));
+
+        thread->losses.no_witness = refused != 0;
+        thread->losses.refusal = -refused;
+    }
+    return result;
 }
 
 void pmu_thread_forget(struct pmu_thread *thread)
 {
     memset(thread, 0, sizeof *thread);
     thread->leader = -1;
+    pmu_witness_forget(&thread->witness);
 }
 
 void pmu_thread_close(struct pmu_thread *thread)
@@ -206,11 +143,12 @@ void pmu_thread_close(struct pmu_thread *thread)
     }
     for (unsigned i = 0; i < thread->samplers; i++) {
         if (thread->ring[i])
-            syscall(SYS_munmap, thread->ring[i], ring_bytes() + settings.page_size);
+            syscall(SYS_munmap, thread->ring[i], pmu_ring_mapping());
         descriptor_release(thread->sampler[i]);
     }
     if (thread->leader >= 0)
         descriptor_release(thread->leader);
+    pmu_witness_close(&thread->witness);
     pmu_thread_forget(thread);
 }
 
@@ -224,16 +162,22 @@ static int for_all(const struct pmu_thread *thread, unsigned long request)
         result = perf_event_control(thread->sampler[i], request, NULL);
     for (unsigned i = 0; i < thread->counters && choice()->counters > 0; i++)
         perf_event_control(thread->counter[i].descriptor, request, NULL);
+    if (thread->witness.leader >= 0)
+        perf_event_control(thread->witness.leader, request, NULL);
+    if (thread->witness.descriptor >= 0)
+        perf_event_control(thread->witness.descriptor, request, NULL);
     return result;
 }
 
 int pmu_thread_enable(struct pmu_thread *thread)
 {
+    atomic_store_explicit(&thread->enabled, true, memory_order_relaxed);
     return for_all(thread, PERF_EVENT_IOC_ENABLE);
 }
 
 void pmu_thread_disable(struct pmu_thread *thread)
 {
+    atomic_store_explicit(&thread->enabled, false, memory_order_relaxed);
     for_all(thread, PERF_EVENT_IOC_DISABLE);
 }
 
@@ -244,7 +188,7 @@ void pmu_thread_set_period(struct pmu_thread *thread, uint64_t period)
     period = (period + multiple - 1) / multiple * multiple;
     if (period < choice()->period_least)
         period = choice()->period_least;
-    thread->period = period;
+    thread->period = thread->stands_for = period;
     for (unsigned i = 0; i < thread->samplers; i++)
         perf_event_control(thread->sampler[i], PERF_EVENT_IOC_PERIOD, &thread->period);
 }
@@ -338,103 +282,59 @@ void pmu_thread_set_first_period(struct pmu_thread *thread, struct random *rando
     thread->first = mean;
     pmu_thread_set_period(
         thread, LEAST + (uint64_t)((double)(random_next(random) >> 11) * 0x1p-53 * (double)mean));
+    thread->stands_for = mean;
 }
 
-/* ---- draining ---- */
-
-/* One IBS sample as an access. False when it is none that can be used. */
-static bool ibs_access(const struct perf_layout *layout, const uint8_t *record, size_t size,
-                       struct access_record *access)
+void pmu_read_event(int descriptor, uint64_t values[3])
 {
-    const struct ibs_processor processor = {pmu_engine.processor.family,
-                                            pmu_engine.processor.model};
-    struct ibs_registers registers;
-    struct perf_sample sample;
+    int saved = errno;
+    size_t size = 3 * sizeof *values;
 
-    return perf_sample_decode(layout, record, size, &sample) &&
-           ibs_decode(sample.raw, sample.raw_size, &registers) &&
-           ibs_to_record(&registers, &processor, access);
+    if (!tape_supplies() && syscall(SYS_read, descriptor, values, size) != (long)size)
+        memset(values, 0, size);
+    tape_bytes(values, size);
+    errno = saved;
 }
 
-/* What the unit has written since the last time. */
-static void open_ring(struct perf_event_mmap_page *page, struct ring *ring)
+/* Keeps the event that was off for the longest time. */
+static void add_time_off(int descriptor, uint64_t *off_ns, uint64_t *enabled_ns)
 {
-    uint8_t *data = (uint8_t *)page + settings.page_size;
-    uint64_t size = ring_bytes();
+    uint64_t values[3] = {0}; /* count, time enabled, time running */
 
-    ring->data = data;
-    ring->size = size;
-    ring->head = tape_value(TAPE_COUNT, __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE));
-    ring->tail = page->data_tail;
-    ring->damaged = 0;
-    if (tape_inside && ring->head - ring->tail <= size) {
-        uint64_t from = ring->tail % size, fresh = ring->head - ring->tail;
-        uint64_t straight = fresh < size - from ? fresh : size - from;
-
-        tape_bytes(data + from, straight);
-        tape_bytes(data, fresh - straight);
+    pmu_read_event(descriptor, values);
+    if (values[1] > values[2] && values[1] - values[2] > *off_ns) {
+        *off_ns = values[1] - values[2];
+        *enabled_ns = values[1];
     }
 }
 
-static void drain_ring(struct pmu_thread *thread, struct perf_event_mmap_page *page,
-                       void (*record)(void *, const struct access_record *), void *context)
+static void sum_witness(const struct pmu_witness *witness, struct pmu_losses *sum)
 {
-    struct perf_layout layout = {.sample_type = choice()->sample_type};
-    struct perf_record_header header;
-    struct perf_plan plan;
-    bool planned = perf_plan_make(&layout, UNIT_PEBS, 0, &plan);
-    struct ring ring;
-    const uint8_t *bytes;
+    const struct aux_faults *faults = &witness->aux.faults;
 
-    open_ring(page, &ring);
-    while (ring_next(&ring, &header, &bytes)) {
-        struct perf_stream_record stream;
-        struct access_record access;
-
-        if (header.type == PERF_RECORD_SAMPLE) {
-            if (planned ? !perf_plan_record(&plan, bytes, &header, &access)
-                        : !ibs_access(&layout, bytes, header.size, &access))
-                thread->losses.damaged++;
-            else if (record)
-                record(context, &access);
-        } else if (perf_stream_decode(bytes, header.size, &stream)) {
-            thread->losses.records += stream.event == STREAM_LOST ? stream.count : 0;
-            thread->losses.throttled += stream.event == STREAM_THROTTLED;
-        }
-    }
-    thread->losses.damaged += ring.damaged;
-    __atomic_store_n(&page->data_tail, ring.tail, __ATOMIC_RELEASE);
-}
-
-void pmu_thread_drain(struct pmu_thread *thread,
-                      void (*record)(void *, const struct access_record *), void *context)
-{
-    for (unsigned i = 0; i < thread->samplers; i++)
-        if (thread->ring[i])
-            drain_ring(thread, thread->ring[i], record, context);
+    sum->never_begun += witness->aux.bytes && !witness->begun && witness->aux.tail == 0;
+    add_time_off(witness->descriptor, &sum->witness_off_ns, &sum->witness_enabled_ns);
+    sum->aux.truncated += faults->truncated;
+    sum->aux.partial += faults->partial;
+    sum->aux.collisions += faults->collisions;
+    sum->aux.gaps += faults->gaps;
+    sum->aux.bad_bytes += faults->bad_bytes;
+    sum->aux.cut += faults->cut;
 }
 
 void pmu_thread_sum_losses(const struct pmu_thread *thread, struct pmu_losses *sum)
 {
-    int saved = errno;
-
     sum->records += thread->losses.records;
     sum->throttled += thread->losses.throttled;
     sum->damaged += thread->losses.damaged;
     sum->no_ring += thread->samplers > 0 && !thread->ring[0];
-    for (unsigned i = 0; i < thread->counters; i++) {
-        uint64_t values[3] = {0}; /* count, time enabled, time running */
-
-        if (!tape_supplies() && syscall(SYS_read, thread->counter[i].descriptor, values,
-                                        sizeof values) != sizeof values)
-            memset(values, 0, sizeof values);
-        tape_bytes(values, sizeof values);
-        if (values[1] - values[2] > sum->off_ns && values[1] > values[2]) {
-            sum->off_ns = values[1] - values[2];
-            sum->enabled_ns = values[1];
-        }
-    }
-    errno = saved;
+    sum->no_witness += thread->losses.no_witness;
+    if (thread->losses.refusal)
+        sum->refusal = thread->losses.refusal;
+    for (unsigned i = 0; i < thread->counters; i++)
+        add_time_off(thread->counter[i].descriptor, &sum->off_ns, &sum->enabled_ns);
+    if (thread->witness.descriptor >= 0)
+        sum_witness(&thread->witness, sum);
 }
 
 void pmu_thread_move_descriptor(struct pmu_thread *thread, int from, int to)
@@ -447,4 +347,8 @@ void pmu_thread_move_descriptor(struct pmu_thread *thread, int from, int to)
             thread->counter[i].descriptor = to;
     if (thread->leader == from)
         thread->leader = to;
+    if (thread->witness.descriptor == from)
+        thread->witness.descriptor = to;
+    if (thread->witness.leader == from)
+        thread->witness.leader = to;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "perf_event.h"
 #include "pmu/self_test.h"
 #include "pmu_internal.h"
 #include "settings.h"
@@ -13,13 +14,17 @@
 enum {
     PASSES = 60,   /* of the loop: some 245 000 accesses, a fraction of a millisecond */
     PERIOD = 4000, /* a multiple of what every unit rounds to; all samples fit into the ring */
+    /* Of the witness: no unit's least interval is longer; some hundred loads that fit as well. */
+    WITNESS_PERIOD = 4096,
+    WITNESS_LOADS = 1000,
 };
 
 /* What the loop sweeps over. */
 static uint64_t self_test_array[SELF_TEST_WORDS];
 
-static void add_record(void *context, const struct access_record *record)
+static void add_record(void *context, const struct access_record *record, uint64_t weight)
 {
+    (void)weight;
     self_test_record(context, record);
 }
 
@@ -45,6 +50,10 @@ static void explain(int error, const struct pmu_event *event, char *reason)
     case EBUSY:
         text = "the PMU is taken by somebody else: stop other profilers, or the NMI watchdog "
                "(sysctl kernel.nmi_watchdog=0)";
+        break;
+    case ENOBUFS:
+        text = "memory for its buffers cannot be locked: sysctl kernel.perf_event_mlock_kb or "
+               "`ulimit -l` is too small";
         break;
     case EMFILE:
         text = "no file descriptor is free: raise `ulimit -n`";
@@ -84,10 +93,7 @@ static bool try_unit(char *reason)
         return false;
     }
     if (!thread.ring[0]) {
-        snprintf(reason, PMU_REASON_MAX,
-                 "%s: its buffer of %u pages cannot be locked: sysctl kernel.perf_event_mlock_kb "
-                 "or `ulimit -l` is too small",
-                 choice->sampler[0].name, PMU_RING_PAGES);
+        explain(ENOBUFS, tried, reason);
         pmu_thread_close(&thread);
         return false;
     }
@@ -114,6 +120,94 @@ static bool try_unit(char *reason)
     self_test_unreadable(&test, thread.losses.damaged);
     pmu_thread_close(&thread);
     return self_test_judge(&test, choice, reason);
+}
+
+/*
+ * The same loop under the witness. PEBS follows only some loads, so how many records are to be
+ * expected is not known; SPE samples all operations alike.
+ */
+static bool try_witness(char *reason)
+{
+    const struct pmu_choice *choice = &pmu_engine.witness;
+    bool loads = choice->sampler[0].kinds == ACCESS_LOAD;
+    struct self_test test = {.period = loads ? 0 : WITNESS_PERIOD};
+    struct pmu_losses losses = {0};
+    struct pmu_witness witness;
+    int result = pmu_witness_open(&witness, loads ? WITNESS_LOADS : WITNESS_PERIOD);
+
+    if (result == 0 && witness.leader >= 0)
+        result = perf_event_enable(witness.leader);
+    if (result == 0)
+        result = perf_event_enable(witness.descriptor);
+    if (result < 0) {
+        explain(-result, &choice->sampler[0], reason);
+        pmu_witness_close(&witness);
+        return false;
+    }
+    self_test_run(&test, self_test_array, PASSES);
+    test.begin = tape_value(TAPE_SETTING, test.begin);
+    test.end = tape_value(TAPE_SETTING, test.end);
+    if (loads)
+        test.stores = 0;
+    perf_event_disable(witness.descriptor);
+    pmu_witness_drain(&witness, false, &losses, add_record, &test);
+    test.lost = losses.records;
+    self_test_unreadable(&test, losses.damaged);
+    pmu_witness_close(&witness);
+    return self_test_judge(&test, choice, reason);
+}
+
+/* Where the samplers' records do not tell where data came from; unless the user chose these. False
+ * with a reason, or an empty one where nothing is missed. */
+static bool choose_witness(const struct pmu_machine *machine, const char *event, char *reason)
+{
+    struct pmu_choice *choice = &pmu_engine.choice;
+
+    reason[0] = '\0';
+    if (choice->unit == PMU_SPE) {
+        pmu_engine.witness = *choice;
+        pmu_choice_by_overflow(choice);
+        return true;
+    }
+    if (choice->unit != PMU_PEBS || event[0] != '\0')
+        return false;
+    if (pmu_choose_latencies(machine, &pmu_engine.witness))
+        return true;
+    snprintf(reason, PMU_REASON_MAX,
+             "the kernel shows no load latency event (cpu/events/mem-loads)");
+    return false;
+}
+
+static void describe_served_by(void)
+{
+    static const char *const samples[] = {[PMU_PEBS] = "events (PEBS)",
+                                          [PMU_IBS] = "operations (IBS)",
+                                          [PMU_SPE] = "operations (SPE)"};
+    const struct pmu_choice *choice =
+        pmu_engine.has_witness ? &pmu_engine.witness : &pmu_engine.choice;
+    const char *what = choice->counts_accesses                   ? "accesses (PEBS)"
+                       : choice->sampler[0].kinds == ACCESS_LOAD ? "loads followed by PEBS"
+                                                                 : samples[choice->unit];
+
+    if (choice->unit != PMU_OVERFLOW)
+        snprintf(pmu_engine.served_by, sizeof pmu_engine.served_by, "%s, sampled by %s", what,
+                 choice->sampler[0].name);
+}
+
+unsigned pmu_counters_taken(void)
+{
+    const struct pmu_choice *choice = &pmu_engine.choice;
+    bool leader = false;
+
+    if (!pmu_engine.in_use)
+        return 0;
+    for (unsigned i = 0; i < choice->samplers; i++)
+        leader |= choice->sampler[i].needs_leader;
+    /* IBS and SPE have registers of their own; PEBS' witness has a counter and, maybe, a leader. */
+    return choice->counters + (choice->unit == PMU_IBS ? 0 : choice->samplers + leader) +
+           (pmu_engine.has_witness && pmu_engine.witness.unit == PMU_PEBS
+                ? 1 + pmu_engine.witness.sampler[0].needs_leader
+                : 0);
 }
 
 static void describe(void)
@@ -145,6 +239,8 @@ bool pmu_start(const char *event, char *reason)
 {
     /* For tests, and to look at another machine's: the folder of event sources. */
     struct pmu_machine machine = {.read = read_sysfs, .context = getenv("REUSE_PMU_SYSFS")};
+    char refusal[PMU_REASON_MAX];
+    bool witness;
 
     if (!machine.context || !processor_of_folder(machine.context, &machine.processor))
         processor_here(&machine.processor);
@@ -154,8 +250,7 @@ bool pmu_start(const char *event, char *reason)
         name_processor(&machine.processor, reason);
         return false;
     }
-    if (pmu_engine.choice.unit == PMU_SPE)
-        pmu_choice_by_overflow(&pmu_engine.choice);
+    witness = choose_witness(&machine, event, refusal);
     if (!try_unit(reason))
         return false;
     if (pmu_engine.choice.counters == 0 && !pmu_engine.choice.counts_accesses) {
@@ -163,7 +258,12 @@ bool pmu_start(const char *event, char *reason)
                  pmu_engine.choice.sampler[0].name);
         return false;
     }
+    pmu_engine.has_witness = witness && try_witness(refusal);
+    if (!pmu_engine.has_witness && refusal[0] != '\0')
+        snprintf(pmu_engine.witness_refusal, sizeof pmu_engine.witness_refusal,
+                 "what served the accesses is not told: %s", refusal);
     describe();
+    describe_served_by();
     pmu_engine.in_use = true;
     return true;
 }

@@ -2,6 +2,22 @@
 /* See access_record.h. */
 #include "pmu/access_record.h"
 
+enum { BEYOND_L3 = PMU_L1_MISSED | PMU_L2_MISSED | PMU_L3_MISSED };
+
+const uint32_t access_level_implies[LEVEL_COUNT] = {
+    [LEVEL_FILL_BUFFER] = PMU_L1_MISSED,
+    [LEVEL_L2] = PMU_L1_MISSED,
+    [LEVEL_L3] = PMU_L1_MISSED | PMU_L2_MISSED,
+    [LEVEL_L4] = BEYOND_L3,
+    [LEVEL_PEER_CACHE] = PMU_L1_MISSED | PMU_L2_MISSED | PMU_FROM_OTHER_CACHE,
+    [LEVEL_DRAM] = BEYOND_L3,
+    [LEVEL_PERSISTENT] = BEYOND_L3,
+    [LEVEL_REMOTE_CACHE] = BEYOND_L3 | PMU_REMOTE | PMU_FROM_OTHER_CACHE,
+    [LEVEL_REMOTE_DRAM] = BEYOND_L3 | PMU_REMOTE,
+    [LEVEL_CXL] = BEYOND_L3,
+    [LEVEL_IO] = BEYOND_L3,
+};
+
 const char *access_level_name(enum access_level level)
 {
     static const char *const names[LEVEL_COUNT] = {

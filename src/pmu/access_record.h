@@ -104,6 +104,10 @@ struct access_record {
     uint8_t hops;                 /* data_source.h: distance of the supplier; 0 not told */
 };
 
+/* What of enum access_record_flag a level says besides: the caches that were missed on the way to
+ * it, and whose it was. */
+extern const uint32_t access_level_implies[LEVEL_COUNT];
+
 /* Words of a report's tables and of tests. */
 const char *access_level_name(enum access_level);
 const char *access_translation_name(enum access_translation);

@@ -183,6 +183,26 @@ static bool choose_intel(const struct pmu_machine *machine, struct pmu_choice *c
     return choice->samplers > 0;
 }
 
+bool pmu_choose_latencies(const struct pmu_machine *machine, struct pmu_choice *choice)
+{
+    const char *pmu = pmu_type(machine, "cpu") >= 0 ? "cpu" : "cpu_core";
+    struct pmu_event *event = &choice->sampler[0];
+
+    memset(choice, 0, sizeof *choice);
+    if (machine->processor.vendor != VENDOR_INTEL ||
+        !named_event(machine, pmu, "mem-loads", event) || (event->config & 0xffff) != LOAD_LATENCY)
+        return false;
+    choice->unit = PMU_PEBS;
+    choice->samplers = 1;
+    choice->sample_type = common_sample_type | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC;
+    choice->period_multiple = choice->period_least = 1;
+    choice->can_exclude_kernel = true;
+    event->kinds = ACCESS_LOAD;
+    event->precise = PRECISE;
+    consider_leader(machine, pmu, choice, event);
+    return true;
+}
+
 /* ---- AMD ---- */
 
 static bool choose_amd(const struct pmu_machine *machine, struct pmu_choice *choice, char *reason)

@@ -91,6 +91,13 @@ struct pmu_choice {
 bool pmu_choose(const struct pmu_machine *, const char *event, struct pmu_choice *, char *reason);
 
 /*
+ * The event whose records say how loads were served, where the samplers of pmu_choose() do not:
+ * Intel's load latency. (The records of events of all accesses name no source: the unit follows no
+ * load for them.) False: the processor has none, or the kernel does not show it.
+ */
+bool pmu_choose_latencies(const struct pmu_machine *, struct pmu_choice *);
+
+/*
  * Lets the choice's counters of accesses interrupt instead of its unit: for those who need the
  * thread stopped near the access rather than a record of it. (SPE writes records into memory and
  * interrupts when that is full.)

@@ -168,21 +168,6 @@ static uint32_t seldom_flags(uint64_t value)
 
 void data_source_to_record(uint64_t value, struct access_record *record)
 {
-    enum { BEYOND_L3 = PMU_L1_MISSED | PMU_L2_MISSED | PMU_L3_MISSED };
-    /* What a level says besides. */
-    static const uint32_t implied[LEVEL_COUNT] = {
-        [LEVEL_FILL_BUFFER] = PMU_L1_MISSED,
-        [LEVEL_L2] = PMU_L1_MISSED,
-        [LEVEL_L3] = PMU_L1_MISSED | PMU_L2_MISSED,
-        [LEVEL_L4] = BEYOND_L3,
-        [LEVEL_PEER_CACHE] = PMU_L1_MISSED | PMU_L2_MISSED | PMU_FROM_OTHER_CACHE,
-        [LEVEL_DRAM] = BEYOND_L3,
-        [LEVEL_PERSISTENT] = BEYOND_L3,
-        [LEVEL_REMOTE_CACHE] = BEYOND_L3 | PMU_REMOTE | PMU_FROM_OTHER_CACHE,
-        [LEVEL_REMOTE_DRAM] = BEYOND_L3 | PMU_REMOTE,
-        [LEVEL_CXL] = BEYOND_L3,
-        [LEVEL_IO] = BEYOND_L3,
-    };
     static const uint64_t seldom =
         (uint64_t)(MEM_LEVEL_MISS | MEM_LEVEL_UNCACHED) << LEVEL_SHIFT |
         (uint64_t)MEM_OP_PREFETCH << OPERATION_SHIFT | (uint64_t)MEM_SNOOP_HITM << SNOOP_SHIFT |
@@ -195,7 +180,7 @@ void data_source_to_record(uint64_t value, struct access_record *record)
     /* Beyond the node. The remote bit alone may also mean another core of it: then hops says so. */
     bool remote = hops ? hops >= MEM_HOPS_SAME_SOCKET : bits(value, REMOTE_SHIFT, 1);
     enum access_level level = level_of(value, hops, remote);
-    uint32_t flags = implied[level] | (remote ? PMU_REMOTE : 0);
+    uint32_t flags = access_level_implies[level] | (remote ? PMU_REMOTE : 0);
 
     /* A snoop can hit although memory supplies the data. */
     if (value & snooped && level < LEVEL_DRAM)

@@ -104,19 +104,24 @@ bool ibs_decode(const uint8_t *payload, size_t size, struct ibs_registers *regis
     return true;
 }
 
-/*
- * The fields are taken apart where they are used: most users want a few of them, and the compiler
- * leaves out the rest (a third of the time of a decoded record).
- */
-#define INLINED static inline __attribute__((always_inline))
+static inline uint32_t period_of(const struct ibs_registers *registers)
+{
+    uint32_t control = (uint32_t)registers->control;
+    uint32_t extended = registers->capabilities & IBS_OP_COUNT_EXTENDED ? extended_period : 0;
 
-INLINED void control_fields(const struct ibs_registers *registers, struct ibs_op *op)
+    return (control & 0xffff) << 4 | (control & extended);
+}
+
+static inline bool rip_is_invalid(const struct ibs_registers *registers)
+{
+    return registers->capabilities & IBS_RIP_INVALID && bit(registers->data, DATA_RIP_INVALID);
+}
+
+static inline void control_fields(const struct ibs_registers *registers, struct ibs_op *op)
 {
     uint64_t control = registers->control;
 
-    op->period = (uint32_t)(bits(control, 0, 16) << 4);
-    if (registers->capabilities & IBS_OP_COUNT_EXTENDED)
-        op->period |= (uint32_t)control & extended_period;
+    op->period = period_of(registers);
     op->l3_miss_only = registers->capabilities & IBS_ZEN4 && bit(control, CONTROL_L3_MISS_ONLY);
     op->enabled = bit(control, CONTROL_ENABLE);
     op->valid = bit(control, CONTROL_VALID);
@@ -128,7 +133,7 @@ INLINED void control_fields(const struct ibs_registers *registers, struct ibs_op
             : 0;
 }
 
-INLINED void data_fields(const struct ibs_registers *registers, struct ibs_op *op)
+static inline void data_fields(const struct ibs_registers *registers, struct ibs_op *op)
 {
     uint64_t data = registers->data, data2 = registers->data2;
     uint32_t capabilities = registers->capabilities;
@@ -139,7 +144,7 @@ INLINED void data_fields(const struct ibs_registers *registers, struct ibs_op *o
     op->taken = bit(data, DATA_TAKEN);
     op->mispredicted = bit(data, DATA_MISPREDICTED);
     op->branch_retired = bit(data, DATA_BRANCH);
-    op->rip_invalid = capabilities & IBS_RIP_INVALID && bit(data, DATA_RIP_INVALID);
+    op->rip_invalid = rip_is_invalid(registers);
     op->branch_fused = capabilities & IBS_FUSED_BRANCH && bit(data, DATA_FUSED);
     op->microcode = bit(data, DATA_MICROCODE);
 
@@ -153,7 +158,7 @@ INLINED void data_fields(const struct ibs_registers *registers, struct ibs_op *o
         capabilities & IBS_STREAMING_REMOTE_SOCKET && bit(data2, DATA2_REMOTE_SOCKET);
 }
 
-INLINED void translation_fields(const struct ibs_registers *registers, struct ibs_op *op)
+static inline void translation_fields(const struct ibs_registers *registers, struct ibs_op *op)
 {
     static const uint32_t page_sizes[4] = {1 << 12, 1 << 21, 1 << 30, 0};
     uint64_t data3 = registers->data3;
@@ -170,7 +175,7 @@ INLINED void translation_fields(const struct ibs_registers *registers, struct ib
     op->l2_tlb_hit_1g = bit(data3, DATA3_L2_TLB_1G);
 }
 
-INLINED void take_fields(const struct ibs_registers *registers, struct ibs_op *op)
+void ibs_fields(const struct ibs_registers *registers, struct ibs_op *op)
 {
     uint64_t data3 = registers->data3;
     unsigned width = (unsigned)bits(data3, DATA3_WIDTH, 4);
@@ -196,11 +201,6 @@ INLINED void take_fields(const struct ibs_registers *registers, struct ibs_op *o
     op->miss_latency = (uint16_t)(data3 >> DATA3_MISS_LATENCY);
     op->tlb_refill_latency = (uint16_t)(data3 >> DATA3_TLB_LATENCY);
     translation_fields(registers, op);
-}
-
-void ibs_fields(const struct ibs_registers *registers, struct ibs_op *op)
-{
-    take_fields(registers, op);
 }
 
 static uint64_t pack_control(const struct ibs_op *op)
@@ -263,142 +263,160 @@ void ibs_set_fields(const struct ibs_op *op, struct ibs_registers *registers)
 
 /* ---- as an access ---- */
 
-/* Where a load that missed the first two caches was served, processors before Zen 4. */
-INLINED enum access_level source_before_zen4(const struct ibs_op *op)
+/* Straight from the registers: taking every field apart first would cost as much again. */
+
+enum { ZEN4_SOURCES = 32, SOURCES_BEFORE_ZEN4 = 8 };
+
+/* Where a load that missed the first two caches was served, by DataSrc; LEVEL_UNKNOWN where the
+ * number is not used. Memory of the near node: RmtNode may say that it was another's. */
+static const uint8_t sources_before_zen4[SOURCES_BEFORE_ZEN4] = {
+    [2] = LEVEL_L3,           /* local L3, or another core's cache of this node */
+    [3] = LEVEL_DRAM,         /* memory */
+    [4] = LEVEL_REMOTE_CACHE, /* another node's cache */
+    [7] = LEVEL_IO,           /* devices, configuration space */
+};
+static const uint8_t sources_zen4[ZEN4_SOURCES] = {
+    [1] = LEVEL_L3,           /* L3, or another core's caches, of this core complex */
+    [2] = LEVEL_PEER_CACHE,   /* cache of a near core complex */
+    [3] = LEVEL_DRAM,         /* memory */
+    [5] = LEVEL_REMOTE_CACHE, /* cache of a far core complex */
+    [6] = LEVEL_PERSISTENT,   /* long-latency memory modules */
+    [7] = LEVEL_IO,           /* devices, configuration space */
+    [8] = LEVEL_CXL,          /* extension memory */
+    [12] = LEVEL_REMOTE_DRAM, /* memory of a peer agent */
+};
+
+/* Bytes, by OpMemWidth: 1 + log2. More than 64 is no width of an access. */
+static const uint8_t widths[16] = {0, 1, 2, 4, 8, 16, 32, 64};
+
+/* By the two bits of misses from DcL1TlbMiss on. */
+static const uint8_t translations[4] = {TRANSLATION_L1, TRANSLATION_L2, TRANSLATION_L1,
+                                        TRANSLATION_WALK};
+
+_Static_assert(ACCESS_LOAD == 1 && ACCESS_STORE == 2 && DATA3_STORE == DATA3_LOAD + 1,
+               "kinds are taken as they stand in OP_DATA3");
+
+/* Processors that do not have the bit CacheHitSt, and those with erratum 1293. */
+static bool has_hit_state(const struct ibs_processor *processor)
 {
-    switch (op->data_source) {
-    case 2: /* local L3, or another core's cache of this node */
-        return LEVEL_L3;
-    case 3:
-        return op->remote_node ? LEVEL_REMOTE_DRAM : LEVEL_DRAM;
-    case 4: /* another node's cache */
-        return LEVEL_REMOTE_CACHE;
-    case 7:
-        return LEVEL_IO;
-    default:
-        return LEVEL_UNKNOWN;
+    return !processor || processor->family != 0x19 ||
+           (processor->model > 0xf && (processor->model < 0x20 || processor->model > 0x5f));
+}
+
+static bool has_erratum_1293(const struct ibs_processor *processor)
+{
+    return processor && processor->family == 0x19 && processor->model <= 0xf;
+}
+
+/* Memory of the near node, by its number, but of another one. */
+static inline bool is_remote(const struct ibs_registers *registers)
+{
+    bool socket = registers->capabilities & IBS_STREAMING_REMOTE_SOCKET &&
+                  bit(registers->data2, DATA2_REMOTE_SOCKET);
+
+    return bit(registers->data2, DATA2_REMOTE) || socket;
+}
+
+/* The source of a load that missed the first two caches. */
+static inline enum access_level source_of(const struct ibs_registers *registers,
+                                          const struct ibs_processor *processor, uint32_t *flags)
+{
+    bool zen4 = registers->capabilities & IBS_ZEN4;
+    uint64_t data2 = registers->data2;
+    uint64_t number = bits(data2, 0, 3), high = bits(data2, DATA2_SOURCE_HIGH, 2) << 3;
+    unsigned level = zen4 ? sources_zen4[number | high] : sources_before_zen4[number];
+    bool of_cache =
+        level == LEVEL_L3 || (zen4 && (level == LEVEL_PEER_CACHE || level == LEVEL_REMOTE_CACHE));
+
+    if (of_cache && !bit(data2, DATA2_HIT_OWNED) && has_hit_state(processor))
+        *flags |= PMU_MODIFIED_ELSEWHERE | PMU_FROM_OTHER_CACHE;
+    if (level >= LEVEL_DRAM && is_remote(registers)) {
+        level = level == LEVEL_DRAM ? LEVEL_REMOTE_DRAM : level;
+        *flags |= zen4 && (level == LEVEL_PERSISTENT || level == LEVEL_CXL) ? PMU_REMOTE : 0;
     }
+    return (enum access_level)level;
 }
 
-INLINED enum access_level source_zen4(const struct ibs_op *op)
+/* Where the data came from; what that says besides goes to *flags. */
+static inline enum access_level level_of(const struct ibs_registers *registers,
+                                         const struct ibs_processor *processor, uint32_t *flags)
 {
-    switch (op->data_source) {
-    case 1: /* L3, or another core's caches, of this core complex */
-        return LEVEL_L3;
-    case 2: /* cache of a near core complex */
-        return LEVEL_PEER_CACHE;
-    case 3:
-        return op->remote_node || op->remote_socket ? LEVEL_REMOTE_DRAM : LEVEL_DRAM;
-    case 5: /* cache of a far core complex */
-        return LEVEL_REMOTE_CACHE;
-    case 6:
-        return LEVEL_PERSISTENT;
-    case 7:
-        return LEVEL_IO;
-    case 8:
-        return LEVEL_CXL;
-    case 12: /* memory of a peer agent */
-        return LEVEL_REMOTE_DRAM;
-    default:
-        return LEVEL_UNKNOWN;
-    }
-}
-
-/* Whether CacheHitSt tells that the line was modified in the cache that supplied it. */
-INLINED bool came_modified(const struct ibs_op *op, bool zen4,
-                           const struct ibs_processor *processor)
-{
-    bool not_implemented =
-        processor && processor->family == 0x19 &&
-        (processor->model <= 0xf || (processor->model >= 0x20 && processor->model <= 0x5f));
-
-    if (not_implemented || op->cache_hit_owned)
-        return false;
-    return zen4 ? op->data_source == 1 || op->data_source == 2 || op->data_source == 5
-                : op->data_source == 2;
-}
-
-INLINED enum access_level level_of(const struct ibs_op *op, bool zen4,
-                                   const struct ibs_processor *processor, uint32_t *flags)
-{
-    bool erratum_1293 = processor && processor->family == 0x19 && processor->model <= 0xf &&
-                        (op->software_prefetch || op->miss_no_mab);
+    uint64_t data3 = registers->data3;
+    bool no_mab = bit(data3, DATA3_NO_MAB);
     enum access_level level = LEVEL_UNKNOWN;
 
-    if (op->uncacheable) {
-        *flags |= PMU_UNCACHEABLE;
-        return LEVEL_IO;
-    }
-    if (!op->cache_miss)
+    if (!bit(data3, DATA3_MISS))
         return LEVEL_L1;
     *flags |= PMU_L1_MISSED;
-    if (!erratum_1293) {
-        if (!op->l2_miss)
+    if (!has_erratum_1293(processor) || !(no_mab || bit(data3, DATA3_PREFETCH))) {
+        if (!bit(data3, DATA3_L2_MISS))
             return LEVEL_L2;
         *flags |= PMU_L2_MISSED;
         /* The source is told for loads only. */
-        if (op->load) {
-            level = zen4 ? source_zen4(op) : source_before_zen4(op);
-            if (came_modified(op, zen4, processor))
-                *flags |= PMU_MODIFIED_ELSEWHERE | PMU_FROM_OTHER_CACHE;
-        }
+        if (bit(data3, DATA3_LOAD))
+            level = source_of(registers, processor, flags);
     }
     /* Nothing told, but it was on its way already for an earlier miss. */
-    if (level == LEVEL_UNKNOWN && op->miss_no_mab)
+    if (level == LEVEL_UNKNOWN && no_mab)
         level = LEVEL_FILL_BUFFER;
-    if (level == LEVEL_PEER_CACHE || level == LEVEL_REMOTE_CACHE)
-        *flags |= PMU_FROM_OTHER_CACHE;
-    if (level == LEVEL_REMOTE_CACHE || level == LEVEL_REMOTE_DRAM ||
-        (zen4 && op->remote_node && (level == LEVEL_PERSISTENT || level == LEVEL_CXL)))
-        *flags |= PMU_REMOTE;
-    if (level > LEVEL_L3 && level != LEVEL_PEER_CACHE)
-        *flags |= PMU_L3_MISSED;
+    *flags |= access_level_implies[level];
     return level;
+}
+
+/* What every load and store has. */
+static inline void memory_to_record(const struct ibs_registers *registers,
+                                    struct access_record *record)
+{
+    uint64_t data3 = registers->data3;
+    bool linear = bit(data3, DATA3_LINEAR_VALID);
+    /* Unprivileged readers get 0 with the valid bit still set (Linux 7). */
+    bool physical = bit(data3, DATA3_PHYSICAL_VALID) && registers->physical;
+    bool l1_tlb_miss = bit(data3, DATA3_L1_TLB_MISS);
+
+    record->address = linear ? registers->linear : 0;
+    record->physical = physical ? registers->physical : 0;
+    record->width = widths[bits(data3, DATA3_WIDTH, 4)];
+    record->latency_translation = l1_tlb_miss ? (uint16_t)(data3 >> DATA3_TLB_LATENCY) : 0;
+    record->translation =
+        linear ? translations[bits(data3, DATA3_L1_TLB_MISS, 2)] : (uint8_t)TRANSLATION_UNKNOWN;
+    record->flags |= (linear ? PMU_HAS_ADDRESS : 0) | (physical ? PMU_HAS_PHYSICAL : 0) |
+                     (record->kinds == (ACCESS_LOAD | ACCESS_STORE) ? PMU_ATOMIC : 0) |
+                     (bit(data3, DATA3_LOCKED) ? PMU_LOCKED : 0) |
+                     (bit(data3, DATA3_PREFETCH) ? PMU_PREFETCH : 0) |
+                     (bit(data3, DATA3_MISALIGNED) ? PMU_MISALIGNED : 0) |
+                     (bit(data3, DATA3_WRITE_COMBINING) ? PMU_WRITE_COMBINING : 0);
 }
 
 bool ibs_to_record(const struct ibs_registers *registers, const struct ibs_processor *processor,
                    struct access_record *record)
 {
-    struct ibs_op op;
+    static const uint64_t served_load = UINT64_C(1) << DATA3_LOAD | UINT64_C(1) << DATA3_MISS;
+    uint64_t data = registers->data, data3 = registers->data3;
 
     memset(record, 0, sizeof *record);
-    take_fields(registers, &op);
-    if (!op.valid)
+    if (!bit(registers->control, CONTROL_VALID))
         return false;
     record->ip = registers->rip;
-    record->flags =
-        PMU_HAS_IP | (op.rip_invalid ? 0 : PMU_EXACT_IP) | (op.branch_retired ? PMU_BRANCH : 0);
-    record->period = op.period;
+    record->flags = PMU_HAS_IP | (rip_is_invalid(registers) ? 0 : PMU_EXACT_IP) |
+                    (bit(data, DATA_BRANCH) ? PMU_BRANCH : 0);
+    record->period = period_of(registers);
     /* The branch that the kernel takes for its own filter: the upper half is the kernel's. */
     record->privilege = registers->rip >> 63 ? PRIVILEGE_KERNEL : PRIVILEGE_USER;
-    record->latency_instruction = op.tag_to_return;
-    record->latency_retire = op.completion_to_return;
-    record->kinds = (uint8_t)((op.load ? ACCESS_LOAD : 0) | (op.store ? ACCESS_STORE : 0));
+    record->latency_instruction = (uint16_t)(data >> DATA_TAG_TO_RETURN);
+    record->latency_retire = (uint16_t)data;
+    record->kinds = (uint8_t)bits(data3, DATA3_LOAD, 2);
     if (record->kinds == 0)
         return true;
-    record->width = op.width;
-    if (op.linear_valid) {
-        record->address = registers->linear;
-        record->flags |= PMU_HAS_ADDRESS;
+    memory_to_record(registers, record);
+    if (bit(data3, DATA3_UNCACHEABLE)) {
+        /* What it says of the caches, and of its latency, is not valid. */
+        record->flags |= PMU_UNCACHEABLE;
+        record->level = LEVEL_IO;
+        return true;
     }
-    /* Unprivileged readers get 0 with the valid bit still set (Linux 7). */
-    if (op.physical_valid && registers->physical) {
-        record->physical = registers->physical;
-        record->flags |= PMU_HAS_PHYSICAL;
-    }
-    record->flags |= (op.load && op.store ? PMU_ATOMIC : 0) | (op.locked ? PMU_LOCKED : 0) |
-                     (op.software_prefetch ? PMU_PREFETCH : 0) |
-                     (op.misaligned ? PMU_MISALIGNED : 0) |
-                     (op.write_combining ? PMU_WRITE_COMBINING : 0);
-    record->latency_translation = op.l1_tlb_miss ? op.tlb_refill_latency : 0;
-    record->translation = (uint8_t)(!op.linear_valid  ? TRANSLATION_UNKNOWN
-                                    : !op.l1_tlb_miss ? TRANSLATION_L1
-                                    : !op.l2_tlb_miss ? TRANSLATION_L2
-                                                      : TRANSLATION_WALK);
-    record->level =
-        (uint8_t)level_of(&op, registers->capabilities & IBS_ZEN4, processor, &record->flags);
-    if (op.load && op.cache_miss && !op.uncacheable && op.miss_latency) {
-        record->latency = op.miss_latency;
+    record->level = (uint8_t)level_of(registers, processor, &record->flags);
+    if ((data3 & served_load) == served_load && (uint16_t)(data3 >> DATA3_MISS_LATENCY)) {
+        record->latency = (uint16_t)(data3 >> DATA3_MISS_LATENCY);
         record->flags |= PMU_HAS_LATENCY;
     }
     return true;

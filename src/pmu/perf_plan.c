@@ -9,12 +9,18 @@
 
 #include "signal_safe.h"
 
+enum { RAW_SIZE = 4 }; /* bytes of the number before the payload */
+
 bool perf_plan_make(const struct perf_layout *layout, enum perf_sample_unit unit,
                     unsigned event_kinds, struct perf_plan *plan)
 {
     static const uint64_t variable =
-        PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK |
+        PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK |
         PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_AUX;
+    static const uint64_t after_raw = PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC |
+                                      PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR |
+                                      PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE |
+                                      PERF_SAMPLE_CODE_PAGE_SIZE;
     uint64_t type = layout->sample_type;
     /* In the order of the record; those that no access needs are only passed over. */
     const struct {
@@ -40,7 +46,8 @@ bool perf_plan_make(const struct perf_layout *layout, enum perf_sample_unit unit
     };
     unsigned at = PERF_RECORD_HEADER;
 
-    if (type & variable || perf_layout_unknown(layout))
+    if (type & variable || (type & PERF_SAMPLE_RAW && type & after_raw) ||
+        perf_layout_unknown(layout))
         return false;
     memset(plan, 0, sizeof *plan);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
@@ -49,6 +56,10 @@ bool perf_plan_make(const struct perf_layout *layout, enum perf_sample_unit unit
                 *fields[i].place = (uint8_t)at;
             at += 8;
         }
+    if (type & PERF_SAMPLE_RAW) {
+        plan->raw = (uint8_t)at;
+        at += RAW_SIZE;
+    }
     plan->size = (uint16_t)at;
     plan->kinds = (uint8_t)event_kinds;
     plan->flags = (plan->ip ? PMU_HAS_IP : 0) | (plan->time ? PMU_HAS_TIME : 0) |
@@ -66,12 +77,30 @@ static inline uint64_t field(const uint8_t *record, unsigned place)
     return place ? load64(record + place) : 0;
 }
 
+/* Whether all that the layout says is in the record: of a payload also the padding behind it. */
+static inline bool fits(const struct perf_plan *plan, const uint8_t *record, size_t size)
+{
+    if (size < plan->size)
+        return false;
+    return !plan->raw ||
+           (RAW_SIZE + (uint64_t)load32(record + plan->raw) + 7) / 8 * 8 <= size - plan->raw;
+}
+
+const uint8_t *perf_plan_raw(const struct perf_plan *plan, const uint8_t *record,
+                             const struct perf_record_header *header, size_t *size)
+{
+    if (!plan->raw || !fits(plan, record, header->size))
+        return NULL;
+    *size = load32(record + plan->raw);
+    return record + plan->raw + RAW_SIZE;
+}
+
 bool perf_plan_record(const struct perf_plan *plan, const uint8_t *record,
                       const struct perf_record_header *header, struct access_record *access)
 {
     uint64_t thread, weight, latency;
 
-    if (header->size < plan->size)
+    if (!fits(plan, record, header->size))
         return false;
     thread = field(record, plan->tid);
     weight = field(record, plan->weight);

@@ -373,6 +373,9 @@ bool perf_stream_decode(const uint8_t *record, size_t size, struct perf_stream_r
         stream->time = next_word(&cursor);
         stream->id = next_word(&cursor);
         break;
+    case PERF_RECORD_ITRACE_START:
+        stream->event = STREAM_TRACE_BEGUN;
+        break;
     case PERF_RECORD_AUX:
         stream->event = STREAM_AUX;
         stream->offset = next_word(&cursor);

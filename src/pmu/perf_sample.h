@@ -113,7 +113,8 @@ enum perf_stream_event {
     STREAM_LOST,      /* records, `count` of them */
     STREAM_THROTTLED, /* the kernel stops the event until its next tick */
     STREAM_UNTHROTTLED,
-    STREAM_AUX, /* `offset`, `count` bytes of the AUX area, `flags` PERF_AUX_FLAG_* */
+    STREAM_TRACE_BEGUN, /* an event with an AUX area runs for the first time */
+    STREAM_AUX,         /* `offset`, `count` bytes of the AUX area, `flags` PERF_AUX_FLAG_* */
 };
 
 struct perf_stream_record {

@@ -78,6 +78,7 @@ struct spe_packet {
     uint8_t index;
     uint8_t length;        /* bytes, header included */
     uint8_t payload_bytes; /* 0, 1, 2, 4 or 8 */
+    uint8_t header;        /* the byte that tells the type; of an extended header the second */
     uint64_t payload;
 };
 
@@ -109,16 +110,18 @@ enum spe_field {
     SPE_REPEATED = 1 << 16,  /* a packet came twice: the end of a record was lost */
 };
 
+/* What is not there is 0. Payloads as they came, of eight bytes each whatever the packet had: so a
+ * decoder stores all kinds of packets in the same way. */
 struct spe_record {
-    uint32_t fields;
-    uint32_t events;                 /* enum spe_event */
-    uint64_t address[SPE_ADDRESSES]; /* payloads, with the bits above 55 as they came */
+    uint64_t address[SPE_ADDRESSES]; /* with the bits above 55 as they came */
+    uint64_t counter[SPE_COUNTERS];
+    uint64_t events; /* enum spe_event */
+    uint64_t data_source;
+    uint64_t context[2];
     uint64_t time;
-    uint16_t counter[SPE_COUNTERS];
-    uint16_t data_source;
-    uint32_t context[2];
-    uint8_t operation_class;
-    uint8_t operation; /* payload */
+    uint32_t operation; /* with its class in the upper half of the same eight bytes */
+    uint32_t operation_class;
+    uint32_t fields; /* enum spe_field */
 };
 
 /*
@@ -140,7 +143,8 @@ void spe_begin(struct spe_stream *);
  * piece before is forgotten. */
 void spe_feed(struct spe_stream *, const uint8_t *bytes, size_t size);
 
-/* The next closed record; false: the piece is used up. Empty records are passed over. */
+/* The next closed record; false: the piece is used up, and *record is unspecified. Empty records
+ * are passed over. */
 bool spe_next(struct spe_stream *, struct spe_record *record);
 
 /* Data was lost (PERF_AUX_FLAG_TRUNCATED, a gap of offsets) before the next piece: what was begun

@@ -86,8 +86,8 @@ enum spe_source_table spe_source_table_for(uint64_t midr)
 
 /* Where a load's data came from by its data source packet; LEVEL_UNKNOWN if the table does not say.
  */
-static enum access_level level_by_source(enum spe_source_table table, unsigned source,
-                                         uint32_t *flags)
+static inline enum access_level level_by_source(enum spe_source_table table, unsigned source,
+                                                uint32_t *flags)
 {
     static const uint8_t neoverse[16] = {
         [0x0] = LEVEL_L1,
@@ -123,70 +123,69 @@ static enum access_level level_by_source(enum spe_source_table table, unsigned s
         return source < sizeof ampere ? (enum access_level)ampere[source] : LEVEL_UNKNOWN;
     case SPE_SOURCE_HISI:
         if ((source < 8 && source % 2) || source == 17)
-            *flags |= PMU_MODIFIED_ELSEWHERE;
+            *flags |= PMU_MODIFIED_ELSEWHERE | PMU_FROM_OTHER_CACHE;
         return source < sizeof hisi ? (enum access_level)hisi[source] : LEVEL_UNKNOWN;
     default:
         return LEVEL_UNKNOWN;
     }
 }
 
-/* The farthest cache that was looked into and hit. */
-static enum access_level level_by_events(uint32_t events)
+/* The farthest cache that was looked into and hit. Each line overrules those before it; without
+ * branches, for which event comes next cannot be predicted. */
+static inline enum access_level level_by_events(uint32_t events)
 {
-    if (events & SPE_LLC_MISS)
-        return LEVEL_UNKNOWN;
-    if (events & SPE_LLC_ACCESS)
-        return LEVEL_L3;
-    if (events & SPE_RECENTLY_FETCHED)
-        return LEVEL_FILL_BUFFER;
-    if (events & SPE_L2D_MISS)
-        return LEVEL_UNKNOWN;
-    if (events & SPE_L2D_ACCESS)
-        return LEVEL_L2;
-    if (events & SPE_L1D_REFILL)
-        return LEVEL_UNKNOWN;
-    return events & SPE_L1D_ACCESS ? LEVEL_L1 : LEVEL_UNKNOWN;
+    unsigned level = events & SPE_L1D_ACCESS ? LEVEL_L1 : LEVEL_UNKNOWN;
+
+    level = events & SPE_L1D_REFILL ? LEVEL_UNKNOWN : level;
+    level = events & SPE_L2D_ACCESS ? LEVEL_L2 : level;
+    level = events & SPE_L2D_MISS ? LEVEL_UNKNOWN : level;
+    level = events & SPE_RECENTLY_FETCHED ? LEVEL_FILL_BUFFER : level;
+    level = events & SPE_LLC_ACCESS ? LEVEL_L3 : level;
+    level = events & SPE_LLC_MISS ? LEVEL_UNKNOWN : level;
+    return (enum access_level)level;
 }
 
-static void memory_to_record(const struct spe_record *spe, enum spe_source_table table,
-                             struct access_record *record)
+static inline enum access_translation translation_by_events(uint32_t events)
 {
-    uint32_t events = spe->events;
+    unsigned translation = events & SPE_TLB_ACCESS ? TRANSLATION_CACHED : TRANSLATION_UNKNOWN;
+
+    return (enum access_translation)(events & SPE_TLB_WALK ? TRANSLATION_WALK : translation);
+}
+
+/* What the events packet says by itself. */
+static inline uint32_t flags_by_events(uint32_t events)
+{
+    return (events & SPE_L1D_REFILL ? PMU_L1_MISSED : 0) |
+           (events & SPE_L2D_MISS ? PMU_L1_MISSED | PMU_L2_MISSED : 0) |
+           (events & SPE_LLC_MISS ? PMU_L1_MISSED | PMU_L2_MISSED | PMU_L3_MISSED : 0) |
+           (events & SPE_REMOTE ? PMU_REMOTE : 0) |
+           (events & SPE_MODIFIED ? PMU_MODIFIED_ELSEWHERE | PMU_FROM_OTHER_CACHE : 0) |
+           (events & SPE_SNOOPED ? PMU_FROM_OTHER_CACHE : 0) |
+           (events & SPE_ALIGNMENT ? PMU_MISALIGNED : 0);
+}
+
+static inline void memory_to_record(const struct spe_record *spe, enum spe_source_table table,
+                                    struct access_record *record)
+{
+    uint32_t events = (uint32_t)spe->events;
     enum access_level level = LEVEL_UNKNOWN;
 
     if (spe->fields & SPE_HAS_DATA_SOURCE && record->kinds & ACCESS_LOAD)
-        level = level_by_source(table, spe->data_source, &record->flags);
+        level = level_by_source(table, (uint16_t)spe->data_source, &record->flags);
     if (level == LEVEL_UNKNOWN)
         level = level_by_events(events);
     if (level == LEVEL_DRAM && events & SPE_REMOTE)
         level = LEVEL_REMOTE_DRAM;
     record->level = (uint8_t)level;
-    if (events & SPE_L1D_REFILL || level > LEVEL_L1)
-        record->flags |= PMU_L1_MISSED;
-    if (events & SPE_L2D_MISS || level > LEVEL_L2)
-        record->flags |= PMU_L1_MISSED | PMU_L2_MISSED;
-    if (events & SPE_LLC_MISS || (level > LEVEL_L3 && level != LEVEL_PEER_CACHE))
-        record->flags |= PMU_L1_MISSED | PMU_L2_MISSED | PMU_L3_MISSED;
-    if (events & SPE_REMOTE || level == LEVEL_REMOTE_CACHE || level == LEVEL_REMOTE_DRAM)
-        record->flags |= PMU_REMOTE;
-    if (events & SPE_MODIFIED)
-        record->flags |= PMU_MODIFIED_ELSEWHERE;
-    if (record->flags & PMU_MODIFIED_ELSEWHERE || events & SPE_SNOOPED ||
-        level == LEVEL_PEER_CACHE || level == LEVEL_REMOTE_CACHE)
-        record->flags |= PMU_FROM_OTHER_CACHE;
-    if (events & SPE_ALIGNMENT)
-        record->flags |= PMU_MISALIGNED;
-    record->translation = (uint8_t)(events & SPE_TLB_WALK     ? TRANSLATION_WALK
-                                    : events & SPE_TLB_ACCESS ? TRANSLATION_CACHED
-                                                              : TRANSLATION_UNKNOWN);
+    record->translation = (uint8_t)translation_by_events(events);
+    record->flags |= access_level_implies[level] | flags_by_events(events);
 }
 
-/* Loads, stores, and what the instruction was. */
-static void operation_to_record(unsigned operation, struct access_record *record)
+/* What a load or store was that is not of an ordinary register. */
+static void special_to_record(unsigned operation, struct access_record *record)
 {
     enum { WIDTH_LARGEST = 64 };
 
-    record->kinds = operation & OPERATION_STORE ? ACCESS_STORE : ACCESS_LOAD;
     if (operation == SET || (operation & COPY_MASK) == COPY) {
         record->flags |= PMU_BLOCK_OPERATION;
         return;
@@ -213,6 +212,17 @@ static void operation_to_record(unsigned operation, struct access_record *record
     }
 }
 
+/* Of every record, whatever the operation was. */
+static inline uint32_t flags_by_fields(uint32_t fields)
+{
+    return (fields & SPE_HAS_PC ? PMU_HAS_IP | PMU_EXACT_IP : 0) |
+           (fields & SPE_HAS_TIME ? PMU_HAS_TIME : 0) |
+           (fields & (SPE_HAS_CONTEXT_1 | SPE_HAS_CONTEXT_2) ? PMU_HAS_THREAD : 0) |
+           (fields & SPE_HAS_TOTAL ? PMU_HAS_LATENCY : 0) |
+           (fields & (SPE_BAD_BYTES | SPE_REPEATED) ? PMU_DAMAGED : 0) |
+           (fields & SPE_CUT ? PMU_AFTER_GAP : 0);
+}
+
 void spe_to_record(const struct spe_record *spe, enum spe_source_table table,
                    struct access_record *record)
 {
@@ -220,31 +230,20 @@ void spe_to_record(const struct spe_record *spe, enum spe_source_table table,
                                           /* a host kernel with virtualisation extensions */
                                           PRIVILEGE_KERNEL, PRIVILEGE_HYPERVISOR};
     uint32_t fields = spe->fields;
+    uint64_t pc = spe->address[SPE_PC];
 
-    memset(record, 0, sizeof *record);
-    if (fields & (SPE_BAD_BYTES | SPE_REPEATED))
-        record->flags |= PMU_DAMAGED;
-    if (fields & SPE_CUT)
-        record->flags |= PMU_AFTER_GAP;
-    if (fields & SPE_HAS_PC) {
-        record->ip = spe_instruction_address(spe->address[SPE_PC]);
-        record->privilege = privileges[spe_exception_level(spe->address[SPE_PC])];
-        record->flags |= PMU_HAS_IP | PMU_EXACT_IP;
-    }
-    if (fields & SPE_HAS_TIME) {
-        record->time = spe->time;
-        record->flags |= PMU_HAS_TIME;
-    }
-    if (fields & (SPE_HAS_CONTEXT_1 | SPE_HAS_CONTEXT_2)) {
-        record->tid = spe->context[fields & SPE_HAS_CONTEXT_2 ? 1 : 0];
-        record->flags |= PMU_HAS_THREAD;
-    }
-    if (fields & SPE_HAS_TOTAL) {
-        record->latency = spe->counter[SPE_TOTAL_LATENCY];
-        record->flags |= PMU_HAS_LATENCY;
-    }
-    record->latency_issue = spe->counter[SPE_ISSUE_LATENCY];
-    record->latency_translation = spe->counter[SPE_TRANSLATION_LATENCY];
+    /* What is not there is 0 in both. */
+    *record = (struct access_record){
+        .ip = spe_instruction_address(pc),
+        .privilege =
+            fields & SPE_HAS_PC ? privileges[spe_exception_level(pc)] : (uint8_t)PRIVILEGE_UNKNOWN,
+        .time = spe->time,
+        .tid = (uint32_t)spe->context[fields & SPE_HAS_CONTEXT_2 ? 1 : 0],
+        .latency = (uint32_t)spe->counter[SPE_TOTAL_LATENCY],
+        .latency_issue = (uint16_t)spe->counter[SPE_ISSUE_LATENCY],
+        .latency_translation = (uint16_t)spe->counter[SPE_TRANSLATION_LATENCY],
+        .flags = flags_by_fields(fields),
+    };
     if (fields & SPE_HAS_EVENTS && !(spe->events & SPE_RETIRED))
         record->flags |= PMU_SPECULATIVE;
     if (!(fields & SPE_HAS_OPERATION))
@@ -253,14 +252,12 @@ void spe_to_record(const struct spe_record *spe, enum spe_source_table table,
         record->flags |= PMU_BRANCH;
     if (spe->operation_class != SPE_MEMORY)
         return;
-    operation_to_record(spe->operation, record);
-    if (fields & SPE_HAS_VIRTUAL) {
-        record->address = spe_virtual_address(spe->address[SPE_VIRTUAL]);
-        record->flags |= PMU_HAS_ADDRESS;
-    }
-    if (fields & SPE_HAS_PHYSICAL) {
-        record->physical = spe->address[SPE_PHYSICAL] & address_bits;
-        record->flags |= PMU_HAS_PHYSICAL;
-    }
+    record->kinds = spe->operation & OPERATION_STORE ? ACCESS_STORE : ACCESS_LOAD;
+    if (spe->operation & ~(uint32_t)OPERATION_STORE)
+        special_to_record(spe->operation, record);
+    record->address = spe_virtual_address(spe->address[SPE_VIRTUAL]);
+    record->physical = spe->address[SPE_PHYSICAL] & address_bits;
+    record->flags |= (fields & SPE_HAS_VIRTUAL ? PMU_HAS_ADDRESS : 0) |
+                     (fields & SPE_HAS_PHYSICAL ? PMU_HAS_PHYSICAL : 0);
     memory_to_record(spe, table, record);
 }

@@ -86,6 +86,9 @@ export REUSE_PMU_SYSFS=$work/liar
 profile --engine pmu --event no-such-event
 check "an unknown event is named" passed_over "event 'no-such-event' is not known here"
 
+profile --event no-such-event
+check "... also where the engine was not named" passed_over "event 'no-such-event' is not known here"
+
 cp -r "$work/liar" "$work/gone"
 echo 4711 >"$work/gone/ibs_op/type"
 export REUSE_PMU_SYSFS=$work/gone

@@ -62,7 +62,7 @@ measure_rate() {
     export PMU_STAND_IN_RATE
 }
 
-size=8388608 iterations=400
+size=8388608 iterations=1000
 measure_rate "$size" "$iterations"
 profile --period 1500000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
 check "the program ends as ever" status_is 0
@@ -80,7 +80,7 @@ profile --period 3000000 -- "$micro/sweep" --bytes "$size" --iterations "$iterat
 check "a fixed period is a number of accesses" \
     holds "0.5 < r['samples'] * 3e6 / ($iterations * $size / 8) < 1.5"
 
-size=2097152 iterations=1600
+size=2097152 iterations=4000
 measure_rate "$size" "$iterations"
 profile --period 1500000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
 check "another array: its size is where misses end" holds "miss($size // 3) > 0.05 and miss(3 * $size) < 0.03"

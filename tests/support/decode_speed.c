@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How many hardware records a second one core decodes, from bytes to accesses. Prints a line for
- * each unit: name, records per second of CPU time. decode_speed [SECONDS] (default 1 for each).
+ * each unit: name, records per second of CPU time; of SPE also with adding them up as a run does.
+ * decode_speed [SECONDS] (default 1 for each).
  */
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 #include "pmu/encode.h"
 #include "pmu/perf_plan.h"
 #include "sampling/random.h"
+#include "sampling/served.h"
 
 enum { RECORDS = 1 << 14, BYTES_MAX = RECORDS * SPE_RECORD_LARGEST };
 
@@ -65,6 +67,33 @@ static unsigned long decode_spe(void)
     return count;
 }
 
+/* As a run does with SPE's records: some instructions, adding up what is alike. */
+static unsigned long add_up_spe(void)
+{
+    static struct served_table table;
+    struct spe_stream stream;
+    struct spe_record spe;
+    struct access_record record;
+    unsigned long count = 0;
+
+    spe_begin(&stream);
+    spe_feed(&stream, bytes, size);
+    while (spe_next(&stream, &spe)) {
+        struct served_object object = {.kind = OBJECT_HEAP, .reference = 1};
+
+        spe_to_record(&spe, SPE_SOURCE_NEOVERSE, &record);
+        record.ip &= ~(uint64_t)0xfffe0;
+        record.latency >>= 4;
+        if (!served_add(&table, &record, object, 1000)) {
+            served_clear(&table);
+            served_add(&table, &record, object, 1000);
+        }
+        count++;
+    }
+    result = table.used;
+    return count;
+}
+
 static unsigned long decode_pebs(void)
 {
     unsigned long count = 0;
@@ -90,18 +119,21 @@ static unsigned long decode_pebs(void)
 static unsigned long decode_ibs(void)
 {
     unsigned long count = 0;
+    struct perf_plan plan;
     uint64_t sum = 0;
 
+    if (!perf_plan_make(&ibs_layout, UNIT_IBS, 0, &plan))
+        exit(1);
     for (size_t at = 0; at < size; count++) {
         struct perf_record_header header;
         struct access_record record;
         struct ibs_registers registers;
-        struct perf_sample sample;
+        const uint8_t *raw;
+        size_t raw_size;
 
         if (!perf_record_header(bytes + at, size - at, &header) ||
-            !perf_sample_decode(&ibs_layout, bytes + at, header.size, &sample) ||
-            !ibs_decode(sample.raw, sample.raw_size, &registers) ||
-            !ibs_to_record(&registers, NULL, &record))
+            !(raw = perf_plan_raw(&plan, bytes + at, &header, &raw_size)) ||
+            !ibs_decode(raw, raw_size, &registers) || !ibs_to_record(&registers, NULL, &record))
             exit(1);
         sum += record.address + record.flags;
         at += header.size;
@@ -142,6 +174,7 @@ int main(int argc, char **argv)
         size += encode_spe(SPE_SOURCE_NEOVERSE, &record, bytes + size, sizeof bytes - size);
     }
     measure("spe", decode_spe, seconds);
+    measure("spe, added up", add_up_spe, seconds);
     size = 0;
     for (int i = 0; i < RECORDS; i++) {
         record = random_record(&random);

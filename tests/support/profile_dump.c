@@ -44,6 +44,7 @@ static void print_counts(const struct profile *profile)
     COUNT("line_event", line_events);
     COUNT("line_end", line_ends);
     COUNT("turn", turns);
+    COUNT("served", served);
     COUNT("rate", rates);
     COUNT("totals", totals);
     COUNT("note", notes);
@@ -52,18 +53,22 @@ static void print_counts(const struct profile *profile)
     COUNT("transfer", transfers);
     COUNT("region", regions);
     COUNT("origin", origins);
+    COUNT("counter", counters);
 }
 
 static void print_sums(const struct profile *profile)
 {
     uint64_t path_bytes = 0;
     uint64_t bin_counts = 0;
+    uint64_t counter_estimates = 0;
     for (size_t i = 0; i < profile->modules.count; i++)
         path_bytes += strlen(profile->modules.items[i]->path);
     for (size_t i = 0; i < profile->histograms.count; i++) {
         for (uint32_t k = 0; k < profile->histograms.items[i]->bin_count; k++)
             bin_counts += profile->histograms.items[i]->bins[k].count;
     }
+    for (size_t i = 0; i < profile->counters.count; i++)
+        counter_estimates += profile->counters.items[i]->estimate;
     SUM("sample.address", samples, address);
     SUM("sample.window_reuse[1]", samples, window_reuse[1]);
     SUM("sample.watch_address", samples, watch_address);
@@ -75,6 +80,8 @@ static void print_sums(const struct profile *profile)
     SUM("context.ip", contexts, ip);
     SUM("thread.tid", threads, tid);
     SUM("totals.armed", totals, armed);
+    SUM("served.latency", served, latency);
+    print("counter.estimate", counter_estimates);
     SUM("rate.elapsed_ns", rates, elapsed_ns);
     SUM("cache.bytes", caches, bytes);
     print("module.path", path_bytes);

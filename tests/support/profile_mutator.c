@@ -81,6 +81,43 @@ static void write_line_watch(struct profile_builder *builder, const struct recor
     profile_builder_record(builder, RECORD_TURN, &turn, sizeof(turn));
 }
 
+static void write_served(struct profile_builder *builder, uint32_t thread)
+{
+    struct record_served served = {.thread_id = thread,
+                                   .object_reference = 1,
+                                   .ip = 0x401234,
+                                   .address_low = 0x404040,
+                                   .address_high = 0x404080,
+                                   .object_kind = OBJECT_GLOBAL,
+                                   .level = 7,
+                                   .translation = 4,
+                                   .kind = ACCESS_LOAD,
+                                   .latency_class = 30,
+                                   .flags = SERVED_LATENCY | SERVED_REMOTE,
+                                   .samples = 3,
+                                   .weight = 3000,
+                                   .latency = 900};
+    profile_builder_record(builder, RECORD_SERVED, &served, sizeof(served));
+}
+
+static void write_counter(struct profile_builder *builder)
+{
+    static const char name[] = "L2_LINES_IN:ALL";
+    struct record_counter counter = {.type = 4,
+                                     .kind = COUNTER_FILLS,
+                                     .trust = COUNTER_TRUSTED,
+                                     .config = 0x7f1,
+                                     .levels = 1 << 2,
+                                     .count = 500,
+                                     .enabled_ns = 2000,
+                                     .running_ns = 1000,
+                                     .estimate = 1000,
+                                     .processes = 1};
+
+    profile_builder_record_with_tail(builder, RECORD_COUNTER, &counter, sizeof(counter), name,
+                                     sizeof(name));
+}
+
 void write_every_record(const char *path)
 {
     struct profile_builder builder;
@@ -110,6 +147,8 @@ void write_every_record(const char *path)
         write_line_watch(&builder, &sample, thread);
     }
     profile_builder_rate(&builder, thread, 0x401000, 1000, 500, 1000);
+    write_served(&builder, thread);
+    write_counter(&builder);
     write_exact_counts(&builder, thread);
     profile_builder_finish(&builder);
 }
@@ -231,6 +270,8 @@ static uint64_t touch_text(const struct profile *profile)
         sum += strlen(profile->sites.items[i]->name);
     for (size_t i = 0; i < profile->notes.count; i++)
         sum += strlen(profile->notes.items[i]->text);
+    for (size_t i = 0; i < profile->counters.count; i++)
+        sum += strlen(profile->counters.items[i]->name);
     for (size_t i = 0; i < profile->regions.count; i++)
         sum += strlen(profile->regions.items[i]->name);
     for (size_t i = 0; i < profile->origins.count; i++)

@@ -11,47 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 #include <linux/perf_event.h>
-#include <perfmon/pfmlib.h>
 
 #include "pmu/choose.h"
 #include "pmu/format_terms.h"
 #include "pmu/ibs.h"
 #include "pmu/models.h"
-
-/* ---- libpfm4's word ---- */
-
-/* Event select and unit mask that libpfm4 makes of `event` on the forced PMU; -1: it does not know
- * it. */
-static long libpfm_code(const char *pmu, const char *event)
-{
-    int channel[2], status;
-    long code = -1;
-    pid_t child;
-
-    assert_int_equal(pipe(channel), 0);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        pfm_pmu_encode_arg_t encoding = {.size = sizeof encoding};
-
-        setenv("LIBPFM_FORCE_PMU", pmu, 1);
-        if (pfm_initialize() == PFM_SUCCESS &&
-            pfm_get_os_event_encoding(event, PFM_PLM3, PFM_OS_NONE, &encoding) == PFM_SUCCESS &&
-            encoding.count > 0)
-            code = (long)(encoding.codes[0] & 0xffff);
-        _exit(write(channel[1], &code, sizeof code) == sizeof code ? 0 : 1);
-    }
-    close(channel[1]);
-    assert_int_equal(read(channel[0], &code, sizeof code), sizeof code);
-    close(channel[0]);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return code;
-}
+#include "support/libpfm_code.h"
 
 static void test_intel_encodings(void **state)
 {
@@ -226,6 +194,51 @@ static void test_groups(void **state)
     }
     assert_true(choose(intel_files, granite, "mem-loads", &choice, reason));
     assert_false(choice.sampler[0].needs_leader);
+}
+
+/* The event beside the samplers that says where loads were served. */
+static void test_latencies(void **state)
+{
+    static const struct file aux[] = {
+        {"cpu_core/type", "4"},
+        {"cpu_core/format/event", "config:0-7"},
+        {"cpu_core/format/umask", "config:8-15"},
+        {"cpu_core/format/ldlat", "config1:0-15"},
+        {"cpu_core/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3"},
+        {"cpu_core/events/mem-loads-aux", "event=0x03,umask=0x82"},
+        {NULL, NULL},
+    };
+    static const struct file other[] = {
+        {"cpu/type", "4"},
+        {"cpu/format/event", "config:0-7"},
+        {"cpu/format/umask", "config:8-15"},
+        {"cpu/events/mem-loads", "event=0xd0,umask=0x5"},
+        {NULL, NULL},
+    };
+    struct pmu_machine machine = {
+        {VENDOR_INTEL, 6, 0x8f, 0, 0}, read_file, (void *)(uintptr_t)intel_files};
+    struct pmu_choice choice;
+
+    (void)state;
+    assert_true(pmu_choose_latencies(&machine, &choice));
+    assert_int_equal(choice.unit, PMU_PEBS);
+    assert_int_equal(choice.samplers, 1);
+    assert_int_equal(choice.sampler[0].config, 0x01cd);
+    assert_int_equal(choice.sampler[0].config1, 3);
+    assert_int_equal(choice.sampler[0].precise, 2);
+    assert_int_equal(choice.sampler[0].kinds, ACCESS_LOAD);
+    assert_false(choice.sampler[0].needs_leader);
+    assert_true(choice.sample_type & PERF_SAMPLE_DATA_SRC && choice.sample_type & PERF_SAMPLE_ADDR);
+    machine.context = (void *)(uintptr_t)aux;
+    assert_true(pmu_choose_latencies(&machine, &choice));
+    assert_true(choice.sampler[0].needs_leader);
+    assert_int_equal(choice.leader.config, 0x8203);
+    /* Another event under that name tells no source; other processors have none. */
+    machine.context = (void *)(uintptr_t)other;
+    assert_false(pmu_choose_latencies(&machine, &choice));
+    machine =
+        (struct pmu_machine){{VENDOR_AMD, 25, 17, 0, 0}, read_file, (void *)(uintptr_t)intel_files};
+    assert_false(pmu_choose_latencies(&machine, &choice));
 }
 
 static void test_hybrid(void **state)
@@ -418,9 +431,10 @@ int main(void)
         cmocka_unit_test(test_intel_encodings), cmocka_unit_test(test_amd_encodings),
         cmocka_unit_test(test_no_model_twice),  cmocka_unit_test(test_intel_machines),
         cmocka_unit_test(test_unknown_intel),   cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_hybrid),          cmocka_unit_test(test_amd_machines),
-        cmocka_unit_test(test_arm_machines),    cmocka_unit_test(test_overrides),
-        cmocka_unit_test(test_format_files),    cmocka_unit_test(test_this_machine),
+        cmocka_unit_test(test_latencies),       cmocka_unit_test(test_hybrid),
+        cmocka_unit_test(test_amd_machines),    cmocka_unit_test(test_arm_machines),
+        cmocka_unit_test(test_overrides),       cmocka_unit_test(test_format_files),
+        cmocka_unit_test(test_this_machine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <linux/perf_event.h>
 
+#include "pmu/bytes.h"
 #include "pmu/data_source.h"
 #include "pmu/encode.h"
 #include "pmu/perf_plan.h"
@@ -203,7 +204,9 @@ static void test_samples_of_any_type(void **state)
 /* The quick way gives what the other one gives, whatever the layout and the bytes are. */
 static void test_plans(void **state)
 {
-    int planned = 0;
+    static const uint64_t ibs_fields_asked = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+                                             PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
+    int planned = 0, payloads = 0;
 
     (void)state;
     for (int round = 0; round < 50000; round++) {
@@ -214,10 +217,14 @@ static void test_plans(void **state)
         struct perf_sample sample;
         struct perf_plan plan;
         uint8_t record[256];
+        const uint8_t *raw;
+        size_t raw_size;
 
         if (coin())
             layout.sample_type &= PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR |
                                   PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC;
+        else if (coin())
+            layout.sample_type = (layout.sample_type & ibs_fields_asked) | PERF_SAMPLE_RAW;
         if (!perf_plan_make(&layout, unit, ACCESS_LOAD, &plan))
             continue;
         planned++;
@@ -226,15 +233,22 @@ static void test_plans(void **state)
         header.size = (uint16_t)below(sizeof record);
         if (header.size < PERF_RECORD_HEADER)
             header.size = plan.size;
+        if (plan.raw && coin())
+            store32(record + plan.raw, below(100));
+        raw = perf_plan_raw(&plan, record, &header, &raw_size);
         if (!perf_sample_decode(&layout, record, header.size, &sample)) {
             assert_false(perf_plan_record(&plan, record, &header, &quick));
+            assert_null(raw);
             continue;
         }
+        assert_ptr_equal(raw, sample.raw);
+        assert_true(!raw || raw_size == sample.raw_size);
+        payloads += raw != NULL;
         assert_true(perf_plan_record(&plan, record, &header, &quick));
         perf_sample_to_record(&layout, &sample, header.misc, unit, ACCESS_LOAD, &slow);
         assert_same_record(&slow, &quick);
     }
-    assert_true(planned > 5000);
+    assert_true(planned > 5000 && payloads > 1000);
 }
 
 /* Tool-side lookup of the identifier that tells whose layout a record has. */
