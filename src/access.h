@@ -25,6 +25,7 @@ struct access {
     uint8_t width;          /* bytes, 1..ACCESS_WIDTH_MAX */
     uint8_t kind;           /* enum access_kind */
     bool read_modify_write; /* either half of a read-modify-write pair */
+    bool exclusive;         /* of an exclusive load or store (ldxr, stxr) */
 };
 
 /* Line sizes that the product works with: 32..4096 bytes, powers of two. */

@@ -87,10 +87,14 @@ bool memory_read_target(const struct interpreter *it, uint64_t address, void *bu
     return true;
 }
 
-/* Brings in the lines of an operand that were to be avoided, under what was written to them. */
+/* Brings in the lines of an operand that were to be avoided, under what was written to them. The
+ * lines are counted: after the last one of all addresses comes the first. */
 static void fetch_avoided(struct interpreter *it, uint64_t address, unsigned size)
 {
-    for (uint64_t at = address - address % STORE_LINE; at < address + size; at += STORE_LINE) {
+    unsigned offset = address % STORE_LINE, lines = (offset + size + STORE_LINE - 1) / STORE_LINE;
+
+    for (unsigned k = 0; k < lines; k++) {
+        uint64_t at = address - offset + (uint64_t)k * STORE_LINE;
         struct store_line *line = store_buffer_find(&it->store, at);
         uint8_t bytes[STORE_LINE];
         if (!line || !line->avoided)

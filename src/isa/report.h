@@ -14,12 +14,19 @@ static inline uint64_t access_tail(unsigned width, enum access_kind kind, bool r
     return width | (uint64_t)kind << 8 | (uint64_t)read_modify_write << 16;
 }
 
+/* That of an exclusive load or store. */
+static inline uint64_t access_tail_exclusive(unsigned width, enum access_kind kind)
+{
+    return access_tail(width, kind, false) | UINT64_C(1) << 24;
+}
+
 static inline void report_access(struct access **out, uint64_t ip, uint64_t address, uint64_t tail)
 {
     const uint64_t raw[3] = {ip, address, tail};
     _Static_assert(sizeof raw == sizeof **out && offsetof(struct access, width) == 16 &&
                        offsetof(struct access, kind) == 17 &&
-                       offsetof(struct access, read_modify_write) == 18,
+                       offsetof(struct access, read_modify_write) == 18 &&
+                       offsetof(struct access, exclusive) == 19,
                    "layout of struct access");
     memcpy((void *)*out, raw, sizeof raw);
     (*out)++;

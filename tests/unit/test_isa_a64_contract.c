@@ -337,6 +337,38 @@ static void loop_predicate(void **state)
     assert_int_equal(at.flags, 0x80000000); /* of the two lanes both are */
 }
 
+/* Vectors that the frame keeps in another place are found there; that place leads nowhere else. */
+static void frame_goes_on_elsewhere(void **state)
+{
+    enum { EXTRA_MAGIC = 0x45585401, EXTRA_BYTES = 32, VECTORS_BYTES = 528, LENGTH = 4096 };
+    static uint8_t frame[A64_EXTENDED_SIZE], place[LENGTH];
+    const uint32_t extra[2] = {EXTRA_MAGIC, EXTRA_BYTES}, size = LENGTH;
+    uint8_t *address = place, found[64];
+    struct a64_machine machine;
+    struct interpreter_registers registers = {.ip = IP};
+
+    (void)state;
+    a64_machine_random(&machine, 2);
+    a64_machine_to_frame(&machine, place);
+    memcpy(place + VECTORS_BYTES, extra, sizeof extra);
+    memcpy(place + VECTORS_BYTES + 8, &address, sizeof address);
+    memcpy(place + VECTORS_BYTES + 16, &size, sizeof size);
+    memcpy(frame, extra, sizeof extra);
+    memcpy(frame + 8, &address, sizeof address);
+    memcpy(frame + 16, &size, sizeof size);
+    interpreter_begin(interpreter, &registers, frame);
+    for (unsigned i = 0; i < 32; i++) {
+        assert_true(interpreter_get_vector(interpreter, i, found));
+        assert_memory_equal(found, machine.vector[i], 16);
+    }
+    /* Nothing was kept: nothing is known. */
+    address = NULL;
+    memcpy(frame + 8, &address, sizeof address);
+    memset(frame + 16, 0, sizeof size);
+    interpreter_begin(interpreter, &registers, frame);
+    assert_false(interpreter_get_vector(interpreter, 0, found));
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -355,6 +387,7 @@ int main(void)
         cmocka_unit_test(hooks),
         cmocka_unit_test(full_and_budget),
         cmocka_unit_test(loop_predicate),
+        cmocka_unit_test(frame_goes_on_elsewhere),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -429,6 +429,17 @@ static void test_end_of_code(void **state)
     assert_int_equal(at.ip, address_of(code + 2 * PAGE));
 }
 
+/* An operand that reaches into the last line of all addresses. */
+static void test_end_of_addresses(void **state)
+{
+    (void)state;
+    fresh(CACHE, true);
+    /* mov rax, -66; mov ecx, [rax] */
+    RUN(10, 0x48, 0xc7, 0xc0, 0xbe, 0xff, 0xff, 0xff, 0x8b, 0x08);
+    assert_int_equal(why, INTERPRETER_UNREADABLE);
+    assert_int_equal(interpreter_instructions(interpreter), 1);
+}
+
 static void test_small_cache(void **state)
 {
     (void)state;
@@ -593,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_backward_branches),
         cmocka_unit_test(test_changed_code),
         cmocka_unit_test(test_end_of_code),
+        cmocka_unit_test(test_end_of_addresses),
         cmocka_unit_test(test_small_cache),
         cmocka_unit_test(test_threads_share_a_small_cache),
         cmocka_unit_test(test_flags_in_memory),

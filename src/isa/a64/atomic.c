@@ -133,7 +133,7 @@ enum interpreter_stop a64_load_exclusive(struct interpreter *it, const struct a6
     it->monitor.address = step->address;
     it->monitor.width = pieces * op->width;
     report_access(&step->out, step->ip, step->address,
-                  access_tail(pieces * op->width, ACCESS_LOAD, false));
+                  access_tail_exclusive(pieces * op->width, ACCESS_LOAD));
     return INTERPRETER_FULL;
 }
 
@@ -159,7 +159,8 @@ enum interpreter_stop a64_store_exclusive(struct interpreter *it, const struct a
             else
                 memory_store(it, address, it->r[r], op->width);
         }
-        report_access(&step->out, step->ip, step->address, access_tail(width, ACCESS_STORE, false));
+        report_access(&step->out, step->ip, step->address,
+                      access_tail_exclusive(width, ACCESS_STORE));
     }
     it->r[op->m] = !monitored;
     it->monitor.width = 0;

@@ -93,13 +93,15 @@ int instruction_accesses(const void *code, size_t size,
     if (op.code == A64_SCALABLE && op.shift == SCALABLE_MEMORY)
         kinds = scalable_kinds(&op, r, &bytes, &address);
     bool both = kinds == (ACCESS_LOAD | ACCESS_STORE);
+    bool exclusive = op.code == A64_LOAD_EXCLUSIVE || op.code == A64_STORE_EXCLUSIVE;
     for (unsigned kind = ACCESS_LOAD; kind <= ACCESS_STORE; kind++) {
         for (unsigned done = 0; kinds & kind && done < bytes && next < out + capacity;
              done += ACCESS_WIDTH_MAX) {
             unsigned left = bytes - done;
-            report_access(
-                &next, registers->ip, address + done,
-                access_tail(left < ACCESS_WIDTH_MAX ? left : ACCESS_WIDTH_MAX, kind, both));
+            unsigned width = left < ACCESS_WIDTH_MAX ? left : ACCESS_WIDTH_MAX;
+            report_access(&next, registers->ip, address + done,
+                          exclusive ? access_tail_exclusive(width, kind)
+                                    : access_tail(width, kind, both));
         }
     }
     return (int)(next - out);

@@ -52,8 +52,8 @@ static void load_scalable(struct interpreter *it, const uint8_t *record, uint32_
 }
 
 /*
- * The kernel's frame: records of a magic number, a size and contents, up to one that is zero.
- * (Linux, arch/arm64/include/uapi/asm/sigcontext.h.)
+ * The kernel's frame: records of a magic number, a size and contents, up to one that is zero. They
+ * go on in one other place at most. (Linux, arch/arm64/include/uapi/asm/sigcontext.h.)
  */
 static void load_extended(struct interpreter *it, const uint8_t *area)
 {
@@ -67,6 +67,7 @@ static void load_extended(struct interpreter *it, const uint8_t *area)
         EXTRA_SIZE = 32,
     };
     const uint8_t *end = area + AREA, *record = area;
+    bool elsewhere = false;
     const uint32_t largest = AREA + 34 * LARGEST_SCALABLE;
     while ((size_t)(end - record) >= HEADER) {
         uint32_t magic = word_at(record), size = word_at(record + 4);
@@ -78,6 +79,9 @@ static void load_extended(struct interpreter *it, const uint8_t *area)
             load_scalable(it, record, size);
         } else if (magic == EXTRA_MAGIC && size >= EXTRA_SIZE) {
             uint64_t address;
+            if (elsewhere)
+                break;
+            elsewhere = true;
             uint32_t extent = word_at(record + 2 * HEADER);
             memcpy(&address, record + HEADER, sizeof address);
             record = (const uint8_t *)(uintptr_t)address;

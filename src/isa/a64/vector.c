@@ -162,12 +162,16 @@ static bool three_different(struct interpreter *it, const struct a64_operation *
     return true;
 }
 
-static void reverse(const uint8_t *n, unsigned container, unsigned size, unsigned bytes,
+/* Elements that fill their container, or more, are no instruction. */
+static bool reverse(const uint8_t *n, unsigned container, unsigned size, unsigned bytes,
                     struct a64_lanes *result)
 {
     unsigned in_container = container / size;
+    if (size >= container)
+        return false;
     for (unsigned i = 0; i < bytes / size; i++)
         set_lane(result, i, size, lane(n, i ^ (in_container - 1), size));
+    return true;
 }
 
 /* Sums of neighbours, of double width (saddlp, uaddlp; sadalp, uadalp). */
@@ -220,11 +224,9 @@ static bool two_registers(struct interpreter *it, const struct a64_operation *op
         return false;
     switch (opcode) {
     case REV64:
-        reverse(n, u ? 4 : 8, size, bytes, result);
-        return size < (u ? 4u : 8u);
+        return reverse(n, u ? 4 : 8, size, bytes, result);
     case REV16:
-        reverse(n, 2, size, bytes, result);
-        return !u && size == 1;
+        return !u && reverse(n, 2, size, bytes, result);
     case ADDLP:
     case ADALP:
         if (size == 8)
