@@ -167,6 +167,12 @@ void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bo
         .delayed_ns = atomic_load(&thread->overhead_ns),
     };
 
+    if (!watch_plan_suits_all_threads(&thread->window)) {
+        publish(thread->id, line,
+                line_mask(line, settings.line_size, sample->address, sample->width), sample->kind,
+                now);
+        return;
+    }
     if (sample->kind == ACCESS_STORE && visit) {
         own_visit_end(visit, sample);
         find_others(sample, &offer);

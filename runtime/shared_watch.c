@@ -244,7 +244,7 @@ void shared_watch_offer(struct thread *owner, unsigned slot, struct record_sampl
 
     /* A line watch for this very sample sees the stores as well. */
     if (thread_alive_count() < 2 || line_sharing_follows(sample->sample_id) ||
-        !take_for_watch(owner))
+        !watch_plan_suits_all_threads(&owner->window) || !take_for_watch(owner))
         return;
     address = watch_plan_any_word(&owner->window, &owner->random);
     generation = (atomic_load(&shared.generation) + 1) & 0xffffff;

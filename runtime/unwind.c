@@ -2,11 +2,9 @@
 /*
  * Walks a thread's stack with cached rules. Signal-safe.
  *
- * Two things are remembered. Rules, in a table shared by all threads: an entry is three words, of
- * which the first is the exclusive or of the key and the others, so that a torn entry, written by
- * two threads at once, does not match (R. Hyatt, T. Mann: A lockless transposition table). And per
- * thread the stack ranges that were seen to be readable; a handler that interrupts their update
- * leaves them alone.
+ * Rules are remembered in a table shared by all threads: an entry is three words, of which the
+ * first is the exclusive or of the key and the others, so that a torn entry, written by two threads
+ * at once, does not match (R. Hyatt, T. Mann: A lockless transposition table).
  */
 #include "unwind.h"
 
@@ -20,29 +18,17 @@
 
 #include "arch/arch.h"
 #include "objects/call_frame.h"
+#include "unwind_stack.h"
 
 #include "signal_safe.h"
 
 enum {
-    PAGE_BYTES = 4096, /* of the probes: no machine's pages are smaller */
     RULES = 1 << 15,
-    STACKS_KNOWN = 4,      /* ranges per thread: its own stack, a signal stack, two of coroutines */
-    DOWNWARD_PROBES = 64,  /* a stack that grew by more gets a new range */
     UPWARD_PROBES = 16384, /* frames of more than 64 MiB end the walk */
 };
 
-/* Readable pages [low, high) around a stack pointer. */
-struct range {
-    uint64_t low, high;
-};
-
-/* Written by the owning thread only, and by its signal handlers when `busy` is not set. */
-static __thread struct {
-    struct range stacks[STACKS_KNOWN];
-    unsigned next;
-    bool busy;
-    unsigned loader_depth;
-} thread_state __attribute__((tls_model("initial-exec")));
+/* Calls of dlopen and dlclose under way. */
+static __thread unsigned loader_depth __attribute__((tls_model("initial-exec")));
 
 struct rule_entry {
     _Atomic uint64_t check; /* key ^ low ^ high */
@@ -57,84 +43,14 @@ static _Atomic uint64_t rules_epoch;
 
 static _Atomic uint64_t truncated_walks;
 
-/* The kernel copies the signal set before it looks at the invalid first argument, and says EFAULT
- * when it cannot. (abseil's AddressIsReadable rests on the same.) */
-bool unwind_is_readable(uint64_t address)
-{
-    if (address < PAGE_BYTES) /* a null pointer would not be looked at */
-        return false;
-    const int saved_errno = errno;
-    const bool readable = syscall(SYS_rt_sigprocmask, -1, address, NULL, 8) == 0 || errno != EFAULT;
-    errno = saved_errno;
-    return readable;
-}
-
-/* Readable memory around the stack pointer, from what the thread knows. */
-static struct range stack_around(uint64_t stack_pointer)
-{
-    const uint64_t page = stack_pointer & -(uint64_t)PAGE_BYTES;
-    if (!thread_state.busy) {
-        for (unsigned i = 0; i < STACKS_KNOWN; i++) {
-            struct range known = thread_state.stacks[i];
-            if (stack_pointer >= known.high ||
-                (page < known.low && known.low - page > (uint64_t)DOWNWARD_PROBES * PAGE_BYTES))
-                continue;
-            while (known.low > page && unwind_is_readable(known.low - PAGE_BYTES))
-                known.low -= PAGE_BYTES;
-            if (known.low <= page)
-                return known;
-        }
-    }
-    return (struct range){.low = page, .high = unwind_is_readable(page) ? page + PAGE_BYTES : page};
-}
-
-static void remember_stack(const struct range *stack)
-{
-    if (thread_state.busy)
-        return;
-    thread_state.busy = true;
-    atomic_signal_fence(memory_order_seq_cst);
-    struct range *place = NULL;
-    for (unsigned i = 0; i < STACKS_KNOWN; i++) {
-        struct range *known = &thread_state.stacks[i];
-        if (known->low < stack->high && stack->low < known->high)
-            place = known;
-    }
-    if (place == NULL)
-        place = &thread_state.stacks[thread_state.next++ % STACKS_KNOWN];
-    *place = *stack;
-    atomic_signal_fence(memory_order_seq_cst);
-    thread_state.busy = false;
-}
-
-void unwind_know_stack(uint64_t low, uint64_t high)
-{
-    remember_stack(&(struct range){.low = low, .high = high});
-}
-
-bool unwind_known_stack(uint64_t stack_pointer, uint64_t *low, uint64_t *high)
-{
-    if (thread_state.busy)
-        return false;
-    for (unsigned i = 0; i < STACKS_KNOWN; i++) {
-        const struct range *known = &thread_state.stacks[i];
-        if (stack_pointer >= known->low && stack_pointer < known->high) {
-            *low = known->low;
-            *high = known->high;
-            return true;
-        }
-    }
-    return false;
-}
-
 void unwind_loader_enter(void)
 {
-    thread_state.loader_depth++;
+    loader_depth++;
 }
 
 void unwind_loader_leave(bool unloaded)
 {
-    thread_state.loader_depth--;
+    loader_depth--;
     if (unloaded)
         atomic_fetch_add_explicit(&rules_epoch, UINT64_C(1) << 48, memory_order_relaxed);
 }
@@ -179,7 +95,7 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *user)
 static const void *exception_header(uint64_t ip)
 {
     struct object_search search = {.ip = ip};
-    if (thread_state.loader_depth == 0)
+    if (loader_depth == 0)
         dl_iterate_phdr(visit_object, &search);
     return search.header;
 }
@@ -234,7 +150,7 @@ struct cursor {
     bool frame_pointer_known;
     bool is_call;
     bool link_known;
-    struct range stack;
+    struct stack_range stack;
     struct unwind_trace *trace;
 };
 
@@ -300,6 +216,58 @@ static bool saved_address(struct cursor *cursor, uint8_t place, int64_t offset, 
 
 enum step { STEP_DONE, STEP_OUTERMOST, STEP_LOST };
 
+/* A place that an interrupt, a register or the stack tells need not be code at all. */
+static bool code_is_readable(uint64_t ip, uint64_t bytes)
+{
+    return unwind_is_readable(ip & -8ull) && unwind_is_readable((ip + bytes - 1) & -8ull);
+}
+
+/* The walk goes on below the frame of a signal, which may have been taken on another stack. */
+static void leave_signal_frame(struct cursor *cursor, uint64_t stack_pointer)
+{
+    cursor->is_call = false;
+    cursor->stack_pointer = stack_pointer;
+    if (stack_pointer >= cursor->stack.low && stack_pointer < cursor->stack.high)
+        return;
+    stack_range_remember(&cursor->stack);
+    cursor->stack = stack_range_around(stack_pointer);
+}
+
+/* The kernel's code that ends a handler, where nothing but its instructions tells what it is: what
+ * was interrupted has all its registers in the frame. */
+static bool is_undescribed_signal_frame(const struct cursor *cursor, struct arch_saved *saved)
+{
+    return ARCH_SIGNAL_FRAMES_UNDESCRIBED &&
+           code_is_readable(cursor->ip - ARCH_SIGNAL_RETURN_BYTES / 2,
+                            ARCH_SIGNAL_RETURN_BYTES * 3 / 2) &&
+           arch_signal_frame(cursor->ip, cursor->stack_pointer, saved);
+}
+
+static enum step step_over_signal_frame(struct cursor *cursor, const struct arch_saved *saved)
+{
+    uint64_t ip, stack_pointer, frame_pointer, link;
+
+    if (!read_word(cursor, saved->ip, &ip) ||
+        !read_word(cursor, saved->stack_pointer, &stack_pointer) ||
+        !read_word(cursor, saved->frame_pointer, &frame_pointer) ||
+        !read_word(cursor, saved->link, &link))
+        return STEP_LOST;
+    rely_on(cursor, saved->ip, ip, false);
+    rely_on(cursor, saved->stack_pointer, stack_pointer, true);
+    rely_on(cursor, saved->link, link, false);
+    if (ip == 0)
+        return STEP_OUTERMOST;
+    cursor->ip = ip;
+    cursor->frame_pointer = frame_pointer;
+    cursor->frame_pointer_slot = saved->frame_pointer;
+    cursor->frame_pointer_relied_on = false;
+    cursor->frame_pointer_known = true;
+    cursor->link = link;
+    cursor->link_known = true;
+    leave_signal_frame(cursor, stack_pointer);
+    return STEP_DONE;
+}
+
 /* To the caller along the chain of frame pointers, where code says nothing of its frames (generated
  * code). If the frame pointer still is the caller's, the caller is passed over. A linkage stub has
  * no frame: its caller is where the link register says. */
@@ -308,7 +276,8 @@ static enum step step_by_frame_pointer(struct cursor *cursor)
     const uint64_t frame = cursor->frame_pointer;
     uint64_t caller_frame, return_address;
 
-    if (!cursor->is_call && cursor->link_known && arch_is_linkage_stub(cursor->ip)) {
+    if (!cursor->is_call && cursor->link_known && cursor->link != 0 &&
+        code_is_readable(cursor->ip, ARCH_LINKAGE_STUB_BYTES) && arch_is_linkage_stub(cursor->ip)) {
         cursor->ip = arch_strip_signature(cursor->link);
         cursor->is_call = true;
         cursor->link_known = false;
@@ -373,8 +342,13 @@ UNWIND_READS_FRAMES static size_t step_plain(struct cursor *cursor, uint64_t *ip
 static enum step step(struct cursor *cursor)
 {
     struct call_frame_rule rule;
+    struct arch_saved saved;
     /* A call may be the last instruction of its function: the return address lies beyond. */
-    if (!find_rule(cursor->is_call ? cursor->ip - 1 : cursor->ip, &rule))
+    const bool described = find_rule(cursor->is_call ? cursor->ip - 1 : cursor->ip, &rule);
+    if ((!described || (rule.flags & CALL_FRAME_SIGNAL) != 0) &&
+        is_undescribed_signal_frame(cursor, &saved))
+        return step_over_signal_frame(cursor, &saved);
+    if (!described)
         return step_by_frame_pointer(cursor);
     if (rule.return_address == PLACE_UNDEFINED)
         return STEP_OUTERMOST;
@@ -416,18 +390,17 @@ static enum step step(struct cursor *cursor)
         cursor->frame_pointer_known = false;
     }
 
-    cursor->is_call = (rule.flags & CALL_FRAME_SIGNAL) == 0;
     cursor->link_known = false;
     cursor->ip = return_address;
-    if (cursor->is_call) {
-        /* Stacks grow down. Only a leaf function of aarch64 may have no frame at all. */
-        if (cfa < cursor->stack_pointer ||
-            (cfa == cursor->stack_pointer && rule.return_address != PLACE_SAME))
-            return STEP_LOST;
-    } else if (cfa < cursor->stack.low || cfa >= cursor->stack.high) {
-        remember_stack(&cursor->stack);
-        cursor->stack = stack_around(cfa); /* the signal was taken on another stack */
+    if ((rule.flags & CALL_FRAME_SIGNAL) != 0) {
+        leave_signal_frame(cursor, cfa);
+        return STEP_DONE;
     }
+    /* Stacks grow down. Only a leaf function of aarch64 may have no frame at all. */
+    if (cfa < cursor->stack_pointer ||
+        (cfa == cursor->stack_pointer && rule.return_address != PLACE_SAME))
+        return STEP_LOST;
+    cursor->is_call = true;
     cursor->stack_pointer = cfa;
     return STEP_DONE;
 }
@@ -451,7 +424,7 @@ size_t unwind(const struct unwind_start *start, uint64_t *ips, size_t max,
                             .is_call = start->is_call,
                             .frame_pointer_known = true,
                             .link_known = !start->is_call,
-                            .stack = stack_around(start->stack_pointer),
+                            .stack = stack_range_around(start->stack_pointer),
                             .trace = trace};
     if (max > UNWIND_FRAMES_MAX)
         max = UNWIND_FRAMES_MAX;
@@ -466,7 +439,7 @@ size_t unwind(const struct unwind_start *start, uint64_t *ips, size_t max,
     }
     if (outcome == STEP_LOST)
         atomic_fetch_add_explicit(&truncated_walks, 1, memory_order_relaxed);
-    remember_stack(&cursor.stack);
+    stack_range_remember(&cursor.stack);
     return n;
 }
 

@@ -3,10 +3,16 @@
 #ifndef REUSE_RUNTIME_ARCH_AARCH64_H
 #define REUSE_RUNTIME_ARCH_AARCH64_H
 
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+
 enum {
     ARCH_TRAPS_BEFORE_ACCESS = true,
-    ARCH_CONTEXT_IS_WHOLE = false,
     ARCH_INSTRUCTION_BYTES = 4,
+    ARCH_LINKAGE_STUB_BYTES = 5 * ARCH_INSTRUCTION_BYTES,
+    ARCH_SIGNAL_FRAMES_UNDESCRIBED = true,
+    ARCH_SIGNAL_RETURN_BYTES = 2 * ARCH_INSTRUCTION_BYTES,
     ARCH_CONTEXT_BYTES = sizeof(mcontext_t),
     ARCH_EXTENDED_LEAST = 0,
 };
@@ -36,6 +42,16 @@ static inline uint64_t arch_link(const ucontext_t *context)
     return context->uc_mcontext.regs[30];
 }
 
+static inline void arch_flush_line(const void *address)
+{
+    __asm__ volatile("dc civac, %0" : : "r"(address) : "memory");
+}
+
+static inline void arch_flush_done(void)
+{
+    __asm__ volatile("dsb sy" : : : "memory");
+}
+
 static inline uint64_t arch_after_access(const ucontext_t *context)
 {
     return arch_ip(context) + ARCH_INSTRUCTION_BYTES;
@@ -53,11 +69,12 @@ static inline bool arch_is_exclusive(uint32_t instruction)
 /*
  * The memory system forgets an exclusive load when an exception is taken: such a pair must run from
  * its load to its store without a stop. It is done where the branch that would repeat it falls
- * through.
+ * through; if another way of repeating it follows the store, right behind that, and a pair that has
+ * failed is seen once more.
  */
 static inline uint64_t arch_access_done(const ucontext_t *context)
 {
-    enum { PAIR_INSTRUCTIONS_MAX = 16 };
+    enum { PAIR_INSTRUCTIONS_MAX = 16, CBNZ_W = 0x35 };
     const uint32_t *code = (const uint32_t *)(uintptr_t)arch_ip(context);
     uint32_t status;
 
@@ -72,9 +89,9 @@ static inline uint64_t arch_access_done(const ucontext_t *context)
         if (!store)
             continue;
         status = code[i] >> 16 & 31;
-        return code[i + 1] >> 24 == 0x35 && (code[i + 1] & 31) == status
-                   ? (uint64_t)(uintptr_t)&code[i + 2]
-                   : 0;
+        return (uint64_t)(uintptr_t)&code[i + 1] +
+               (code[i + 1] >> 24 == CBNZ_W && (code[i + 1] & 31) == status ? ARCH_INSTRUCTION_BYTES
+                                                                            : 0);
     }
     return 0;
 }
@@ -88,10 +105,9 @@ static inline ucontext_t *arch_handler_context(const ucontext_t *context)
  */
 static inline bool arch_is_linkage_stub(uint64_t ip)
 {
-    enum { STUB_INSTRUCTIONS = 5 };
     const uint32_t *code = (const uint32_t *)(uintptr_t)ip;
 
-    for (unsigned i = 0; i < STUB_INSTRUCTIONS; i++) {
+    for (unsigned i = 0; i < ARCH_LINKAGE_STUB_BYTES / ARCH_INSTRUCTION_BYTES; i++) {
         uint32_t word = code[i];
 
         if (word == 0xd61f0220)
@@ -101,6 +117,31 @@ static inline bool arch_is_linkage_stub(uint64_t ip)
             return false;
     }
     return false;
+}
+
+/*
+ * Since Linux 5.8 the code in the vdso has no call frame information; unwinders know it by its two
+ * instructions, mov x8, #139 (rt_sigreturn) and svc #0 (arch/arm64/kernel/vdso/sigreturn.S). The
+ * stack pointer is at struct rt_sigframe (arch/arm64/kernel/signal.c): siginfo, then ucontext. Not
+ * followed is the chain of frame pointers, which passes over the place that was interrupted.
+ */
+static inline bool arch_signal_frame(uint64_t ip, uint64_t stack_pointer, struct arch_saved *saved)
+{
+    enum { MOV_X8_RT_SIGRETURN = 0xd2801168u, SVC_0 = 0xd4000001u };
+    const uint32_t *code = (const uint32_t *)(uintptr_t)ip;
+    uint64_t registers = stack_pointer + sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext);
+
+    if (code[0] == SVC_0)
+        code--;
+    if (code[0] != MOV_X8_RT_SIGRETURN || code[1] != SVC_0)
+        return false;
+    *saved = (struct arch_saved){
+        .ip = registers + offsetof(mcontext_t, pc),
+        .stack_pointer = registers + offsetof(mcontext_t, sp),
+        .frame_pointer = registers + offsetof(mcontext_t, regs[29]),
+        .link = registers + offsetof(mcontext_t, regs[30]),
+    };
+    return true;
 }
 
 static inline uint64_t arch_strip_signature(uint64_t return_address)
@@ -125,17 +166,61 @@ static inline const void *arch_extended_state(const ucontext_t *context)
     return context->uc_mcontext.__reserved;
 }
 
-/* It is part of the context. */
-static inline uint32_t arch_extended_bytes(const ucontext_t *context)
+/*
+ * The records of vectors are in the context, but for those that do not fit there (long vectors,
+ * SME's array): a record of their place and size stands in for them (struct extra_context of the
+ * kernel's asm/sigcontext.h). Its bytes in the context; NULL if there is none. The context may be
+ * any bytes.
+ */
+static inline unsigned char *arch_extra_record(const ucontext_t *context)
 {
-    (void)context;
-    return 0;
+    const unsigned char *record = context->uc_mcontext.__reserved;
+    const unsigned char *end = record + sizeof context->uc_mcontext.__reserved;
+    struct _aarch64_ctx head;
+
+    while ((size_t)(end - record) >= sizeof head) {
+        memcpy(&head, record, sizeof head);
+        if (head.magic == 0 || head.size < sizeof head || head.size > (size_t)(end - record))
+            break;
+        if (head.magic == EXTRA_MAGIC && head.size >= sizeof(struct extra_context))
+            return (unsigned char *)(uintptr_t)record;
+        record += head.size;
+    }
+    return NULL;
 }
 
-static inline void arch_set_extended_state(ucontext_t *context, void *state)
+static inline const void *arch_extended_elsewhere(const ucontext_t *context)
 {
-    (void)context;
-    (void)state;
+    const unsigned char *record = arch_extra_record(context);
+    struct extra_context extra;
+
+    if (!record)
+        return NULL;
+    memcpy(&extra, record, sizeof extra);
+    return (const void *)(uintptr_t)extra.datap;
+}
+
+static inline uint32_t arch_extended_bytes(const ucontext_t *context)
+{
+    const unsigned char *record = arch_extra_record(context);
+    struct extra_context extra = {.size = 0};
+
+    if (record)
+        memcpy(&extra, record, sizeof extra);
+    return extra.size;
+}
+
+static inline void arch_set_extended_state(ucontext_t *context, void *state, uint32_t bytes)
+{
+    unsigned char *record = arch_extra_record(context);
+    struct extra_context extra;
+
+    if (!record)
+        return;
+    memcpy(&extra, record, sizeof extra);
+    extra.datap = (uintptr_t)state;
+    extra.size = bytes;
+    memcpy(record, &extra, sizeof extra);
 }
 
 static inline void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)

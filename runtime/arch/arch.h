@@ -29,7 +29,14 @@
  *
  *     bool arch_is_linkage_stub(uint64_t ip)
  *         Whether an interrupted instruction belongs to a linkage stub that call frame information
- *         does not describe: the link register holds its return address.
+ *         does not describe: the link register holds its return address. Reads
+ *         ARCH_LINKAGE_STUB_BYTES at ip.
+ *
+ *     ARCH_SIGNAL_FRAMES_UNDESCRIBED
+ *         Whether the kernel's code that handlers return to may lack call frame information.
+ *     bool arch_signal_frame(uint64_t ip, uint64_t stack_pointer, struct arch_saved *)
+ *         Whether ip is one of its instructions. Then, where the registers of what the signal
+ *         interrupted are saved. Reads ARCH_SIGNAL_RETURN_BYTES at ip, and half as many before it.
  *
  *     uint64_t arch_strip_signature(uint64_t return_address)
  *         Without the authentication code that some processors put into its upper bits.
@@ -40,13 +47,17 @@
  *         What the interpreter starts from: see interpreter_begin().
  *
  *     ARCH_CONTEXT_BYTES
+ *     const void *arch_extended_elsewhere(const ucontext_t *)
  *     uint32_t arch_extended_bytes(const ucontext_t *)
- *     void arch_set_extended_state(ucontext_t *, void *)
- *         For keeping a context: so many bytes from the start of uc_mcontext, and so many of the
- *         extended state if that lies elsewhere (at least ARCH_EXTENDED_LEAST, or 0).
- *     ARCH_CONTEXT_IS_WHOLE
- *         Whether these are all. Wide vectors of Arm are found by an address in the context, which
- *         nobody may follow who has the context from a file.
+ *         For keeping a context: so many bytes from the start of uc_mcontext; and what of the
+ * extended state lies elsewhere, with its size (at least ARCH_EXTENDED_LEAST; 0: nothing does).
+ *     void arch_set_extended_state(ucontext_t *, void *, uint32_t bytes)
+ *         For a context that was kept, perhaps in a file: what lay elsewhere is here now (NULL and
+ * 0 if nothing did). No address that the context held is followed any more.
+ *
+ *     void arch_flush_line(const void *)
+ *     void arch_flush_done(void)
+ *         Writes the cache line back and drops it from every cache; all such lines are gone.
  *
  *     void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)
  *         top is a multiple of 16.
@@ -59,6 +70,11 @@
 #include <ucontext.h>
 
 #include "isa/interpreter.h"
+
+/* Addresses of saved registers. */
+struct arch_saved {
+    uint64_t ip, stack_pointer, frame_pointer, link;
+};
 
 #if defined(__x86_64__)
 #include "arch/x86_64.h"

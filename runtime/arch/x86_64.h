@@ -7,7 +7,9 @@
 
 enum {
     ARCH_TRAPS_BEFORE_ACCESS = false,
-    ARCH_CONTEXT_IS_WHOLE = true,
+    ARCH_LINKAGE_STUB_BYTES = 1,
+    ARCH_SIGNAL_FRAMES_UNDESCRIBED = false,
+    ARCH_SIGNAL_RETURN_BYTES = 0,
     ARCH_CONTEXT_BYTES = sizeof(gregset_t),
     ARCH_EXTENDED_LEAST = 512,
 };
@@ -48,6 +50,16 @@ static inline uint64_t arch_access_done(const ucontext_t *context)
     return arch_ip(context);
 }
 
+static inline void arch_flush_line(const void *address)
+{
+    __asm__ volatile("clflush (%0)" : : "r"(address) : "memory");
+}
+
+static inline void arch_flush_done(void)
+{
+    __asm__ volatile("mfence" : : : "memory");
+}
+
 static inline ucontext_t *arch_handler_context(const ucontext_t *context)
 {
     return (ucontext_t *)context->uc_mcontext.gregs[REG_RDX];
@@ -56,6 +68,14 @@ static inline ucontext_t *arch_handler_context(const ucontext_t *context)
 static inline bool arch_is_linkage_stub(uint64_t ip)
 {
     (void)ip;
+    return false;
+}
+
+static inline bool arch_signal_frame(uint64_t ip, uint64_t stack_pointer, struct arch_saved *saved)
+{
+    (void)ip;
+    (void)stack_pointer;
+    (void)saved;
     return false;
 }
 
@@ -85,6 +105,12 @@ static inline const void *arch_extended_state(const ucontext_t *context)
     return context->uc_mcontext.fpregs;
 }
 
+/* None of it is within gregs. */
+static inline const void *arch_extended_elsewhere(const ucontext_t *context)
+{
+    return arch_extended_state(context);
+}
+
 /* What _fpx_sw_bytes of the kernel's asm/sigcontext.h says of the area's size. */
 static inline uint32_t arch_extended_bytes(const ucontext_t *context)
 {
@@ -97,8 +123,9 @@ static inline uint32_t arch_extended_bytes(const ucontext_t *context)
     return note[0] != MAGIC || note[1] < LEGACY ? LEGACY : note[1];
 }
 
-static inline void arch_set_extended_state(ucontext_t *context, void *state)
+static inline void arch_set_extended_state(ucontext_t *context, void *state, uint32_t bytes)
 {
+    (void)bytes; /* the area says how much of it is there */
     context->uc_mcontext.fpregs = state;
 }
 

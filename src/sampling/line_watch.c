@@ -326,11 +326,14 @@ static enum line_trap_answer trap_before(struct line_watch *watch, const struct 
     }
     struct line_watch_seen *thread = own ? NULL : seen(watch, trap);
 
-    /* It comes again before its handler has well ended: it does nothing else. */
-    if (thread && thread->before)
+    /* It comes again before its handler has well ended: it does nothing else. A thread that stores
+     * there itself does not wait. */
+    if (thread && thread->before && !(trap->kind & ACCESS_STORE))
         watch->record.flags |= LINE_WATCH_POLLED;
-    if (thread)
+    if (thread) {
         thread->before = true;
+        watch->record.flags |= LINE_WATCH_MET;
+    }
     if (++watch->traps > TRAPS_BEFORE_START_MAX) {
         finish(watch, LINE_END_TRAPS, 0, trap->time_ns);
         return LINE_TRAP_NOTHING;

@@ -186,7 +186,7 @@ static void prepare(struct private_watches *set, unsigned slot, const struct wat
     sample->watch_length = (uint8_t)set->register_size;
     sample->watch_address = plan->address;
     watch->traps_before = plan->traps_before;
-    watch->sampled_ip = sample->ip;
+    watch->awaited_ip = plan->trap_ip;
     watch->reported = false;
     watch->announced = false;
     watch->generation++;
@@ -244,16 +244,16 @@ void private_watch_start(struct private_watches *set, const struct window *windo
         report_sample(set, watch);
 }
 
-/* The trap that the sampled access itself makes: the watch starts to run. */
+/* The trap that the sampled access itself makes, or the last before it: the watch starts to run. */
 static void begin_running(struct private_watches *set, unsigned slot, const struct watch_trap *trap)
 {
     struct private_watch *watch = &set->watch[slot];
 
     if (--watch->traps_before > 0)
         return;
-    /* Anything but the sampled instruction means that the target took another way than foreseen:
-     * nothing can be said of this watch. */
-    if (trap->ip - watch->sampled_ip > INSTRUCTION_BYTES_MAX) {
+    /* Anything but the foreseen instruction means that the target took another way: nothing can be
+     * said of this watch. */
+    if (trap->ip - watch->awaited_ip > INSTRUCTION_BYTES_MAX) {
         set->totals->lost[LOSS_TRAP_UNKNOWN]++;
         end_by_owner(set, slot, WATCH_LOST, trap->app_now);
         return;

@@ -47,7 +47,7 @@ struct private_watch {
     _Atomic uint32_t state;      /* enum watch_state */
     uint32_t generation;         /* changes with every use: tells traps of earlier uses */
     unsigned traps_before;       /* traps still to come before the watch runs */
-    uint64_t sampled_ip;         /* instruction of the sampled access, to check the last of them */
+    uint64_t awaited_ip;         /* instruction that is to make the last of them */
     struct record_sample sample; /* what is reported when the watch starts to run */
     _Atomic bool invalidated;    /* another thread stored to the line; that record is written */
     unsigned own_traps;          /* on what the profiler itself touched */

@@ -39,13 +39,30 @@ bool wait_loop_is_known(const struct wait_loop *loop)
     return loop->count > 0 && loop->count <= WAIT_LOOP_IPS;
 }
 
+static bool is_repeated(const struct access *load, const struct access *access)
+{
+    return access->kind == ACCESS_LOAD && access->ip == load->ip &&
+           access->address == load->address;
+}
+
+static bool stores_to(const struct access *store, const struct access *load)
+{
+    return store->kind == ACCESS_STORE && store->address < load->address + load->width &&
+           load->address < store->address + store->width;
+}
+
 bool polling_feed(struct polling *polling, const struct access *load, const struct access *accesses,
                   size_t n)
 {
     for (size_t i = 0; i < n && polling->looked < POLL_ACCESSES; i++) {
         polling->looked++;
         wait_loop_add(&polling->loop, accesses[i].ip);
-        polling->repeats += accesses[i].ip == load->ip && accesses[i].address == load->address;
+        if (stores_to(&accesses[i], load)) {
+            polling->stored = true;
+        } else if (is_repeated(load, &accesses[i])) {
+            polling->repeats += !polling->stored;
+            polling->stored = false;
+        }
     }
     return polling->looked >= POLL_ACCESSES;
 }

@@ -39,9 +39,13 @@ bool wait_loop_has(const struct wait_loop *, uint64_t ip);
 /* Known, and small enough to be one. */
 bool wait_loop_is_known(const struct wait_loop *);
 
-/* Whether a thread polls, by what follows a load of it. Zeroed to begin with. */
+/*
+ * Whether a thread polls, by what follows a load of it. Zeroed to begin with. A load again after a
+ * store of the thread itself to these bytes reads what it knows: a counter is no poll.
+ */
 struct polling {
     uint32_t looked, repeats; /* accesses after the load; of them, the same one again */
+    bool stored;              /* by the thread itself, since the load or its last repetition */
     struct wait_loop loop;    /* where these were made */
 };
 

@@ -12,16 +12,19 @@ static uint64_t line_of(uint64_t address, uint32_t line_size)
 }
 
 /*
- * Traps that a watch on the word at `address` will have seen when the sampled access has executed:
- * one per instruction, though a read-modify-write instruction makes two accesses.
+ * Traps that a watch on the word at plan->address will have seen when the sampled access has
+ * executed: one per instruction, though a read-modify-write instruction makes two accesses, and one
+ * per exclusive pair, which nothing can stop between its load and its store.
  */
-static unsigned predicted_traps(const struct window *window, uint64_t address, uint32_t word)
+static void predict_traps(const struct window *window, uint32_t word, struct watch_plan *plan)
 {
-    unsigned traps = 0;
+    const uint64_t address = plan->address;
     const struct access *last = NULL;
 
+    plan->traps_before = 0;
+    plan->trap_ip = 0;
     if (window->executed)
-        return 0;
+        return;
     for (uint32_t i = 0; i <= window->sampled; i++) {
         const struct access *access = &window->history[i];
 
@@ -32,10 +35,12 @@ static unsigned predicted_traps(const struct window *window, uint64_t address, u
             last = NULL;
             continue;
         }
-        traps++;
+        if (access->exclusive && access->kind == ACCESS_STORE)
+            continue;
+        plan->traps_before++;
+        plan->trap_ip = access->ip;
         last = access;
     }
-    return traps;
 }
 
 void watch_plan_make(const struct window *window, struct random *random, uint32_t word,
@@ -61,7 +66,12 @@ void watch_plan_make(const struct window *window, struct random *random, uint32_
         plan->mode = WATCH_ACCESSED;
         plan->address = line + word * (uint64_t)(first + random_below(random, count));
     }
-    plan->traps_before = predicted_traps(window, plan->address, word);
+    predict_traps(window, word, plan);
+}
+
+bool watch_plan_suits_all_threads(const struct window *window)
+{
+    return !window_sample(window)->exclusive;
 }
 
 uint64_t watch_plan_any_word(const struct window *window, struct random *random)

@@ -26,7 +26,15 @@ struct watch_plan {
     uint64_t address;       /* aligned to the word */
     uint8_t words_accessed; /* words of the line that the sampled access touched */
     unsigned traps_before;  /* predicted traps up to and including the sampled access */
+    uint64_t trap_ip;       /* instruction that makes the last of them */
 };
+
+/*
+ * Whether the sample's word may be watched in all threads. Not if an exclusive pair (ldxr, stxr)
+ * uses it: a pair is stepped over as a whole (runtime/step_over.h), so its store would neither
+ * start nor end a watch, and threads that contend for the word would hold each other up for ever.
+ */
+bool watch_plan_suits_all_threads(const struct window *);
 
 /* The window's sample was not reused in the run's line: what to watch for its next use. word: bytes
  * that a register covers, a power of two from WATCH_WORD to WATCH_WORD_MAX, at most the line. */

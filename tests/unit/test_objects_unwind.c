@@ -75,7 +75,9 @@ static void assert_all_equal(unsigned at_least)
             printf("# frame %zu: ours %#llx libunwind %#llx\n", i,
                    (unsigned long long)(i < first_ours_count ? first_ours[i] : 0),
                    (unsigned long long)(i < first_theirs_count ? first_theirs[i] : 0));
-        fail_msg("%u of %u contexts differ from libunwind's", differing, compared);
+        const unsigned bad = differing, all = compared;
+        differing = compared = 0;
+        fail_msg("%u of %u contexts differ from libunwind's", bad, all);
     }
     assert_true(compared >= at_least);
     compared = 0;
@@ -255,6 +257,48 @@ static void through_a_signal_frame(void **state)
     const stack_t off = {.ss_flags = SS_DISABLE};
     sigaltstack(&off, NULL);
     free(signal_stack.ss_sp);
+}
+
+/* A program that has called what is no code is in its handler of the fault: the place that was
+ * interrupted cannot be read. */
+static sigjmp_buf after_fault;
+static uint64_t fault_ips[UNWIND_FRAMES_MAX];
+static volatile size_t fault_count;
+
+__attribute__((noinline)) static void note_caller(void)
+{
+    const struct unwind_start start = UNWIND_START_OF_CALLER();
+    fault_count = unwind(&start, fault_ips, UNWIND_FRAMES_MAX, NULL);
+}
+
+static void on_fault(int number, siginfo_t *information, void *context)
+{
+    (void)number;
+    (void)information;
+    (void)context;
+    note_caller();
+    siglongjmp(after_fault, 1);
+}
+
+static void after_a_call_of_no_code(void **state)
+{
+    (void)state;
+    void *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(page, MAP_FAILED);
+    const uint64_t places[] = {16, (uint64_t)(uintptr_t)page, (uint64_t)(uintptr_t)page + 4092};
+    handle(SIGSEGV, on_fault, 0);
+    for (unsigned i = 0; i < sizeof places / sizeof places[0]; i++) {
+        void (*volatile nowhere)(void) = (void (*)(void))(uintptr_t)places[i];
+        bool found = false;
+        fault_count = 0;
+        if (sigsetjmp(after_fault, 1) == 0)
+            nowhere();
+        for (size_t j = 0; j < fault_count; j++)
+            found |= fault_ips[j] == places[i];
+        assert_true(found);
+    }
+    signal(SIGSEGV, SIG_DFL);
+    munmap(page, 4096);
 }
 
 static void *stepping_thread(void *argument)
@@ -438,6 +482,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_instruction),
         cmocka_unit_test(every_instruction_on_a_signal_stack),
         cmocka_unit_test(through_a_signal_frame),
+        cmocka_unit_test(after_a_call_of_no_code),
         cmocka_unit_test(in_a_thread),
         cmocka_unit_test(broken_stacks),
         cmocka_unit_test(readable_or_not),

@@ -296,6 +296,41 @@ static void a_path_that_was_not_foreseen_ends_the_watch(void **state)
     assert_int_equal(totals.lost[LOSS_TRAP_UNKNOWN], 1);
 }
 
+/* Another word of the line, which an earlier instruction touches on the way to the sampled one. */
+static void the_trap_that_starts_a_watch_may_be_of_another_instruction(void **state)
+{
+    struct access first = {.ip = 0x800, .address = 0x1008, .width = 8, .kind = ACCESS_LOAD};
+    struct access sampled = {.ip = 0x400, .address = 0x1000, .width = 8, .kind = ACCESS_LOAD};
+
+    (void)state;
+    begin(4);
+    do {
+        struct record_sample sample = {.sample_id = ++next_sample, .thread_id = 7};
+
+        for (unsigned i = 0; i < WATCHES_MAX; i++) {
+            set.watch[i].state = WATCH_FREE;
+            hardware.armed[i] = false;
+        }
+        do
+            window_begin(&window, &generator, 10, 64);
+        while (window.skip != 1);
+        window_feed(&window, &first, 1);
+        window_feed(&window, &sampled, 1);
+        assert_true(window_end(&window, &generator));
+        sample_from_window(&sample, &window);
+        hardware.samples = 0;
+        private_watch_start(&set, &window, &sample, 0);
+    } while (!hardware.armed[3] || hardware.address[3] != 0x1008);
+    assert_int_equal(hardware.samples, 0);
+    trap(3, 0x804);
+    assert_int_equal(hardware.samples, 1);
+    assert_int_equal(hardware.sample[0].watch_mode, WATCH_OTHER);
+    assert_int_equal(hardware.sample[0].address, 0x1000);
+    trap(3, 0x804);
+    assert_int_equal(totals.reused, 1);
+    assert_int_equal(totals.lost[LOSS_TRAP_UNKNOWN], 0);
+}
+
 static void a_word_that_is_hot_on_the_way_is_not_watched(void **state)
 {
     (void)state;
@@ -491,6 +526,7 @@ int main(void)
         cmocka_unit_test(a_sample_that_is_executed_runs_at_once),
         cmocka_unit_test(the_mechanism_may_write_the_end_later),
         cmocka_unit_test(a_path_that_was_not_foreseen_ends_the_watch),
+        cmocka_unit_test(the_trap_that_starts_a_watch_may_be_of_another_instruction),
         cmocka_unit_test(a_word_that_is_hot_on_the_way_is_not_watched),
         cmocka_unit_test(without_registers_samples_stand_alone),
         cmocka_unit_test(every_watch_ends_once_when_slots_are_scarce),

@@ -22,13 +22,17 @@ static struct wait_loop loop_at(uint64_t ip)
 
 static enum turn_phase poll(struct turn *turn)
 {
-    return turn_feed(turn, &(struct access){WAIT_IP, WAIT_PLACE, 8, ACCESS_LOAD, false});
+    return turn_feed(
+        turn,
+        &(struct access){.ip = WAIT_IP, .address = WAIT_PLACE, .width = 8, .kind = ACCESS_LOAD});
 }
 
 static enum turn_phase store(struct turn *turn, unsigned i)
 {
-    return turn_feed(turn,
-                     &(struct access){WORK_IP + i, WORK_PLACE + 64 * i, 8, ACCESS_STORE, false});
+    return turn_feed(turn, &(struct access){.ip = WORK_IP + i,
+                                            .address = WORK_PLACE + 64 * i,
+                                            .width = 8,
+                                            .kind = ACCESS_STORE});
 }
 
 /* Register 3 counts turns, 5 counts polls, the others stand still. */
@@ -105,7 +109,9 @@ static void who_was_interrupted_elsewhere_has_no_turn(void **state)
     assert_int_equal(store(&turn, 0), TURN_NONE);
     turn_begin(&turn, loops, 2);
     for (unsigned i = 0; i < 100 && turn.phase == TURN_SOUGHT; i++)
-        turn_feed(&turn, &(struct access){WORK_IP, WORK_PLACE, 8, ACCESS_LOAD, false});
+        turn_feed(&turn,
+                  &(struct access){
+                      .ip = WORK_IP, .address = WORK_PLACE, .width = 8, .kind = ACCESS_LOAD});
     assert_int_equal(turn.phase, TURN_NONE);
 }
 
@@ -125,6 +131,46 @@ static void a_loop_of_many_instructions_is_no_wait(void **state)
     assert_false(wait_loop_has(&loop, WORK_IP));
 }
 
+/* What follows a load of 8 bytes at 0x8000: rounds of at most three accesses. */
+static bool polls(const struct access *round, size_t n)
+{
+    struct access load = {.ip = WAIT_IP, .address = WAIT_PLACE, .width = 8, .kind = ACCESS_LOAD};
+    struct polling polling = {0};
+
+    for (unsigned i = 0; i < 200; i++)
+        if (polling_feed(&polling, &load, round, n))
+            return polling_is_seen(&polling);
+    fail();
+    return false;
+}
+
+static void one_who_stores_there_itself_does_not_poll(void **state)
+{
+    struct access again = {.ip = WAIT_IP, .address = WAIT_PLACE, .width = 8, .kind = ACCESS_LOAD};
+    struct access store = {.ip = WAIT_IP,
+                           .address = WAIT_PLACE,
+                           .width = 8,
+                           .kind = ACCESS_STORE,
+                           .read_modify_write = true};
+    struct access part = {
+        .ip = WORK_IP, .address = WAIT_PLACE + 6, .width = 1, .kind = ACCESS_STORE};
+    struct access beside = {
+        .ip = WORK_IP, .address = WAIT_PLACE + 8, .width = 8, .kind = ACCESS_STORE};
+    struct polling polling = {0};
+
+    (void)state;
+    assert_true(polls((struct access[]){again}, 1));
+    /* A loop that also writes elsewhere still waits. */
+    assert_true(polls((struct access[]){beside, again}, 2));
+    assert_false(polls((struct access[]){store, again}, 2));
+    assert_false(polls((struct access[]){part, again}, 2));
+    /* It has its turn, stores there, and waits again. */
+    polling_feed(&polling, &again, &store, 1);
+    for (unsigned i = 0; i < 100 && !polling_feed(&polling, &again, &again, 1); i++)
+        ;
+    assert_true(polling_is_seen(&polling));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +178,7 @@ int main(void)
         cmocka_unit_test(what_was_waited_for_may_be_there_at_once),
         cmocka_unit_test(who_was_interrupted_elsewhere_has_no_turn),
         cmocka_unit_test(a_loop_of_many_instructions_is_no_wait),
+        cmocka_unit_test(one_who_stores_there_itself_does_not_poll),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -340,25 +340,78 @@ static void a_line_without_other_words_is_watched_where_accessed(void **state)
     }
 }
 
-static void a_read_modify_write_traps_once(void **state)
+/* A watch of what the third access of the stream, the sample, touches itself. */
+static struct watch_plan plan_of_third(void)
 {
     struct random random;
     struct watch_plan plan;
 
-    (void)state;
     random_seed(&random, 3);
-    stream[0] = (struct access){
-        .ip = 1, .address = 0x1000, .width = 8, .kind = ACCESS_LOAD, .read_modify_write = true};
-    stream[1] = stream[0];
-    stream[1].kind = ACCESS_STORE;
-    stream[2] = (struct access){.ip = 2, .address = 0x1000, .width = 4, .kind = ACCESS_LOAD};
     do {
         window_begin(&window, &random, LENGTH, 64);
         window.skip = 2;
         window_feed(&window, stream, 3);
         watch_plan_make(&window, &random, WATCH_WORD, &plan);
     } while (plan.mode != WATCH_ACCESSED);
+    return plan;
+}
+
+static void a_read_modify_write_traps_once(void **state)
+{
+    struct watch_plan plan;
+
+    (void)state;
+    stream[0] = (struct access){
+        .ip = 1, .address = 0x1000, .width = 8, .kind = ACCESS_LOAD, .read_modify_write = true};
+    stream[1] = stream[0];
+    stream[1].kind = ACCESS_STORE;
+    stream[2] = (struct access){.ip = 2, .address = 0x1000, .width = 4, .kind = ACCESS_LOAD};
+    plan = plan_of_third();
     assert_int_equal(plan.traps_before, 2);
+    assert_true(watch_plan_suits_all_threads(&window));
+}
+
+/* The pair is stepped over as a whole, so the sampled store is awaited at its load. */
+static void an_exclusive_pair_traps_once(void **state)
+{
+    struct watch_plan plan;
+
+    (void)state;
+    stream[0] = (struct access){.ip = 1, .address = 0x1000, .width = 8, .kind = ACCESS_STORE};
+    stream[1] = (struct access){
+        .ip = 2, .address = 0x1000, .width = 8, .kind = ACCESS_LOAD, .exclusive = true};
+    stream[2] = (struct access){
+        .ip = 3, .address = 0x1000, .width = 8, .kind = ACCESS_STORE, .exclusive = true};
+    plan = plan_of_third();
+    assert_int_equal(plan.traps_before, 2);
+    assert_int_equal(plan.trap_ip, 2);
+    assert_false(watch_plan_suits_all_threads(&window));
+}
+
+/* The watched word may be touched before the sampled access by another instruction. */
+static void the_last_trap_is_awaited_where_it_will_be(void **state)
+{
+    struct random random;
+    struct watch_plan plan;
+
+    (void)state;
+    random_seed(&random, 3);
+    stream[0] = (struct access){.ip = 1, .address = 0x1008, .width = 8, .kind = ACCESS_LOAD};
+    stream[1] = (struct access){.ip = 2, .address = 0x1000, .width = 8, .kind = ACCESS_LOAD};
+    for (unsigned accessed = 0, other = 0; accessed == 0 || other == 0;) {
+        window_begin(&window, &random, LENGTH, 64);
+        window.skip = 1;
+        window_feed(&window, stream, 2);
+        watch_plan_make(&window, &random, WATCH_WORD, &plan);
+        assert_int_equal(plan.traps_before,
+                         plan.address == 0x1000 || plan.address == 0x1008 ? 1 : 0);
+        if (plan.address == 0x1000)
+            assert_int_equal(plan.trap_ip, 2);
+        if (plan.address == 0x1008)
+            assert_int_equal(plan.trap_ip, 1);
+        accessed += plan.address == 0x1000;
+        other += plan.address == 0x1008;
+    }
 }
 
 static void a_visit_tells_what_it_touches_after_the_trap(void **state)
@@ -396,6 +449,8 @@ int main(void)
         cmocka_unit_test(a_long_window_ends_where_the_code_is_slow_not_the_look_ahead),
         cmocka_unit_test(a_line_without_other_words_is_watched_where_accessed),
         cmocka_unit_test(a_read_modify_write_traps_once),
+        cmocka_unit_test(an_exclusive_pair_traps_once),
+        cmocka_unit_test(the_last_trap_is_awaited_where_it_will_be),
         cmocka_unit_test(a_visit_tells_what_it_touches_after_the_trap),
     };
 

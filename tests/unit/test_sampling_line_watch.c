@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a line watch tells of threads that come between arming and the sampled store. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sampling/line_watch.h"
+
+enum { WRITER = 1, OTHER = 2, SAMPLED_IP = 0x401000, OTHER_IP = 0x402000, WORD = 0x1008 };
+
+static struct record_line_watch recorded;
+static unsigned watches;
+
+static bool arm(void *context, uint64_t address, uint64_t address2, bool loads, uint32_t generation)
+{
+    (void)context;
+    (void)address;
+    (void)address2;
+    (void)loads;
+    (void)generation;
+    return true;
+}
+
+static void disarm(void *context)
+{
+    (void)context;
+}
+
+static void append(void *context, enum record_type type, const void *record, size_t size)
+{
+    (void)context;
+    (void)size;
+    if (type == RECORD_LINE_WATCH) {
+        memcpy(&recorded, record, sizeof recorded);
+        watches++;
+    }
+}
+
+static enum line_trap_answer come(struct line_watch *watch, uint32_t thread, uint64_t at,
+                                  uint8_t kind)
+{
+    struct line_arrival arrival;
+    struct line_trap trap = {.thread_id = thread,
+                             .generation = watch->generation,
+                             .time_ns = at,
+                             .ip = thread == WRITER ? SAMPLED_IP : OTHER_IP,
+                             .kind = kind,
+                             .width = 8,
+                             .address = WORD};
+    enum line_trap_answer answer = line_watch_trap(watch, &trap, &arrival);
+
+    if (answer == LINE_TRAP_EVENT)
+        line_watch_event(watch, &arrival.event);
+    return answer;
+}
+
+/* A store is sampled at 50 ns; others come `times` times before it is executed at 5000 ns. */
+static uint32_t flags_after(unsigned times, uint32_t thread, uint8_t kind)
+{
+    static struct line_watch watch;
+    struct line_watch_mechanism mechanism = {
+        .arm = arm, .disarm = disarm, .append = append, .line_size = 64, .tolerance_ns = 1000};
+    struct record_sample sample = {
+        .sample_id = 3, .address = WORD, .ip = SAMPLED_IP, .kind = ACCESS_STORE};
+    struct line_watch_offer offer = {.thread_id = WRITER, .shared = true, .time_ns = 50};
+    struct random random;
+
+    memset(&watch, 0, sizeof watch);
+    watches = 0;
+    random_seed(&random, 1);
+    line_watch_begin(&watch, &mechanism);
+    assert_true(line_watch_offer(&watch, &random, &offer, &sample));
+    for (unsigned i = 0; i < times; i++)
+        come(&watch, thread, 100 + 100 * i, kind);
+    assert_int_equal(come(&watch, WRITER, 5000, ACCESS_STORE), LINE_TRAP_STARTED);
+    assert_int_equal(watches, 1);
+    return recorded.flags;
+}
+
+static void a_thread_on_the_way_there_is_met(void **state)
+{
+    (void)state;
+    assert_int_equal(flags_after(0, OTHER, ACCESS_STORE), 0);
+    assert_int_equal(flags_after(1, OTHER, ACCESS_STORE), LINE_WATCH_MET);
+    assert_int_equal(flags_after(1, OTHER, ACCESS_LOAD), LINE_WATCH_MET);
+    /* The thread itself is nobody else. */
+    assert_int_equal(flags_after(1, WRITER, ACCESS_LOAD), 0);
+}
+
+static void who_reads_again_and_again_polls_and_who_stores_does_not(void **state)
+{
+    (void)state;
+    assert_int_equal(flags_after(2, OTHER, ACCESS_LOAD), LINE_WATCH_MET | LINE_WATCH_POLLED);
+    assert_int_equal(flags_after(2, OTHER, ACCESS_STORE), LINE_WATCH_MET);
+    assert_int_equal(flags_after(2, OTHER, ACCESS_LOAD | ACCESS_STORE), LINE_WATCH_MET);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_on_the_way_there_is_met),
+        cmocka_unit_test(who_reads_again_and_again_polls_and_who_stores_does_not),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
