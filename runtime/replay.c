@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -183,7 +184,8 @@ static int tell(const char *path)
 
     line_begin(&line);
     if (tape_diverged() >= 0) {
-        line_text(&line, "replay: this version goes another way than the recorded one, from byte ");
+        line_text(&line, "replay: this version goes another way than the recorded one, or the "
+                         "recording is damaged, from byte ");
         line_number(&line, (uint64_t)tape_diverged());
         line_text(&line, " of ");
         line_text(&line, path);
@@ -197,18 +199,24 @@ static int tell(const char *path)
     line_number(&line, signals);
     line_text(&line, " signals, ");
     line_number(&line, output_samples());
-    line_text(&line, " samples; look at them with: reuse-report ");
-    line_text(&line, output_path());
+    if (output_samples()) {
+        line_text(&line, " samples; look at them with: reuse-report ");
+        line_text(&line, output_path());
+    } else {
+        line_text(&line, " samples: there is nothing to look at");
+    }
     say(&line);
     return 0;
 }
 
-void replay_run(const char *path)
+void replay_run(const char *name)
 {
+    char path[OPTIONS_OUTPUT_MAX]; /* for the options that it is one of are replaced */
     struct tape_section section;
     bool played = true;
     int status;
 
+    snprintf(path, sizeof path, "%s", name);
     if (!tape_replay_from(path))
         _exit(1);
     signal(SIGILL, instruction_missing);

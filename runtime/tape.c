@@ -12,25 +12,22 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "arch/arch.h"
-#include "descriptors.h"
 #include "interpose_signal.h"
 #include "isa/guarded_memory.h"
 #include "memory.h"
 #include "say.h"
+#include "tape_file.h"
 #include "tape_format.h"
 
 #include "signal_safe.h"
 
 enum {
-    BUFFER = 1 << 18,
-    FLUSH = 1 << 16, /* of it, at the end of a section */
     /* Lines of the target's memory that both sides remember. */
     LINES_BITS = 13,
     LINES = 1 << LINES_BITS,
 };
 
-enum tape_mode tape_mode;
+_Atomic(enum tape_mode) tape_mode;
 __thread bool tape_inside __attribute__((tls_model("initial-exec")));
 
 /* This thread has the lock, and its signals were blocked by it. */
@@ -39,10 +36,6 @@ static __thread sigset_t mask_before __attribute__((tls_model("initial-exec")));
 
 /* All below is under it while recording; replaying is one thread. */
 static atomic_flag lock = ATOMIC_FLAG_INIT;
-
-static int descriptor = -1; /* of the tape that is recorded */
-static unsigned char *buffer;
-static size_t used;
 
 static struct tape_reader reader; /* of the tape that is replayed */
 static void (*on_record)(unsigned, const unsigned char *, size_t);
@@ -58,57 +51,11 @@ static uint64_t look;
 
 /* ---- writing ---- */
 
-static void give_up(int error)
-{
-    struct line line;
-
-    line_begin(&line);
-    line_text(&line, "the recording ends here: cannot write it (");
-    line_error(&line, error);
-    line_text(&line, "); what is written can be replayed");
-    say_error(&line);
-    descriptor_release(descriptor);
-    descriptor = -1;
-}
-
-static void write_out(void)
-{
-    size_t done = 0;
-    int saved = errno;
-
-    while (done < used && descriptor >= 0) {
-        long n = syscall(SYS_write, descriptor, buffer + done, used - done);
-
-        if (n > 0)
-            done += (size_t)n;
-        else if (n == 0 || errno != EINTR)
-            give_up(n == 0 ? EIO : errno);
-    }
-    used = 0;
-    errno = saved;
-}
-
-static void put(const void *bytes, size_t size)
-{
-    const unsigned char *from = bytes;
-
-    while (size > 0) {
-        size_t piece = size < BUFFER - used ? size : BUFFER - used;
-
-        memcpy(buffer + used, from, piece);
-        used += piece;
-        from += piece;
-        size -= piece;
-        if (used == BUFFER)
-            write_out();
-    }
-}
-
 static void put_tag(enum tape_tag tag)
 {
     unsigned char byte = (unsigned char)tag;
 
-    put(&byte, 1);
+    tape_file_put(&byte, 1);
 }
 
 static void put_sized(enum tape_tag tag, const void *bytes, size_t size)
@@ -116,8 +63,8 @@ static void put_sized(enum tape_tag tag, const void *bytes, size_t size)
     uint32_t length = (uint32_t)size;
 
     put_tag(tag);
-    put(&length, sizeof length);
-    put(bytes, size);
+    tape_file_put(&length, sizeof length);
+    tape_file_put(bytes, size);
 }
 
 static void take_lock(void)
@@ -128,20 +75,33 @@ static void take_lock(void)
     holds = true;
 }
 
+/* A tape that takes no more is no reason to go on one thread at a time: this is the last section.
+ */
 static void release_lock(void)
 {
     sigset_t before = mask_before;
 
+    if (tape_file_failed())
+        tape_mode = TAPE_OFF;
     holds = false;
     atomic_flag_clear_explicit(&lock, memory_order_release);
     signals_restore(&before);
 }
 
+/* Whether this thread may write to the tape now. It then has the lock. */
+static bool begin_writing(void)
+{
+    take_lock();
+    if (tape_mode == TAPE_RECORDS)
+        return true;
+    release_lock();
+    return false;
+}
+
 bool tape_begin(enum tape_tag section, uint32_t thread, const void *data, size_t size)
 {
-    if (__builtin_expect(tape_mode != TAPE_RECORDS, true) || holds)
+    if (__builtin_expect(tape_mode != TAPE_RECORDS, true) || holds || !begin_writing())
         return false;
-    take_lock();
     put_sized(section, &thread, sizeof thread);
     put_sized(TAPE_BYTES, data, size);
     tape_inside = true;
@@ -152,8 +112,7 @@ void tape_end(void)
 {
     tape_inside = false;
     put_tag(TAPE_END);
-    if (used >= FLUSH)
-        write_out();
+    tape_file_flush_much();
     release_lock();
 }
 
@@ -164,14 +123,14 @@ bool tape_record(unsigned type, const void *fixed, size_t size, const void *tail
 
     if (__builtin_expect(tape_mode != TAPE_RECORDS, true) || tape_inside)
         return false;
-    if (locked)
-        take_lock();
+    if (locked && !begin_writing())
+        return false;
     put_tag(TAPE_RECORD);
-    put(&length, sizeof length);
-    put(&type, sizeof type);
-    put(fixed, size);
+    tape_file_put(&length, sizeof length);
+    tape_file_put(&type, sizeof type);
+    tape_file_put(fixed, size);
     if (tail_size)
-        put(tail, tail_size);
+        tape_file_put(tail, tail_size);
     return locked;
 }
 
@@ -201,32 +160,23 @@ static void tell(const char *what, const char *path, int error)
 
 bool tape_record_to(const char *path)
 {
-    if (!ARCH_CONTEXT_IS_WHOLE) {
-        tell("this processor's registers cannot be recorded yet: no ", path, ENOTSUP);
-        return false;
-    }
-    /* It holds the target's memory, which is nobody else's to read. */
-    int opened = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const struct tape_head head = tape_head();
+    int error = prepare() ? tape_file_create(path) : ENOMEM;
 
-    buffer = memory_map(BUFFER);
-    if (opened < 0 || !buffer || !prepare()) {
-        tell("no recording: cannot create ", path, opened < 0 ? errno : ENOMEM);
-        if (opened >= 0)
-            close(opened);
+    if (error) {
+        tell("no recording: cannot create ", path, error);
         return false;
     }
-    descriptor = descriptor_adopt(opened);
-    put(tape_magic, sizeof tape_magic);
+    tape_file_put(&head, sizeof head);
     tape_mode = TAPE_RECORDS;
     return true;
 }
 
 void tape_flush(void)
 {
-    if (tape_mode != TAPE_RECORDS)
+    if (tape_mode != TAPE_RECORDS || !begin_writing())
         return;
-    take_lock();
-    write_out();
+    tape_file_flush();
     release_lock();
 }
 
@@ -235,15 +185,14 @@ void tape_forget(void)
     if (tape_mode != TAPE_RECORDS)
         return;
     tape_mode = TAPE_OFF;
-    descriptor = -1;
+    tape_file_forget();
     tape_inside = holds = false;
     atomic_flag_clear(&lock);
 }
 
 void tape_move_descriptor(int from, int to)
 {
-    if (descriptor == from)
-        descriptor = to;
+    tape_file_move_descriptor(from, to);
 }
 
 /* ---- reading ---- */
@@ -253,6 +202,7 @@ bool tape_replay_from(const char *path)
     int opened = open(path, O_RDONLY | O_CLOEXEC);
     struct stat status;
     void *bytes = MAP_FAILED;
+    const char *wrong;
 
     if (opened < 0 || fstat(opened, &status) != 0) {
         tell("no replay: cannot read ", path, errno);
@@ -261,14 +211,18 @@ bool tape_replay_from(const char *path)
     if (status.st_size > 0)
         bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, opened, 0);
     close(opened);
-    if (bytes == MAP_FAILED || !prepare() ||
-        !tape_reader_begin(&reader, bytes, (size_t)status.st_size)) {
+    if (bytes == MAP_FAILED || !prepare())
+        wrong = status.st_size > 0 ? "cannot be mapped" : "is empty, or no ordinary file";
+    else
+        wrong = tape_reader_begin(&reader, bytes, (size_t)status.st_size);
+    if (wrong) {
         struct line line;
 
         line_begin(&line);
         line_text(&line, "no replay: ");
         line_text(&line, path);
-        line_text(&line, " is no recording of reuse-run --record-raw, or one of another version");
+        line_text(&line, " ");
+        line_text(&line, wrong);
         say_error(&line);
         return false;
     }
@@ -332,7 +286,7 @@ uint64_t tape_pass(enum tape_tag tag, uint64_t value)
 
     if (tape_mode == TAPE_RECORDS) {
         put_tag(tag);
-        put(&value, sizeof value);
+        tape_file_put(&value, sizeof value);
         return value;
     }
     return take(tag, &item) ? item.value : 0;
@@ -375,7 +329,7 @@ static bool record_line(struct remembered *line, uint64_t address)
     }
     memcpy(line->bytes, now, sizeof now);
     put_tag(TAPE_LINE);
-    put(now, sizeof now);
+    tape_file_put(now, sizeof now);
     return true;
 }
 

@@ -49,8 +49,9 @@ enum tape_tag {
     TAPE_END,
 };
 
-/* Written at start-up, and by a forked child. */
-extern enum tape_mode tape_mode;
+/* Written at start-up, by a forked child, and at the end of the section in which a tape took no
+ * more. */
+extern _Atomic(enum tape_mode) tape_mode;
 /* This thread is in a section. Written by its own thread. */
 extern __thread bool tape_inside __attribute__((tls_model("initial-exec")));
 

@@ -6,12 +6,43 @@
 
 #include "signal_safe.h"
 
-const unsigned char tape_magic[8] = {'r', 'e', 'u', 's', 'e', 't', 'p', 1};
+#if defined(__x86_64__)
+enum { MACHINE = EM_X86_64 };
+#elif defined(__aarch64__)
+enum { MACHINE = EM_AARCH64 };
+#endif
 
-bool tape_reader_begin(struct tape_reader *reader, const void *bytes, size_t size)
+struct tape_head tape_head(void)
 {
-    *reader = (struct tape_reader){.bytes = bytes, .size = size, .at = sizeof tape_magic};
-    return size >= sizeof tape_magic && memcmp(bytes, tape_magic, sizeof tape_magic) == 0;
+    return (struct tape_head){.magic = {'r', 'e', 'u', 's', 'e', 't', 'p', 2}, .machine = MACHINE};
+}
+
+static const char *wrong_machine(uint16_t machine)
+{
+    switch (machine) {
+    case EM_X86_64:
+        return "was recorded on x86-64: replay it on such a processor";
+    case EM_AARCH64:
+        return "was recorded on 64-bit Arm: replay it on such a processor";
+    default:
+        return "was recorded on another processor";
+    }
+}
+
+const char *tape_reader_begin(struct tape_reader *reader, const void *bytes, size_t size)
+{
+    const struct tape_head ours = tape_head();
+    struct tape_head head;
+
+    *reader = (struct tape_reader){.bytes = bytes, .size = size, .at = sizeof head};
+    if (size < sizeof head)
+        return "is no recording of reuse-run --record-raw";
+    memcpy(&head, bytes, sizeof head);
+    if (memcmp(head.magic, ours.magic, sizeof head.magic - 1) != 0)
+        return "is no recording of reuse-run --record-raw";
+    if (head.magic[7] != ours.magic[7])
+        return "was recorded by another version of libreuse, in another format";
+    return head.machine == ours.machine ? NULL : wrong_machine(head.machine);
 }
 
 bool tape_reader_peek(const struct tape_reader *reader, struct tape_item *item)

@@ -6,12 +6,21 @@
 #ifndef REUSE_RUNTIME_TAPE_FORMAT_H
 #define REUSE_RUNTIME_TAPE_FORMAT_H
 
+#include <elf.h>
+
 #include "tape.h"
 
 enum { TAPE_LINE_BYTES = 64 }; /* of the target's memory, in an item TAPE_LINE */
 
-/* First bytes of a tape; the last is the version of its format. */
-extern const unsigned char tape_magic[8];
+/* First bytes of a tape. */
+struct tape_head {
+    unsigned char magic[8]; /* the last is the version of the format */
+    uint16_t machine;       /* processor that it is for, as in an ELF file: EM_... */
+    uint16_t zero[3];
+};
+
+/* Of tapes that this processor can replay. */
+struct tape_head tape_head(void);
 
 struct tape_reader {
     const unsigned char *bytes;
@@ -26,8 +35,8 @@ struct tape_item {
     size_t size;
 };
 
-/* False if it is no tape. */
-bool tape_reader_begin(struct tape_reader *, const void *bytes, size_t size);
+/* NULL, or what is wrong with it, in words that follow its name. */
+const char *tape_reader_begin(struct tape_reader *, const void *bytes, size_t size);
 
 /* The next item, without going on; false at the end, at what is no item, or after a divergence. */
 bool tape_reader_peek(const struct tape_reader *, struct tape_item *);

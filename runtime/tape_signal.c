@@ -11,7 +11,7 @@
 
 #include "signal_safe.h"
 
-enum { EXTENDED_MAX = 16384 }; /* bytes that XSAVE saves; tiles have 8 KiB */
+enum { EXTENDED_MAX = 16384 }; /* bytes that XSAVE saves (tiles have 8 KiB), or of long vectors */
 
 /* As it stands on the tape. */
 struct taped_signal {
@@ -54,7 +54,7 @@ bool tape_signal(struct thread *thread, struct event_cookie cookie, bool asynchr
     if (!tape_begin(TAPE_SIGNAL, thread->id, &signal, sizeof signal))
         return false;
     if (signal.extended_size)
-        tape_pass_bytes((void *)(uintptr_t)arch_extended_state(context), signal.extended_size);
+        tape_pass_bytes((void *)(uintptr_t)arch_extended_elsewhere(context), signal.extended_size);
     inside = tape_step_out();
     ns = thread_cpu_ns() - ns;
     accesses = counted(thread) - accesses;
@@ -96,10 +96,9 @@ bool tape_signal_read(const struct tape_section *section, struct thread *thread,
     memset(&made, 0, sizeof made);
     memset(extended, 0, sizeof extended);
     memcpy(&made.uc_mcontext, signal.context, sizeof signal.context);
-    if (signal.extended_size) {
+    if (signal.extended_size)
         tape_pass_bytes(extended, signal.extended_size);
-        arch_set_extended_state(&made, extended);
-    }
+    arch_set_extended_state(&made, signal.extended_size ? extended : NULL, signal.extended_size);
     *asynchronous = signal.asynchronous;
     *context = &made;
     charge(thread, 0, 0);
