@@ -26,6 +26,22 @@ struct flow *communication_add(struct communication *communication)
     return flow;
 }
 
+float *communication_more_values(struct communication *communication)
+{
+    size_t n = communication->replicates;
+
+    if (communication->count > communication->value_capacity) {
+        size_t capacity = communication->capacity;
+        float *values = realloc(communication->values, (capacity * n + 1) * sizeof *values);
+
+        if (!values)
+            return NULL;
+        communication->values = values;
+        communication->value_capacity = capacity;
+    }
+    return memset(communication->values + (communication->count - 1) * n, 0, n * sizeof(float));
+}
+
 struct communication *communication_create(const struct analysis *analysis, uint32_t line_size,
                                            char *message, size_t message_size)
 {
@@ -76,8 +92,9 @@ const struct flow *communication_flow(const struct communication *communication,
 /* A group of flows: its sum, how many observations it rests on, and its replicates. */
 struct group {
     double value;
-    size_t observations;
-    size_t stores; /* of them after sampled stores */
+    double watched;      /* of it, what was not modelled */
+    size_t observations; /* of that */
+    size_t stores;       /* of them after sampled stores */
     float *replicates;
 };
 
@@ -109,7 +126,7 @@ static struct estimate interval(const struct communication *communication, struc
     total.lo = fmin(total.lo, (double)group->replicates[n / 40]);
     total.hi = fmax(total.hi, (double)group->replicates[n - 1 - n / 40]);
     if (group->observations) {
-        double half = 1.96 * group->value / sqrt((double)group->observations);
+        double half = 1.96 * group->watched / sqrt((double)group->observations);
 
         total.lo = fmin(total.lo, group->value - half);
         total.hi = fmax(total.hi, group->value + half);
@@ -131,7 +148,10 @@ static void add_up(const struct communication *communication, const uint32_t *la
         if (index >= n)
             continue;
         groups[index].value += communication->flows[i].transfers;
-        groups[index].observations++;
+        if (!communication->flows[i].modelled) {
+            groups[index].watched += communication->flows[i].transfers;
+            groups[index].observations++;
+        }
         groups[index].stores += i < communication->watched_flows;
         for (uint32_t r = 0; r < replicates; r++)
             groups[index].replicates[r] += communication->values[i * replicates + r];

@@ -33,6 +33,8 @@ struct flow {
     size_t profile_index;
     uint8_t kind; /* enum transfer_kind */
     bool true_sharing;
+    /* Of a sampled profile: follows from rates, as no watch could see it; between bounds. */
+    bool modelled;
     uint8_t object_kind; /* enum object_kind */
     uint32_t object_reference;
     /* Of the block; 0 unknown. Without a line, the base of a global is the variable's address. */

@@ -5,6 +5,7 @@
 
 #include "analysis/communication.h"
 #include "analysis/internal.h"
+#include "analysis/line_uses.h"
 
 /* Longer than what a handler of ours holds a thread up for. */
 enum { HANDLER_NS = 200 * 1000 };
@@ -17,6 +18,7 @@ struct communication {
     uint32_t line_size;
     struct flow *flows;
     size_t count, capacity;
+    size_t value_capacity; /* flows that `values` has room for */
 
     /* Sampled profiles. */
     uint32_t replicates;  /* bootstrap replicates; 0: exact */
@@ -27,6 +29,8 @@ struct communication {
 
 /* A new flow at the end, zeroed; NULL without memory. Valid until the next call. */
 struct flow *communication_add(struct communication *);
+/* Room for its replicates in `values`, zeroed; NULL without memory. */
+float *communication_more_values(struct communication *);
 
 /* communication_exact.c: flows from counted transfers. False with a message. */
 bool communication_from_counts(struct communication *, char *message, size_t message_size);
@@ -117,7 +121,6 @@ struct segments {
     uint32_t *samples;    /* indexes into analysis.samples */
     double *weights;      /* by position in samples: stores, where not told by time; else 0 */
     uint32_t *stratum_of; /* by position in samples */
-    double *reads, *ends; /* by position: expected within the gap to their own next store */
     /* By position: bytes that the thread was sampled to touch at the line at that time, and those
      * that any thread was sampled to store to. */
     uint64_t *touched, *written;
@@ -131,6 +134,7 @@ struct segments {
     struct store_stratum *strata;
     size_t stratum_count;
     uint32_t reader_count; /* of all strata */
+    struct line_uses uses;
 };
 
 /* segments.c: collects and stratifies. 0 or -1 (out of memory). */
@@ -139,6 +143,8 @@ int segments_create(const struct analysis *, const struct turns *, struct segmen
 double segments_weight(const struct analysis *, const struct segments *, uint32_t replicate,
                        size_t position);
 void segments_free(struct segments *);
+/* Where the sample (index into analysis.samples) stands in segments.samples; or segments.count. */
+size_t segments_position(const struct segments *, uint32_t sample);
 
 /* competing_risks.c: what followed each arrival's kind of store, on average. */
 struct masses {
@@ -151,10 +157,6 @@ int masses_create(const struct segments *, struct masses *);
 void masses_free(struct masses *);
 void masses_of_stratum(const struct analysis *, const struct segments *,
                        const struct store_stratum *, uint32_t replicate, struct masses *);
-/* The same for segments that end within the window; expected_*: per store, from rates. */
-void masses_within(const struct analysis *, const struct segments *, const struct store_stratum *,
-                   uint32_t replicate, double expected_reads, double expected_ends,
-                   struct masses *);
 /* How many copies of a reader an end takes: see add_end(). 0: none. */
 double copies_taken(const struct arrival *end, const struct arrival *read);
 
@@ -179,6 +181,7 @@ struct polled_flow {
 struct polled_line {
     uint32_t profile;
     uint64_t line;
+    bool awaited; /* stores to the polled bytes themselves were seen */
 };
 
 struct polled {
@@ -194,12 +197,19 @@ int polled_create(const struct analysis *, const struct turns *, struct polled *
 void polled_free(struct polled *);
 /* Stores to such a line are counted from the side of the thread that polls. */
 bool polled_has_line(const struct polled *, uint32_t profile, uint64_t line);
+/* The same, and what the thread polls is stored to: it does not just lie beside other data. */
+bool polled_is_awaited(const struct polled *, uint32_t profile, uint64_t line);
 void polled_estimate(const struct analysis *, struct polled *, uint32_t replicate);
 
 /* communication_sampled.c: the two accesses of a transfer. */
 struct flow_end communication_event_end(const struct record_line_event *);
 
-/* segment_gaps.c: expected arrivals of other threads in gaps too short to watch. 0 or -1. */
-int segments_expect(const struct analysis *, struct segments *);
+/* segment_bytes.c: fills touched and written. */
+void segments_find_bytes(const struct analysis *, const struct line_uses *, struct segments *);
+
+/* communication_contended.c: adds flows of lines that a thread stores to again within nanoseconds,
+ * while others use them. False: out of memory. */
+bool communication_add_contended(struct communication *, const struct segments *,
+                                 const struct polled *);
 
 #endif

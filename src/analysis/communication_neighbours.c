@@ -222,7 +222,7 @@ static bool add_flow(struct neighbours *neighbours, const struct block *block,
         neighbours->capacity = capacity;
     }
     flow = communication_add(communication);
-    if (!flow)
+    if (!flow || !communication_more_values(communication))
         return false;
     communication_describe_flow(communication->analysis, destination->sample, flow);
     flow->line_address = destination->line;
@@ -323,7 +323,6 @@ static void estimate_block(struct neighbours *neighbours, struct block *block, u
 static bool add_block(struct neighbours *neighbours, struct block *block)
 {
     struct communication *communication = neighbours->communication;
-    float *values;
     bool ok = true;
 
     neighbours->count = 0;
@@ -331,11 +330,6 @@ static bool add_block(struct neighbours *neighbours, struct block *block)
         ok = add_flows_to(neighbours, block, u);
     if (!ok || neighbours->count == 0)
         return ok;
-    values = realloc(communication->values,
-                     (communication->count * communication->replicates + 1) * sizeof *values);
-    if (!values)
-        return false;
-    communication->values = values;
     for (uint32_t r = 0; r <= communication->replicates; r++)
         estimate_block(neighbours, block, r);
     return true;

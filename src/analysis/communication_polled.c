@@ -194,9 +194,45 @@ static int compare_lines(const void *a, const void *b)
 
 bool polled_has_line(const struct polled *polled, uint32_t profile, uint64_t line)
 {
-    struct polled_line key = {profile, line};
+    struct polled_line key = {.profile = profile, .line = line};
 
     return bsearch(&key, polled->lines, polled->line_count, sizeof key, compare_lines) != NULL;
+}
+
+bool polled_is_awaited(const struct polled *polled, uint32_t profile, uint64_t line)
+{
+    struct polled_line key = {.profile = profile, .line = line};
+    const struct polled_line *found =
+        bsearch(&key, polled->lines, polled->line_count, sizeof key, compare_lines);
+
+    return found && found->awaited;
+}
+
+/* Each line once. */
+static void unite_lines(struct polled *polled)
+{
+    size_t count = 0;
+
+    qsort(polled->lines, polled->line_count, sizeof *polled->lines, compare_lines);
+    for (size_t i = 0; i < polled->line_count; i++) {
+        if (count && compare_lines(&polled->lines[count - 1], &polled->lines[i]) == 0)
+            polled->lines[count - 1].awaited |= polled->lines[i].awaited;
+        else
+            polled->lines[count++] = polled->lines[i];
+    }
+    polled->line_count = count;
+}
+
+static struct polled_line line_of(const struct analysis *analysis, const struct wait *wait)
+{
+    const struct analysed_sample *sample = &analysis->samples[wait->sample];
+    uint32_t size = analysis->run_line_size;
+    uint64_t line = line_start(sample->record->address, size);
+
+    return (struct polled_line){
+        sample->profile, line,
+        event_bytes(wait->events[0].event, size) &
+            line_mask(line, size, sample->record->address, sample->record->width)};
 }
 
 static int add_stratum(const struct analysis *analysis, const struct turns *turns,
@@ -253,11 +289,10 @@ int polled_create(const struct analysis *analysis, const struct turns *turns, st
                 line_events_of(&events, sample->profile, sample->record->sample_id, &wait.count);
             judge(analysis, &wait);
             if (wait.opened)
-                polled->lines[polled->line_count++] = (struct polled_line){
-                    sample->profile, line_start(sample->record->address, analysis->run_line_size)};
+                polled->lines[polled->line_count++] = line_of(analysis, &wait);
             waits[n++] = wait;
         }
-        qsort(polled->lines, polled->line_count, sizeof *polled->lines, compare_lines);
+        unite_lines(polled);
         qsort_r(waits, n, sizeof *waits, compare_waits, (void *)(uintptr_t)analysis);
     }
     for (size_t i = 0, end; i < n && result == 0; i = end) {

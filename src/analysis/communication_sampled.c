@@ -176,7 +176,8 @@ static bool add_flows(struct estimation *estimation)
         struct flow_end writer =
             communication_sample_end(record, estimation->analysis->run_line_size);
 
-        if (arrival->multiplicity == 0 ||
+        /* Within nanoseconds: see communication_contended.c. */
+        if (arrival->multiplicity == 0 || segments->strata[watch->stratum].within ||
             (!(record->flags & SAMPLE_TURN) && is_polled(estimation, watch)))
             continue;
         if (arrival->class == ARRIVAL_READ
@@ -221,32 +222,19 @@ static void set_value(struct communication *communication, size_t flow, uint32_t
 
 static bool estimate_replicate(struct estimation *estimation, uint32_t replicate)
 {
-    struct segments *segments = &estimation->segments;
+    const struct segments *segments = &estimation->segments;
     const struct analysis *analysis = estimation->analysis;
     struct communication *communication = estimation->communication;
-    double *totals = calloc(3 * segments->stratum_count + 1, sizeof *totals);
+    double *totals = calloc(segments->stratum_count + 1, sizeof *totals);
 
     if (!totals)
         return false;
-    for (size_t i = 0; i < segments->count; i++) {
-        double weight = segments_weight(analysis, segments, replicate, i);
-        double *total = totals + 3 * segments->stratum_of[i];
-
-        total[0] += weight;
-        total[1] += weight * segments->reads[i];
-        total[2] += weight * segments->ends[i];
-    }
-    for (size_t s = 0; s < segments->stratum_count; s++) {
-        const struct store_stratum *stratum = &segments->strata[s];
-        const double *total = totals + 3 * s;
-
-        if (stratum->within)
-            masses_within(analysis, segments, stratum, replicate,
-                          total[0] > 0 ? total[1] / total[0] : 0,
-                          total[0] > 0 ? total[2] / total[0] : 0, &estimation->masses);
-        else
-            masses_of_stratum(analysis, segments, stratum, replicate, &estimation->masses);
-    }
+    for (size_t i = 0; i < segments->count; i++)
+        totals[segments->stratum_of[i]] += segments_weight(analysis, segments, replicate, i);
+    for (size_t s = 0; s < segments->stratum_count; s++)
+        if (!segments->strata[s].within)
+            masses_of_stratum(analysis, segments, &segments->strata[s], replicate,
+                              &estimation->masses);
     polled_estimate(analysis, &estimation->polled, replicate);
     for (size_t i = 0; i < communication->count; i++) {
         if (i >= communication->watched_flows) {
@@ -259,7 +247,7 @@ static bool estimate_replicate(struct estimation *estimation, uint32_t replicate
         }
         const struct contribution *one = &estimation->contributions[i];
         uint32_t watch = segments->arrivals[one->arrival].watch;
-        double value = totals[3 * segments->watches[watch].stratum] *
+        double value = totals[segments->watches[watch].stratum] *
                        estimation->masses.arrival[one->arrival] * one->factor;
 
         if (one->reader)
@@ -273,8 +261,8 @@ static bool estimate_replicate(struct estimation *estimation, uint32_t replicate
 /*
  * Transfers that one watch more would have added, if it had seen one. Those that gave way early
  * have not seen that none comes late; those that saw their segment end, or the process, have.
- * Segments that the thread itself is known to end at once are not in doubt, unless others were
- * seen at the line: what they do in between is too short to be watched.
+ * Segments that the thread itself is known to end at once are not in doubt: others are seen in
+ * samples of theirs, or not there.
  */
 static double least_of(const struct estimation *estimation)
 {
@@ -283,12 +271,9 @@ static double least_of(const struct estimation *estimation)
     double stores = 0, accesses = 0;
     size_t seen = 0;
 
-    for (size_t i = 0; i < segments->count; i++) {
-        uint16_t flags = analysis->samples[segments->samples[i]].record->flags;
-
-        if (!segments->strata[segments->stratum_of[i]].within || flags & SAMPLE_LINE_SHARED)
+    for (size_t i = 0; i < segments->count; i++)
+        if (!segments->strata[segments->stratum_of[i]].within)
             stores += segments_weight(analysis, segments, 0, i);
-    }
     for (size_t i = 0; i < segments->watch_count; i++)
         seen += segments->watches[i].to_the_end &&
                 !segments->strata[segments->watches[i].stratum].within;
@@ -309,11 +294,12 @@ static bool estimate(struct estimation *estimation)
     communication->replicates = estimation->analysis->options.bootstrap;
     communication->values = malloc((communication->count * communication->replicates + 1) *
                                    sizeof *communication->values);
+    communication->value_capacity = communication->count;
     ok = masses_create(segments, &estimation->masses) == 0 && communication->values;
     for (uint32_t r = 0; ok && r <= communication->replicates; r++)
         ok = estimate_replicate(estimation, r);
     communication->least = least_of(estimation);
-    return ok;
+    return ok && communication_add_contended(communication, segments, &estimation->polled);
 }
 
 /* Why no store was offered to the registers: what would change that. */

@@ -246,10 +246,13 @@ static void subsets_add_up_and_differ(void **state)
     double bytes[] = {16 << 10, 64 << 10, 4 * MIB};
     struct curve_point whole[3], shared[3], private[3];
     analysis_miss_ratio_curve(analysis, (struct subset){0}, bytes, 3, whole);
-    analysis_miss_ratio_curve(analysis, (struct subset){groups, 7}, bytes, 3, shared);
-    analysis_miss_ratio_curve(analysis, (struct subset){groups, 3}, bytes, 3, private);
+    analysis_miss_ratio_curve(analysis, (struct subset){.groups = groups, .group = 7}, bytes, 3,
+                              shared);
+    analysis_miss_ratio_curve(analysis, (struct subset){.groups = groups, .group = 3}, bytes, 3,
+                              private);
     struct estimate all = analysis_accesses(analysis);
-    struct estimate part = analysis_subset_accesses(analysis, (struct subset){groups, 7});
+    struct estimate part =
+        analysis_subset_accesses(analysis, (struct subset){.groups = groups, .group = 7});
     assert_float_equal(all.value, ACCESSES, 0.02 * ACCESSES);
     assert_true(all.lo <= ACCESSES && all.hi >= ACCESSES);
     assert_float_equal(part.value / all.value, 0.5, 0.06);
@@ -260,12 +263,15 @@ static void subsets_add_up_and_differ(void **state)
         assert_float_equal(sum, whole[i].miss_ratio.value, 0.05);
     }
     /* Only the shared table has coherence misses. */
-    struct miss_split a = analysis_misses(analysis, (struct subset){groups, 7}, 4 * MIB);
-    struct miss_split b = analysis_misses(analysis, (struct subset){groups, 3}, 4 * MIB);
+    struct miss_split a =
+        analysis_misses(analysis, (struct subset){.groups = groups, .group = 7}, 4 * MIB);
+    struct miss_split b =
+        analysis_misses(analysis, (struct subset){.groups = groups, .group = 3}, 4 * MIB);
     assert_true(a.coherence.value > 0.2);
     assert_true(b.coherence.value < 0.02);
     struct curve_point none;
-    analysis_miss_ratio_curve(analysis, (struct subset){groups, 12345}, bytes, 1, &none);
+    analysis_miss_ratio_curve(analysis, (struct subset){.groups = groups, .group = 12345}, bytes, 1,
+                              &none);
     assert_true(none.beyond);
     free(groups);
     analysis_free(analysis);

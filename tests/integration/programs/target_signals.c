@@ -89,22 +89,45 @@ static int own_handler(int number)
     return 0;
 }
 
+#if defined(__x86_64__)
+enum { BREAKPOINT_CODE = SI_KERNEL };
+
+static void plant_breakpoint(void)
+{
+    __asm__ volatile("int3");
+}
+
+static void note_breakpoint(int number, siginfo_t *info, void *context)
+{
+    note(number, info, context);
+}
+#else
+enum { BREAKPOINT_CODE = TRAP_BRKPT };
+
+static void plant_breakpoint(void)
+{
+    __asm__ volatile("brk #0");
+}
+
+/* The handler is called at the instruction, and has to pass over it. */
+static void note_breakpoint(int number, siginfo_t *info, void *context)
+{
+    note(number, info, context);
+    ((ucontext_t *)context)->uc_mcontext.pc += 4;
+}
+#endif
+
 /* A breakpoint instruction, as debuggers and runtimes of languages plant it. */
 static int breakpoint(void)
 {
-    struct sigaction action = handler_of(note, 0);
+    struct sigaction action = handler_of(note_breakpoint, 0);
     sigaction(SIGTRAP, &action, NULL);
     burn(60);
     for (int i = 0; i < 100; i++) {
-#if defined(__x86_64__)
-        __asm__ volatile("int3");
-#else
-        raise(SIGTRAP);
-        seen_code = SI_KERNEL;
-#endif
+        plant_breakpoint();
         burn(1);
     }
-    printf("seen %d, code %s\n", seen, seen_code == SI_KERNEL ? "kernel" : "other");
+    printf("seen %d, code %s\n", seen, seen_code == BREAKPOINT_CODE ? "breakpoint" : "other");
     return 0;
 }
 
