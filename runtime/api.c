@@ -8,6 +8,7 @@
 #include "interpose.h"
 #include "interpose_allocation.h"
 #include "interpose_signal.h"
+#include "level_counts.h"
 #include "output.h"
 #include "process.h"
 #include "regions.h"
@@ -105,12 +106,16 @@ int reuse_name_object(const void *pointer, size_t size, const char *name)
 
 void reuse_pause(void)
 {
-    if (process_is_ours())
-        threads_pause(true);
+    if (!process_is_ours())
+        return;
+    threads_pause(true);
+    level_counts_pause(true);
 }
 
 void reuse_resume(void)
 {
-    if (process_is_ours())
-        threads_pause(false);
+    if (!process_is_ours())
+        return;
+    level_counts_pause(false);
+    threads_pause(false);
 }

@@ -25,11 +25,13 @@
 #include "interpose_signal.h"
 #include "interpose_thread.h"
 #include "isa/interpreter.h"
+#include "level_counts.h"
 #include "look_ahead.h"
 #include "maps.h"
 #include "modules.h"
 #include "output.h"
 #include "pmu.h"
+#include "pmu_notes.h"
 #include "replay.h"
 #include "say.h"
 #include "settings.h"
@@ -75,6 +77,10 @@ static void tell_refusal(int error)
         line_text(&line, ", needed is 2: sysctl kernel.perf_event_paranoid=2");
     } else if (error == EACCES || error == EPERM) {
         line_text(&line, "): a seccomp filter or container policy forbids it: see reuse-doctor");
+    } else if (error == ENOSYS) {
+        line_text(&line,
+                  "): a seccomp filter answers so (docker: --cap-add=PERFMON), or the kernel is "
+                  "built without performance events: see reuse-doctor");
     } else if (error == EMFILE) {
         line_text(&line, "): no file descriptor is free: raise `ulimit -n`");
     } else {
@@ -155,7 +161,8 @@ static void try_hardware(void)
     if (kept > sizeof passed_over - 1)
         kept = sizeof passed_over - 1;
     memcpy(passed_over, line.text + strlen("libreuse: "), kept);
-    if (settings.options.engine == ENGINE_PMU)
+    /* Who names an event means it to be used. */
+    if (settings.options.engine == ENGINE_PMU || settings.options.event[0])
         say_error(&line);
     else
         say_verbose(&line);
@@ -272,9 +279,12 @@ static void __attribute__((constructor)) start(void)
     }
     if (passed_over[0] != '\0')
         output_note(NOTE_INFORMATION, passed_over);
+    if (pmu_witness_refusal()[0] != '\0')
+        output_note(NOTE_INFORMATION, pmu_witness_refusal());
     if (settings.trap_ns == 0)
         output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
     signals_block(&before);
+    level_counts_begin();
     modules_refresh();
     attribution_begin();
     interpose_thread_begin();
@@ -312,38 +322,6 @@ static void closing_line(uint64_t samples, uint64_t app_ns, uint64_t overhead_ns
     say(&line);
 }
 
-/* What the unit did not deliver as it should, for the report. */
-static void note_losses(void)
-{
-    struct pmu_losses losses;
-    struct line line;
-
-    thread_pmu_losses(&losses);
-    if (losses.records + losses.throttled + losses.damaged + losses.no_ring > 0) {
-        line_begin(&line);
-        line_text(&line, "hardware sampling: ");
-        line_number(&line, losses.records);
-        line_text(&line, " records lost, throttled ");
-        line_number(&line, losses.throttled);
-        line_text(&line, " times, ");
-        line_number(&line, losses.damaged);
-        line_text(&line, " records unreadable, ");
-        line_number(&line, losses.no_ring);
-        line_text(&line, " threads without a buffer");
-        line.text[line.length] = '\0';
-        output_note(losses.throttled + losses.records > 0 ? NOTE_WARNING : NOTE_INFORMATION,
-                    line.text + strlen("libreuse: "));
-    }
-    if (losses.enabled_ns > 0) {
-        line_begin(&line);
-        line_text(&line, "hardware counters were shared with others: up to ");
-        line_fixed(&line, losses.off_ns * 1000 / losses.enabled_ns, 1);
-        line_text(&line, " % of the time one did not count; accesses are scaled up");
-        line.text[line.length] = '\0';
-        output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
-    }
-}
-
 void process_finish(void)
 {
     static _Atomic pid_t finished;
@@ -358,9 +336,10 @@ void process_finish(void)
     for (struct thread *thread = thread_first(); thread; thread = thread->next)
         thread_finish(thread, WATCH_PROCESS_ENDED);
     if (pmu_in_use())
-        note_losses();
+        pmu_note_losses();
     thread_totals(&app_ns, &overhead_ns);
     attribution_finish();
+    level_counts_write();
     samples = output_samples();
     if (output_usable() || samples == 0) {
         closing_line(samples, app_ns, overhead_ns);
@@ -420,6 +399,7 @@ void process_before_exec(void)
         return;
     signals_block(&before);
     threads_write_totals();
+    level_counts_write();
     output_before_exec();
     tape_flush();
     signals_restore(&before);
@@ -460,6 +440,7 @@ static void after_fork_child(void)
 
         tape_forget();
         descriptor_close_all();
+        level_counts_forget();
         fault_guard_reset();
         decode_cache_after_fork();
         first_touch_reset_after_fork();
@@ -469,6 +450,7 @@ static void after_fork_child(void)
             output_reset_after_fork();
             attribution_reset_after_fork();
             thread_reset_after_fork();
+            level_counts_begin();
         } else {
             output_forget();
             thread_forget_all();
@@ -491,6 +473,7 @@ void process_yield_descriptor(int descriptor)
     tape_move_descriptor(descriptor, copy);
     thread_move_descriptor(descriptor, copy);
     shared_watch_move_descriptor(descriptor, copy);
+    level_counts_move_descriptor(descriptor, copy);
     descriptor_release(descriptor);
     signals_restore(&before);
 }

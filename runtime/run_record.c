@@ -118,6 +118,8 @@ void run_record_make(struct run_text *text, uint64_t started_ns)
     if (pmu_in_use()) {
         pair(text, "clock", "accesses");
         pair(text, "events", pmu_description());
+        if (pmu_served_by()[0] != '\0')
+            pair(text, "served_by", pmu_served_by());
     }
     pair(text, "version", PACKAGE_VERSION);
     length = readlink("/proc/self/exe", path, sizeof path - 1);

@@ -12,6 +12,7 @@
 #include "rate.h"
 #include "sampling/line_visit.h"
 #include "sampling/sample.h"
+#include "served.h"
 #include "settings.h"
 #include "step_over.h"
 #include "timebase.h"
@@ -165,7 +166,7 @@ static void hardware_expiry(struct thread *thread, uint64_t app_now)
 {
     thread->period_ns = pmu_thread_weight(&thread->pmu, app_now) + thread->carried_ns;
     thread->carried_ns = 0;
-    pmu_thread_drain(&thread->pmu, NULL, NULL);
+    served_take(thread);
 }
 
 void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronous, uint64_t app_now)
@@ -215,6 +216,7 @@ static void rearm_hardware(struct thread *thread, uint64_t app_now)
         mean = mean < HARDWARE_PERIOD_MIN ? HARDWARE_PERIOD_MIN : mean;
     }
     pmu_thread_set_period(&thread->pmu, sample_period(&thread->random, mean));
+    served_adapt(thread, mean);
 }
 
 void sampler_rearm(struct thread *thread, uint64_t app_now)

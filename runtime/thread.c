@@ -15,6 +15,7 @@
 #include "output.h"
 #include "perf_event.h"
 #include "say.h"
+#include "served.h"
 #include "settings.h"
 #include "step_over.h"
 #include "tape.h"
@@ -87,6 +88,7 @@ static void initialise(struct thread *thread)
     thread->id = atomic_fetch_add(&thread_ids, 1) + 1;
     thread->clock = -1;
     pmu_thread_forget(&thread->pmu);
+    atomic_flag_clear(&thread->serving);
     watch_begin_thread(thread);
     step_over_begin_thread(thread);
     atomic_store(&thread->overhead_ns, 0);
@@ -137,13 +139,17 @@ void thread_write_totals(struct thread *thread, uint64_t app_ns)
     thread->totals.app_ns = app_ns;
     thread->totals.handler_ns = atomic_load(&thread->overhead_ns);
     output_append(RECORD_TOTALS, &thread->totals, sizeof thread->totals, NULL, 0);
+    served_write(thread);
 }
 
 void threads_write_totals(void)
 {
     for (struct thread *thread = thread_first(); thread; thread = thread->next)
-        if (atomic_load(&thread->alive))
+        if (atomic_load(&thread->alive)) {
+            if (pmu_in_use())
+                served_take(thread);
             thread_write_totals(thread, thread_app_ns(thread));
+        }
 }
 
 /* One line for the first thread that cannot be sampled; the others are counted. */
@@ -175,6 +181,7 @@ static void start_counters(struct thread *thread)
         return;
     }
     pmu_thread_set_first_period(&thread->pmu, &thread->random, mean);
+    served_begin_thread(thread);
     if (!atomic_load(&paused))
         pmu_thread_enable(&thread->pmu);
 }
@@ -293,8 +300,10 @@ static void finish(struct thread *thread, enum watch_end reason)
     thread_trigger(thread, false);
     now = thread_app_ns(thread);
     cpu = thread_cpu_time(thread);
-    if (pmu_in_use())
+    if (pmu_in_use()) {
+        served_take(thread);
         sum_losses(thread);
+    }
     watch_end_thread(thread, reason, now);
     if (reason == WATCH_THREAD_ENDED)
         line_sharing_thread_ended(thread->id);

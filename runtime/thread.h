@@ -89,6 +89,8 @@ struct step_over {
     uint32_t shared_use;                      /* of the shared registers */
 };
 
+struct served_table;
+
 struct thread {
     /* identity */
     struct thread *next; /* registry; written once */
@@ -100,9 +102,11 @@ struct thread {
     char name[16];
 
     /* mechanisms */
-    int clock;             /* CPU clock that triggers samples; -1 */
-    struct pmu_thread pmu; /* the hardware's events, where they trigger and count instead */
-    bool registers_opened; /* private debug registers: tried */
+    int clock;                   /* CPU clock that triggers samples; -1 */
+    struct pmu_thread pmu;       /* the hardware's events, where they trigger and count instead */
+    struct served_table *served; /* what their records tell (served.h); NULL without */
+    atomic_flag serving;         /* somebody works on it, or drains their buffers */
+    bool registers_opened;       /* private debug registers: tried */
     int registers[WATCHES_MAX];
     struct step_over step;
     unsigned char *handler_stack;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "objects/object_groups.h"
 
 #include "signal_safe.h"
 
@@ -52,6 +53,9 @@ const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_PARTITIONS] = {"REUSE_PARTITIONS", "partitions", 0, "N", NULL, "0",
                            "a whole number from 0 to 8",
                            "exact: objects to follow in split caches"},
+    [OPTION_PARTITION_GROUPS] = {"REUSE_PARTITION_GROUPS", "partition-groups", 0, "LIST", NULL, "",
+                                 "groups of objects as reuse-report --sector-hints names them",
+                                 "exact: objects to follow together, as hints name them"},
     [OPTION_SHARED_CACHE] = {"REUSE_SHARED_CACHE", "no-shared-cache", 0, NULL, "0", "1", "1 or 0",
                              "exact: leave out the cache that threads share"},
     [OPTION_SIMULATE_LAYOUT] = {"REUSE_SIMULATE_LAYOUT", "simulate-layout", 0, "NAME", NULL, "pebs",
@@ -249,6 +253,12 @@ static bool parse_text(const char *text, char *value, size_t size)
     return true;
 }
 
+static bool groups_are_valid(const char *list)
+{
+    struct object_groups groups;
+    return object_groups_parse(list, &groups);
+}
+
 static bool pattern_is_valid(const char *pattern)
 {
     if (strlen(pattern) >= OPTIONS_OUTPUT_MAX)
@@ -329,6 +339,9 @@ static bool apply(struct options *options, enum option_id id, const char *value)
             return false;
         options->partitions = (unsigned)whole;
         return true;
+    case OPTION_PARTITION_GROUPS:
+        return groups_are_valid(value) &&
+               parse_text(value, options->partition_groups, sizeof options->partition_groups);
     case OPTION_SHARED_CACHE:
         return parse_switch(value, &options->shared_cache);
     case OPTION_SIMULATE_LAYOUT:
@@ -393,6 +406,9 @@ static void set_default(struct options *options, enum option_id id)
         break;
     case OPTION_REGIONS:
         options->regions[0] = '\0';
+        break;
+    case OPTION_PARTITION_GROUPS:
+        options->partition_groups[0] = '\0';
         break;
     case OPTION_PLACE:
         options->place[0] = '\0';

@@ -32,6 +32,7 @@ enum option_id {
     OPTION_REGIONS,
     OPTION_RATE,
     OPTION_PARTITIONS,
+    OPTION_PARTITION_GROUPS,
     OPTION_SHARED_CACHE,
     OPTION_PLACE,
     OPTION_SIMULATE_LAYOUT,
@@ -88,6 +89,7 @@ enum {
     OPTIONS_REGIONS_MAX = 4096,
     OPTIONS_LINE_SIZES_MAX = 4,
     OPTIONS_PARTITIONS_MAX = 8,
+    OPTIONS_GROUPS_MAX = 4096,
     OPTIONS_MESSAGE_MAX = 512, /* enough for any message made here */
 };
 
@@ -121,7 +123,8 @@ struct options {
     double rate;         /* share of the lines to follow, OPTIONS_RATE_MIN..1 */
     unsigned partitions; /* objects to follow in split caches, 0..OPTIONS_PARTITIONS_MAX */
     bool shared_cache;   /* compute the cache that all threads share */
-    char regions[OPTIONS_REGIONS_MAX]; /* functions, separated by commas; "" none */
+    char regions[OPTIONS_REGIONS_MAX];         /* functions, separated by commas; "" none */
+    char partition_groups[OPTIONS_GROUPS_MAX]; /* see exact/partition_groups.h; "" none */
     /* The engine simulate's own: */
     enum simulated_layout simulate_layout;
     uint32_t simulate_skid;          /* accesses from the sampled one to its record's delivery */

@@ -291,7 +291,7 @@ struct estimate analysis_thread_accesses(const struct analysis *analysis, size_t
             groups[i] = sample->profile == profile_index && sample->record->thread_id == thread_id;
         }
     }
-    out = analysis_subset_accesses(analysis, (struct subset){groups, 1});
+    out = analysis_subset_accesses(analysis, (struct subset){.groups = groups, .group = 1});
     free(groups);
     return out;
 }

@@ -100,6 +100,10 @@ struct estimate analysis_thread_accesses(const struct analysis *, size_t profile
 struct subset {
     const uint32_t *groups;
     uint32_t group;
+    /* The same samples as a list, ascending: spares looking at all others. NULL: groups tell. Exact
+     * profiles go by groups alone. */
+    const uint32_t *members;
+    size_t member_count;
 };
 
 /* Exact profiles: histograms of a scope, to be labelled. */
@@ -169,6 +173,26 @@ uint32_t analysis_granule(const struct analysis *);
  * lived at once, of stacks and modules from the first to the last page seen. INFINITY: not known.
  * A cache of that size fetches no line twice. */
 double analysis_footprint(const struct analysis *);
+
+/*
+ * The same in lines of the analysis, as bytes: those that samples lie in, for certain; about how
+ * many it probably was, which is too few where an object's lines are used unequally often; and
+ * analysis_footprint() or, where samples show more, that.
+ */
+struct footprint {
+    double seen, likely, most;
+};
+struct footprint analysis_lines_touched(const struct analysis *);
+
+/*
+ * Lines that caches of these sizes (ascending) write back per access of the subset: lines stored to
+ * while they were cached, each time that they leave, or at the end of the run. Samples tell bounds
+ * alone, lo and hi, estimates both; value is NAN. Exact profiles count the whole alone, whatever the
+ * subset: all three are the count, or NAN where there is none. What another thread's access pulls
+ * out of a private cache is not among them. 0, or -1: out of memory.
+ */
+int analysis_write_backs(const struct analysis *, struct subset, const double *bytes, size_t n,
+                         struct estimate *per_access);
 
 /* Bytes per access of everything, as an exact profile counted them; NAN: not counted. */
 double analysis_counted_width(const struct analysis *);

@@ -303,37 +303,3 @@ void masses_of_stratum(const struct analysis *analysis, const struct segments *s
     }
     scale_copies(&risk);
 }
-
-void masses_within(const struct analysis *analysis, const struct segments *segments,
-                   const struct store_stratum *stratum, uint32_t replicate, double expected_reads,
-                   double expected_ends, struct masses *masses)
-{
-    const struct arrival *arrivals = segments->arrivals;
-    struct risk risk = {.analysis = analysis,
-                        .segments = segments,
-                        .stratum = stratum,
-                        .masses = masses,
-                        .replicate = replicate};
-    size_t last = stratum->first_arrival + stratum->arrival_count;
-    double reads = 0, ends = 0;
-
-    begin(&risk);
-    for (size_t i = stratum->first_arrival; i < last; i++) {
-        double mass = risk.followed > 0 ? arrivals[i].multiplicity *
-                                              weight_of(&risk, arrivals[i].watch) / risk.followed
-                                        : 0;
-
-        masses->arrival[i] = mass;
-        reads += arrivals[i].class == ARRIVAL_READ ? mass : 0;
-        ends += arrivals[i].class == ARRIVAL_END && !arrivals[i].own ? mass : 0;
-    }
-    for (size_t i = stratum->first_arrival; i < last; i++) {
-        bool end = arrivals[i].class == ARRIVAL_END && !arrivals[i].own;
-        double seen = end ? ends : reads, expected = end ? expected_ends : expected_reads;
-
-        masses->arrival[i] *= seen > 0 ? fmin(1, expected / seen) : 0;
-        if (arrivals[i].class == ARRIVAL_READ)
-            masses->raw[arrivals[i].reader] += masses->arrival[i];
-    }
-    scale_copies(&risk);
-}

@@ -108,7 +108,7 @@ static int evict_cell(const struct analysis *analysis, uint32_t cell, struct cac
             times_of(analysis, &sizes[i], r, cell)[0] = curve.count ? times[i] : INFINITY;
         if (curve.count && range->lines_counted) {
             evict_classes(analysis, cell, r, &curve, sizes, n, areas, times);
-            window_tally_add_up(analysis, view.sample, view.weight, 0, view.count, &tally);
+            window_tally_add_up(view.weight, 0, view.count, &tally);
         }
         for (size_t i = 0; i < n && curve.count; i++)
             miss_shares_add(&sizes[i].whole[r],

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Divided caches from histograms of stack distances. What the engine counted in a divided cache
- * (SCOPE_PARTITION and its rest) answers for that structure alone; for other structures, pairs and
- * groups survival curves are made of the distances in the undivided cache (reuse/partition.h).
+ * (SCOPE_PARTITION and its rest) answers for that structure or group alone; for others survival
+ * curves are made of the distances in the undivided cache (reuse/partition.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,10 +10,17 @@
 
 #include "analysis/sectors_internal.h"
 
-/* A structure that the engine followed, in a part of its own and in the rest. */
+/*
+ * A set of structures that the engine followed, in a part of its own and in the rest: one by
+ * itself, or a group. It counts only if all that the structures consist of was followed together,
+ * and nothing else.
+ */
 struct followed {
-    const struct record_histogram *isolated, *rest;
-    bool ambiguous; /* objects of one name were followed apart: neither tells of both */
+    uint64_t set; /* bits */
+    const struct record_histogram **members;
+    size_t member_count;
+    const struct record_histogram *rest;
+    bool mixed; /* with something that is no structure, or counted more than once */
 };
 
 /* A structure in one region; the last one is everything that is none. */
@@ -26,8 +33,10 @@ struct exact_region {
     const struct record_histogram **wholes;
     size_t whole_count;
     double accesses;
-    struct followed *followed; /* by structure */
-    struct modelled *modelled; /* by structure, and one more; NULL: objects are not known */
+    struct followed *followed;
+    size_t followed_count;
+    double *structure_accesses; /* by structure; as counted in the undivided cache */
+    struct modelled *modelled;  /* by structure, and one more; NULL: objects are not known */
 };
 
 struct exact_sectors {
@@ -39,38 +48,86 @@ static bool lies_in(const struct sector_model *model, size_t histogram, size_t r
     return model->question.regions_of[histogram] >> region & 1;
 }
 
-static void follow(struct followed *followed, const struct record_histogram *record)
+/* What was followed as this histogram says: the set that it is of, added if it is new. */
+static struct followed *followed_as(struct exact_region *region, size_t *numbers,
+                                    const struct record_histogram *record, size_t structure)
 {
-    const struct record_histogram **place =
-        record->scope == SCOPE_PARTITION ? &followed->isolated : &followed->rest;
+    size_t group = record->key >> HISTOGRAM_GROUP_SHIFT;
+    /* Structures by themselves come first, groups after all of them. */
+    size_t number = group ? SECTOR_STRUCTURES_MAX + group : structure;
+    size_t i = 0;
 
-    followed->ambiguous |= *place != NULL;
-    *place = record;
+    while (i < region->followed_count && numbers[i] != number)
+        i++;
+    if (i == region->followed_count) {
+        struct followed *followed = realloc(region->followed, (i + 1) * sizeof *region->followed);
+        if (!followed)
+            return NULL;
+        region->followed = followed;
+        followed[i] = (struct followed){0};
+        numbers[i] = number;
+        region->followed_count++;
+    }
+    return &region->followed[i];
+}
+
+static int follow(struct exact_region *region, size_t *numbers,
+                  const struct record_histogram *record, size_t structure, bool is_structure)
+{
+    struct followed *followed;
+
+    if (!is_structure && record->key >> HISTOGRAM_GROUP_SHIFT == 0)
+        return 0;
+    followed = followed_as(region, numbers, record, structure);
+    if (!followed)
+        return -1;
+    if (record->scope == SCOPE_PARTITION_REST) {
+        followed->mixed |= followed->rest != NULL;
+        followed->rest = record;
+        return 0;
+    }
+    const struct record_histogram **members =
+        realloc(followed->members, (followed->member_count + 1) * sizeof *members);
+    if (!members)
+        return -1;
+    followed->members = members;
+    members[followed->member_count++] = record;
+    if (is_structure)
+        followed->set |= UINT64_C(1) << structure;
+    else
+        followed->mixed |= record->accesses > 0;
+    return 0;
 }
 
 /* Sorts the region's histograms by what they tell. */
 static int collect(const struct sector_model *model, size_t region, struct exact_region *out)
 {
     const struct analysis *analysis = model->analysis;
+    size_t structures = model->question.structures, n = analysis->histogram_count;
+    size_t *numbers = malloc((n + 1) * sizeof *numbers);
+    int result = 0;
 
-    out->wholes = malloc((analysis->histogram_count + 1) * sizeof(*out->wholes));
-    out->followed = calloc(model->question.structures + 1, sizeof *out->followed);
-    if (!out->wholes || !out->followed)
-        return -1;
-    for (size_t i = 0; i < analysis->histogram_count; i++) {
+    out->wholes = malloc((n + 1) * sizeof(*out->wholes));
+    out->structure_accesses = calloc(structures + 1, sizeof *out->structure_accesses);
+    if (!numbers || !out->wholes || !out->structure_accesses)
+        result = -1;
+    for (size_t i = 0; i < n && result == 0; i++) {
         const struct record_histogram *record = analysis->histograms[i].record;
-        uint32_t structure = model->question.structure_of[i];
+        size_t structure = model->question.structure_of[i];
+        bool is_structure = structure < structures;
         if (record->measure != MEASURE_STACK_DISTANCE || !lies_in(model, i, region))
             continue;
         if (record->scope == SCOPE_PROCESS || record->scope == SCOPE_REGION) {
             out->wholes[out->whole_count++] = record;
             out->accesses += (double)record->accesses;
-        } else if ((record->scope == SCOPE_PARTITION || record->scope == SCOPE_PARTITION_REST) &&
-                   structure < model->question.structures) {
-            follow(&out->followed[structure], record);
+        } else if (record->scope == SCOPE_OBJECT && is_structure) {
+            out->structure_accesses[structure] += (double)record->accesses;
+        } else if (record->scope == SCOPE_PARTITION || record->scope == SCOPE_PARTITION_REST) {
+            result = follow(out, numbers, record, structure, is_structure);
         }
     }
-    return 0;
+    free(numbers);
+    return result;
 }
 
 /*
@@ -86,6 +143,13 @@ static void spread(double *counts, const double *all, const struct histogram_bin
         sum += all[b];
     for (uint32_t b = bin->bin; b < end; b++)
         counts[b] += (double)bin->count * (sum > 0 ? all[b] / sum : 1.0 / (end - bin->bin));
+}
+
+/* Bins of regions are wide as well. */
+static void spread_evenly(double *counts, const struct histogram_bin *bin)
+{
+    for (uint32_t b = bin->bin; b <= bin->bin + bin->more; b++)
+        counts[b] += (double)bin->count / (bin->more + 1);
 }
 
 /* From counts by distance to misses by size, in place: entry b then is what misses in a cache of as
@@ -113,7 +177,7 @@ static void add_objects(const struct sector_model *model, size_t region,
 
     for (size_t w = 0; w < exact->whole_count; w++)
         for (uint32_t b = 0; b < exact->wholes[w]->bin_count; b++)
-            tables->all[exact->wholes[w]->bins[b].bin] += (double)exact->wholes[w]->bins[b].count;
+            spread_evenly(tables->all, &exact->wholes[w]->bins[b]);
     for (size_t i = 0; i < analysis->histogram_count; i++) {
         const struct record_histogram *record = analysis->histograms[i].record;
         size_t s = model->question.structure_of[i];
@@ -210,28 +274,48 @@ void exact_sectors_free(struct sector_model *model)
         for (size_t s = 0; region->modelled && s <= model->question.structures; s++)
             survival_free(&region->modelled[s].curve);
         free(region->modelled);
+        for (size_t i = 0; i < region->followed_count; i++)
+            free(region->followed[i].members);
         free(region->followed);
+        free(region->structure_accesses);
         free(region->wholes);
     }
     free(model->exact);
 }
 
-/* The only structure of a split; SIZE_MAX: none, or several. */
-static size_t single(uint64_t isolated)
+/* An object that is followed by itself is noticed when it has some lines: so much of its
+ * structure's uses may be missing. */
+#define FOLLOWED_MIN 0.99
+
+/* Whether what was followed is the whole of its structures. */
+static bool is_complete(const struct exact_region *region, const struct followed *followed)
 {
-    return isolated && !(isolated & (isolated - 1)) ? (size_t)__builtin_ctzll(isolated) : SIZE_MAX;
+    double expected = 0, counted = 0;
+
+    for (uint64_t left = followed->set; left; left &= left - 1)
+        expected += region->structure_accesses[__builtin_ctzll(left)];
+    for (size_t i = 0; i < followed->member_count; i++)
+        counted += (double)followed->members[i]->accesses;
+    return followed->rest && !followed->mixed && counted >= FOLLOWED_MIN * expected;
+}
+
+/* Several objects that were followed each by itself tell nothing of all of them. */
+static bool is_one_part(const struct followed *followed)
+{
+    return followed->member_count == 1 ||
+           (followed->member_count > 0 && followed->members[0]->key >> HISTOGRAM_GROUP_SHIFT != 0);
 }
 
 static const struct followed *followed_by(const struct sector_model *model,
                                           const struct sector_split *split, size_t region)
 {
-    size_t structure = single(split->isolated);
-    const struct followed *followed = structure < model->question.structures
-                                          ? &model->exact->regions[region].followed[structure]
-                                          : NULL;
+    const struct exact_region *exact = &model->exact->regions[region];
 
-    return followed && followed->isolated && followed->rest && !followed->ambiguous ? followed
-                                                                                    : NULL;
+    for (size_t i = 0; i < exact->followed_count; i++)
+        if (exact->followed[i].set == split->isolated && is_one_part(&exact->followed[i]) &&
+            is_complete(exact, &exact->followed[i]))
+            return &exact->followed[i];
+    return NULL;
 }
 
 static double missed(const struct record_histogram *histogram, double lines)
@@ -300,7 +384,8 @@ static void misses_of(const struct sector_model *model, const struct sector_spli
         sides[SECTOR_REST] = undivided(region, split->rest_lines);
     } else if (followed) {
         sides[SECTOR_REST] = missed(followed->rest, split->rest_lines);
-        sides[SECTOR_ISOLATED] = missed(followed->isolated, split->isolated_lines);
+        for (size_t i = 0; i < followed->member_count; i++)
+            sides[SECTOR_ISOLATED] += missed(followed->members[i], split->isolated_lines);
     } else if (region->modelled) {
         model_sides(region, model->question.structures, split, sides);
     } else {

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How much memory a run touched: what its samples lie in, by whole objects. */
+/*
+ * How much memory a run touched: what its samples lie in, by whole objects, and how many lines of
+ * each it has probably used.
+ *
+ * Of n samples of an object D lie in distinct lines, f1 of these lines were seen once and f2 twice:
+ * the object has used about D + f1 (f1 - 1) / (2 (f2 + 1)) lines (Chao 1984, as corrected for bias;
+ * Chao and Chiu, "Species Richness", Wiley StatsRef 2016). Where an object's lines are used
+ * unequally often this is a lower bound; D is certain, and no object has more lines than bytes for
+ * them.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,6 +23,14 @@ struct span {
     uint64_t low, high;
 };
 
+/* A sample: what it lies in, and the line. */
+struct sighting {
+    uint64_t what, line;
+};
+
+/* Kinds of what a sample lies in; above the index into the profile's arrays. */
+enum { IN_SITE, IN_MAPPING, IN_STACK, IN_MODULE, ELSEWHERE };
+
 /* By index into the profile's arrays. */
 struct touched {
     bool *sites, *mappings;
@@ -21,7 +38,14 @@ struct touched {
     struct span *modules;
     size_t elsewhere; /* samples in memory that the profile knows nothing of: a page each */
     size_t samples;
+    struct sighting *sightings; /* as many as samples */
+    unsigned line_shift;
 };
+
+static uint64_t what(unsigned kind, size_t index)
+{
+    return (uint64_t)kind << 32 | index;
+}
 
 static void extend(struct span *span, uint64_t address)
 {
@@ -31,17 +55,20 @@ static void extend(struct span *span, uint64_t address)
     span->high = span->high > page + PAGE_BYTES ? span->high : page + PAGE_BYTES;
 }
 
-static bool touch_site(const struct profile *profile, struct touched *touched, uint32_t site)
+static bool touch_site(const struct profile *profile, struct touched *touched, uint32_t site,
+                       uint64_t *in)
 {
     const struct record_site_totals *totals = profile_site_totals(profile, site);
 
-    if (totals)
-        touched->sites[totals - profile->site_totals.items] = true;
-    return totals != NULL;
+    if (!totals)
+        return false;
+    touched->sites[totals - profile->site_totals.items] = true;
+    *in = what(IN_SITE, (size_t)(totals - profile->site_totals.items));
+    return true;
 }
 
 static bool touch_stack(const struct profile *profile, struct touched *touched, uint32_t owner,
-                        uint64_t address)
+                        uint64_t address, uint64_t *in)
 {
     const struct record_thread *thread = profile_thread(profile, owner);
 
@@ -50,26 +77,31 @@ static bool touch_stack(const struct profile *profile, struct touched *touched, 
     /* Stacks are used from their upper end on. */
     extend(&touched->stacks[thread - profile->threads.items], thread->stack_high - 1);
     extend(&touched->stacks[thread - profile->threads.items], address);
+    *in = what(IN_STACK, (size_t)(thread - profile->threads.items));
     return true;
 }
 
-static bool touch_module(const struct profile *profile, struct touched *touched, uint64_t address)
+static bool touch_module(const struct profile *profile, struct touched *touched, uint64_t address,
+                         uint64_t *in)
 {
     for (size_t i = profile->modules.count; i-- > 0;)
         if (address >= profile->modules.items[i]->start &&
             address < profile->modules.items[i]->end) {
             extend(&touched->modules[i], address);
+            *in = what(IN_MODULE, i);
             return true;
         }
     return false;
 }
 
-static bool touch_mapping(const struct profile *profile, struct touched *touched, uint64_t address)
+static bool touch_mapping(const struct profile *profile, struct touched *touched, uint64_t address,
+                          uint64_t *in)
 {
     for (size_t i = profile->mappings.count; i-- > 0;)
         if (address >= profile->mappings.items[i]->start &&
             address < profile->mappings.items[i]->end) {
             touched->mappings[i] = true;
+            *in = what(IN_MAPPING, i);
             return true;
         }
     return false;
@@ -78,26 +110,28 @@ static bool touch_mapping(const struct profile *profile, struct touched *touched
 static void touch(const struct profile *profile, struct touched *touched,
                   const struct record_sample *sample)
 {
+    uint64_t in = what(ELSEWHERE, 0);
     bool known = false;
 
-    touched->samples++;
     switch (sample->object_kind) {
     case OBJECT_HEAP:
     case OBJECT_MAPPING:
     case OBJECT_NAMED:
-        known = touch_site(profile, touched, sample->object_reference);
+        known = touch_site(profile, touched, sample->object_reference, &in);
         break;
     case OBJECT_STACK:
-        known = touch_stack(profile, touched, sample->object_reference, sample->address);
+        known = touch_stack(profile, touched, sample->object_reference, sample->address, &in);
         break;
     case OBJECT_GLOBAL:
-        known = touch_module(profile, touched, sample->address);
+        known = touch_module(profile, touched, sample->address, &in);
         break;
     default:
         break;
     }
-    if (!known && !touch_mapping(profile, touched, sample->address))
+    if (!known && !touch_mapping(profile, touched, sample->address, &in))
         touched->elsewhere++;
+    touched->sightings[touched->samples++] =
+        (struct sighting){in, sample->address >> touched->line_shift};
 }
 
 /* Of mappings that overlap, as one that grew does with itself, the parts that are in no later one.
@@ -139,7 +173,67 @@ static double touched_bytes(const struct profile *profile, const struct touched 
     return (double)touched->elsewhere > ELSEWHERE_MAX * (double)touched->samples ? INFINITY : bytes;
 }
 
-static double footprint_of(const struct analysis *analysis, uint32_t p)
+static int compare_sightings(const void *left, const void *right)
+{
+    const struct sighting *a = left, *b = right;
+
+    if (a->what != b->what)
+        return a->what < b->what ? -1 : 1;
+    return (a->line > b->line) - (a->line < b->line);
+}
+
+/* Bytes that an object cannot exceed; of things that share their space with others: INFINITY. */
+static double most_bytes(const struct profile *profile, const struct touched *touched, uint64_t in)
+{
+    size_t index = (uint32_t)in;
+
+    if (in >> 32 == IN_SITE) {
+        const struct record_site_totals *totals = &profile->site_totals.items[index];
+        return (double)(totals->live_bytes_peak ? totals->live_bytes_peak : totals->bytes);
+    }
+    if (in >> 32 == IN_STACK)
+        return (double)(touched->stacks[index].high - touched->stacks[index].low);
+    if (in >> 32 == IN_MODULE)
+        return (double)(touched->modules[index].high - touched->modules[index].low);
+    return INFINITY;
+}
+
+/* Adds the lines of one object, whose sightings these are, to those seen and those likely. */
+static void count_lines(const struct sighting *sightings, size_t n, double most_lines,
+                        struct footprint *footprint, double line_size)
+{
+    double lines = 0, once = 0, twice = 0;
+
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && sightings[end].line == sightings[i].line; end++)
+            ;
+        lines++;
+        once += end - i == 1;
+        twice += end - i == 2;
+    }
+    double likely = lines + once * (once - 1) / (2 * (twice + 1));
+    footprint->seen += lines * line_size;
+    footprint->likely += fmax(lines, fmin(likely, most_lines)) * line_size;
+}
+
+static void estimate_lines(const struct profile *profile, const struct touched *touched,
+                           struct footprint *footprint)
+{
+    struct sighting *sightings = touched->sightings;
+    double line_size = (double)(UINT64_C(1) << touched->line_shift);
+
+    if (touched->samples)
+        qsort(sightings, touched->samples, sizeof *sightings, compare_sightings);
+    for (size_t i = 0, end; i < touched->samples; i = end) {
+        for (end = i + 1; end < touched->samples && sightings[end].what == sightings[i].what; end++)
+            ;
+        /* One line more at either end: objects need not begin with one. */
+        double most = most_bytes(profile, touched, sightings[i].what) / line_size + 1;
+        count_lines(&sightings[i], end - i, ceil(most), footprint, line_size);
+    }
+}
+
+static void add_footprint(const struct analysis *analysis, uint32_t p, struct footprint *sum)
 {
     const struct profile *profile = analysis->profiles[p];
     struct touched touched = {
@@ -147,30 +241,41 @@ static double footprint_of(const struct analysis *analysis, uint32_t p)
         .mappings = calloc(profile->mappings.count + 1, sizeof *touched.mappings),
         .stacks = calloc(profile->threads.count + 1, sizeof *touched.stacks),
         .modules = calloc(profile->modules.count + 1, sizeof *touched.modules),
+        .sightings = malloc((analysis->count + 1) * sizeof *touched.sightings),
+        .line_shift = (unsigned)__builtin_ctz(analysis->line_size),
     };
-    double bytes = INFINITY;
+    double most = INFINITY;
 
-    if (touched.sites && touched.mappings && touched.stacks && touched.modules) {
+    if (touched.sites && touched.mappings && touched.stacks && touched.modules &&
+        touched.sightings) {
         for (size_t i = 0; i < analysis->count; i++)
             if (analysis->samples[i].profile == p)
                 touch(profile, &touched, analysis->samples[i].record);
-        bytes = touched_bytes(profile, &touched);
+        most = touched_bytes(profile, &touched);
+        estimate_lines(profile, &touched, sum);
     }
+    sum->most += most;
     free(touched.sites);
     free(touched.mappings);
     free(touched.stacks);
     free(touched.modules);
-    return bytes;
+    free(touched.sightings);
 }
 
 void analysis_measure_footprint(struct analysis *analysis)
 {
-    analysis->footprint = 0;
+    analysis->footprint = (struct footprint){0};
     for (uint32_t p = 0; p < analysis->profile_count; p++)
-        analysis->footprint += footprint_of(analysis, p);
+        add_footprint(analysis, p, &analysis->footprint);
+    analysis->footprint.most = fmax(analysis->footprint.most, analysis->footprint.likely);
 }
 
 double analysis_footprint(const struct analysis *analysis)
 {
-    return analysis->exact ? INFINITY : analysis->footprint;
+    return analysis->exact ? INFINITY : analysis->footprint.most;
+}
+
+struct footprint analysis_lines_touched(const struct analysis *analysis)
+{
+    return analysis->exact ? (struct footprint){.most = INFINITY} : analysis->footprint;
 }

@@ -44,7 +44,8 @@ struct group_clocks {
     uint32_t *by_thread;   /* samples in order of thread and time */
     size_t *first;         /* of each thread in by_thread; and one more */
     uint64_t *interval_ns; /* of each thread: median between samples */
-    /* Accesses by thread and by domain, CPU time (ns) by profile, over monotonic time. */
+    /* Accesses by thread and by domain, CPU time (ns) by profile, over monotonic time; the last
+     * NULL where no profile is contended. */
     struct access_clock *threads, *groups, *processors;
     double *contended; /* by profile: see contended_processors() */
 };
@@ -87,7 +88,7 @@ static struct access_clock *add_up(const struct stretch *stretches, size_t n, si
 {
     struct access_clock *out = calloc(clocks + 1, sizeof *out);
     struct bend *bends = malloc((2 * n + 1) * sizeof *bends);
-    struct clock_tick *ticks = malloc((2 * n + 1) * sizeof *ticks);
+    struct clock_tick *ticks;
     size_t count = 0;
 
     for (size_t i = 0; i < n && bends; i++) {
@@ -95,9 +96,14 @@ static struct access_clock *add_up(const struct stretch *stretches, size_t n, si
         uint64_t length = s->to_ns > s->from_ns ? s->to_ns - s->from_ns : 1;
         double slope = s->amount / (double)length;
 
-        bends[count++] = (struct bend){s->clock, s->from_ns, slope};
+        /* Most begin where the one before ended. */
+        if (count && bends[count - 1].clock == s->clock && bends[count - 1].time_ns == s->from_ns)
+            bends[count - 1].slope += slope;
+        else
+            bends[count++] = (struct bend){s->clock, s->from_ns, slope};
         bends[count++] = (struct bend){s->clock, s->from_ns + length, -slope};
     }
+    ticks = malloc((count + 1) * sizeof *ticks);
     struct bend *sorted = out && bends && ticks ? sort_bends(bends, count, clocks) : NULL;
     free(bends);
     if (!sorted) {
@@ -388,18 +394,22 @@ static void free_clocks(struct access_clock *clocks)
 int analysis_merge_clocks(struct analysis *analysis)
 {
     struct group_clocks clocks = {0};
+    bool contended = false;
     int result = -1;
 
     clocks.contended = calloc(analysis->profile_count + 1, sizeof *clocks.contended);
     if (clocks.contended && divide_into_groups(analysis) == 0 &&
         order_samples(analysis, &clocks) == 0) {
-        for (size_t p = 0; p < analysis->profile_count; p++)
+        for (size_t p = 0; p < analysis->profile_count; p++) {
             clocks.contended[p] = contended_processors(analysis->profiles[p]);
+            contended |= clocks.contended[p] > 0;
+        }
         clocks.threads = sum_of(analysis, &clocks, BY_THREAD, analysis->thread_count);
         clocks.groups = sum_of(analysis, &clocks, BY_GROUP, analysis->domain_count);
-        clocks.processors = sum_of(analysis, &clocks, CPU_TIME, analysis->profile_count);
+        if (contended)
+            clocks.processors = sum_of(analysis, &clocks, CPU_TIME, analysis->profile_count);
     }
-    if (clocks.threads && clocks.groups && clocks.processors) {
+    if (clocks.threads && clocks.groups && (clocks.processors || !contended)) {
         for (size_t i = 0; i < analysis->count; i++)
             dilate(analysis, &clocks, &analysis->samples[i]);
         result = analysis_find_crossings(analysis, clocks.groups);

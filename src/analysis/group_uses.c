@@ -8,6 +8,7 @@
 
 #include "analysis/access_clock.h"
 #include "analysis/line_events.h"
+#include "reuse/sort_keys.h"
 
 static uint32_t window_reuse(const struct analysis *analysis, const struct analysed_sample *sample)
 {
@@ -116,116 +117,96 @@ int analysis_find_crossings(struct analysis *analysis, const struct access_clock
 
 /* ---- lines of other threads during windows ---- */
 
-/* A window that ends by reuse, or without. */
-struct window_length {
-    double accesses, weight;
-    bool reused;
-};
-
-static int compare_lengths(const void *a, const void *b)
+/* A window, by when it ends: in accesses of the thread, by reuse before those without. */
+static uint64_t end_of_window(const struct analysis *analysis, const struct analysed_sample *sample)
 {
-    const struct window_length *x = a, *y = b;
+    uint32_t reuse = window_reuse(analysis, sample);
 
-    if (x->accesses != y->accesses)
-        return x->accesses < y->accesses ? -1 : 1;
-    return (int)y->reused - (int)x->reused;
+    return reuse != REUSE_TIME_NONE ? (uint64_t)reuse << 1
+                                    : (uint64_t)sample->record->window_accesses << 1 | 1;
 }
 
-/* Lines that a thread touches in so many accesses, on average: the integral of the survival that
- * the windows of a cell show. */
-struct own_lines {
-    double *accesses, *lines;
-    size_t count;
-};
-
-static int own_lines_create(const struct analysis *analysis, const struct cell *cell,
-                            struct own_lines *out)
+/*
+ * Takes from each sample of the cell the lines that its own thread touches in its window, on
+ * average: the integral of the survival that the windows of the cell show. 0 or -1.
+ */
+static int subtract_own_lines(struct analysis *analysis, const struct cell *cell)
 {
-    struct window_length *windows = malloc((cell->count + 1) * sizeof *windows);
+    struct sort_key *keys = malloc((2 * cell->count + 1) * sizeof *keys);
     double at_risk = 0, survival = 1, before = 0, lines = 0;
 
-    *out = (struct own_lines){.accesses = malloc((cell->count + 1) * sizeof(double)),
-                              .lines = malloc((cell->count + 1) * sizeof(double))};
-    if (!windows || !out->accesses || !out->lines) {
-        free(windows);
+    if (!keys)
         return -1;
-    }
     for (size_t i = 0; i < cell->count; i++) {
-        const struct analysed_sample *sample =
-            &analysis->samples[analysis->by_cell[cell->first + i]];
-        uint32_t reuse = window_reuse(analysis, sample);
-        bool reused = reuse != REUSE_TIME_NONE;
+        uint32_t index = analysis->by_cell[cell->first + i];
 
-        windows[i] = (struct window_length){reused ? reuse : sample->record->window_accesses,
-                                            sample->weight, reused};
-        at_risk += sample->weight;
+        keys[i] = (struct sort_key){end_of_window(analysis, &analysis->samples[index]), index};
+        at_risk += analysis->samples[index].weight;
     }
-    qsort(windows, cell->count, sizeof *windows, compare_lengths);
+    const struct sort_key *sorted = sort_keys(keys, keys + cell->count, cell->count);
     for (size_t i = 0; i < cell->count; i++) {
-        lines += survival * (windows[i].accesses - before);
-        before = windows[i].accesses;
-        out->accesses[i] = before;
-        out->lines[i] = lines;
-        if (windows[i].reused && at_risk > 0)
-            survival *= fmax(0, 1 - windows[i].weight / at_risk);
-        at_risk -= windows[i].weight;
+        struct analysed_sample *sample = &analysis->samples[sorted[i].index];
+        double accesses = (double)(sorted[i].key >> 1);
+
+        lines += survival * (accesses - before);
+        before = accesses;
+        sample->others_lines = fmax(0, sample->others_lines - lines);
+        if (!(sorted[i].key & 1) && at_risk > 0)
+            survival *= fmax(0, 1 - sample->weight / at_risk);
+        at_risk -= sample->weight;
     }
-    out->count = cell->count;
-    free(windows);
+    free(keys);
     return 0;
 }
 
-static void own_lines_free(struct own_lines *own)
+/* Lines that are used until the windows of a view's cohorts end; lines: by cohort. */
+static void find_lines(const struct view *view, const struct survival_curve *curve, double *lines)
 {
-    free(own->accesses);
-    free(own->lines);
-}
+    size_t point = 0;
 
-static double own_lines_in(const struct own_lines *own, double accesses)
-{
-    size_t low = 0, high = own->count;
+    /* The events come in the order of the curve. */
+    for (size_t i = 0; i < view->event_count; i++) {
+        const struct survival_event *event = &view->events[i];
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (own->accesses[middle] < accesses)
-            low = middle + 1;
-        else
-            high = middle;
+        while (point + 1 < curve->count && curve->points[point + 1].time <= event->time)
+            point++;
+        if (event->observer == OBSERVER_WINDOW)
+            lines[event->sample] =
+                curve->points[point].survival_area +
+                (event->time - curve->points[point].time) * curve->points[point].survival;
     }
-    return low < own->count ? own->lines[low] : own->count ? own->lines[own->count - 1] : 0;
 }
 
-static int add_in_cell(struct analysis *analysis, const struct cell *cell)
+/* What all threads of the group touch while the window of a sample lasts. 0 or -1. */
+static int find_all_lines(struct analysis *analysis, const struct cell *cell)
 {
     struct survival_curve curve = {0};
-    struct own_lines own;
     struct view view;
-    int result = own_lines_create(analysis, cell, &own);
+    double *lines;
+    int result = view_create(analysis, analysis->by_cell + cell->first, cell->count, &view);
 
-    if (result == 0 &&
-        view_create(analysis, analysis->by_cell + cell->first, cell->count, &view) == 0) {
-        result = view_estimate(analysis, &view, 0, &curve);
-        for (size_t i = 0; i < view.count && result == 0 && curve.count; i++) {
-            struct analysed_sample *sample = &analysis->samples[view.sample[i]];
-            uint32_t reuse = window_reuse(analysis, sample);
-            double accesses = reuse != REUSE_TIME_NONE ? reuse : sample->record->window_accesses;
-            double all = survival_area_at(&curve, accesses * sample->dilation);
-
-            sample->others_lines = fmax(0, all - own_lines_in(&own, accesses));
-        }
-        view_free(&view);
-        survival_free(&curve);
-    } else {
-        result = -1;
+    if (result)
+        return result;
+    lines = malloc((view.cohorts + 1) * sizeof *lines);
+    result = lines ? view_estimate(analysis, &view, 0, &curve) : -1;
+    if (result == 0 && curve.count) {
+        find_lines(&view, &curve, lines);
+        for (size_t i = 0; i < view.count; i++)
+            analysis->samples[view.sample[i]].others_lines = lines[view.cohort_of[i]];
     }
-    own_lines_free(&own);
+    free(lines);
+    view_free(&view);
+    survival_free(&curve);
     return result;
 }
 
 int analysis_add_others_lines(struct analysis *analysis)
 {
-    for (size_t c = 0; c < analysis->cell_count; c++)
-        if (analysis->cells[c].count && add_in_cell(analysis, &analysis->cells[c]))
+    for (size_t c = 0; c < analysis->cell_count; c++) {
+        const struct cell *cell = &analysis->cells[c];
+
+        if (cell->count && (find_all_lines(analysis, cell) || subtract_own_lines(analysis, cell)))
             return -1;
+    }
     return 0;
 }

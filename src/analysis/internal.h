@@ -93,7 +93,7 @@ struct analysis {
     uint32_t *by_cell; /* sample indexes, cell after cell */
 
     bool lines_counted; /* in some cell; see struct cell */
-    double footprint;   /* bytes; see analysis_footprint() */
+    struct footprint footprint;
 
     bool accessed_visits_known; /* traps on the accessed word looked ahead as well */
 
@@ -157,6 +157,7 @@ struct window_tally {
     size_t sizes;
     double *part;                /* of each size: what it has beyond whole lines */
     uint16_t *misses, *may_miss; /* by sample of the view: of sizes, and of their whole lines */
+    uint8_t *class;              /* by sample of the view: struct analysed_sample's */
     double *missed;              /* by size: see window_tally_add_up() */
     double *scratch;             /* by size */
     double class_weight[WINDOW_CLASSES];
@@ -170,8 +171,7 @@ void window_tally_free(struct window_tally *);
  * Adds up samples [from, to) of the view, all of one cell, with the given weights. Then
  * tally->missed[k] is the weight of those that were reused in their windows and miss at size k.
  */
-void window_tally_add_up(const struct analysis *, const uint32_t *samples, const double *weights,
-                         size_t from, size_t to, struct window_tally *);
+void window_tally_add_up(const double *weights, size_t from, size_t to, struct window_tally *);
 
 /* The parts of the cache that a sample of the class has to see filled with other lines, for a curve
  * of the whole cell: integral of S up to the eviction. 0: evicted in the window already. */
@@ -205,7 +205,11 @@ uint32_t replicate_count(const struct analysis *);
 double replicate_weight(const struct analysis *, uint32_t replicate, uint32_t sample);
 /* That weight over the sample's own and its loop's rate factor. */
 unsigned replicate_times_drawn(const struct analysis *, uint32_t replicate, uint32_t sample);
+/* The same of all samples, by index. NULL: 1 for each. */
+const uint8_t *replicate_draws(const struct analysis *, uint32_t replicate);
 double replicate_rate_factor(const struct analysis *, uint32_t replicate, uint32_t loop);
+/* The same of all loops, by index. NULL: 1 for each. */
+const float *replicate_rate_factors(const struct analysis *, uint32_t replicate);
 enum rest_guess replicate_rest(const struct analysis *, uint32_t replicate);
 /* The replicate in which a window that saw more lines than others, or fewer, goes on so. */
 bool replicate_persistent(const struct analysis *, uint32_t replicate);
@@ -224,14 +228,15 @@ struct estimate replicate_spread(const struct analysis *, const double *values);
  */
 struct view {
     size_t count;
-    uint32_t *sample; /* indexes into analysis.samples */
+    uint32_t *sample; /* indexes into analysis.samples, ordered by cell */
+    bool one_cell;    /* all are of one */
     /* What every replicate asks of them, side by side. */
     struct view_sample {
         double weight;
         uint32_t loop;
         bool watched;
     } * own;
-    struct survival_event *events;
+    struct survival_event *events; /* in order; their samples are cohorts */
     size_t event_count;
     /* The same if every watch sees its word alone, which comes as often as lines of that many words
      * do not: see replicate_unequal_lines(). NULL until that is estimated. */
@@ -243,7 +248,14 @@ struct view {
     uint32_t strata;
     bool *shares_invalidation, *shares_crossing;
     double *weight; /* of the replicate that was estimated last */
+    /* view_cohorts.c: what the estimate takes as one sample, and the events tell of. */
+    uint32_t *cohort_of; /* by sample of the view */
+    size_t cohorts;
+    uint32_t *first_of, *cohort_stratum; /* by cohort; its first sample */
+    double *cohort_weight;               /* of the replicate that was estimated last */
 };
+/* For view_create(): once the events are in order and the strata known. 0 or -1. */
+int view_form_cohorts(struct view *);
 int view_create(const struct analysis *, const uint32_t *samples, size_t n, struct view *out);
 void view_free(struct view *);
 int view_estimate(const struct analysis *, struct view *, uint32_t replicate,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/rate_estimate.h"
+#include "reuse/sort_keys.h"
 
 /* Loops whose heads are this close are likely of one function. */
 enum { NEIGHBOUR_BYTES = 4096, INSTRUCTION_BYTES_MAX = 15 };
@@ -305,59 +306,57 @@ static void neighbours(const struct loop_rates *rates, size_t index, struct aver
     }
 }
 
-/* By thread: average over the measured loops that its samples lie in. */
-struct thread_average {
-    uint32_t thread_id;
-    struct average average;
-};
-
-static int compare_thread_averages(const void *a, const void *b)
+/*
+ * For every loop without readings: the mean of its threads' averages, by its time in each. Loops
+ * that are measured make a thread's average. keys: of the samples, by thread; loops: by sample.
+ */
+static void average_by_thread(const struct profile *profile, const struct sort_key *keys,
+                              const uint32_t *loops, const struct loop_rates *rates,
+                              struct average *of_loop)
 {
-    const struct thread_average *x = a, *y = b;
+    size_t n = profile->samples.count;
 
-    return x->thread_id != y->thread_id ? (x->thread_id < y->thread_id ? -1 : 1) : 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        struct average thread = {0};
+
+        for (end = i; end < n && keys[end].key == keys[i].key; end++) {
+            const struct loop_rate *loop = &rates->loops[loops[keys[end].index]];
+            double time = (double)profile->samples.items[keys[end].index].weight_ns;
+
+            if (loop->measured)
+                average_add(&thread, time, loop);
+        }
+        for (size_t k = i; k < end && thread.time > 0; k++) {
+            uint32_t loop = loops[keys[k].index];
+            double time = (double)profile->samples.items[keys[k].index].weight_ns;
+
+            if (rates->loops[loop].measured)
+                continue;
+            of_loop[loop].time += time;
+            of_loop[loop].product += time * thread.product / thread.time;
+        }
+    }
 }
 
-/* For every loop without readings: the mean of its threads' averages, by its time in each. */
 static int averages_of_threads(const struct profile *profile, size_t p,
                                const struct loop_rates *rates, struct average *of_loop)
 {
-    size_t n = profile->samples.count, count = 0;
-    struct thread_average *threads = calloc(n + 1, sizeof *threads);
+    size_t n = profile->samples.count;
+    struct sort_key *keys = malloc((2 * n + 1) * sizeof *keys);
+    uint32_t *loops = malloc((n + 1) * sizeof *loops);
+    int result = keys && loops ? 0 : -1;
 
-    if (!threads)
-        return -1;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && result == 0; i++) {
         const struct record_sample *sample = &profile->samples.items[i];
-        const struct loop_rate *loop = &rates->loops[loop_rates_find(rates, p, sample->loop)];
-        threads[i].thread_id = sample->thread_id;
-        if (loop->measured)
-            average_add(&threads[i].average, (double)sample->weight_ns, loop);
+
+        keys[i] = (struct sort_key){sample->thread_id, (uint32_t)i};
+        loops[i] = (uint32_t)loop_rates_find(rates, p, sample->loop);
     }
-    qsort(threads, n, sizeof *threads, compare_thread_averages);
-    for (size_t i = 0; i < n; i++) {
-        if (count && threads[count - 1].thread_id == threads[i].thread_id) {
-            struct average *sum = &threads[count - 1].average, *one = &threads[i].average;
-            sum->time += one->time;
-            sum->product += one->product;
-        } else {
-            threads[count++] = threads[i];
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct record_sample *sample = &profile->samples.items[i];
-        size_t index = loop_rates_find(rates, p, sample->loop);
-        struct thread_average key = {.thread_id = sample->thread_id};
-        const struct thread_average *thread =
-            bsearch(&key, threads, count, sizeof *threads, compare_thread_averages);
-        if (rates->loops[index].measured || !thread || thread->average.time <= 0)
-            continue;
-        double time = (double)sample->weight_ns, all = thread->average.time;
-        of_loop[index].time += time;
-        of_loop[index].product += time * thread->average.product / all;
-    }
-    free(threads);
-    return 0;
+    if (result == 0)
+        average_by_thread(profile, sort_keys(keys, keys + n, n), loops, rates, of_loop);
+    free(keys);
+    free(loops);
+    return result;
 }
 
 static int fill_gaps(const struct profile *const *profiles, size_t profile_count,

@@ -65,7 +65,8 @@ struct refill refill_estimate(const struct profile *profile)
     double trap = profile_run_number(profile, "trap_cost_ns", 0);
     double prior = PRIOR_SHARE * trap;
 
-    if (prior <= 0)
+    /* A count of accesses stands still while nothing is accessed. */
+    if (prior <= 0 || profile_counts_accesses(profile))
         return (struct refill){0, 0};
     double precision = 1 / (prior * prior), sum = prior * precision;
     struct timed *timed = malloc((profile->rates.count + 1) * sizeof *timed);

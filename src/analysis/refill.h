@@ -9,7 +9,7 @@
 #include "profile/reader.h"
 
 struct refill {
-    double ns;        /* 0 where the profile tells no cost of a trap */
+    double ns;        /* 0 where the profile tells no cost of a trap, or counts accesses */
     double deviation; /* standard error, ns */
 };
 

@@ -111,18 +111,31 @@ int replicates_create(struct analysis *analysis)
     return 0;
 }
 
+const float *replicate_rate_factors(const struct analysis *analysis, uint32_t replicate)
+{
+    return is_extreme(analysis, replicate)
+               ? NULL
+               : &analysis->rate_factors[replicate * analysis->rates.count];
+}
+
 double replicate_rate_factor(const struct analysis *analysis, uint32_t replicate, uint32_t loop)
 {
-    if (is_extreme(analysis, replicate))
-        return 1;
-    return analysis->rate_factors[replicate * analysis->rates.count + loop];
+    const float *factors = replicate_rate_factors(analysis, replicate);
+
+    return factors ? (double)factors[loop] : 1;
+}
+
+const uint8_t *replicate_draws(const struct analysis *analysis, uint32_t replicate)
+{
+    return is_extreme(analysis, replicate) ? NULL
+                                           : &analysis->times_drawn[replicate * analysis->count];
 }
 
 unsigned replicate_times_drawn(const struct analysis *analysis, uint32_t replicate, uint32_t sample)
 {
-    return is_extreme(analysis, replicate)
-               ? 1
-               : analysis->times_drawn[replicate * analysis->count + sample];
+    const uint8_t *drawn = replicate_draws(analysis, replicate);
+
+    return drawn ? drawn[sample] : 1;
 }
 
 double replicate_weight(const struct analysis *analysis, uint32_t replicate, uint32_t sample)

@@ -5,23 +5,7 @@
 
 #include "analysis/access_clock.h"
 #include "analysis/internal.h"
-
-static int compare_threads(const void *a, const void *b)
-{
-    const struct analysed_thread *x = a, *y = b;
-
-    if (x->profile != y->profile)
-        return x->profile < y->profile ? -1 : 1;
-    return x->thread_id != y->thread_id ? (x->thread_id < y->thread_id ? -1 : 1) : 0;
-}
-
-static uint32_t find_thread(const struct analysis *analysis, uint32_t profile, uint32_t thread_id)
-{
-    struct analysed_thread key = {.profile = profile, .thread_id = thread_id};
-    const struct analysed_thread *found =
-        bsearch(&key, analysis->threads, analysis->thread_count, sizeof key, compare_threads);
-    return (uint32_t)(found - analysis->threads);
-}
+#include "reuse/sort_keys.h"
 
 /*
  * Clock expiries that gave no sample still stand for the program's time. So do those in our
@@ -62,6 +46,39 @@ static void find_invalidation(const struct profile *profile, struct analysed_sam
         sample->invalidation = found;
 }
 
+/* Lists the threads and tells each sample which one is its own. */
+static int list_threads(struct analysis *analysis)
+{
+    size_t n = analysis->count;
+    struct sort_key *keys = malloc((2 * n + 1) * sizeof *keys);
+    size_t threads = 0;
+
+    if (!keys)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (struct sort_key){(uint64_t)analysis->samples[i].profile << 32 |
+                                        analysis->samples[i].record->thread_id,
+                                    (uint32_t)i};
+    const struct sort_key *sorted = sort_keys(keys, keys + n, n);
+    for (size_t i = 0; i < n; i++)
+        threads += i == 0 || sorted[i].key != sorted[i - 1].key;
+    analysis->threads = calloc(threads + 1, sizeof *analysis->threads);
+    for (size_t i = 0; i < n && analysis->threads; i++) {
+        struct analysed_sample *sample = &analysis->samples[sorted[i].index];
+
+        if (i == 0 || sorted[i].key != sorted[i - 1].key)
+            analysis->threads[analysis->thread_count++] = (struct analysed_thread){
+                .profile = sample->profile,
+                .thread_id = sample->record->thread_id,
+                .scale = expiries_per_sample(analysis->profiles[sample->profile],
+                                             sample->record->thread_id)};
+        sample->thread = (uint32_t)analysis->thread_count - 1;
+        analysis->threads[sample->thread].samples++;
+    }
+    free(keys);
+    return analysis->threads ? 0 : -1;
+}
+
 static int list_samples(struct analysis *analysis)
 {
     size_t capacity = 1, n = 0;
@@ -69,8 +86,7 @@ static int list_samples(struct analysis *analysis)
     for (size_t p = 0; p < analysis->profile_count; p++)
         capacity += analysis->profiles[p]->samples.count;
     analysis->samples = calloc(capacity, sizeof *analysis->samples);
-    analysis->threads = calloc(capacity, sizeof *analysis->threads);
-    if (!analysis->samples || !analysis->threads)
+    if (!analysis->samples)
         return -1;
     for (size_t p = 0; p < analysis->profile_count; p++) {
         const struct profile *profile = analysis->profiles[p];
@@ -78,8 +94,6 @@ static int list_samples(struct analysis *analysis)
             const struct record_sample *record = &profile->samples.items[i];
             if (!wanted(analysis, record))
                 continue;
-            analysis->threads[n] = (struct analysed_thread){
-                .profile = (uint32_t)p, .thread_id = record->thread_id, .samples = 1};
             analysis->samples[n++] = (struct analysed_sample){
                 .record = record,
                 .end = profile_watch_end(profile, record->sample_id),
@@ -97,22 +111,7 @@ static int list_samples(struct analysis *analysis)
         }
     }
     analysis->count = n;
-    qsort(analysis->threads, n, sizeof *analysis->threads, compare_threads);
-    size_t threads = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (threads && compare_threads(&analysis->threads[threads - 1], &analysis->threads[i]) == 0)
-            analysis->threads[threads - 1].samples++;
-        else
-            analysis->threads[threads++] = analysis->threads[i];
-    }
-    analysis->thread_count = threads;
-    for (size_t i = 0; i < threads; i++)
-        analysis->threads[i].scale = expiries_per_sample(
-            analysis->profiles[analysis->threads[i].profile], analysis->threads[i].thread_id);
-    for (size_t i = 0; i < n; i++)
-        analysis->samples[i].thread = find_thread(analysis, analysis->samples[i].profile,
-                                                  analysis->samples[i].record->thread_id);
-    return 0;
+    return list_threads(analysis);
 }
 
 static bool ended_in_order(const struct profile *profile, uint32_t thread_id)

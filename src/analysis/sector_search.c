@@ -19,6 +19,7 @@ struct candidate {
 struct search {
     struct sector_model *model;
     struct sector_level level;
+    const uint64_t *eligible; /* by region */
     size_t regions;
     struct candidate *candidates;
     double *misses; /* [(candidate * regions + region) * SECTOR_SIDES + side] */
@@ -40,6 +41,12 @@ static double all_misses(const struct search *search, size_t candidate, size_t r
 {
     return isolated_misses(search, candidate, region) +
            search->misses[(candidate * search->regions + region) * SECTOR_SIDES + SECTOR_REST];
+}
+
+/* Sets with structures that a region does not use are none of its. */
+static bool is_eligible(const struct search *search, uint64_t set, size_t region)
+{
+    return (set & ~search->eligible[region]) == 0;
 }
 
 static bool is_known(const struct search *search, uint64_t isolated)
@@ -93,7 +100,7 @@ static size_t best_sets(const struct search *search, size_t region, int members,
         uint64_t isolated = search->candidates[i].isolated;
         double value = all_misses(search, i, region);
         size_t at = 0;
-        if (__builtin_popcountll(isolated) != members)
+        if (__builtin_popcountll(isolated) != members || !is_eligible(search, isolated, region))
             continue;
         while (at < n && sets[at] != isolated)
             at++;
@@ -113,7 +120,7 @@ static size_t best_sets(const struct search *search, size_t region, int members,
 }
 
 /* The best sets of one size, each with one structure more. */
-static int extend(struct search *search, uint64_t eligible, int members)
+static int extend(struct search *search, int members)
 {
     size_t capacity = search->regions * PARTNERS_MAX * SECTOR_STRUCTURES_MAX, n = 0;
     uint64_t *sets = malloc(capacity * sizeof *sets);
@@ -127,7 +134,8 @@ static int extend(struct search *search, uint64_t eligible, int members)
         for (size_t i = 0; i < count; i++) {
             for (unsigned s = 0; s < SECTOR_STRUCTURES_MAX; s++) {
                 uint64_t set = best[i] | (uint64_t)1 << s;
-                bool is_new = (eligible >> s & 1) && set != best[i] && !is_known(search, set);
+                bool is_new =
+                    is_eligible(search, set, region) && set != best[i] && !is_known(search, set);
                 for (size_t k = 0; k < n && is_new; k++)
                     is_new = sets[k] != set;
                 if (is_new)
@@ -140,26 +148,37 @@ static int extend(struct search *search, uint64_t eligible, int members)
     return result;
 }
 
+/* Adds a set to those that are to be tried, unless it is known or among them. */
+static void add_new(const struct search *search, uint64_t set, uint64_t *sets, size_t *n)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (sets[i] == set)
+            return;
+    if (set && !is_known(search, set))
+        sets[(*n)++] = set;
+}
+
 /*
- * Whether to give the kept structure a large sector or what streams by a small one is the same to
- * the cache. The other side of the best sets, as many of it as matter: the first structures first.
+ * Whether to give what is kept a large sector or what streams by a small one is the same to the
+ * cache. The other side of the best set of each size: all of it, and as many as matter, the first
+ * structures first.
  */
-static int turn_round(struct search *search, uint64_t eligible)
+static int turn_round(struct search *search)
 {
     int result = 0;
 
     for (size_t region = 0; region < search->regions && result == 0; region++) {
-        uint64_t best[PARTNERS_MAX], set = 0;
-        uint64_t sets[SECTOR_STRUCTURES_MAX];
+        uint64_t sets[GROUP_MAX + SECTOR_STRUCTURES_MAX];
         size_t n = 0;
-        if (best_sets(search, region, 1, best) == 0)
-            continue;
-        for (unsigned s = 0; s < SECTOR_STRUCTURES_MAX; s++) {
-            if (!(eligible & ~best[0] & (uint64_t)1 << s))
-                continue;
-            set |= (uint64_t)1 << s;
-            if (!is_known(search, set))
-                sets[n++] = set;
+        for (int members = 1; members <= GROUP_MAX; members++) {
+            uint64_t best[PARTNERS_MAX], other, set = 0;
+            if (best_sets(search, region, members, best) == 0)
+                break;
+            other = search->eligible[region] & ~best[0];
+            add_new(search, other, sets, &n);
+            for (unsigned s = 0; members == 1 && s < SECTOR_STRUCTURES_MAX; s++)
+                if (other >> s & 1)
+                    add_new(search, set |= (uint64_t)1 << s, sets, &n);
         }
         result = n ? try_sets(search, sets, n) : 0;
     }
@@ -174,6 +193,8 @@ static bool has_improved(const struct search *search, size_t first, const double
         double before = choices[r].undivided, after = INFINITY;
         for (size_t i = 0; i < search->count; i++) {
             double misses = all_misses(search, i, r);
+            if (!is_eligible(search, search->candidates[i].isolated, r))
+                continue;
             if (i < first)
                 before = fmin(before, misses);
             else
@@ -202,6 +223,17 @@ static bool is_simpler(const struct search *search, size_t a, size_t b, size_t r
     return isolated_misses(search, a, region) > isolated_misses(search, b, region);
 }
 
+/* Misses, with what a model may promise too much. */
+static double expected_misses(const struct search *search, size_t candidate, size_t region,
+                              double undivided)
+{
+    struct sector_split split = sector_split_of(
+        search->level, search->candidates[candidate].isolated, search->candidates[candidate].ways);
+    bool modelled = sector_basis(search->model, &split, region) == SECTOR_MODELLED;
+
+    return all_misses(search, candidate, region) + (modelled ? SECTOR_MODEL_ERROR * undivided : 0);
+}
+
 static void choose(const struct search *search, size_t region, double tolerance,
                    struct sector_choice *choice)
 {
@@ -209,9 +241,12 @@ static void choose(const struct search *search, size_t region, double tolerance,
     size_t chosen = SIZE_MAX;
 
     for (size_t i = 0; i < search->count; i++)
-        best = fmin(best, all_misses(search, i, region));
+        if (is_eligible(search, search->candidates[i].isolated, region))
+            best = fmin(best, expected_misses(search, i, region, choice->undivided));
     for (size_t i = 0; i < search->count; i++)
-        if (all_misses(search, i, region) <= best + tolerance * choice->undivided &&
+        if (is_eligible(search, search->candidates[i].isolated, region) &&
+            expected_misses(search, i, region, choice->undivided) <=
+                best + tolerance * choice->undivided &&
             (chosen == SIZE_MAX || is_simpler(search, i, chosen, region)))
             chosen = i;
     if (chosen == SIZE_MAX)
@@ -234,18 +269,21 @@ static int measure_undivided(const struct search *search, struct sector_choice *
     return 0;
 }
 
-int sector_search(struct sector_model *model, struct sector_level level, uint64_t eligible,
+int sector_search(struct sector_model *model, struct sector_level level, const uint64_t *eligible,
                   size_t regions, const double *tolerance, struct sector_choice *choices)
 {
-    struct search search = {.model = model, .level = level, .regions = regions};
-    uint64_t singles[SECTOR_STRUCTURES_MAX];
+    struct search search = {
+        .model = model, .level = level, .eligible = eligible, .regions = regions};
+    uint64_t singles[SECTOR_STRUCTURES_MAX], any = 0;
     size_t n = 0;
     int result = measure_undivided(&search, choices);
 
     if (result || level.ways < 2 * level.least)
         return result;
+    for (size_t r = 0; r < regions; r++)
+        any |= eligible[r];
     for (unsigned s = 0; s < SECTOR_STRUCTURES_MAX; s++)
-        if (eligible >> s & 1)
+        if (any >> s & 1)
             singles[n++] = (uint64_t)1 << s;
     if (n)
         result = try_sets(&search, singles, n);
@@ -253,11 +291,11 @@ int sector_search(struct sector_model *model, struct sector_level level, uint64_
     bool improved = true;
     for (int members = 1; members < GROUP_MAX && result == 0 && improved; members++) {
         size_t before = search.count;
-        result = extend(&search, eligible, members);
+        result = extend(&search, members);
         improved = members < 2 || has_improved(&search, before, tolerance, choices);
     }
     if (result == 0)
-        result = turn_round(&search, eligible);
+        result = turn_round(&search);
     for (size_t r = 0; r < regions && result == 0; r++)
         choose(&search, r, tolerance[r], &choices[r]);
     free(search.candidates);

@@ -19,15 +19,17 @@ struct sector_choice {
 };
 
 /*
- * Structures are expected in order of their late uses, most first. Tries every structure of
- * `eligible` (bits), pairs and small groups of those that do best, in any number of ways. Among
+ * Structures are expected in order of their late uses, most first. In each region tries every
+ * structure of eligible[region] (bits), pairs and small groups of those that do best, and for each
+ * size of group the other side of the best one, in any number of ways. Among
  * divisions that save nearly as much as the best one it takes the smallest sector, and in it the
  * fewest structures: a larger sector and more names are more to go wrong. Of these it takes what
  * misses most in its sector: what streams by, rather than what is kept. Nearly: tolerance[region],
- * a part of the undivided misses. choices[region]. 0, or -1: out of memory.
+ * a part of the undivided misses. A modelled division has to promise SECTOR_MODEL_ERROR more than
+ * a counted one. choices[region]. 0, or -1: out of memory.
  */
-int sector_search(struct sector_model *, struct sector_level, uint64_t eligible, size_t regions,
-                  const double *tolerance, struct sector_choice *choices);
+int sector_search(struct sector_model *, struct sector_level, const uint64_t *eligible,
+                  size_t regions, const double *tolerance, struct sector_choice *choices);
 
 /* The split that gives some structures that many ways. */
 struct sector_split sector_split_of(struct sector_level, uint64_t isolated, unsigned ways);

@@ -9,7 +9,7 @@
 #include "analysis/sectors_internal.h"
 
 enum {
-    OWN_VIEW_MIN = 64,    /* samples that a cell needs to be estimated apart, as in curves.c */
+    OWN_VIEW_MIN = 64,    /* samples that a cell needs to be estimated apart, as in evaluation.c */
     SEARCH_CELLS_MAX = 48 /* searches look at the cells with most weight */
 };
 
@@ -345,12 +345,17 @@ int sector_misses(struct sector_model *model, const struct sector_split *splits,
                     values, NULL);
 }
 
+static double reduction(double misses, double before)
+{
+    return before > 0 ? 1 - misses / before : 0;
+}
+
 /* Replicates that draw hardly a miss say nothing of how many times more there could be. */
 #define REDUCTION_MIN (-1.0)
 
-static double reduction(double misses, double before)
+static double bounded_reduction(double misses, double before)
 {
-    return before > 0 ? fmax(REDUCTION_MIN, 1 - misses / before) : 0;
+    return fmax(REDUCTION_MIN, reduction(misses, before));
 }
 
 static struct estimate certain(double value)
@@ -402,9 +407,9 @@ static void add_unknown(struct sector_outcome *outcome, double unknown_before, d
     outcome->misses.lo = fmax(0, outcome->misses.lo - outcome->unknown);
     if (outcome->unknown <= 0 && unknown_before <= 0)
         return;
-    outcome->reduction.lo = fmin(outcome->reduction.lo, reduction(misses, known_before));
+    outcome->reduction.lo = fmin(outcome->reduction.lo, bounded_reduction(misses, known_before));
     outcome->reduction.hi =
-        fmax(outcome->reduction.hi, reduction(misses - outcome->unknown, before));
+        fmax(outcome->reduction.hi, bounded_reduction(misses - outcome->unknown, before));
 }
 
 /* values: [replicate][split * regions + region] */
@@ -421,8 +426,11 @@ static void judge(const struct sector_model *model, const double *values, const 
                 of_replicate[r] = values[r * stride + i];
             outcomes[i].misses = replicate_interval(model->analysis, of_replicate, floor);
             for (uint32_t r = 0; r < replicates; r++)
-                of_replicate[r] = reduction(values[r * stride + i], values[r * stride + region]);
+                of_replicate[r] =
+                    bounded_reduction(values[r * stride + i], values[r * stride + region]);
             outcomes[i].reduction = replicate_spread(model->analysis, of_replicate);
+            outcomes[i].reduction.value = reduction(values[i], values[region]);
+            outcomes[i].reduction.lo = fmin(outcomes[i].reduction.lo, outcomes[i].reduction.value);
             outcomes[i].unknown = unknown[i];
             add_unknown(&outcomes[i], unknown[region], values[region]);
             if (i == region || values[region] <= 0)
@@ -482,7 +490,8 @@ struct estimate sector_accesses(const struct sector_model *model, size_t region)
         return (struct estimate){0};
     for (size_t i = 0; i < analysis->count; i++)
         groups[i] = model->question.regions_of[i] >> region & 1;
-    struct estimate out = analysis_subset_accesses(analysis, (struct subset){groups, 1});
+    struct estimate out =
+        analysis_subset_accesses(analysis, (struct subset){.groups = groups, .group = 1});
     free(groups);
     return out;
 }

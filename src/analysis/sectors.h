@@ -5,7 +5,8 @@
  *
  * Sampled profiles: the survival of each structure on the common clock (reuse/partition.h), phase
  * by phase as for any other curve. Exact profiles: the distances counted in divided caches where
- * the engine followed the structure, else the same model from its histograms; sector_basis() tells.
+ * the engine followed the structure, or that group, else the same model from its histograms;
+ * sector_basis() tells.
  */
 #ifndef REUSE_ANALYSIS_SECTORS_H
 #define REUSE_ANALYSIS_SECTORS_H
@@ -47,6 +48,10 @@ enum sector_basis {
     SECTOR_MODELLED, /* from exact histograms of the undivided cache */
     SECTOR_UNKNOWN,  /* the profile does not tell for this region */
 };
+/* What modelled misses are off by on average at most, as a part of those of the undivided cache
+ * (docs/sector-cache.md has the measurement). */
+#define SECTOR_MODEL_ERROR 0.05
+
 enum sector_basis sector_basis(const struct sector_model *, const struct sector_split *,
                                size_t region);
 

@@ -431,22 +431,21 @@ int segments_create(const struct analysis *analysis, const struct turns *turns,
         .samples = malloc(room * sizeof *segments->samples),
         .weights = malloc(room * sizeof *segments->weights),
         .stratum_of = malloc(room * sizeof *segments->stratum_of),
-        .reads = calloc(room, sizeof *segments->reads),
-        .ends = calloc(room, sizeof *segments->ends),
         .watches = malloc(room * sizeof *segments->watches),
         .by_end = malloc(room * sizeof *segments->by_end),
         .by_loads = malloc(room * sizeof *segments->by_loads),
         .touched = calloc(room, sizeof *segments->touched),
         .written = calloc(room, sizeof *segments->written),
     };
-    if (!segments->samples || !segments->weights || !segments->stratum_of || !segments->reads ||
-        !segments->ends || !segments->watches || !segments->by_end || !segments->by_loads ||
-        !segments->touched || !segments->written)
+    if (!segments->samples || !segments->weights || !segments->stratum_of || !segments->watches ||
+        !segments->by_end || !segments->by_loads || !segments->touched || !segments->written)
         return -1;
     list_stores(analysis, turns, segments);
-    if (follow(analysis, segments) || stratify(analysis, segments) || sort_all(segments))
+    if (line_uses_create(analysis, &segments->uses) || follow(analysis, segments) ||
+        stratify(analysis, segments) || sort_all(segments))
         return -1;
-    return segments_expect(analysis, segments);
+    segments_find_bytes(analysis, &segments->uses, segments);
+    return 0;
 }
 
 void segments_free(struct segments *segments)
@@ -454,8 +453,6 @@ void segments_free(struct segments *segments)
     free(segments->samples);
     free(segments->weights);
     free(segments->stratum_of);
-    free(segments->reads);
-    free(segments->ends);
     free(segments->watches);
     free(segments->by_end);
     free(segments->by_loads);
@@ -463,5 +460,6 @@ void segments_free(struct segments *segments)
     free(segments->written);
     free(segments->arrivals);
     free(segments->strata);
+    line_uses_free(&segments->uses);
     *segments = (struct segments){0};
 }

@@ -130,6 +130,42 @@ static int list_events(const struct analysis *analysis, struct view *view,
     return survival_sort(view->events, view->event_count);
 }
 
+/*
+ * Numbers the samples of one cell in the order in which their windows end, as their events come:
+ * every estimate then reads what it needs of them from memory in that order. Samples of several
+ * cells keep their order, which is by cell. 0, or -1: out of memory.
+ */
+static int number_by_end(struct view *view, struct evidence *evidence)
+{
+    size_t n = view->count, next = 0;
+    uint32_t *number;
+    struct evidence *before;
+
+    if (!view->one_cell)
+        return 0;
+    number = malloc(2 * n * sizeof *number);
+    before = malloc(n * sizeof *before);
+    if (!number || !before) {
+        free(number);
+        free(before);
+        return -1;
+    }
+    for (size_t i = 0; i < view->event_count; i++)
+        if (view->events[i].observer == OBSERVER_WINDOW)
+            number[view->events[i].sample] = (uint32_t)next++;
+    for (size_t i = 0; i < view->event_count; i++)
+        view->events[i].sample = number[view->events[i].sample];
+    memcpy(number + n, view->sample, n * sizeof *number);
+    memcpy(before, evidence, n * sizeof *before);
+    for (size_t i = 0; i < n; i++) {
+        view->sample[number[i]] = number[n + i];
+        evidence[number[i]] = before[i];
+    }
+    free(number);
+    free(before);
+    return 0;
+}
+
 /* Traps of watches of one kind, and how many visits to their lines they stand for. */
 struct trap_count {
     double traps, visits;
@@ -141,10 +177,18 @@ static bool is_watch_end(const struct survival_event *event)
            (event->observer == OBSERVER_ACCESSED || event->observer == OBSERVER_OTHER);
 }
 
+/* The sample, or the first of a cohort. */
+static const struct analysed_sample *sample_of(const struct analysis *analysis,
+                                               const struct view *view,
+                                               const struct survival_event *event)
+{
+    return &analysis->samples[view->sample[view->first_of[event->sample]]];
+}
+
 static bool was_reused(const struct analysis *analysis, const struct view *view,
                        const struct survival_event *event)
 {
-    const struct record_watch_end *end = analysis->samples[view->sample[event->sample]].end;
+    const struct record_watch_end *end = sample_of(analysis, view, event)->end;
 
     return end && end->reason == WATCH_REUSED;
 }
@@ -181,11 +225,10 @@ static int list_word_events(const struct analysis *analysis, struct view *view)
         return -1;
     for (size_t i = 0; i < view->event_count; i++) {
         struct survival_event *event = &view->word_events[i];
-        const struct analysed_sample *sample =
-            &analysis->samples[view->sample[view->events[i].sample]];
+        *event = view->events[i];
+        const struct analysed_sample *sample = sample_of(analysis, view, event);
         double window = sample->record->window_accesses * sample->dilation;
 
-        *event = view->events[i];
         if (event->observer != OBSERVER_ACCESSED && event->observer != OBSERVER_OTHER)
             continue;
         event->observer = OBSERVER_ACCESSED;
@@ -235,6 +278,10 @@ void view_free(struct view *view)
     free(view->shares_invalidation);
     free(view->shares_crossing);
     free(view->weight);
+    free(view->cohort_of);
+    free(view->first_of);
+    free(view->cohort_stratum);
+    free(view->cohort_weight);
     *view = (struct view){0};
 }
 
@@ -243,13 +290,16 @@ int view_estimate(const struct analysis *analysis, struct view *view, uint32_t r
 {
     double weights = 0, stretched = 0;
     bool by_word = replicate_unequal_lines(analysis, replicate);
+    const float *factors = replicate_rate_factors(analysis, replicate);
+    const uint8_t *drawn = replicate_draws(analysis, replicate);
 
     if (by_word && !view->word_events && list_word_events(analysis, view))
         return -1;
+    memset(view->cohort_weight, 0, view->cohorts * sizeof *view->cohort_weight);
     for (size_t i = 0; i < view->count; i++) {
-        double stretch = replicate_rate_factor(analysis, replicate, view->own[i].loop);
-        view->weight[i] = view->own[i].weight * stretch *
-                          replicate_times_drawn(analysis, replicate, view->sample[i]);
+        double stretch = factors ? (double)factors[view->own[i].loop] : 1;
+        view->weight[i] = view->own[i].weight * stretch * (drawn ? drawn[view->sample[i]] : 1);
+        view->cohort_weight[view->cohort_of[i]] += view->weight[i];
         if (view->own[i].watched) {
             weights += view->own[i].weight;
             stretched += view->own[i].weight * stretch;
@@ -258,9 +308,9 @@ int view_estimate(const struct analysis *analysis, struct view *view, uint32_t r
     struct survival_input input = {
         .events = by_word ? view->word_events : view->events,
         .event_count = view->event_count,
-        .sample_count = view->count,
-        .weight_of = view->weight,
-        .stratum_of = view->stratum_of,
+        .sample_count = view->cohorts,
+        .weight_of = view->cohort_weight,
+        .stratum_of = view->cohort_stratum,
         .strata = view->strata,
         .shares_invalidation = view->shares_invalidation,
         .shares_crossing = view->shares_crossing,
@@ -349,17 +399,23 @@ int view_create(const struct analysis *analysis, const uint32_t *samples, size_t
     out->weight = malloc((n + 1) * sizeof *out->weight);
     out->own = malloc((n + 1) * sizeof *out->own);
     if (members && evidence && out->sample && out->stratum_of && out->weight && out->own) {
-        for (size_t i = 0; i < n; i++) {
-            const struct analysed_sample *sample = &analysis->samples[samples[i]];
-            out->sample[i] = samples[i];
-            out->own[i] = (struct view_sample){sample->weight, sample->loop, sample->watched > 0};
-        }
+        memcpy(out->sample, samples, n * sizeof *samples);
+        out->one_cell =
+            n > 0 && analysis->samples[samples[0]].cell == analysis->samples[samples[n - 1]].cell;
         result = list_events(analysis, out, evidence);
     }
+    if (result == 0)
+        result = number_by_end(out, evidence);
     if (result == 0) {
+        for (size_t i = 0; i < n; i++) {
+            const struct analysed_sample *sample = &analysis->samples[out->sample[i]];
+            out->own[i] = (struct view_sample){sample->weight, sample->loop, sample->watched > 0};
+        }
         assign_strata(analysis, out, members, evidence);
         result = mark_sharing(out, evidence);
     }
+    if (result == 0)
+        result = view_form_cohorts(out);
     if (result == 0)
         result = find_times_sooner(analysis, out);
     free(members);

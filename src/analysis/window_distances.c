@@ -89,13 +89,13 @@ int analysis_classify_windows(struct analysis *analysis)
 }
 
 /* How many of the sizes, ascending and in whole lines, are at most `seen`. */
-static uint16_t sizes_up_to(const double *lines, size_t sizes, double seen)
+static uint16_t sizes_up_to(const double *whole_lines, size_t sizes, double seen)
 {
     size_t low = 0, high = sizes;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (floor(lines[middle]) <= seen)
+        if (whole_lines[middle] <= seen)
             low = middle + 1;
         else
             high = middle;
@@ -110,19 +110,27 @@ int window_tally_create(const struct analysis *analysis, const uint32_t *samples
     out->part = malloc((sizes + 1) * sizeof *out->part);
     out->misses = malloc((n + 1) * sizeof *out->misses);
     out->may_miss = malloc((n + 1) * sizeof *out->may_miss);
+    out->class = malloc((n + 1) * sizeof *out->class);
     out->missed = malloc((sizes + 1) * sizeof *out->missed);
     out->scratch = malloc((sizes + 1) * sizeof *out->scratch);
-    if (!out->part || !out->misses || !out->may_miss || !out->missed || !out->scratch) {
+    if (!out->part || !out->misses || !out->may_miss || !out->class || !out->missed ||
+        !out->scratch) {
         window_tally_free(out);
         return -1;
     }
-    for (size_t k = 0; k < sizes; k++)
-        out->part[k] = lines[k] - floor(lines[k]);
+    double *whole_lines = out->scratch;
+    for (size_t k = 0; k < sizes; k++) {
+        whole_lines[k] = floor(lines[k]);
+        out->part[k] = lines[k] - whole_lines[k];
+    }
     for (size_t i = 0; i < n; i++) {
         double seen = lines_seen(&analysis->samples[samples[i]]);
+        uint16_t may_miss = sizes_up_to(whole_lines, sizes, seen);
 
-        out->may_miss[i] = sizes_up_to(lines, sizes, seen);
-        out->misses[i] = sizes_up_to(lines, sizes, seen - 1);
+        out->class[i] = analysis->samples[samples[i]].class;
+        out->may_miss[i] = out->misses[i] = may_miss;
+        while (out->misses[i] > 0 && whole_lines[out->misses[i] - 1] > seen - 1)
+            out->misses[i]--;
     }
     return 0;
 }
@@ -132,6 +140,7 @@ void window_tally_free(struct window_tally *tally)
     free(tally->part);
     free(tally->misses);
     free(tally->may_miss);
+    free(tally->class);
     free(tally->missed);
     free(tally->scratch);
     *tally = (struct window_tally){0};
@@ -146,14 +155,13 @@ static void add_from_above(double *weights, size_t sizes)
     memmove(weights, weights + 1, sizes * sizeof *weights);
 }
 
-void window_tally_add_up(const struct analysis *analysis, const uint32_t *samples,
-                         const double *weights, size_t from, size_t to, struct window_tally *tally)
+void window_tally_add_up(const double *weights, size_t from, size_t to, struct window_tally *tally)
 {
     memset(tally->missed, 0, (tally->sizes + 1) * sizeof *tally->missed);
     memset(tally->scratch, 0, (tally->sizes + 1) * sizeof *tally->scratch);
     memset(tally->class_weight, 0, sizeof tally->class_weight);
     for (size_t i = from; i < to; i++) {
-        unsigned class = analysis->samples[samples[i]].class;
+        unsigned class = tally->class[i];
 
         if (class == WINDOW_RESOLVED) {
             tally->missed[tally->misses[i]] += weights[i];

@@ -2,6 +2,7 @@
 /* Machines that need no library to be known: those of profiles; and what all must satisfy. */
 #include "machine/machine.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,15 +91,6 @@ bool machine_of_profile(const struct profile *profile, struct machine *machine)
     return machine_check(machine, NULL, message, sizeof message);
 }
 
-double machine_reach(const struct machine *machine, size_t level)
-{
-    double bytes = (double)machine->caches[level].bytes;
-
-    for (; level > 0 && machine->caches[level].content == CACHE_CONTENT_VICTIM; level--)
-        bytes += (double)machine->caches[level - 1].bytes;
-    return bytes;
-}
-
 double machine_threads_sharing(const struct machine *machine, size_t level, double threads)
 {
     /* CPUs that share the innermost cache are the hardware threads of one core. */
@@ -106,4 +98,17 @@ double machine_threads_sharing(const struct machine *machine, size_t level, doub
     double cores = machine->caches[level].sharing_cpus / per_core;
 
     return threads < 1 || cores < 1 ? 1 : threads < cores ? threads : cores;
+}
+
+double machine_reach(const struct machine *machine, size_t level, double threads)
+{
+    double sharing = machine_threads_sharing(machine, level, threads);
+    double bytes = (double)machine->caches[level].bytes;
+
+    for (; level > 0 && machine->caches[level].content == CACHE_CONTENT_VICTIM; level--) {
+        double inner = machine_threads_sharing(machine, level - 1, threads);
+
+        bytes += fmax(1, sharing / inner) * (double)machine->caches[level - 1].bytes;
+    }
+    return bytes;
 }

@@ -86,13 +86,17 @@ struct builtin_machine {
 };
 extern const struct builtin_machine builtin_machines[];
 
-/* Bytes of a level that a single thread can fill: a victim cache adds to what is inside it. */
-double machine_reach(const struct machine *, size_t level);
-
 /*
  * Threads of a program that share one cache of a level when it runs `threads` of them, one to a
  * core, packed as closely as the machine allows.
  */
 double machine_threads_sharing(const struct machine *, size_t level, double threads);
+
+/*
+ * Bytes that these threads can fill down to a level: the cache, and, where it is a victim cache,
+ * all caches inside it that they use, for it holds nothing that those hold. With one thread: the
+ * cache and one of each level inside.
+ */
+double machine_reach(const struct machine *, size_t level, double threads);
 
 #endif

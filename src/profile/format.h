@@ -83,6 +83,8 @@ enum record_type {
     RECORD_LINE_EVENT,   /* struct record_line_event: one visit that such a watch saw */
     RECORD_LINE_END,     /* struct record_line_end: how such a watch ended */
     RECORD_TURN,         /* struct record_turn: what a thread that polls did between two waits */
+    RECORD_SERVED,       /* struct record_served: how the hardware says that accesses were served */
+    RECORD_COUNTER,      /* struct record_counter: a hardware event counted over the whole run */
     RECORD_TYPE_COUNT
 };
 
@@ -92,7 +94,8 @@ enum record_type {
  * rank (MPI), kernel, directory, start_unix_ns, start_monotonic_ns, line_size, budget_percent,
  * period_ns (fixed period or 0), seed, cpus (online), page_size, trap_cost_ns, trigger_cost_ns
  * (calibrated hidden costs), slots (debug registers per thread), window (look-ahead, accesses),
- * sharing (1: communication was watched, 0: not).
+ * sharing (1: communication was watched, 0: not), served_by (unit and event whose records made
+ * RECORD_SERVED).
  * Unknown keys are kept and shown by `reuse-report --summary -v`.
  */
 
@@ -348,6 +351,9 @@ enum line_watch_flags {
     /* The sample is a load: what is watched for is the next use of the line by any thread, which
      * ends the watch. No segment, and no transfer, is told from it. */
     LINE_WATCH_USE = 4,
+    /* Another thread came to the words between arming and the sampled access: both use the line at
+     * the same time. */
+    LINE_WATCH_MET = 8,
 };
 
 enum line_event_flags {
@@ -427,6 +433,39 @@ struct record_turn {
     uint64_t steps[TURN_COUNTERS];
 };
 
+enum served_flags {
+    SERVED_LATENCY = 1,            /* the unit told latencies */
+    SERVED_REMOTE = 2,             /* by another NUMA node or socket */
+    SERVED_MODIFIED_ELSEWHERE = 4, /* the line was modified in another core's cache (HITM) */
+};
+
+/* Addresses of globals are kept apart by as much: an array has a record for each such piece. */
+enum { SERVED_GLOBAL_BYTES = 1 << 20 };
+
+/*
+ * Accesses of a thread that a hardware unit sampled and that are alike: same instruction, object,
+ * source of the data, translation and class of latency. Records of one kind add up. They are
+ * samples of their own, beside those of RECORD_SAMPLE, and say nothing of reuse.
+ */
+struct record_served {
+    uint32_t thread_id;
+    uint32_t object_reference;
+    uint64_t monotonic_ns; /* when it was written: not before the last of its samples */
+    uint64_t ip;           /* of the access; 0 not told */
+    /* OBJECT_GLOBAL: the lowest and the highest address touched; of others 0 */
+    uint64_t address_low, address_high;
+    uint8_t object_kind;   /* enum object_kind */
+    uint8_t level;         /* enum access_level (pmu/access_record.h) */
+    uint8_t translation;   /* enum access_translation */
+    uint8_t kind;          /* flags of enum access_kind: both for a read-modify-write */
+    uint8_t latency_class; /* 4 to an octave; 0 without SERVED_LATENCY */
+    uint8_t flags;         /* enum served_flags */
+    uint16_t reserved;
+    uint64_t samples;
+    uint64_t weight;  /* events of the unit that they stand for: accesses, loads or operations */
+    uint64_t latency; /* sum over the samples, cycles */
+};
+
 enum rate_method {
     RATE_WATCH_AHEAD = 1, /* two predicted accesses, timed by two watches */
     RATE_ODOMETER = 2,    /* a register or memory word with a constant step per loop visit */
@@ -483,6 +522,47 @@ struct record_note {
     char text[];
 };
 
+enum counter_kind {
+    COUNTER_FILLS = 1,       /* lines that come into a level */
+    COUNTER_WRITE_BACKS = 2, /* lines that leave it because they were written to */
+};
+
+enum counter_flags {
+    COUNTER_HAS_PREFETCHES = 1,
+    COUNTER_MAY_HAVE_PREFETCHES = 2, /* the core decides */
+    COUNTER_HAS_CODE = 4,
+    COUNTER_LOADS_ONLY = 8,
+    COUNTER_SUBTRACTED = 16, /* to be taken off what others of that level and kind count */
+};
+
+/* What a trial at the start of the run said: see src/pmu/level_counters.h. */
+enum counter_trust {
+    COUNTER_TRUSTED = 1, /* counted as many as there were */
+    COUNTER_UNTRIED = 2, /* nothing is known that it must count */
+    COUNTER_SILENT = 3,  /* opened, but counted nothing */
+    COUNTER_WRONG = 4,   /* counted, but not that */
+};
+
+/*
+ * A hardware event of the whole process, user space, from the start of the profiler to its end;
+ * cumulative, the last one of each name, type and config counts. In a merged file the sum.
+ */
+struct record_counter {
+    uint32_t type;  /* perf_event_attr */
+    uint16_t flags; /* enum counter_flags */
+    uint8_t kind;   /* enum counter_kind */
+    uint8_t trust;  /* enum counter_trust */
+    uint64_t config;
+    uint64_t levels; /* bit n: of cache level n; bit 0: of the outermost */
+    uint64_t count;  /* as it was read */
+    /* Sums over threads: how long the event was wanted, and on a counter. Where the latter is less,
+     * counters were shared out. */
+    uint64_t enabled_ns, running_ns;
+    uint64_t estimate;  /* count, scaled up by the two */
+    uint64_t processes; /* that this is of */
+    char name[];        /* libpfm4's */
+};
+
 struct record_end {
     uint64_t monotonic_ns;
     uint64_t wall_ns;     /* length of the run */
@@ -499,16 +579,25 @@ enum histogram_scope {
     SCOPE_REGION = 5,  /* key = region_id */
     SCOPE_SHARED = 6,  /* merged clock of a group of threads; key = group number */
     /* A cache split in two, all threads; the keys are those of SCOPE_OBJECT. Distances hold for any
-     * division: the object's uses in a part of its own, and all others' in the rest. */
+     * division: the object's uses in a part of its own, and all others' in the rest. Where several
+     * objects share a part, key has the number of their group above (HISTOGRAM_GROUP_SHIFT): one
+     * histogram for the uses of each member, one, of no object, for the rest. */
     SCOPE_PARTITION = 7,
     SCOPE_PARTITION_REST = 8,
 };
+
+/* Groups count from 1; 0 is an object by itself. */
+enum { HISTOGRAM_GROUP_SHIFT = 40 };
 
 enum histogram_measure {
     MEASURE_STACK_DISTANCE = 1, /* distinct other lines in between */
     MEASURE_REUSE_TIME = 2,     /* accesses; 1 = the very next */
     MEASURE_COHERENCE = 3,      /* stack distance of uses whose line was invalidated meanwhile */
     MEASURE_WIDTH = 4,          /* bytes of each access, at any line size; nothing is cold */
+    /* Stores by the largest stack distance of a use of the line after the store before, without
+     * those where it is below 8; cold: first stores to a line. Write-backs of a cache are the cold
+     * ones and those at its size or more. */
+    MEASURE_DIRTY = 5,
 };
 
 /*

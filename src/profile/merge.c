@@ -157,6 +157,8 @@ static void release(struct profile_merge *merge)
     key_map_clear(&merge->sites);
     key_map_clear(&merge->regions);
     key_map_clear(&merge->histograms);
+    key_map_clear(&merge->counters);
+    free(merge->counter_sums);
     free(merge->module_starts);
     free(merge->site_totals);
     free(merge->caches);
@@ -184,6 +186,7 @@ bool profile_merge_finish(struct profile_merge *merge, char *message, size_t mes
 {
     struct record_end end = {.wall_ns = merge->wall_ns, .exit_status = merge->exit_status};
     merge_write_sums(merge);
+    merge_write_counters(merge);
     merge_write_run(merge);
     merge_append(merge, RECORD_END, &end, sizeof(end), NULL, 0);
     profile_writer_close(&merge->writer, 0);

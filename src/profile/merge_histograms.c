@@ -24,7 +24,8 @@ static void translate_keys(const struct merge_input *input, struct record_histog
     case SCOPE_PARTITION:
     case SCOPE_PARTITION_REST:
         head->key2 = head->key2 ? head->key2 + merge_data_move(input, kind, reference) : 0;
-        head->key = (uint64_t)kind << 32 | merge_reference(input, kind, reference);
+        head->key = head->key >> HISTOGRAM_GROUP_SHIFT << HISTOGRAM_GROUP_SHIFT |
+                    (uint64_t)kind << 32 | merge_reference(input, kind, reference);
         break;
     case SCOPE_LINE:
         head->key = merge_code_address(input, head->key, 0);

@@ -168,6 +168,22 @@ static void merge_rates(struct merge_input *input)
     }
 }
 
+/* A thread is in one input only: nothing to add up. */
+static void merge_served(struct merge_input *input)
+{
+    for (size_t i = 0; i < input->profile->served.count; i++) {
+        struct record_served served = input->profile->served.items[i];
+        uint64_t move = merge_data_move(input, served.object_kind, served.object_reference);
+        served.thread_id = merge_thread(input, served.thread_id);
+        served.ip = code_if_set(input, served.ip, served.monotonic_ns);
+        served.address_low = move_if_set(served.address_low, move);
+        served.address_high = move_if_set(served.address_high, move);
+        served.object_reference =
+            merge_reference(input, served.object_kind, served.object_reference);
+        merge_append(input->merge, RECORD_SERVED, &served, sizeof(served), NULL, 0);
+    }
+}
+
 static int compare_transfers(const void *left, const void *right)
 {
     return memcmp(left, right, offsetof(struct record_transfer, transfers));
@@ -252,6 +268,8 @@ void merge_input_records(struct merge_input *input)
     merge_samples(input);
     merge_line_watches(input);
     merge_rates(input);
+    merge_served(input);
     merge_transfers(input);
     merge_histograms(input);
+    merge_counters(input);
 }

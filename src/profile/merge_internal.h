@@ -24,6 +24,9 @@ struct profile_merge {
     size_t site_capacity;
     struct record_histogram **sums; /* by histogram number - 1 */
     size_t sum_capacity;
+    struct key_map counters;
+    struct record_counter *counter_sums; /* by counter number - 1; their names are in the keys */
+    size_t counter_capacity;
     struct record_cache *caches; /* of every origin; origin_id is the output's */
     size_t cache_count, cache_capacity;
 
@@ -69,6 +72,10 @@ void merge_line_watches(struct merge_input *);
 /* Histograms of an input: keys translated, those of threads written, others added up. */
 void merge_histograms(struct merge_input *);
 void merge_write_sums(struct profile_merge *);
+
+/* Hardware counts of an input are added up. */
+void merge_counters(struct merge_input *);
+void merge_write_counters(struct profile_merge *);
 
 /* Translations into the output. */
 uint32_t merge_origin(const struct merge_input *, uint32_t origin_id);

@@ -27,6 +27,17 @@ static int compare_transfers(const void *left, const void *right)
     return memcmp(left, right, offsetof(struct record_transfer, transfers));
 }
 
+/* The tail is terminated by then. */
+static int compare_counters(const void *left, const void *right)
+{
+    const struct record_counter *a = left;
+    const struct record_counter *b = right;
+    int order = compare_numbers(a->type, b->type);
+    order = order ? order : compare_numbers(a->config, b->config);
+    order = order ? order : compare_numbers(a->trust, b->trust);
+    return order ? order : strcmp(a->name, b->name);
+}
+
 #define ARRAY_OF(member) .array = offsetof(struct profile, member)
 #define FIXED(tag, member) .fixed_size = sizeof(struct tag), ARRAY_OF(member)
 #define WITH_TAIL(tag, field, kind, member)                                                        \
@@ -71,9 +82,14 @@ const struct record_layout record_layouts[] = {
     {.type = RECORD_LINE_EVENT, FIXED(record_line_event, line_events)},
     {.type = RECORD_LINE_END, .id_size = 8, .keep = KEEP_FIRST, FIXED(record_line_end, line_ends)},
     {.type = RECORD_TURN, FIXED(record_turn, turns)},
+    {.type = RECORD_SERVED, FIXED(record_served, served)},
     {.type = RECORD_RATE, FIXED(record_rate, rates)},
     {.type = RECORD_TOTALS, .id_size = 4, .keep = KEEP_LAST, FIXED(record_totals, totals)},
     {.type = RECORD_NOTE, WITH_TAIL(record_note, text, TAIL_TEXT, notes)},
+    {.type = RECORD_COUNTER,
+     .keep = KEEP_LAST,
+     .compare = compare_counters,
+     WITH_TAIL(record_counter, name, TAIL_TEXT, counters)},
     {.type = RECORD_HISTOGRAM,
      .keep = KEEP_LAST,
      .compare = compare_histograms,

@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "isa/interpreter.h"
+#include "pmu/access_record.h"
 #include "profile/format.h"
 
 typedef uint8_t u8;
@@ -75,7 +76,7 @@ typedef double f64;
 #undef BARE
 #undef ENUM
 #undef VALUE
-static_assert(RECORD_TYPE_COUNT == 27, "a new record type needs its lines in schema.def");
+static_assert(RECORD_TYPE_COUNT == 29, "a new record type needs its lines in schema.def");
 
 /* Third pass: the text. */
 #define RECORD(constant, number, name, about) "record " #number " " #name " " about "\n"

@@ -22,8 +22,8 @@ static void destroy(struct exact_partition *partition)
 {
     exact_stack_destroy(&partition->isolated);
     exact_stack_destroy(&partition->rest);
-    exact_tallies_destroy(&partition->counts[0]);
-    exact_tallies_destroy(&partition->counts[1]);
+    for (unsigned i = 0; i <= partition->member_count; i++)
+        exact_tallies_destroy(&partition->counts[i]);
 }
 
 bool exact_partition_add(struct exact_partitions *partitions, uint32_t object,
@@ -35,16 +35,41 @@ bool exact_partition_add(struct exact_partitions *partitions, uint32_t object,
     struct exact_partition *partition = &partitions->items[partitions->count];
     struct selection selection = {object, true, object_of, context};
     memset(partition, 0, sizeof *partition);
-    partition->object = object;
-    if (!exact_stack_filter(&partition->isolated, everything, is_selected, &selection))
+    partition->members[0] = object;
+    partition->member_count = 1;
+    if (!exact_stack_filter(&partition->isolated, everything, false, is_selected, &selection))
         return false;
     selection.wanted = false;
-    if (!exact_stack_filter(&partition->rest, everything, is_selected, &selection)) {
+    if (!exact_stack_filter(&partition->rest, everything, false, is_selected, &selection)) {
         exact_stack_destroy(&partition->isolated);
         return false;
     }
     exact_tallies_add_counts(&partition->counts[0], before);
     partitions->count++;
+    return true;
+}
+
+bool exact_partition_add_group(struct exact_partitions *partitions)
+{
+    if (partitions->count == EXACT_PARTITIONS_MAX)
+        return false;
+    struct exact_partition *partition = &partitions->items[partitions->count];
+    memset(partition, 0, sizeof *partition);
+    if (!exact_stack_create(&partition->isolated))
+        return false;
+    if (!exact_stack_create(&partition->rest)) {
+        exact_stack_destroy(&partition->isolated);
+        return false;
+    }
+    partitions->count++;
+    return true;
+}
+
+bool exact_partition_join(struct exact_partition *partition, uint32_t object)
+{
+    if (partition->member_count == EXACT_MEMBERS_MAX)
+        return false;
+    partition->members[partition->member_count++] = object;
     return true;
 }
 
@@ -61,14 +86,23 @@ void exact_partitions_destroy(struct exact_partitions *partitions)
     memset(partitions, 0, sizeof *partitions);
 }
 
+/* What counts an object's uses: its number among the members and one, or 0. */
+static unsigned place_of(const struct exact_partition *partition, uint32_t object)
+{
+    for (unsigned i = 0; i < partition->member_count; i++)
+        if (partition->members[i] == object)
+            return i + 1;
+    return 0;
+}
+
 void exact_partitions_use(struct exact_partitions *partitions, uint32_t object, uint32_t region,
                           uint64_t line)
 {
     for (unsigned i = 0; i < partitions->count; i++) {
         struct exact_partition *partition = &partitions->items[i];
-        bool isolated = partition->object == object;
+        unsigned place = place_of(partition, object);
         struct exact_reuse reuse =
-            exact_stack_use(isolated ? &partition->isolated : &partition->rest, line);
-        exact_tallies_use(&partition->counts[isolated], region, reuse.distance);
+            exact_stack_use(place ? &partition->isolated : &partition->rest, line);
+        exact_tallies_use(&partition->counts[place], region, reuse.distance);
     }
 }

@@ -11,7 +11,8 @@
 
 #define LINE_MASK ((UINT64_C(1) << 48) - 1)
 #define NO_LINE UINT64_MAX
-#define NO_ENTRY UINT64_MAX
+#define NO_ENTRY ENTRY_MASK
+#define ENTRY_MASK ((UINT64_C(1) << 48) - 1) /* of near_entry; above it is the mark */
 #define NO_TIME UINT32_MAX /* not in the order although not near: memory was short */
 
 enum {
@@ -64,6 +65,13 @@ static struct exact_line *table_memory(uint64_t entries)
     return (struct exact_line *)memory;
 }
 
+static uint16_t *mark_memory(uint64_t entries)
+{
+    void *memory = mmap(NULL, entries * sizeof(uint16_t), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory != MAP_FAILED ? memory : NULL;
+}
+
 static void use_table(struct exact_stack *stack, struct exact_line *table, uint64_t entries)
 {
     stack->table = table;
@@ -91,13 +99,22 @@ void exact_stack_destroy(struct exact_stack *stack)
 {
     if (stack->table != NULL)
         munmap(stack->table, stack->table_entries * sizeof *stack->table);
+    if (stack->marks != NULL)
+        munmap(stack->marks, stack->table_entries * sizeof *stack->marks);
     exact_order_destroy(&stack->order);
     memset(stack, 0, sizeof *stack);
 }
 
+bool exact_stack_keep_marks(struct exact_stack *stack)
+{
+    stack->marks = mark_memory(stack->table_entries);
+    return stack->marks != NULL;
+}
+
 uint64_t exact_stack_bytes(const struct exact_stack *stack)
 {
-    return stack->table_entries * sizeof *stack->table + exact_order_bytes(&stack->order);
+    uint64_t entry = sizeof *stack->table + (stack->marks != NULL ? sizeof *stack->marks : 0);
+    return stack->table_entries * entry + exact_order_bytes(&stack->order);
 }
 
 /* The line's entry, or the empty one where it belongs: the same place in the groups that follow. */
@@ -116,8 +133,9 @@ static uint64_t find_entry(const struct exact_stack *stack, uint64_t line)
 static void near_entries_moved(struct exact_stack *stack)
 {
     for (unsigned i = 0; i < stack->near_count; i++)
-        if (stack->near_entry[i] != NO_ENTRY)
-            stack->near_entry[i] = find_entry(stack, stack->near_line[i]);
+        if ((stack->near_entry[i] & ENTRY_MASK) != NO_ENTRY)
+            stack->near_entry[i] =
+                find_entry(stack, stack->near_line[i]) | (stack->near_entry[i] & ~ENTRY_MASK);
 }
 
 /*
@@ -130,17 +148,30 @@ static bool grow_table(struct exact_stack *stack)
     struct exact_line *old = stack->table;
     uint64_t old_entries = stack->table_entries;
     uint64_t entries = old_entries < MANY_ENTRIES ? 2 * old_entries : old_entries / 16 * 20;
+    uint16_t *old_marks = stack->marks, *marks = old_marks != NULL ? mark_memory(entries) : NULL;
     struct exact_line *table = table_memory(entries);
-    if (table == NULL)
+    if (table == NULL || (old_marks != NULL && marks == NULL)) {
+        if (table != NULL)
+            munmap(table, entries * sizeof *table);
+        if (marks != NULL)
+            munmap(marks, entries * sizeof *marks);
         return false;
+    }
     use_table(stack, table, entries);
+    stack->marks = marks;
     for (uint64_t i = 0; i < old_entries; i++) {
-        if (entry_line(&old[i]) != NO_LINE)
-            table[find_entry(stack, entry_line(&old[i]))] = old[i];
+        if (entry_line(&old[i]) != NO_LINE) {
+            uint64_t moved = find_entry(stack, entry_line(&old[i]));
+            table[moved] = old[i];
+            if (marks != NULL)
+                marks[moved] = old_marks[i];
+        }
         if (i % STEP == STEP - 1)
             madvise(&old[i + 1 - STEP], STEP * sizeof *old, MADV_DONTNEED);
     }
     munmap(old, old_entries * sizeof *old);
+    if (old_marks != NULL)
+        munmap(old_marks, old_entries * sizeof *old_marks);
     near_entries_moved(stack);
     return true;
 }
@@ -174,7 +205,7 @@ static bool compact(struct exact_stack *stack)
 static void evict_last_near(struct exact_stack *stack)
 {
     enum { LAST = EXACT_STACK_NEAR - 1 };
-    uint64_t entry = stack->near_entry[LAST];
+    uint64_t entry = stack->near_entry[LAST] & ENTRY_MASK;
     uint32_t time = NO_TIME;
     if (exact_order_left(&stack->order) > 0 || compact(stack))
         time = exact_order_append(&stack->order);
@@ -182,6 +213,8 @@ static void evict_last_near(struct exact_stack *stack)
         stack->untracked++;
     if (entry != NO_ENTRY)
         stack->table[entry] = entry_of(stack->near_line[LAST], stack->near_clock[LAST], time);
+    if (entry != NO_ENTRY && stack->marks != NULL)
+        stack->marks[entry] = (uint16_t)(stack->near_entry[LAST] >> 48);
 }
 
 static uint64_t insert_entry(struct exact_stack *stack, uint64_t line)
@@ -219,13 +252,15 @@ struct exact_reuse exact_stack_use_far(struct exact_stack *stack, uint64_t line)
             EXACT_STACK_NEAR - 1 + exact_order_remove(&stack->order, entry_time(entry));
         reuse.time = stack->clock - entry_clock(entry);
     }
-    stack->near_entry[0] = i;
+    stack->near_entry[0] = i | (uint64_t)(known && stack->marks != NULL ? stack->marks[i] : 0)
+                                   << 48;
     return reuse;
 }
 
 /* A line with its place in the order of last uses, 0 the oldest. */
 struct ordered_line {
     uint64_t place, line, clock;
+    uint16_t mark;
 };
 
 static int by_place(const void *a, const void *b)
@@ -234,14 +269,16 @@ static int by_place(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-bool exact_stack_filter(struct exact_stack *stack, const struct exact_stack *from,
+bool exact_stack_filter(struct exact_stack *stack, const struct exact_stack *from, bool marks,
                         bool (*keep)(void *context, uint64_t line), void *context)
 {
     struct ordered_line *lines = malloc((from->count + EXACT_STACK_NEAR) * sizeof *lines);
     size_t count = 0;
     if (lines == NULL)
         return false;
-    if (!exact_stack_create(stack)) {
+    marks = marks && from->marks != NULL;
+    if (!exact_stack_create(stack) || (marks && !exact_stack_keep_marks(stack))) {
+        exact_stack_destroy(stack);
         free(lines);
         return false;
     }
@@ -251,17 +288,20 @@ bool exact_stack_filter(struct exact_stack *stack, const struct exact_stack *fro
         if (line == NO_LINE || entry_time(entry) == NO_TIME || is_near(from, line) ||
             !keep(context, line))
             continue;
-        lines[count++] = (struct ordered_line){exact_order_rank(&from->order, entry_time(entry)),
-                                               line, entry_clock(entry)};
+        lines[count++] =
+            (struct ordered_line){exact_order_rank(&from->order, entry_time(entry)), line,
+                                  entry_clock(entry), marks ? from->marks[i] : 0};
     }
     qsort(lines, count, sizeof *lines, by_place);
     for (unsigned i = from->near_count; i-- > 0;)
         if (keep(context, from->near_line[i]))
             lines[count++] =
-                (struct ordered_line){UINT64_MAX, from->near_line[i], from->near_clock[i]};
+                (struct ordered_line){UINT64_MAX, from->near_line[i], from->near_clock[i],
+                                      marks ? (uint16_t)(from->near_entry[i] >> 48) : 0};
     for (size_t i = 0; i < count; i++) {
         stack->clock = lines[i].clock - 1;
         exact_stack_use(stack, lines[i].line);
+        exact_stack_set_mark(stack, lines[i].mark);
     }
     stack->clock = from->clock;
     stack->far = 0;

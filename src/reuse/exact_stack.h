@@ -8,8 +8,9 @@
  * exact_order.h counts the later ones. Time thus advances only when the array misses.
  *
  * Memory: 16 bytes a table entry, 60 to 75 % full once there are many, and less than 4 bytes a line
- * for the order: 25 to 31 bytes per distinct line, also while the table grows. Pure, allocates with
- * malloc and mmap, not thread-safe: one stack belongs to one consumer at a time.
+ * for the order: 25 to 31 bytes per distinct line, also while the table grows, and up to 4 more with
+ * marks. Pure, allocates with malloc and mmap, not thread-safe: one stack belongs to one consumer at
+ * a time.
  */
 #ifndef REUSE_REUSE_EXACT_STACK_H
 #define REUSE_REUSE_EXACT_STACK_H
@@ -39,10 +40,12 @@ struct exact_line {
 struct exact_stack {
     uint64_t near_line[EXACT_STACK_NEAR];  /* most recent first */
     uint64_t near_clock[EXACT_STACK_NEAR]; /* of the last use */
-    uint64_t near_entry[EXACT_STACK_NEAR]; /* index of the line's entry in the table */
-    uint64_t clock;                        /* accesses so far */
+    uint64_t
+        near_entry[EXACT_STACK_NEAR]; /* 48 bits: the line's entry in the table; 16: its mark */
+    uint64_t clock;                   /* accesses so far */
     unsigned near_count;
     struct exact_line *table;
+    uint16_t *marks; /* by entry, of lines that are not near; NULL: none are kept */
     uint64_t table_entries;
     uint64_t groups;         /* of four entries */
     uint64_t place_count[4]; /* entries in use by place in their group */
@@ -56,14 +59,31 @@ struct exact_stack {
 bool exact_stack_create(struct exact_stack *);
 void exact_stack_destroy(struct exact_stack *);
 
+/*
+ * Gives each line a mark for the caller's use, 0 at first; of a stack that was just created. False
+ * when memory is short.
+ */
+bool exact_stack_keep_marks(struct exact_stack *);
+
+/* The mark of the line that was used last. */
+static inline uint16_t exact_stack_mark(const struct exact_stack *stack)
+{
+    return (uint16_t)(stack->near_entry[0] >> 48);
+}
+static inline void exact_stack_set_mark(struct exact_stack *stack, uint16_t mark)
+{
+    stack->near_entry[0] = stack->near_entry[0] << 16 >> 16 | (uint64_t)mark << 48;
+}
+
 /* Bytes in use. */
 uint64_t exact_stack_bytes(const struct exact_stack *);
 
 /*
  * Makes a stack that is what `from` would be if it had seen only the lines that `keep` accepts, but
- * for its clock, which is that of `from`. False when memory is short.
+ * for its clock, which is that of `from`; with the marks of `from`, or without any. False when
+ * memory is short.
  */
-bool exact_stack_filter(struct exact_stack *, const struct exact_stack *from,
+bool exact_stack_filter(struct exact_stack *, const struct exact_stack *from, bool marks,
                         bool (*keep)(void *context, uint64_t line), void *context);
 
 struct exact_reuse exact_stack_use_far(struct exact_stack *, uint64_t line); /* of use, below */

@@ -356,9 +356,11 @@ static void count_visits(const struct survival_input *input, struct stratum *str
 
     for (size_t i = 0; i < input->event_count; i++) {
         const struct survival_event *event = &input->events[i];
+        if (!event->trapped)
+            continue;
         struct stratum *stratum = &strata[input->stratum_of[event->sample]];
         double weight = input->weight_of[event->sample] * (double)event->design;
-        if (!event->trapped || weight <= 0)
+        if (weight <= 0)
             continue;
         stratum->traps += weight;
         stratum->visits += weight * (double)event->multiplicity;

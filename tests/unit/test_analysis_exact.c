@@ -51,6 +51,15 @@ static struct profile *make_profile(bool with_sample)
     histogram.measure = MEASURE_COHERENCE;
     histogram.bin_count = 1;
     profile_builder_histogram(&builder, &histogram, coherence);
+    /* 150 stores: 50 first ones, 70 with the line at most 50 others away meanwhile, 30 at 1000. */
+    struct histogram_bin dirty[] = {{.bin = histogram_bin_of(50), .count = 70},
+                                    {.bin = histogram_bin_of(1000), .count = 30}};
+    struct record_histogram stores = histogram;
+    stores.measure = MEASURE_DIRTY;
+    stores.accesses = 150;
+    stores.cold = 50;
+    stores.bin_count = 2;
+    profile_builder_histogram(&builder, &stores, dirty);
     histogram.measure = MEASURE_STACK_DISTANCE;
     histogram.scope = SCOPE_THREAD;
     histogram.key = thread;
@@ -74,6 +83,28 @@ static struct analysis *analyse(const struct profile *profile, struct analysis_o
     if (!analysis)
         fail_msg("%s", message);
     return analysis;
+}
+
+static void write_backs(void **state)
+{
+    (void)state;
+    struct profile *profile = make_profile(false);
+    struct analysis *analysis = analyse(profile, (struct analysis_options){0});
+    double bytes[] = {32 * 64, 100 * 64, 4096 * 64};
+    struct estimate back[3];
+
+    assert_int_equal(analysis_write_backs(analysis, (struct subset){0}, bytes, 3, back), 0);
+    assert_float_equal(back[0].value, 0.150, 1e-9);
+    assert_float_equal(back[1].value, 0.080, 1e-9);
+    assert_float_equal(back[2].value, 0.050, 1e-9);
+    assert_float_equal(back[1].lo, back[1].hi, 0);
+    analysis_free(analysis);
+    /* The thread's histograms hold no stores: not known, rather than none. */
+    analysis = analyse(profile, (struct analysis_options){.thread_id = 1});
+    assert_int_equal(analysis_write_backs(analysis, (struct subset){0}, bytes, 3, back), 0);
+    assert_true(isnan(back[0].value) && isnan(back[0].lo) && isnan(back[0].hi));
+    analysis_free(analysis);
+    profile_free(profile);
 }
 
 static void curve_and_split(void **state)
@@ -187,9 +218,11 @@ static void one_thread_and_labels(void **state)
     assert_non_null(groups);
     for (size_t i = 0; i < n; i++)
         groups[i] = analysis_histogram(analysis, i, NULL)->scope == SCOPE_PROCESS;
-    analysis_miss_ratio_curve(analysis, (struct subset){groups, 1}, &bytes, 1, &point);
+    analysis_miss_ratio_curve(analysis, (struct subset){.groups = groups, .group = 1}, &bytes, 1,
+                              &point);
     assert_float_equal(point.miss_ratio.value, 0.4, 1e-9);
-    analysis_miss_ratio_curve(analysis, (struct subset){groups, 9}, &bytes, 1, &point);
+    analysis_miss_ratio_curve(analysis, (struct subset){.groups = groups, .group = 9}, &bytes, 1,
+                              &point);
     assert_true(point.beyond);
     free(groups);
     analysis_free(analysis);
@@ -219,8 +252,11 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(curve_and_split), cmocka_unit_test(wide_bins),
-        cmocka_unit_test(histograms),      cmocka_unit_test(one_thread_and_labels),
+        cmocka_unit_test(curve_and_split),
+        cmocka_unit_test(write_backs),
+        cmocka_unit_test(wide_bins),
+        cmocka_unit_test(histograms),
+        cmocka_unit_test(one_thread_and_labels),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

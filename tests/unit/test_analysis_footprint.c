@@ -14,7 +14,9 @@
 #include <cmocka.h>
 
 #include "analysis/analysis.h"
+#include "sampling/random.h"
 #include "support/profile_builder.h"
+#include "support/test_seed.h"
 
 enum { PAGE = 4096 };
 static const uint64_t stack_high = 0x7ffff0000000, module_start = 0x555500000000;
@@ -118,6 +120,46 @@ static void mappings_that_grew_count_once(void **state)
     assert_float_equal(footprint(), 32 * PAGE, 0);
 }
 
+/* So many lines, drawn with equal chances: about as many are found, whether or not the samples show
+ * all of them, and not more than the allocation has. */
+static void lines_are_estimated_from_how_often_they_are_seen(void **state)
+{
+    (void)state;
+    enum { LINE = 64, SAMPLES = 4000 };
+    static const struct {
+        uint32_t lines;
+        uint64_t allocated; /* lines */
+        double low, high;   /* of the estimate, lines */
+    } cases[] = {{500, 100000, 499, 501},
+                 {5000, 100000, 4500, 5500},
+                 {50000, 400000, 30000, 80000},
+                 {5000, 4000, 4000, 4002}};
+    struct random random;
+
+    random_seed(&random, test_seed());
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char message[256];
+        begin();
+        uint32_t site = allocate(cases[k].allocated * LINE, cases[k].allocated * LINE);
+        for (int i = 0; i < SAMPLES; i++)
+            add(1, OBJECT_HEAP, site,
+                0x100000 + (uint64_t)random_below(&random, cases[k].lines) * LINE);
+        profile_builder_finish(&builder);
+        struct profile *profile = profile_builder_load(path);
+        const struct profile *one[] = {profile};
+        struct analysis *analysis = analysis_create(one, 1, NULL, message, sizeof message);
+        assert_non_null(analysis);
+        struct footprint touched = analysis_lines_touched(analysis);
+        assert_true(touched.seen <= touched.likely && touched.likely <= touched.most);
+        assert_true(touched.seen <= (double)SAMPLES * LINE);
+        if (touched.likely < cases[k].low * LINE || touched.likely > cases[k].high * LINE)
+            fail_msg("%u lines: %.0f", cases[k].lines, touched.likely / LINE);
+        analysis_free(analysis);
+        profile_free(profile);
+        unlink(path);
+    }
+}
+
 static void much_in_unknown_memory_leaves_it_unknown(void **state)
 {
     (void)state;
@@ -137,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_count_by_what_lived_at_once),
+        cmocka_unit_test(lines_are_estimated_from_how_often_they_are_seen),
         cmocka_unit_test(stacks_and_modules_count_by_pages),
         cmocka_unit_test(mappings_that_grew_count_once),
         cmocka_unit_test(much_in_unknown_memory_leaves_it_unknown),

@@ -363,7 +363,7 @@ static void check_everything(const struct analysis *analysis)
     for (size_t i = 0; i < analysis_sample_count(analysis); i++)
         groups[i] = i % 3;
     for (int part = 0; part < 2; part++) {
-        struct subset subset = {part ? groups : NULL, 1};
+        struct subset subset = {.groups = part ? groups : NULL, .group = 1};
         analysis_miss_ratio_curve(analysis, subset, bytes, 5, points);
         for (int k = 0; k < 5; k++) {
             check_estimate(points[k].miss_ratio, 1);

@@ -356,6 +356,55 @@ static void refill_is_found(void **state)
     unlink(path);
 }
 
+/* Where hardware counts accesses, a watch ran for as many as were counted: what traps cost the
+ * program is time, and takes none of them away. */
+static void counted_accesses_are_not_set_off(void **state)
+{
+    (void)state;
+    enum { TRAP_NS = 12000, REUSE = 1500, SAMPLES = 40 };
+    char path[] = "/tmp/reuse-counted-XXXXXX", message[256];
+    close(mkstemp(path));
+    for (int counted = 0; counted <= 1; counted++) {
+        struct profile_builder builder;
+        struct histogram_share *bins;
+        double part = 0;
+
+        profile_builder_begin(&builder, path);
+        profile_builder_defaults(&builder);
+        profile_builder_run_number(&builder, "trap_cost_ns", TRAP_NS);
+        if (counted)
+            profile_builder_run(&builder, "clock", "accesses");
+        uint32_t thread = profile_builder_thread(&builder, 1, "one");
+        for (int i = 0; i < 20; i++)
+            profile_builder_rate(&builder, thread, 0, 1, 1000000, 1000000);
+        for (int i = 0; i < SAMPLES; i++) {
+            struct record_sample sample = profile_builder_default_sample(thread, 0);
+
+            sample.app_ns = 1000000 * (uint64_t)(i + 1);
+            sample.window_accesses = 200;
+            sample.watch_mode = WATCH_ACCESSED;
+            sample.words_accessed = 8; /* the whole line: it has no other words */
+            sample.watch_length = 8;
+            profile_builder_sample(&builder, &sample);
+            profile_builder_watch_end(&builder, &sample, WATCH_REUSED, REUSE);
+        }
+        profile_builder_finish(&builder);
+        struct profile *profile = profile_builder_load(path);
+        const struct profile *profiles[] = {profile};
+        struct analysis *analysis = analysis_create(profiles, 1, NULL, message, sizeof message);
+        assert_non_null(analysis);
+        size_t n = analysis_reuse_time_histogram(analysis, (struct subset){0}, &bins);
+        for (size_t i = 0; i < n; i++)
+            part += bins[i].lo == 1024 ? bins[i].share.value : 0;
+        /* Of 1500 ns of CPU time half is set off at the most, which leaves them below 1024. */
+        assert_true(counted ? part > 0.99 : part < 0.01);
+        free(bins);
+        analysis_free(analysis);
+        profile_free(profile);
+    }
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +422,7 @@ int main(void)
         cmocka_unit_test(loops_borrow),
         cmocka_unit_test(without_readings_the_range_is_wide),
         cmocka_unit_test(refill_is_found),
+        cmocka_unit_test(counted_accesses_are_not_set_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

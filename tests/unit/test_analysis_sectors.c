@@ -29,6 +29,7 @@ enum {
     WAY = 64 /* lines */
 };
 enum { X, M, Y };
+static const uint64_t all = 1 << X | 1 << M | 1 << Y, only_x = 1 << X;
 
 /* x is swept again and again, each word beside one of m, which streams by: dmtvm. */
 static void sweep_beside_stream(struct trace *trace)
@@ -196,32 +197,37 @@ static void search_finds_the_best_division(void **state)
 
     /* x needs 160 lines: the smallest sector for m, and three ways are left. */
     sample(&sampled, sweep_beside_stream, 5);
-    assert_int_equal(sector_search(sampled.model, level, 7, 1, &tolerance, &choice), 0);
+    assert_int_equal(sector_search(sampled.model, level, &all, 1, &tolerance, &choice), 0);
     assert_int_equal(choice.isolated, 1 << M);
     assert_int_equal(choice.ways, 1);
     assert_true(choice.misses < 0.6 * choice.undivided);
     /* Only x may be moved: into three ways. */
-    assert_int_equal(sector_search(sampled.model, level, 1 << X, 1, &tolerance, &choice), 0);
+    assert_int_equal(sector_search(sampled.model, level, &only_x, 1, &tolerance, &choice), 0);
     assert_int_equal(choice.isolated, 1 << X);
     assert_int_equal(choice.ways, 3);
     /* Each side needs two ways: too few for x. */
     struct sector_level two = {WAY, 4, 2};
-    assert_int_equal(sector_search(sampled.model, two, 7, 1, &tolerance, &choice), 0);
+    assert_int_equal(sector_search(sampled.model, two, &all, 1, &tolerance, &choice), 0);
     assert_true(choice.misses > 0.9 * choice.undivided);
     struct sector_level whole = {WAY, 1, 1};
-    assert_int_equal(sector_search(sampled.model, whole, 7, 1, &tolerance, &choice), 0);
+    assert_int_equal(sector_search(sampled.model, whole, &all, 1, &tolerance, &choice), 0);
     assert_int_equal(choice.isolated, 0);
     release(&sampled);
 
     /* Both streams have to go for x to stay. */
     sample(&sampled, gather_beside_streams, 5);
-    assert_int_equal(sector_search(sampled.model, level, 7, 1, &tolerance, &choice), 0);
+    assert_int_equal(sector_search(sampled.model, level, &all, 1, &tolerance, &choice), 0);
     assert_int_equal(choice.isolated, 1 << M | 1 << Y);
     assert_int_equal(choice.ways, 1);
+    /* Where y is none of the region's, x has to be moved in its place: into three ways. */
+    const uint64_t not_y = 1 << X | 1 << M;
+    assert_int_equal(sector_search(sampled.model, level, &not_y, 1, &tolerance, &choice), 0);
+    assert_int_equal(choice.isolated, 1 << X);
+    assert_int_equal(choice.ways, 3);
     release(&sampled);
 
     sample(&sampled, streams, 5);
-    assert_int_equal(sector_search(sampled.model, level, 7, 1, &tolerance, &choice), 0);
+    assert_int_equal(sector_search(sampled.model, level, &all, 1, &tolerance, &choice), 0);
     assert_true(choice.misses > 0.97 * choice.undivided);
     release(&sampled);
 }

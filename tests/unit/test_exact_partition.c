@@ -85,6 +85,56 @@ static void late_candidates_agree_with_early_ones(void **state)
     }
 }
 
+/* Members of a group that appear while it runs share one part, each with counts of its own. */
+static void groups_agree_with_separate_stacks(void **state)
+{
+    (void)state;
+    enum { STEPS = 6000, GROUPED = 2 };
+    uint64_t seed = test_seed();
+    struct random random;
+    random_seed(&random, seed);
+    for (int round = 0; round < 40; round++) {
+        struct exact_stack part, others;
+        struct exact_partitions partitions = {0};
+        struct exact_tally *want = calloc(1 + GROUPED, sizeof *want);
+        bool joined[OBJECTS] = {false};
+        assert_true(exact_stack_create(&part) && exact_stack_create(&others));
+        assert_true(exact_partition_add_group(&partitions));
+        uint32_t lines = 1 + random_below(&random, 400);
+        for (int step = 0; step < STEPS; step++) {
+            uint64_t line = random_below(&random, lines);
+            uint32_t object = object_by_residue(NULL, line);
+            bool grouped = object < GROUPED;
+            /* In the order in which they are used first, whatever their numbers. */
+            if (grouped && !joined[object])
+                joined[object] = exact_partition_join(&partitions.items[0], object);
+            struct exact_reuse reuse = exact_stack_use(grouped ? &part : &others, line);
+            unsigned place = 0;
+            while (grouped && partitions.items[0].members[place++] != object)
+                ;
+            want[place].accesses++;
+            if (reuse.distance == EXACT_STACK_COLD)
+                want[place].cold++;
+            else
+                want[place].distance[exact_bin_of(reuse.distance)]++;
+            exact_partitions_use(&partitions, object, 0, line);
+        }
+        for (unsigned place = 0; place <= partitions.items[0].member_count; place++)
+            assert_memory_equal(exact_tallies_at(&partitions.items[0].counts[place], 0),
+                                &want[place], sizeof *want);
+        exact_partitions_destroy(&partitions);
+        exact_stack_destroy(&part);
+        exact_stack_destroy(&others);
+        free(want);
+    }
+    struct exact_partitions full = {0};
+    assert_true(exact_partition_add_group(&full));
+    for (uint32_t i = 0; i < EXACT_MEMBERS_MAX; i++)
+        assert_true(exact_partition_join(&full.items[0], i));
+    assert_false(exact_partition_join(&full.items[0], EXACT_MEMBERS_MAX));
+    exact_partitions_destroy(&full);
+}
+
 /* dmtvm as the study has it: init writes m, b, x; then x[j] += m[i][j] * b[i]. */
 enum { ROWS = 500, COLUMNS = 5000, LINE = 256, B = 0, X = 1, M = 2 };
 static const uint64_t bases[] = {[B] = 0x1000000, [X] = 0x2000000, [M] = 0x4000000};
@@ -180,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(late_candidates_agree_with_early_ones),
+        cmocka_unit_test(groups_agree_with_separate_stacks),
         cmocka_unit_test(sector_cache_of_the_a64fx),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

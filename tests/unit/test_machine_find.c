@@ -87,13 +87,25 @@ static void reach_and_sharing(void **state)
     struct machine machine;
     char message[256];
     assert_true(machine_find("zen4", &machine, message, sizeof message));
-    assert_true(machine_reach(&machine, 0) == 32 << 10);
-    assert_true(machine_reach(&machine, 1) == 1 << 20);
-    assert_true(machine_reach(&machine, 2) == 33 << 20); /* a victim cache adds to the one inside */
+    assert_true(machine_reach(&machine, 0, 1) == 32 << 10);
+    assert_true(machine_reach(&machine, 1, 20) == 1 << 20);
+    /* A victim cache adds to the caches inside it that are in use: L2 of 1, 3 and all 8 cores. */
+    assert_true(machine_reach(&machine, 2, 1) == 33 << 20);
+    assert_true(machine_reach(&machine, 2, 3) == 35 << 20);
+    assert_true(machine_reach(&machine, 2, 20) == 40 << 20);
+    /* To each of three threads a third of L3 and an L2. */
+    assert_true(machine_reach(&machine, 2, 3) / machine_threads_sharing(&machine, 2, 3) ==
+                (32 << 20) / 3.0 + (1 << 20));
     assert_true(machine_threads_sharing(&machine, 0, 20) == 1);
     assert_true(machine_threads_sharing(&machine, 2, 20) == 8);
     assert_true(machine_threads_sharing(&machine, 2, 3) == 3);
     assert_true(machine_threads_sharing(&machine, 2, 0) == 1);
+    /* Two cores, one L2, one L3: with two threads there is still one L2 to add. */
+    assert_true(machine_find("power9", &machine, message, sizeof message));
+    assert_true(machine_reach(&machine, 2, 2) == (10 << 20) + (512 << 10));
+    /* Not a victim: nothing is added. */
+    assert_true(machine_find("a64fx", &machine, message, sizeof message));
+    assert_true(machine_reach(&machine, 1, 12) == 8 << 20);
 }
 
 static void host(void **state)

@@ -75,6 +75,14 @@ static void exact_settings(void **state)
     assert_int_equal(set(OPTION_PARTITIONS, "8"), 0);
     assert_int_equal(set(OPTION_PARTITIONS, "9"), -1);
     assert_int_equal(options.partitions, 8);
+    assert_int_equal(set(OPTION_PARTITION_GROUPS, "a:00c0ffee+ns::b:12345678,c:0000000f"), 0);
+    assert_string_equal(options.partition_groups, "a:00c0ffee+ns::b:12345678,c:0000000f");
+    assert_int_equal(set(OPTION_PARTITION_GROUPS, ""), 0);
+    assert_int_equal(set(OPTION_PARTITION_GROUPS, "a"), -1);
+    assert_int_equal(set(OPTION_PARTITION_GROUPS, "a:1234567"), -1);
+    assert_int_equal(set(OPTION_PARTITION_GROUPS, "a:1234567g"), -1);
+    assert_int_equal(set(OPTION_PARTITION_GROUPS, "a:12345678+"), -1);
+    assert_int_equal(set(OPTION_PARTITION_GROUPS, "a:12345678,,b:12345678"), -1);
     assert_int_equal(set(OPTION_REGIONS, "main,ns::f*"), 0);
     assert_string_equal(options.regions, "main,ns::f*");
     assert_int_equal(set(OPTION_REGIONS, ""), 0);

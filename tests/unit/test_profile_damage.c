@@ -37,10 +37,10 @@ static size_t record_count(const struct profile *profile)
            profile->thread_ends.count + profile->contexts.count + profile->sites.count +
            profile->site_totals.count + profile->samples.count + profile->watch_ends.count +
            profile->invalidations.count + profile->line_watches.count + profile->line_events.count +
-           profile->line_ends.count + profile->turns.count + profile->rates.count +
-           profile->totals.count + profile->notes.count + profile->histograms.count +
-           profile->transfers.count + profile->regions.count + profile->origins.count +
-           profile->complete;
+           profile->line_ends.count + profile->turns.count + profile->served.count +
+           profile->rates.count + profile->totals.count + profile->notes.count +
+           profile->histograms.count + profile->transfers.count + profile->regions.count +
+           profile->origins.count + profile->counters.count + profile->complete;
 }
 
 /* Whole records within size bytes, by the layout alone; the schema does not count. */

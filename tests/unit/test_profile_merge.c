@@ -249,6 +249,18 @@ static void describe_threads(struct description *out, const struct profile *prof
         add_fact(out, rate->accesses, "rate %s %s", who(profile, rate->thread_id).bytes,
                  place(profile, rate->loop, rate->monotonic_ns).bytes);
     }
+    for (size_t i = 0; i < profile->served.count; i++) {
+        const struct record_served *served = &profile->served.items[i];
+        uint8_t kind = served->object_kind;
+        uint32_t reference = served->object_reference;
+        add_fact(out, served->samples, "served %s %s of %s %llx to %llx level %d latency %llu",
+                 who(profile, served->thread_id).bytes,
+                 place(profile, served->ip, served->monotonic_ns).bytes,
+                 object(profile, kind, reference).bytes,
+                 data_address(profile, kind, reference, served->address_low),
+                 data_address(profile, kind, reference, served->address_high), served->level,
+                 (unsigned long long)served->latency);
+    }
     for (size_t i = 0; i < profile->notes.count; i++)
         add_fact(out, 1, "note %s %s",
                  profile_origin_text(profile, profile->notes.items[i]->origin_id, "pid", "?"),
@@ -259,11 +271,26 @@ static void describe_threads(struct description *out, const struct profile *prof
                  (unsigned long long)profile->mappings.items[i]->start);
 }
 
+static void describe_counters(struct description *out, const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->counters.count; i++) {
+        const struct record_counter *counter = profile->counters.items[i];
+        const uint64_t sums[] = {counter->count, counter->estimate, counter->enabled_ns,
+                                 counter->running_ns, counter->processes};
+        for (size_t k = 0; k < sizeof(sums) / sizeof(sums[0]); k++)
+            add_fact(out, sums[k], "counter %s %u %llx levels %llx flags %u kind %u trust %u: %zu",
+                     counter->name, counter->type, (unsigned long long)counter->config,
+                     (unsigned long long)counter->levels, counter->flags, counter->kind,
+                     counter->trust, k);
+    }
+}
+
 static void describe(struct description *out, const struct profile *profile)
 {
     describe_samples(out, profile);
     describe_counts(out, profile);
     describe_threads(out, profile);
+    describe_counters(out, profile);
 }
 
 static void assert_same(struct description *left, struct description *right)
@@ -293,6 +320,26 @@ static const char *file_name(char *name, size_t size, int number)
 {
     (void)snprintf(name, size, "%s/%d.rprof", directory, number);
     return name;
+}
+
+static void add_counter(struct process *process, const char *name, uint64_t config,
+                        enum counter_trust trust)
+{
+    struct record_counter counter = {
+        .type = 4,
+        .flags = COUNTER_HAS_PREFETCHES,
+        .kind = COUNTER_FILLS,
+        .trust = (uint8_t)trust,
+        .config = config,
+        .levels = 2,
+        .count = random_next(&process->random) >> 20,
+        .enabled_ns = 1000,
+        .running_ns = random_below(&process->random, 1000),
+        .estimate = random_next(&process->random) >> 20,
+        .processes = 1,
+    };
+    profile_builder_record_with_tail(&process->builder, RECORD_COUNTER, &counter, sizeof(counter),
+                                     name, strlen(name) + 1);
 }
 
 static uint32_t add_module(struct process *process, const char *path, uint64_t bias, uint8_t id)
@@ -408,6 +455,30 @@ static void add_counts(struct process *process)
     profile_builder_record(builder, RECORD_TRANSFER, &transfer, sizeof(transfer));
 }
 
+static void add_served(struct process *process)
+{
+    struct record_served served = {.thread_id = process->threads[1],
+                                   .object_kind = OBJECT_GLOBAL,
+                                   .object_reference = process->module_id,
+                                   .address_low = process->solver + 0x9000,
+                                   .address_high = process->solver + 0x9100,
+                                   .level = 3,
+                                   .samples = 4,
+                                   .weight = 4000,
+                                   .latency = 70};
+    for (int i = 0; i < 20; i++) {
+        served.ip = process->program + 4 * random_below(&process->random, 10);
+        profile_builder_record(&process->builder, RECORD_SERVED, &served, sizeof(served));
+    }
+    served.object_kind = OBJECT_HEAP;
+    served.object_reference = process->sites[3];
+    served.address_low = served.address_high = 0;
+    profile_builder_record(&process->builder, RECORD_SERVED, &served, sizeof(served));
+    served.object_kind = OBJECT_STACK;
+    served.object_reference = process->threads[0];
+    profile_builder_record(&process->builder, RECORD_SERVED, &served, sizeof(served));
+}
+
 static void write_process(int number, const char *engine)
 {
     char name[128];
@@ -444,7 +515,11 @@ static void write_process(int number, const char *engine)
     profile_builder_record(builder, RECORD_THREAD_END, &end, sizeof(end));
     profile_builder_record(builder, RECORD_MAPPING, &mapping, sizeof(mapping));
     profile_builder_note(builder, NOTE_WARNING, "something to know");
+    add_counter(&process, "L1D:REPLACEMENT", 0x151, COUNTER_TRUSTED);
+    /* On another machine the same event is not to be trusted: it stays apart. */
+    add_counter(&process, "L2_LINES_IN:ALL", 0x7f1, number % 2 ? COUNTER_TRUSTED : COUNTER_SILENT);
     add_counts(&process);
+    add_served(&process);
     profile_builder_finish(builder);
 }
 

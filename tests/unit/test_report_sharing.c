@@ -390,6 +390,15 @@ static void test_worth(void **state)
     assert_int_equal(worth_of(&finding, 1.1e7), PARTING_UNCERTAIN);
     finding = with_transfers(1000, 1000, 126);
     assert_int_equal(worth_of(&finding, 1000), PARTING_WORTHLESS);
+    /* Where the threads' CPU time is known, 1 % of it counts, at 100 ns a transfer. */
+    finding = with_transfers(1000, 10, 1);
+    finding.transfers.of[MATRIX_ALL].hi = 1e6;
+    finding.cost.cpu_ns = 9e6;
+    assert_int_equal(worth_of(&finding, 1e12), PARTING_WORTHY);
+    finding.cost.cpu_ns = 1.1e7;
+    assert_int_equal(worth_of(&finding, 1e12), PARTING_UNCERTAIN);
+    finding.cost.cpu_ns = 1.1e10;
+    assert_int_equal(worth_of(&finding, 1e12), PARTING_WORTHLESS);
 }
 
 static void test_runtime_code(void **state)

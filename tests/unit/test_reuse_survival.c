@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "analysis/internal.h"
 #include "reuse/survival.h"
 #include "sampling/random.h"
 
@@ -370,6 +371,56 @@ static void stretching_moves_times_beyond_the_pivot(void **state)
     problem_free(problem);
 }
 
+/* Sums over few times and strata, some of the windows overlapping with watches. */
+static void cohorts_change_nothing(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 600, STRATA = 3, TIMES = 9 };
+    struct problem *problem = problem_new();
+    struct view view = {.count = SAMPLES, .strata = STRATA, .stratum_of = problem->stratum};
+    double weight[SAMPLES], before[2 * TIMES];
+    uint32_t state_of_random = 12345;
+
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        uint32_t draw = state_of_random = state_of_random * 1664525u + 1013904223u;
+        uint32_t sample = add_sample(problem, draw >> 28, (draw >> 20) % STRATA);
+        double time = 1 + (draw >> 12) % TIMES;
+        bool reused = (draw >> 8 & 7) != 0;
+
+        add_event(problem, time, sample, reused, OBSERVER_WINDOW, false);
+        if (reused || draw >> 31)
+            continue;
+        /* Half a unit off, where no window ends: what ends at one time has no order of its own. */
+        add_event(problem, time, sample, 0, OBSERVER_ACCESSED, true);
+        add_event(problem, time + 2.5, sample, 1, OBSERVER_ACCESSED, false);
+        add_event(problem, time, sample, 0, OBSERVER_OTHER, true);
+        add_event(problem, time + 3.5, sample, 0, OBSERVER_OTHER, false);
+    }
+    problem->input.strata = STRATA;
+    solve(problem);
+    for (int i = 0; i < 2 * TIMES; i++)
+        before[i] = at(problem, i);
+    view.events = problem->events;
+    view.event_count = problem->input.event_count;
+    assert_int_equal(view_form_cohorts(&view), 0);
+    assert_in_range(view.cohorts, 1, SAMPLES / 2);
+    memset(weight, 0, sizeof weight);
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        weight[view.cohort_of[i]] += problem->weight[i];
+    problem->input.event_count = view.event_count;
+    problem->input.sample_count = view.cohorts;
+    problem->input.weight_of = weight;
+    problem->input.stratum_of = view.cohort_stratum;
+    assert_int_equal(survival_estimate(&problem->input, &problem->curve), 0);
+    for (int i = 0; i < 2 * TIMES; i++)
+        assert_float_equal(at(problem, i), before[i], 1e-12);
+    free(view.cohort_of);
+    free(view.first_of);
+    free(view.cohort_stratum);
+    free(view.cohort_weight);
+    problem_free(problem);
+}
+
 static void nothing_in_nothing_out(void **state)
 {
     (void)state;
@@ -396,6 +447,7 @@ int main(void)
         cmocka_unit_test(invalidated_before_reuse),
         cmocka_unit_test(short_windows_and_watches_share_a_time),
         cmocka_unit_test(stretching_moves_times_beyond_the_pivot),
+        cmocka_unit_test(cohorts_change_nothing),
         cmocka_unit_test(nothing_in_nothing_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
