@@ -42,9 +42,14 @@ void perf_watchpoint(struct perf_event_attr *attributes, uint32_t type, const vo
     attributes->remove_on_exec = 1;
 }
 
+int perf_open_in_group(struct perf_event_attr *attributes, int leader)
+{
+    return (int)syscall(SYS_perf_event_open, attributes, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
+}
+
 int perf_open(struct perf_event_attr *attributes)
 {
-    return (int)syscall(SYS_perf_event_open, attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    return perf_open_in_group(attributes, -1);
 }
 
 void perf_handle_traps(void (*handler)(int, siginfo_t *, void *))

@@ -24,6 +24,8 @@ void perf_watchpoint(struct perf_event_attr *, uint32_t type, const void *addres
 
 /* Opens for the calling thread on any CPU. Returns a descriptor, or -1 with errno. */
 int perf_open(struct perf_event_attr *);
+/* The same in the group of a leader; -1: in none. */
+int perf_open_in_group(struct perf_event_attr *, int leader);
 
 /* Installs a handler for SIGTRAP. */
 void perf_handle_traps(void (*handler)(int, siginfo_t *, void *));

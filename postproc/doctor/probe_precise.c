@@ -3,12 +3,15 @@
  * Do hardware samples carry the addresses of accesses? The unit that the engine pmu would take is
  * tried on its self-test, a loop of known accesses, for longer than the engine does: PEBS and IBS
  * through the ring buffer, SPE through its AUX area. It is believed when counts, addresses and the
- * mix of loads and stores are those of the loop.
+ * mix of loads and stores are those of the loop. Beside that: whether its records say where data
+ * came from; of Intel's these are not the samplers' but those of a load latency event, which has to
+ * run together with them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -17,6 +20,8 @@
 
 #include "doctor/perf.h"
 #include "doctor/probe.h"
+#include "pmu/access_use.h"
+#include "pmu/aux_area.h"
 #include "pmu/ibs.h"
 #include "pmu/ring.h"
 #include "pmu/self_test.h"
@@ -32,10 +37,14 @@ struct trial {
     struct pmu_choice choice;
     struct processor processor;
     struct self_test test;
+    struct pmu_choice latencies; /* samplers 0: none */
+    int latencies_error;         /* why they could not be opened */
+    uint64_t sourced;            /* records that say where the data came from */
     int samplers[PMU_EVENTS_MAX], counters[PMU_EVENTS_MAX];
     unsigned opened_samplers, opened_counters;
-    struct perf_event_mmap_page *page;
-    const uint8_t *aux;
+    int beside[2]; /* load latencies, and what leads their group; -1 */
+    struct perf_event_mmap_page *page, *beside_page;
+    struct aux_area aux;
     size_t page_size;
 };
 
@@ -82,15 +91,43 @@ static int open_sampler(struct trial *trial, const struct pmu_event *event)
 /* The area that SPE writes to; it lies behind the ring. */
 static int map_aux(struct trial *trial)
 {
-    void *aux;
+    void *bytes;
 
     trial->page->aux_offset = (1 + RING_PAGES) * trial->page_size;
     trial->page->aux_size = AUX_PAGES * trial->page_size;
-    aux = mmap(NULL, trial->page->aux_size, PROT_READ | PROT_WRITE, MAP_SHARED, trial->samplers[0],
-               (off_t)trial->page->aux_offset);
-    if (aux == MAP_FAILED)
+    bytes = mmap(NULL, trial->page->aux_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+                 trial->samplers[0], (off_t)trial->page->aux_offset);
+    if (bytes == MAP_FAILED)
         return errno;
-    trial->aux = aux;
+    aux_begin(&trial->aux, bytes, trial->page->aux_size);
+    return 0;
+}
+
+/* 0, or errno; without them the trial goes on. */
+static int open_latencies(struct trial *trial)
+{
+    const struct pmu_choice *choice = &trial->latencies;
+    struct perf_event_attr attributes;
+    void *page;
+
+    if (choice->sampler[0].needs_leader) {
+        attributes_of(trial, &choice->leader, &attributes);
+        trial->beside[1] = perf_open(&attributes);
+        if (trial->beside[1] < 0)
+            return errno;
+    }
+    attributes_of(trial, &choice->sampler[0], &attributes);
+    attributes.precise_ip = choice->sampler[0].precise & 3;
+    attributes.sample_period = PERIOD;
+    attributes.sample_type = trial->choice.sample_type; /* as the kernel took it */
+    trial->beside[0] = perf_open_in_group(&attributes, trial->beside[1]);
+    if (trial->beside[0] < 0)
+        return errno;
+    page = mmap(NULL, (1 + RING_PAGES) * trial->page_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+                trial->beside[0], 0);
+    if (page == MAP_FAILED)
+        return errno;
+    trial->beside_page = page;
     return 0;
 }
 
@@ -112,6 +149,8 @@ static int open_all(struct trial *trial)
             return errno;
         trial->opened_counters++;
     }
+    if (error == 0 && trial->latencies.samplers > 0)
+        trial->latencies_error = open_latencies(trial);
     return error;
 }
 
@@ -121,6 +160,9 @@ static void control_all(const struct trial *trial, unsigned long request)
         ioctl(trial->samplers[i], request, 0);
     for (unsigned i = 0; i < trial->opened_counters; i++)
         ioctl(trial->counters[i], request, 0);
+    for (int i = 1; i >= 0; i--)
+        if (trial->beside[i] >= 0)
+            ioctl(trial->beside[i], request, 0);
 }
 
 static void count_all(struct trial *trial)
@@ -138,7 +180,17 @@ static void count_all(struct trial *trial)
     }
 }
 
-static void add_sample(struct trial *trial, const uint8_t *record,
+/* Where the samplers do not tell sources, others' records say how many do. */
+static void add_access(struct trial *trial, const struct access_record *access, bool beside)
+{
+    bool told = access_use(access) == USE_ACCESS && access->level != LEVEL_UNKNOWN;
+
+    trial->sourced += told && beside == (trial->latencies.samplers > 0);
+    if (!beside)
+        self_test_record(&trial->test, access);
+}
+
+static void add_sample(struct trial *trial, bool beside, const uint8_t *record,
                        const struct perf_record_header *header)
 {
     struct perf_layout layout = {.sample_type = trial->choice.sample_type};
@@ -151,48 +203,44 @@ static void add_sample(struct trial *trial, const uint8_t *record,
         self_test_unreadable(&trial->test, 1);
     } else if (trial->choice.unit != PMU_IBS) {
         perf_sample_to_record(&layout, &sample, header->misc, UNIT_PEBS, 0, &access);
-        self_test_record(&trial->test, &access);
+        add_access(trial, &access, beside);
     } else if (ibs_decode(sample.raw, sample.raw_size, &registers) &&
                ibs_to_record(&registers, &processor, &access)) {
-        self_test_record(&trial->test, &access);
+        add_access(trial, &access, beside);
     } else {
         self_test_unreadable(&trial->test, 1);
     }
 }
 
-static void drain_ring(struct trial *trial)
+static void take_spe(void *context, const struct spe_record *record)
 {
-    struct ring ring = {.data = (const uint8_t *)trial->page + trial->page_size,
+    struct trial *trial = context;
+    struct access_record access;
+
+    spe_to_record(record, trial->choice.source_table, &access);
+    add_access(trial, &access, false);
+}
+
+static void drain_ring(struct trial *trial, struct perf_event_mmap_page *page, bool beside)
+{
+    struct ring ring = {.data = (const uint8_t *)page + trial->page_size,
                         .size = RING_PAGES * trial->page_size,
-                        .tail = trial->page->data_tail};
+                        .tail = page->data_tail};
     struct perf_record_header header;
     const uint8_t *record;
 
-    ring.head = __atomic_load_n(&trial->page->data_head, __ATOMIC_ACQUIRE);
+    ring.head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
     while (ring_next(&ring, &header, &record)) {
         struct perf_stream_record stream;
 
         if (header.type == PERF_RECORD_SAMPLE)
-            add_sample(trial, record, &header);
-        else if (perf_stream_decode(record, header.size, &stream) && stream.event == STREAM_LOST)
+            add_sample(trial, beside, record, &header);
+        else if (!perf_stream_decode(record, header.size, &stream))
+            continue;
+        else if (stream.event == STREAM_LOST)
             trial->test.lost += stream.count;
-    }
-}
-
-/* The trial is shorter than the area: what was written begins at its start. */
-static void drain_aux(struct trial *trial)
-{
-    uint64_t head = __atomic_load_n(&trial->page->aux_head, __ATOMIC_ACQUIRE);
-    struct spe_stream stream;
-    struct spe_record record;
-    struct access_record access;
-
-    spe_begin(&stream);
-    spe_feed(&stream, trial->aux,
-             head < trial->page->aux_size ? (size_t)head : (size_t)trial->page->aux_size);
-    while (spe_next(&stream, &record)) {
-        spe_to_record(&record, trial->choice.source_table, &access);
-        self_test_record(&trial->test, &access);
+        else if (stream.event == STREAM_AUX && trial->aux.bytes)
+            aux_take(&trial->aux, stream.offset, stream.count, stream.flags, take_spe, trial);
     }
 }
 
@@ -209,17 +257,38 @@ static int run_trial(struct trial *trial)
     self_test_run(&trial->test, array, PASSES);
     control_all(trial, PERF_EVENT_IOC_DISABLE);
     count_all(trial);
-    if (trial->aux)
-        drain_aux(trial);
-    else
-        drain_ring(trial);
+    drain_ring(trial, trial->page, false);
+    if (trial->beside_page)
+        drain_ring(trial, trial->beside_page, true);
     return 0;
+}
+
+/* "; 120 records say where data came from", or why none does. */
+static void describe_sources(const struct trial *trial, char *text, size_t size)
+{
+    const struct aux_faults *faults = &trial->aux.faults;
+    size_t used;
+
+    if (trial->choice.unit == PMU_OVERFLOW)
+        text[0] = '\0';
+    else if (trial->latencies_error)
+        snprintf(text, size, "; load latencies cannot be opened beside it: %s",
+                 strerror(trial->latencies_error));
+    else
+        snprintf(text, size, "; %" PRIu64 " records%s say where data came from", trial->sourced,
+                 trial->latencies.samplers > 0 ? " of load latencies beside it" : "");
+    used = strlen(text);
+    if (trial->aux.bytes)
+        snprintf(text + used, size - used,
+                 "; AUX area: %" PRIu64 " times full, %" PRIu64 " collisions, %" PRIu64
+                 " records cut, %" PRIu64 " bytes unreadable",
+                 faults->truncated, faults->collisions, faults->cut, faults->bad_bytes);
 }
 
 static void judge(struct finding *finding, const struct trial *trial)
 {
     const struct self_test *test = &trial->test;
-    char reason[SELF_TEST_REASON];
+    char reason[SELF_TEST_REASON], sources[256];
     const char *name = trial->choice.sampler[0].name;
 
     if (!self_test_judge(test, &trial->choice, reason)) {
@@ -229,11 +298,12 @@ static void judge(struct finding *finding, const struct trial *trial)
                                  "samples instead");
         return;
     }
+    describe_sources(trial, sources, sizeof sources);
     finding_result(finding, FINDING_WORKS,
                    "%s: of %" PRIu64 " accesses %" PRIu64 " were sampled with an address, %" PRIu64
-                   " inside the array, %" PRIu64 " of these loads; %" PRIu64 " records lost",
+                   " inside the array, %" PRIu64 " of these loads; %" PRIu64 " records lost%s",
                    name, test->loads + test->stores, test->accesses, test->inside,
-                   test->inside_loads, test->lost);
+                   test->inside_loads, test->lost, sources);
     finding_meaning(finding, "the engine pmu has its source of addresses");
 }
 
@@ -267,7 +337,7 @@ static void explain(struct finding *finding, const struct trial *trial, int erro
 void probe_precise(struct finding *finding)
 {
     struct pmu_machine machine = {.read = pmu_read_sysfs, .context = getenv("REUSE_PMU_SYSFS")};
-    struct trial trial = {.page_size = (size_t)sysconf(_SC_PAGESIZE)};
+    struct trial trial = {.page_size = (size_t)sysconf(_SC_PAGESIZE), .beside = {-1, -1}};
     char reason[PMU_REASON_MAX];
     int error;
 
@@ -282,6 +352,8 @@ void probe_precise(struct finding *finding)
                                  "takes its samples by CPU time instead");
         return;
     }
+    if (trial.choice.unit == PMU_PEBS && !pmu_choose_latencies(&machine, &trial.latencies))
+        trial.latencies.samplers = 0;
     error = run_trial(&trial);
     if (error)
         explain(finding, &trial, error);

@@ -164,11 +164,25 @@ bool qemu_engines_present(void)
     return library_find_plugin(plugin) == 0;
 }
 
+/* The engine is not built for other machines (exact/operands_x86.c). */
+static bool is_built_here(void)
+{
+#ifdef __x86_64__
+    return true;
+#else
+    return false;
+#endif
+}
+
 int run_under_qemu(const struct options *options, const struct target *target,
                    char *const *arguments, struct environment *environment)
 {
     const char *engine = engine_names[options->engine];
     char qemu[PATH_MAX], plugin[PATH_MAX], version[32];
+    if (!is_built_here())
+        return fail("the engine %s runs 64-bit x86 programs on x86-64 machines, and this is none: "
+                    "use --engine clock here",
+                    engine);
     if (target->kind == TARGET_DAMAGED)
         return fail("%s %s", target->binary, target->reason[0] ? target->reason : "is no program");
     if (target->kind == TARGET_OTHER_MACHINE)

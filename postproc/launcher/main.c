@@ -24,6 +24,7 @@
 #include "launcher/engine_qemu.h"
 #include "launcher/environment.h"
 #include "launcher/library.h"
+#include "launcher/option_conflicts.h"
 #include "launcher/placement.h"
 #include "launcher/sandbox.h"
 #include "launcher/target.h"
@@ -263,6 +264,10 @@ static int launch(int argc, char **argv, struct environment *environment)
     if (options_parse((const char *const *)environment->entries, &options, message,
                       sizeof message) != 0)
         return fail(message);
+    const char *contradiction = option_contradiction(&options);
+    if (contradiction)
+        return fail(contradiction);
+    option_warn_unused(&options, environment);
 
     const char *search_path = environment_get(environment, "PATH");
     int error = target_find(argv[optind], search_path, path);

@@ -93,18 +93,12 @@ static void add_fork(struct recording *recording, const struct perf_file_record 
 
 static void add_access(struct recording *recording, const struct access_record *access)
 {
-    if (access->privilege == PRIVILEGE_KERNEL || access->privilege == PRIVILEGE_HYPERVISOR)
-        recording->kernel++;
-    else if (access->flags & PMU_DAMAGED)
-        recording->damaged++;
-    else if (access->kinds == 0)
-        recording->no_access++;
-    else if (access->flags & PMU_SPECULATIVE)
-        recording->speculative++;
-    else if (!(access->flags & PMU_HAS_ADDRESS) || access->address == 0)
-        recording->no_address++;
-    else
+    enum access_use use = access_use(access);
+
+    if (use == USE_ACCESS)
         ARRAY_PUSH(&recording->accesses, *access);
+    else
+        recording->left_out[use]++;
 }
 
 /* What decides on how a sample is read. */
@@ -116,6 +110,7 @@ struct reading {
     enum spe_source_table sources;
     struct perf_file_event *events; /* file.events of them */
     bool *readable;
+    uint64_t unknown; /* bits of sample_type or read_format that keep events from being read */
     bool pebs_seen, ibs_seen, spe_seen;
 };
 
@@ -150,7 +145,7 @@ static void add_sample(struct reading *reading, const struct perf_file_record *r
 
     if (!event ||
         !perf_sample_decode(&event->layout, record->bytes, record->header.size, &sample)) {
-        recording->damaged++;
+        recording->left_out[USE_DAMAGED]++;
         return;
     }
     if ((int)event->type == reading->ibs_type) {
@@ -302,7 +297,7 @@ static bool read_accesses(struct reading *reading)
             break;
         default:
             if (!perf_stream_decode(record.bytes, record.header.size, &stream))
-                recording->damaged++;
+                recording->left_out[USE_DAMAGED]++;
             recording->lost += stream.event == STREAM_LOST ? stream.count : 0;
             recording->throttled += stream.event == STREAM_THROTTLED;
             recording->truncated +=
@@ -357,9 +352,13 @@ static void prepare_events(struct reading *reading)
 
     reading->events = allocate_zeroed(file->events, sizeof reading->events[0]);
     reading->readable = allocate_zeroed(file->events, sizeof reading->readable[0]);
-    for (size_t i = 0; i < file->events; i++)
-        reading->readable[i] = perf_file_event(file, i, &reading->events[i]) &&
-                               perf_layout_unknown(&reading->events[i].layout) == 0;
+    for (size_t i = 0; i < file->events; i++) {
+        bool there = perf_file_event(file, i, &reading->events[i]);
+        uint64_t unknown = there ? perf_layout_unknown(&reading->events[i].layout) : 0;
+
+        reading->readable[i] = there && unknown == 0;
+        reading->unknown |= unknown;
+    }
 }
 
 static uint8_t *read_file(const char *path, size_t *size, char *message, size_t message_size)
@@ -412,6 +411,14 @@ struct recording *recording_load(const char *path, char *message, size_t message
         snprintf(message, message_size,
                  "%s is compressed: record it without -z, or decompress it with `perf inject`",
                  path);
+        recording_free(recording);
+        recording = NULL;
+    } else if (recording->accesses.count == 0 && reading.unknown) {
+        snprintf(
+            message, message_size,
+            "%s has samples with fields that are not known here (bits 0x%llx of sample_type or "
+            "read_format): a newer perf recorded it, or it is damaged",
+            path, (unsigned long long)reading.unknown);
         recording_free(recording);
         recording = NULL;
     } else if (recording->accesses.count == 0) {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "pmu/access_record.h"
+#include "pmu/access_use.h"
 #include "pmu/perf_file.h"
 #include "support/memory.h"
 
@@ -47,7 +48,7 @@ struct recording {
     const char *units; /* "PEBS", "IBS", "SPE" or "hardware events" */
     char command[1024], processor[256], host[256];
     /* what is not among the accesses, and why */
-    uint64_t kernel, no_address, no_access, damaged, speculative;
+    uint64_t left_out[USE_COUNT];
     uint64_t lost, throttled, truncated;
 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "perfdata/sections.h"
-#include "perfdata/tally.h"
+#include "report/tally.h"
 
 static const struct column columns[] = {
     {.key = "address", .heading = "line at"},
@@ -135,7 +135,7 @@ static void add_row(const struct perfdata_view *view, struct document *document,
                         : cell_value(CELL_NUMBER, 0);
     row->cells[3] = cell_value(CELL_NUMBER, (double)line->visitors.count);
     row->cells[4] = cell_text(document, same_bytes(line) ? "same" : "different");
-    tally_cells(&line->tally, total, row->cells + 5);
+    tally_cells(&line->tally, (double)total, row->cells + 5);
 }
 
 void perfdata_sharing(const struct perfdata_view *view, struct document *document)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "perfdata/sections.h"
-#include "perfdata/tally.h"
+#include "report/tally.h"
 
 static const struct column object_columns[] = {
     {.key = "name", .heading = "object", .flexible = true},
@@ -36,13 +36,46 @@ static void group_add(struct grouping *grouping, const void *key, size_t size, s
     tally_add(&grouping->tallies.items[group], record);
 }
 
-static void group_free(struct grouping *grouping)
+static void grouping_free(struct grouping *grouping)
 {
     for (size_t i = 0; i < grouping->tallies.count; i++)
         tally_free(&grouping->tallies.items[i]);
     free(grouping->tallies.items);
     free(grouping->first.items);
     intern_table_free(grouping->keys);
+}
+
+/* Cells of an access's place; returns how many. */
+typedef size_t (*put_place)(const struct perfdata_view *, struct document *, size_t access,
+                            struct cell *);
+
+/* A row for each of the groups with most accesses, as many as the options want, and frees them. */
+static void list_groups(const struct perfdata_view *view, struct document *document,
+                        struct table *table, struct grouping *grouping, put_place put)
+{
+    size_t ranked;
+    uint32_t *order = tally_ranking(grouping->tallies.items, grouping->tallies.count,
+                                    view->options->top, &ranked);
+
+    for (size_t i = 0; i < ranked; i++) {
+        struct row *row = table_row(table);
+        size_t cells = put(view, document, grouping->first.items[order[i]], row->cells);
+
+        tally_cells(&grouping->tallies.items[order[i]], (double)view->count, row->cells + cells);
+    }
+    free(order);
+    grouping_free(grouping);
+}
+
+static size_t put_object(const struct perfdata_view *view, struct document *document, size_t access,
+                         struct cell *cells)
+{
+    const struct data_place *place = &view->places->data[access];
+
+    cells[0] = cell_text(document, place->name);
+    cells[1] = cell_text(document, place_kind_name(place->kind));
+    cells[2] = cell_text(document, place->module);
+    return 3;
 }
 
 void perfdata_objects(const struct perfdata_view *view, struct document *document)
@@ -53,8 +86,6 @@ void perfdata_objects(const struct perfdata_view *view, struct document *documen
                                          "Counts of samples; latency in cycles.", object_columns,
                                          sizeof object_columns / sizeof object_columns[0]);
     struct grouping grouping = {.keys = intern_table_create()};
-    size_t ranked;
-    uint32_t *order;
 
     for (size_t i = 0; i < view->recording->accesses.count; i++) {
         const struct data_place *place = &view->places->data[i];
@@ -63,22 +94,10 @@ void perfdata_objects(const struct perfdata_view *view, struct document *documen
         if (view->wanted[i])
             group_add(&grouping, key, sizeof key, i, &view->recording->accesses.items[i]);
     }
-    order =
-        tally_ranking(grouping.tallies.items, grouping.tallies.count, view->options->top, &ranked);
-    for (size_t i = 0; i < ranked; i++) {
-        const struct data_place *place = &view->places->data[grouping.first.items[order[i]]];
-        struct row *row = table_row(table);
-
-        row->cells[0] = cell_text(document, place->name);
-        row->cells[1] = cell_text(document, place_kind_name(place->kind));
-        row->cells[2] = cell_text(document, place->module);
-        tally_cells(&grouping.tallies.items[order[i]], view->count, row->cells + 3);
-    }
+    list_groups(view, document, table, &grouping, put_object);
     table_remark(document, table,
                  "Variables by symbol. perf.data does not tell heap blocks apart: reuse-run does.");
     section_table(section, table);
-    free(order);
-    group_free(&grouping);
 }
 
 /* "file.c:12", or the best that is known. */
@@ -91,6 +110,21 @@ static char *line_text(const struct code_place *place)
     return format_string("%s", place->module ? place->module : "(unknown)");
 }
 
+static size_t put_line(const struct perfdata_view *view, struct document *document, size_t access,
+                       struct cell *cells)
+{
+    const struct code_place *place = &view->places->code[access];
+    char *text = line_text(place);
+
+    cells[0] = cell_text(document, text);
+    free(text);
+    cells[1] = cell_text(document, place->file);
+    cells[2] = place->line ? cell_value(CELL_NUMBER, place->line) : cell_empty();
+    cells[3] = cell_text(document, place->function);
+    cells[4] = cell_text(document, place->module);
+    return 5;
+}
+
 void perfdata_lines(const struct perfdata_view *view, struct document *document)
 {
     struct section *section =
@@ -99,8 +133,6 @@ void perfdata_lines(const struct perfdata_view *view, struct document *document)
                                          "Counts of samples; latency in cycles.", line_columns,
                                          sizeof line_columns / sizeof line_columns[0]);
     struct grouping grouping = {.keys = intern_table_create()};
-    size_t ranked;
-    uint32_t *order;
 
     for (size_t i = 0; i < view->recording->accesses.count; i++) {
         const struct code_place *place = &view->places->code[i];
@@ -110,22 +142,6 @@ void perfdata_lines(const struct perfdata_view *view, struct document *document)
         if (view->wanted[i])
             group_add(&grouping, key, sizeof key, i, &view->recording->accesses.items[i]);
     }
-    order =
-        tally_ranking(grouping.tallies.items, grouping.tallies.count, view->options->top, &ranked);
-    for (size_t i = 0; i < ranked; i++) {
-        const struct code_place *place = &view->places->code[grouping.first.items[order[i]]];
-        struct row *row = table_row(table);
-        char *text = line_text(place);
-
-        row->cells[0] = cell_text(document, text);
-        free(text);
-        row->cells[1] = cell_text(document, place->file);
-        row->cells[2] = place->line ? cell_value(CELL_NUMBER, place->line) : cell_empty();
-        row->cells[3] = cell_text(document, place->function);
-        row->cells[4] = cell_text(document, place->module);
-        tally_cells(&grouping.tallies.items[order[i]], view->count, row->cells + 5);
-    }
+    list_groups(view, document, table, &grouping, put_line);
     section_table(section, table);
-    free(order);
-    group_free(&grouping);
 }

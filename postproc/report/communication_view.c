@@ -102,16 +102,26 @@ static void label_cores(struct communication_view *view)
     free(numbers);
 }
 
+/* Of one thread: what comes to it or goes from it. */
+static bool is_asked_for(const struct model *model, const struct flow *flow)
+{
+    uint32_t thread = model->asked.thread_id;
+
+    return thread == 0 || flow->source.thread_id == thread || flow->destination.thread_id == thread;
+}
+
 static void label_places(struct model *model, struct communication_view *view)
 {
     struct runtime_code *code = runtime_code_create(model);
 
     view->place = new_labels(view);
     for (size_t i = 0; i < view->count; i++) {
-        bool in_runtime = model->options->runtime != RUNTIME_INCLUDE &&
-                          runtime_code_made(code, communication_flow(view->communication, i));
+        const struct flow *flow = communication_flow(view->communication, i);
+        bool in_runtime =
+            model->options->runtime != RUNTIME_INCLUDE && runtime_code_made(code, flow);
 
-        view->place[i] = !in_runtime                               ? (uint32_t)FLOW_PROGRAM
+        view->place[i] = !is_asked_for(model, flow)                ? (uint32_t)GROUP_NONE
+                         : !in_runtime                             ? (uint32_t)FLOW_PROGRAM
                          : model->options->runtime == RUNTIME_DROP ? (uint32_t)GROUP_NONE
                                                                    : (uint32_t)FLOW_RUNTIME;
     }
@@ -126,13 +136,23 @@ static void label_places(struct model *model, struct communication_view *view)
 static void create_communication(struct model *model, struct communication_view *view)
 {
     uint32_t size = analysis_line_size(model->analysis);
+    const struct analysis *analysis = model->analysis;
 
+    if (model->asked.thread_id != 0 && !model->exact) {
+        /* Samples of one thread do not tell who else was there. */
+        struct analysis_options options = model->asked;
+
+        options.thread_id = 0;
+        analysis = view->whole = analysis_create(model->profiles, model->profile_count, &options,
+                                                 view->message, sizeof(view->message));
+        if (analysis == NULL)
+            return;
+    }
     view->communication =
-        communication_create(model->analysis, size, view->message, sizeof(view->message));
+        communication_create(analysis, size, view->message, sizeof(view->message));
     if (view->communication != NULL || model->options->line_size != 0)
         return;
-    view->communication =
-        communication_create(model->analysis, 0, view->message, sizeof(view->message));
+    view->communication = communication_create(analysis, 0, view->message, sizeof(view->message));
     if (view->communication == NULL)
         return;
     char *text = format_string("Transfers are of the run's lines, as they were counted: for lines "
@@ -165,6 +185,7 @@ void communication_view_free(struct communication_view *view)
     if (view == NULL)
         return;
     communication_free(view->communication);
+    analysis_free(view->whole);
     free(view->threads.items);
     free(view->cores.items);
     free(view->from_thread);

@@ -29,6 +29,7 @@ enum flow_place {
 /* Arrays have one entry per flow. */
 struct communication_view {
     struct communication *communication; /* NULL: nothing is known, for the reason in message */
+    struct analysis *whole; /* that it rests on, where the model's is of one thread; else NULL */
     char message[512];
     size_t count;
     party_list threads, cores;

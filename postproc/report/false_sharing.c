@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/contention.h"
+
 const double false_sharing_threshold = 1e-4;
+
+/* The same in time, where that of the threads is known. */
+static const double time_threshold = 0.01;
 
 /* A line that moved fewer times was handed over, not fought over. */
 static const double transfers_per_line_min = 8;
@@ -30,6 +35,7 @@ struct element_use {
     uint64_t line, offset; /* offset: of the element in its block */
     uint64_t size;         /* of the block */
     uint32_t finding, thread;
+    struct line_user_place place;
 };
 
 struct search {
@@ -181,7 +187,7 @@ static uint32_t number_of_finding(struct search *search, struct collision_side *
 }
 
 static void note_use(struct search *search, uint32_t finding, const struct flow *flow,
-                     const struct collision_side *side)
+                     const struct collision_side *side, uint32_t thread_id)
 {
     struct element_use use = {.line = flow->line_address,
                               .offset = side->instance_offset,
@@ -189,7 +195,8 @@ static void note_use(struct search *search, uint32_t finding, const struct flow 
                                           ? flow->object_size
                                           : search->view->objects.items[side->object].size,
                               .finding = finding,
-                              .thread = side->thread};
+                              .thread = side->thread,
+                              .place = {flow->profile_index, thread_id, flow->line_address}};
 
     ARRAY_PUSH(&search->uses, use);
 }
@@ -219,8 +226,9 @@ static void take_flow(struct search *search, size_t number)
         ARRAY_PUSH(&search->largest, 0);
     }
     search->labels[number] = group;
-    note_use(search, group, flow, &from_side);
-    note_use(search, group, flow, &to_side);
+    note_use(search, group, flow, &from_side, flow->source.thread_id);
+    note_use(search, group, flow, &to_side, flow->destination.thread_id);
+    search->findings.items[group].modelled += flow->modelled ? flow->transfers : 0;
     if (flow->transfers <= search->largest.items[group])
         return;
     search->largest.items[group] = flow->transfers;
@@ -266,6 +274,27 @@ static bool has_parts(const struct search *search, const struct false_sharing *f
            finding->lines <= 2 * finding->threads;
 }
 
+bool false_sharing_is_modelled(const struct false_sharing *finding)
+{
+    return finding->modelled > 0.5 * finding->transfers.of[MATRIX_ALL].value;
+}
+
+/* What threads spend at lines that they fight over; of places where that may matter. */
+static void find_cost(const struct search *search, struct false_sharing *finding,
+                      const struct element_use *uses, size_t count)
+{
+    struct line_user_place *places;
+
+    if (!false_sharing_is_modelled(finding) ||
+        finding->transfers.of[MATRIX_ALL].hi < transfers_per_line_min * (double)finding->lines)
+        return;
+    places = allocate_zeroed(count, sizeof(*places));
+    for (size_t i = 0; i < count; i++)
+        places[i] = uses[i].place;
+    finding->cost = sharing_cost_of(search->model, places, count);
+    free(places);
+}
+
 static void sum_up_uses(struct search *search)
 {
     struct element_use *uses = search->uses.items;
@@ -283,6 +312,7 @@ static void sum_up_uses(struct search *search)
         }
         finding->threads = intern_table_count(threads);
         finding->parts = has_parts(search, finding, uses + i, end - i);
+        find_cost(search, finding, uses + i, end - i);
         intern_table_free(threads);
     }
 }
@@ -328,8 +358,10 @@ false_sharing_list false_sharing_find(struct model *model, struct communication_
 enum parting_worth worth_of(const struct false_sharing *finding, double accesses)
 {
     const struct estimate *transfers = &finding->transfers.of[MATRIX_ALL];
-    double least =
-        fmax(false_sharing_threshold * accesses, transfers_per_line_min * (double)finding->lines);
+    double cpu_ns = finding->cost.cpu_ns;
+    double enough = cpu_ns > 0 ? time_threshold * cpu_ns / line_transfer_ns.value
+                               : false_sharing_threshold * accesses;
+    double least = fmax(enough, transfers_per_line_min * (double)finding->lines);
 
     if (transfers->hi < least)
         return PARTING_WORTHLESS;

@@ -9,6 +9,7 @@
 
 #include "report/communication_view.h"
 #include "report/flow_totals.h"
+#include "report/sharing_cost.h"
 
 enum collision {
     COLLISION_MEMBERS,  /* two members of one structure */
@@ -36,6 +37,8 @@ struct false_sharing {
     bool parts;            /* elements: threads have parts of the array, which meet on few lines */
     size_t threads, lines; /* that take part; lines in the profile, of a sampled one not all */
     struct flow_totals transfers; /* false ones only */
+    double modelled; /* of them, those that follow from rates, as threads fight over the line */
+    struct sharing_cost cost; /* of what is modelled; else not known */
 };
 
 typedef ARRAY(struct false_sharing) false_sharing_list;
@@ -45,6 +48,9 @@ typedef ARRAY(struct false_sharing) false_sharing_list;
  * not looked at, unless they are to be included everywhere.
  */
 false_sharing_list false_sharing_find(struct model *, struct communication_view *);
+
+/* Whether most of it is modelled: threads use the line at the same time, in no order. */
+bool false_sharing_is_modelled(const struct false_sharing *);
 
 /* False transfers per access below which nothing is gained by parting anything: see worth_of(). */
 extern const double false_sharing_threshold;
@@ -56,7 +62,8 @@ enum parting_worth {
 };
 
 /*
- * A transfer takes about as long as a hundred accesses that hit (some 50 to 100 ns against 1 ns or
+ * Where the cost is known, the transfers are compared with the CPU time of the threads. Else: a
+ * transfer takes about as long as a hundred accesses that hit (some 50 to 100 ns against 1 ns or
  * less): below one in 10 000 accesses they make no more than one percent of the time. Lines that
  * were handed over a few times, as when one thread prepares what another uses, are no reason to
  * part anything either.

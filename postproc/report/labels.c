@@ -15,6 +15,34 @@ static void start_grouping(const struct model *model, struct grouping *grouping)
         grouping->labels[i] = GROUP_NONE;
 }
 
+void grouping_list_members(struct grouping *grouping, size_t observations)
+{
+    size_t *next = allocate_zeroed(grouping->count + 2, sizeof(*next));
+
+    /* One place ahead: filling in moves each to where the next group begins. */
+    for (size_t i = 0; i < observations; i++)
+        if (grouping->labels[i] != GROUP_NONE)
+            next[grouping->labels[i] + 2]++;
+    for (size_t g = 0; g < grouping->count; g++)
+        next[g + 2] += next[g + 1];
+    grouping->first = next;
+    grouping->members = allocate_zeroed(next[grouping->count + 1], sizeof(*grouping->members));
+    for (size_t i = 0; i < observations; i++)
+        if (grouping->labels[i] != GROUP_NONE)
+            grouping->members[next[grouping->labels[i] + 1]++] = (uint32_t)i;
+}
+
+struct subset grouping_subset(const struct grouping *grouping, uint32_t group)
+{
+    struct subset subset = {.groups = grouping->labels, .group = group};
+
+    if (grouping->members != NULL) {
+        subset.members = grouping->members + grouping->first[group];
+        subset.member_count = grouping->first[group + 1] - grouping->first[group];
+    }
+    return subset;
+}
+
 /* Adds up what each group holds; observations outside the region leave their group. */
 static void finish_grouping(struct model *model, struct grouping *grouping, size_t count)
 {
@@ -38,6 +66,8 @@ static void finish_grouping(struct model *model, struct grouping *grouping, size
             grouping->samples[label]++;
         }
     }
+    if (!model->exact)
+        grouping_list_members(grouping, model->observations);
 }
 
 struct code_line model_line_of_frame(struct model *model, const struct location *location,

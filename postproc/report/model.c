@@ -291,11 +291,13 @@ struct model *model_create(const struct report_options *options,
     return model;
 }
 
-static void free_grouping(struct grouping *grouping)
+void grouping_free(struct grouping *grouping)
 {
     free(grouping->labels);
     free(grouping->accesses);
     free(grouping->samples);
+    free(grouping->members);
+    free(grouping->first);
     free(grouping->ranking.items);
 }
 
@@ -303,10 +305,10 @@ void model_free(struct model *model)
 {
     if (model == NULL)
         return;
-    free_grouping(&model->by_line);
-    free_grouping(&model->by_object);
-    free_grouping(&model->by_context);
-    free_grouping(&model->by_thread);
+    grouping_free(&model->by_line);
+    grouping_free(&model->by_object);
+    grouping_free(&model->by_context);
+    grouping_free(&model->by_thread);
     for (size_t i = 0; i < model->contexts.count; i++)
         free(model->contexts.items[i].frames);
     free(model->contexts.items);
@@ -397,9 +399,8 @@ const struct ranking *model_rank(struct model *model, struct grouping *grouping)
             break;
         candidate.group = order[i].number;
         candidate.accesses = order[i].value;
-        analysis_miss_ratio_curve(model->analysis,
-                                  (struct subset){grouping->labels, candidate.group}, model->sizes,
-                                  model->size_count, candidate.points);
+        analysis_miss_ratio_curve(model->analysis, grouping_subset(grouping, candidate.group),
+                                  model->sizes, model->size_count, candidate.points);
         insert_ranked(model, ranking->items, &ranking->count, top, &candidate);
     }
     free(order);

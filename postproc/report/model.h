@@ -44,6 +44,9 @@ struct grouping {
     size_t count;     /* groups */
     double *accesses; /* of each group */
     size_t *samples;  /* of each group; 0 in exact profiles */
+    /* The observations of group g are members[first[g]] .. [first[g + 1] - 1]; NULL: not listed. */
+    uint32_t *members;
+    size_t *first;
     struct ranking ranking;
 };
 
@@ -172,6 +175,12 @@ struct code_line model_own_line(struct model *, size_t profile, uint64_t ip, uin
  */
 struct calling_context model_resolve_context(struct model *, size_t profile, uint32_t context_id,
                                              uint64_t ip, uint64_t monotonic_ns);
+
+/* Once labels and count are final: lists the members, of samples only. */
+void grouping_list_members(struct grouping *, size_t observations);
+/* The observations of a group; quick where its members are listed. */
+struct subset grouping_subset(const struct grouping *, uint32_t group);
+void grouping_free(struct grouping *);
 
 /* Label the observations; called once each, by the sections that need them. */
 void model_label_lines(struct model *);

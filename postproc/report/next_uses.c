@@ -114,23 +114,23 @@ static void find_object(struct model *model, const struct grouping *grouping, ui
 {
     double size = model->sizes[model->level_size[model_focus_level(model)]], most = -1;
     double total = grouping->accesses[group];
-    uint32_t *labels = NULL;
+    struct subset own = grouping_subset(grouping, group);
+    uint32_t *members = allocate_zeroed(own.member_count, sizeof(*members));
+    uint32_t *labels = allocate_zeroed(model->observations, sizeof(*labels));
 
-    for (size_t i = 0; i < objects->weights.count; i++) {
+    for (uint32_t i = 0; i < objects->weights.count; i++) {
         double accesses = objects->weights.items[i], misses = accesses;
         struct curve_point point;
+        size_t n = 0;
 
         if (accesses < OBJECT_PART_MIN * total && objects->weights.count > 1)
             continue;
         if (objects->weights.count > 1) {
-            if (labels == NULL)
-                labels = allocate_zeroed(model->observations, sizeof(*labels));
-            for (size_t k = 0; k < model->observations; k++)
-                labels[k] = grouping->labels[k] == group && model->by_object.labels[k] == numbers[i]
-                                ? 1
-                                : 0;
-            analysis_miss_ratio_curve(model->analysis, (struct subset){labels, 1}, &size, 1,
-                                      &point);
+            for (size_t k = 0; k < own.member_count; k++)
+                if (model->by_object.labels[own.members[k]] == numbers[i])
+                    labels[members[n++] = own.members[k]] = i + 1;
+            analysis_miss_ratio_curve(model->analysis, (struct subset){labels, i + 1, members, n},
+                                      &size, 1, &point);
             misses = accesses * point.miss_ratio.value;
         }
         if (misses > most) {
@@ -139,12 +139,14 @@ static void find_object(struct model *model, const struct grouping *grouping, ui
             out->object_share = total > 0 ? accesses / total : 0;
         }
     }
+    free(members);
     free(labels);
 }
 
 void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t group,
                   struct next_uses *out)
 {
+    struct subset own = grouping_subset(grouping, group);
     struct tally locations = {.keys = intern_table_create()};
     struct tally objects = {.keys = intern_table_create()};
     ARRAY(uint32_t) numbers = {0};
@@ -154,13 +156,11 @@ void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t
     memset(out, 0, sizeof(*out));
     out->object = GROUP_NONE;
     model_label_objects(model);
-    for (size_t i = 0; !model->exact && i < model->observations; i++) {
-        double weight;
+    for (size_t k = 0; k < own.member_count; k++) {
+        size_t i = own.members[k];
+        double weight = analysis_sample_weight(model->analysis, i);
         uint32_t location;
 
-        if (grouping->labels[i] != group)
-            continue;
-        weight = analysis_sample_weight(model->analysis, i);
         tally_add(&objects, model->by_object.labels[i], weight);
         if (objects.weights.count > object_numbers.count)
             ARRAY_PUSH(&object_numbers, model->by_object.labels[i]);

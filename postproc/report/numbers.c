@@ -6,6 +6,9 @@
 
 #include "support/memory.h"
 
+/* What is left of zero where shares were added and subtracted. */
+#define ROUNDING_PERCENT 1e-10
+
 /* Three significant digits of a number below 1000 (or 1024), without trailing zeros after a point
  * that say nothing. */
 static char *three_digits(double value, const char *unit)
@@ -57,7 +60,7 @@ char *number_percent(double share)
 {
     double percent = 100 * share;
 
-    if (percent > 0 && percent < 0.005)
+    if (percent > ROUNDING_PERCENT && percent < 0.005)
         return format_string("<0.01");
     if (percent < 0.995)
         return format_string("%.2f", percent);

@@ -140,9 +140,8 @@ static void take_curve(struct placement_problem *problem, uint32_t group,
     if (locality->accesses <= 0)
         return;
     for (size_t i = 0; i < CURVE_POINTS; i++) {
-        struct miss_split split =
-            analysis_misses(model->analysis, (struct subset){model->by_thread.labels, group},
-                            problem->curve_bytes[i]);
+        struct miss_split split = analysis_misses(
+            model->analysis, grouping_subset(&model->by_thread, group), problem->curve_bytes[i]);
 
         /* Beyond what was watched the curve goes on as it ends. */
         ratios[i] = split.beyond && i > 0 ? ratios[i - 1] : split.cold.value + split.capacity.value;

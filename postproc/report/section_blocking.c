@@ -91,14 +91,16 @@ static void group_places(struct hints *hints)
     intern_table_free(keys);
     hints->by_place.count = hints->late.count = hints->places.count;
     hints->late.accesses = allocate_zeroed(hints->places.count, sizeof(double));
+    if (!model->exact) {
+        grouping_list_members(&hints->by_place, model->observations);
+        grouping_list_members(&hints->late, model->observations);
+    }
 }
 
 static void free_hints(struct hints *hints)
 {
-    free(hints->by_place.labels);
-    free(hints->by_place.samples);
-    free(hints->late.labels);
-    free(hints->late.accesses);
+    grouping_free(&hints->by_place);
+    grouping_free(&hints->late);
     free(hints->places.items);
 }
 
@@ -138,9 +140,8 @@ static bool examine(const struct hints *hints, const struct place *place, struct
     };
     double all;
 
-    analysis_miss_ratio_curve(model->analysis,
-                              (struct subset){hints->by_place.labels, place->group}, model->sizes,
-                              model->size_count, points);
+    analysis_miss_ratio_curve(model->analysis, grouping_subset(&hints->by_place, place->group),
+                              model->sizes, model->size_count, points);
     finding->place = place;
     finding->hint = hint_for(&question);
     if (finding->hint.kind == HINT_NONE)
@@ -232,9 +233,11 @@ static char *block_advice(const struct hints *hints, struct document *document,
                              "around it to %.1f times less",
                              need, name, size, factor);
     else if (is_same_line(line, &uses->uses[0].line))
-        text = format_string("used again by the same line (%.0f %%) after %s, in a later turn of "
-                             "an outer loop; %s holds %s: block that loop to %.1f times less",
-                             100 * uses->uses[0].share, need, name, size, factor);
+        text = format_string(
+            "used again by the same line (%.0f %%) after %s, in a later turn of "
+            "an outer loop; %s holds %s: interchange the loops, or block that one, to "
+            "%.1f times less",
+            100 * uses->uses[0].share, need, name, size, factor);
     else
         text = format_string("used again at %s (%.0f %%) after %s, %s holds %s: bring the two "
                              "together, by fusing or blocking the loops around them, to %.1f times "

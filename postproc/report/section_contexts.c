@@ -54,7 +54,7 @@ static void add_context(struct model *model, struct document *document, struct t
                         size_t levels, const struct ranked_group *ranked)
 {
     const struct calling_context *context = &model->contexts.items[ranked->group];
-    struct subset subset = {model->by_context.labels, ranked->group};
+    struct subset subset = grouping_subset(&model->by_context, ranked->group);
     size_t tail = levels + model->machine.levels;
     struct row *row = table_row(table);
 

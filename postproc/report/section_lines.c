@@ -103,7 +103,7 @@ static void add_line(struct model *model, struct document *document, struct tabl
                      size_t levels, const struct ranked_group *ranked)
 {
     const struct code_line *line = &model->lines.items[ranked->group];
-    struct subset subset = {model->by_line.labels, ranked->group};
+    struct subset subset = grouping_subset(&model->by_line, ranked->group);
     size_t tail = levels + model->machine.levels;
     struct row *row = table_row(table);
     struct next_uses uses;
@@ -162,4 +162,5 @@ void section_lines(struct model *model, struct document *document)
     table_remark(document, table, text);
     free(text);
     section_table(section, table);
+    add_served_lines(model, document, section);
 }

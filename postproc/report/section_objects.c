@@ -51,7 +51,7 @@ static void add_object(struct model *model, struct document *document, struct ta
                        size_t levels, const struct ranked_group *ranked)
 {
     const struct data_object *object = &model->objects.items[ranked->group];
-    struct subset subset = {model->by_object.labels, ranked->group};
+    struct subset subset = grouping_subset(&model->by_object, ranked->group);
     struct row *row = table_row(table);
 
     row->cells[NAME] = cell_text(document, object->name);
@@ -106,4 +106,5 @@ void section_objects(struct model *model, struct document *document)
         free(remark);
     }
     section_table(section, table);
+    add_served_objects(model, document, section);
 }

@@ -9,6 +9,7 @@
 #include "report/section_support.h"
 #include "report/sections.h"
 #include "report/sector_advice.h"
+#include "report/sector_groups.h"
 
 static const char *const verdict_words[] = {
     [SECTOR_ISOLATE] = "isolate",
@@ -177,6 +178,19 @@ static void add_warnings(const struct sector_hints *hints, struct document *docu
             section_paragraph(document, section, "sector_warnings", text);
         free(text);
     }
+}
+
+static void add_counting_command(const struct sector_hints *hints, struct document *document,
+                                 struct section *section)
+{
+    char *command = sector_counting_command(hints);
+
+    if (command == NULL)
+        return;
+    section_paragraph(document, section, NULL,
+                      "Rows that are modelled can be counted, in a run of the same program file:");
+    section_verbatim(document, section, "sector_counting", command);
+    free(command);
 }
 
 static void add_losses(const struct sector_hints *hints, struct document *document,
@@ -399,12 +413,13 @@ void section_sector_hints(struct model *model, struct document *document)
     if (line_size_text(model, document) != NULL)
         section_paragraph(document, section, "sector_notes", line_size_text(model, document));
     add_warnings(hints, document, section);
+    add_counting_command(hints, document, section);
     if (add_all_advice(hints, document, section))
         add_conditions(document, section);
     else
         section_paragraph(document, section, NULL,
                           "Nothing to gain: no division saves misses beyond its own uncertainty "
-                          "and that of the model (2 %).");
+                          "and that of the model (2 %; 5 % of what is modelled from counts).");
     for (size_t r = 0; r < hints->regions.count; r++)
         add_histogram_table(hints, document, section, r);
     add_histogram_data(hints, document, section);

@@ -155,7 +155,7 @@ struct estimate share_of_accesses(const struct model *model, const struct groupi
                                   uint32_t group)
 {
     struct estimate part =
-        analysis_subset_accesses(model->analysis, (struct subset){grouping->labels, group});
+        analysis_subset_accesses(model->analysis, grouping_subset(grouping, group));
 
     return model_part(part, model->accesses.value);
 }

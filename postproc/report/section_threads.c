@@ -45,10 +45,10 @@ static void add_thread(struct model *model, struct document *document, struct ta
                               : cell_value(CELL_COUNT, (double)model->by_thread.samples[group]);
     row->cells[ACCESSES] = cell_estimate(
         CELL_COUNT,
-        analysis_subset_accesses(model->analysis, (struct subset){model->by_thread.labels, group}));
+        analysis_subset_accesses(model->analysis, grouping_subset(&model->by_thread, group)));
     row->cells[SHARE] = total > 0 ? cell_value(CELL_SHARE, ranked.accesses / total) : cell_empty();
     if (ranked.accesses > 0) {
-        analysis_miss_ratio_curve(model->analysis, (struct subset){model->by_thread.labels, group},
+        analysis_miss_ratio_curve(model->analysis, grouping_subset(&model->by_thread, group),
                                   model->sizes, model->size_count, ranked.points);
         fill_levels(model, document, table, row, levels, LEVELS_MISS_RATIO, &ranked);
     }

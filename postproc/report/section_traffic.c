@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/numbers.h"
+#include "report/section_measured.h"
 #include "report/section_support.h"
 #include "report/sections.h"
 #include "report/traffic.h"
@@ -47,6 +48,15 @@ static const struct column level_columns[] = {
     {.key = "memory_share", .heading = "share\n%"},
     {.key = "memory_impact", .heading = "impact\n%"},
     {.key = "line_utilisation", .heading = "of lines\nused %"},
+    {.key = "write_back_bytes"},
+    {.key = "write_back_bytes_lo"},
+    {.key = "write_back_bytes_hi"},
+    {.key = "shared_by"},
+    {.key = "measured_bytes"},
+    {.key = "measured_ratio"},
+    {.key = "measured_write_back_bytes"},
+    {.key = "measured_events"},
+    {.key = "measured_verdict"},
 };
 
 static struct cell known(enum cell_kind kind, double value)
@@ -78,6 +88,14 @@ static void add_level(const struct traffic *traffic, struct document *document, 
     row->cells[5] = known(CELL_SHARE, level->share);
     row->cells[6] = known(CELL_SHARE, level->impact);
     row->cells[7] = known(CELL_SHARE, level->line_use);
+    if (!level->beyond) {
+        row->cells[8] = known(CELL_NUMBER, level->written_back.value);
+        row->cells[9] = known(CELL_NUMBER, level->written_back.lo);
+        row->cells[10] = known(CELL_NUMBER, level->written_back.hi);
+    }
+    if (number < traffic->levels)
+        row->cells[11] = cell_value(CELL_NUMBER, traffic->machine->caches[number].sharing_cpus);
+    fill_measured(traffic, document, number, &row->cells[12]);
     free(name);
 }
 
@@ -135,25 +153,84 @@ static void add_data(const struct traffic *traffic, struct document *document, s
     row->cells[LEVELS] = cell_table(levels);
 }
 
+/* What goes the other way: a sentence, as samples tell two bounds of each. */
+static char *written_back_text(const struct traffic *traffic)
+{
+    char *text = copy_string(""), *longer;
+
+    for (size_t i = 1; i <= traffic->levels; i++) {
+        const struct estimate *back = &traffic->level[i].written_back;
+        char *to, *low, *high;
+
+        if (traffic->level[i].beyond || !isfinite(back->hi))
+            continue;
+        to = level_text(traffic, i);
+        low = number_bytes(back->lo);
+        high = number_bytes(back->hi);
+        longer = isfinite(back->value)
+                     ? format_string("%s%s to %s %s", text, text[0] != '\0' ? "," : "", to, high)
+                     : format_string("%s%s to %s %s to %s", text, text[0] != '\0' ? "," : "", to,
+                                     low, high);
+        free(text);
+        free(to);
+        free(low);
+        free(high);
+        text = longer;
+    }
+    return text;
+}
+
 static void add_traffic(struct model *model, struct document *document, struct section *section,
                         const struct traffic *traffic, struct table *data)
 {
     char *accesses = number_count(traffic->accesses.value);
     char *title = format_string("%s on %s: %s accesses, %u-byte lines", traffic->region,
                                 traffic->machine->name, accesses, traffic->line_size);
-    char *verdict = verdict_text(traffic);
+    char *verdict = verdict_text(traffic), *back, *remark;
     struct table *table =
         document_table(document, NULL, title, basis_text(model, document, ", predicted"),
                        level_columns, sizeof(level_columns) / sizeof(*level_columns));
 
     for (size_t i = 0; i <= traffic->levels; i++)
         add_level(traffic, document, table, i);
-    table_remark(document, table, verdict);
+    back = written_back_text(traffic);
+    remark = back[0] == '\0' ? copy_string(verdict)
+                             : format_string("%s. Written back%s:%s.", verdict,
+                                             model->exact ? "" : ", within bounds", back);
+    table_remark(document, table, remark);
+    free(remark);
+    free(back);
     section_table(section, table);
     add_data(traffic, document, data, table, verdict);
     free(verdict);
     free(title);
     free(accesses);
+}
+
+/* Which levels several CPUs share, and how many of the run's threads are assumed to do so at once.
+ */
+static void say_shared(struct document *document, struct section *section,
+                       const struct traffic *traffic)
+{
+    char *text = copy_string(""), *longer;
+
+    for (size_t i = 0; i < traffic->levels; i++) {
+        const struct machine_cache *cache = &traffic->machine->caches[i];
+
+        if (cache->sharing_cpus <= 1)
+            continue;
+        longer = format_string("%s%s L%u by %u CPUs (%.3g of the program's threads at once)", text,
+                               text[0] != '\0' ? "," : "", cache->level, cache->sharing_cpus,
+                               machine_threads_sharing(traffic->machine, i, traffic->threads));
+        free(text);
+        text = longer;
+    }
+    if (text[0] != '\0') {
+        longer = format_string("Shared on %s:%s.", traffic->machine->name, text);
+        section_paragraph(document, section, NULL, longer);
+        free(longer);
+    }
+    free(text);
 }
 
 static void explain(const struct model *model, struct document *document, struct section *section,
@@ -165,7 +242,8 @@ static void explain(const struct model *model, struct document *document, struct
     section_paragraph(
         document, section, NULL,
         "L1's bytes are LS Bytes, those of loads and stores; of every other level line size times "
-        "the misses of the one inside it, without prefetches and write-backs. Share: of the bytes "
+        "the misses of the one inside it, without prefetches. Written back are lines that were "
+        "stored to, in addition. Share: of the bytes "
         "that the program asks for, those that come from there; impact: of the time that takes at "
         "the level's bandwidth. Always read the ratio per LS byte with hits and misses.");
     if (model->exact)
@@ -188,11 +266,9 @@ static void explain(const struct model *model, struct document *document, struct
         section_paragraph(document, section, NULL, text);
         free(text);
     }
+    say_shared(document, section, last);
     if (note != NULL)
         section_paragraph(document, section, "traffic_notes", note);
-    section_paragraph(document, section, "traffic_notes",
-                      "Measured: nothing. The profile holds no hardware counts to compare the "
-                      "predictions with.");
 }
 
 void section_traffic(struct model *model, struct document *document)
@@ -203,17 +279,22 @@ void section_traffic(struct model *model, struct document *document)
     struct sector_regions regions = {0};
     struct traffic_machine machines[2];
     size_t count = traffic_machines(model, machines);
-    struct traffic traffic = {0};
+    struct traffic traffic = {0}, first = {0}, measured = {0}; /* of the whole */
 
     sector_regions_find(model, &regions);
     for (size_t r = 0; r < regions.count; r++) {
         for (size_t m = 0; m < count; m++) {
             traffic_of_region(model, &machines[m], &regions, r, &traffic);
             add_traffic(model, document, section, &traffic, data);
+            add_measured_table(document, section, &traffic);
+            if (r == 0 && m == 0)
+                first = traffic;
+            if (r == 0 && m + 1 == count) /* the run's own machine comes last */
+                measured = traffic;
         }
     }
-    traffic_of_region(model, &machines[0], &regions, 0, &traffic);
-    explain(model, document, section, &traffic);
+    explain(model, document, section, &first);
+    explain_measured(document, section, &measured);
     section_table(section, data);
     traffic_machines_free(machines, count);
     free(regions.of);

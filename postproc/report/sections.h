@@ -38,6 +38,12 @@ void section_placement(struct model *, struct document *);
 /* What the reader must know about everything above: losses of names, notes of the runtime. */
 void section_notes(struct model *, struct document *);
 
+/* Where the data of sampled accesses came from, as the hardware says: tables for the summary, the
+ * objects and the lines. Nothing without such records. */
+void add_served_sources(struct model *, struct document *, struct section *);
+void add_served_objects(struct model *, struct document *, struct section *);
+void add_served_lines(struct model *, struct document *, struct section *);
+
 /* A few sentences on what to look at. */
 void add_verdict(struct model *, struct document *, struct section *);
 

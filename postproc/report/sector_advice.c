@@ -66,7 +66,7 @@ static double accesses_in(const struct sector_hints *hints, uint64_t isolated, s
             continue;
         if (!hints->model->exact)
             sum += analysis_sample_weight(analysis, i);
-        else if (analysis_histogram(analysis, i, NULL)->scope == SCOPE_PARTITION)
+        else if (analysis_histogram(analysis, i, NULL)->scope == SCOPE_OBJECT)
             sum += (double)analysis_histogram(analysis, i, NULL)->accesses;
     }
     return sum;

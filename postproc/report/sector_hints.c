@@ -7,17 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/descending.h"
+#include "report/sector_structures.h"
 
 enum {
-    STRUCTURES_MAX = 20, /* candidates; the others are never isolated */
-    SCENARIOS_MAX = 3,   /* structures whose isolation the histograms show */
+    SCENARIOS_MAX = 3, /* structures whose isolation the histograms show */
     HISTOGRAM_REGIONS_MAX = 4,
     WARNED_MAX = 6 /* structures that are looked at for sectors that are too small */
 };
 
-/* Structures with a smaller part of all late uses are not worth a sector. */
-#define STRUCTURE_MIN 0.001
 /* Predictions for the A64FX were off by two to three percent of the misses (Breiter, Trotter and
  * Fuerlinger, PMBS 2023): a smaller gain is none. */
 #define GAIN_MIN 0.02
@@ -30,101 +27,6 @@ enum {
  * samples in units of their deviation, 1/sqrt(n). */
 #define NEARLY_EXACT 0.005
 #define NEARLY_SAMPLED 1.0
-
-static bool can_be_isolated(const struct data_object *object)
-{
-    static const char *const kinds[] = {"heap", "global", "mapping", "named"};
-
-    if (strchr(object->name, ' ') != NULL) /* no variable, but a description of memory */
-        return false;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-        if (strcmp(object->kind, kinds[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Uses that come late, or for the first time, in an observation of an object. */
-static double late_uses(const struct model *model, size_t observation)
-{
-    uint32_t line_size = analysis_line_size(model->analysis);
-    const struct record_histogram *histogram;
-    double late;
-
-    if (!model->exact)
-        return analysis_sample(model->analysis, observation, NULL)
-                           ->window_reuse[line_size_index(line_size)] == REUSE_TIME_NONE
-                   ? analysis_sample_weight(model->analysis, observation)
-                   : 0;
-    histogram = analysis_histogram(model->analysis, observation, NULL);
-    if (histogram->measure != MEASURE_STACK_DISTANCE)
-        return 0;
-    late = (double)histogram->cold;
-    for (uint32_t i = 0; i < histogram->bin_count; i++)
-        if (histogram_bin_low(histogram->bins[i].bin) >= 64)
-            late += (double)histogram->bins[i].count;
-    return late;
-}
-
-/* The objects with most late uses become the structures, most first. */
-static void choose_structures(struct sector_hints *hints)
-{
-    struct model *model = hints->model;
-    const uint32_t *labels = model->by_object.labels;
-    struct valued *objects = allocate_zeroed(model->objects.count, sizeof(*objects));
-    double all = 0;
-
-    hints->structures = allocate_zeroed(STRUCTURES_MAX, sizeof(*hints->structures));
-    for (uint32_t i = 0; i < model->objects.count; i++)
-        objects[i].number = i;
-    for (size_t i = 0; i < model->observations; i++) {
-        if (labels[i] == GROUP_NONE)
-            continue;
-        double late = late_uses(model, i);
-        objects[labels[i]].value += late;
-        all += late;
-    }
-    sort_descending(objects, model->objects.count);
-    for (size_t i = 0; i < model->objects.count && hints->structure_count < STRUCTURES_MAX; i++)
-        if (objects[i].value > STRUCTURE_MIN * all &&
-            can_be_isolated(&model->objects.items[objects[i].number]))
-            hints->structures[hints->structure_count++] = objects[i].number;
-    free(objects);
-}
-
-/* The object that a histogram of a divided cache or of a region is about. */
-static uint32_t object_of_histogram(const struct model *model, size_t observation)
-{
-    size_t profile, other;
-    const struct record_histogram *wanted =
-        analysis_histogram(model->analysis, observation, &profile);
-
-    if (wanted->scope != SCOPE_OBJECT && wanted->scope != SCOPE_PARTITION &&
-        wanted->scope != SCOPE_PARTITION_REST)
-        return GROUP_NONE;
-    for (size_t i = 0; i < model->observations; i++) {
-        const struct record_histogram *histogram = analysis_histogram(model->analysis, i, &other);
-        if (other == profile && histogram->scope == SCOPE_OBJECT &&
-            model->by_object.labels[i] != GROUP_NONE && histogram->key == wanted->key &&
-            histogram->key2 == wanted->key2)
-            return model->by_object.labels[i];
-    }
-    return GROUP_NONE;
-}
-
-static void label_structures(struct sector_hints *hints)
-{
-    struct model *model = hints->model;
-
-    hints->structure_of = allocate_zeroed(model->observations, sizeof(*hints->structure_of));
-    for (size_t i = 0; i < model->observations; i++) {
-        uint32_t object = model->exact ? object_of_histogram(model, i) : model->by_object.labels[i];
-
-        hints->structure_of[i] = SECTOR_NO_STRUCTURE;
-        for (uint32_t s = 0; s < hints->structure_count; s++)
-            if (hints->structures[s] == object)
-                hints->structure_of[i] = s;
-    }
-}
 
 static void describe_levels(struct sector_hints *hints)
 {
@@ -174,7 +76,7 @@ static bool check(const struct model *model, char *message, size_t size)
 static bool find_structures(struct sector_hints *hints, char *message, size_t size)
 {
     model_label_objects(hints->model);
-    choose_structures(hints);
+    sector_structures_choose(hints);
     if (hints->structure_count > 0)
         return true;
     snprintf(message, size,
@@ -189,7 +91,7 @@ static bool create_sectors(struct sector_hints *hints, char *message, size_t siz
     struct sector_question question;
 
     sector_regions_find(hints->model, &hints->regions);
-    label_structures(hints);
+    sector_structures_label(hints);
     describe_levels(hints);
     question = (struct sector_question){.structure_of = hints->structure_of,
                                         .structures = hints->structure_count,
@@ -204,10 +106,11 @@ static bool create_sectors(struct sector_hints *hints, char *message, size_t siz
 static enum sector_verdict judge(const struct sector_row *row)
 {
     const struct estimate *gain = &row->outcome.reduction;
+    double least = row->basis == SECTOR_MODELLED ? SECTOR_MODEL_ERROR : GAIN_MIN;
 
     if (row->undivided > 0 && row->outcome.unknown > UNKNOWN_MAX * row->undivided)
         return SECTOR_BEYOND;
-    return gain->value >= GAIN_MIN && gain->lo > 0 ? SECTOR_ISOLATE : SECTOR_NOTHING_TO_GAIN;
+    return gain->value >= least && gain->lo > 0 ? SECTOR_ISOLATE : SECTOR_NOTHING_TO_GAIN;
 }
 
 /* One row per region: the undivided cache is split 0, then three for each region. */
@@ -289,11 +192,6 @@ static int add_warnings(struct sector_hints *hints, size_t level)
     return result;
 }
 
-static uint64_t eligible(const struct sector_hints *hints)
-{
-    return (UINT64_C(1) << hints->structure_count) - 1;
-}
-
 static double tolerance_of(const struct sector_hints *hints, size_t region)
 {
     size_t late = 0;
@@ -301,7 +199,7 @@ static double tolerance_of(const struct sector_hints *hints, size_t region)
     if (hints->model->exact)
         return NEARLY_EXACT;
     for (size_t i = 0; i < hints->model->observations; i++)
-        late += (hints->regions.of[i] >> region & 1) && late_uses(hints->model, i) > 0;
+        late += (hints->regions.of[i] >> region & 1) && sector_late_uses(hints->model, i) > 0;
     return fmax(NEARLY_EXACT, NEARLY_SAMPLED / sqrt((double)late + 1));
 }
 
@@ -309,12 +207,14 @@ static int add_level(struct sector_hints *hints, size_t level)
 {
     struct sector_choice choices[SECTOR_REGIONS_MAX];
     double tolerance[SECTOR_REGIONS_MAX];
+    uint64_t eligible[SECTOR_REGIONS_MAX];
 
     if (hints->levels[level].ways == 0)
         return 0;
     for (size_t r = 0; r < hints->regions.count; r++)
         tolerance[r] = tolerance_of(hints, r);
-    if (sector_search(hints->sectors, hints->levels[level], eligible(hints), hints->regions.count,
+    sector_structures_of_regions(hints, eligible);
+    if (sector_search(hints->sectors, hints->levels[level], eligible, hints->regions.count,
                       tolerance, choices) ||
         add_rows(hints, level, choices))
         return -1;

@@ -2,8 +2,10 @@
 #include "report/sharing_advice.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
+#include "analysis/contention.h"
 #include "report/false_sharing.h"
 #include "report/numbers.h"
 #include "report/parting.h"
@@ -21,6 +23,10 @@ static const struct column finding_columns[] = {
     {.key = "lines", .heading = "lines", .optional = true},
     {.key = "transfers", .heading = "false\ntransfers", .interval = INTERVAL_SUFFIXED},
     {.key = "worth_parting"},
+    {.key = "basis"},
+    {.key = "time_share"},
+    {.key = "cost_share"},
+    {.key = "access_ns"},
     {.key = "change"},
     {.key = "type"},
     {.key = "type_size"},
@@ -38,6 +44,10 @@ enum {
     LINES,
     TRANSFERS,
     WORTH,
+    BASIS,
+    TIME_SHARE,
+    COST_SHARE,
+    ACCESS_NS,
     CHANGE,
     TYPE,
     TYPE_SIZE,
@@ -87,6 +97,16 @@ static struct table *size_table(struct document *document, const struct false_sh
     return table;
 }
 
+/* The part of these threads' CPU time that transfers take; not more than what they spend in loops
+ * that use the lines. */
+static double cost_share(const struct false_sharing *finding)
+{
+    const struct sharing_cost *cost = &finding->cost;
+    double all = finding->transfers.of[MATRIX_ALL].value * line_transfer_ns.value;
+
+    return cost->cpu_ns > 0 ? fmin(cost->loops, all / cost->cpu_ns) : 0;
+}
+
 /* "threads 1 and 2 and 6 others: CHANGE Lines of 128 (256) bytes take 128 (256) bytes." */
 static void add_change(struct document *document, struct row *row,
                        const struct communication_view *view, const struct false_sharing *finding,
@@ -129,6 +149,15 @@ static void add_finding(const struct model *model, struct document *document, st
     row->cells[TRANSFERS] = flow_count_cell(&finding->transfers, MATRIX_ALL);
     row->cells[WORTH] =
         worth == PARTING_UNCERTAIN ? cell_empty() : cell_truth(worth == PARTING_WORTHY);
+    row->cells[BASIS] = cell_text(document, model->exact                         ? "exact"
+                                            : false_sharing_is_modelled(finding) ? "modelled"
+                                                                                 : "estimated");
+    if (finding->cost.cpu_ns > 0) {
+        row->cells[TIME_SHARE] = cell_value(CELL_SHARE, finding->cost.loops);
+        row->cells[COST_SHARE] = cell_value(CELL_SHARE, cost_share(finding));
+        if (finding->cost.access_ns > 0)
+            row->cells[ACCESS_NS] = cell_value(CELL_TIME, finding->cost.access_ns);
+    }
     row->cells[TYPE] = cell_text(document, finding->type);
     row->cells[TYPE_SIZE] =
         finding->type_size > 0 ? cell_value(CELL_BYTES, (double)finding->type_size) : cell_empty();
@@ -140,6 +169,7 @@ static void add_finding(const struct model *model, struct document *document, st
 struct advice_sum {
     size_t count;
     struct estimate transfers;
+    const struct false_sharing *worst;
 };
 
 static struct advice_sum sum_of(const struct model *model, const false_sharing_list *findings,
@@ -152,7 +182,8 @@ static struct advice_sum sum_of(const struct model *model, const false_sharing_l
 
         if (worth_of(&findings->items[i], model->accesses.value) != worth)
             continue;
-        sum.count++;
+        if (sum.count++ == 0)
+            sum.worst = &findings->items[i];
         sum.transfers.value += transfers->value;
         sum.transfers.lo += transfers->lo;
         sum.transfers.hi += transfers->hi;
@@ -174,18 +205,64 @@ static struct estimate false_transfers(const struct communication_view *view)
     return total;
 }
 
+/* ", where an access takes 11 ns (0.8 elsewhere)", as far as it is known. */
+static char *pace_text(const struct sharing_cost *cost)
+{
+    if (!(cost->access_ns > 0))
+        return copy_string("");
+    return cost->elsewhere_ns > 0
+               ? format_string(", where an access takes %.2g ns (%.2g elsewhere)", cost->access_ns,
+                               cost->elsewhere_ns)
+               : format_string(", where an access takes %.2g ns", cost->access_ns);
+}
+
+/* Who does what at the worst place, where it is threads that fight over a line. */
+static char *say_fight(const struct false_sharing *finding)
+{
+    const struct sharing_cost *cost = &finding->cost;
+    char *others, *loops, *share, *pace, *text;
+
+    if (!false_sharing_is_modelled(finding))
+        return copy_string("");
+    others = finding->threads > 2
+                 ? format_string(", %d and %zu other%s", (int)finding->sides[1].thread,
+                                 finding->threads - 2, finding->threads > 3 ? "s" : "")
+                 : format_string(" and %d", (int)finding->sides[1].thread);
+    text = format_string(" %s and %s lie on one line, which threads %d%s use at the same time.",
+                         finding->sides[0].path, finding->sides[1].path,
+                         (int)finding->sides[0].thread, others);
+    if (cost->cpu_ns > 0) {
+        char *first = text;
+
+        loops = number_percent(cost->loops);
+        share = number_percent(cost_share(finding));
+        pace = pace_text(cost);
+        text = format_string("%s They spend %s %% of their CPU time in loops that use it%s; at "
+                             "%.0f ns a transfer, moving it takes some %s %%.",
+                             first, loops, pace, line_transfer_ns.value, share);
+        free(pace);
+        free(share);
+        free(loops);
+        free(first);
+    }
+    free(others);
+    return text;
+}
+
 static char *say_worthy(const struct model *model, const struct advice_sum *sum)
 {
     char *number = number_count(sum->transfers.value), *low = number_count(sum->transfers.lo);
-    char *high = number_count(sum->transfers.hi), *text;
+    char *high = number_count(sum->transfers.hi), *fight = say_fight(sum->worst), *text;
     const char *places = sum->count == 1 ? "place is" : "places are";
 
     text = model->exact
                ? format_string("False sharing: %zu %s worth parting; that would save %s transfers.",
                                sum->count, places, number)
                : format_string("False sharing: %zu %s worth parting; that would save about %s "
-                               "transfers (%s to %s).",
-                               sum->count, places, number, low, high);
+                               "transfers (%s to %s%s).%s",
+                               sum->count, places, number, low, high,
+                               false_sharing_is_modelled(sum->worst) ? ", modelled" : "", fight);
+    free(fight);
     free(high);
     free(low);
     free(number);
@@ -208,7 +285,13 @@ static char *verdict_of(const struct model *model, const struct communication_vi
         return copy_string("No false sharing worth fixing: none was seen.");
     most = number_count(all.hi);
     least = number_count(limit);
-    if (uncertain.count > 0)
+    if (uncertain.count > 0 && false_sharing_is_modelled(uncertain.worst) &&
+        !(uncertain.transfers.lo > 0))
+        text = format_string("False sharing is possible at %zu place%s, but threads were hardly "
+                             "met there at the same time: 0 to %s transfers. Run for longer, or "
+                             "with -e exact.",
+                             uncertain.count, uncertain.count == 1 ? "" : "s", most);
+    else if (uncertain.count > 0)
         text =
             format_string("False sharing was seen at %zu place%s, but too seldom to tell what it "
                           "costs: 0 to %s transfers. Run for longer, or with -e exact.",
@@ -241,6 +324,7 @@ void add_sharing_advice(struct model *model, struct communication_view *view,
                        worthy ? "Advice on false sharing" : "What it may be worth to part", NULL,
                        COLUMNS(finding_columns));
     size_t rows = 0;
+    bool modelled = false;
 
     section_paragraph(document, section, "sharing.verdict", verdict);
     for (size_t i = 0; i < findings.count; i++) {
@@ -250,8 +334,14 @@ void add_sharing_advice(struct model *model, struct communication_view *view,
             (worth != (worthy ? PARTING_WORTHY : PARTING_UNCERTAIN) || rows == model->options->top))
             continue;
         add_finding(model, document, table, view, &findings.items[i]);
+        modelled |= false_sharing_is_modelled(&findings.items[i]);
         rows++;
     }
+    if (modelled)
+        table_remark(document, table,
+                     "Threads that use a line at the same time and in no order: transfers are "
+                     "modelled from how often each uses it, how often they were met there "
+                     "together, and how fast a line can move.");
     if (rows > 0 || model->options->format != FORMAT_TEXT)
         section_table(section, table);
     free(findings.items);
@@ -279,4 +369,23 @@ void add_sharing_fact(struct model *model, struct document *document, struct sec
     free(text);
     free(share);
     free(number);
+}
+
+void add_sharing_verdict(struct model *model, struct document *document, struct section *section)
+{
+    struct communication_view *view = communication_view_of(model);
+    struct advice_sum worthy;
+    false_sharing_list findings;
+
+    if (view->communication == NULL || view->threads.count < 2)
+        return;
+    findings = false_sharing_find(model, view);
+    worthy = sum_of(model, &findings, PARTING_WORTHY);
+    if (worthy.count > 0) {
+        char *text = say_worthy(model, &worthy);
+
+        section_paragraph(document, section, "verdict", text);
+        free(text);
+    }
+    free(findings.items);
 }

@@ -62,7 +62,7 @@ static void sizes_of(const struct traffic *traffic, double *bytes)
 {
     for (size_t i = 0; i < traffic->levels; i++) {
         double sharing = machine_threads_sharing(traffic->machine, i, traffic->threads);
-        bytes[i] = machine_reach(traffic->machine, i) / sharing;
+        bytes[i] = machine_reach(traffic->machine, i, traffic->threads) / sharing;
         if (i > 0 && bytes[i] < bytes[i - 1])
             bytes[i] = bytes[i - 1];
     }
@@ -86,11 +86,11 @@ static const struct shared_cache *shared_level(struct model *model,
 
 /* What shared levels miss the levels inside have missed before. */
 static void use_shared_curves(struct model *model, const struct traffic_machine *on,
-                              struct subset subset, struct curve_point *points)
+                              struct subset subset, double threads, struct curve_point *points)
 {
     for (size_t i = 0; i < on->machine.levels; i++) {
         const struct shared_cache *shared = shared_level(model, on, i);
-        double bytes = machine_reach(&on->machine, i);
+        double bytes = machine_reach(&on->machine, i, threads);
 
         if (shared == NULL)
             continue;
@@ -105,11 +105,11 @@ static void use_shared_curves(struct model *model, const struct traffic_machine 
 
 /* The same, ratios of samples alone. */
 static void use_shared_ratios(struct model *model, const struct traffic_machine *on,
-                              struct subset subset, double *ratios)
+                              struct subset subset, double threads, double *ratios)
 {
     for (size_t i = 0; i < on->machine.levels; i++) {
         const struct shared_cache *shared = shared_level(model, on, i);
-        double bytes = machine_reach(&on->machine, i), ratio;
+        double bytes = machine_reach(&on->machine, i, threads), ratio;
 
         if (shared != NULL &&
             analysis_miss_ratios(shared->analysis, subset, &bytes, 1, &ratio) == 0)
@@ -170,10 +170,11 @@ static void add_shares(struct model *model, const struct traffic_machine *on,
     for (uint32_t class = 0; class < WIDTHS; class ++) {
         double ratios[MACHINE_LEVELS_MAX];
         if (weight[class] <= 0 ||
-            analysis_miss_ratios(on->analysis, (struct subset){classes, class}, sizes,
-                                 traffic->levels, ratios))
+            analysis_miss_ratios(on->analysis, (struct subset){.groups = classes, .group = class},
+                                 sizes, traffic->levels, ratios))
             continue;
-        use_shared_ratios(model, on, (struct subset){classes, class}, ratios);
+        use_shared_ratios(model, on, (struct subset){.groups = classes, .group = class},
+                          traffic->threads, ratios);
         for (size_t i = 0; i < traffic->levels; i++)
             missed[i] += bytes[class] * ratios[i];
         all += bytes[class];
@@ -196,18 +197,46 @@ static struct estimate times(struct estimate estimate, double factor)
     return (struct estimate){estimate.value * factor, estimate.lo * factor, estimate.hi * factor};
 }
 
-/* A cache that holds everything fetches each line once. */
-static void bound_by_footprint(const struct analysis *analysis, double accesses,
+/*
+ * A cache that holds everything fetches each line once. Of one thread that makes all the accesses
+ * (alone) the lines tell more than a curve so far out, of several each has its own caches.
+ */
+static void bound_by_footprint(const struct analysis *analysis, double accesses, bool alone,
                                struct curve_point *point)
 {
-    double footprint = analysis_footprint(analysis), most;
+    struct footprint touched = analysis_lines_touched(analysis);
+    double of = accesses * analysis_line_size(analysis);
+    struct estimate *ratio = &point->miss_ratio;
 
-    if (analysis_is_exact(analysis) || point->bytes < footprint || accesses <= 0)
+    if (analysis_is_exact(analysis) || point->bytes < touched.most || accesses <= 0)
         return;
-    most = footprint / analysis_line_size(analysis) / accesses;
-    point->miss_ratio.value = fmin(point->miss_ratio.value, most);
-    point->miss_ratio.lo = 0; /* what was allocated need not have been touched */
-    point->miss_ratio.hi = fmin(point->miss_ratio.hi, most);
+    if (alone) {
+        *ratio = (struct estimate){touched.likely / of, touched.seen / of, touched.most / of};
+        point->beyond = false;
+        return;
+    }
+    ratio->value = fmin(ratio->value, touched.most / of);
+    ratio->lo = 0; /* what was allocated need not have been touched */
+    ratio->hi = fmin(ratio->hi, touched.most / of);
+}
+
+/* Lines that each level writes back per access; NAN where nothing tells. */
+static void find_write_backs(struct model *model, const struct traffic_machine *on,
+                             struct subset subset, bool whole, const double *sizes,
+                             const struct traffic *traffic, struct estimate *back)
+{
+    bool known = (whole || !model->exact) &&
+                 analysis_write_backs(on->analysis, subset, sizes, traffic->levels, back) == 0;
+
+    for (size_t i = 0; i < traffic->levels; i++) {
+        const struct shared_cache *shared = known ? shared_level(model, on, i) : NULL;
+        double bytes = machine_reach(&on->machine, i, traffic->threads);
+
+        if (!known)
+            back[i] = (struct estimate){NAN, NAN, NAN};
+        else if (shared != NULL)
+            analysis_write_backs(shared->analysis, subset, &bytes, 1, &back[i]);
+    }
 }
 
 /* Bytes asked for at each level, and how much of that it has. */
@@ -216,29 +245,42 @@ static void add_levels(struct model *model, const struct traffic_machine *on, st
 {
     struct curve_point points[MACHINE_LEVELS_MAX];
     double before = 1, used[MACHINE_LEVELS_MAX];
+    struct estimate back[MACHINE_LEVELS_MAX];
     bool blocks = traffic->granule < traffic->line_size;
     const struct machine_cache *first = &on->machine.caches[0];
+    bool alone = subset.groups == NULL && model->profile_count == 1 &&
+                 model->profiles[0]->threads.count == 1;
     struct set_conflicts conflicts;
 
     analysis_miss_ratio_curve(on->analysis, subset, sizes, traffic->levels, points);
     /* Exact profiles count the shared cache for the whole program. */
     if (whole || !model->exact)
-        use_shared_curves(model, on, subset, points);
+        use_shared_curves(model, on, subset, traffic->threads, points);
     if (!blocks ||
         analysis_line_use(on->analysis, subset, sizes, traffic->levels, traffic->granule, used))
         for (size_t i = 0; i < traffic->levels; i++)
             used[i] = NAN;
+    find_write_backs(model, on, subset, whole, sizes, traffic, back);
+    traffic->level[0].written_back = (struct estimate){NAN, NAN, NAN};
     for (size_t i = 0; i < traffic->levels; i++) {
         struct traffic_level *level = &traffic->level[i], *next = &traffic->level[i + 1];
         double ratio;
 
-        bound_by_footprint(on->analysis, traffic->accesses.value, &points[i]);
-        ratio = points[i].miss_ratio.value;
+        bound_by_footprint(on->analysis, traffic->accesses.value, alone, &points[i]);
+        ratio = fmin(points[i].miss_ratio.value, before);
+        points[i].miss_ratio.value = ratio;
+        points[i].miss_ratio.lo = fmin(points[i].miss_ratio.lo, ratio);
         level->hit_ratio = before > 0 ? 1 - ratio / before : NAN;
         level->line_use = used[i];
         level->conflicts = NAN;
         next->bytes = times(points[i].miss_ratio, traffic->accesses.value * traffic->line_size);
         next->beyond = points[i].beyond;
+        /* What is written back was fetched before; bounds of samples do not know the footprint. */
+        if (isfinite(back[i].lo) && back[i].lo > ratio)
+            back[i].lo = points[i].miss_ratio.lo;
+        if (isfinite(back[i].hi))
+            back[i].hi = fmin(back[i].hi, points[i].miss_ratio.hi);
+        next->written_back = times(back[i], traffic->accesses.value * traffic->line_size);
         before = ratio;
     }
     if (analysis_set_conflicts(on->analysis, subset, first->bytes, first->ways, &conflicts))
@@ -247,12 +289,33 @@ static void add_levels(struct model *model, const struct traffic_machine *on, st
     traffic->level[traffic->levels].hit_ratio = traffic->level[traffic->levels].line_use = NAN;
 }
 
+/* Hardware counts are of the whole run, on the run's machine, in its lines. */
+static void add_measured(const struct model *model, const struct traffic_machine *on, bool whole,
+                         struct traffic *traffic)
+{
+    bool runs_machine = on->owned || (model->options->machine == NULL && !model->machine_assumed);
+    bool same_lines = true;
+
+    for (size_t i = 0; i < traffic->levels; i++)
+        same_lines &= traffic->machine->caches[i].line_size == traffic->line_size;
+    for (size_t p = 0; p < model->profile_count; p++)
+        traffic->counted |= model->profiles[p]->counters.count > 0;
+    traffic->comparable = traffic->counted && whole && runs_machine && same_lines &&
+                          model->options->thread == 0 && model->region == NULL;
+    for (size_t i = 1; i <= traffic->levels && traffic->comparable; i++) {
+        measured_of_level(model->profiles, model->profile_count, traffic->machine, i - 1,
+                          COUNTER_FILLS, &traffic->level[i].measured);
+        measured_of_level(model->profiles, model->profile_count, traffic->machine, i - 1,
+                          COUNTER_WRITE_BACKS, &traffic->level[i].measured_back);
+    }
+}
+
 void traffic_of_region(struct model *model, const struct traffic_machine *on,
                        const struct sector_regions *regions, size_t region, struct traffic *out)
 {
     uint32_t *labels = label_region(model, on, regions, region);
     /* The whole is known already. */
-    struct subset subset = {holds_all_samples(on->analysis, labels) ? NULL : labels, 0};
+    struct subset subset = {.groups = holds_all_samples(on->analysis, labels) ? NULL : labels};
     double sizes[MACHINE_LEVELS_MAX];
 
     *out = (struct traffic){.machine = &on->machine,
@@ -270,6 +333,7 @@ void traffic_of_region(struct model *model, const struct traffic_machine *on,
     if (model->exact && regions->items[region].whole)
         out->width = analysis_counted_width(on->analysis);
     add_impact(out);
+    add_measured(model, on, regions->items[region].whole, out);
     out->level[0].bytes = times(out->accesses, out->width);
     for (size_t i = 0; i <= out->levels; i++)
         out->level[i].per_ls = out->level[i].bytes.value / out->level[0].bytes.value;

@@ -9,6 +9,7 @@
 #ifndef REUSE_POSTPROC_TRAFFIC_H
 #define REUSE_POSTPROC_TRAFFIC_H
 
+#include "report/measured.h"
 #include "report/sector_hints.h"
 
 /* One level of a machine, or, after the last one, its memory. NAN: not known. */
@@ -21,6 +22,11 @@ struct traffic_level {
     double line_use;       /* bytes used of those fetched from outside it; an upper bound */
     double conflicts;      /* misses over those of a fully associative cache; 1: no conflicts */
     bool beyond;           /* larger than what was watched */
+    /* Bytes that the level inside writes back to this one. Of samples bounds, value NAN. */
+    struct estimate written_back;
+    /* By hardware events, of the whole run on its own machine: lines that the level inside fetched,
+     * as `bytes`; dirty lines that it wrote back. */
+    struct measured measured, measured_back;
 };
 
 struct traffic {
@@ -28,9 +34,11 @@ struct traffic {
     uint32_t line_size, granule; /* granule: what line_use is seen in; the line size: not known */
     const char *region;
     struct estimate accesses;
-    double width;   /* bytes per access; NAN: not known */
-    double threads; /* that share a cache of several cores */
-    size_t levels;  /* without memory */
+    double width;    /* bytes per access; NAN: not known */
+    double threads;  /* that share a cache of several cores */
+    size_t levels;   /* without memory */
+    bool counted;    /* the profile has hardware counts to compare with */
+    bool comparable; /* of accesses, a machine and a line size to which they refer */
     struct traffic_level level[MACHINE_LEVELS_MAX + 1];
 };
 

@@ -8,6 +8,7 @@
 #include "report/numbers.h"
 #include "report/section_support.h"
 #include "report/sections.h"
+#include "report/sharing_advice.h"
 
 /* Fewer samples than this say little about single lines. */
 enum { SAMPLES_MIN = 100 };
@@ -99,7 +100,7 @@ static void name_object(struct model *model, struct document *document, struct s
     free(share);
 }
 
-void add_verdict(struct model *model, struct document *document, struct section *section)
+static void judge_misses(struct model *model, struct document *document, struct section *section)
 {
     size_t level = model_focus_level(model);
     const struct curve_point *point = &model->whole[model->level_size[level]];
@@ -154,4 +155,10 @@ void add_verdict(struct model *model, struct document *document, struct section 
                           share));
         free(share);
     }
+}
+
+void add_verdict(struct model *model, struct document *document, struct section *section)
+{
+    judge_misses(model, document, section);
+    add_sharing_verdict(model, document, section);
 }

@@ -118,8 +118,8 @@ def main():
                         ("watch_end", "app_ns"), ("watch_end", "reason"),
                         ("invalidation", "app_ns"), ("line_event", "elapsed_ns"),
                         ("context", "ip"),
-                        ("thread", "tid"), ("totals", "armed"), ("rate", "elapsed_ns"),
-                        ("cache", "bytes")):
+                        ("thread", "tid"), ("totals", "armed"), ("served", "latency"),
+                        ("counter", "estimate"), ("rate", "elapsed_ns"), ("cache", "bytes")):
         plain, _, index = field.rstrip("]").partition("[")
         values = [item[plain][int(index)] if index else item[plain] for item in found[name]]
         print(f"{name}.{field}", sum(values))

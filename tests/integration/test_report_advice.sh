@@ -100,6 +100,30 @@ check "spmv: worth it" json 'd["sector_hints"][0]["verdict"] == "isolate" and d[
 run "$report" --sector-hints --machine small.conf --region spmv spmv.rprof
 check "the warning of a sector that is too small for x" out_has 'Do not isolate x in 1[0-9] ways or fewer of L2 \(spmv\)'
 
+# --- a group that gains: modelled first, then counted by the command that the report gives
+two=$REUSE_BUILDDIR/tests/support/two_streams
+printf 'name = one-level\ncache = 1 64K 256 4 1\nsector = 1 4\n' >one.conf
+$reuse_run -e exact --line-size 256 --partitions 4 --regions sweep -o two.rprof "$two" >log
+run "$report" --sector-hints --machine one.conf --format json --region sweep two.rprof
+group='next(r for r in d["sector_hints"] if r["region"] == "sweep")'
+check "two streams: both of them, in one way" json "set($group[\"data_struct\"].split(\", \")) == {\"left\", \"right\"} and $group[\"nways\"] == 1"
+check "two streams: modelled" json "$group[\"basis\"] == \"modelled\""
+groups=$(sed -n "s/.*--partition-groups '\([^']*\)'.*/\1/p" out)
+check "two streams: how to count it" test -n "$groups"
+$reuse_run -e exact --line-size 256 --regions sweep --partition-groups "$groups,nobody:00000000" -o counted.rprof "$two" >log
+run "$report" --sector-hints --machine one.conf --format json --region sweep counted.rprof
+check "two streams: counted" json "$group[\"basis\"] == \"exact\" and set($group[\"data_struct\"].split(\", \")) == {\"left\", \"right\"}"
+# 10 rounds through 2048 lines of each stream, and 160 lines of the tables once.
+check "two streams: misses in closed form" json "$group[\"misses_sc\"] == 10 * 2 * 2048 + 160"
+check "two streams: nothing is left to count" json '"sector_counting" not in d'
+run "$report" --sector-hints --machine one.conf counted.rprof
+check "two streams: a member that is not there is named" out_has 'no data object with the key 00000000'
+"$report" --merge -o merged.rprof counted.rprof
+run "$report" --sector-hints --machine one.conf --format json --region sweep merged.rprof
+check "two streams: merging keeps groups" json "$group[\"basis\"] == \"exact\" and $group[\"misses_sc\"] == 10 * 2 * 2048 + 160"
+run $reuse_run -e exact --partition-groups left+right -o bad.rprof "$two"
+check "groups without keys" fails_with 125 "left\\+right.* is not groups of objects"
+
 # --- a stencil has nothing to gain
 $reuse_run -e exact --line-size 256 --partitions 4 -o stencil.rprof "$bench/stencil" --iterations 2 >log
 run "$report" --sector-hints stencil.rprof
@@ -123,6 +147,9 @@ check "samples: the interval holds the counted reduction" json "abs($truth[\"red
 run "$report" --traffic --machine skylake-sp --format json samples.rprof
 # Some 2000 of the samples miss in L1: a standard deviation of 2.2 %, three and a half of which are allowed.
 check "traffic of L2 and L3 as counted" json 'all(abs(d["traffic"][0][k] / json.load(open("truth.json"))["traffic"][0][k] - 1) < 0.08 for k in ("l2_bytes", "l3_bytes"))'
+back='[[l[k] for l in r["traffic"][0]["levels"][1:3]] for r, k in ((d, "write_back_bytes_lo"), (json.load(open("truth.json")), "write_back_bytes"), (d, "write_back_bytes_hi"))]'
+check "traffic: what is written back lies within its bounds" json "all(0.92 * lo <= true <= 1.08 * hi and true > 0 for lo, true, hi in zip(*$back))"
+check "... which samples alone do not tell better" json 'd["traffic"][0]["levels"][1]["write_back_bytes"] is None'
 check "traffic: the names of the metrics" json 'all(k in d["traffic"][0] for k in ("ls_bytes", "l2_bytes", "l3_bytes", "mem_bytes", "l2_ls", "l3_ls", "mem_ls"))'
 check "traffic: 8 bytes an access" json 'abs(d["traffic"][0]["ls_bytes"] / d["traffic"][0]["accesses"] - 8) < 0.1'
 check "traffic: shares add up" json 'abs(sum(l["memory_share"] for l in d["traffic"][0]["levels"]) - 1) < 1e-6'

@@ -110,6 +110,16 @@ open(sys.argv[2], "wb").write(b)
 PYTHON
 refused "compressed" 'is compressed: record it without -z' "$report" "$work/packed.data"
 
+python3 - "$work/intel.data" "$work/newer.data" <<'PYTHON'
+import struct, sys
+b = bytearray(open(sys.argv[1], "rb").read())
+at = struct.unpack_from("<Q", b, 24)[0] + 24
+struct.pack_into("<Q", b, at, struct.unpack_from("<Q", b, at)[0] | 1 << 40)
+open(sys.argv[2], "wb").write(b)
+PYTHON
+refused "fields that are not known" 'newer.data .* not known here .bits 0x10000000000 of sample_type' \
+    "$report" "$work/newer.data"
+
 # Any damage: an answer or one line, never a crash.
 cat >"$work/damage.py" <<'PYTHON'
 import random, subprocess, sys

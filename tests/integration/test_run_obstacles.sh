@@ -60,6 +60,9 @@ else
         check "seccomp answers $answer: one line names it" err_is_one_line
         check "seccomp answers $answer: the program is said to be unprofiled" err_has "unprofiled.*$answer"
     done
+    check "seccomp answers EACCES: who may have refused is told" err_has 'seccomp|perf_event_paranoid'
+    start "$deny" ENOSYS "$reuse_run" ./sweep
+    check "seccomp answers ENOSYS: so is what may be behind it" err_has 'seccomp filter answers so.*built without'
     start "$deny" kill "$reuse_run" ./sweep
     check "seccomp kills: unchanged" unchanged
     check "seccomp kills: one line" err_is_one_line

@@ -26,6 +26,9 @@ wrong "--output: 'x.%d' is not a file name" -o x.%d
 wrong "--follow: 'clone' is not a list of fork and exec, or none" --follow=clone
 wrong "--duration: '-1' is not a number of seconds" --duration -1
 wrong "--seed: 'x' is not a whole number" --seed x
+wrong "the engine simulate needs all of them" -e simulate --rate 0.5
+wrong "split caches .* need all of them" -e exact --rate 0.5 --partitions 2
+wrong "is not groups of objects" --partition-groups left+right
 check "nothing was started by a refused command" [ ! -e "$work/started" ]
 run "$reuse_run" --budget
 check "an option without its value" fails_with 125 "option '--budget' needs a value"
@@ -33,6 +36,11 @@ run "$reuse_run" -q
 check "no program" fails_with 125 "no program given"
 run env REUSE_LINE_SIZE=63 "$reuse_run" true
 check "a bad variable in the environment" fails_with 125 "REUSE_LINE_SIZE: '63' is not a power of two"
+
+run "$reuse_run" -e clock --partitions 2 true
+check "an option of another engine is named" err_has '^reuse-run: the engine clock leaves --partitions .* unused: it is of the engine exact$'
+run "$reuse_run" -q -e clock --partitions 2 true
+check "... but not when quiet" [ "$(grep -c unused "$work/err")" = 0 ]
 
 # Each option sets its variable in the program's environment.
 sets() {

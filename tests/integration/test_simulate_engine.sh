@@ -103,25 +103,35 @@ run "$report" --sharing late.rprof
 check "nor with late records" out_has '--simulate-skid 0'
 
 # A cache that all threads share, with and without data in common. --group: whatever caches this machine has.
+# Three runs, for how threads take turns differs from one to the next, and sizes of one curve err together.
 shares() {
-    local name=$1
+    local name=$1 i
     shift
-    run $simulate -p 1000 -o "$name.rprof" "$@"
-    "$report" --format json --group all --summary --mrc "$name.rprof" >"$name.json" 2>>err
-    holds "$name" "(lambda c: len(c) == 1 and c[0]['groups'] == 1 and len(c[0]['mrc']) >= 48 and
-        c[0]['truth']['error'] < 0.04 and c[0]['truth']['covered'] > 0.6)(r['shared_caches'])"
+    for i in 1 2 3; do
+        run $simulate -p 1000 -o "$name$i.rprof" "$@"
+        "$report" --format json --group all --summary --mrc "$name$i.rprof" >"$name$i.json" 2>>err
+    done
+    python3 - "$name"[123].json 2>>err <<'PYTHON'
+import json, sys
+shared = [json.load(open(name))["shared_caches"] for name in sys.argv[1:]]
+assert len(shared) == 3
+assert all(len(c) == 1 and c[0]["groups"] == 1 and len(c[0]["mrc"]) >= 48 for c in shared)
+truths = [c[0]["truth"] for c in shared]
+assert sum(t["error"] for t in truths) / 3 < 0.04, truths
+assert sum(t["covered"] for t in truths) / 3 > 0.6, truths
+PYTHON
 }
 check "threads with data of their own share a cache as it was counted" \
     shares own "$micro/stream" --threads 4 --bytes 1M --iterations 20
 check "so do threads that hand data over" \
     shares handed "$micro/handover" --pattern producer-consumer --threads 4 --lines 512 --iterations 1000
 # 32 KiB of cells: once a cache holds them, what one thread stores the others find there.
-check "who uses what others used last is told" holds handed \
+check "who uses what others used last is told" holds handed1 \
     'all(m["crossing"] > 0.02 for m in r["shared_misses"] if not m["beyond"])'
 check "of data of their own nothing crosses" python3 -c '
 import json
-assert all(m["crossing"] < 0.02 for m in json.load(open("own.json"))["shared_misses"] if not m["beyond"])'
-run "$report" --group all --mrc handed.rprof
+assert all(m["crossing"] < 0.02 for m in json.load(open("own1.json"))["shared_misses"] if not m["beyond"])'
+run "$report" --group all --mrc handed1.rprof
 check "the curve of the shared cache has its truth beside it" out_has '^Misses per access of a cache that threads share'
 check "and says how far off it is" out_has 'off by [0-9.]+ points on average'
 simulated alone "$micro/sweep" --bytes 64K --iterations 20
