@@ -3,24 +3,17 @@
  * Random bytes as code on random registers: the interpreter must neither crash nor read anything
  * but through its hook (there is no fault handler here: a stray read ends the process), must keep
  * to its limits and must come to an end.
- *
- * Built with -fsanitize=fuzzer and -DREUSE_LIBFUZZER it is a libFuzzer target. Otherwise a program:
- * fuzz_isa [FILE...] runs these inputs, without arguments as many random ones as FUZZ_ISA_COUNT
- * says (seed: FUZZ_ISA_SEED). Speaks TAP.
  */
 #include "config.h"
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "fuzz/driver.h"
 #include "isa/interpreter.h"
 
-enum { CODE_BASE = 0x400000, CODE_MAX = 4096, CAPACITY = 256, ROUNDS = 16, SMALL_CACHE = 1 << 17 };
+enum { CODE_BASE = 0x400000, CAPACITY = 256, ROUNDS = 16, SMALL_CACHE = 1 << 17 };
 
 static const uint8_t *code;
 static size_t code_size;
@@ -68,7 +61,7 @@ static void set_heads(uint8_t *extended)
 #endif
 
 /* Registers come from the first bytes, code is the rest. */
-static void check(const uint8_t *input, size_t size)
+void fuzz_check(const uint8_t *input, size_t size)
 {
     static struct interpreter *interpreter;
     static struct access out[CAPACITY];
@@ -115,62 +108,22 @@ static void check(const uint8_t *input, size_t size)
     instruction_accesses(code, code_size, &registers, out, CAPACITY, &length);
 }
 
-#ifdef REUSE_LIBFUZZER
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
-{
-    check(input, size);
-    return 0;
-}
-#else
-static void check_file(const char *name)
-{
-    static uint8_t input[sizeof(struct interpreter_registers) + CODE_MAX];
-    FILE *file = fopen(name, "rb");
-    if (!file) {
-        perror(name);
-        exit(1);
-    }
-    check(input, fread(input, 1, sizeof input, file));
-    fclose(file);
-}
-
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * 0x2545F4914F6CDD1D;
-}
+const char fuzz_target[] = "random bytes as code";
 
 /* Prefixes and escapes more often than by chance, or most of the instruction set is never seen. */
-static uint8_t random_byte(uint64_t *state)
+static uint8_t random_byte(struct random *random)
 {
     static const uint8_t frequent[] = {0x0f, 0x48, 0x66, 0xf2, 0xf3, 0x41, 0xc5, 0xc4, 0x62, 0x4c};
-    uint64_t random = next_random(state) >> 20;
-    return random % 4 == 0 ? frequent[(random >> 8) % sizeof frequent] : (uint8_t)(random >> 8);
+    uint64_t value = random_next(random) >> 20;
+
+    return value % 4 == 0 ? frequent[(value >> 8) % sizeof frequent] : (uint8_t)(value >> 8);
 }
 
-int main(int argc, char **argv)
+size_t fuzz_make(struct random *random, uint8_t *input)
 {
-    printf("1..1\n");
-    for (int i = 1; i < argc; i++)
-        check_file(argv[i]);
-    if (argc == 1) {
-        const char *seed = getenv("FUZZ_ISA_SEED"), *count = getenv("FUZZ_ISA_COUNT");
-        uint64_t state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
-        unsigned long inputs = count ? strtoul(count, NULL, 0) : 20000;
-        fprintf(stderr, "# FUZZ_ISA_SEED=%llu\n", (unsigned long long)state);
-        state |= 1;
-        for (unsigned long i = 0; i < inputs; i++) {
-            uint8_t input[sizeof(struct interpreter_registers) + 64];
-            for (size_t at = 0; at < sizeof input; at++)
-                input[at] = random_byte(&state);
-            check(input, sizeof input);
-        }
-    }
-    printf("ok 1 - random bytes as code\n");
-    return 0;
+    size_t size = sizeof(struct interpreter_registers) + 64;
+
+    for (size_t at = 0; at < size; at++)
+        input[at] = random_byte(random);
+    return size;
 }
-#endif

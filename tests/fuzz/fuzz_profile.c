@@ -18,16 +18,19 @@ static void change_until(time_t deadline, const unsigned char *data, size_t size
 {
     struct random random;
     unsigned long runs = 0;
+    unsigned long long bytes = 0;
     random_seed(&random, seed);
     while (time(NULL) < deadline) {
         for (int i = 0; i < 100; i++, runs++) {
             size_t changed_size;
             unsigned char *changed = mutate_profile(&random, data, size, &changed_size);
             profile_mutator_check(changed, changed_size);
+            bytes += changed_size;
             free(changed);
         }
     }
-    (void)printf("seed %llu: %lu changed files read\n", (unsigned long long)seed, runs);
+    (void)printf("# FUZZ_SEED=%llu\n# changed profiles: %lu inputs, %llu bytes\n",
+                 (unsigned long long)seed, runs, bytes);
 }
 
 int main(int argc, char **argv)
@@ -53,12 +56,30 @@ int main(int argc, char **argv)
 
 #else
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
+static unsigned long inputs;
+static unsigned long long input_bytes;
+
+static void print_count(void)
+{
+    (void)fprintf(stderr, "# changed profiles: %lu inputs, %llu bytes\n", inputs, input_bytes);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    return atexit(print_count);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    inputs++;
+    input_bytes += size;
     profile_mutator_check(data, size);
     return 0;
 }
