@@ -3,6 +3,7 @@
 #include "heap.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -200,6 +201,23 @@ enum object_kind heap_find(uint64_t address, struct block *block, bool *lasting)
         *block = (struct block){address & ~UINT64_C(7), 8, block->site};
     *lasting = whole && (block->size >= LARGE || kind == OBJECT_NAMED);
     return __atomic_load_n(&sites[block->site].named, __ATOMIC_ACQUIRE) ? OBJECT_NAMED : kind;
+}
+
+size_t heap_site_frames(uint32_t number, uint64_t *frames, size_t max, char *name)
+{
+    size_t n = 0;
+    name[0] = '\0';
+    pthread_mutex_lock(&lock);
+    if (number >= 1 && number <= site_count) {
+        const struct site *site = &sites[number];
+        if (site->name != NULL)
+            snprintf(name, DOORBELL_NAME_MAX, "%s", site->name);
+        for (uint32_t at = site->context; at != 0 && at <= context_count && n < max;
+             at = contexts[at - 1].parent)
+            frames[n++] = contexts[at - 1].ip;
+    }
+    pthread_mutex_unlock(&lock);
+    return n;
 }
 
 void heap_write(struct profile_writer *writer, uint64_t now_ns)

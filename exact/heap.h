@@ -39,6 +39,10 @@ static inline uint32_t heap_version(void)
     return __atomic_load_n(&heap_version_value, __ATOMIC_ACQUIRE);
 }
 
+/* Return addresses of a site's allocation, the allocator's caller first, and its name or "" (of
+ * DOORBELL_NAME_MAX bytes). Returns how many there are, at most max. */
+size_t heap_site_frames(uint32_t site, uint64_t *frames, size_t max, char *name);
+
 /* Appends contexts and sites that have not been written, and the totals of all sites. */
 void heap_write(struct profile_writer *, uint64_t now_ns);
 

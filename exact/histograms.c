@@ -58,6 +58,33 @@ static void write_sizes(struct profile_writer *writer, enum histogram_scope scop
     free(bins);
 }
 
+/* Stores by the largest distance since the store before, without those where it is 0: see
+ * reuse/exact_dirty.h. */
+static void write_dirty(struct profile_writer *writer, enum histogram_scope scope, uint64_t key,
+                        const struct locality_histograms *histograms, unsigned size,
+                        uint64_t now_ns)
+{
+    const struct exact_dirty *dirty = &histograms->dirty[size];
+    struct histogram_bin *bins = malloc(HISTOGRAM_BIN_COUNT * sizeof *bins);
+    struct record_histogram record = {.scope = (uint8_t)scope,
+                                      .measure = MEASURE_DIRTY,
+                                      .line_size = locality_line_size(size),
+                                      .key = key,
+                                      .accesses = dirty->first,
+                                      .cold = dirty->first};
+    if (bins == NULL)
+        return;
+    for (uint32_t bin = 0; bin < HISTOGRAM_BIN_COUNT; bin++) {
+        if (dirty->bins[bin] == 0)
+            continue;
+        record.accesses += dirty->bins[bin];
+        bins[record.bin_count++] = (struct histogram_bin){bin, 0, dirty->bins[bin]};
+    }
+    if (locality_rate() == 1)
+        append(writer, &record, bins, now_ns);
+    free(bins);
+}
+
 /* Bytes of each access: every value has a bin of its own. */
 static void write_widths(struct profile_writer *writer, enum histogram_scope scope, uint64_t key,
                          const struct locality_histograms *histograms, uint64_t now_ns)
@@ -82,6 +109,8 @@ void histograms_write(struct profile_writer *writer, enum histogram_scope scope,
                       const struct locality_histograms *histograms, uint64_t now_ns)
 {
     write_sizes(writer, scope, key, histograms, locality_line_sizes(), now_ns);
+    for (unsigned size = 0; size < locality_line_sizes(); size++)
+        write_dirty(writer, scope, key, histograms, size, now_ns);
     write_widths(writer, scope, key, histograms, now_ns);
 }
 
@@ -89,6 +118,7 @@ void histograms_write_first(struct profile_writer *writer, enum histogram_scope 
                             const struct locality_histograms *histograms, uint64_t now_ns)
 {
     write_sizes(writer, scope, key, histograms, 1, now_ns);
+    write_dirty(writer, scope, key, histograms, 0, now_ns);
 }
 
 /* One count with everything that it is sorted by. */

@@ -109,8 +109,9 @@ static void *thread_started(struct guest_thread *thread)
                  (rate_denominator == 1 || locality->sampled != NULL) &&
                  exact_counts_create(&locality->counts, size_count);
     for (unsigned size = 0; size < size_count && whole; size++)
-        whole = exact_stack_create(&locality->stacks[size]);
-    if (whole)
+        whole = exact_stack_create(&locality->stacks[size]) &&
+                (rate_denominator > 1 || exact_stack_keep_marks(&locality->stacks[size]));
+    if (whole && partitions_start(&locality->partitions))
         return locality;
     destroy(locality);
     return NULL;
@@ -181,6 +182,7 @@ static __attribute__((noinline)) struct exact_cell *find_cell(struct locality *l
     if (locality->thread->stack_high == 0 && instruction_at(instruction)->role & ROLE_PUSH)
         find_stack(locality->thread, address);
     uint32_t object = object_at(address, &range);
+    partitions_note_object(&locality->partitions, object);
     struct exact_cell *cell = before;
     uint32_t node = locality->regions.node;
     if (before == NULL || before->object != object || before->region != node)
@@ -210,10 +212,11 @@ static void forget_ranges(struct locality *locality)
 
 /* Adds one use of a line; returns what it reused. */
 static inline struct exact_reuse count_use(struct locality *locality, struct exact_cell *cell,
-                                           unsigned size, uint64_t line)
+                                           unsigned size, uint64_t line, bool store)
 {
     struct locality_histograms *histograms = locality->histograms;
     struct exact_reuse reuse = exact_stack_use(&locality->stacks[size], line);
+    exact_dirty_use(&histograms->dirty[size], &locality->stacks[size], reuse, store);
     if (reuse.distance < EXACT_STACK_NEAR) {
         exact_counts_add_near(&locality->counts, cell, size, reuse.distance);
     } else if (reuse.distance == EXACT_STACK_COLD) {
@@ -257,15 +260,20 @@ static inline __attribute__((always_inline)) void analyse(struct locality *local
             }
         }
         bool invalidated = stream_invalidated(access);
-        unsigned uses = stream_kind(access) == STREAM_READ_MODIFY_WRITE ? 2 : 1;
+        unsigned kind = stream_kind(access);
+        unsigned uses = kind == STREAM_READ_MODIFY_WRITE ? 2 : 1;
         locality->histograms->width[stream_width(access)] += uses;
         for (unsigned use = 0; use < uses; use++)
             for (unsigned size = 0; size < sizes; size++)
                 for (uint64_t line = address >> shifts[size]; line <= last >> shifts[size];
                      line++) {
-                    struct exact_reuse reuse = count_use(locality, cell, size, line);
+                    bool store = kind == ACCESS_STORE || use == 1;
+                    struct exact_reuse reuse = count_use(locality, cell, size, line, store);
                     if (size == 0 && __builtin_expect(locality->partitions.stacks.count > 0, 0))
                         exact_partitions_use(&locality->partitions.stacks, cell->object,
+                                             cell->region, line);
+                    if (size == 0 && __builtin_expect(locality->partitions.groups.count > 0, 0))
+                        exact_partitions_use(&locality->partitions.groups, cell->object,
                                              cell->region, line);
                     if (__builtin_expect(invalidated, 0) && size == 0 &&
                         reuse.distance != EXACT_STACK_COLD) {
@@ -430,6 +438,7 @@ void histograms_add(struct locality_histograms *into, const struct locality_hist
     for (unsigned size = 0; size < size_count; size++) {
         into->accesses[size] += from->accesses[size];
         into->cold[size] += from->cold[size];
+        exact_dirty_add(&into->dirty[size], &from->dirty[size]);
         for (uint32_t bin = 0; bin < HISTOGRAM_BIN_COUNT; bin++) {
             into->distance[size][bin] += from->distance[size][bin];
             into->time[size][bin] += from->time[size][bin];

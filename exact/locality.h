@@ -11,6 +11,7 @@
 
 #include "profile/reader.h"
 #include "reuse/exact_counts.h"
+#include "reuse/exact_dirty.h"
 #include "stream.h"
 
 extern const struct stream_consumer locality_consumer;
@@ -33,6 +34,7 @@ struct locality_histograms {
     uint64_t time[EXACT_LINE_SIZES_MAX][HISTOGRAM_BIN_COUNT];
     /* Distances of the uses whose line had been invalidated, at the first line size. */
     uint64_t invalidated[HISTOGRAM_BIN_COUNT];
+    struct exact_dirty dirty[EXACT_LINE_SIZES_MAX]; /* all 0 when lines are sampled */
     uint64_t width[ACCESS_WIDTH_MAX + 1]; /* accesses by bytes; all 0 when lines are sampled */
     /* With a rate: sums over threads of the squares of standard errors times accesses; see
      * struct exact_rate_error. */

@@ -23,6 +23,7 @@
 #include "locality.h"
 #include "modules.h"
 #include "output_run.h"
+#include "partition_groups.h"
 #include "partitions.h"
 #include "profile/writer.h"
 #include "regions.h"
@@ -383,6 +384,7 @@ static void finish(int exit_status)
     const char *name;
     for (unsigned i = 0; (name = regions_unknown_name(i)) != NULL; i++)
         output_note("no function '%s' was loaded: it is inlined, or its name was stripped", name);
+    partition_groups_note_missing();
     if (lost > 0)
         output_note("%" PRIu64 " accesses could not be followed for want of memory", lost);
     snapshot(true);

@@ -7,11 +7,12 @@
 
 #include "histograms.h"
 #include "objects.h"
+#include "partition_groups.h"
 #include "regions.h"
 
 enum {
     LINES_TO_FOLLOW = 64, /* a way of the A64FX's first level has 64 lines: fewer need no sector */
-    SUMS_MAX = 64,        /* objects followed by any thread */
+    SUMS_MAX = 256,       /* objects followed by any thread, by themselves or in groups */
     FIRST_ELECTION = 1 << 20, /* accesses; then each time they have doubled */
 };
 
@@ -28,6 +29,37 @@ static bool may_be_isolated(uint32_t object)
     return identity.kind == OBJECT_HEAP || identity.kind == OBJECT_MAPPING ||
            identity.kind == OBJECT_NAMED ||
            (identity.kind == OBJECT_GLOBAL && identity.symbol != 0);
+}
+
+bool partitions_start(struct partitions *partitions)
+{
+    for (unsigned g = 0; g < partition_groups_count(); g++)
+        if (!exact_partition_add_group(&partitions->groups))
+            return false;
+    return true;
+}
+
+void partitions_note_object(struct partitions *partitions, uint32_t object)
+{
+    if (partitions->groups.count == 0)
+        return;
+    if (object >= partitions->sorted_objects) {
+        uint32_t objects = 2 * object + 64;
+        bool *sorted = realloc(partitions->sorted, objects * sizeof *sorted);
+        if (sorted == NULL)
+            return;
+        memset(sorted + partitions->sorted_objects, 0,
+               (objects - partitions->sorted_objects) * sizeof *sorted);
+        partitions->sorted = sorted;
+        partitions->sorted_objects = objects;
+    }
+    if (partitions->sorted[object])
+        return;
+    partitions->sorted[object] = true;
+    uint32_t of = partition_groups_of(object);
+    for (unsigned g = 0; g < partitions->groups.count; g++)
+        if (of >> g & 1)
+            (void)exact_partition_join(&partitions->groups.items[g], object);
 }
 
 void partitions_count_cold(struct partitions *partitions, uint32_t object)
@@ -73,7 +105,7 @@ static void add_late(void *context, const struct exact_cell *cell, unsigned line
 static bool is_followed(const struct partitions *partitions, uint32_t object)
 {
     for (unsigned i = 0; i < partitions->stacks.count; i++)
-        if (partitions->stacks.items[i].object == object)
+        if (partitions->stacks.items[i].members[0] == object)
             return true;
     return false;
 }
@@ -98,11 +130,11 @@ static void elect(struct partitions *partitions, const struct exact_stack *every
                 best = object;
         unsigned worst = 0;
         for (unsigned i = 1; i < partitions->stacks.count; i++)
-            if (late[partitions->stacks.items[i].object] <
-                late[partitions->stacks.items[worst].object])
+            if (late[partitions->stacks.items[i].members[0]] <
+                late[partitions->stacks.items[worst].members[0]])
                 worst = i;
         if (best == 0 || (partitions->stacks.count == wanted &&
-                          late[best] / 2 <= late[partitions->stacks.items[worst].object]))
+                          late[best] / 2 <= late[partitions->stacks.items[worst].members[0]]))
             break;
         if (partitions->stacks.count == wanted)
             exact_partition_remove(&partitions->stacks, worst);
@@ -131,10 +163,15 @@ void partitions_choose(struct partitions *partitions, const struct exact_stack *
 void partitions_destroy(struct partitions *partitions)
 {
     exact_partitions_destroy(&partitions->stacks);
+    exact_partitions_destroy(&partitions->groups);
+    free(partitions->sorted);
     free(partitions->cold_lines);
 }
 
+/* An object by itself; or a group's rest, or one of its members. */
 struct partition_sum {
+    uint32_t group; /* from 1 on; 0: the object by itself */
+    bool is_rest;   /* of a group */
     uint32_t object;
     struct exact_tallies counts[2]; /* rest, isolated: of the threads that follow it */
     struct exact_tallies all;       /* everything of those threads */
@@ -161,17 +198,36 @@ void partition_sums_destroy(struct partition_sums *sums)
     free(sums);
 }
 
-static struct partition_sum *sum_of(struct partition_sums *sums, uint32_t object)
+static struct partition_sum *sum_of(struct partition_sums *sums, uint32_t group, bool is_rest,
+                                    uint32_t object)
 {
     for (size_t i = 0; i < sums->count; i++)
-        if (sums->items[i]->object == object)
+        if (sums->items[i]->group == group && sums->items[i]->is_rest == is_rest &&
+            sums->items[i]->object == object)
             return sums->items[i];
     struct partition_sum *sum = sums->count < SUMS_MAX ? calloc(1, sizeof *sum) : NULL;
     if (sum != NULL) {
+        sum->group = group;
+        sum->is_rest = is_rest;
         sum->object = object;
         sums->items[sums->count++] = sum;
     }
     return sum;
+}
+
+static void add_group(struct partition_sums *sums, uint32_t group,
+                      const struct exact_partition *partition, const struct exact_counts *counts)
+{
+    struct partition_sum *rest = sum_of(sums, group, true, OBJECT_NUMBER_UNKNOWN);
+    if (rest != NULL) {
+        exact_tallies_add(&rest->counts[0], &partition->counts[0]);
+        exact_tallies_add_counts(&rest->all, counts);
+    }
+    for (unsigned i = 0; i < partition->member_count; i++) {
+        struct partition_sum *sum = sum_of(sums, group, false, partition->members[i]);
+        if (sum != NULL)
+            exact_tallies_add(&sum->counts[1], &partition->counts[1 + i]);
+    }
 }
 
 void partition_sums_add(struct partition_sums *sums, const struct partitions *partitions,
@@ -179,24 +235,27 @@ void partition_sums_add(struct partition_sums *sums, const struct partitions *pa
 {
     for (unsigned i = 0; i < partitions->stacks.count; i++) {
         const struct exact_partition *partition = &partitions->stacks.items[i];
-        struct partition_sum *sum = sum_of(sums, partition->object);
+        struct partition_sum *sum = sum_of(sums, 0, false, partition->members[0]);
         if (sum == NULL)
             continue;
         exact_tallies_add(&sum->counts[0], &partition->counts[0]);
         exact_tallies_add(&sum->counts[1], &partition->counts[1]);
         exact_tallies_add_counts(&sum->all, counts);
     }
+    for (unsigned g = 0; g < partitions->groups.count; g++)
+        add_group(sums, g + 1, &partitions->groups.items[g], counts);
 }
 
 void partition_sums_merge(struct partition_sums *into, const struct partition_sums *from)
 {
     for (size_t i = 0; i < from->count; i++) {
-        struct partition_sum *sum = sum_of(into, from->items[i]->object);
+        const struct partition_sum *other = from->items[i];
+        struct partition_sum *sum = sum_of(into, other->group, other->is_rest, other->object);
         if (sum == NULL)
             continue;
-        exact_tallies_add(&sum->counts[0], &from->items[i]->counts[0]);
-        exact_tallies_add(&sum->counts[1], &from->items[i]->counts[1]);
-        exact_tallies_add(&sum->all, &from->items[i]->all);
+        exact_tallies_add(&sum->counts[0], &other->counts[0]);
+        exact_tallies_add(&sum->counts[1], &other->counts[1]);
+        exact_tallies_add(&sum->all, &other->all);
     }
 }
 
@@ -222,6 +281,8 @@ static void write_sum(const struct partition_sum *sum, struct profile_writer *wr
     struct object_identity identity = object_identity(sum->object);
     for (unsigned isolated = 0; isolated < 2; isolated++) {
         struct exact_tally tally = {0};
+        if (sum->group != 0 && sum->is_rest == (isolated != 0))
+            continue;
         add_region(&tally, &sum->counts[isolated], region, 1);
         if (!isolated) { /* threads that do not follow the object have nothing but a rest */
             add_region(&tally, all, region, 1);
@@ -232,7 +293,8 @@ static void write_sum(const struct partition_sum *sum, struct profile_writer *wr
                                           .measure = MEASURE_STACK_DISTANCE,
                                           .region_id = (uint16_t)region,
                                           .line_size = locality_line_size(0),
-                                          .key = (uint64_t)identity.kind << 32 | identity.reference,
+                                          .key = (uint64_t)sum->group << HISTOGRAM_GROUP_SHIFT |
+                                                 (uint64_t)identity.kind << 32 | identity.reference,
                                           .key2 = identity.symbol,
                                           .accesses = tally.accesses,
                                           .cold = tally.cold,

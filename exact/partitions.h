@@ -3,11 +3,13 @@
  * Which data objects get stacks of their own (reuse/exact_partition.h), and what they counted, for
  * sector advice. --partitions N lets each thread follow N objects: first those that have as many
  * lines as the smallest sector of the A64FX, later those that most uses come late to; globals, heap
- * blocks and mappings, but not stacks nor unknown memory.
+ * blocks and mappings, but not stacks nor unknown memory. The groups of --partition-groups are
+ * followed from a thread's first access on.
  */
 #ifndef REUSE_EXACT_PARTITIONS_H
 #define REUSE_EXACT_PARTITIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "locality.h"
@@ -19,12 +21,21 @@ void partitions_set_wanted(unsigned count);
 
 /* Per thread; all of it under the thread's lock. */
 struct partitions {
-    struct exact_partitions stacks;
-    uint32_t *cold_lines;   /* by object */
-    uint32_t objects;       /* that cold_lines has room for */
-    uint32_t ripe;          /* an object that reached the limit in this batch; 0 none */
-    uint64_t next_election; /* accesses of the thread at which objects are compared again */
+    struct exact_partitions stacks; /* objects by themselves */
+    struct exact_partitions groups; /* in the order of the option */
+    bool *sorted;                   /* by object: has joined the groups that it belongs to */
+    uint32_t sorted_objects;        /* that `sorted` has room for */
+    uint32_t *cold_lines;           /* by object */
+    uint32_t objects;               /* that cold_lines has room for */
+    uint32_t ripe;                  /* an object that reached the limit in this batch; 0 none */
+    uint64_t next_election;         /* accesses of the thread at which objects are compared again */
 };
+
+/* Before a thread's first access. False: out of memory. */
+bool partitions_start(struct partitions *);
+
+/* A thread is about to use an object, maybe for the first time. */
+void partitions_note_object(struct partitions *, uint32_t object);
 
 /* A thread touched a line for the first time, by way of an object. */
 void partitions_count_cold(struct partitions *, uint32_t object);

@@ -17,6 +17,7 @@
 #include "objects.h"
 #include "output.h"
 #include "output_run.h"
+#include "partition_groups.h"
 #include "partitions.h"
 #include "qemu_api.h"
 #include "regions.h"
@@ -152,6 +153,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         stream_set_rate(settings.rate_denominator, (unsigned)__builtin_ctz(settings.line_sizes[0]));
     }
     partitions_set_wanted(settings.options.partitions);
+    partition_groups_choose(settings.options.partition_groups);
     if (settings.options.engine == ENGINE_EXACT)
         regions_choose(settings.options.regions);
     if (regions_follow_calls())

@@ -57,6 +57,7 @@ static void apply_rate(struct settings *settings)
         settings->line_size_count = 1;
         settings->options.sharing = false;
         settings->options.partitions = 0;
+        settings->options.partition_groups[0] = '\0';
     }
 }
 

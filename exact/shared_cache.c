@@ -80,18 +80,22 @@ void shared_cache_become_parallel(struct guest_thread *only)
     const struct exact_stack *before =
         only != NULL ? locality_stack(only->consumer[LOCALITY_CONSUMER]) : NULL;
     counts = calloc(1, sizeof *counts);
-    bool whole =
-        counts != NULL && (before != NULL ? exact_stack_filter(&stack, before, keep_all, NULL)
-                                          : exact_stack_create(&stack));
+    bool whole = counts != NULL &&
+                 (before != NULL ? exact_stack_filter(&stack, before, true, keep_all, NULL)
+                                 : exact_stack_create(&stack) && exact_stack_keep_marks(&stack));
     if (whole && before != NULL)
         locality_add_thread(only->consumer[LOCALITY_CONSUMER], counts, NULL);
     __atomic_store_n(&running, whole, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
 }
 
-static void use(uint64_t line)
+/* A use in a member's list: bit 63 tells that it stores. */
+static const uint64_t stores = UINT64_C(1) << 63;
+
+static void use(uint64_t entry)
 {
-    struct exact_reuse reuse = exact_stack_use(&stack, line);
+    struct exact_reuse reuse = exact_stack_use(&stack, entry & ~stores);
+    exact_dirty_use(&counts->dirty[0], &stack, reuse, entry & stores);
     counts->accesses[0]++;
     if (reuse.distance == EXACT_STACK_COLD) {
         counts->cold[0]++;
@@ -111,7 +115,7 @@ static void merge(bool all)
             uint32_t end = member->waiting || all ? member->count : 0;
             for (uint32_t i = from; i < end && i < from + TURN; i++) {
                 if (i + PREFETCH_AHEAD < end)
-                    exact_stack_prefetch(&stack, member->lines[i + PREFETCH_AHEAD]);
+                    exact_stack_prefetch(&stack, member->lines[i + PREFETCH_AHEAD] & ~stores);
                 use(member->lines[i]);
             }
             more |= from + TURN < end;
@@ -170,9 +174,11 @@ static void batch(void *state, const struct stream_access *accesses, size_t coun
     for (size_t i = 0; i < count; i++) {
         const struct stream_access *access = &accesses[i];
         uint64_t address = stream_address(access), last = address + stream_width(access) - 1;
-        for (unsigned n = stream_uses(access); n > 0; n--)
+        unsigned kind = stream_kind(access);
+        for (unsigned n = 0; n < stream_uses(access); n++)
             for (uint64_t line = address >> shift; line <= last >> shift; line++)
-                member->lines[member->count++] = line;
+                member->lines[member->count++] =
+                    line | (kind == ACCESS_STORE || n == 1 ? stores : 0);
         if (member->count >= ROUND)
             join_round(member);
     }
