@@ -277,11 +277,8 @@ uint64_t pmu_thread_weight(struct pmu_thread *thread, uint64_t now)
 
 void pmu_thread_set_first_period(struct pmu_thread *thread, struct random *random, uint64_t mean)
 {
-    enum { LEAST = 1000 };
-
     thread->first = mean;
-    pmu_thread_set_period(
-        thread, LEAST + (uint64_t)((double)(random_next(random) >> 11) * 0x1p-53 * (double)mean));
+    pmu_thread_set_period(thread, sample_first_period(random, mean));
     thread->stands_for = mean;
 }
 

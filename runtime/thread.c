@@ -189,12 +189,10 @@ static void start_counters(struct thread *thread)
 static void start_clock(struct thread *thread)
 {
     struct event_cookie cookie = {.kind = EVENT_CLOCK};
-    uint64_t mean = governor_next_period(&thread->governor, 0), first;
+    uint64_t mean = governor_next_period(&thread->governor, 0);
+    uint64_t first = sample_first_period(&thread->random, mean);
     int descriptor;
 
-    /* Anywhere in the first period: also short threads are sampled in proportion to their time. */
-    first =
-        1000 + (uint64_t)((double)(random_next(&thread->random) >> 11) * 0x1p-53 * (double)mean);
     thread->period_ns = mean;
     descriptor = descriptor_adopt(perf_clock_open(first, event_cookie_pack(cookie)));
     if (descriptor < 0) {

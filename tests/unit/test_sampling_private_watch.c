@@ -519,6 +519,28 @@ static void periods_scatter_a_quarter_about_their_mean(void **state)
     assert_in_range(sum / 100000, 9977, 10023);
 }
 
+static void first_periods_lie_in_one_mean_but_not_at_its_very_start(void **state)
+{
+    static const struct {
+        uint64_t mean, least;
+    } cases[] = {{6000000, 100000}, {10000, 2500}};
+
+    (void)state;
+    random_seed(&generator, 4);
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        uint64_t mean = cases[c].mean, low = UINT64_MAX, high = 0;
+
+        for (int i = 0; i < 100000; i++) {
+            uint64_t period = sample_first_period(&generator, mean) - cases[c].least;
+
+            low = period < low ? period : low;
+            high = period > high ? period : high;
+        }
+        assert_in_range(low, 1, mean / 1000);
+        assert_in_range(high, mean - mean / 1000, mean);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -537,6 +559,7 @@ int main(void)
         cmocka_unit_test(the_profilers_own_traps_end_a_watch_in_the_long_run),
         cmocka_unit_test(timing_takes_a_slot_and_samples_take_it_back),
         cmocka_unit_test(periods_scatter_a_quarter_about_their_mean),
+        cmocka_unit_test(first_periods_lie_in_one_mean_but_not_at_its_very_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
