@@ -45,6 +45,7 @@ run "$report" --mrc sweep.rprof
 check "the curve has a column with the truth" out_has 'misses +truth'
 
 # With the same stack and addresses, that is: otherwise the C library's string functions make other accesses.
+# What was counted may differ by an access, from the process's number or the time of day.
 if setarch -R true 2>>err; then
     for name in first other; do
         simulate="setarch -R $simulate" simulated $name "$micro/sweep" --bytes 1408K --iterations 220
@@ -52,7 +53,9 @@ if setarch -R true 2>>err; then
     check "the same seed gives the same samples" python3 -c '
 import json
 a, b = (json.load(open(n + ".json")) for n in ("first", "other"))
-assert a["samples"] == b["samples"] and a["watches"] == b["watches"] and a["mrc"] == b["mrc"]'
+def estimate(report):
+    return [{k: v for k, v in point.items() if k != "truth"} for point in report["mrc"]]
+assert a["samples"] == b["samples"] and a["watches"] == b["watches"] and estimate(a) == estimate(b)'
 else
     skip "the same seed gives the same samples" "addresses are random here: setarch -R is not permitted"
 fi
