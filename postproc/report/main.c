@@ -13,6 +13,7 @@
 #include "placement/topology.h"
 #include "profile/merge.h"
 #include "report/options.h"
+#include "report/progress.h"
 #include "report/render.h"
 #include "report/sections.h"
 #include "support/memory.h"
@@ -21,6 +22,7 @@ enum { STATUS_FAILURE = 1, STATUS_USAGE = 2 };
 
 static int fail(const char *message)
 {
+    progress_end();
     fprintf(stderr, "reuse-report: %s\n", message);
     return STATUS_FAILURE;
 }
@@ -58,22 +60,37 @@ static char *newest_profile(void)
 static void build_document(struct model *model, struct document *document)
 {
     const bool *wanted = model->options->sections;
-    void (*const builders[SECTION_COUNT])(struct model *, struct document *) = {
-        [SECTION_HISTOGRAM] = section_histogram, [SECTION_MRC] = section_mrc,
-        [SECTION_THREADS] = section_threads,     [SECTION_OBJECTS] = section_objects,
-        [SECTION_BLOCKING] = section_blocking,   [SECTION_LINES] = section_lines,
-        [SECTION_CONTEXTS] = section_contexts,   [SECTION_TRAFFIC] = section_traffic,
-        [SECTION_SHARING] = section_sharing,     [SECTION_SECTOR_HINTS] = section_sector_hints,
+    static const struct {
+        void (*build)(struct model *, struct document *);
+        const char *stage;
+    } builders[SECTION_COUNT] = {
+        [SECTION_HISTOGRAM] = {section_histogram, "histograms"},
+        [SECTION_MRC] = {section_mrc, "miss-ratio curve"},
+        [SECTION_THREADS] = {section_threads, "threads"},
+        [SECTION_OBJECTS] = {section_objects, "data objects"},
+        [SECTION_BLOCKING] = {section_blocking, "blocking"},
+        [SECTION_LINES] = {section_lines, "source lines"},
+        [SECTION_CONTEXTS] = {section_contexts, "calling contexts"},
+        [SECTION_TRAFFIC] = {section_traffic, "traffic"},
+        [SECTION_SHARING] = {section_sharing, "sharing"},
+        [SECTION_SECTOR_HINTS] = {section_sector_hints, "sector hints"},
     };
 
+    progress_stage("summary");
     section_summary(model, document, wanted[SECTION_SUMMARY]);
     for (size_t i = 0; i < SECTION_COUNT; i++)
-        if (wanted[i] && builders[i] != NULL)
-            builders[i](model, document);
-    if (wanted[SECTION_SHARING] || wanted[SECTION_MATRIX])
+        if (wanted[i] && builders[i].build != NULL) {
+            progress_stage(builders[i].stage);
+            builders[i].build(model, document);
+        }
+    if (wanted[SECTION_SHARING] || wanted[SECTION_MATRIX]) {
+        progress_stage("communication matrix");
         section_matrix(model, document, wanted[SECTION_MATRIX]);
-    if (wanted[SECTION_PLACEMENT])
+    }
+    if (wanted[SECTION_PLACEMENT]) {
+        progress_stage("placement");
         section_placement(model, document);
+    }
     section_notes(model, document);
 }
 
@@ -81,6 +98,7 @@ static void warn_of_wrong_files(struct model *model)
 {
     struct symbols *symbols = resolver_symbols(model->resolver);
 
+    progress_end();
     for (size_t i = 0; i < symbols_module_count(symbols); i++) {
         struct symbol_module *module = symbols_module_number(symbols, i);
 
@@ -99,6 +117,7 @@ static int write_out(const struct report_options *options, const char *text, siz
     bool written;
     char *message;
 
+    progress_end();
     if (stream == NULL) {
         message = format_string("cannot write %s: %s", name, strerror(errno));
         fail(message);
@@ -191,12 +210,15 @@ static int report(const struct report_options *options, const char *const *names
                      ? 0
                      : fail(message);
 
+    progress_begin();
+    progress_stage("reading profiles");
     for (size_t i = 0; i < count && status == 0; i++) {
         profiles[i] = profile_load(names[i], message, sizeof(message));
         if (profiles[i] == NULL)
             status = fail(message);
     }
     if (status == 0) {
+        progress_stage("finding modules and symbols");
         model = model_create(options, (const struct profile *const *)profiles, count, message,
                              sizeof(message));
         status = model != NULL ? render(options, model) : fail(message);
@@ -221,6 +243,8 @@ static int report_perf_data(const struct report_options *options)
 
     if (options->profiles.count > 1)
         return fail("a perf.data file is reported on alone: name one file");
+    progress_begin();
+    progress_stage("reading perf.data");
     document = perfdata_document(options, options->profiles.items[0], message, sizeof(message));
     if (document == NULL)
         return fail(message);
@@ -245,6 +269,8 @@ static int merge(const struct report_options *options)
 {
     char message[1024];
 
+    progress_begin();
+    progress_stage("merging profiles");
     if (!profile_merge_files(options->profiles.items, options->profiles.count, options->output,
                              message, sizeof(message)))
         return fail(message);
@@ -287,6 +313,7 @@ int main(int argc, char **argv)
                      : report_newest(&options);
         break;
     }
+    progress_end();
     report_options_free(&options);
     return status;
 }

@@ -34,4 +34,11 @@ for options in "" "--format json"; do
     echo "# ${options:-default}: $(cat "$work/out")"
     check "seconds and megabytes, ${options:-default sections}" status_is 0
 done
+
+# script gives its command a terminal and writes down what appears there.
+run script -qec "'$report' -o '$work/report.txt' '$work/large.rprof'" "$work/typescript"
+check "a terminal shows what is being done and for how long" out_has 'reuse-report: [a-z ]+, [0-9]+ s'
+check "and is clean at the end" bash -c "tail -c 4 '$work/out' | od -An -c | grep -q '033 *\\[ *K'"
+run "$report" -o "$work/report.txt" "$work/large.rprof"
+check "where stderr is no terminal nothing is shown" test ! -s "$work/err"
 finish
