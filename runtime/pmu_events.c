@@ -8,6 +8,7 @@
 #include "descriptors.h"
 #include "perf_event.h"
 #include "pmu_internal.h"
+#include "sampling/sample.h"
 #include "settings.h"
 #include "tape.h"
 

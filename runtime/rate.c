@@ -9,6 +9,7 @@
 #include "look_ahead.h"
 #include "output.h"
 #include "rate_internal.h"
+#include "sampling/turn.h"
 #include "settings.h"
 #include "timebase.h"
 
@@ -174,8 +175,9 @@ static bool choose_two(const struct touches *touches, uint64_t seen, double want
 }
 
 /*
- * Looks far ahead: loops for odometers, untouched words for timing, in thread->loops and touches.
- * Returns the accesses seen.
+ * Looks far ahead: loops for odometers, untouched words for timing, in thread->loops and touches,
+ * which end where the thread would wait for another one: how many accesses it makes there is not to
+ * be foreseen. Returns the accesses seen.
  */
 static uint64_t explore(struct thread *thread, const struct known_loop *known, bool track,
                         struct touches *touches)
@@ -183,22 +185,25 @@ static uint64_t explore(struct thread *thread, const struct known_loop *known, b
     enum interpreter_stop why;
     uint64_t seen = 0, started = thread_cpu_ns();
     unsigned batches = 0;
+    struct standstill standstill = {0};
+    bool may_wait = thread_alive_count() > 1, waits = false;
 
     touches->count = 0;
     touches->spacing = SPACING_FIRST;
     do {
         size_t n = look_ahead_next(thread, THREAD_BATCH, &why);
 
-        for (size_t i = 0; track && i < n; i++) {
+        for (size_t i = 0; track && i < n && !waits; i++) {
             const struct access *access = &thread->batch[i];
 
+            waits = may_wait && standstill_feed(&standstill, access);
             if (first_touch(access->address))
                 note_touch(touches, (struct candidate){access->address, access->ip, seen + i});
         }
         seen += n;
         if (++batches % EXPLORE_BATCHES == 0 && thread_cpu_ns() - started > EXPLORE_NS_MAX)
             break;
-    } while (why == INTERPRETER_FULL && seen < known->depth);
+    } while (why == INTERPRETER_FULL && seen < known->depth && !waits);
     if (seen >= EXPLORED_MIN) {
         double cost = (double)(thread_cpu_ns() - started) / (double)seen;
         double *known_cost = &thread->rate.explore_ns;

@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "output.h"
 #include "perf_event.h"
+#include "sampling/sample.h"
 #include "say.h"
 #include "served.h"
 #include "settings.h"
