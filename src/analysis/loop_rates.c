@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/rate_estimate.h"
+#include "isa/interpreter.h"
 #include "reuse/sort_keys.h"
 
 /* Loops whose heads are this close are likely of one function. */
@@ -22,6 +23,13 @@ enum { NEIGHBOUR_BYTES = 4096, INSTRUCTION_BYTES_MAX = 15 };
  * at 3 GHz, one in three of which accesses memory. */
 #define PRIOR_RATE 2.0
 #define PRIOR_FACTOR 10.0
+/* A system call, with the way in and out, takes from 0.1 us (the cheapest) to many (one that wakes
+ * a thread, in a virtual machine): within a factor of ten. */
+#define CALL_NS 1000.0
+#define CALL_FACTOR 10.0
+/* From an interruption to the next call there are half of the accesses between two calls if the
+ * time goes to these, and all of them if it goes to the calls. */
+#define CALL_SHARE_AHEAD 0.75
 /* No processor makes more accesses in a ns: six in each cycle at 5 GHz is the most that any could.
  * A time so short is the noise of its two ends. */
 #define FASTEST 30.0
@@ -46,6 +54,8 @@ static bool usable(const struct record_rate *reading)
 static void join(struct loop_rate *loop, const struct loop_rate *other)
 {
     loop->time_ns += other->time_ns;
+    loop->call_ns += other->call_ns;
+    loop->accesses_to_call += other->accesses_to_call;
     if (other->low_ip < loop->low_ip)
         loop->low_ip = other->low_ip;
     if (other->high_ip > loop->high_ip)
@@ -71,6 +81,22 @@ static void add(struct recent_loops *loops, const struct loop_rate *loop)
     loops->list[loops->count++] = *loop;
 }
 
+static struct loop_rate loop_of_sample(uint32_t profile, const struct record_sample *sample)
+{
+    struct loop_rate loop = {.profile = profile,
+                             .loop = sample->loop,
+                             .low_ip = sample->ip,
+                             .high_ip = sample->ip,
+                             .time_ns = (double)sample->weight_ns};
+
+    /* The sample is any access of a window that ended early: as many lie before it as behind. */
+    if (sample->stop == INTERPRETER_SYSTEM_CALL) {
+        loop.call_ns = loop.time_ns;
+        loop.accesses_to_call = loop.time_ns * (1 + 2.0 * sample->window_accesses);
+    }
+    return loop;
+}
+
 /* One entry per sample and per reading, sorted, then folded into one entry per loop. */
 static int list_loops(const struct profile *const *profiles, size_t profile_count,
                       struct loop_rates *out)
@@ -86,12 +112,8 @@ static int list_loops(const struct profile *const *profiles, size_t profile_coun
     listed.list = loops;
     for (size_t p = 0; p < profile_count; p++) {
         for (size_t i = 0; i < profiles[p]->samples.count; i++) {
-            const struct record_sample *sample = &profiles[p]->samples.items[i];
-            add(&listed, &(struct loop_rate){.profile = (uint32_t)p,
-                                             .loop = sample->loop,
-                                             .low_ip = sample->ip,
-                                             .high_ip = sample->ip,
-                                             .time_ns = (double)sample->weight_ns});
+            struct loop_rate loop = loop_of_sample((uint32_t)p, &profiles[p]->samples.items[i]);
+            add(&listed, &loop);
         }
         for (size_t i = 0; i < profiles[p]->rates.count; i++) {
             const struct record_rate *reading = &profiles[p]->rates.items[i];
@@ -265,6 +287,9 @@ static void borrow(struct loop_rate *loop, const struct average *near, const str
     if (far->time > 0 && all->time > 0)
         shift = log(average_of(far) / average_of(all));
     believe(&belief, exp(centre + shift), BETWEEN_LOOPS);
+    if (loop->call_ns > loop->time_ns / 2)
+        believe(&belief, loop->accesses_to_call / loop->call_ns / CALL_SHARE_AHEAD / CALL_NS,
+                log(CALL_FACTOR) / 1.96);
     if (near->time > 0)
         believe(&belief, average_of(near), BETWEEN_NEIGHBOURS);
     double rest = 1 / (BETWEEN_LOOPS * BETWEEN_LOOPS) / belief.precision;

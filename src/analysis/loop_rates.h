@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The access rate of every loop of the profiles: from its own readings where there are any, else
- * borrowed from loops near by, the threads that run it, and readings that failed their checks.
+ * borrowed from loops near by, the threads that run it, readings that failed their checks, and how
+ * many accesses lie between system calls.
  */
 #ifndef REUSE_ANALYSIS_LOOP_RATES_H
 #define REUSE_ANALYSIS_LOOP_RATES_H
@@ -24,6 +25,8 @@ struct loop_rate {
     uint64_t loop;
     uint64_t low_ip, high_ip; /* hull of the instructions sampled in it, and its head */
     double time_ns;           /* application time sampled in it */
+    /* Of that, where a system call lay ahead; and the accesses up to it, times this time. */
+    double call_ns, accesses_to_call;
     struct estimate per_ns;
     double log_deviation;    /* standard error of ln(per_ns), the loop's own */
     double common_deviation; /* and the part that all loops have in common */
