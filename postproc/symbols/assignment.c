@@ -8,240 +8,25 @@
 #include <strings.h>
 
 #include "support/memory.h"
-
-struct token {
-    size_t start, length; /* in the source's code */
-};
-
-struct statement {
-    const char *code;
-    size_t from, to; /* extent in the code */
-    ARRAY(struct token) tokens;
-};
-
-static bool is_word_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-static bool token_is(const struct statement *statement, size_t i, const char *text)
-{
-    const struct token *token = &statement->tokens.items[i];
-
-    return strlen(text) == token->length &&
-           memcmp(statement->code + token->start, text, token->length) == 0;
-}
-
-static bool token_in(const struct statement *statement, size_t i, const char *const *texts)
-{
-    for (; *texts != NULL; texts++)
-        if (token_is(statement, i, *texts))
-            return true;
-    return false;
-}
-
-static bool is_word(const struct statement *statement, size_t i)
-{
-    char c = statement->code[statement->tokens.items[i].start];
-
-    return isalpha((unsigned char)c) || c == '_';
-}
-
-static bool is_keyword(const struct statement *statement, size_t i)
-{
-    static const char *const keywords[] = {
-        "return",   "if",     "while", "for",    "switch", "case",   "else",    "do",
-        "goto",     "sizeof", "new",   "delete", "throw",  "using",  "typedef", "co_return",
-        "co_await", "not",    "and",   "or",     "catch",  "assert", NULL};
-
-    return token_in(statement, i, keywords);
-}
-
-/* Operators of more than one character matter here: == is not an assignment, -> is a path. */
-static size_t operator_length(const char *code, size_t size)
-{
-    static const char *const operators[] = {"<<=", ">>=", "->*", "==", "!=", "<=", ">=", "+=",
-                                            "-=",  "*=",  "/=",  "%=", "&=", "|=", "^=", "->",
-                                            "::",  "&&",  "||",  "++", "--", "<<"};
-
-    for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
-        size_t length = strlen(operators[i]);
-
-        if (length <= size && memcmp(code, operators[i], length) == 0)
-            return length;
-    }
-    return 1;
-}
-
-static void split_tokens(struct statement *statement)
-{
-    for (size_t i = statement->from; i < statement->to;) {
-        struct token token = {.start = i};
-        char c = statement->code[i];
-
-        if (isspace((unsigned char)c)) {
-            i++;
-            continue;
-        }
-        if (is_word_char(c))
-            while (i + token.length < statement->to &&
-                   is_word_char(statement->code[i + token.length]))
-                token.length++;
-        else
-            token.length = operator_length(statement->code + i, statement->to - i);
-        ARRAY_PUSH(&statement->tokens, token);
-        i += token.length;
-    }
-}
-
-/* A statement of more than this many lines is a table or a macro. */
-enum { STATEMENT_LINES_MAX = 24 };
-
-/* From after the ; { or } before the position to the ; or { after it. */
-static void find_statement(const struct source_text *source, size_t position,
-                           struct statement *statement)
-{
-    int depth = 0, lines = 0;
-    size_t i = position;
-
-    statement->code = source->code;
-    while (i > 0 && lines <= STATEMENT_LINES_MAX) {
-        char c = source->code[i - 1];
-
-        if (c == ')')
-            depth++;
-        else if (c == '(' && depth > 0)
-            depth--;
-        else if (depth == 0 && (c == ';' || c == '{' || c == '}'))
-            break;
-        lines += c == '\n';
-        i--;
-    }
-    statement->from = i;
-    depth = lines = 0;
-    for (i = position; i < source->size && lines <= STATEMENT_LINES_MAX; i++) {
-        char c = source->code[i];
-
-        depth += (c == '(') - (c == ')');
-        lines += c == '\n';
-        if (c == ';' || (c == '}' && depth <= 0))
-            break;
-    }
-    statement->to = i;
-}
-
-static const size_t NONE = SIZE_MAX;
-
-/* The token that opens the bracket closed at `close`, or NONE. */
-static size_t opening(const struct statement *statement, size_t close)
-{
-    char last = statement->code[statement->tokens.items[close].start];
-    char first = last == ')' ? '(' : last == ']' ? '[' : last == '}' ? '{' : '<';
-    int depth = 0;
-
-    for (size_t i = close + 1; i-- > 0;) {
-        const struct token *token = &statement->tokens.items[i];
-        char c = statement->code[token->start];
-
-        if (token->length != 1)
-            continue;
-        if (c == last)
-            depth++;
-        else if (c == first && --depth == 0)
-            return i;
-    }
-    return NONE;
-}
-
-static size_t closing(const struct statement *statement, size_t open)
-{
-    int depth = 0;
-
-    for (size_t i = open; i < statement->tokens.count; i++) {
-        if (token_is(statement, i, "("))
-            depth++;
-        else if (token_is(statement, i, ")") && --depth == 0)
-            return i;
-    }
-    return statement->tokens.count - 1;
-}
-
-/* (double *), (struct node **), (T<int> const &): what a cast can hold. */
-static bool is_cast(const struct statement *statement, size_t open, size_t close)
-{
-    static const char *const allowed[] = {"*", "&", "::", "<", ">", ",", "[", "]", NULL};
-
-    if (close == open + 1)
-        return false;
-    for (size_t i = open + 1; i < close; i++)
-        if (!token_in(statement, i, allowed) &&
-            (!is_word(statement, i) || is_keyword(statement, i)))
-            return false;
-    return true;
-}
-
-/* First token of the postfix expression (a.b[i]->c, A::b) that ends at token `last`; NONE: none. */
-static size_t start_of_postfix(const struct statement *statement, size_t last)
-{
-    size_t i = last;
-
-    for (;;) {
-        while (token_is(statement, i, "]") || token_is(statement, i, ")")) {
-            size_t open = opening(statement, i);
-
-            if (open == NONE || open == 0)
-                return NONE;
-            /* (*p).x and (a)[i]: a parenthesised start, not a call. */
-            if (token_is(statement, i, ")") &&
-                (!is_word(statement, open - 1) || is_keyword(statement, open - 1)))
-                return open;
-            i = open - 1;
-        }
-        if (!is_word(statement, i) || is_keyword(statement, i))
-            return NONE;
-        if (i == 0 || !(token_is(statement, i - 1, ".") || token_is(statement, i - 1, "->") ||
-                        token_is(statement, i - 1, "::")))
-            return i;
-        if (i == 1)
-            return token_is(statement, 0, "::") ? 0 : NONE;
-        /* ::name at the start of an expression */
-        if (token_is(statement, i - 1, "::") && !is_word(statement, i - 2) &&
-            !token_is(statement, i - 2, ">"))
-            return i - 1;
-        if (token_is(statement, i - 2, ">"))
-            return NONE;
-        i -= 2;
-    }
-}
-
-static char *text_of(const struct statement *statement, size_t first, size_t last)
-{
-    size_t from = statement->tokens.items[first].start;
-    size_t to = statement->tokens.items[last].start + statement->tokens.items[last].length;
-    char *text = allocate_zeroed(to - from + 1, 1), *out = text;
-
-    for (size_t i = from; i < to; i++)
-        if (!isspace((unsigned char)statement->code[i]))
-            *out++ = statement->code[i];
-    return text;
-}
+#include "symbols/statement.h"
 
 /* The identifier that decides what the expression is: its last one outside brackets. */
 static size_t deciding_word(const struct statement *statement, size_t first, size_t last)
 {
     size_t i = last;
 
-    while (i != NONE && i > first && token_is(statement, i, "]")) {
-        i = opening(statement, i);
-        i = i != NONE && i > 0 ? i - 1 : NONE;
+    while (i != STATEMENT_NONE && i > first && statement_token_is(statement, i, "]")) {
+        i = statement_opening(statement, i);
+        i = i != STATEMENT_NONE && i > 0 ? i - 1 : STATEMENT_NONE;
     }
-    return i != NONE && i >= first && is_word(statement, i) ? i : NONE;
+    return i != STATEMENT_NONE && i >= first && statement_is_word(statement, i) ? i
+                                                                                : STATEMENT_NONE;
 }
 
 /* this->x is x to the reader. */
 static size_t without_this(const struct statement *statement, size_t first, size_t last)
 {
-    return last >= first + 2 && token_is(statement, first, "this") ? first + 2 : first;
+    return last >= first + 2 && statement_token_is(statement, first, "this") ? first + 2 : first;
 }
 
 static void take_name(const struct statement *statement, size_t first, size_t last,
@@ -249,13 +34,13 @@ static void take_name(const struct statement *statement, size_t first, size_t la
 {
     size_t word = deciding_word(statement, first, last), shown;
 
-    if (word == NONE)
+    if (word == STATEMENT_NONE)
         return;
     shown = without_this(statement, first, last);
-    out->name = text_of(statement, shown, last);
-    out->declared = text_of(statement, word, word);
-    out->member =
-        word > first && (token_is(statement, word - 1, ".") || token_is(statement, word - 1, "->"));
+    out->name = statement_text(statement, shown, last);
+    out->declared = statement_text(statement, word, word);
+    out->member = word > first && (statement_token_is(statement, word - 1, ".") ||
+                                   statement_token_is(statement, word - 1, "->"));
     out->kind = ASSIGNMENT_NAMED;
 }
 
@@ -267,20 +52,23 @@ static void take_target(const struct statement *statement, size_t equals, struct
     if (equals == 0)
         return;
     last = equals - 1;
-    first = start_of_postfix(statement, last);
+    first = statement_start_of_postfix(statement, last);
     /* double *tab[] = ...: the brackets belong to the declaration. */
-    if (first == NONE)
+    if (first == STATEMENT_NONE)
         return;
     take_name(statement, first, last, out);
     /* *out = malloc(n) stores through the pointer; in double *m = malloc(n) the star is a type. */
-    if (out->kind == ASSIGNMENT_NAMED && first > 0 && token_is(statement, first - 1, "*")) {
+    if (out->kind == ASSIGNMENT_NAMED && first > 0 &&
+        statement_token_is(statement, first - 1, "*")) {
         size_t star = first - 1;
         char *name;
 
-        while (star > 0 && token_is(statement, star - 1, "*"))
+        while (star > 0 && statement_token_is(statement, star - 1, "*"))
             star--;
-        if (star > 0 && ((is_word(statement, star - 1) && !is_keyword(statement, star - 1)) ||
-                         token_is(statement, star - 1, ">") || token_is(statement, star - 1, ",")))
+        if (star > 0 && ((statement_is_word(statement, star - 1) &&
+                          !statement_is_keyword(statement, star - 1)) ||
+                         statement_token_is(statement, star - 1, ">") ||
+                         statement_token_is(statement, star - 1, ",")))
             return;
         name = format_string("%.*s%s", (int)(first - star), "********", out->name);
         free(out->name);
@@ -294,7 +82,7 @@ static bool passes_on(const struct statement *statement, size_t i)
     static const char *const names[] = {"static_cast", "reinterpret_cast", "const_cast",
                                         "unique_ptr",  "shared_ptr",       NULL};
 
-    return token_in(statement, i, names);
+    return statement_token_in(statement, i, names);
 }
 
 /*
@@ -306,64 +94,67 @@ static void follow_value(const struct statement *statement, size_t call, struct 
     size_t i = call;
 
     /* std::malloc, ::malloc, pool->alloc: the call's own path */
-    if (i > 0 && (token_is(statement, i - 1, "::") || token_is(statement, i - 1, ".") ||
-                  token_is(statement, i - 1, "->"))) {
-        i = start_of_postfix(statement, i);
-        if (i == NONE)
+    if (i > 0 &&
+        (statement_token_is(statement, i - 1, "::") || statement_token_is(statement, i - 1, ".") ||
+         statement_token_is(statement, i - 1, "->"))) {
+        i = statement_start_of_postfix(statement, i);
+        if (i == STATEMENT_NONE)
             return;
     }
     while (i > 0) {
         size_t before = i - 1;
 
-        if (token_is(statement, before, "=")) {
+        if (statement_token_is(statement, before, "=")) {
             take_target(statement, before, out);
             return;
         }
-        if (token_is(statement, before, "return")) {
+        if (statement_token_is(statement, before, "return")) {
             out->kind = ASSIGNMENT_RETURNED;
             return;
         }
-        if (token_is(statement, before, ")")) {
-            size_t open = opening(statement, before);
+        if (statement_token_is(statement, before, ")")) {
+            size_t open = statement_opening(statement, before);
 
-            if (open == NONE || !is_cast(statement, open, before) ||
-                (open > 0 && is_word(statement, open - 1) &&
-                 !token_is(statement, open - 1, "return")))
+            if (open == STATEMENT_NONE || !statement_is_cast(statement, open, before) ||
+                (open > 0 && statement_is_word(statement, open - 1) &&
+                 !statement_token_is(statement, open - 1, "return")))
                 return;
             i = open;
-        } else if (token_is(statement, before, "(")) {
+        } else if (statement_token_is(statement, before, "(")) {
             if (before == 0)
                 return;
-            if (token_is(statement, before - 1, ">")) {
-                size_t open = opening(statement, before - 1);
+            if (statement_token_is(statement, before - 1, ">")) {
+                size_t open = statement_opening(statement, before - 1);
 
-                if (open == NONE || open == 0 || !passes_on(statement, open - 1))
+                if (open == STATEMENT_NONE || open == 0 || !passes_on(statement, open - 1))
                     return;
-                i = start_of_postfix(statement, open - 1);
-                if (i == NONE)
+                i = statement_start_of_postfix(statement, open - 1);
+                if (i == STATEMENT_NONE)
                     return;
-            } else if (is_word(statement, before - 1) && !is_keyword(statement, before - 1)) {
+            } else if (statement_is_word(statement, before - 1) &&
+                       !statement_is_keyword(statement, before - 1)) {
                 /* std::unique_ptr<T[]> p(new T[n]): a declaration with an initialiser */
-                if (before >= 2 && token_is(statement, before - 2, ">"))
+                if (before >= 2 && statement_token_is(statement, before - 2, ">"))
                     take_name(statement, before - 1, before - 1, out);
                 return;
             } else {
                 i = before;
             }
-        } else if (token_is(statement, before, "?") || token_is(statement, before, ":")) {
+        } else if (statement_token_is(statement, before, "?") ||
+                   statement_token_is(statement, before, ":")) {
             /* x = condition ? call : other: back to the = of the same nesting */
             int depth = 0;
 
-            while (before > 0 && !(depth == 0 && token_is(statement, before, "="))) {
-                if (token_is(statement, before, ")"))
+            while (before > 0 && !(depth == 0 && statement_token_is(statement, before, "="))) {
+                if (statement_token_is(statement, before, ")"))
                     depth++;
-                else if (token_is(statement, before, "(") && --depth < 0)
+                else if (statement_token_is(statement, before, "(") && --depth < 0)
                     return;
                 before--;
             }
-            if (token_is(statement, before, "="))
+            if (statement_token_is(statement, before, "="))
                 take_target(statement, before, out);
-            else if (token_is(statement, before, "return"))
+            else if (statement_token_is(statement, before, "return"))
                 out->kind = ASSIGNMENT_RETURNED;
             return;
         } else {
@@ -379,24 +170,25 @@ static void take_declaration(const struct statement *statement, const char *clas
     for (size_t i = 0; i + 1 < statement->tokens.count; i++) {
         size_t name = i + 1;
 
-        if (!token_is(statement, i, class_name))
+        if (!statement_token_is(statement, i, class_name))
             continue;
-        if (token_is(statement, name, "<")) {
+        if (statement_token_is(statement, name, "<")) {
             int depth = 0;
 
             for (; name < statement->tokens.count; name++) {
-                depth += token_is(statement, name, "<");
-                depth -= token_is(statement, name, ">");
+                depth += statement_token_is(statement, name, "<");
+                depth -= statement_token_is(statement, name, ">");
                 if (depth == 0)
                     break;
             }
             name++;
         }
-        if (name >= statement->tokens.count || !is_word(statement, name) ||
-            is_keyword(statement, name))
+        if (name >= statement->tokens.count || !statement_is_word(statement, name) ||
+            statement_is_keyword(statement, name))
             return;
-        if (name + 1 == statement->tokens.count || token_is(statement, name + 1, "(") ||
-            token_is(statement, name + 1, "{") || token_is(statement, name + 1, "="))
+        if (name + 1 == statement->tokens.count || statement_token_is(statement, name + 1, "(") ||
+            statement_token_is(statement, name + 1, "{") ||
+            statement_token_is(statement, name + 1, "="))
             take_name(statement, name, name, out);
         return;
     }
@@ -411,9 +203,11 @@ static void take_initializer(const struct statement *statement, size_t position,
 
         if (position < token->start || position >= token->start + token->length)
             continue;
-        if (is_word(statement, i) && !is_keyword(statement, i) &&
-            (token_is(statement, i - 1, ":") || token_is(statement, i - 1, ",")) &&
-            (token_is(statement, i + 1, "(") || token_is(statement, i + 1, "{")))
+        if (statement_is_word(statement, i) && !statement_is_keyword(statement, i) &&
+            (statement_token_is(statement, i - 1, ":") ||
+             statement_token_is(statement, i - 1, ",")) &&
+            (statement_token_is(statement, i + 1, "(") ||
+             statement_token_is(statement, i + 1, "{")))
             take_name(statement, i, i, out);
         return;
     }
@@ -424,10 +218,11 @@ static bool take_object(const struct statement *statement, size_t call, struct a
 {
     size_t first;
 
-    if (call < 2 || !(token_is(statement, call - 1, ".") || token_is(statement, call - 1, "->")))
+    if (call < 2 || !(statement_token_is(statement, call - 1, ".") ||
+                      statement_token_is(statement, call - 1, "->")))
         return false;
-    first = start_of_postfix(statement, call - 2);
-    if (first != NONE)
+    first = statement_start_of_postfix(statement, call - 2);
+    if (first != STATEMENT_NONE)
         take_name(statement, first, call - 2, out);
     return out->kind == ASSIGNMENT_NAMED;
 }
@@ -446,27 +241,23 @@ static bool is_growing_method(const char *callee)
     return false;
 }
 
-/* token_is() where the statement may have ended before. */
-static bool has_token(const struct statement *statement, size_t i, const char *text)
-{
-    return i < statement->tokens.count && token_is(statement, i, text);
-}
-
 /* Token after a cast at token i, or i: (void **), reinterpret_cast<void **>( */
 static size_t after_cast(const struct statement *statement, size_t i)
 {
-    bool named = has_token(statement, i, "reinterpret_cast");
+    bool named = statement_has_token(statement, i, "reinterpret_cast");
     size_t k = i + (named ? 2 : 1);
 
-    if (!named && !has_token(statement, i, "("))
+    if (!named && !statement_has_token(statement, i, "("))
         return i;
-    if (!has_token(statement, k, "void"))
+    if (!statement_has_token(statement, k, "void"))
         return i;
-    for (k++; has_token(statement, k, "*") || has_token(statement, k, "**"); k++)
+    for (k++; statement_has_token(statement, k, "*") || statement_has_token(statement, k, "**");
+         k++)
         continue;
-    if (named && has_token(statement, k, ">") && has_token(statement, k + 1, "("))
+    if (named && statement_has_token(statement, k, ">") &&
+        statement_has_token(statement, k + 1, "("))
         return k + 2;
-    return !named && has_token(statement, k, ")") ? k + 1 : i;
+    return !named && statement_has_token(statement, k, ")") ? k + 1 : i;
 }
 
 /* What the call at token `call` stores its result to: its first argument, &x. */
@@ -475,13 +266,16 @@ static void take_output(const struct statement *statement, size_t call, struct a
     size_t first = after_cast(statement, call + 2), last;
     int depth = 0;
 
-    if (!has_token(statement, first, "&"))
+    if (!statement_has_token(statement, first, "&"))
         return;
     for (last = ++first; last < statement->tokens.count; last++) {
-        if (depth == 0 && (has_token(statement, last, ",") || has_token(statement, last, ")")))
+        if (depth == 0 && (statement_has_token(statement, last, ",") ||
+                           statement_has_token(statement, last, ")")))
             break;
-        depth += has_token(statement, last, "(") || has_token(statement, last, "[");
-        depth -= has_token(statement, last, ")") || has_token(statement, last, "]");
+        depth +=
+            statement_has_token(statement, last, "(") || statement_has_token(statement, last, "[");
+        depth -=
+            statement_has_token(statement, last, ")") || statement_has_token(statement, last, "]");
     }
     if (last > first && last < statement->tokens.count)
         take_name(statement, first, last - 1, out);
@@ -489,12 +283,12 @@ static void take_output(const struct statement *statement, size_t call, struct a
 
 static bool is_call_of(const struct statement *statement, size_t i, const char *callee)
 {
-    if (!token_is(statement, i, callee))
+    if (!statement_token_is(statement, i, callee))
         return false;
     if (strcmp(callee, "new") == 0)
         return true;
     return i + 1 < statement->tokens.count &&
-           (token_is(statement, i + 1, "(") || token_is(statement, i + 1, "<"));
+           (statement_token_is(statement, i + 1, "(") || statement_token_is(statement, i + 1, "<"));
 }
 
 /* Last position of the call that starts at token i. */
@@ -503,11 +297,11 @@ static size_t end_of_call(const struct statement *statement, size_t i)
     size_t last = statement->tokens.count - 1;
 
     for (size_t k = i + 1; k < statement->tokens.count; k++) {
-        if (token_is(statement, k, "(")) {
-            last = closing(statement, k);
+        if (statement_token_is(statement, k, "(")) {
+            last = statement_closing(statement, k);
             break;
         }
-        if (token_is(statement, k, ",") || token_is(statement, k, ")")) {
+        if (statement_token_is(statement, k, ",") || statement_token_is(statement, k, ")")) {
             last = k;
             break;
         }
@@ -515,11 +309,12 @@ static size_t end_of_call(const struct statement *statement, size_t i)
     return statement->tokens.items[last].start + statement->tokens.items[last].length;
 }
 
-/* The one call of callee in the statement, or the one that holds the position; NONE: not clear. */
+/* The one call of callee in the statement, or the one that holds the position; STATEMENT_NONE: not
+ * clear. */
 static size_t find_call(const struct statement *statement, const char *callee, size_t position,
                         bool position_known)
 {
-    size_t found = NONE, holding = NONE, calls = 0, holders = 0;
+    size_t found = STATEMENT_NONE, holding = STATEMENT_NONE, calls = 0, holders = 0;
 
     for (size_t i = 0; i < statement->tokens.count; i++) {
         if (!is_call_of(statement, i, callee))
@@ -533,24 +328,24 @@ static size_t find_call(const struct statement *statement, const char *callee, s
     }
     if (calls == 1)
         return found;
-    return position_known && holders == 1 ? holding : NONE;
+    return position_known && holders == 1 ? holding : STATEMENT_NONE;
 }
 
 /* A macro whose name says that it allocates stands for the call when the callee is not seen. */
 static size_t find_macro(const struct statement *statement)
 {
-    size_t found = NONE;
+    size_t found = STATEMENT_NONE;
 
     for (size_t i = 0; i + 1 < statement->tokens.count; i++) {
-        char *word = text_of(statement, i, i);
+        char *word = statement_text(statement, i, i);
         bool allocates = strcasestr(word, "alloc") != NULL || strcasestr(word, "new") != NULL;
 
         free(word);
-        if (!allocates || !is_word(statement, i) || is_keyword(statement, i) ||
-            !token_is(statement, i + 1, "("))
+        if (!allocates || !statement_is_word(statement, i) || statement_is_keyword(statement, i) ||
+            !statement_token_is(statement, i + 1, "("))
             continue;
-        if (found != NONE)
-            return NONE;
+        if (found != STATEMENT_NONE)
+            return STATEMENT_NONE;
         found = i;
     }
     return found;
@@ -563,7 +358,7 @@ static void find_fortran(const struct source_text *source, uint32_t line, struct
     const char *start = strcasestr(text, "allocate"), *name, *last;
     int depth = 0;
 
-    if (start == NULL || start >= end || (start > text && is_word_char(start[-1])))
+    if (start == NULL || start >= end || (start > text && statement_is_word_char(start[-1])))
         return;
     name = start + strlen("allocate");
     name += strspn(name, " \t");
@@ -571,7 +366,7 @@ static void find_fortran(const struct source_text *source, uint32_t line, struct
         return;
     name += strspn(name, " \t");
     last = name;
-    while (is_word_char(*last) || *last == '%')
+    while (statement_is_word_char(*last) || *last == '%')
         last++;
     if (last == name)
         return;
@@ -617,7 +412,7 @@ static bool find_position(const struct source_text *source, uint32_t line, const
     size_t calls;
 
     whole.to = line < source->line_count ? source->lines[line] : source->size;
-    split_tokens(&whole);
+    statement_split(&whole);
     calls = calls_in(&whole, callee);
     *position = whole.tokens.count > 0 ? whole.tokens.items[0].start : whole.from;
     for (size_t i = 0; i < whole.tokens.count; i++)
@@ -646,21 +441,21 @@ void assignment_find(const struct source_text *source, uint32_t line, uint32_t c
         position = position + column - 1 < end ? position + column - 1 : end;
     else if (!find_position(source, line, callee, &position))
         return;
-    find_statement(source, position, &statement);
-    split_tokens(&statement);
+    statement_find(source, position, &statement);
+    statement_split(&statement);
     call = find_call(&statement, callee, position, column > 0);
-    if (call == NONE && calls_in(&statement, callee) == 0)
+    if (call == STATEMENT_NONE && calls_in(&statement, callee) == 0)
         call = find_macro(&statement);
-    if (call != NONE && is_growing_method(callee))
+    if (call != STATEMENT_NONE && is_growing_method(callee))
         take_object(&statement, call, out);
-    else if (call != NONE && strcmp(callee, "posix_memalign") == 0)
+    else if (call != STATEMENT_NONE && strcmp(callee, "posix_memalign") == 0)
         take_output(&statement, call, out);
-    else if (call != NONE)
+    else if (call != STATEMENT_NONE)
         follow_value(&statement, call, out);
     /* A constructor is not called by a name: Class name(...). */
     if (out->kind == ASSIGNMENT_UNKNOWN && strcmp(callee, "new") != 0)
         take_declaration(&statement, callee, out);
-    if (out->kind == ASSIGNMENT_UNKNOWN && call == NONE && column > 0)
+    if (out->kind == ASSIGNMENT_UNKNOWN && call == STATEMENT_NONE && column > 0)
         take_initializer(&statement, position, out);
     free(statement.tokens.items);
 }
