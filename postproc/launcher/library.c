@@ -16,7 +16,7 @@ struct library {
 
 /* Folders beside the one that holds the running program, for a build tree and an installation. */
 static const char *const build_folders[] = {"..", "../.."};
-static const char *const library_folders[] = {"../lib", "../lib64", "../lib/" REUSE_MULTIARCH};
+static const char *const library_folders[] = {"../lib", "../lib64", ("../lib/" REUSE_MULTIARCH)};
 
 static int try(const char *folder, const char *name, char path[PATH_MAX])
 {
