@@ -20,8 +20,8 @@ enum { MODULES_MAX = 4096 };
 struct module {
     uint64_t start, end; /* start == 0: unused slot */
     uint32_t id;
-    bool seen;  /* by the refresh under way */
-    char *path; /* in memory of ours, never freed: slots are few */
+    bool seen;                   /* by the refresh under way */
+    char *path;                  /* in memory of ours, never freed: slots are few */
     struct record_module record; /* without its path */
 };
 

@@ -330,8 +330,8 @@ static bool is_consistent(const struct report_options *options)
     return true;
 }
 
-/* Sector hints need a machine of their own, and traffic of large profiles takes about as long as all
- * the rest. */
+/* Sector hints need a machine of their own, and traffic of large profiles takes about as long as
+ * all the rest. */
 static void choose_default_sections(struct report_options *options)
 {
     if (any_section(options))

@@ -95,7 +95,7 @@ struct type_place {
     /* The outermost array that the object is, if it is one. */
     bool in_array;
     uint64_t element, element_size;
-    uint64_t first_element; /* offset of element 0 */
+    uint64_t first_element;   /* offset of element 0 */
     const char *element_type; /* "struct cell"; of an array its elements'. NULL: it has no name */
     const char *member;       /* path without the element: ".left", "" */
     bool padding;             /* between members: offset and size are of the gap */

@@ -187,9 +187,9 @@ struct footprint analysis_lines_touched(const struct analysis *);
 /*
  * Lines that caches of these sizes (ascending) write back per access of the subset: lines stored to
  * while they were cached, each time that they leave, or at the end of the run. Samples tell bounds
- * alone, lo and hi, estimates both; value is NAN. Exact profiles count the whole alone, whatever the
- * subset: all three are the count, or NAN where there is none. What another thread's access pulls
- * out of a private cache is not among them. 0, or -1: out of memory.
+ * alone, lo and hi, estimates both; value is NAN. Exact profiles count the whole alone, whatever
+ * the subset: all three are the count, or NAN where there is none. What another thread's access
+ * pulls out of a private cache is not among them. 0, or -1: out of memory.
  */
 int analysis_write_backs(const struct analysis *, struct subset, const double *bytes, size_t n,
                          struct estimate *per_access);

@@ -8,9 +8,9 @@
  * exact_order.h counts the later ones. Time thus advances only when the array misses.
  *
  * Memory: 16 bytes a table entry, 60 to 75 % full once there are many, and less than 4 bytes a line
- * for the order: 25 to 31 bytes per distinct line, also while the table grows, and up to 4 more with
- * marks. Pure, allocates with malloc and mmap, not thread-safe: one stack belongs to one consumer at
- * a time.
+ * for the order: 25 to 31 bytes per distinct line, also while the table grows, and up to 4 more
+ * with marks. Pure, allocates with malloc and mmap, not thread-safe: one stack belongs to one
+ * consumer at a time.
  */
 #ifndef REUSE_REUSE_EXACT_STACK_H
 #define REUSE_REUSE_EXACT_STACK_H

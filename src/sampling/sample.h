@@ -20,11 +20,11 @@
 uint64_t sample_period(struct random *, uint64_t mean);
 
 /*
- * The period to a thread's first sample, in the unit of the mean (ns or accesses): anywhere in a mean,
- * so that threads shorter than that are sampled in proportion to their time, but not before 100000 (a
- * quarter of a small mean). A period lasts until the handler sets the next one, and no handler runs
- * while the kernel works for the thread: interrupts that come faster than a slow machine serves them
- * would leave that work no time at all.
+ * The period to a thread's first sample, in the unit of the mean (ns or accesses): anywhere in a
+ * mean, so that threads shorter than that are sampled in proportion to their time, but not before
+ * 100000 (a quarter of a small mean). A period lasts until the handler sets the next one, and no
+ * handler runs while the kernel works for the thread: interrupts that come faster than a slow
+ * machine serves them would leave that work no time at all.
  */
 uint64_t sample_first_period(struct random *, uint64_t mean);
 

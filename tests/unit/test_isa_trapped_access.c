@@ -16,8 +16,14 @@
 #include "isa/trapped_access.h"
 #include "sampling/random.h"
 
+#if defined __clang__
+#define OPTIMIZED /* as the whole file is */
+#else
+#define OPTIMIZED optimize("O2")
+#endif
+
 /* A function of this program to walk through, with operands of many kinds. */
-__attribute__((noinline, optimize("O2"))) static double mixed(double *a, int *b, char *c, size_t n)
+__attribute__((noinline, OPTIMIZED)) static double mixed(double *a, int *b, char *c, size_t n)
 {
     double sum = 0;
 
