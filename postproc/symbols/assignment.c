@@ -355,7 +355,7 @@ static size_t find_macro(const struct statement *statement)
 static void find_fortran(const struct source_text *source, uint32_t line, struct assignment *out)
 {
     const char *text = source->code + source->lines[line - 1], *end = strchrnul(text, '\n');
-    const char *start = strcasestr(text, "allocate"), *name, *last;
+    const char *start = strcasestr(text, "allocate"), *name, *last, *percent;
     int depth = 0;
 
     if (start == NULL || start >= end || (start > text && statement_is_word_char(start[-1])))
@@ -382,9 +382,9 @@ static void find_fortran(const struct source_text *source, uint32_t line, struct
         }
     }
     out->name = format_string("%.*s", (int)(last - name), name);
-    name = memrchr(name, '%', (size_t)(last - name)) != NULL
-               ? (const char *)memrchr(name, '%', (size_t)(last - name)) + 1
-               : name;
+    percent = memrchr(name, '%', (size_t)(last - name));
+    if (percent != NULL)
+        name = percent + 1;
     out->declared = format_string("%.*s", (int)(last - name), name);
     for (char *c = out->declared; *c != '\0'; c++)
         *c = (char)tolower((unsigned char)*c);
