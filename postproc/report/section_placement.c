@@ -86,6 +86,24 @@ static void add_facts(struct placement_answer *answer, struct document *document
                  cell_text(document, answer->chosen == PLACEMENT_SPREAD_OUT ? "spread" : "packed"));
 }
 
+/* Fewer places than threads: no mapping can give each a place of its own. */
+static void add_shortage(const struct placement_problem *problem, struct document *document,
+                         struct section *section)
+{
+    const struct placement_tree *tree = problem->tree;
+    size_t most = (problem->rows + tree->places - 1) / tree->places;
+    char *text;
+
+    if (problem->rows <= tree->places)
+        return;
+    text = format_string("The machine has fewer %ss than the profile has threads at work, %zu for "
+                         "%zu: up to %zu threads share one and take turns, in any mapping.",
+                         strcmp(tree->unit, "cpu") == 0 ? "CPU" : tree->unit, tree->places,
+                         problem->rows, most);
+    section_paragraph(document, section, NULL, text);
+    free(text);
+}
+
 /* Whether to bind at all, in a sentence or two. */
 static void add_verdict_text(struct placement_answer *answer, struct document *document,
                              struct section *section)
@@ -363,6 +381,7 @@ static void say_answer(struct placement_answer *answer, struct document *documen
                        struct section *section)
 {
     add_facts(answer, document, section);
+    add_shortage(answer->problem, document, section);
     add_verdict_text(answer, document, section);
     add_conflict(answer, document, section);
     /* Neither communication nor caches have anything to say. */

@@ -233,6 +233,26 @@ static bool parse_line(struct description *d, char *line)
     return refuse(d, "\"%s\" is none of name, cache, bandwidth, sector and numa", key);
 }
 
+/*
+ * Every access meets the level 1 first and misses its way outwards: with a level left out, what is
+ * said of the others would be of no machine. Hosts are not held to it, which may hide a level.
+ */
+static bool has_no_gap(struct description *d)
+{
+    const struct machine *machine = d->machine;
+
+    for (uint32_t i = 0; i < machine->levels; i++)
+        if (machine->caches[i].level != i + 1) {
+            d->line = d->cache_line[i];
+            snprintf(d->cause, sizeof d->cause,
+                     "cache of level %u, but none of level %u: levels count from 1, the nearest "
+                     "the core",
+                     machine->caches[i].level, i + 1);
+            return false;
+        }
+    return true;
+}
+
 /* Gives each cache what other lines say of its level; false if no cache is there. */
 static bool assign_levels(struct description *d)
 {
@@ -263,7 +283,7 @@ static bool check(struct description *d)
     if (!assign_levels(d))
         return false;
     if (machine_check(d->machine, &culprit, d->cause, sizeof d->cause))
-        return true;
+        return has_no_gap(d);
     if (culprit < d->machine->levels)
         d->line = d->cache_line[culprit];
     return false;

@@ -90,6 +90,15 @@ PYTHON
 check "partners share a cache" python3 check.py out
 run "$reuse_report" --placement --topology 'pack:1 core:3 pu:1' pairs.rprof
 check "more threads than cores" out_has "3 places \(cores\): oversubscribed, evenly"
+unwrapped() { tr -s ' \n' '  ' <out; }
+check "and what that means" grep -qF \
+    "fewer cores than the profile has threads at work, 3 for 8: up to 3 threads share one" <(unwrapped)
+run "$reuse_report" --placement --topology 'pack:1 core:1 pu:2' pairs.rprof
+check "CPUs of one core" grep -qF "fewer CPUs than the profile has threads at work, 2 for 8: up to 4" <(unwrapped)
+run "$reuse_report" --placement --topology 'pack:1 core:1 pu:1' pairs.rprof
+check "a single core" grep -qF "fewer cores than the profile has threads at work, 1 for 8: up to 8" <(unwrapped)
+run "$reuse_report" --placement --topology 'pack:1 core:8 pu:1' pairs.rprof
+check "not where each has its own" [ "$(unwrapped | grep -c 'at work, ')" -eq 0 ]
 run "$reuse_report" --placement --machine a64fx pairs.rprof
 check "on a described machine" out_has "a64fx: 1 machine / 4 L2 caches / 48 cores"
 run "$reuse_report" --placement=spread --topology 'pack:2 l3:2 core:8 pu:1' --format json pairs.rprof

@@ -217,16 +217,22 @@ static void add_samples(struct profile_builder *builder, uint32_t thread, uint64
     }
 }
 
+/* `path` is a template of mkstemp(). */
+static void begin_profile(struct profile_builder *builder, char *path)
+{
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    profile_builder_begin(builder, path);
+    profile_builder_defaults(builder);
+}
+
 static void loops_borrow(void **state)
 {
     (void)state;
     char path[] = "/tmp/reuse-rates-XXXXXX";
-    int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    close(descriptor);
     struct profile_builder builder;
-    profile_builder_begin(&builder, path);
-    profile_builder_defaults(&builder);
+    begin_profile(&builder, path);
     uint32_t one = profile_builder_thread(&builder, 1, "one");
     uint32_t two = profile_builder_thread(&builder, 2, "two");
     uint64_t time_one = 0, time_two = 0;
@@ -298,12 +304,8 @@ static void system_calls_leave_little_time_for_accesses(void **state)
 {
     (void)state;
     char path[] = "/tmp/reuse-rates-XXXXXX";
-    int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    close(descriptor);
     struct profile_builder builder;
-    profile_builder_begin(&builder, path);
-    profile_builder_defaults(&builder);
+    begin_profile(&builder, path);
     uint32_t one = profile_builder_thread(&builder, 1, "one");
     uint64_t time = 0;
     add_samples(&builder, one, 0x10000, 30, &time);
@@ -342,13 +344,9 @@ static void without_readings_the_range_is_wide(void **state)
 {
     (void)state;
     char path[] = "/tmp/reuse-rates-XXXXXX", message[200];
-    int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    close(descriptor);
     struct profile_builder builder;
     uint64_t time = 0;
-    profile_builder_begin(&builder, path);
-    profile_builder_defaults(&builder);
+    begin_profile(&builder, path);
     add_samples(&builder, profile_builder_thread(&builder, 1, "one"), 0x10000, 30, &time);
     profile_builder_finish(&builder);
     struct profile *profile = profile_builder_load(path);

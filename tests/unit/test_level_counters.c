@@ -18,6 +18,7 @@
 #include "pmu/level_counters.h"
 #include "pmu/models.h"
 #include "support/libpfm_code.h"
+#include "support/text_files.h"
 
 static unsigned check_model(const struct processor *processor, const char *libpfm)
 {
@@ -60,29 +61,15 @@ static void test_encodings(void **state)
 
 /* ---- machines made of files ---- */
 
-struct file {
-    const char *path, *text;
-};
-
-static bool read_file(void *context, const char *path, char *text, size_t size)
-{
-    for (const struct file *file = context; file->path; file++)
-        if (strcmp(file->path, path) == 0) {
-            snprintf(text, size, "%s", file->text);
-            return true;
-        }
-    return false;
-}
-
-static unsigned choose(const struct file *files, struct processor processor, unsigned taken,
+static unsigned choose(const struct text_file *files, struct processor processor, unsigned taken,
                        struct level_counter *out)
 {
-    struct pmu_machine machine = {processor, read_file, (void *)(uintptr_t)files};
+    struct pmu_machine machine = {processor, text_files_read, (void *)(uintptr_t)files};
 
     return level_counters_choose(&machine, taken, out);
 }
 
-static const struct file no_files[] = {{NULL, NULL}};
+static const struct text_file no_files[] = {{NULL, NULL}};
 
 /* Every model's events say something of each level that they name, innermost level first, and no
  * correction stands without what it corrects. */
@@ -140,15 +127,15 @@ static void test_room(void **state)
 
 static void test_arm(void **state)
 {
-    static const struct file files[] = {
+    static const struct text_file files[] = {
         {"armv8_pmuv3_0/events/cpu_cycles", "event=0x0011"},
         {"armv8_pmuv3_0/events/l1d_cache_refill", "event=0x0003"},
         {"armv8_pmuv3_0/events/l2d_cache_refill", "event=0x0017"},
         {NULL, NULL},
     };
     /* What an emulated core shows. */
-    static const struct file emulated[] = {{"armv8_pmuv3/events/cpu_cycles", "event=0x0011"},
-                                           {NULL, NULL}};
+    static const struct text_file emulated[] = {{"armv8_pmuv3/events/cpu_cycles", "event=0x0011"},
+                                                {NULL, NULL}};
     const struct processor neoverse = {VENDOR_ARM, 0, 0, 0, 0x413fd0c1};
     struct level_counter counters[LEVEL_COUNTERS_MAX];
 
@@ -167,7 +154,7 @@ static void test_arm(void **state)
 /* Large and small cores: one event on each kind. And what nobody knows: the kernel's own names. */
 static void test_hybrid_and_generic(void **state)
 {
-    static const struct file files[] = {
+    static const struct text_file files[] = {
         {"cpu_core/type", "4"}, {"cpu_atom/type", "10"}, {NULL, NULL}};
     const struct processor alder_lake = {VENDOR_INTEL, 6, 0x97, 0, 0};
     const struct processor unknown = {VENDOR_INTEL, 6, 0xfe, 0, 0};

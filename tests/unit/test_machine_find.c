@@ -202,6 +202,9 @@ static void refused(void **state)
         {"cache = 1 32K 64 8 1\nnuma = 0 4\n", "at least one"},
         {"cache = 1 32K 64 8 1\nnuma = 4\n", "numa needs"},
         {"cache = 1 32K 64 8 1\ncache = 2 16K 64 8 1\n", "outwards"},
+        {"name = x\ncache = 2 1M 64 16 1\n", ":2: cache of level 2, but none of level 1"},
+        {"cache = 1 32K 64 8 1\ncache = 3 1M 64 16 1\n",
+         ":2: cache of level 3, but none of level 2"},
         {"cache = 1 32K 64 8 4\ncache = 2 1M 64 8 2\n", ":2: shared by 2 CPUs, fewer than the 4"},
         {"cache = 1 1K 64 0 1\ncache = 2 2K 64 0 1\ncache = 3 4K 64 0 1\ncache = 4 8K 64 0 1\n"
          "cache = 5 16K 64 0 1\ncache = 6 32K 64 0 1\ncache = 7 64K 64 0 1\ncache = 8 128K 64 0 1\n"

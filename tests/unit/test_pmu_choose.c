@@ -20,6 +20,7 @@
 #include "pmu/ibs.h"
 #include "pmu/models.h"
 #include "support/libpfm_code.h"
+#include "support/text_files.h"
 
 static void test_intel_encodings(void **state)
 {
@@ -77,30 +78,16 @@ static void test_no_model_twice(void **state)
 
 /* ---- machines made of files ---- */
 
-struct file {
-    const char *path, *text;
-};
-
-static bool read_file(void *context, const char *path, char *text, size_t size)
-{
-    for (const struct file *file = context; file->path; file++)
-        if (strcmp(file->path, path) == 0) {
-            snprintf(text, size, "%s", file->text);
-            return true;
-        }
-    return false;
-}
-
-static bool choose(const struct file *files, struct processor processor, const char *event,
+static bool choose(const struct text_file *files, struct processor processor, const char *event,
                    struct pmu_choice *choice, char *reason)
 {
-    struct pmu_machine machine = {processor, read_file, (void *)(uintptr_t)files};
+    struct pmu_machine machine = {processor, text_files_read, (void *)(uintptr_t)files};
 
     reason[0] = '\0';
     return pmu_choose(&machine, event, choice, reason);
 }
 
-static const struct file intel_files[] = {
+static const struct text_file intel_files[] = {
     {"cpu/type", "4"},
     {"cpu/format/event", "config:0-7"},
     {"cpu/format/umask", "config:8-15"},
@@ -139,7 +126,7 @@ static void test_intel_machines(void **state)
 static void test_unknown_intel(void **state)
 {
     const struct processor processor = {VENDOR_INTEL, 6, 0xfe, 0, 0};
-    static const struct file nothing[] = {{"cpu/type", "4"}, {NULL, NULL}};
+    static const struct text_file nothing[] = {{"cpu/type", "4"}, {NULL, NULL}};
     struct pmu_choice choice;
     char reason[PMU_REASON_MAX];
 
@@ -160,7 +147,7 @@ static void test_unknown_intel(void **state)
 /* Sapphire Rapids: the load latency event must be led by another one; Granite Rapids: no more. */
 static void test_groups(void **state)
 {
-    static const struct file files[] = {
+    static const struct text_file files[] = {
         {"cpu/type", "4"},
         {"cpu/format/event", "config:0-7"},
         {"cpu/format/umask", "config:8-15"},
@@ -199,7 +186,7 @@ static void test_groups(void **state)
 /* The event beside the samplers that says where loads were served. */
 static void test_latencies(void **state)
 {
-    static const struct file aux[] = {
+    static const struct text_file aux[] = {
         {"cpu_core/type", "4"},
         {"cpu_core/format/event", "config:0-7"},
         {"cpu_core/format/umask", "config:8-15"},
@@ -208,7 +195,7 @@ static void test_latencies(void **state)
         {"cpu_core/events/mem-loads-aux", "event=0x03,umask=0x82"},
         {NULL, NULL},
     };
-    static const struct file other[] = {
+    static const struct text_file other[] = {
         {"cpu/type", "4"},
         {"cpu/format/event", "config:0-7"},
         {"cpu/format/umask", "config:8-15"},
@@ -216,7 +203,7 @@ static void test_latencies(void **state)
         {NULL, NULL},
     };
     struct pmu_machine machine = {
-        {VENDOR_INTEL, 6, 0x8f, 0, 0}, read_file, (void *)(uintptr_t)intel_files};
+        {VENDOR_INTEL, 6, 0x8f, 0, 0}, text_files_read, (void *)(uintptr_t)intel_files};
     struct pmu_choice choice;
 
     (void)state;
@@ -236,14 +223,14 @@ static void test_latencies(void **state)
     /* Another event under that name tells no source; other processors have none. */
     machine.context = (void *)(uintptr_t)other;
     assert_false(pmu_choose_latencies(&machine, &choice));
-    machine =
-        (struct pmu_machine){{VENDOR_AMD, 25, 17, 0, 0}, read_file, (void *)(uintptr_t)intel_files};
+    machine = (struct pmu_machine){
+        {VENDOR_AMD, 25, 17, 0, 0}, text_files_read, (void *)(uintptr_t)intel_files};
     assert_false(pmu_choose_latencies(&machine, &choice));
 }
 
 static void test_hybrid(void **state)
 {
-    static const struct file files[] = {
+    static const struct text_file files[] = {
         {"cpu_core/type", "4"}, {"cpu_atom/type", "10"}, {NULL, NULL}};
     const struct processor alder_lake = {VENDOR_INTEL, 6, 0x97, 0, 0};
     struct pmu_choice choice;
@@ -261,15 +248,15 @@ static void test_hybrid(void **state)
 
 static void test_amd_machines(void **state)
 {
-    static const struct file filtered[] = {{"ibs_op/type", "11"},
-                                           {"cpu/type", "4"},
-                                           {"ibs_op/format/cnt_ctl", "config:19"},
-                                           {"ibs_op/format/swfilt", "config2:0"},
-                                           {NULL, NULL}};
-    static const struct file older[] = {{"ibs_op/type", "11"},
-                                        {"cpu/type", "4"},
-                                        {"ibs_op/format/cnt_ctl", "config:19"},
-                                        {NULL, NULL}};
+    static const struct text_file filtered[] = {{"ibs_op/type", "11"},
+                                                {"cpu/type", "4"},
+                                                {"ibs_op/format/cnt_ctl", "config:19"},
+                                                {"ibs_op/format/swfilt", "config2:0"},
+                                                {NULL, NULL}};
+    static const struct text_file older[] = {{"ibs_op/type", "11"},
+                                             {"cpu/type", "4"},
+                                             {"ibs_op/format/cnt_ctl", "config:19"},
+                                             {NULL, NULL}};
     struct pmu_choice choice;
     char reason[PMU_REASON_MAX];
 
@@ -308,15 +295,15 @@ static void test_amd_machines(void **state)
 
 static void test_arm_machines(void **state)
 {
-    static const struct file neoverse[] = {{"arm_spe_0/type", "8"},
-                                           {"arm_spe_0/format/ts_enable", "config:0"},
-                                           {"arm_spe_0/format/pa_enable", "config:1"},
-                                           {"arm_spe_0/format/jitter", "config:16"},
-                                           {"arm_spe_0/format/load_filter", "config:33"},
-                                           {"arm_spe_0/format/store_filter", "config:34"},
-                                           {"armv8_pmuv3_0/type", "7"},
-                                           {NULL, NULL}};
-    static const struct file a64fx[] = {{"armv8_pmuv3_0/type", "7"}, {NULL, NULL}};
+    static const struct text_file neoverse[] = {{"arm_spe_0/type", "8"},
+                                                {"arm_spe_0/format/ts_enable", "config:0"},
+                                                {"arm_spe_0/format/pa_enable", "config:1"},
+                                                {"arm_spe_0/format/jitter", "config:16"},
+                                                {"arm_spe_0/format/load_filter", "config:33"},
+                                                {"arm_spe_0/format/store_filter", "config:34"},
+                                                {"armv8_pmuv3_0/type", "7"},
+                                                {NULL, NULL}};
+    static const struct text_file a64fx[] = {{"armv8_pmuv3_0/type", "7"}, {NULL, NULL}};
     const struct processor n1 = {VENDOR_ARM, 0, 0, 0, 0x413fd0c1};
     const struct processor fujitsu = {VENDOR_ARM, 0, 0, 0, 0x461f0010};
     struct pmu_choice choice;

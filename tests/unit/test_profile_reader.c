@@ -11,21 +11,21 @@
 
 #include "sampling/random.h"
 #include "support/profile_builder.h"
+#include "support/scratch_file.h"
 
-static char path[] = "/tmp/reuse-reader-XXXXXX";
 static struct profile_builder builder;
 
 static int begin(void **state)
 {
     (void)state;
-    profile_builder_begin(&builder, path);
+    profile_builder_begin(&builder, scratch_path);
     return 0;
 }
 
 static struct profile *finish_and_load(void)
 {
     profile_builder_finish(&builder);
-    return profile_builder_load(path);
+    return profile_builder_load(scratch_path);
 }
 
 static void test_run_keys(void **state)
@@ -159,7 +159,7 @@ static void test_lookups_with_gaps(void **state)
     for (int sparse = 1; sparse <= 1000; sparse *= 10) {
         struct random random;
         random_seed(&random, seed + (uint64_t)sparse);
-        profile_builder_begin(&builder, path);
+        profile_builder_begin(&builder, scratch_path);
         bool present[MOST * 1000 + 2] = {false};
         uint32_t limit = (uint32_t)(MOST * sparse) + 1;
         for (int i = 0; i < MOST; i++) {
@@ -350,25 +350,12 @@ static void test_unfinished_run(void **state)
     (void)state;
     profile_builder_defaults(&builder);
     profile_builder_cut(&builder);
-    struct profile *profile = profile_builder_load(path);
+    struct profile *profile = profile_builder_load(scratch_path);
     assert_false(profile->complete);
     assert_int_equal(profile->dropped_bytes, 0);
     assert_int_equal(profile->caches.count, 3);
     assert_int_equal(profile->end.wall_ns, 0);
     profile_free(profile);
-}
-
-static int make_path(void **state)
-{
-    (void)state;
-    int descriptor = mkstemp(path);
-    return descriptor < 0 || close(descriptor) != 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
 }
 
 int main(void)
@@ -385,5 +372,5 @@ int main(void)
         cmocka_unit_test_setup(test_unsound_content_is_skipped, begin),
         cmocka_unit_test_setup(test_unfinished_run, begin),
     };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -10,8 +10,7 @@
 #include <cmocka.h>
 
 #include "support/profile_builder.h"
-
-static char path[] = "/tmp/reuse-round-trip-XXXXXX";
+#include "support/scratch_file.h"
 
 /* Bytes that differ from field to field, so that a shifted or swapped field shows. */
 static void fill(void *record, size_t size, uint8_t seed)
@@ -25,14 +24,14 @@ static void fill(void *record, size_t size, uint8_t seed)
     do {                                                                                           \
         struct tag records[3];                                                                     \
         struct profile_builder builder;                                                            \
-        profile_builder_begin(&builder, path);                                                     \
+        profile_builder_begin(&builder, scratch_path);                                             \
         for (uint8_t i = 0; i < 3; i++) {                                                          \
             fill(&records[i], sizeof(records[i]), (uint8_t)(1 + i));                               \
             id_field;                                                                              \
             profile_builder_record(&builder, type, &records[i], sizeof(records[i]));               \
         }                                                                                          \
         profile_builder_finish(&builder);                                                          \
-        struct profile *profile = profile_builder_load(path);                                      \
+        struct profile *profile = profile_builder_load(scratch_path);                              \
         assert_int_equal(profile->member.count, 3);                                                \
         assert_memory_equal(profile->member.items, records, sizeof(records));                      \
         assert_true(profile->complete);                                                            \
@@ -72,23 +71,10 @@ static void test_fixed_records(void **state)
         (records[i].source_thread = i, records[i].transfers = i + 0.5, records[i].variance = i));
 }
 
-static int make_path(void **state)
-{
-    (void)state;
-    int descriptor = mkstemp(path);
-    return descriptor < 0 || close(descriptor) != 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fixed_records),
     };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -25,8 +25,8 @@
 #include <cmocka.h>
 
 #include "support/profile_builder.h"
+#include "support/scratch_file.h"
 
-static char path[] = "/tmp/reuse-writer-XXXXXX";
 static unsigned char buffer[PROFILE_WRITER_BUFFER];
 static struct profile_writer writer;
 
@@ -40,7 +40,7 @@ static void open_writer(const char *name, uint64_t interval_ns)
 static int begin(void **state)
 {
     (void)state;
-    open_writer(path, UINT64_MAX);
+    open_writer(scratch_path, UINT64_MAX);
     return writer.state != WRITER_OPEN;
 }
 
@@ -77,7 +77,7 @@ static void test_threads_append_at_once(void **state)
     assert_int_equal(writer.state, WRITER_CLOSED);
     assert_int_equal(appended + writer.lost_records, THREADS * PER_THREAD);
 
-    struct profile *profile = profile_builder_load(path);
+    struct profile *profile = profile_builder_load(scratch_path);
     assert_int_equal(profile->dropped_bytes, 0);
     assert_int_equal(profile->samples.count, appended);
     /* Every sample once and whole, and those of one thread in their order. */
@@ -100,7 +100,7 @@ static void test_close_while_threads_append(void **state)
     for (int round = 0; round < 20; round++) {
         pthread_t threads[THREADS];
         size_t appended = 0;
-        open_writer(path, UINT64_MAX);
+        open_writer(scratch_path, UINT64_MAX);
         for (uintptr_t i = 0; i < THREADS; i++)
             assert_int_equal(pthread_create(&threads[i], NULL, append_many, (void *)i), 0);
         struct timespec wait = {.tv_nsec = 100000L * round};
@@ -111,7 +111,7 @@ static void test_close_while_threads_append(void **state)
             assert_int_equal(pthread_join(threads[i], &result), 0);
             appended += (uintptr_t)result;
         }
-        struct profile *profile = profile_builder_load(path);
+        struct profile *profile = profile_builder_load(scratch_path);
         assert_int_equal(writer.state, WRITER_CLOSED);
         assert_int_equal(profile->dropped_bytes, 0);
         assert_int_equal(profile->samples.count, appended);
@@ -164,7 +164,7 @@ static void test_signal_handler_appends(void **state)
     assert_true(handled > 10);
     assert_int_equal(appended, id);
     assert_int_equal(handler_appended, handled);
-    struct profile *profile = profile_builder_load(path);
+    struct profile *profile = profile_builder_load(scratch_path);
     assert_int_equal(profile->samples.count, appended + handler_appended);
     assert_int_equal(profile->lost_records, 0);
     assert_int_equal(profile->dropped_bytes, 0);
@@ -246,13 +246,13 @@ static void test_file_size_limit(void **state)
             (void)signal(SIGXFSZ, SIG_DFL);
             if (setrlimit(RLIMIT_FSIZE, &file_size) != 0)
                 _exit(10);
-            open_writer(path, UINT64_MAX);
+            open_writer(scratch_path, UINT64_MAX);
             uint64_t taken = append_until_full(100000);
             if (writer.state != WRITER_DISK_FULL || writer.error != EFBIG)
                 _exit(11);
             if (writer.written_bytes > limit || writer.written_bytes + 1024 < limit)
                 _exit(12);
-            check_cut_file(path, taken);
+            check_cut_file(scratch_path, taken);
             _exit(0);
         }
         int status;
@@ -274,8 +274,9 @@ static void test_file_size_limit_below_header(void **state)
         struct stat status;
         if (setrlimit(RLIMIT_FSIZE, &file_size) != 0)
             _exit(10);
-        open_writer(path, UINT64_MAX);
-        _exit(writer.state == WRITER_DISK_FULL && stat(path, &status) == 0 && status.st_size == 0
+        open_writer(scratch_path, UINT64_MAX);
+        _exit(writer.state == WRITER_DISK_FULL && stat(scratch_path, &status) == 0 &&
+                      status.st_size == 0
                   ? 0
                   : 11);
     }
@@ -295,7 +296,7 @@ static void test_killed_while_writing(void **state)
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
-            open_writer(path, 1); /* now grows: every append is written at once */
+            open_writer(scratch_path, 1); /* now grows: every append is written at once */
             for (uint64_t id = 1;; id++) {
                 (void)append_sample(id, id);
                 if (id == 100)
@@ -310,7 +311,7 @@ static void test_killed_while_writing(void **state)
         assert_int_equal(waitpid(child, NULL, 0), child);
         close(ready[0]);
         close(ready[1]);
-        struct profile *profile = profile_builder_load(path);
+        struct profile *profile = profile_builder_load(scratch_path);
         assert_true(profile->samples.count >= 99);
         assert_true(profile->dropped_bytes < 1024);
         for (size_t i = 0; i < profile->samples.count; i++)
@@ -323,21 +324,21 @@ static void test_flush_interval(void **state)
 {
     (void)state;
     profile_writer_close(&writer, 0);
-    open_writer(path, 1000);
+    open_writer(scratch_path, 1000);
     assert_true(append_sample(1, 1000)); /* due: the last flush was at 0 */
     assert_true(append_sample(2, 1500));
     assert_true(append_sample(3, 1999));
     assert_true(append_sample(4, 900)); /* a thread whose time was read earlier */
-    struct profile *profile = profile_builder_load(path);
+    struct profile *profile = profile_builder_load(scratch_path);
     assert_int_equal(profile->samples.count, 1);
     profile_free(profile);
     assert_true(append_sample(5, 2000));
-    profile = profile_builder_load(path);
+    profile = profile_builder_load(scratch_path);
     assert_int_equal(profile->samples.count, 5);
     profile_free(profile);
     assert_true(append_sample(6, 2001));
     assert_true(profile_writer_flush(&writer, 2001));
-    profile = profile_builder_load(path);
+    profile = profile_builder_load(scratch_path);
     assert_int_equal(profile->samples.count, 6);
     profile_free(profile);
     profile_writer_close(&writer, 0);
@@ -386,7 +387,7 @@ static void test_reused_descriptor_is_left_alone(void **state)
     assert_int_equal(status.st_size, 0);
     assert_int_equal(close(descriptor), 0);
     assert_int_equal(unlink(other), 0);
-    struct profile *profile = profile_builder_load(path);
+    struct profile *profile = profile_builder_load(scratch_path);
     assert_int_equal(profile->samples.count, 1);
     profile_free(profile);
 }
@@ -404,7 +405,7 @@ static void test_moved_descriptor(void **state)
     profile_writer_close(&writer, 3);
     assert_int_equal(writer.state, WRITER_CLOSED);
     assert_int_equal(fcntl(moved, F_GETFD), -1);
-    struct profile *profile = profile_builder_load(path);
+    struct profile *profile = profile_builder_load(scratch_path);
     assert_int_equal(profile->samples.count, 2);
     profile_free(profile);
 }
@@ -440,7 +441,7 @@ static void test_longest_record(void **state)
     assert_true(append_sample(2, 1));
     assert_int_equal(writer.lost_records, 2);
     profile_writer_close(&writer, 2);
-    struct profile *profile = profile_builder_load(path);
+    struct profile *profile = profile_builder_load(scratch_path);
     assert_int_equal(profile->notes.count, 1);
     assert_int_equal(strlen(profile->notes.items[0]->text), most);
     assert_int_equal(profile->samples.count, 2);
@@ -463,7 +464,7 @@ static void test_lock_wait_is_bounded(void **state)
     writer.lock = 0;
     assert_true(append_sample(2, 1));
     profile_writer_close(&writer, 2);
-    struct profile *profile = profile_builder_load(path);
+    struct profile *profile = profile_builder_load(scratch_path);
     assert_int_equal(profile->samples.count, 1);
     assert_int_equal(profile->lost_records, 1);
     profile_free(profile);
@@ -480,19 +481,6 @@ static void test_never_opened(void **state)
     profile_writer_open(&writer, -1, buffer, 0);
     assert_int_equal(writer.state, WRITER_FAILED);
     assert_int_equal(writer.error, EBADF);
-}
-
-static int make_path(void **state)
-{
-    (void)state;
-    int descriptor = mkstemp(path);
-    return descriptor < 0 || close(descriptor) != 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
 }
 
 int main(void)
@@ -515,5 +503,5 @@ int main(void)
         cmocka_unit_test_setup(test_lock_wait_is_bounded, begin),
         cmocka_unit_test_setup(test_never_opened, begin),
     };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -13,8 +13,7 @@
 
 #include "report/measured.h"
 #include "support/profile_builder.h"
-
-static char path[] = "/tmp/reuse-measured-XXXXXX";
+#include "support/scratch_file.h"
 
 static const struct machine machine = {
     .levels = 3,
@@ -33,7 +32,7 @@ static struct profile *profile_of(const struct event *events, size_t count)
 {
     struct profile_builder builder;
 
-    profile_builder_begin(&builder, path);
+    profile_builder_begin(&builder, scratch_path);
     for (size_t i = 0; i < count; i++) {
         const struct event *event = &events[i];
         struct record_counter record = {.type = 4,
@@ -52,7 +51,7 @@ static struct profile *profile_of(const struct event *events, size_t count)
                                          event->name, strlen(event->name) + 1);
     }
     profile_builder_finish(&builder);
-    return profile_builder_load(path);
+    return profile_builder_load(scratch_path);
 }
 
 static struct measured measure(const struct event *events, size_t count, size_t level,
@@ -168,19 +167,6 @@ static void test_verdicts(void **state)
     assert_string_equal(measured_remark(COUNTER_HAS_PREFETCHES), "prefetches included");
 }
 
-static int make_path(void **state)
-{
-    (void)state;
-    int descriptor = mkstemp(path);
-    return descriptor < 0 || close(descriptor) != 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,5 +175,5 @@ int main(void)
         cmocka_unit_test(test_missing_process),
         cmocka_unit_test(test_verdicts),
     };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
