@@ -209,6 +209,11 @@ struct cell cell_above(double bytes)
     return cell_value(CELL_ABOVE, bytes);
 }
 
+struct cell cell_below(enum cell_kind kind, struct estimate estimate)
+{
+    return (struct cell){.kind = kind, .interval = true, .bound = true, .value = estimate};
+}
+
 struct cell cell_table(struct table *table)
 {
     return (struct cell){.kind = CELL_TABLE, .table = table};

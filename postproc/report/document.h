@@ -36,6 +36,7 @@ struct table;
 struct cell {
     enum cell_kind kind;
     bool interval; /* value.lo and value.hi mean something */
+    bool bound;    /* value.hi is all that is known: < 32 KiB, or null with its interval */
     struct estimate value;
     const char *text;
     struct table *table;
@@ -160,6 +161,7 @@ struct cell cell_value(enum cell_kind, double value);
 struct cell cell_estimate(enum cell_kind, struct estimate);
 struct cell cell_beyond(void);
 struct cell cell_above(double bytes);
+struct cell cell_below(enum cell_kind, struct estimate);
 struct cell cell_table(struct table *);
 struct cell cell_truth(bool);
 

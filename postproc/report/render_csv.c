@@ -41,7 +41,7 @@ static void put_cell(const struct cell *cell, FILE *stream)
         fputs("beyond", stream);
         break;
     default:
-        put_number(cell->value.value, stream);
+        put_number(cell->bound ? NAN : cell->value.value, stream);
         break;
     }
 }

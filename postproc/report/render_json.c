@@ -52,7 +52,7 @@ static json_t *cell_json(const struct cell *cell)
     case CELL_ABOVE:
         return json_null();
     default:
-        return number(cell->value.value);
+        return number(cell->bound ? NAN : cell->value.value);
     }
 }
 

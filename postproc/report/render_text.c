@@ -103,6 +103,13 @@ static char *number_with_interval(const struct cell *cell)
     double half = fmax(value->hi - value->value, value->value - value->lo);
     char *number = bare_number(cell->kind, value->value), *spread, *text;
 
+    if (cell->bound) {
+        free(number);
+        number = bare_number(cell->kind, value->hi);
+        text = format_string("< %s", number);
+        free(number);
+        return text;
+    }
     if (!cell->interval || !(half > 0))
         return number;
     if (!isfinite(half)) {

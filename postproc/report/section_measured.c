@@ -49,7 +49,7 @@ void fill_measured(const struct traffic *traffic, struct document *document, siz
         bytes = measured_bytes(traffic, number, fills);
         events = events_of(fills);
         cells[0] = cell_value(CELL_BYTES, bytes);
-        if (!level->beyond && level->bytes.value > 0)
+        if (!level->beyond && level->bytes.value > 0 && !traffic_is_vague(level->bytes))
             cells[1] = cell_value(CELL_FACTOR, bytes / level->bytes.value);
         cells[3] = cell_text(document, events);
         cells[4] = cell_text(document, verdict_of(traffic, number));
@@ -120,7 +120,10 @@ void add_measured_table(struct document *document, struct section *section,
         fill_measured(traffic, document, i, cells);
         row = table_row(table);
         row->cells[0] = cell_text(document, name);
-        row->cells[1] = level->beyond ? cell_beyond() : cell_value(CELL_BYTES, level->bytes.value);
+        row->cells[1] = level->beyond ? cell_beyond()
+                        : traffic_is_vague(level->bytes)
+                            ? cell_below(CELL_BYTES, level->bytes)
+                            : cell_value(CELL_BYTES, level->bytes.value);
         row->cells[2] = cells[0];
         row->cells[3] = cells[1];
         row->cells[4] = cells[2];

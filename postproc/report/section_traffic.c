@@ -12,6 +12,9 @@
 #include "report/sections.h"
 #include "report/traffic.h"
 
+/* Of what a level is asked for, at most: that so many miss leaves its hits known. */
+#define FEW_MISSES 0.1
+
 /* For JSON: one row per region and machine, the levels in a table of their own. */
 static const struct column data_columns[] = {
     {.key = "region"},    {.key = "machine"},
@@ -64,6 +67,37 @@ static struct cell known(enum cell_kind kind, double value)
     return isfinite(value) ? cell_value(kind, value) : cell_empty();
 }
 
+/* A figure with its interval, or the bound that is all that is known. */
+static struct cell figure(enum cell_kind kind, struct estimate estimate)
+{
+    if (!isfinite(estimate.value))
+        return cell_empty();
+    return traffic_is_vague(estimate) ? cell_below(kind, estimate) : cell_estimate(kind, estimate);
+}
+
+/* The value of such a figure; not where it is a bound. */
+static struct cell settled(struct estimate estimate)
+{
+    return traffic_is_vague(estimate) ? cell_empty() : known(CELL_NUMBER, estimate.value);
+}
+
+/* What a level has of what it is asked for, and lacks, as far as the level behind it tells: misses
+ * that may be ten times as many are not known, hits are while these are still few. */
+static void add_hits(const struct traffic *traffic, size_t number, struct cell *hits,
+                     struct cell *misses)
+{
+    const struct traffic_level *level = &traffic->level[number];
+    const struct traffic_level *next = level + 1;
+    bool last = number == traffic->levels;
+
+    if (level->vague || last)
+        return;
+    if (!next->vague || level->misses_most < FEW_MISSES)
+        *hits = known(CELL_SHARE, level->hit_ratio);
+    if (!next->vague)
+        *misses = known(CELL_SHARE, 1 - level->hit_ratio);
+}
+
 static char *level_text(const struct traffic *traffic, size_t level)
 {
     if (level == traffic->levels)
@@ -79,14 +113,14 @@ static void add_level(const struct traffic *traffic, struct document *document, 
     char *name = level_text(traffic, number);
 
     row->cells[0] = cell_text(document, name);
-    row->cells[1] = level->beyond                  ? cell_beyond()
-                    : isfinite(level->bytes.value) ? cell_estimate(CELL_BYTES, level->bytes)
-                                                   : cell_empty();
-    row->cells[2] = level->beyond ? cell_empty() : known(CELL_FACTOR, level->per_ls);
-    row->cells[3] = known(CELL_SHARE, level->hit_ratio);
-    row->cells[4] = known(CELL_SHARE, 1 - level->hit_ratio);
-    row->cells[5] = known(CELL_SHARE, level->share);
-    row->cells[6] = known(CELL_SHARE, level->impact);
+    row->cells[1] = level->beyond ? cell_beyond() : figure(CELL_BYTES, level->bytes);
+    if (!level->beyond && !level->vague)
+        row->cells[2] = known(CELL_FACTOR, level->per_ls);
+    add_hits(traffic, number, &row->cells[3], &row->cells[4]);
+    if (!level->vague) {
+        row->cells[5] = known(CELL_SHARE, level->share);
+        row->cells[6] = known(CELL_SHARE, level->impact);
+    }
     row->cells[7] = known(CELL_SHARE, level->line_use);
     if (!level->beyond) {
         row->cells[8] = known(CELL_NUMBER, level->written_back.value);
@@ -107,6 +141,8 @@ static char *verdict_text(const struct traffic *traffic)
     const struct traffic_level *first = &traffic->level[0];
     double misses = 1 - first->hit_ratio;
 
+    if (traffic->level[1].vague && first->misses_most >= WORTH_NAMING)
+        return copy_string("too few samples missed L1 to say why");
     if (misses < WORTH_NAMING)
         return copy_string("fits: L1 serves nearly all");
     if (isfinite(first->conflicts) && first->conflicts > 1)
@@ -120,12 +156,16 @@ static char *verdict_text(const struct traffic *traffic)
     return copy_string("capacity; whether sets of L1 are crowded is not known without addresses");
 }
 
+static struct cell ratio_to_first(const struct traffic_level *level)
+{
+    return level->vague ? cell_empty() : known(CELL_FACTOR, level->per_ls);
+}
+
 static struct cell named_bytes(const struct traffic *traffic, unsigned number, bool ratio)
 {
     for (size_t i = 0; i < traffic->levels; i++)
         if (traffic->machine->caches[i].level == number)
-            return known(ratio ? CELL_FACTOR : CELL_NUMBER,
-                         ratio ? traffic->level[i].per_ls : traffic->level[i].bytes.value);
+            return ratio ? ratio_to_first(&traffic->level[i]) : settled(traffic->level[i].bytes);
     return cell_empty();
 }
 
@@ -138,14 +178,14 @@ static void add_data(const struct traffic *traffic, struct document *document, s
     row->cells[REGION] = cell_text(document, traffic->region);
     row->cells[MACHINE] = cell_text(document, traffic->machine->name);
     row->cells[LINE_SIZE] = cell_value(CELL_NUMBER, traffic->line_size);
-    row->cells[ACCESSES] = cell_estimate(CELL_COUNT, traffic->accesses);
-    row->cells[LS_BYTES] = known(CELL_NUMBER, traffic->level[0].bytes.value);
+    row->cells[ACCESSES] = figure(CELL_COUNT, traffic->accesses);
+    row->cells[LS_BYTES] = settled(traffic->level[0].bytes);
     row->cells[L2_BYTES] = named_bytes(traffic, 2, false);
     row->cells[L3_BYTES] = named_bytes(traffic, 3, false);
-    row->cells[MEM_BYTES] = known(CELL_NUMBER, memory->bytes.value);
+    row->cells[MEM_BYTES] = settled(memory->bytes);
     row->cells[L2_LS] = named_bytes(traffic, 2, true);
     row->cells[L3_LS] = named_bytes(traffic, 3, true);
-    row->cells[MEM_LS] = known(CELL_FACTOR, memory->per_ls);
+    row->cells[MEM_LS] = ratio_to_first(memory);
     row->cells[GRANULE] = traffic->granule < traffic->line_size
                               ? cell_value(CELL_NUMBER, traffic->granule)
                               : cell_empty();
@@ -162,7 +202,8 @@ static char *written_back_text(const struct traffic *traffic)
         const struct estimate *back = &traffic->level[i].written_back;
         char *to, *low, *high;
 
-        if (traffic->level[i].beyond || !isfinite(back->hi))
+        if (traffic->level[i].beyond || !isfinite(back->hi) ||
+            traffic_is_vague(traffic->level[i].bytes))
             continue;
         to = level_text(traffic, i);
         low = number_bytes(back->lo);
@@ -183,9 +224,11 @@ static char *written_back_text(const struct traffic *traffic)
 static void add_traffic(struct model *model, struct document *document, struct section *section,
                         const struct traffic *traffic, struct table *data)
 {
-    char *accesses = number_count(traffic->accesses.value);
-    char *title = format_string("%s on %s: %s accesses, %u-byte lines", traffic->region,
-                                traffic->machine->name, accesses, traffic->line_size);
+    bool vague = traffic_is_vague(traffic->accesses);
+    char *accesses = number_count(vague ? traffic->accesses.hi : traffic->accesses.value);
+    char *title =
+        format_string("%s on %s: %s%s accesses, %u-byte lines", traffic->region,
+                      traffic->machine->name, vague ? "< " : "", accesses, traffic->line_size);
     char *verdict = verdict_text(traffic), *back, *remark;
     struct table *table =
         document_table(document, NULL, title, basis_text(model, document, ", predicted"),
@@ -251,6 +294,9 @@ static void explain(const struct model *model, struct document *document, struct
                           "The profile counts widths of accesses for the whole program alone: of "
                           "regions LS Bytes and the ratios to them are not known, and shares count "
                           "accesses instead of bytes.");
+    section_paragraph(document, section, NULL,
+                      "<: the interval ends more than ten times above the estimate, so its end is "
+                      "all that is known.");
     if (last->granule < last->line_size) {
         text =
             format_string("Used: of the bytes of a line that is fetched, at most so much is used "

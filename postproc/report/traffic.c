@@ -9,7 +9,15 @@
 #include "analysis/set_conflicts.h"
 #include "report/shared_caches.h"
 
+/* A figure that may as well be ten times as large says no more than that it is not larger still. */
+#define VAGUE_ABOVE 10
+
 enum { WIDTHS = 8 /* 1, 2, 4 ... 64 bytes, and others */ };
+
+bool traffic_is_vague(struct estimate estimate)
+{
+    return estimate.hi > VAGUE_ABOVE * estimate.value;
+}
 
 /* Labels of the observations of one region, at the analysis of one machine. */
 static uint32_t *label_region(const struct model *model, const struct traffic_machine *on,
@@ -197,27 +205,71 @@ static struct estimate times(struct estimate estimate, double factor)
     return (struct estimate){estimate.value * factor, estimate.lo * factor, estimate.hi * factor};
 }
 
+/* Of two factors whose errors have nothing to do with each other. */
+static struct estimate product(struct estimate a, struct estimate b)
+{
+    double value = a.value * b.value;
+
+    if (value <= 0)
+        return (struct estimate){value, a.lo * b.lo, a.hi * b.hi};
+    return (struct estimate){
+        value, fmax(a.lo * b.lo, value * (1 - hypot(1 - a.lo / a.value, 1 - b.lo / b.value))),
+        value * (1 + hypot(a.hi / a.value - 1, b.hi / b.value - 1))};
+}
+
+/* What is known of the lines that the run touched, and the samples of one region. */
+struct knowledge {
+    struct footprint touched;
+    bool whole; /* the region is everything: all lines touched come in at least once */
+    bool alone; /* ... for one thread: not more often where they all fit */
+};
+
 /*
- * A cache that holds everything fetches each line once. Of one thread that makes all the accesses
- * (alone) the lines tell more than a curve so far out, of several each has its own caches.
+ * A cache that holds everything fetches each line once: of one thread that makes all the accesses
+ * the lines tell more than a curve so far out, of several each has its own caches. Smaller ones
+ * fetch each line at least once. accesses: their bytes, if all missed.
  */
-static void bound_by_footprint(const struct analysis *analysis, double accesses, bool alone,
+static void bound_by_footprint(const struct knowledge *knowledge, double accesses,
                                struct curve_point *point)
 {
-    struct footprint touched = analysis_lines_touched(analysis);
-    double of = accesses * analysis_line_size(analysis);
+    const struct footprint *touched = &knowledge->touched;
     struct estimate *ratio = &point->miss_ratio;
 
-    if (analysis_is_exact(analysis) || point->bytes < touched.most || accesses <= 0)
+    if (accesses <= 0)
         return;
-    if (alone) {
-        *ratio = (struct estimate){touched.likely / of, touched.seen / of, touched.most / of};
+    if (point->bytes >= touched->most && knowledge->alone) {
+        *ratio = (struct estimate){touched->likely / accesses, touched->seen / accesses,
+                                   touched->most / accesses};
         point->beyond = false;
         return;
     }
-    ratio->value = fmin(ratio->value, touched.most / of);
-    ratio->lo = 0; /* what was allocated need not have been touched */
-    ratio->hi = fmin(ratio->hi, touched.most / of);
+    if (point->bytes >= touched->most) {
+        ratio->value = fmin(ratio->value, touched->most / accesses);
+        ratio->hi = fmin(ratio->hi, touched->most / accesses);
+    }
+    if (knowledge->whole) {
+        ratio->value = fmax(ratio->value, touched->likely / accesses);
+        ratio->lo = fmax(ratio->lo, touched->seen / accesses);
+        ratio->hi = fmax(ratio->hi, ratio->value);
+    } else if (point->bytes >= touched->most) {
+        ratio->lo = 0; /* what was allocated need not have been touched */
+    }
+}
+
+/* Bytes that come in from a level: those that the lines touched make certain do not depend on how
+ * many accesses there were. */
+static struct estimate bytes_asked_for(const struct knowledge *knowledge,
+                                       const struct curve_point *point, struct estimate accesses,
+                                       double line_size)
+{
+    struct estimate bytes =
+        times(product(point->miss_ratio, accesses), accesses.value > 0 ? line_size : 0);
+
+    if (knowledge->whole)
+        bytes.lo = fmax(bytes.lo, fmin(knowledge->touched.seen, bytes.value));
+    if (point->bytes >= knowledge->touched.most && (knowledge->alone || !knowledge->whole))
+        bytes.hi = fmin(bytes.hi, fmax(bytes.value, knowledge->touched.most));
+    return bytes;
 }
 
 /* Lines that each level writes back per access; NAN where nothing tells. */
@@ -244,12 +296,17 @@ static void add_levels(struct model *model, const struct traffic_machine *on, st
                        bool whole, const double *sizes, struct traffic *traffic)
 {
     struct curve_point points[MACHINE_LEVELS_MAX];
-    double before = 1, used[MACHINE_LEVELS_MAX];
+    struct estimate before = {1, 1, INFINITY};
+    double used[MACHINE_LEVELS_MAX];
     struct estimate back[MACHINE_LEVELS_MAX];
     bool blocks = traffic->granule < traffic->line_size;
     const struct machine_cache *first = &on->machine.caches[0];
-    bool alone = subset.groups == NULL && model->profile_count == 1 &&
-                 model->profiles[0]->threads.count == 1;
+    struct knowledge knowledge = {
+        .touched = analysis_lines_touched(on->analysis),
+        .whole = subset.groups == NULL && model->options->thread == 0,
+        .alone = subset.groups == NULL && model->profile_count == 1 &&
+                 model->profiles[0]->threads.count == 1,
+    };
     struct set_conflicts conflicts;
 
     analysis_miss_ratio_curve(on->analysis, subset, sizes, traffic->levels, points);
@@ -264,24 +321,29 @@ static void add_levels(struct model *model, const struct traffic_machine *on, st
     traffic->level[0].written_back = (struct estimate){NAN, NAN, NAN};
     for (size_t i = 0; i < traffic->levels; i++) {
         struct traffic_level *level = &traffic->level[i], *next = &traffic->level[i + 1];
-        double ratio;
+        struct estimate *ratio = &points[i].miss_ratio;
 
-        bound_by_footprint(on->analysis, traffic->accesses.value, alone, &points[i]);
-        ratio = fmin(points[i].miss_ratio.value, before);
-        points[i].miss_ratio.value = ratio;
-        points[i].miss_ratio.lo = fmin(points[i].miss_ratio.lo, ratio);
-        level->hit_ratio = before > 0 ? 1 - ratio / before : NAN;
+        bound_by_footprint(&knowledge, traffic->accesses.value * traffic->line_size, &points[i]);
+        ratio->value = fmin(ratio->value, before.value);
+        ratio->lo = fmin(ratio->lo, ratio->value);
+        ratio->hi = fmin(ratio->hi, before.hi);
+        level->hit_ratio = before.value > 0 ? 1 - ratio->value / before.value : NAN;
+        level->misses_most = before.value > 0 ? fmin(1, ratio->hi / before.value) : NAN;
         level->line_use = used[i];
         level->conflicts = NAN;
-        next->bytes = times(points[i].miss_ratio, traffic->accesses.value * traffic->line_size);
+        next->bytes =
+            bytes_asked_for(&knowledge, &points[i], traffic->accesses, traffic->line_size);
         next->beyond = points[i].beyond;
+        next->vague = traffic_is_vague(*ratio);
         /* What is written back was fetched before; bounds of samples do not know the footprint. */
-        if (isfinite(back[i].lo) && back[i].lo > ratio)
-            back[i].lo = points[i].miss_ratio.lo;
+        if (isfinite(back[i].lo) && back[i].lo > ratio->value)
+            back[i].lo = ratio->lo;
         if (isfinite(back[i].hi))
-            back[i].hi = fmin(back[i].hi, points[i].miss_ratio.hi);
+            back[i].hi = fmin(back[i].hi, ratio->hi);
         next->written_back = times(back[i], traffic->accesses.value * traffic->line_size);
-        before = ratio;
+        if (traffic_is_vague(next->bytes) && isfinite(back[i].hi))
+            next->written_back = (struct estimate){NAN, 0, next->bytes.hi};
+        before = *ratio;
     }
     if (analysis_set_conflicts(on->analysis, subset, first->bytes, first->ways, &conflicts))
         traffic->level[0].conflicts =

@@ -17,17 +17,23 @@ struct traffic_level {
     struct estimate bytes; /* asked for here: LS Bytes; lines that the level inside fetches */
     double per_ls;         /* bytes / LS Bytes */
     double hit_ratio;      /* of what is asked for here */
+    double misses_most;    /* of what is asked for here: 1 - hit_ratio, at the interval's end */
     double share;          /* of the bytes that the program asks for, served from here */
     double impact;         /* part of the time that serving them takes */
     double line_use;       /* bytes used of those fetched from outside it; an upper bound */
     double conflicts;      /* misses over those of a fully associative cache; 1: no conflicts */
     bool beyond;           /* larger than what was watched */
+    bool vague;            /* lines per access are: see traffic_is_vague() */
     /* Bytes that the level inside writes back to this one. Of samples bounds, value NAN. */
     struct estimate written_back;
     /* By hardware events, of the whole run on its own machine: lines that the level inside fetched,
      * as `bytes`; dirty lines that it wrote back. */
     struct measured measured, measured_back;
 };
+
+/* The interval reaches so far above the value that the value tells nothing: its upper end is a
+ * bound, and all that is known. */
+bool traffic_is_vague(struct estimate);
 
 struct traffic {
     const struct machine *machine;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/homogeneity.h"
 #include "analysis/internal.h"
 
 enum {
@@ -20,10 +21,7 @@ enum {
     PHASE_SAMPLES_MIN = 64,
     PHASES_MAX = 32,
     OUTCOMES = 64,
-    EXPECTED_MIN = 10, /* smaller outcome classes are put together for the test */
 };
-/* Two windows differ when chance would show such a difference in one of a thousand cases. */
-#define DIFFERENT_Z 3.09
 /* Windows of two phases are of more than one kind: chance in one of fifty cases. The test looks at
  * each window and so sees less than the one above. */
 #define HETEROGENEOUS_Z 2.05
@@ -55,42 +53,10 @@ static unsigned outcome(const struct analysis *analysis, uint32_t index)
     return class < OUTCOMES ? class : OUTCOMES - 1;
 }
 
-/* A chi-square sum as a standard normal deviate (Wilson and Hilferty 1931). */
-static double deviate(double square, double freedom)
-{
-    double spread = 2 / (9 * freedom);
-
-    return (cbrt(square / freedom) - (1 - spread)) / sqrt(spread);
-}
-
-/* Chi-square test of homogeneity, as a deviate. */
-static double difference(const struct outcomes *a, const struct outcomes *b)
-{
-    double ratio = sqrt((double)b->total / (double)a->total);
-    double square = 0, rest_a = 0, rest_b = 0;
-    int classes = 0;
-
-    for (int i = 0; i <= OUTCOMES; i++) {
-        double x = i < OUTCOMES ? a->count[i] : rest_a;
-        double y = i < OUTCOMES ? b->count[i] : rest_b;
-        if (i < OUTCOMES && x + y < EXPECTED_MIN) {
-            rest_a += x;
-            rest_b += y;
-        } else if (x + y > 0) {
-            double d = ratio * x - y / ratio;
-            square += d * d / (x + y);
-            classes++;
-        }
-    }
-    if (classes < 2)
-        return -INFINITY;
-    return deviate(square, classes - 1);
-}
-
 /*
- * The same for all windows of two phases together, each window by itself. Windows were put into
- * phases by their outcomes, so that two phases of mere chance would differ, too: this test knows
- * nothing of the phases.
+ * The chi-square test of homogeneity for all windows of two phases together, each window by itself.
+ * Windows were put into phases by their outcomes, so that two phases of mere chance would differ,
+ * too: this test knows nothing of the phases.
  */
 static double heterogeneity(const struct outcomes *windows, unsigned n, const unsigned *phase_of,
                             unsigned a, unsigned b)
@@ -109,7 +75,7 @@ static double heterogeneity(const struct outcomes *windows, unsigned n, const un
         members++;
     }
     for (int i = 0; i < OUTCOMES; i++) {
-        rare[i] = all[i] * least < EXPECTED_MIN / 2.0 * total;
+        rare[i] = all[i] * least < HOMOGENEITY_EXPECTED_MIN / 2.0 * total;
         all[OUTCOMES] += rare[i] ? all[i] : 0;
         classes += !rare[i];
     }
@@ -129,7 +95,7 @@ static double heterogeneity(const struct outcomes *windows, unsigned n, const un
                 square += (count - expected) * (count - expected) / expected;
         }
     }
-    return deviate(square, (classes - 1.0) * (members - 1.0));
+    return chi_square_deviate(square, (classes - 1.0) * (members - 1.0));
 }
 
 /* Gives each of n windows the number of its phase; returns how many phases there are. */
@@ -147,8 +113,10 @@ static unsigned join_windows(const struct outcomes *windows, unsigned n, unsigne
         unsigned best_a = 0, best_b = 0;
         for (unsigned a = 0; a < n; a++) {
             for (unsigned b = a + 1; b < n && phase[a].total; b++) {
-                double z = phase[b].total ? difference(&phase[a], &phase[b]) : INFINITY;
-                if (z < least && (z <= DIFFERENT_Z ||
+                double z = phase[b].total
+                               ? homogeneity_deviate(phase[a].count, phase[b].count, OUTCOMES)
+                               : INFINITY;
+                if (z < least && (z <= HOMOGENEITY_DIFFERENT ||
                                   heterogeneity(windows, n, phase_of, a, b) <= HETEROGENEOUS_Z)) {
                     least = z;
                     best_a = a;

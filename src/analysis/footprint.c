@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How much memory a run touched: what its samples lie in, by whole objects, and how many lines of
- * each it has probably used.
- *
- * Of n samples of an object D lie in distinct lines, f1 of these lines were seen once and f2 twice:
- * the object has used about D + f1 (f1 - 1) / (2 (f2 + 1)) lines (Chao 1984, as corrected for bias;
- * Chao and Chiu, "Species Richness", Wiley StatsRef 2016). Where an object's lines are used
- * unequally often this is a lower bound; D is certain, and no object has more lines than bytes for
+ * each it has probably used: line_richness.c. That is a lower bound where neighbouring lines are
+ * used unequally often; the lines seen are certain, and no object has more lines than bytes for
  * them.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "analysis/internal.h"
+#include "analysis/line_richness.h"
 
 enum { PAGE_BYTES = 4096 };
 /* More samples than this part of all in memory that the profile knows nothing of: not known. */
@@ -39,6 +36,7 @@ struct touched {
     size_t elsewhere; /* samples in memory that the profile knows nothing of: a page each */
     size_t samples;
     struct sighting *sightings; /* as many as samples */
+    struct seen_line *seen;     /* scratch, as many */
     unsigned line_shift;
 };
 
@@ -198,22 +196,21 @@ static double most_bytes(const struct profile *profile, const struct touched *to
     return INFINITY;
 }
 
-/* Adds the lines of one object, whose sightings these are, to those seen and those likely. */
+/* Adds the lines of one object, whose sightings these are, to those seen and those likely; seen:
+ * scratch of n. */
 static void count_lines(const struct sighting *sightings, size_t n, double most_lines,
-                        struct footprint *footprint, double line_size)
+                        struct footprint *footprint, double line_size, struct seen_line *seen)
 {
-    double lines = 0, once = 0, twice = 0;
+    size_t lines = 0;
 
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && sightings[end].line == sightings[i].line; end++)
             ;
-        lines++;
-        once += end - i == 1;
-        twice += end - i == 2;
+        seen[lines++] = (struct seen_line){sightings[i].line, (uint32_t)(end - i)};
     }
-    double likely = lines + once * (once - 1) / (2 * (twice + 1));
-    footprint->seen += lines * line_size;
-    footprint->likely += fmax(lines, fmin(likely, most_lines)) * line_size;
+    footprint->seen += (double)lines * line_size;
+    footprint->likely +=
+        fmax((double)lines, fmin(lines_likely_used(seen, lines), most_lines)) * line_size;
 }
 
 static void estimate_lines(const struct profile *profile, const struct touched *touched,
@@ -229,7 +226,7 @@ static void estimate_lines(const struct profile *profile, const struct touched *
             ;
         /* One line more at either end: objects need not begin with one. */
         double most = most_bytes(profile, touched, sightings[i].what) / line_size + 1;
-        count_lines(&sightings[i], end - i, ceil(most), footprint, line_size);
+        count_lines(&sightings[i], end - i, ceil(most), footprint, line_size, touched->seen);
     }
 }
 
@@ -242,12 +239,13 @@ static void add_footprint(const struct analysis *analysis, uint32_t p, struct fo
         .stacks = calloc(profile->threads.count + 1, sizeof *touched.stacks),
         .modules = calloc(profile->modules.count + 1, sizeof *touched.modules),
         .sightings = malloc((analysis->count + 1) * sizeof *touched.sightings),
+        .seen = malloc((analysis->count + 1) * sizeof *touched.seen),
         .line_shift = (unsigned)__builtin_ctz(analysis->line_size),
     };
     double most = INFINITY;
 
     if (touched.sites && touched.mappings && touched.stacks && touched.modules &&
-        touched.sightings) {
+        touched.sightings && touched.seen) {
         for (size_t i = 0; i < analysis->count; i++)
             if (analysis->samples[i].profile == p)
                 touch(profile, &touched, analysis->samples[i].record);
@@ -260,6 +258,7 @@ static void add_footprint(const struct analysis *analysis, uint32_t p, struct fo
     free(touched.stacks);
     free(touched.modules);
     free(touched.sightings);
+    free(touched.seen);
 }
 
 void analysis_measure_footprint(struct analysis *analysis)

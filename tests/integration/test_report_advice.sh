@@ -39,6 +39,15 @@ run "$report" --merge -o all.rprof --sector-hints bare.rprof
 check "a section of a merge" fails_with 2 'no section or filter'
 run "$report" --traffic --format json bare.rprof
 check "traffic of a profile that hardly holds anything" status_is 0
+# One sample makes no figure, a rate that nobody measured none either: what is known are bounds.
+check "... tells bounds, no figures" json 'all(t["accesses"] is None and t["accesses_lo"] < t["accesses_hi"] and t["mem_bytes"] is None and all(l["bytes"] is None and l["bytes_lo"] < l["bytes_hi"] / 10 for l in t["levels"]) for t in d["traffic"])'
+check "... none beyond every access fetching a line" json 'all(l["bytes_hi"] <= 64 * t["accesses_hi"] for t in d["traffic"] for l in t["levels"])'
+check "... of outer levels no higher than of inner ones" json 'all(a["bytes_hi"] >= b["bytes_hi"] for t in d["traffic"] for a, b in zip(t["levels"][1:], t["levels"][2:]))'
+check "... and no hits or shares of what is not known" json 'all(l[k] is None for t in d["traffic"] for l in t["levels"][1:] for k in ("byte_ratio", "hit_ratio", "miss_ratio", "memory_share", "memory_impact"))'
+run "$report" --traffic bare.rprof
+check "... in text as well" out_has '^Mem +< [0-9.]+ [KMGT]iB +- +- '
+run "$report" --traffic --format csv bare.rprof
+check "... and in CSV" test "$(grep -c '[0-9]' out)" -gt 0
 
 # --- 200 objects, 20 000 samples: a matter of seconds
 python3 "$here/report_large.py" "$report" 20000 | "$script" large.rprof || exit 1
