@@ -238,6 +238,21 @@ static void remember(struct known_loop *known, const struct odometer *odometer)
     known->odometer = *odometer;
 }
 
+/*
+ * What the two should be apart at least, ns at the pace that is known or guessed. What ended an
+ * exploration early (more stores than can be kept, a system call) will end the next one, too: where
+ * nothing is known of the pace either, a guess at it must not prevent the only readings that there
+ * can be. They will tell if they were too short.
+ */
+static double least_apart(const struct known_loop *known, uint64_t seen,
+                          const struct candidate chosen[2])
+{
+    bool only_chance = seen < known->depth && known->rate_per_ns <= 0 &&
+                       chosen[1].index - chosen[0].index >= EXPLORED_MIN;
+
+    return only_chance ? 0 : apart_min_ns / 4;
+}
+
 /* Explores, and starts whatever reading that allows. */
 static void explore_and_start(struct thread *thread, ucontext_t *context, uint64_t app_now,
                               struct known_loop *known)
@@ -268,7 +283,8 @@ static void explore_and_start(struct thread *thread, ucontext_t *context, uint64
     if (choose_two(&touches, seen, apart_ns * rate_guess(known), chosen))
         apart = (double)(chosen[1].index - chosen[0].index) / rate_guess(known);
     /* Where nothing is known of the pace, the reading itself will tell if it was too short. */
-    if (apart > apart_min_ns / 4 && rate_watches_start(thread, chosen, app_now) &&
+    if (apart > 0 && apart > least_apart(known, seen, chosen) &&
+        rate_watches_start(thread, chosen, app_now) &&
         (apart > apart_min_ns || known->rate_per_ns == 0))
         return;
     /* Too little to hold on to at this depth: look further next time. */

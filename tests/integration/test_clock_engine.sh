@@ -78,6 +78,11 @@ check "they make coherence misses" holds shared 'max(m["coherence"] or 0 for m i
 profile freed "$targets" freed 800
 check "watches on freed blocks end" holds freed 'r["watches"]["ended"] > 0'
 
+# What interpreting sees ahead ends where its buffer for stores does; rates are to be had all the same.
+profile columns "$targets" columns 1500
+check "a loop of scattered stores has its rate measured within a second" holds columns \
+    'r["access_rate"]["readings"] > 0'
+
 run timeout -s KILL 2 "$bin/reuse-run" -q -o "$work/killed.rprof" -- "$micro/sweep" --seconds 20
 run "$bin/reuse-report" "$work/killed.rprof"
 check "a profile cut short by SIGKILL is read" status_is 0

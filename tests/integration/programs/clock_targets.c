@@ -5,6 +5,7 @@
  * clock_targets regions MS    two spans and a named object of the programming interface
  * clock_targets shared MS     two threads in turns: one reads an array, the other writes it
  * clock_targets freed MS      blocks that are written once and freed
+ * clock_targets columns MS    a matrix is transposed, every store to another line
  *
  * MS: milliseconds of CPU time to spend, about.
  */
@@ -112,6 +113,25 @@ static int freed(double ms)
     return 0;
 }
 
+static int columns(double ms)
+{
+    enum { ROWS = 2048 };
+    double *from = calloc(ROWS * ROWS, sizeof *from), *to = calloc(ROWS * ROWS, sizeof *to);
+    double begin = cpu_ms();
+
+    if (!from || !to)
+        return 1;
+    do {
+        for (size_t i = 0; i < ROWS && cpu_ms() - begin < ms; i++)
+            for (size_t j = 0; j < ROWS; j++)
+                to[j * ROWS + i] = from[i * ROWS + j];
+    } while (cpu_ms() - begin < ms);
+    printf("%g\n", to[ROWS]);
+    free(from);
+    free(to);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     double ms = argc == 3 ? atof(argv[2]) : 0;
@@ -122,6 +142,8 @@ int main(int argc, char **argv)
         return shared(ms);
     if (argc == 3 && strcmp(argv[1], "freed") == 0)
         return freed(ms);
-    fprintf(stderr, "usage: clock_targets regions|shared|freed MS\n");
+    if (argc == 3 && strcmp(argv[1], "columns") == 0)
+        return columns(ms);
+    fprintf(stderr, "usage: clock_targets regions|shared|freed|columns MS\n");
     return 2;
 }
