@@ -72,6 +72,7 @@ static char *path_of(const struct dl_phdr_info *info, bool first)
     char executable[PATH_MAX];
     const char *path = info->dlpi_name;
     ssize_t length;
+    size_t size;
     char *copy;
 
     if (first && path[0] == '\0') {
@@ -79,9 +80,10 @@ static char *path_of(const struct dl_phdr_info *info, bool first)
         executable[length > 0 ? length : 0] = '\0';
         path = executable;
     }
-    copy = memory_map(strlen(path) + 1);
+    size = strlen(path) + 1;
+    copy = memory_map(size);
     if (copy)
-        strcpy(copy, path);
+        memcpy(copy, path, size);
     return copy;
 }
 

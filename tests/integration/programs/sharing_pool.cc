@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that take turns: each has an element of a vector of classes, beside those of the others, and a
-// small block of its own, beside the others' blocks.
+// Threads that take turns: each has an element of a vector of classes, beside those of the others,
+// and a small block of its own, beside the others' blocks.
 #include <atomic>
 #include <cstdio>
 #include <memory>
@@ -9,7 +9,7 @@
 
 class Worker
 {
-public:
+  public:
     virtual ~Worker() {}
     void step(long value)
     {
@@ -18,13 +18,13 @@ public:
     }
     long total = 0;
 
-private:
+  private:
     std::atomic<long> done{0};
 };
 
 class Pool
 {
-public:
+  public:
     explicit Pool(int threads) : workers_(threads), notes_(threads)
     {
         for (auto &note : notes_)
@@ -58,7 +58,7 @@ public:
         return sum;
     }
 
-private:
+  private:
     struct alignas(64) Turn {
         std::atomic<int> value{0};
     };
