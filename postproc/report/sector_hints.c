@@ -155,6 +155,35 @@ static int add_rows(struct sector_hints *hints, size_t level, const struct secto
     return 0;
 }
 
+/*
+ * Of the warnings from `first` on, those that hold whatever samples did not see: in the worst case
+ * for the warning the division still loses.
+ */
+static int keep_certain_warnings(struct sector_hints *hints, size_t level, size_t first)
+{
+    const struct sector_level *of = &hints->levels[level];
+    size_t regions = hints->regions.count, n = hints->warnings.count - first, kept = first;
+    struct sector_split *splits = allocate_zeroed(n + 1, sizeof(*splits));
+    struct sector_outcome *outcomes = allocate_zeroed((n + 1) * regions, sizeof(*outcomes));
+    int result;
+
+    splits[0] = sector_split_of(*of, 0, 0);
+    for (size_t i = 0; i < n; i++) {
+        const struct sector_warning *warning = &hints->warnings.items[first + i];
+        splits[1 + i] = sector_split_of(*of, UINT64_C(1) << warning->structure, warning->ways);
+    }
+    result = sector_compare(hints->sectors, splits, n + 1, outcomes);
+    for (size_t i = 0; i < n && result == 0; i++) {
+        struct sector_warning warning = hints->warnings.items[first + i];
+        if (outcomes[(1 + i) * regions + warning.region].reduction.hi < 0)
+            hints->warnings.items[kept++] = warning;
+    }
+    hints->warnings.count = result == 0 ? kept : hints->warnings.count;
+    free(splits);
+    free(outcomes);
+    return result;
+}
+
 /* What happens to structures that are put into too few ways. */
 static int add_warnings(struct sector_hints *hints, size_t level)
 {
@@ -162,6 +191,7 @@ static int add_warnings(struct sector_hints *hints, size_t level)
     size_t regions = hints->regions.count;
     struct sector_split *splits = allocate_zeroed(of->ways + 1, sizeof(*splits));
     double *values = allocate_zeroed((of->ways + 1) * regions, SECTOR_SIDES * sizeof(*values));
+    size_t first = hints->warnings.count;
     int result = 0;
 
     for (uint32_t s = 0; s < hints->structure_count && s < WARNED_MAX && result == 0; s++) {
@@ -182,14 +212,16 @@ static int add_warnings(struct sector_hints *hints, size_t level)
                     warning.factor = misses / whole;
                 }
             }
-            if (warning.ways > 0 && warning.enough > 0 &&
+            if (hints->regions.items[r].whole && warning.ways > 0 && warning.enough > 0 &&
                 sector_basis(hints->sectors, &splits[1], r) != SECTOR_UNKNOWN)
                 ARRAY_PUSH(&hints->warnings, warning);
         }
     }
     free(splits);
     free(values);
-    return result;
+    return result == 0 && !hints->model->exact && hints->warnings.count > first
+               ? keep_certain_warnings(hints, level, first)
+               : result;
 }
 
 static double tolerance_of(const struct sector_hints *hints, size_t region)
