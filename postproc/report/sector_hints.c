@@ -106,7 +106,7 @@ static bool create_sectors(struct sector_hints *hints, char *message, size_t siz
 static enum sector_verdict judge(const struct sector_row *row)
 {
     const struct estimate *gain = &row->outcome.reduction;
-    double least = row->basis == SECTOR_MODELLED ? SECTOR_MODEL_ERROR : GAIN_MIN;
+    double least = fmax(GAIN_MIN, row->model_error);
 
     if (row->undivided > 0 && row->outcome.unknown > UNKNOWN_MAX * row->undivided)
         return SECTOR_BEYOND;
@@ -146,7 +146,9 @@ static int add_rows(struct sector_hints *hints, size_t level, const struct secto
                                  .has_more = splits[first + MORE].isolated != 0,
                                  .fewer = outcomes[(first + FEWER) * regions + r],
                                  .more = outcomes[(first + MORE) * regions + r],
-                                 .basis = sector_basis(hints->sectors, &splits[first + CHOSEN], r)};
+                                 .basis = sector_basis(hints->sectors, &splits[first + CHOSEN], r),
+                                 .model_error = sector_model_error(
+                                     hints->sectors, &splits[first + CHOSEN], r)};
         row.verdict = judge(&row);
         if (row.isolated != 0 && row.basis != SECTOR_UNKNOWN)
             ARRAY_PUSH(&hints->rows, row);
