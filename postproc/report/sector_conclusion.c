@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A gain that the interval of "nothing to gain" still allows and that would be worth a second run. */
+/* A gain that the interval of "nothing to gain" still allows and that would be worth a second run.
+ */
 #define OPEN_MIN 0.1
 
 bool sector_row_is_open(const struct sector_row *row)
@@ -17,7 +18,8 @@ bool sector_row_is_open(const struct sector_row *row)
 }
 
 /* Whether every row of a level has that verdict, and there is one. */
-static bool all_rows_are(const struct sector_hints *hints, size_t level, enum sector_verdict verdict)
+static bool all_rows_are(const struct sector_hints *hints, size_t level,
+                         enum sector_verdict verdict)
 {
     size_t rows = 0;
 

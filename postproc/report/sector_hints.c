@@ -136,19 +136,19 @@ static int add_rows(struct sector_hints *hints, size_t level, const struct secto
     }
     for (size_t r = 0; r < regions; r++) {
         size_t first = 1 + r * VARIANTS;
-        struct sector_row row = {.region = r,
-                                 .level = level,
-                                 .isolated = choices[r].isolated,
-                                 .ways = choices[r].ways,
-                                 .undivided = outcomes[r].misses.value,
-                                 .outcome = outcomes[(first + CHOSEN) * regions + r],
-                                 .has_fewer = splits[first + FEWER].isolated != 0,
-                                 .has_more = splits[first + MORE].isolated != 0,
-                                 .fewer = outcomes[(first + FEWER) * regions + r],
-                                 .more = outcomes[(first + MORE) * regions + r],
-                                 .basis = sector_basis(hints->sectors, &splits[first + CHOSEN], r),
-                                 .model_error = sector_model_error(
-                                     hints->sectors, &splits[first + CHOSEN], r)};
+        struct sector_row row = {
+            .region = r,
+            .level = level,
+            .isolated = choices[r].isolated,
+            .ways = choices[r].ways,
+            .undivided = outcomes[r].misses.value,
+            .outcome = outcomes[(first + CHOSEN) * regions + r],
+            .has_fewer = splits[first + FEWER].isolated != 0,
+            .has_more = splits[first + MORE].isolated != 0,
+            .fewer = outcomes[(first + FEWER) * regions + r],
+            .more = outcomes[(first + MORE) * regions + r],
+            .basis = sector_basis(hints->sectors, &splits[first + CHOSEN], r),
+            .model_error = sector_model_error(hints->sectors, &splits[first + CHOSEN], r)};
         row.verdict = judge(&row);
         if (row.isolated != 0 && row.basis != SECTOR_UNKNOWN)
             ARRAY_PUSH(&hints->rows, row);

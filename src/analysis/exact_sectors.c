@@ -393,9 +393,9 @@ static double share_of_others(const struct exact_region *region, size_t structur
     time = n ? partition_eviction_time(members, n, lines) : 0;
     for (size_t s = 0; s <= structures; s++) {
         const struct modelled *modelled = &region->modelled[s];
-        double misses = modelled->curve.count ? modelled->accesses *
-                                                    survival_at(&modelled->curve, time)->survival
-                                              : 0;
+        double misses = modelled->curve.count
+                            ? modelled->accesses * survival_at(&modelled->curve, time)->survival
+                            : 0;
         all += misses;
         others += s < structures && set >> s & 1 ? 0 : misses;
     }
@@ -487,21 +487,21 @@ enum sector_basis exact_sectors_basis(const struct sector_model *model,
     return model->exact->regions[region].modelled ? SECTOR_MODELLED : SECTOR_UNKNOWN;
 }
 
-/* Misses that the model is short of for a followed set on one side of a division; negative: that it
- * has too many. */
+/* Misses of a followed set, alone on one side of a division, that the model is short of; negative:
+ * that it has too many. */
 static double shortfall(const struct exact_region *region, size_t structures,
                         const struct followed *followed, const struct sector_split *split,
                         bool isolated)
 {
-    const struct sector_split own = {
-        followed->set, isolated ? split->isolated_lines : split->rest_lines,
-        isolated ? split->rest_lines : split->isolated_lines};
-    double modelled[SECTOR_SIDES], counted = missed(followed->rest, own.rest_lines);
+    const struct sector_split own = {followed->set,
+                                     isolated ? split->isolated_lines : split->rest_lines,
+                                     isolated ? split->rest_lines : split->isolated_lines};
+    double modelled[SECTOR_SIDES], counted = 0;
 
     for (size_t i = 0; i < followed->member_count; i++)
         counted += missed(followed->members[i], own.isolated_lines);
     model_sides(region, structures, &own, modelled);
-    return counted - modelled[SECTOR_REST] - modelled[SECTOR_ISOLATED];
+    return counted - modelled[SECTOR_ISOLATED];
 }
 
 double exact_sectors_model_error(const struct sector_model *model, const struct sector_split *split,

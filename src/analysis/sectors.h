@@ -57,8 +57,8 @@ enum sector_basis sector_basis(const struct sector_model *, const struct sector_
 
 /*
  * What a modelled division has to promise, as a part of the misses of the undivided cache:
- * SECTOR_MODEL_ERROR, or what the model promised too much for a division as large that was counted
- * in the same region, with a part of one side alone. 0 for what is not modelled.
+ * SECTOR_MODEL_ERROR, or what the model promises too much for structures of one side that were
+ * counted alone in a part as large, in the same region. 0 for what is not modelled.
  */
 double sector_model_error(const struct sector_model *, const struct sector_split *, size_t region);
 

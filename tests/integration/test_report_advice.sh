@@ -130,6 +130,16 @@ run "$report" --sector-hints stencil.rprof
 check "a stencil: nothing to gain" out_has '^Nothing to gain'
 check "... and nothing to paste" test "$(grep -c pragma out)" -eq 0
 
+# --- a stencil from samples: watches end before L2 would have lost a line, and nothing is made of that
+$reuse_run -e simulate --line-size 256 -p 1000 --seed 1 -o stencil-samples.rprof "$bench/stencil" --iterations 6 >log
+run "$report" --sector-hints stencil-samples.rprof
+check "stencil samples: L1 has nothing to gain" out_has '^Nothing to gain at L1:'
+check "stencil samples: L2 is not known, and says why" out_has '^Not known at L2: up to [0-9]+ % of what counts as misses'
+check "stencil samples: no warnings from what nobody saw" test "$(grep -c '^Do not isolate' out)" -eq 0
+check "stencil samples: the command that counts" out_has "^reuse-run -e exact --line-size 256 --partitions 8 --regions '[a-z,]*jacobi[a-z,]*' PROGRAM"
+check "stencil samples: functions without what they call" out_has 'holds no calling contexts'
+check "stencil samples: unseen is not called never" test "$(grep -c '^never' out)" -eq 0
+
 # --- the same from samples of a simulated PMU, and traffic of both
 $reuse_run -e simulate --line-size 256 -p 1000 --seed 4 -o samples256.rprof "$bench/dmtvm" --iterations 12 >log
 $reuse_run -e simulate -p 1000 --seed 4 -o samples.rprof "$bench/dmtvm" --iterations 12 >log
