@@ -9,6 +9,7 @@
 #include "report/section_support.h"
 #include "report/sections.h"
 #include "report/sector_advice.h"
+#include "report/sector_conclusion.h"
 #include "report/sector_groups.h"
 
 static const char *const verdict_words[] = {
@@ -174,9 +175,27 @@ static void add_warnings(const struct sector_hints *hints, struct document *docu
             name, warning->ways, warning->ways == 1 ? "" : "s or fewer", level,
             hints->regions.items[warning->region].name, warning->factor, warning->enough);
 
-        if (hints->regions.items[warning->region].whole)
-            section_paragraph(document, section, "sector_warnings", text);
+        section_paragraph(document, section, "sector_warnings", text);
         free(text);
+    }
+}
+
+/* Takes over text; NULL: there is nothing to say. */
+static void add_note(struct document *document, struct section *section, const char *key,
+                     char *text)
+{
+    if (text != NULL)
+        section_paragraph(document, section, key, text);
+    free(text);
+}
+
+static void add_conclusion(const struct sector_hints *hints, struct document *document,
+                           struct section *section)
+{
+    add_note(document, section, NULL, sector_nothing_to_gain(hints));
+    for (size_t i = 0; i < hints->model->machine.levels; i++) {
+        add_note(document, section, "sector_notes", sector_not_known(hints, i));
+        add_note(document, section, "sector_notes", sector_left_open(hints, i));
     }
 }
 
@@ -187,8 +206,11 @@ static void add_counting_command(const struct sector_hints *hints, struct docume
 
     if (command == NULL)
         return;
-    section_paragraph(document, section, NULL,
-                      "Rows that are modelled can be counted, in a run of the same program file:");
+    section_paragraph(
+        document, section, NULL,
+        hints->model->exact
+            ? "Rows that are modelled can be counted, in a run of the same program file:"
+            : "What the samples do not tell can be counted, at tens of times the run time:");
     section_verbatim(document, section, "sector_counting", command);
     free(command);
 }
@@ -378,7 +400,7 @@ static void add_histogram_table(const struct sector_hints *hints, struct documen
             continue;
         size = isfinite(hints->bounds[b])
                    ? number_bytes(hints->bounds[b] * analysis_line_size(hints->model->analysis))
-                   : copy_string("never");
+                   : copy_string(hints->model->exact ? "never" : "not seen");
         row = table_row(table);
         row->cells[0] = cell_text(document, size);
         for (size_t i = 0; i < n; i++) {
@@ -412,14 +434,12 @@ void section_sector_hints(struct model *model, struct document *document)
     }
     if (line_size_text(model, document) != NULL)
         section_paragraph(document, section, "sector_notes", line_size_text(model, document));
+    add_note(document, section, "sector_notes", sector_no_contexts(hints));
     add_warnings(hints, document, section);
+    add_conclusion(hints, document, section);
     add_counting_command(hints, document, section);
     if (add_all_advice(hints, document, section))
         add_conditions(document, section);
-    else
-        section_paragraph(document, section, NULL,
-                          "Nothing to gain: no division saves misses beyond its own uncertainty "
-                          "and that of the model (2 %; 5 % of what is modelled from counts).");
     for (size_t r = 0; r < hints->regions.count; r++)
         add_histogram_table(hints, document, section, r);
     add_histogram_data(hints, document, section);

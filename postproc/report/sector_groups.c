@@ -10,6 +10,7 @@
 
 #include "objects/object_groups.h"
 #include "objects/object_key.h"
+#include "report/sector_conclusion.h"
 #include "support/memory.h"
 
 static uint64_t add_address(const struct profile *profile, uint64_t key, uint64_t address)
@@ -158,18 +159,27 @@ static char *list_regions(const struct sector_hints *hints)
     return text;
 }
 
+/* Samples: whether counts could change a verdict. */
+static bool has_open_rows(const struct sector_hints *hints)
+{
+    for (size_t i = 0; i < hints->rows.count; i++)
+        if (sector_row_is_open(&hints->rows.items[i]))
+            return true;
+    return false;
+}
+
 char *sector_counting_command(const struct sector_hints *hints)
 {
     char *groups = hints->model->exact ? list_groups(hints) : NULL, *regions, *text;
 
-    if (groups == NULL)
+    if (hints->model->exact ? groups == NULL : !has_open_rows(hints))
         return NULL;
     regions = list_regions(hints);
-    text = format_string("reuse-run -e exact --line-size %u --partitions 8 %s%s%s"
-                         "--partition-groups '%s' PROGRAM",
+    text = format_string("reuse-run -e exact --line-size %u --partitions 8 %s%s%s%s%s%sPROGRAM",
                          analysis_line_size(hints->model->analysis),
                          regions != NULL ? "--regions '" : "", regions != NULL ? regions : "",
-                         regions != NULL ? "' " : "", groups);
+                         regions != NULL ? "' " : "", groups != NULL ? "--partition-groups '" : "",
+                         groups != NULL ? groups : "", groups != NULL ? "' " : "");
     free(regions);
     free(groups);
     return text;

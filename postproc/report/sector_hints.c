@@ -106,7 +106,7 @@ static bool create_sectors(struct sector_hints *hints, char *message, size_t siz
 static enum sector_verdict judge(const struct sector_row *row)
 {
     const struct estimate *gain = &row->outcome.reduction;
-    double least = row->basis == SECTOR_MODELLED ? SECTOR_MODEL_ERROR : GAIN_MIN;
+    double least = fmax(GAIN_MIN, row->model_error);
 
     if (row->undivided > 0 && row->outcome.unknown > UNKNOWN_MAX * row->undivided)
         return SECTOR_BEYOND;
@@ -136,23 +136,54 @@ static int add_rows(struct sector_hints *hints, size_t level, const struct secto
     }
     for (size_t r = 0; r < regions; r++) {
         size_t first = 1 + r * VARIANTS;
-        struct sector_row row = {.region = r,
-                                 .level = level,
-                                 .isolated = choices[r].isolated,
-                                 .ways = choices[r].ways,
-                                 .undivided = outcomes[r].misses.value,
-                                 .outcome = outcomes[(first + CHOSEN) * regions + r],
-                                 .has_fewer = splits[first + FEWER].isolated != 0,
-                                 .has_more = splits[first + MORE].isolated != 0,
-                                 .fewer = outcomes[(first + FEWER) * regions + r],
-                                 .more = outcomes[(first + MORE) * regions + r],
-                                 .basis = sector_basis(hints->sectors, &splits[first + CHOSEN], r)};
+        struct sector_row row = {
+            .region = r,
+            .level = level,
+            .isolated = choices[r].isolated,
+            .ways = choices[r].ways,
+            .undivided = outcomes[r].misses.value,
+            .outcome = outcomes[(first + CHOSEN) * regions + r],
+            .has_fewer = splits[first + FEWER].isolated != 0,
+            .has_more = splits[first + MORE].isolated != 0,
+            .fewer = outcomes[(first + FEWER) * regions + r],
+            .more = outcomes[(first + MORE) * regions + r],
+            .basis = sector_basis(hints->sectors, &splits[first + CHOSEN], r),
+            .model_error = sector_model_error(hints->sectors, &splits[first + CHOSEN], r)};
         row.verdict = judge(&row);
         if (row.isolated != 0 && row.basis != SECTOR_UNKNOWN)
             ARRAY_PUSH(&hints->rows, row);
     }
     free(outcomes);
     return 0;
+}
+
+/*
+ * Of the warnings from `first` on, those that hold whatever samples did not see: in the worst case
+ * for the warning the division still loses.
+ */
+static int keep_certain_warnings(struct sector_hints *hints, size_t level, size_t first)
+{
+    const struct sector_level *of = &hints->levels[level];
+    size_t regions = hints->regions.count, n = hints->warnings.count - first, kept = first;
+    struct sector_split *splits = allocate_zeroed(n + 1, sizeof(*splits));
+    struct sector_outcome *outcomes = allocate_zeroed((n + 1) * regions, sizeof(*outcomes));
+    int result;
+
+    splits[0] = sector_split_of(*of, 0, 0);
+    for (size_t i = 0; i < n; i++) {
+        const struct sector_warning *warning = &hints->warnings.items[first + i];
+        splits[1 + i] = sector_split_of(*of, UINT64_C(1) << warning->structure, warning->ways);
+    }
+    result = sector_compare(hints->sectors, splits, n + 1, outcomes);
+    for (size_t i = 0; i < n && result == 0; i++) {
+        struct sector_warning warning = hints->warnings.items[first + i];
+        if (outcomes[(1 + i) * regions + warning.region].reduction.hi < 0)
+            hints->warnings.items[kept++] = warning;
+    }
+    hints->warnings.count = result == 0 ? kept : hints->warnings.count;
+    free(splits);
+    free(outcomes);
+    return result;
 }
 
 /* What happens to structures that are put into too few ways. */
@@ -162,6 +193,7 @@ static int add_warnings(struct sector_hints *hints, size_t level)
     size_t regions = hints->regions.count;
     struct sector_split *splits = allocate_zeroed(of->ways + 1, sizeof(*splits));
     double *values = allocate_zeroed((of->ways + 1) * regions, SECTOR_SIDES * sizeof(*values));
+    size_t first = hints->warnings.count;
     int result = 0;
 
     for (uint32_t s = 0; s < hints->structure_count && s < WARNED_MAX && result == 0; s++) {
@@ -182,14 +214,16 @@ static int add_warnings(struct sector_hints *hints, size_t level)
                     warning.factor = misses / whole;
                 }
             }
-            if (warning.ways > 0 && warning.enough > 0 &&
+            if (hints->regions.items[r].whole && warning.ways > 0 && warning.enough > 0 &&
                 sector_basis(hints->sectors, &splits[1], r) != SECTOR_UNKNOWN)
                 ARRAY_PUSH(&hints->warnings, warning);
         }
     }
     free(splits);
     free(values);
-    return result;
+    return result == 0 && !hints->model->exact && hints->warnings.count > first
+               ? keep_certain_warnings(hints, level, first)
+               : result;
 }
 
 static double tolerance_of(const struct sector_hints *hints, size_t region)

@@ -44,6 +44,7 @@ struct sector_row {
     bool has_fewer, has_more;
     struct sector_outcome fewer, more; /* with one way less or more */
     enum sector_basis basis;
+    double model_error; /* sector_model_error() of the division */
     enum sector_verdict verdict;
 };
 

@@ -229,9 +229,9 @@ static double expected_misses(const struct search *search, size_t candidate, siz
 {
     struct sector_split split = sector_split_of(
         search->level, search->candidates[candidate].isolated, search->candidates[candidate].ways);
-    bool modelled = sector_basis(search->model, &split, region) == SECTOR_MODELLED;
 
-    return all_misses(search, candidate, region) + (modelled ? SECTOR_MODEL_ERROR * undivided : 0);
+    return all_misses(search, candidate, region) +
+           sector_model_error(search->model, &split, region) * undivided;
 }
 
 static void choose(const struct search *search, size_t region, double tolerance,

@@ -25,8 +25,8 @@ struct sector_choice {
  * divisions that save nearly as much as the best one it takes the smallest sector, and in it the
  * fewest structures: a larger sector and more names are more to go wrong. Of these it takes what
  * misses most in its sector: what streams by, rather than what is kept. Nearly: tolerance[region],
- * a part of the undivided misses. A modelled division has to promise SECTOR_MODEL_ERROR more than
- * a counted one. choices[region]. 0, or -1: out of memory.
+ * a part of the undivided misses. A modelled division has to promise sector_model_error() more
+ * than a counted one. choices[region]. 0, or -1: out of memory.
  */
 int sector_search(struct sector_model *, struct sector_level, const uint64_t *eligible,
                   size_t regions, const double *tolerance, struct sector_choice *choices);

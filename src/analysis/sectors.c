@@ -479,6 +479,12 @@ enum sector_basis sector_basis(const struct sector_model *model, const struct se
     return model->analysis->exact ? exact_sectors_basis(model, split, region) : SECTOR_SAMPLED;
 }
 
+double sector_model_error(const struct sector_model *model, const struct sector_split *split,
+                          size_t region)
+{
+    return model->analysis->exact ? exact_sectors_model_error(model, split, region) : 0;
+}
+
 struct estimate sector_accesses(const struct sector_model *model, size_t region)
 {
     const struct analysis *analysis = model->analysis;

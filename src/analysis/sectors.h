@@ -55,6 +55,13 @@ enum sector_basis {
 enum sector_basis sector_basis(const struct sector_model *, const struct sector_split *,
                                size_t region);
 
+/*
+ * What a modelled division has to promise, as a part of the misses of the undivided cache:
+ * SECTOR_MODEL_ERROR, or what the model promises too much for structures of one side that were
+ * counted alone in a part as large, in the same region. 0 for what is not modelled.
+ */
+double sector_model_error(const struct sector_model *, const struct sector_split *, size_t region);
+
 /* The two sides of a division, as indexes. */
 enum sector_side { SECTOR_REST = 0, SECTOR_ISOLATED = 1, SECTOR_SIDES = 2 };
 

@@ -49,6 +49,8 @@ void exact_sectors_misses(const struct sector_model *, const struct sector_split
                           double *values);
 enum sector_basis exact_sectors_basis(const struct sector_model *, const struct sector_split *,
                                       size_t region);
+double exact_sectors_model_error(const struct sector_model *, const struct sector_split *,
+                                 size_t region);
 double exact_sectors_accesses(const struct sector_model *, size_t region);
 
 #endif
