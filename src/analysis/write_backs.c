@@ -8,6 +8,7 @@
  * store is written back: the lower bound. One that ends with a load is written back if a store came
  * before it during the stay, which the sample does not see; it cannot be where nothing stores to
  * the data object at all: the others make the upper bound, which is at most the number of stores.
+ * The lower bound is taken at the lower end of its interval, the upper one at the upper end.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -79,25 +80,24 @@ static int sampled_write_backs(const struct analysis *analysis, struct subset su
                                const double *bytes, size_t n, struct estimate *out)
 {
     double weight[2], accesses = analysis_subset_accesses(analysis, subset).value;
-    double *ratios = calloc(2 * n + 1, sizeof *ratios);
+    struct curve_point *points = calloc(2 * n + 1, sizeof *points);
     uint32_t *labels = label_samples(analysis, subset, weight);
-    int result = ratios && labels ? 0 : -1;
+    int result = points && labels ? 0 : -1;
 
     for (uint32_t part = STORES; part <= LOADS_OF_STORED && result == 0; part++)
         if (weight[part] > 0)
-            result =
-                analysis_miss_ratios(analysis, (struct subset){.groups = labels, .group = part},
-                                     bytes, n, ratios + part * n);
+            analysis_miss_ratio_curve(analysis, (struct subset){.groups = labels, .group = part},
+                                      bytes, n, points + part * n);
     for (size_t k = 0; k < n && result == 0; k++) {
-        double ends_in_store = weight[STORES] * ratios[k];
-        double ends_in_load = weight[LOADS_OF_STORED] * ratios[n + k];
+        double least = weight[STORES] * points[k].miss_ratio.lo;
+        double most = weight[STORES] * points[k].miss_ratio.hi +
+                      weight[LOADS_OF_STORED] * points[n + k].miss_ratio.hi;
 
-        out[k] = (struct estimate){
-            NAN, accesses > 0 ? ends_in_store / accesses : NAN,
-            accesses > 0 ? fmin(ends_in_store + ends_in_load, weight[STORES]) / accesses : NAN};
+        out[k] = (struct estimate){NAN, accesses > 0 ? least / accesses : NAN,
+                                   accesses > 0 ? fmin(most, weight[STORES]) / accesses : NAN};
     }
     free(labels);
-    free(ratios);
+    free(points);
     return result;
 }
 
