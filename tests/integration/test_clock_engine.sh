@@ -75,12 +75,13 @@ profile shared "$targets" shared 4500
 check "stores of another thread are seen" holds shared 'r["watches"]["invalidated"] > 0'
 check "they make coherence misses" holds shared 'max(m["coherence"] or 0 for m in r["misses"]) > 0.005'
 
-profile freed "$targets" freed 800
+# Eight such ends are to be expected; in a tenth of the time none came in one run of four.
+profile freed "$targets" freed 6000
 check "watches on freed blocks end" holds freed 'r["watches"]["ended"] > 0'
 
 # What interpreting sees ahead ends where its buffer for stores does; rates are to be had all the same.
-profile columns "$targets" columns 1500
-check "a loop of scattered stores has its rate measured within a second" holds columns \
+profile columns "$targets" columns 3000
+check "a loop of scattered stores has its rate measured within seconds" holds columns \
     'r["access_rate"]["readings"] > 0'
 
 run timeout -s KILL 2 "$bin/reuse-run" -q -o "$work/killed.rprof" -- "$micro/sweep" --seconds 20
