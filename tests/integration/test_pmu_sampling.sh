@@ -78,7 +78,7 @@ check "above it none" holds "miss(3 * $size) < 0.03"
 
 profile --period 3000000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
 check "a fixed period is a number of accesses" \
-    holds "0.5 < r['samples'] * 3e6 / ($iterations * $size / 8) < 1.5"
+    holds "0.8 < r['samples'] * 3e6 / r['accesses']['value'] < 1.25"
 
 size=2097152 iterations=4000
 measure_rate "$size" "$iterations"
