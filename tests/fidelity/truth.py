@@ -21,9 +21,9 @@ def cache_folder():
                                  "libreuse-fidelity")
 
 
-def report_of(profiles):
-    """What reuse-report says of these profiles together, with what it can say of sharing."""
-    report = subprocess.run([workloads.REUSE_REPORT, "--format", "json", *sorted(profiles)],
+def report_of(profiles, *options):
+    """What reuse-report says of these profiles together: all sections but traffic and hints, or what options name."""
+    report = subprocess.run([workloads.REUSE_REPORT, "--format", "json", *options, *sorted(profiles)],
                             capture_output=True, text=True, check=False)
     if report.returncode != 0:
         raise RuntimeError(report.stderr.strip() or f"reuse-report: status {report.returncode}")
@@ -61,7 +61,7 @@ def identity_of(program):
 
 def key_of(name, command, line_size, scratch, any_engine):
     """Hash of whatever decides the exact profile."""
-    parts = [name, str(line_size), json.dumps(workloads.SAME_CODE, sort_keys=True)]
+    parts = [name, str(line_size), json.dumps(workloads.SAME_CODE | workloads.TRUTH, sort_keys=True)]
     parts.append(" ".join(word.replace(scratch, "").replace(workloads.BUILD, "") for word in command))
     parts.append(digest_of_file(identity_of(command[0])))
     for word in command:
@@ -97,7 +97,7 @@ def exact(name, command, line_size, scratch, any_engine=False):
         return profiles, None
     key = key_of(name, command, line_size, scratch, False)
     folder = os.path.join(cache_folder(), f"{name}.{key}")
-    environment = dict(workloads.SAME_CODE, REUSE_SHARED_CACHE="0", REUSE_LINE_SIZES=str(line_size))
+    environment = workloads.SAME_CODE | workloads.TRUTH | {"REUSE_LINE_SIZES": str(line_size)}
     profiles, run = profile(command, "exact", ["--line-size", str(line_size)], folder + ".part",
                             scratch, environment)
     with open(os.path.join(folder + ".part", "complete." + key_of(

@@ -6,6 +6,7 @@ prepare() makes are meant, and for the microbenchmarks no --seconds or --iterati
 """
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -111,6 +112,21 @@ SAME_CODE = {
     "PYTHONHASHSEED": "0",
     "PERL_HASH_SEED": "0",
 }
+
+# Options of the exact engine when it counts the truth of a program.
+TRUTH = {"REUSE_SHARED_CACHE": "0", "REUSE_RATE": "1"}
+
+
+def add_commands(commands):
+    """Makes programs of whole commands; returns their names: the program, with a number where it has been."""
+    names = []
+    for command in commands:
+        words = [word.replace("{", "{{").replace("}", "}}") for word in shlex.split(command)]
+        base = os.path.basename(words[0])
+        name = next(n for n in (base, *(f"{base}-{i}" for i in range(2, 1000))) if n not in PROGRAMS)
+        PROGRAMS[name] = words
+        names.append(name)
+    return names
 
 
 def chosen_microbenchmarks(full):
