@@ -33,14 +33,25 @@ void first_touch_end(void)
     atomic_flag_clear(&borrowed);
 }
 
-bool first_touch(uint64_t address)
+/* Notes the word; true if its bit was not set. */
+static bool note(uint64_t word)
 {
     /* Fibonacci hashing: neighbouring words spread over the whole table. */
-    uint64_t hash = (address >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BITS_LOG2);
+    uint64_t hash = word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BITS_LOG2);
     uint64_t bit = UINT64_C(1) << (hash % 64);
     bool fresh = !(bits[hash / 64] & bit);
 
     bits[hash / 64] |= bit;
+    return fresh;
+}
+
+bool first_touch(const struct access *access)
+{
+    uint64_t first = access->address >> 3, last = (access->address + access->width - 1) >> 3;
+    bool fresh = note(first);
+
+    for (uint64_t word = first + 1; word <= last; word++)
+        note(word);
     return fresh;
 }
 

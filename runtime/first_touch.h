@@ -10,12 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "access.h"
+
 /* False when another thread has it. The filter is empty. */
 bool first_touch_begin(void);
 void first_touch_end(void);
 
-/* Notes the 8-byte word at address; true if it was certainly not noted before. */
-bool first_touch(uint64_t address);
+/* Notes all 8-byte words of the access; true if the first of them was certainly not noted before.
+ */
+bool first_touch(const struct access *);
 
 void first_touch_reset_after_fork(void);
 

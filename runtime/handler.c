@@ -276,13 +276,19 @@ static int calibrate_trigger(uint64_t clock)
      * that is slow, or has its processors taken away, time alone passes without a chance of one. */
     while (n < CALIBRATION_ROUNDS &&
            (last - begun < PATIENCE_NS || (n == 0 && readings++ < PATIENCE_READINGS))) {
+        uint64_t now, taken;
+
         for (unsigned spin = 0; spin < 200 && calibration.count == count; spin++)
             __asm__ volatile("");
-        uint64_t now = thread_cpu_ns();
-
+        now = thread_cpu_ns();
         if (calibration.count != count) {
+            /* It came while we spun, or after the clock had been read, when the system call ended.
+             */
+            taken = thread_cpu_ns() - now;
+            if (taken < now - last)
+                taken = now - last;
             count = calibration.count;
-            values[n++] = hidden_part(now - last, clock);
+            values[n++] = hidden_part(taken, clock);
             now = thread_cpu_ns();
         }
         last = now;

@@ -197,7 +197,7 @@ static uint64_t explore(struct thread *thread, const struct known_loop *known, b
             const struct access *access = &thread->batch[i];
 
             waits = may_wait && standstill_feed(&standstill, access);
-            if (first_touch(access->address))
+            if (first_touch(access))
                 note_touch(touches, (struct candidate){access->address, access->ip, seen + i});
         }
         seen += n;
@@ -271,7 +271,7 @@ static void explore_and_start(struct thread *thread, ucontext_t *context, uint64
     if (track)
         first_touch_end();
     look_ahead_end(thread);
-    if (!known->uneven && loops_odometer(&thread->loops, &odometer)) {
+    if (!known->uneven && loops_odometer(&thread->loops, seen, &odometer)) {
         uint64_t explored = seen > thread->window.seen ? seen : thread->window.seen;
 
         if (rate_odometer_start(thread, context, &odometer, true, app_now, explored)) {

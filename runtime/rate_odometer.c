@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signal-safe. */
+#include <math.h>
 #include <stddef.h>
 
 #include "look_ahead.h"
@@ -35,6 +36,10 @@ static const double probe_least_ns = 10e3;
 #define COLD_PACE 0.3
 /* Half of what a loop has left is timed at most, so this much longer is still within it. */
 #define LATE 1.5
+
+/* Few visits in a row may be longer or shorter than the mean by this, of ln, or by what visits are
+ * known to scatter by. */
+#define VISITS_DIFFER 0.22
 
 /* A look-ahead that waits for the visits of an odometer's loop head. */
 struct chase {
@@ -283,16 +288,18 @@ static bool proves_itself(struct thread *thread, const struct followed_odometer 
 {
     const struct rate_reading *rate = &thread->rate;
     struct known_loop *known = rate_known_loop(thread, rate->loop);
-    double ratio;
+    unsigned arrivals = arrivals_of(rate);
+    double off, allowed;
 
-    if (arrivals_of(rate) < 2)
+    if (arrivals < 2)
         return true;
     if (!followed_is_steady(followed)) {
         known->uneven = ++known->jumps >= JUMPS_MAX;
         return false;
     }
-    ratio = followed_accesses_per_visit(followed) / rate->odometer.accesses_per_visit;
-    return !rate->unproven || (ratio > 0.8 && ratio < 1.25);
+    off = fabs(log(followed_accesses_per_visit(followed) / rate->odometer.accesses_per_visit));
+    allowed = 2 * rate->odometer.deviation / sqrt(arrivals - 1);
+    return !rate->unproven || off < fmax(VISITS_DIFFER, allowed);
 }
 
 void rate_odometer_probe(struct thread *thread, const ucontext_t *context, uint64_t app_now)

@@ -30,9 +30,7 @@ enum { NEIGHBOUR_BYTES = 4096, INSTRUCTION_BYTES_MAX = 15 };
 /* From an interruption to the next call there are half of the accesses between two calls if the
  * time goes to these, and all of them if it goes to the calls. */
 #define CALL_SHARE_AHEAD 0.75
-/* No processor makes more accesses in a ns: six in each cycle at 5 GHz is the most that any could.
- * A time so short is the noise of its two ends. */
-#define FASTEST 30.0
+/* A time so short that no processor could is the noise of its two ends. */
 #define ENTRY_DEVIATION_NS 700.0
 
 static int compare_loops(const void *a, const void *b)
@@ -166,7 +164,7 @@ static struct rate_reading judged_reading(const struct record_rate *record,
         return (struct rate_reading){
             .per_ns = accesses / elapsed, .can_wrap = true, .noise = ENTRY_DEVIATION_NS / accesses};
     return (struct rate_reading){.per_ns =
-                                     fmin(FASTEST, accesses / refill_set_off(refill, elapsed)),
+                                     fmin(FASTEST_RATE, accesses / refill_set_off(refill, elapsed)),
                                  .noise = hypot(ENTRY_DEVIATION_NS, refill->deviation) / accesses,
                                  .shared = refill->deviation / accesses};
 }

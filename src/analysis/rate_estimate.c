@@ -15,6 +15,10 @@
 #define CROWD 0.25
 /* Readings further above the crowd than this are mistakes. */
 #define STRAY 3.0
+/* Of readings that are spread evenly from nothing up, this part lies below this part of them; fewer
+ * than have so small a probability were not spread so. */
+#define FAR_BELOW 0.25
+#define NOT_EVENLY 0.02
 /* A reading says something of the order of magnitude, however short it was. */
 #define NOISE_MAX 1.0
 enum { ENOUGH_WATCHES = 5, ENOUGH_ODOMETERS = 3, CROWD_LEAST = 3 };
@@ -135,13 +139,30 @@ static struct mean mean_between(const struct rate_reading *readings, size_t n, d
     return mean;
 }
 
+/* Probability of at most q successes in m trials of probability p. */
+static double binomial_at_most(size_t q, size_t m, double p)
+{
+    double term = pow(1 - p, (double)m), sum = term;
+
+    for (size_t i = 1; i <= q && i <= m; i++) {
+        term *= (double)(m - i + 1) / (double)i * p / (1 - p);
+        sum += term;
+    }
+    return sum;
+}
+
 /*
  * Below what an odometer is taken to have wrapped. Genuine variation lies on both sides of a crowd;
  * wrapping adds to the lower side only: so the cut is the mirror image of how far readings reach
- * above. Without a crowd there is nothing to mirror at: the code varies, and everything counts.
+ * above. Without a crowd there is nothing to mirror at: the code varies, and everything counts. So
+ * it does where readings below the cut are not spread as wrapped ones are, evenly from nothing up:
+ * a program that gets faster as it runs has slow readings, but no very slow ones.
  */
 static double wrapped_below(const struct rate_reading *readings, size_t n)
 {
+    size_t below = 0, far_below = 0;
+    double cut;
+
     if (n == 0)
         return 0;
     struct stretch best = crowd(readings, n);
@@ -152,7 +173,10 @@ static double wrapped_below(const struct rate_reading *readings, size_t n)
         reach = STRAY;
     if (reach < AGREEMENT)
         reach = AGREEMENT;
-    return best.centre / reach;
+    cut = best.centre / reach;
+    while (below < n && readings[below].per_ns < cut)
+        far_below += readings[below++].per_ns < FAR_BELOW * cut;
+    return binomial_at_most(far_below, below, FAR_BELOW) < NOT_EVENLY ? 0 : cut;
 }
 
 static bool consistent(const struct mean *a, const struct mean *b)

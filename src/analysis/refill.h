@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a program loses after a trap of ours, until its caches and predictors are filled again: part
- * of every stretch of time between two traps.
+ * What every stretch of time between two traps of ours has too much: what the program loses until
+ * its caches and predictors are filled again, and what a trap costs now beside what it cost when
+ * the run began. Below 0 where traps have become cheaper since.
  */
 #ifndef REUSE_ANALYSIS_REFILL_H
 #define REUSE_ANALYSIS_REFILL_H
 
 #include "profile/reader.h"
+
+/* No processor makes more accesses in a ns: six in each cycle at 5 GHz is the most that any could.
+ */
+#define FASTEST_RATE 30.0
 
 struct refill {
     double ns;        /* 0 where the profile tells no cost of a trap, or counts accesses */
@@ -14,14 +19,17 @@ struct refill {
 };
 
 /*
- * From the profile's own readings: in a loop with readings of different lengths, time grows by the
- * rate with each access, and what is left at no access is the refill. Least squares with a slope
- * for each loop and one intercept for all; before any reading it is taken as a twelfth of the cost
- * of a trap, give or take as much (0.5 us for 12 on an idle machine, 2 on a busy one).
+ * From the profile's own readings: time grows by the inverse rate with each access, and what is
+ * left at no access is the refill. Weighted least squares with a slope for each loop, which leans
+ * on a slope of all (a random effect), and one intercept for all; readings far off count by their
+ * sign rather than their size (Huber 1964), and what their ends scatter by is taken from how far
+ * they are off. Before any reading the refill is a twelfth of the cost of a trap (0.5 us for 12 on
+ * an idle machine, 2 on a busy one), give or take a sixth: by so much that cost changes between
+ * runs and within them.
  */
 struct refill refill_estimate(const struct profile *);
 
-/* A time between two traps without that; not less than half of it. */
+/* A time between two traps without that; not less than half of the time. */
 double refill_set_off(const struct refill *, double elapsed_ns);
 
 #endif

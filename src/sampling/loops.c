@@ -2,6 +2,7 @@
 /* Signal-safe. */
 #include "sampling/loops.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -149,8 +150,10 @@ bool loops_length_is_known(double mean, double squares, double n)
 }
 
 /* Period of a head in accesses, and its odometer; 0 when it has none. */
-static double head_odometer(const struct loop_head *head, struct odometer *odometer)
+static double head_odometer(const struct loop_head *head, uint64_t accesses,
+                            struct odometer *odometer)
 {
+    enum { OVERDUE = 3 }; /* visits */
     bool in_frame = !head->steady && head->frame_looks >= 3 && head->frame_steady;
     double visits = head->visits - 1.0, mean;
     int which;
@@ -161,6 +164,11 @@ static double head_odometer(const struct loop_head *head, struct odometer *odome
     /* A few visits that differ much tell nothing of those outside of what was looked at. */
     if (!loops_length_is_known(mean, head->squared_lengths, visits))
         return 0;
+    /* It has ended: activations of a recursive function leave many such, each steady while it was.
+     */
+    if ((double)accesses - (double)head->last_accesses >
+        OVERDUE * sqrt(head->squared_lengths / visits))
+        return 0;
     which = __builtin_ctz(in_frame ? head->frame_steady : head->steady);
     *odometer = (struct odometer){
         .head = head->ip,
@@ -169,20 +177,22 @@ static double head_odometer(const struct loop_head *head, struct odometer *odome
         .register_number = in_frame ? 0 : (unsigned)which,
         .step = in_frame ? head->frame_step[which] : head->step[which],
         .accesses_per_visit = mean,
+        .deviation = mean > 0 ? sqrt(fmax(0, head->squared_lengths / visits / mean / mean - 1)) : 0,
         .base_value = in_frame ? head->frame_words[which] : head->snapshot[which],
         .accesses = in_frame ? head->frame_accesses : head->last_accesses,
     };
     return odometer->accesses_per_visit;
 }
 
-const struct loop_head *loops_odometer(const struct loops *loops, struct odometer *odometer)
+const struct loop_head *loops_odometer(const struct loops *loops, uint64_t accesses,
+                                       struct odometer *odometer)
 {
     const struct loop_head *best = NULL;
     double longest = 0;
 
     for (unsigned i = 0; i < loops->count; i++) {
         struct odometer candidate;
-        double period = head_odometer(&loops->heads[i], &candidate);
+        double period = head_odometer(&loops->heads[i], accesses, &candidate);
 
         if (period > longest) {
             longest = period;

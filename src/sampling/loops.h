@@ -72,12 +72,13 @@ bool loops_length_is_known(double mean, double squares, double n);
 struct odometer {
     uint64_t head; /* ip of the loop head */
     uint64_t stack_pointer;
-    uint64_t address;         /* of the frame word; 0: it is a register */
-    unsigned register_number; /* if it is */
-    int64_t step;             /* per visit */
-    double accesses_per_visit;
-    uint64_t base_value; /* at the last visit seen */
-    uint64_t accesses;   /* access count at that visit */
+    uint64_t address;          /* of the frame word; 0: it is a register */
+    unsigned register_number;  /* if it is */
+    int64_t step;              /* per visit */
+    double accesses_per_visit; /* mean */
+    double deviation;          /* of one visit's accesses, as a part of that */
+    uint64_t base_value;       /* at the last visit seen */
+    uint64_t accesses;         /* access count at that visit */
 };
 
 /* Visits between two values of an odometer. A frame word counts modulo 2^32. */
@@ -85,9 +86,10 @@ double odometer_visits(const struct odometer *, uint64_t from, uint64_t to);
 
 /*
  * The odometer with the longest period: a head with at least three visits, a steady variable, and
- * visits even enough for their mean length to be known within a fifth; of those the one with the
- * most accesses per visit; registers before frame words. NULL: none.
+ * visits even enough for their mean length to be known within a fifth, that still came round when
+ * looking ahead ended, after `accesses`; of those the one with the most accesses per visit;
+ * registers before frame words. NULL: none.
  */
-const struct loop_head *loops_odometer(const struct loops *, struct odometer *);
+const struct loop_head *loops_odometer(const struct loops *, uint64_t accesses, struct odometer *);
 
 #endif

@@ -147,7 +147,7 @@ static void the_outermost_steady_register_is_the_odometer(void **state)
             visit(&loops, 0x400100, 8 * column, accesses += 3);
         visit(&loops, 0x400080, 100 - 4 * row, ++accesses);
     }
-    const struct loop_head *head = loops_odometer(&loops, &odometer);
+    const struct loop_head *head = loops_odometer(&loops, accesses, &odometer);
 
     assert_non_null(head);
     assert_int_equal(odometer.head, 0x400080);
@@ -186,7 +186,7 @@ static void a_word_of_the_frame_serves_where_registers_do_not(void **state)
         }
     }
     assert_in_range(looks, 5, 20);
-    assert_non_null(loops_odometer(&loops, &odometer));
+    assert_non_null(loops_odometer(&loops, 7 * 1000, &odometer));
     assert_int_equal(odometer.address, 0x7ffe1100 - 4 * LOOP_FRAME_WORDS + 4 * 20);
     assert_int_equal(odometer.step, 3);
     assert_true(odometer.accesses_per_visit == 7);
@@ -203,13 +203,13 @@ static void two_visits_or_unknown_registers_make_no_odometer(void **state)
     loops_begin(&loops);
     visit(&loops, 0x1000, 1, 10);
     visit(&loops, 0x1000, 2, 20);
-    assert_null(loops_odometer(&loops, &odometer));
+    assert_null(loops_odometer(&loops, 20, &odometer));
     loops_begin(&loops);
     for (uint64_t i = 0; i < 5; i++) {
         registers[1] = i;
         loops_visit(&loops, 0x1000, registers, 1u << 1, 10 * i);
     }
-    assert_null(loops_odometer(&loops, &odometer));
+    assert_null(loops_odometer(&loops, 40, &odometer));
 }
 
 /* Three visits of lengths 10 and 100 tell nothing of their mean; so do many, if few of them differ.
@@ -224,12 +224,36 @@ static void uneven_visits_make_no_odometer(void **state)
     visit(&loops, 0x1000, 1, 0);
     visit(&loops, 0x1000, 2, 10);
     visit(&loops, 0x1000, 3, 110);
-    assert_null(loops_odometer(&loops, &odometer));
+    assert_null(loops_odometer(&loops, 110, &odometer));
     for (uint64_t i = 0; i < 400; i++)
         visit(&loops, 0x1000, 4 + i, 110 + (i + 1) / 2 * 10 + (i + 2) / 2 * 100);
-    assert_non_null(loops_odometer(&loops, &odometer));
+    assert_non_null(loops_odometer(&loops, 110 + 200 * 110, &odometer));
     assert_true(fabs(odometer.accesses_per_visit - 55) < 1);
+    /* Lengths of 10 and 100 deviate by 45 from their mean. */
+    assert_true(fabs(odometer.deviation - 45.0 / 55) < 0.02);
     assert_false(loops_length_is_known(100, 100 * (99 * 50.0 * 50.0 + 5050.0 * 5050.0) / 100, 100));
+}
+
+/* A loop that came round at every 7 accesses and not since 30 has ended: it can be read no more. An
+ * outer one that still runs can, though its visits are longer. */
+static void a_loop_that_has_ended_makes_no_odometer(void **state)
+{
+    struct loops loops;
+    struct odometer odometer;
+
+    (void)state;
+    loops_begin(&loops);
+    for (uint64_t i = 0; i < 20; i++)
+        visit(&loops, 0x1000, i, 7 * i);
+    assert_non_null(loops_odometer(&loops, 7 * 19 + 20, &odometer));
+    assert_null(loops_odometer(&loops, 7 * 19 + 30, &odometer));
+    for (uint64_t i = 0; i < 4; i++)
+        visit(&loops, 0x2000, i, 6 * i);
+    assert_null(loops_odometer(&loops, 200, &odometer));
+    loops_begin(&loops);
+    for (uint64_t i = 0; i < 4; i++)
+        visit(&loops, 0x3000, i, 50 * i);
+    assert_non_null(loops_odometer(&loops, 200, &odometer));
 }
 
 static void calls_on_the_way_lead_to_the_sample(void **state)
@@ -313,6 +337,7 @@ int main(void)
         cmocka_unit_test(the_end_of_a_loop_is_foreseen_from_its_comparisons),
         cmocka_unit_test(two_visits_or_unknown_registers_make_no_odometer),
         cmocka_unit_test(uneven_visits_make_no_odometer),
+        cmocka_unit_test(a_loop_that_has_ended_makes_no_odometer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
