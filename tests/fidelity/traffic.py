@@ -8,22 +8,27 @@ import statistics
 
 import workloads
 
-LEAST_PER_LS_BYTE = 64 / 8 / 10000
+LEAST_PER_ACCESS = 1e-4
 
 
-def levels_of(report, machine):
-    """Of the row that stands for the whole program: {level: (bytes or None, lo, hi)}, LS Bytes as L1."""
-    row = next(row for row in report["traffic"] if row["machine"] == machine)
+def whole(report, machine):
+    """The row that stands for the whole program."""
+    return next(row for row in report["traffic"] if row["machine"] == machine)
+
+
+def levels_of(row):
+    """{level: (bytes or None, lo, hi)}; what L1 is asked for is known without caches."""
     return {level["level"]: (level["bytes"], level["bytes_lo"], level["bytes_hi"])
-            for level in row["levels"]}
+            for level in row["levels"][1:]}
 
 
 def compare(report, counted, machine):
     """{level: (estimated / counted or None, whether the interval holds the count)}"""
-    estimated, true = levels_of(report, machine), levels_of(counted, machine)
+    row = whole(counted, machine)
+    estimated, least = levels_of(whole(report, machine)), LEAST_PER_ACCESS * row["accesses"] * row["line_size"]
     compared = {}
-    for level, (count, _, _) in true.items():
-        if count is None or count < LEAST_PER_LS_BYTE * true["L1"][0]:
+    for level, (count, _, _) in levels_of(row).items():
+        if count is None or count < least:
             continue
         figure, low, high = estimated[level]
         compared[level] = (None if figure is None else figure / count,
@@ -35,7 +40,7 @@ def print_table(results):
     """results: {program: one comparison per seed}. For each level the median, the one that is farthest off, and
     how many intervals hold."""
     levels = sorted({level for runs in results.values() for run in runs for level in run},
-                    key=["L1", "L2", "L3", "L4", "Mem"].index)
+                    key=["L2", "L3", "L4", "Mem"].index)
     rows, distances = [], {level: [] for level in levels}
     for name, runs in results.items():
         row = [name]
