@@ -17,19 +17,32 @@ bool sector_row_is_open(const struct sector_row *row)
             row->outcome.reduction.hi >= OPEN_MIN);
 }
 
-/* Whether every row of a level has that verdict, and there is one. */
-static bool all_rows_are(const struct sector_hints *hints, size_t level,
-                         enum sector_verdict verdict)
+/*
+ * Whether nothing is to be gained at a level, by what is known: no region of it gains, and the
+ * first one with a row, which is everything if that has one, is known to. Of smaller regions
+ * sector_not_known() tells.
+ */
+static bool gains_nothing(const struct sector_hints *hints, size_t level)
 {
-    size_t rows = 0;
+    const struct sector_row *first = NULL;
 
     for (size_t i = 0; i < hints->rows.count; i++) {
         const struct sector_row *row = &hints->rows.items[i];
-        if (row->level == level && row->verdict != verdict)
+        if (row->level != level)
+            continue;
+        if (row->verdict == SECTOR_ISOLATE)
             return false;
-        rows += row->level == level;
+        first = first == NULL ? row : first;
     }
-    return rows > 0;
+    return first != NULL && first->verdict == SECTOR_NOTHING_TO_GAIN;
+}
+
+static bool has_unknown(const struct sector_hints *hints, size_t level)
+{
+    for (size_t i = 0; i < hints->rows.count; i++)
+        if (hints->rows.items[i].level == level && hints->rows.items[i].verdict == SECTOR_BEYOND)
+            return true;
+    return false;
 }
 
 char *sector_nothing_to_gain(const struct sector_hints *hints)
@@ -41,10 +54,11 @@ char *sector_nothing_to_gain(const struct sector_hints *hints)
         char *longer;
         if (hints->levels[i].ways == 0)
             continue;
-        if (!all_rows_are(hints, i, SECTOR_NOTHING_TO_GAIN)) {
+        if (!gains_nothing(hints, i)) {
             everywhere = false;
             continue;
         }
+        everywhere &= !has_unknown(hints, i);
         longer = format_string("%s%sL%u", levels == NULL ? "" : levels, levels == NULL ? "" : ", ",
                                hints->model->machine.caches[i].level);
         free(levels);
@@ -59,10 +73,33 @@ char *sector_nothing_to_gain(const struct sector_hints *hints)
     return text;
 }
 
+/* "" where everything is unknown, else " in jacobi, main". */
+static char *unknown_regions(const struct sector_hints *hints, size_t level)
+{
+    char *text = copy_string("");
+
+    for (size_t i = 0; i < hints->rows.count; i++) {
+        const struct sector_row *row = &hints->rows.items[i];
+        const struct sector_region *region = &hints->regions.items[row->region];
+        char *longer;
+        if (row->level != level || row->verdict != SECTOR_BEYOND)
+            continue;
+        if (region->whole) {
+            *text = '\0';
+            return text;
+        }
+        longer = format_string("%s%s%s", text, *text == '\0' ? " in " : ", ", region->name);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
 char *sector_not_known(const struct sector_hints *hints, size_t level)
 {
     unsigned number = hints->model->machine.caches[level].level;
     double unseen = 0;
+    char *regions, *text;
 
     for (size_t i = 0; i < hints->rows.count; i++) {
         const struct sector_row *row = &hints->rows.items[i];
@@ -71,10 +108,13 @@ char *sector_not_known(const struct sector_hints *hints, size_t level)
     }
     if (unseen <= 0)
         return NULL;
-    return format_string("Not known at L%u: up to %.0f %% of what counts as misses are uses whose "
-                         "watch ended before L%u would have lost the line. Watches last longer in "
-                         "a longer run with a longer period (reuse-run -p).",
-                         number, 100 * unseen, number);
+    regions = unknown_regions(hints, level);
+    text = format_string("Not known at L%u%s: up to %.0f %% of what counts as misses are uses "
+                         "whose watch ended before L%u would have lost the line. Watches last "
+                         "longer in a longer run with a longer period (reuse-run -p).",
+                         number, regions, 100 * unseen, number);
+    free(regions);
+    return text;
 }
 
 char *sector_left_open(const struct sector_hints *hints, size_t level)

@@ -158,27 +158,52 @@ static int add_rows(struct sector_hints *hints, size_t level, const struct secto
 }
 
 /*
- * Of the warnings from `first` on, those that hold whatever samples did not see: in the worst case
- * for the warning the division still loses.
+ * Of a warning what holds whatever samples did not see, and for a sector that is larger by as much
+ * as estimated distances are off: the most ways in which the structure loses in the worst case for
+ * the warning. 0: none. splits: room for the ways of the level.
  */
-static int keep_certain_warnings(struct sector_hints *hints, size_t level, size_t first)
+static int most_certain_ways(struct sector_hints *hints, const struct sector_warning *warning,
+                             struct sector_split *splits, struct sector_outcome *outcomes,
+                             unsigned *ways)
 {
-    const struct sector_level *of = &hints->levels[level];
-    size_t regions = hints->regions.count, n = hints->warnings.count - first, kept = first;
-    struct sector_split *splits = allocate_zeroed(n + 1, sizeof(*splits));
-    struct sector_outcome *outcomes = allocate_zeroed((n + 1) * regions, sizeof(*outcomes));
-    int result;
+    const struct sector_level *of = &hints->levels[warning->level];
+    size_t regions = hints->regions.count;
 
     splits[0] = sector_split_of(*of, 0, 0);
-    for (size_t i = 0; i < n; i++) {
-        const struct sector_warning *warning = &hints->warnings.items[first + i];
-        splits[1 + i] = sector_split_of(*of, UINT64_C(1) << warning->structure, warning->ways);
+    for (unsigned n = 1; n <= warning->ways; n++) {
+        splits[n] = sector_split_of(*of, UINT64_C(1) << warning->structure, n);
+        splits[n].isolated_lines *= 1 + SECTOR_MODEL_ERROR;
     }
-    result = sector_compare(hints->sectors, splits, n + 1, outcomes);
-    for (size_t i = 0; i < n && result == 0; i++) {
-        struct sector_warning warning = hints->warnings.items[first + i];
-        if (outcomes[(1 + i) * regions + warning.region].reduction.hi < 0)
-            hints->warnings.items[kept++] = warning;
+    if (sector_compare(hints->sectors, splits, warning->ways + 1, outcomes))
+        return -1;
+    *ways = warning->ways;
+    while (*ways > 0 && outcomes[*ways * regions + warning->region].reduction.hi >= 0)
+        --*ways;
+    return 0;
+}
+
+/* Of the warnings from `first` on, those that are certain. */
+static int keep_certain_warnings(struct sector_hints *hints, size_t level, size_t first)
+{
+    size_t ways = hints->levels[level].ways, kept = first;
+    struct sector_split *splits = allocate_zeroed(ways + 1, sizeof(*splits));
+    struct sector_outcome *outcomes =
+        allocate_zeroed((ways + 1) * hints->regions.count, sizeof(*outcomes));
+    int result = 0;
+
+    for (size_t i = first; i < hints->warnings.count && result == 0; i++) {
+        struct sector_warning warning = hints->warnings.items[i];
+        unsigned certain = 0;
+        result = most_certain_ways(hints, &warning, splits, outcomes, &certain);
+        if (result != 0 || certain == 0)
+            continue;
+        if (certain < warning.ways) {
+            const struct sector_outcome *outcome =
+                &outcomes[certain * hints->regions.count + warning.region];
+            warning.ways = certain;
+            warning.factor = 1 - outcome->reduction.value;
+        }
+        hints->warnings.items[kept++] = warning;
     }
     hints->warnings.count = result == 0 ? kept : hints->warnings.count;
     free(splits);
