@@ -110,6 +110,12 @@ static uint64_t spent_since(uint64_t entered)
     return pmu_in_use() && spent > PREEMPTED_NS ? PREEMPTED_NS : spent;
 }
 
+/* Of one trap, outside of our handler, ns: as calibrated, or less (handler_trap_was_cheaper()). */
+static uint64_t trap_cost(void)
+{
+    return __atomic_load_n(&settings.trap_ns, __ATOMIC_RELAXED);
+}
+
 /* A register has trapped on what a handler of ours touched, and the signal waited for its end. */
 static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t entered)
 {
@@ -120,7 +126,7 @@ static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t
         watch_own_trap(thread, cookie.slot, cookie.generation);
     else
         shared_watch_own_trap(cookie.slot, cookie.generation);
-    cost = spent_since(entered) + settings.trap_ns;
+    cost = spent_since(entered) + trap_cost();
     atomic_fetch_add_explicit(&thread->overhead_ns, cost, memory_order_relaxed);
     governor_spend(&thread->governor, cost, false);
 }
@@ -129,7 +135,7 @@ static void observe(struct entry *entry)
 {
     struct thread *thread = entry->thread;
     bool clock = entry->cookie.kind == EVENT_CLOCK;
-    uint64_t entered = handler_clock(), hidden = clock ? settings.trigger_ns : settings.trap_ns;
+    uint64_t entered = handler_clock(), hidden = clock ? settings.trigger_ns : trap_cost();
     uint64_t overhead = atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed), cost;
 
     thread->events++;
@@ -194,6 +200,14 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
      * signal that is not masked switches stacks again (fault_guard.c). */
     arch_call_on_stack(thread->handler_stack + HANDLER_STACK, take, &entry);
     thread->in_handler = false;
+}
+
+void handler_trap_was_cheaper(uint64_t by_ns)
+{
+    uint64_t cost = trap_cost();
+
+    __atomic_store_n(&settings.trap_ns, cost - (by_ns < cost / 2 ? by_ns : cost / 2),
+                     __ATOMIC_RELAXED);
 }
 
 static uint64_t median(uint64_t *values, unsigned n)

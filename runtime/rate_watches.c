@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signal-safe. */
+#include "handler.h"
 #include "look_ahead.h"
 #include "rate_internal.h"
 #include "watch.h"
@@ -8,6 +9,10 @@
 
 /* Stretches should be longer than this, ns: the entry of a trap varies by half a microsecond. */
 static const double stretch_wanted_ns = 20e3;
+
+/* A time between two traps that is negative by more than their ends scatter by on a quiet machine.
+ */
+enum { TRAP_DOUBT_NS = 1000 };
 
 bool rate_watches_start(struct thread *thread, const struct candidate candidates[2],
                         uint64_t app_now)
@@ -49,7 +54,10 @@ void rate_trap(struct thread *thread, unsigned slot, uint64_t ip, uint64_t app_n
     elapsed = (int64_t)(rate->time[1] - rate->time[0]);
     /* Only our own two entries lie between: else the stretch was disturbed. A short one is no
      * reason to reject it: code that runs fast makes its stretches short. */
-    accepted = thread->events - rate->events <= 2 && elapsed > 0;
+    accepted = thread->events - rate->events <= 2;
+    if (accepted && elapsed < -TRAP_DOUBT_NS)
+        handler_trap_was_cheaper((uint64_t)-elapsed);
+    accepted &= elapsed > 0;
     rate->phase = RATE_IDLE;
     rate_report(thread, RATE_WATCH_AHEAD, accepted, 0, rate->time[0],
                 (double)(rate->predicted_access[1] - rate->predicted_access[0]), (uint64_t)elapsed);
