@@ -57,12 +57,14 @@ profile() {
 }
 holds() {
     python3 - "$work/p.json" "$1" 2>>"$work/err" <<'PYTHON'
-import json, math, sys
+import json, math, re, sys
 r = json.load(open(sys.argv[1]))
 sources = {s["source"]: s for s in r.get("sources", [])}
 samples = sum(s["samples"] for s in sources.values())
 loads = sum(s["loads"] for s in sources.values())
 notes = " ".join(r.get("notes", []))
+def lost(of_what):
+    return next((note.removeprefix(of_what + ": ") for note in r.get("notes", []) if note.startswith(of_what + ": ")), "")
 def about(part, whole, share):
     return abs(part - whole * share) <= 5 * math.sqrt(max(1, whole * share * (1 - share)))
 def served(name, share):
@@ -91,7 +93,9 @@ check_report() {
         "about(mine('objects', 'name', 'measured_array'), samples, .5) and about(mine('objects', 'name', 'measured_block'), samples, .5)"
     check "$1: source line" holds "mine('lines', 'function', 'measured_loop') == samples"
     check "$1: the text has the tables" grep -q 'Where the data came from' "$work/p.text"
-    check "$1: nothing is lost" holds "'what served' not in notes and 'hardware sampling' not in notes"
+    # A virtual processor that is taken away for four periods comes back to a full buffer.
+    check "$1: nothing is lost" holds \
+        "'hardware sampling' not in notes and re.fullmatch('([123] times its buffer was full)?', lost('what served the accesses'))"
 }
 
 profile amd --period 1000000 -- "$program" 1.5
