@@ -75,9 +75,9 @@ profile shared "$targets" shared 4500
 check "stores of another thread are seen" holds shared 'r["watches"]["invalidated"] > 0'
 check "they make coherence misses" holds shared 'max(m["coherence"] or 0 for m in r["misses"]) > 0.005'
 
-# Eight such ends are to be expected; in a tenth of the time none came in one run of four.
-profile freed "$targets" freed 6000
-check "watches on freed blocks end" holds freed 'r["watches"]["ended"] > 0'
+# Some fifty such ends are to be expected; those of a thread's own end are at most as many as it has slots.
+profile freed "$targets" freed 1000
+check "watches on freed blocks end" holds freed 'r["watches"]["ended"] > 4'
 
 # What interpreting sees ahead ends where its buffer for stores does; rates are to be had all the same.
 profile columns "$targets" columns 3000

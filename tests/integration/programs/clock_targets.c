@@ -4,7 +4,7 @@
  *
  * clock_targets regions MS    two spans and a named object of the programming interface
  * clock_targets shared MS     two threads in turns: one reads an array, the other writes it
- * clock_targets freed MS      blocks that are written once and freed
+ * clock_targets freed MS      blocks of which each line is written once, and freed
  * clock_targets columns MS    a matrix is transposed, every store to another line
  *
  * MS: milliseconds of CPU time to spend, about.
@@ -103,10 +103,16 @@ static int freed(double ms)
     uint64_t sum = 0;
 
     while (cpu_ms() < ms) {
-        unsigned char *block = malloc(1 << 20);
+        /* volatile: the compiler leaves out blocks of which it knows all that happens to them. */
+        unsigned char *volatile block = malloc(1 << 20);
 
-        memset(block, (int)sum, 1 << 20);
-        sum += block[sum % (1 << 20)];
+        if (!block)
+            return 1;
+        /* One store a line: were there more, most would be used again at once, and few be watched.
+         */
+        for (unsigned char *byte = block; byte < block + (1 << 20); byte += 64)
+            *byte = 1;
+        sum += block[0];
         free(block);
     }
     printf("%d\n", sum > 0);
