@@ -23,11 +23,15 @@ enum {
     EXPLORE_NS_MAX = 4 * 1000 * 1000,
     EXPLORE_BATCHES = 8, /* between looks at the clock */
     TOUCHES = 32,        /* places that a stretch to be timed can begin at or end */
+    SHORT_ONE_IN = 8,    /* of what is timed, the short stretch */
     SPACING_FIRST = 64,
     EXPLORED_MIN = 1000, /* accesses from which their cost can be told */
+    /* Of the clock that times stretches, to half the cost of its signal, at least: that cost
+       varies. */
+    PERIOD_TO_TRIGGER = 3,
 };
 
-/* How far apart two predicted accesses should be, and must be to be worth it, ns. */
+/* How far apart predicted accesses should be, and must be to be worth it, ns. */
 static const double apart_ns = 40e3, apart_min_ns = 12e3;
 /* Cost of one explored access until the thread's own has been measured. */
 static const double explore_ns_guess = 25;
@@ -76,30 +80,32 @@ void rate_look_deeper(struct thread *thread, struct known_loop *known)
     thread->first_depth = (thread->first_depth + known->depth) / 2;
 }
 
-void rate_report(struct thread *thread, enum rate_method method, bool accepted, uint64_t head,
-                 uint64_t start, double accesses, uint64_t elapsed)
+void rate_report(struct thread *thread, const struct rate_result *result)
 {
     struct known_loop *known = rate_known_loop(thread, thread->rate.loop);
-    bool sane = accesses > 0 && (int64_t)elapsed > 0;
+    bool sane = result->accesses > 0 && result->elapsed_ns > 0;
     struct record_rate record = {
         .thread_id = thread->id,
-        .method = (uint8_t)method,
-        .accepted = accepted,
+        .method = (uint8_t)result->method,
+        .accepted = result->accepted,
+        .flags = result->unproven ? RATE_UNPROVEN : 0,
         .loop = thread->rate.loop,
-        .head = head,
+        .head = result->head,
         .monotonic_ns = monotonic_ns(),
-        .app_ns = start,
-        .accesses = (uint64_t)(accesses + 0.5),
-        .elapsed_ns = (int64_t)elapsed > 0 ? elapsed : 0,
+        .app_ns = result->start,
+        .accesses = result->accesses > 0 ? (uint64_t)(result->accesses + 0.5) : 0,
+        .elapsed_ns = result->elapsed_ns > 0 ? (uint64_t)result->elapsed_ns : 0,
+        .loss_ns = (int64_t)result->loss_ns,
     };
 
     output_append(RECORD_RATE, &record, sizeof record, NULL, 0);
-    /* Two traps too close to count tell the order of magnitude all the same; an odometer that was
-     * set back tells nothing. */
-    if (sane && (accepted || (known->rate_per_ns == 0 && method == RATE_WATCH_AHEAD))) {
-        double rate = accesses / (double)elapsed;
+    /* Traps too close to count tell the order of magnitude all the same; an odometer that was set
+     * back tells nothing. */
+    if (sane &&
+        (result->accepted || (known->rate_per_ns == 0 && result->method == RATE_WATCH_AHEAD))) {
+        double rate = result->accesses / result->elapsed_ns;
 
-        known->readings += accepted;
+        known->readings += result->accepted;
         known->rate_per_ns = known->rate_per_ns > 0 ? 0.7 * known->rate_per_ns + 0.3 * rate : rate;
     }
 }
@@ -118,14 +124,18 @@ bool rate_wants_clock(struct thread *thread, uint64_t *period)
 
     if (rate->phase != RATE_PROBING)
         return false;
-    *period = (uint64_t)rate->step_ns[rate->probes - 1];
+    /* The clock runs from here on, and half of what a signal costs comes before the program goes
+     * on. One that expires before that gives no signal, and the next comes a whole period later. */
+    *period = (uint64_t)rate->step_ns[rate->probes - 1] + settings.trigger_ns / 2;
+    if (*period < PERIOD_TO_TRIGGER * settings.trigger_ns / 2)
+        *period = PERIOD_TO_TRIGGER * settings.trigger_ns / 2;
     rate->spent_ns += *period;
     return true;
 }
 
 void rate_cancel(struct thread *thread)
 {
-    if (thread->rate.phase == RATE_TIMING_TWO)
+    if (thread->rate.phase == RATE_AWAITING)
         rate_watches_cancel(thread);
     thread->rate.phase = RATE_IDLE;
 }
@@ -154,23 +164,30 @@ static void note_touch(struct touches *touches, struct candidate touch)
 }
 
 /*
- * The last touch, and the latest before it that is `wanted` accesses away; the first third of what
- * was seen is left out, because it warms the caches up again after our handler.
+ * The last touch, the latest before it that is `wanted` accesses away, and one soon after that, for
+ * a short stretch beside the long one; the first third of what was seen is left out, because it
+ * warms the caches up again after our handler.
  */
-static bool choose_two(const struct touches *touches, uint64_t seen, double wanted,
-                       struct candidate chosen[2])
+static bool choose_places(const struct touches *touches, uint64_t seen, double wanted,
+                          struct candidate chosen[RATE_PLACES])
 {
-    unsigned last = touches->count - 1, first = 0;
+    unsigned last = touches->count - 1, first = 0, middle;
 
-    if (touches->count < 2)
+    if (touches->count < RATE_PLACES)
         return false;
-    while (first + 1 < last && touches->items[first].index < seen / 3)
+    while (first + 2 < last && touches->items[first].index < seen / 3)
         first++;
-    while (first + 1 < last &&
+    while (first + 2 < last &&
            (double)(touches->items[last].index - touches->items[first + 1].index) >= wanted)
         first++;
+    middle = first + 1;
+    while (middle + 1 < last &&
+           (touches->items[middle].index - touches->items[first].index) * SHORT_ONE_IN <
+               touches->items[last].index - touches->items[first].index)
+        middle++;
     chosen[0] = touches->items[first];
-    chosen[1] = touches->items[last];
+    chosen[1] = touches->items[middle];
+    chosen[2] = touches->items[last];
     return true;
 }
 
@@ -234,21 +251,23 @@ static void remember(struct known_loop *known, const struct odometer *odometer)
     }
     known->has_odometer = true;
     known->explorations = 1;
+    known->visits = 0;
+    known->visit_accesses = 0;
     known->squared_lengths = odometer->accesses_per_visit * odometer->accesses_per_visit;
     known->odometer = *odometer;
 }
 
 /*
- * What the two should be apart at least, ns at the pace that is known or guessed. What ended an
- * exploration early (more stores than can be kept, a system call) will end the next one, too: where
- * nothing is known of the pace either, a guess at it must not prevent the only readings that there
- * can be. They will tell if they were too short.
+ * What the first and the last should be apart at least, ns at the pace that is known or guessed.
+ * What ended an exploration early (more stores than can be kept, a system call) will end the next
+ * one, too: where nothing is known of the pace either, a guess at it must not prevent the only
+ * readings that there can be. They will tell if they were too short.
  */
 static double least_apart(const struct known_loop *known, uint64_t seen,
-                          const struct candidate chosen[2])
+                          const struct candidate chosen[RATE_PLACES])
 {
     bool only_chance = seen < known->depth && known->rate_per_ns <= 0 &&
-                       chosen[1].index - chosen[0].index >= EXPLORED_MIN;
+                       chosen[2].index - chosen[0].index >= EXPLORED_MIN;
 
     return only_chance ? 0 : apart_min_ns / 4;
 }
@@ -258,7 +277,7 @@ static void explore_and_start(struct thread *thread, ucontext_t *context, uint64
                               struct known_loop *known)
 {
     struct touches touches;
-    struct candidate chosen[2];
+    struct candidate chosen[RATE_PLACES];
     struct odometer odometer;
     uint64_t seen;
     double apart = 0;
@@ -280,8 +299,8 @@ static void explore_and_start(struct thread *thread, ucontext_t *context, uint64
         }
         known->test_step = 0;
     }
-    if (choose_two(&touches, seen, apart_ns * rate_guess(known), chosen))
-        apart = (double)(chosen[1].index - chosen[0].index) / rate_guess(known);
+    if (choose_places(&touches, seen, apart_ns * rate_guess(known), chosen))
+        apart = (double)(chosen[2].index - chosen[0].index) / rate_guess(known);
     /* Where nothing is known of the pace, the reading itself will tell if it was too short. */
     if (apart > 0 && apart > least_apart(known, seen, chosen) &&
         rate_watches_start(thread, chosen, app_now) &&

@@ -19,12 +19,19 @@ struct known_loop *rate_known_loop(struct thread *, uint64_t loop);
 /* Too little was found at this depth. */
 void rate_look_deeper(struct thread *, struct known_loop *);
 
-/*
- * The reading is over. Writes its record; accepted: it passed its own checks. elapsed may be
- * nonsense (negative) if it did not.
- */
-void rate_report(struct thread *, enum rate_method, bool accepted, uint64_t head, uint64_t start,
-                 double accesses, uint64_t elapsed);
+/* What came of a reading. */
+struct rate_result {
+    enum rate_method method;
+    bool unproven;  /* see enum rate_flags */
+    bool accepted;  /* it passed its own checks; else the numbers may be nonsense */
+    uint64_t head;  /* loop head that carried the odometer, 0 for watches */
+    uint64_t start; /* app time */
+    /* What a long stretch has more than a short one; each lost loss_ns. */
+    double accesses, elapsed_ns, loss_ns;
+};
+
+/* The reading is over. Writes its record. */
+void rate_report(struct thread *, const struct rate_result *);
 
 /* ---- odometers (rate_odometer.c) ---- */
 
@@ -39,15 +46,16 @@ bool rate_odometer_start(struct thread *, const ucontext_t *, struct odometer *,
 /* Takes the next position. */
 void rate_odometer_probe(struct thread *, const ucontext_t *, uint64_t app_now);
 
-/* ---- two predicted accesses (rate_watches.c) ---- */
+/* ---- predicted accesses (rate_watches.c) ---- */
 
 /* An access that was foreseen, to a word that is not touched before it. */
 struct candidate {
     uint64_t address, ip, index;
 };
 
-/* True if the traps of the two are awaited now. */
-bool rate_watches_start(struct thread *, const struct candidate candidates[2], uint64_t app_now);
+/* True if the traps of the three, in that order, are awaited now. */
+bool rate_watches_start(struct thread *, const struct candidate candidates[RATE_PLACES],
+                        uint64_t app_now);
 void rate_watches_cancel(struct thread *);
 
 #endif

@@ -6,6 +6,7 @@
 #include "look_ahead.h"
 #include "rate_internal.h"
 #include "sampling/odometer.h"
+#include "sampling/stretches.h"
 #include "settings.h"
 
 #include "signal_safe.h"
@@ -16,24 +17,27 @@ enum {
     ARRIVALS_KNOWN = 2, /* enough where the test that ends the loop is known */
     ARRIVALS_PROOF = 3,
     PROOF_ACCESSES = 2000, /* visits shorter than this are proved again at every look */
-    LONG_TO_SHORT = 3,     /* of two stretches whose difference is to count, at least */
+    LOOKS = 4,             /* of which the first stretch does not count */
+    LONG_TO_SHORT = 3,     /* of the two others, if that leaves the short one long enough */
     JUMPS_MAX = 2,         /* of a register that does not step after all */
+    EXPLORED_VISITS = 3, /* that the length known from exploring counts as until others are seen */
+    VISITS_REMEMBERED = 48,
 };
 
 /* Planned lengths, ns of app time: the noise of a signal's entry is about half a microsecond, the
  * first tens of microseconds after our handler run on cold caches. */
 static const double accesses_per_ns_usual = 4;
-static const double probe_ns = 300e3, probe_min_ns = 40e3, probe_longest_ns = 5e6;
-/* Where a loop ends sooner, a stretch may be as short as this. */
-static const double probe_least_ns = 10e3;
-
-/* What a stretch loses after our handler, as a part of the hidden cost of that: 2 us where a trap
- * costs 12 (the difference of long and short stretches shows it). */
-#define REFILL_SHARE (1.0 / 6)
+static const double probe_ns = 1000e3, probe_min_ns = 60e3, probe_longest_ns = 5e6;
+/* Where a loop ends sooner, a stretch may be as short as this; what two need to be worth it; and
+ * what must be left at the start, so that there will be twice as much when they begin. */
+static const double probe_least_ns = 10e3, pair_least_ns = 30e3, start_least_ns = 50e3;
 
 /* Code that has to refill its caches after our handler may be this much slower than otherwise, over
  * the shortest stretch. */
 #define COLD_PACE 0.3
+/* What a stretch loses is not more than this share of what a signal costs, nor less than nothing by
+ * more. */
+#define LOSS_MAX_SHARE 0.5
 /* Half of what a loop has left is timed at most, so this much longer is still within it. */
 #define LATE 1.5
 
@@ -82,7 +86,9 @@ static void on_condition(void *context, uint64_t ip, int64_t outcome)
 static bool follow(struct thread *thread, const ucontext_t *context,
                    const struct odometer *odometer, unsigned arrivals, struct chase *chase)
 {
-    uint64_t limit = (uint64_t)((arrivals + 1) * odometer->accesses_per_visit) + 1024, seen = 0;
+    uint64_t limit = rate_known_loop(thread, thread->rate.loop)->depth +
+                     (uint64_t)((arrivals + 1) * odometer->accesses_per_visit);
+    uint64_t seen = 0;
     enum interpreter_stop why;
 
     followed_begin(&chase->followed, odometer);
@@ -105,6 +111,32 @@ static double position(const struct odometer *odometer, const struct followed_od
            (double)followed->accesses[0] / odometer->accesses_per_visit;
 }
 
+/*
+ * Exploring finds odometers of which it sees three visits: where visits differ, those are short
+ * ones. The visits that follow a look are not chosen by their lengths, whether these are as
+ * expected or not. Lengths may change as a program goes on, so the latest count.
+ */
+static void learn_length(struct known_loop *known, const struct followed_odometer *followed)
+{
+    if (!followed_is_steady(followed))
+        return;
+    if (known->visits > VISITS_REMEMBERED) {
+        known->visit_accesses *= VISITS_REMEMBERED / known->visits;
+        known->visits = VISITS_REMEMBERED;
+    }
+    known->visits += followed->arrivals - 1;
+    known->visit_accesses +=
+        (double)(followed->accesses[followed->arrivals - 1] - followed->accesses[0]);
+}
+
+static double accesses_per_visit(const struct known_loop *known, const struct odometer *odometer)
+{
+    double explored = known->visits < EXPLORED_VISITS ? EXPLORED_VISITS - known->visits : 0;
+
+    return (explored * odometer->accesses_per_visit + known->visit_accesses) /
+           (explored + known->visits);
+}
+
 /* A reading by the loop's odometer succeeded or failed. */
 static void judge(struct thread *thread, struct known_loop *known, bool good)
 {
@@ -125,17 +157,19 @@ static double pace_at_most(const struct known_loop *known)
 }
 
 /*
- * For how long the loop may be timed: as long as wanted, or what it has left for sure at the pace
- * of the first stretch, which is slow rather than fast.
+ * For how long the loop may be timed: as long as wanted, or half of what it has left at the pace of
+ * the first stretch, which is slow rather than fast. That one may also seem too short by what a
+ * signal costs less than calibrated.
  */
 static double timed_ns(const struct rate_reading *rate)
 {
     double passed = (rate->position[1] - rate->position[0]) * rate->odometer.accesses_per_visit;
-    double pace = passed / (double)(rate->time[1] - rate->time[0]), left_ns;
+    double elapsed = (double)(int64_t)(rate->time[1] - rate->time[0]);
+    double doubt = LOSS_MAX_SHARE * (double)settings.trigger_ns / 2, left_ns;
 
     if (rate->unproven || passed <= 0)
         return probe_ns;
-    left_ns = 0.5 * (rate->accesses_left - passed) / pace;
+    left_ns = 0.5 * (rate->accesses_left / passed - 1) * (fmax(elapsed, 0) + doubt);
     return left_ns < probe_ns ? left_ns : probe_ns;
 }
 
@@ -165,6 +199,8 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
         judge(thread, known, false);
         return false;
     }
+    if (!fresh)
+        learn_length(known, &chase.followed);
     if (explored < chase.followed.accesses[arrivals - 1])
         explored = chase.followed.accesses[arrivals - 1];
     left = short_cut ? visits_left_by_known_test(&chase.followed, known)
@@ -175,7 +211,7 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
     rate->unproven = left <= 0;
     if (left > 0)
         left_ns = (left * odometer->accesses_per_visit - (double)explored) / pace_at_most(known);
-    if (left_ns < 4 * probe_least_ns)
+    if (left_ns < start_least_ns)
         return false;
     rate->accesses_left = left * odometer->accesses_per_visit;
     rate->odometer = *odometer;
@@ -183,7 +219,6 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
     rate->attempts = 0;
     rate->phase = RATE_PROBING;
     rate->probes = 1;
-    rate->wanted = 3;
     rate->position[0] = position(odometer, &chase.followed);
     rate->time[0] = app_now;
     rate->step_ns[0] = left_ns < 4 * probe_min_ns ? left_ns / 4 : probe_min_ns;
@@ -196,58 +231,68 @@ bool rate_odometer_start(struct thread *thread, const ucontext_t *context,
  */
 static bool plan(struct rate_reading *rate)
 {
-    double left_ns = timed_ns(rate);
+    double left_ns = timed_ns(rate), brief_ns = left_ns / (1 + LONG_TO_SHORT);
 
-    if (left_ns < probe_least_ns)
+    if (left_ns < pair_least_ns)
         return false;
-    rate->step_ns[1] = left_ns;
-    rate->wanted = 3;
-    if (left_ns >= (1 + LONG_TO_SHORT) * probe_min_ns) {
-        rate->step_ns[1] = probe_min_ns;
-        rate->step_ns[2] = left_ns - probe_min_ns;
-        rate->wanted = 4;
-    }
+    rate->step_ns[1] = fmin(fmax(brief_ns, probe_least_ns), probe_min_ns);
+    rate->step_ns[2] = left_ns - rate->step_ns[1];
     return true;
 }
 
-/*
- * The first stretch goes through what was explored and does not count. Every stretch begins on
- * caches that our handler has left cold, and with an entry whose cost is known only on average:
- * what a long one has more than a short one is free of both.
- */
+static struct stretch stretch_of(const struct rate_reading *rate, unsigned i)
+{
+    return (struct stretch){.visits = rate->position[i + 1] - rate->position[i],
+                            .ns = (double)(int64_t)(rate->time[i + 1] - rate->time[i])};
+}
+
+/* A register that jumped back, or another activation, moves unlike time does. The first stretch
+ * goes through what was explored. */
+static bool as_fast_at_first(const struct rate_reading *rate, double ns_per_visit)
+{
+    struct stretch first = stretch_of(rate, 0);
+    bool warmed = !rate->unproven &&
+                  first.visits * rate->odometer.accesses_per_visit < 4 * (double)rate->explored;
+
+    return stretch_is_plausible(first, ns_per_visit, 1 / COLD_PACE, warmed ? 20 : 1.4,
+                                LOSS_MAX_SHARE * (double)settings.trigger_ns);
+}
+
+/* What a long stretch has more than a short one. */
+static bool timed(const struct rate_reading *rate, struct stretch *out, double *lost)
+{
+    struct stretch brief = stretch_of(rate, 1), lengthy = stretch_of(rate, 2);
+    double ns_per_visit = stretches_ns_per_visit(brief, lengthy);
+
+    *out = (struct stretch){lengthy.visits - brief.visits, lengthy.ns - brief.ns};
+    *lost = stretch_loss(brief, lengthy);
+    /* Clocks that came late may have made the short stretch as long as the long one. */
+    return ns_per_visit > 0 && out->ns >= (rate->step_ns[2] - rate->step_ns[1]) / 2 &&
+           as_fast_at_first(rate, ns_per_visit) &&
+           stretch_is_plausible(brief, ns_per_visit, 1 / COLD_PACE, 1.4,
+                                LOSS_MAX_SHARE * (double)settings.trigger_ns);
+}
+
 static void finish(struct thread *thread)
 {
     struct rate_reading *rate = &thread->rate;
-    unsigned stretches = rate->wanted - 1;
-    double visits[3], per_ns[3], accesses;
-    uint64_t elapsed = rate->time[2] - rate->time[1];
-    bool accepted = true, warmed;
+    struct known_loop *known = rate_known_loop(thread, rate->loop);
+    struct stretch difference;
+    double lost;
+    bool accepted = timed(rate, &difference, &lost);
 
-    for (unsigned i = 0; i < stretches; i++) {
-        visits[i] = rate->position[i + 1] - rate->position[i];
-        per_ns[i] = visits[i] / (double)(rate->time[i + 1] - rate->time[i]);
-        accepted &= visits[i] > 0;
-    }
-    accesses = visits[1] * rate->odometer.accesses_per_visit;
-    warmed = !rate->unproven &&
-             visits[0] * rate->odometer.accesses_per_visit < 4 * (double)rate->explored;
-    /* A register that jumped back, or another activation, moves unlike time does. */
-    if (per_ns[0] < COLD_PACE * per_ns[stretches - 1] ||
-        per_ns[0] > (warmed ? 20 : 1.4) * per_ns[stretches - 1])
-        accepted = false;
-    if (stretches == 3) {
-        accepted &= per_ns[1] > COLD_PACE * per_ns[2] && per_ns[1] < 1.4 * per_ns[2];
-        accesses = (visits[2] - visits[1]) * rate->odometer.accesses_per_visit;
-        elapsed = (rate->time[3] - rate->time[2]) - (rate->time[2] - rate->time[1]);
-        /* Clocks that came late may have made the short stretch as long as the long one. */
-        accepted &= (int64_t)elapsed >= (int64_t)probe_min_ns;
-    } else {
-        elapsed -= (uint64_t)(REFILL_SHARE * (double)settings.trap_ns);
-    }
-    judge(thread, rate_known_loop(thread, rate->loop), accepted);
+    judge(thread, known, accepted);
     rate->phase = RATE_IDLE;
-    rate_report(thread, RATE_ODOMETER, accepted, rate->odometer.head, rate->time[1],
-                accesses > 0 ? accesses : 0, elapsed);
+    rate_report(thread,
+                &(struct rate_result){.method = RATE_ODOMETER,
+                                      .unproven = rate->unproven,
+                                      .accepted = accepted,
+                                      .head = rate->odometer.head,
+                                      .start = rate->time[1],
+                                      .accesses = difference.visits *
+                                                  accesses_per_visit(known, &rate->odometer),
+                                      .elapsed_ns = difference.ns,
+                                      .loss_ns = lost});
 }
 
 /*
@@ -291,6 +336,7 @@ static bool proves_itself(struct thread *thread, const struct followed_odometer 
     unsigned arrivals = arrivals_of(rate);
     double off, allowed;
 
+    learn_length(known, followed);
     if (arrivals < 2)
         return true;
     if (!followed_is_steady(followed)) {
@@ -330,6 +376,6 @@ void rate_odometer_probe(struct thread *thread, const ucontext_t *context, uint6
         rate->phase = RATE_IDLE;
         return;
     }
-    if (++rate->probes == rate->wanted)
+    if (++rate->probes == LOOKS)
         finish(thread);
 }

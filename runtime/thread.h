@@ -31,20 +31,22 @@ enum {
     THREAD_KNOWN_LOOPS = 32,
     THREAD_WAIT_LOOPS = 4,     /* kept; a thread waits in few places */
     THREAD_REGIONS = 32,       /* nested spans that are told apart */
+    RATE_PLACES = 3,           /* predicted accesses that are timed */
     THREAD_BATCH = 512,        /* accesses interpreted at a time */
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
 };
 
 /* A reading of the access rate in progress. See rate.h. */
 struct rate_reading {
-    enum { RATE_IDLE, RATE_TIMING_TWO, RATE_PROBING } phase;
+    enum { RATE_IDLE, RATE_AWAITING, RATE_PROBING } phase;
     uint64_t loop;     /* of the sample at which it began */
     double explore_ns; /* what looking at one access ahead has cost lately; 0 unknown */
-    /* two predicted accesses, by slots 0 and 1 */
-    uint64_t predicted_ip[2];
-    uint64_t predicted_access[2];
-    unsigned reached; /* how many of them have trapped */
-    uint64_t events;  /* handler entries when the reading began, to see disturbances */
+    /* predicted accesses, in slots 0, 1, and 0 again */
+    uint64_t predicted_ip[RATE_PLACES];
+    uint64_t predicted_access[RATE_PLACES];
+    uint64_t last_address; /* of the last of them */
+    unsigned reached;      /* how many of them have trapped */
+    uint64_t events;       /* handler entries when the reading began, to see disturbances */
     /* odometer */
     struct odometer odometer;
     double accesses_left; /* until the loop ends, at the start; 0 unknown */
@@ -54,7 +56,6 @@ struct rate_reading {
     unsigned probes;      /* positions known */
     double position[4];   /* visits since the base */
     double step_ns[3];    /* planned time between them */
-    unsigned wanted;      /* positions: 4, or 3 where the loop ends too soon for that */
     uint64_t spent_ns;    /* of probing since the last sample: added to the next one's weight */
     uint64_t time[4];     /* app time of the traps or positions */
 };
@@ -67,14 +68,16 @@ struct known_loop {
     struct odometer odometer;
     uint32_t explorations;  /* that its accesses per visit are the mean of */
     double squared_lengths; /* sum over those, to see how much they differ */
-    bool uneven;            /* too much, or no true odometer: they tell nothing */
-    uint32_t jumps;         /* looks at which it had not stepped */
-    uint32_t failures;      /* of the odometer in a row */
-    uint64_t test_ip;       /* conditional jump that ends the loop */
-    int64_t test_step;      /* change of its outcome per visit; 0 unknown */
-    double rate_per_ns;     /* accesses, about; 0 unknown */
-    uint32_t readings;      /* accepted ones that it rests on */
-    uint64_t last_use;      /* in samples of the thread */
+    double visits;          /* that looks at the odometer have followed, and their accesses */
+    double visit_accesses;
+    bool uneven;        /* too much, or no true odometer: they tell nothing */
+    uint32_t jumps;     /* looks at which it had not stepped */
+    uint32_t failures;  /* of the odometer in a row */
+    uint64_t test_ip;   /* conditional jump that ends the loop */
+    int64_t test_step;  /* change of its outcome per visit; 0 unknown */
+    double rate_per_ns; /* accesses, about; 0 unknown */
+    uint32_t readings;  /* accepted ones that it rests on */
+    uint64_t last_use;  /* in samples of the thread */
 };
 
 /* Registers that wait until a trapped access has been made; see step_over.h. */

@@ -30,8 +30,8 @@ enum { NEIGHBOUR_BYTES = 4096, INSTRUCTION_BYTES_MAX = 15 };
 /* From an interruption to the next call there are half of the accesses between two calls if the
  * time goes to these, and all of them if it goes to the calls. */
 #define CALL_SHARE_AHEAD 0.75
-/* A time so short that no processor could is the noise of its two ends. */
-#define ENTRY_DEVIATION_NS 700.0
+/* Noise of a reading's ends: the middle one of three counts twice, and each has 0.7 us. */
+#define ENDS_DEVIATION_NS 1700.0
 
 static int compare_loops(const void *a, const void *b)
 {
@@ -151,22 +151,20 @@ static int compare_located(const void *a, const void *b)
     if (x->accepted != y->accepted)
         return (int)y->accepted - (int)x->accepted;
     /* The methods of accepted readings are compared, those of rejected ones kept apart. */
-    return x->accepted ? 0 : (int)x->reading.can_wrap - (int)y->reading.can_wrap;
+    return x->accepted ? 0 : (int)x->reading.odometer - (int)y->reading.odometer;
 }
 
-static struct rate_reading judged_reading(const struct record_rate *record,
-                                          const struct refill *refill)
+static struct rate_reading judged_reading(const struct record_rate *record)
 {
-    double accesses = (double)record->accesses, elapsed = (double)record->elapsed_ns;
+    double accesses = (double)record->accesses;
+    bool odometer = record->method == RATE_ODOMETER;
 
-    /* An odometer's times are long, or differences of two that both begin after a handler. */
-    if (record->method == RATE_ODOMETER)
-        return (struct rate_reading){
-            .per_ns = accesses / elapsed, .can_wrap = true, .noise = ENTRY_DEVIATION_NS / accesses};
-    return (struct rate_reading){.per_ns =
-                                     fmin(FASTEST_RATE, accesses / refill_set_off(refill, elapsed)),
-                                 .noise = hypot(ENTRY_DEVIATION_NS, refill->deviation) / accesses,
-                                 .shared = refill->deviation / accesses};
+    return (struct rate_reading){
+        .per_ns = fmin(FASTEST_RATE, accesses / (double)record->elapsed_ns),
+        .odometer = odometer,
+        .can_wrap = odometer && record->flags & RATE_UNPROVEN,
+        .noise = ENDS_DEVIATION_NS / accesses,
+    };
 }
 
 static size_t locate_readings(const struct profile *const *profiles, size_t profile_count,
@@ -181,7 +179,7 @@ static size_t locate_readings(const struct profile *const *profiles, size_t prof
                 continue;
             located[n].loop = loop_rates_find(rates, p, record->loop);
             located[n].accepted = record->accepted;
-            located[n++].reading = judged_reading(record, &rates->refills[p]);
+            located[n++].reading = judged_reading(record);
         }
     }
     qsort(located, n, sizeof *located, compare_located);
@@ -227,7 +225,7 @@ static int measure(const struct profile *const *profiles, size_t profile_count,
             rates->any = true;
         } else {
             believe(&loop->rejected, estimate.per_ns.value,
-                    located[i].reading.can_wrap ? REJECTED_ODOMETERS : REJECTED_WATCHES);
+                    located[i].reading.odometer ? REJECTED_ODOMETERS : REJECTED_WATCHES);
         }
     }
     free(located);

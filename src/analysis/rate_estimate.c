@@ -34,7 +34,7 @@ static int compare_readings(const void *a, const void *b)
 
     if (x->per_ns != y->per_ns)
         return x->per_ns < y->per_ns ? -1 : 1;
-    return (int)x->can_wrap - (int)y->can_wrap;
+    return (int)x->odometer - (int)y->odometer;
 }
 
 /* Odometers first, each method in order. */
@@ -42,7 +42,7 @@ static int compare_methods(const void *a, const void *b)
 {
     const struct rate_reading *x = a, *y = b;
 
-    return x->can_wrap != y->can_wrap ? (int)y->can_wrap - (int)x->can_wrap
+    return x->odometer != y->odometer ? (int)y->odometer - (int)x->odometer
                                       : compare_readings(a, b);
 }
 
@@ -96,18 +96,18 @@ struct mean {
 };
 
 /*
- * Mean of one method's readings, sorted, from low on. Short readings weigh less: their errors are
- * taken at the rate of the crowd, not at their own. A stray one may be far too high: none counts
- * for more than STRAY times the crowd.
+ * Mean of one method's readings, sorted, without those below low that can have wrapped. Short
+ * readings weigh less: their errors are taken at the rate of the crowd, not at their own. A stray
+ * one may be far too high: none counts for more than STRAY times the crowd.
  */
 static struct mean mean_between(const struct rate_reading *readings, size_t n, double low)
 {
     struct mean mean = {0};
-    double weights = 0, squared_weights = 0, squares = 0, shared = 0;
+    double weights = 0, squared_weights = 0, squares = 0;
     double about = n ? crowd(readings, n).centre : 0, high = about * STRAY;
 
     for (size_t i = 0; i < n; i++) {
-        if (readings[i].per_ns < low)
+        if (readings[i].can_wrap && readings[i].per_ns < low)
             continue;
         double value = readings[i].per_ns < high ? readings[i].per_ns : high;
         double noise = fmin(NOISE_MAX, readings[i].noise * about);
@@ -117,13 +117,11 @@ static struct mean mean_between(const struct rate_reading *readings, size_t n, d
         squared_weights += weight * weight;
         mean.value += weight * value;
         squares += weight * value * value;
-        shared += weight * fmin(NOISE_MAX, readings[i].shared * about);
     }
     if (mean.n == 0)
         return mean;
     mean.value /= weights;
-    shared /= weights;
-    mean.common = hypot(shared, readings[0].can_wrap ? ODOMETERS_SHARE : WATCHES_SHARE);
+    mean.common = readings[0].odometer ? ODOMETERS_SHARE : WATCHES_SHARE;
     /* As many equal readings as these are worth, and what one of them scatters by. */
     double count = weights * weights / squared_weights;
     double deviation = SINGLE_DEVIATION * mean.value * sqrt((double)mean.n / weights);
@@ -191,7 +189,7 @@ struct rate_estimate rate_combine(struct rate_reading *readings, size_t n)
     qsort(readings, n, sizeof *readings, compare_methods);
 
     size_t odometers = 0;
-    while (odometers < n && readings[odometers].can_wrap)
+    while (odometers < n && readings[odometers].odometer)
         odometers++;
     const struct rate_reading *watches = readings + odometers;
     struct mean watch = mean_between(watches, n - odometers, 0);

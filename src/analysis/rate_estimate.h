@@ -4,7 +4,8 @@
  *
  * A reading is accesses / elapsed from a random point in time on. Its expectation is the rate
  * averaged over time, so readings that are right are averaged arithmetically. An odometer that
- * wrapped between its two looks reads low, never high; a watch-ahead reading cannot wrap.
+ * is set back between two looks, or wraps, reads low, never high; accesses that were foreseen do
+ * not, nor does an odometer of which it is known when the loop will end.
  */
 #ifndef REUSE_ANALYSIS_RATE_ESTIMATE_H
 #define REUSE_ANALYSIS_RATE_ESTIMATE_H
@@ -16,11 +17,11 @@
 
 struct rate_reading {
     double per_ns; /* > 0 */
-    bool can_wrap; /* odometer */
-    /* Error of its elapsed time, ns per access counted: in its own right, and shared by all
-     * readings of the kind. Not in proportion to the time that happened to elapse, or code that
-     * runs fast would count for less. */
-    double noise, shared;
+    bool odometer; /* else accesses that were foreseen */
+    bool can_wrap; /* an odometer of which that is not known */
+    /* Error of its elapsed time, ns per access counted. Not in proportion to the time that happened
+     * to elapse, or code that runs fast would count for less. */
+    double noise;
 };
 
 struct rate_estimate {

@@ -19,13 +19,11 @@ struct refill {
 };
 
 /*
- * From the profile's own readings: time grows by the inverse rate with each access, and what is
- * left at no access is the refill. Weighted least squares with a slope for each loop, which leans
- * on a slope of all (a random effect), and one intercept for all; readings far off count by their
- * sign rather than their size (Huber 1964), and what their ends scatter by is taken from how far
- * they are off. Before any reading the refill is a twelfth of the cost of a trap (0.5 us for 12 on
- * an idle machine, 2 on a busy one), give or take a sixth: by so much that cost changes between
- * runs and within them.
+ * Mean of what the profile's own readings of the rate say they lost: each has a short stretch
+ * beside its long one. Weighted by how well each can tell; those far off count by their sign rather
+ * than their size (Huber 1964). Before any reading the refill is a twelfth of the cost of a trap
+ * (0.5 us for 12 on an idle machine, 2 on a busy one), give or take a sixth: by so much that cost
+ * changes between runs and within them.
  */
 struct refill refill_estimate(const struct profile *);
 

@@ -17,6 +17,7 @@ typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int32_t i32;
+typedef int64_t i64;
 typedef double f64;
 
 /* First pass: the packed structures. */

@@ -11,7 +11,7 @@ import re
 import struct
 import sys
 
-TYPES = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i", "f64": "d", "char": "s"}
+TYPES = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i", "i64": "q", "f64": "d", "char": "s"}
 
 
 def crc32c(data):

@@ -378,6 +378,7 @@ static void read_rates(struct engine *engine)
             struct record_rate reading = {.thread_id = engine->thread_id,
                                           .method = RATE_ODOMETER,
                                           .accepted = 1,
+                                          .flags = RATE_UNPROVEN,
                                           .loop = place_loop((uint16_t)(loop * 16)),
                                           .accesses = (uint64_t)(rate * 1e6) + 1,
                                           .elapsed_ns = 1000000};
