@@ -50,16 +50,16 @@ static void finish(struct thread *thread)
 {
     struct rate_reading *rate = &thread->rate;
     struct stretch brief = stretch_of(rate, 0), lengthy = stretch_of(rate, 1);
-    double ns_per_access = stretches_ns_per_visit(brief, lengthy);
-    /* Only our own entries lie between: else the stretch was disturbed. A short one is no reason to
-     * reject it: code that runs fast makes its stretches short. */
+    /* Only our own entries lie between: else the stretch was disturbed. A short one, even one that
+     * seems to take less than nothing, is no reason to reject it: code that runs fast makes its
+     * stretches short. */
     bool undisturbed = thread->events - rate->events <= RATE_PLACES;
 
     if (undisturbed && lengthy.ns < -TRAP_DOUBT_NS)
         handler_trap_was_cheaper((uint64_t)-lengthy.ns);
     rate->phase = RATE_IDLE;
     rate_report(thread, &(struct rate_result){.method = RATE_WATCH_AHEAD,
-                                              .accepted = undisturbed && ns_per_access > 0,
+                                              .accepted = undisturbed,
                                               .start = rate->time[0],
                                               .accesses = lengthy.visits - brief.visits,
                                               .elapsed_ns = lengthy.ns - brief.ns,

@@ -30,7 +30,8 @@ enum { NEIGHBOUR_BYTES = 4096, INSTRUCTION_BYTES_MAX = 15 };
 /* From an interruption to the next call there are half of the accesses between two calls if the
  * time goes to these, and all of them if it goes to the calls. */
 #define CALL_SHARE_AHEAD 0.75
-/* Noise of a reading's ends: the middle one of three counts twice, and each has 0.7 us. */
+/* Noise of a reading's ends: the middle one of three counts twice, and each has 0.7 us. A time
+ * that seems to be shorter, or nothing, may well be as long as that. */
 #define ENDS_DEVIATION_NS 1700.0
 
 static int compare_loops(const void *a, const void *b)
@@ -46,7 +47,7 @@ static int compare_loops(const void *a, const void *b)
 
 static bool usable(const struct record_rate *reading)
 {
-    return reading->elapsed_ns > 0 && reading->accesses > 0;
+    return reading->accesses > 0;
 }
 
 static void join(struct loop_rate *loop, const struct loop_rate *other)
@@ -160,7 +161,8 @@ static struct rate_reading judged_reading(const struct record_rate *record)
     bool odometer = record->method == RATE_ODOMETER;
 
     return (struct rate_reading){
-        .per_ns = fmin(FASTEST_RATE, accesses / (double)record->elapsed_ns),
+        .per_ns =
+            fmin(FASTEST_RATE, accesses / hypot((double)record->elapsed_ns, ENDS_DEVIATION_NS)),
         .odometer = odometer,
         .can_wrap = odometer && record->flags & RATE_UNPROVEN,
         .noise = ENDS_DEVIATION_NS / accesses,

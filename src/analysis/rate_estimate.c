@@ -25,8 +25,8 @@ enum { ENOUGH_WATCHES = 5, ENOUGH_ODOMETERS = 3, CROWD_LEAST = 3 };
 /* What all readings of a kind may have in common, of ln(rate). Odometers: clocks, and the frequency
  * of a processor that changes with what it does. Watches: they time what exploring has just read.
  */
-#define ODOMETERS_SHARE 0.03
-#define WATCHES_SHARE 0.1
+#define ODOMETERS_SHARE 0.06
+#define WATCHES_SHARE 0.25
 
 static int compare_readings(const void *a, const void *b)
 {

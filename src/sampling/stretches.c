@@ -19,5 +19,7 @@ bool stretch_is_plausible(struct stretch stretch, double ns_per_visit, double sl
 
 double stretch_loss(struct stretch brief, struct stretch lengthy)
 {
-    return brief.ns - brief.visits * stretches_ns_per_visit(brief, lengthy);
+    double ns_per_visit = stretches_ns_per_visit(brief, lengthy);
+
+    return ns_per_visit > 0 ? brief.ns - brief.visits * ns_per_visit : brief.ns;
 }

@@ -29,7 +29,7 @@ double stretches_ns_per_visit(struct stretch brief, struct stretch lengthy);
 bool stretch_is_plausible(struct stretch, double ns_per_visit, double slower, double faster,
                           double slack_ns);
 
-/* What each of a pair lost, ns; nonsense where there is no pace above 0. */
+/* What each of a pair lost, ns. Where the long one took no longer, visits take no time. */
 double stretch_loss(struct stretch brief, struct stretch lengthy);
 
 #endif

@@ -42,6 +42,7 @@ static void difference_is_free_of_the_loss(void **state)
         assert_float_equal(stretches_ns_per_visit(run(&machine, 3000), run(&machine, 9000)), 4,
                            1e-9);
     }
+    assert_float_equal(stretch_loss((struct stretch){9, 90}, (struct stretch){19, 80}), 90, 1e-9);
     assert_true(stretches_ns_per_visit((struct stretch){9, 9}, (struct stretch){9, 90}) <= 0);
     assert_true(stretches_ns_per_visit((struct stretch){9, 90}, (struct stretch){19, 80}) <= 0);
 }
