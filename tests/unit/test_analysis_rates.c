@@ -198,8 +198,8 @@ static void short_readings_weigh_less(void **state)
         many[i] = (struct rate_reading){.per_ns = 2, .noise = 0.01};
     struct rate_estimate estimate = rate_combine(many, 100);
     assert_true(estimate.log_deviation < 0.05);
-    assert_true(estimate.common_deviation > 0.05 && estimate.common_deviation < 0.2);
-    assert_true(estimate.per_ns.lo < 2 / exp(1.96 * 0.05));
+    assert_true(estimate.common_deviation > 0.2 && estimate.common_deviation < 0.3);
+    assert_true(estimate.per_ns.lo < 2 / exp(1.96 * 0.2));
 }
 
 static void no_agreement_is_a_wide_interval(void **state)
