@@ -467,7 +467,7 @@ struct record_served {
 };
 
 enum rate_method {
-    RATE_WATCH_AHEAD = 1, /* two predicted accesses, timed by two watches */
+    RATE_WATCH_AHEAD = 1, /* predicted accesses, timed by watches */
     RATE_ODOMETER = 2,    /* a register or memory word with a constant step per loop visit */
     RATE_EXACT = 3,       /* counted */
 };
