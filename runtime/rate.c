@@ -23,7 +23,9 @@ enum {
     EXPLORE_NS_MAX = 4 * 1000 * 1000,
     EXPLORE_BATCHES = 8, /* between looks at the clock */
     TOUCHES = 32,        /* places that a stretch to be timed can begin at or end */
-    SHORT_ONE_IN = 8,    /* of what is timed, the short stretch */
+    SHORT_ONE_IN = 8,    /* of what is timed, the short stretch, and at most: */
+    SHORT_AT_MOST_ONE_IN = 4,
+    DIFFERENCE_MIN = 500, /* accesses that are timed, at least: even slow code makes them soon */
     SPACING_FIRST = 64,
     EXPLORED_MIN = 1000, /* accesses from which their cost can be told */
     /* Of the clock that times stretches, to half the cost of its signal, at least: that cost
@@ -165,30 +167,31 @@ static void note_touch(struct touches *touches, struct candidate touch)
 
 /*
  * The last touch, the latest before it that is `wanted` accesses away, and one soon after that, for
- * a short stretch beside the long one; the first third of what was seen is left out, because it
- * warms the caches up again after our handler.
+ * a short stretch beside the long one; the first third is left out, because it warms the caches up
+ * again after our handler. False where too little is left for a difference of the two.
  */
-static bool choose_places(const struct touches *touches, uint64_t seen, double wanted,
+static bool choose_places(const struct touches *touches, double wanted,
                           struct candidate chosen[RATE_PLACES])
 {
+    const struct candidate *items = touches->items;
     unsigned last = touches->count - 1, first = 0, middle;
+    uint64_t whole, brief;
 
     if (touches->count < RATE_PLACES)
         return false;
-    while (first + 2 < last && touches->items[first].index < seen / 3)
+    while (first + 2 < last && items[first].index < items[last].index / 3)
         first++;
-    while (first + 2 < last &&
-           (double)(touches->items[last].index - touches->items[first + 1].index) >= wanted)
+    while (first + 2 < last && (double)(items[last].index - items[first + 1].index) >= wanted)
         first++;
+    whole = items[last].index - items[first].index;
     middle = first + 1;
-    while (middle + 1 < last &&
-           (touches->items[middle].index - touches->items[first].index) * SHORT_ONE_IN <
-               touches->items[last].index - touches->items[first].index)
+    while (middle + 1 < last && (items[middle].index - items[first].index) * SHORT_ONE_IN < whole)
         middle++;
-    chosen[0] = touches->items[first];
-    chosen[1] = touches->items[middle];
-    chosen[2] = touches->items[last];
-    return true;
+    brief = items[middle].index - items[first].index;
+    chosen[0] = items[first];
+    chosen[1] = items[middle];
+    chosen[2] = items[last];
+    return whole >= DIFFERENCE_MIN && brief * SHORT_AT_MOST_ONE_IN <= whole;
 }
 
 /*
@@ -299,7 +302,7 @@ static void explore_and_start(struct thread *thread, ucontext_t *context, uint64
         }
         known->test_step = 0;
     }
-    if (choose_places(&touches, seen, apart_ns * rate_guess(known), chosen))
+    if (choose_places(&touches, apart_ns * rate_guess(known), chosen))
         apart = (double)(chosen[2].index - chosen[0].index) / rate_guess(known);
     /* Where nothing is known of the pace, the reading itself will tell if it was too short. */
     if (apart > 0 && apart > least_apart(known, seen, chosen) &&

@@ -33,8 +33,7 @@ enum { NEIGHBOUR_BYTES = 4096, INSTRUCTION_BYTES_MAX = 15 };
 /* Noise of a reading's ends: the middle one of three counts twice, and each has 0.7 us. A time
  * that seems to be shorter, or nothing, may well be as long as that. */
 #define ENDS_DEVIATION_NS 1700.0
-/* Accesses per ns from which on it says something that a time is not longer than that. */
-#define TELLING_RATE 3.0
+enum { ACCESSES_LEAST = 200 };
 
 static int compare_loops(const void *a, const void *b)
 {
@@ -47,12 +46,10 @@ static int compare_loops(const void *a, const void *b)
     return 0;
 }
 
-/* One that is so short that even fast code takes no longer than its ends are uncertain by says
- * nothing. */
+/* So few accesses take no longer than ends are uncertain by, whatever the code. */
 static bool usable(const struct record_rate *reading)
 {
-    return reading->accesses > 0 && ((double)reading->elapsed_ns >= ENDS_DEVIATION_NS ||
-                                     (double)reading->accesses >= TELLING_RATE * ENDS_DEVIATION_NS);
+    return reading->accesses >= ACCESSES_LEAST;
 }
 
 static void join(struct loop_rate *loop, const struct loop_rate *other)
@@ -232,7 +229,8 @@ static int measure(const struct profile *const *profiles, size_t profile_count,
             rates->any = true;
         } else {
             believe(&loop->rejected, estimate.per_ns.value,
-                    located[i].reading.odometer ? REJECTED_ODOMETERS : REJECTED_WATCHES);
+                    hypot(estimate.log_deviation,
+                          located[i].reading.odometer ? REJECTED_ODOMETERS : REJECTED_WATCHES));
         }
     }
     free(located);
