@@ -11,7 +11,7 @@
 
 #include "signal_safe.h"
 
-enum { EXTENDED_MAX = 16384 }; /* bytes that XSAVE saves (tiles have 8 KiB), or of long vectors */
+enum { EXTENDED_MAX = INTERPRETER_STATE_MAX };
 
 /* As it stands on the tape. */
 struct taped_signal {

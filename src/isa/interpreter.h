@@ -163,6 +163,9 @@ void decode_cache_create(void *memory, size_t size, void *executable, size_t exe
  */
 void decode_cache_after_fork(void);
 
+/* Bytes that a processor saves of its registers, general ones aside, at most (tiles have 8 KiB). */
+enum { INTERPRETER_STATE_MAX = 16384 };
+
 /*
  * All that decode_cache_create() has found out about the processor, in pieces: to be kept, or to be
  * replaced by what was kept on another, whose states are then interpreted. Instructions that this

@@ -152,9 +152,24 @@ bool x86_processor_has(ZydisISASet isa_set)
     return false;
 }
 
+static void forget_if_beyond(uint32_t *offset, uint32_t size)
+{
+    if (*offset > INTERPRETER_STATE_MAX || size > INTERPRETER_STATE_MAX - *offset)
+        *offset = 0;
+}
+
 void interpreter_processor(void (*piece)(void *bytes, size_t size))
 {
     piece(&x86_processor, sizeof x86_processor);
     piece(words, sizeof words);
     piece(components, sizeof components);
+    /* What was kept may be damaged, and is read at these places. */
+    forget_if_beyond(&x86_processor.ymm_high, 16 * 16);
+    forget_if_beyond(&x86_processor.opmask, 8 * 8);
+    forget_if_beyond(&x86_processor.zmm_high, 16 * 32);
+    forget_if_beyond(&x86_processor.zmm_16_31, 16 * 64);
+    for (unsigned i = 0; i < COMPONENTS; i++)
+        if (components[i].offset > INTERPRETER_STATE_MAX ||
+            components[i].size > INTERPRETER_STATE_MAX - components[i].offset)
+            components[i] = (struct component){0};
 }
