@@ -44,14 +44,37 @@ static uint16_t *recent_at(struct site_cache *cache, const struct unwind_start *
     return &cache->recent[mix(caller->ip, caller->stack_pointer) >> 40 & (SITE_CACHE_RECENT - 1)];
 }
 
-static struct site_cache_teller *teller_at(struct site_cache *cache, uint64_t hash)
-{
-    return &cache->tellers[hash >> 40 & (SITE_CACHE_TELLERS - 1)];
-}
-
 static uint32_t tag_of(uint64_t hash)
 {
     return (uint32_t)(hash >> 8) | 1; /* never 0 */
+}
+
+static struct site_cache_teller *teller_set(struct site_cache *cache, uint64_t hash)
+{
+    return cache->tellers[hash >> 40 & (SITE_CACHE_TELLER_SETS - 1)];
+}
+
+/* The teller that the hash leads to, or NULL. */
+static inline struct site_cache_teller *teller_at(struct site_cache *cache, uint64_t hash)
+{
+    struct site_cache_teller *set = teller_set(cache, hash);
+    for (unsigned i = 0; i < SITE_CACHE_TELLER_WAYS; i++) {
+        if (set[i].tag == tag_of(hash))
+            return &set[i];
+    }
+    return NULL;
+}
+
+/* Where a teller for the hash is to be put: for as long as there is room, it displaces none. Two
+ * that displaced each other, in turns, would have every call walked. */
+static struct site_cache_teller *teller_room(struct site_cache *cache, uint64_t hash)
+{
+    struct site_cache_teller *set = teller_set(cache, hash);
+    for (unsigned i = 0; i < SITE_CACHE_TELLER_WAYS; i++) {
+        if (set[i].tag == tag_of(hash) || set[i].tag == 0)
+            return &set[i];
+    }
+    return &set[hash >> 60 & (SITE_CACHE_TELLER_WAYS - 1)];
 }
 
 /* The tellers that a call meets, and the hash at which they end. */
@@ -68,7 +91,7 @@ static inline void follow(struct site_cache *cache, const struct unwind_start *c
     unsigned levels = 0;
     while (levels < SITE_CACHE_LEVELS) {
         struct site_cache_teller *teller = teller_at(cache, hash);
-        if (teller->tag != tag_of(hash) || word_end(teller->word) > stack_bytes)
+        if (teller == NULL || word_end(teller->word) > stack_bytes)
             break;
         path->tellers[levels++] = teller;
         hash = mix(hash, teller->tells_frame_pointer
@@ -90,7 +113,7 @@ static void learn(struct site_cache *cache, const struct path *path,
 {
     if (path->levels == SITE_CACHE_LEVELS)
         return;
-    struct site_cache_teller *teller = teller_at(cache, path->hash);
+    struct site_cache_teller *teller = teller_room(cache, path->hash);
     *teller = *news;
     teller->tag = tag_of(path->hash);
 }

@@ -15,7 +15,8 @@
 
 enum {
     SITE_CACHE_ENTRIES = 512,
-    SITE_CACHE_TELLERS = 2048,
+    SITE_CACHE_TELLER_SETS = 512,
+    SITE_CACHE_TELLER_WAYS = 4,
     SITE_CACHE_LEVELS = 12,
     SITE_CACHE_RECENT = 1024,
 };
@@ -57,7 +58,7 @@ struct site_cache_teller {
 
 struct site_cache {
     uint16_t recent[SITE_CACHE_RECENT]; /* by ip and stack pointer: the entry found last */
-    struct site_cache_teller tellers[SITE_CACHE_TELLERS];
+    struct site_cache_teller tellers[SITE_CACHE_TELLER_SETS][SITE_CACHE_TELLER_WAYS];
     struct site_cache_entry entries[SITE_CACHE_ENTRIES];
 };
 

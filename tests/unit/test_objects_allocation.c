@@ -237,7 +237,7 @@ static void histories_are_told_apart(void **state)
     }
     allocation_statistics(&after);
     printf("# %llu walks\n", (unsigned long long)(after.contexts_walked - before.contexts_walked));
-    assert_true(after.contexts_walked - before.contexts_walked <= 5000);
+    assert_true(after.contexts_walked - before.contexts_walked <= 1000);
 }
 
 /* A jump out of a wrapper leaves the mark; it must not switch tracking off for good. */
