@@ -22,6 +22,7 @@
 
 #include "isa/guarded_memory.h"
 #include "isa/interpreter.h"
+#include "isa/x86/processor.h"
 
 enum { CAPACITY = 4096, CACHE = 1 << 18, STUBS = 1 << 16, PAGE = 4096 };
 
@@ -588,6 +589,28 @@ static int setup(void **state)
     return 0;
 }
 
+static void fill_with_ones(void *bytes, size_t size)
+{
+    memset(bytes, 0xff, size);
+}
+
+/* A recording says where its processor keeps registers; damaged, it must not lead out of what was
+ * kept of them. */
+static void test_damaged_processor(void **state)
+{
+    (void)state;
+    interpreter_processor(fill_with_ones);
+    assert_int_equal(x86_processor.ymm_high, 0);
+    assert_int_equal(x86_processor.opmask, 0);
+    assert_int_equal(x86_processor.zmm_high, 0);
+    assert_int_equal(x86_processor.zmm_16_31, 0);
+    assert_true(x86_processor_save_size(UINT64_MAX, false) <= INTERPRETER_STATE_MAX);
+    assert_true(x86_processor_save_size(UINT64_MAX, true) <= INTERPRETER_STATE_MAX);
+    x86_processor_detect();
+    assert_true(x86_processor_save_size(UINT64_MAX, false) >= 576); /* FXSAVE area and header */
+    assert_true(x86_processor_save_size(UINT64_MAX, false) <= INTERPRETER_STATE_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -609,6 +632,7 @@ int main(void)
         cmocka_unit_test(test_threads_share_a_small_cache),
         cmocka_unit_test(test_flags_in_memory),
         cmocka_unit_test(test_instruction_accesses),
+        cmocka_unit_test(test_damaged_processor),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
