@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Records of the sampled engines: accesses, the watches that follow them, turns of threads that
+ * poll, access rates. What all records have in common: format.h.
+ */
+#ifndef REUSE_PROFILE_FORMAT_SAMPLES_H
+#define REUSE_PROFILE_FORMAT_SAMPLES_H
+
+#include <stdint.h>
+
+#include "access.h"
+
+enum watch_mode {
+    WATCH_NONE = 0,     /* resolved in the window, or no register was given */
+    WATCH_ACCESSED = 1, /* the accessed word is watched */
+    WATCH_OTHER = 2,    /* another word of the run's line, chosen uniformly, is watched */
+};
+
+enum sample_flags {
+    SAMPLE_SHORT_SKIP = 1,         /* the interpreter stopped before the random skip was used up */
+    SAMPLE_ARM_FAILED = 2,         /* a register was wanted and could not be had */
+    SAMPLE_INVALIDATION_WATCH = 4, /* other threads' stores to invalidation_address are watched */
+    SAMPLE_LINE_SHARED = 8,        /* the bulletin board held another thread's access to the line */
+    SAMPLE_LINE_VISIT = 16,        /* next_store and the masks of the visit below were determined */
+    SAMPLE_LINE_OFFERED = 32,      /* the shared registers could have been given to it */
+    SAMPLE_STRADDLES = 64,         /* the access touched two lines; address and width are those of
+                                      its part in one of them, chosen by a fair coin */
+    SAMPLE_USE_OFFERED = 128,      /* a load: the shared registers could have been given to it */
+    SAMPLE_TURN = 256, /* a store of a turn (struct record_turn), of no weight by time */
+};
+
+enum { REUSE_TIME_NONE = 0xffffffffu };
+
+struct record_sample {
+    uint64_t sample_id;
+    uint32_t thread_id;
+    uint32_t context_id;
+    uint64_t monotonic_ns;
+    uint64_t app_ns;    /* at the sampled access */
+    uint64_t weight_ns; /* app time that this sample stands for (sampled in inverse proportion) */
+    uint64_t ip;
+    uint64_t address;
+    uint64_t loop;        /* identifies the loop for access rates: its head's ip; 0 none */
+    uint64_t reuse_ip;    /* next use in the window at the run's line size; 0 none */
+    uint64_t object_base; /* block, symbol-less for globals: 0 */
+    uint64_t object_size;
+    uint32_t object_reference;
+    uint8_t object_kind;      /* enum object_kind */
+    uint8_t width;            /* bytes */
+    uint8_t kind;             /* enum access_kind */
+    uint8_t stop;             /* enum interpreter_stop that ended the window; 0: window complete */
+    uint32_t window_accesses; /* accesses examined after the sampled one */
+    uint16_t cpu;
+    uint16_t flags; /* enum sample_flags */
+    /* Reuse time (1 = the very next access) per line size 32, 64 ... 4096, within the window;
+     * REUSE_TIME_NONE when not reused in it. */
+    uint32_t window_reuse[LINE_SIZE_COUNT];
+    uint8_t watch_mode; /* enum watch_mode */
+    uint8_t watch_slot;
+    uint8_t watch_length;   /* bytes */
+    uint8_t words_accessed; /* words of watch_length bytes of the line that the access touched */
+    uint32_t region_id;     /* innermost span of the API that the thread was in; 0 none */
+    uint64_t watch_address;
+    uint64_t invalidation_address; /* watched in all threads, or 0; 8 bytes */
+    /* What the look-ahead tells of the thread's own visit to the line, with SAMPLE_LINE_VISIT.
+     * Masks have 64 bits: each for line_size / 64 bytes of the run's line (a byte in lines of up to
+     * 64). */
+    uint64_t visit_accessed; /* touched up to and including the sampled access */
+    uint64_t visit_written;  /* stored to, likewise */
+    uint32_t next_store;     /* accesses to the thread's next store to the line; REUSE_TIME_NONE */
+    /* 1 + other lines of the run's size touched in the window up to the next use of the sample's
+     * line, or in all of it: 1 + the stack distance, or what it is at least. 0: not counted. */
+    uint32_t window_lines;
+};
+
+enum watch_end {
+    WATCH_REUSED = 1,        /* the owner touched the watched bytes again */
+    WATCH_INVALIDATED = 2,   /* not written any more: see struct record_invalidation */
+    WATCH_EVICTED = 3,       /* the policy gave the register to a later sample: censored */
+    WATCH_THREAD_ENDED = 4,  /* censored */
+    WATCH_PROCESS_ENDED = 5, /* censored; also assumed by readers for watches without an end */
+    WATCH_FREED = 6,         /* the block was freed or unmapped: never reused as this object */
+    WATCH_LOST = 7, /* the register was taken away (exec, debugger): censored at last sight */
+};
+
+enum watch_end_flags {
+    WATCH_END_VISIT_KNOWN = 1, /* the two fields below were determined by looking ahead */
+    WATCH_END_VISIT_TOUCHES_ACCESSED = 2, /* the visit also touches the originally accessed word */
+    WATCH_END_VISIT_ENDS_HERE = 4, /* the last access of the visit touches the watched word */
+    INVALIDATION_NOT_SEEN = 8,     /* see struct record_invalidation */
+};
+
+/*
+ * While a watch with SAMPLE_INVALIDATION_WATCH ran, another thread stored to invalidation_address.
+ * The watch goes on: its own end (struct record_watch_end, later in the file) tells when the line
+ * would have been used again. At most one per sample: the first store. With the flag
+ * INVALIDATION_NOT_SEEN nobody stored until then, and from then on it was not watched for (the
+ * watch's own thread stored to the word, or the register was wanted elsewhere).
+ */
+struct record_invalidation {
+    uint64_t sample_id;
+    uint32_t thread_id;  /* that stored */
+    uint32_t context_id; /* of the store; 0 when not taken */
+    uint64_t monotonic_ns;
+    uint64_t app_ns;     /* of the owner of the watch */
+    uint64_t ip;         /* of the store (x86: the instruction after it) */
+    uint8_t flags;       /* enum watch_end_flags, of the storing thread's visit */
+    uint8_t words_after; /* as in struct record_watch_end */
+    uint16_t cpu;
+    uint32_t reserved;
+};
+
+struct record_watch_end {
+    uint64_t sample_id;
+    uint32_t thread_id;  /* whose access ended it; the owner's for censored ends */
+    uint32_t context_id; /* of the ending access; 0 when not taken */
+    uint64_t monotonic_ns;
+    uint64_t app_ns;     /* of the owner; app_ns - sample.app_ns is the time watched */
+    uint64_t ip;         /* of the ending access (x86: the instruction after it) */
+    uint8_t reason;      /* enum watch_end */
+    uint8_t flags;       /* enum watch_end_flags */
+    uint8_t words_after; /* other words of the line touched after the trap in the same visit */
+    uint8_t kind;        /* enum access_kind, 0 unknown */
+    uint16_t cpu;
+    uint16_t reserved;
+};
+
+/*
+ * Communication (docs/estimators.md, "Communication"). A sampled store opens a segment: the time
+ * until the next store to the line by any thread. In it, two words of the line are watched for
+ * loads and stores of all threads. Written as soon as the sampled store has been executed. Loads
+ * are watched so as well, until the next use of the line ("Shared caches").
+ */
+struct record_line_watch {
+    uint64_t sample_id;
+    uint64_t monotonic_ns; /* when the store was executed */
+    uint64_t address;      /* the word of the sampled store */
+    uint64_t address2;     /* the other word, or 0 */
+    /* Words of the line that other threads were known to touch (bit: word of 8 bytes, from the
+     * line's start; lines beyond 512 bytes: none). address2 was drawn from them with probability
+     * 1/2, else from all words but that of `address`; from the latter only if there are none. */
+    uint64_t proposed;
+    double probability; /* that the sample was given the registers when it asked for them */
+    uint32_t flags;     /* enum line_watch_flags */
+    uint32_t reserved;
+};
+
+enum line_watch_flags {
+    LINE_WATCH_POLLED = 1, /* another thread came to the words again and again before the store */
+    /* The sample is a load of a thread that polls: what is watched for first is the next store of
+     * another thread (LINE_EVENT_OPENS), which opens the segment. monotonic_ns is that of the
+     * sample. */
+    LINE_WATCH_WAITS = 2,
+    /* The sample is a load: what is watched for is the next use of the line by any thread, which
+     * ends the watch. No segment, and no transfer, is told from it. */
+    LINE_WATCH_USE = 4,
+    /* Another thread came to the words between arming and the sampled access: both use the line at
+     * the same time. */
+    LINE_WATCH_MET = 8,
+};
+
+enum line_event_flags {
+    LINE_EVENT_SECOND = 1,      /* address2 trapped, else address */
+    LINE_EVENT_KIND_KNOWN = 2,  /* kind, offset and width are those of the instruction */
+    LINE_EVENT_VISIT_KNOWN = 4, /* the flags below and the masks were determined by looking ahead */
+    LINE_EVENT_STORES = 8,      /* the visit stores to the line, now or later */
+    /* The visit's last read before any store of it touches address, address2. */
+    LINE_EVENT_READ_ENDS = 16,
+    LINE_EVENT_READ_ENDS2 = 32,
+    /* Its last store touches address, address2. */
+    LINE_EVENT_STORE_ENDS = 64,
+    LINE_EVENT_STORE_ENDS2 = 128,
+    LINE_EVENT_OPENS = 256, /* elapsed_ns is since the sample; of later events, since this store */
+};
+
+/* A thread came to a watched word. */
+struct record_line_event {
+    uint64_t sample_id; /* of the watch */
+    uint32_t thread_id; /* that came */
+    uint32_t context_id;
+    uint64_t monotonic_ns;
+    uint64_t elapsed_ns; /* since the sampled store, without what the profiler took of the thread */
+    uint64_t ip;         /* of the access; of the instruction after it unless KIND_KNOWN */
+    uint64_t visit_read; /* by the visit, this access on; masks as in struct record_sample */
+    uint64_t visit_written;
+    uint16_t offset; /* of the access's first byte in the line; of the word unless KIND_KNOWN */
+    uint8_t width;   /* bytes; 0 unknown */
+    uint8_t kind;    /* enum access_kind; ACCESS_LOAD | ACCESS_STORE: reads and writes; 0 unknown */
+    uint16_t flags;  /* enum line_event_flags */
+    uint16_t cpu;
+};
+
+enum line_end {
+    LINE_END_STORE = 1,   /* its last event was a store: the segment is over */
+    LINE_END_TRAPS = 2,   /* trapped too often: censored, as all below */
+    LINE_END_EVICTED = 3, /* the registers went to a later sample */
+    LINE_END_FREED = 4,   /* the block was freed or unmapped */
+    LINE_END_THREAD = 5,  /* the sampled thread ended */
+    LINE_END_PROCESS = 6, /* also assumed where no end was written */
+    LINE_END_LOST = 7,    /* the registers were taken away */
+    LINE_END_USED = 8,    /* LINE_WATCH_USE: its only event was a use by another thread, or, without
+                             an event, the thread itself came back */
+};
+
+struct record_line_end {
+    uint64_t sample_id;
+    uint64_t monotonic_ns;
+    uint64_t elapsed_ns; /* as in struct record_line_event, of the sampled thread */
+    uint64_t loads_ns;   /* up to this time loads were watched as well; afterwards stores alone */
+    uint32_t traps;      /* taken by the watch, in all threads */
+    uint8_t reason;      /* enum line_end */
+    uint8_t reserved[3];
+};
+
+/*
+ * A thread that waits by polling was interrupted there, and its turn after the wait was looked at.
+ * The store of the sample is one of its stores, all equally likely.
+ */
+enum { TURN_COUNTERS = 6 };
+
+struct record_turn {
+    uint64_t sample_id; /* of the store; 0: the turn has none, or was not seen to its end */
+    uint64_t monotonic_ns;
+    uint64_t app_ns;
+    uint64_t wait_ip; /* lowest instruction of the loop that waits: which wait it was */
+    uint64_t loop;    /* as in struct record_sample */
+    uint32_t thread_id;
+    uint32_t stores;     /* in the turn */
+    uint8_t complete;    /* seen to its end */
+    uint8_t reserved[3]; /* zero */
+    /* What may count turns: registers, numbered from 1, then words of the stack; 0 none. They stand
+     * still during waits; their values at the wait after the turn, and what the turn added. */
+    uint32_t places[TURN_COUNTERS];
+    uint32_t reserved2; /* zero */
+    uint64_t values[TURN_COUNTERS];
+    uint64_t steps[TURN_COUNTERS];
+};
+
+enum rate_method {
+    RATE_WATCH_AHEAD = 1, /* predicted accesses, timed by watches */
+    RATE_ODOMETER = 2,    /* a register or memory word with a constant step per loop visit */
+    RATE_EXACT = 3,       /* counted */
+};
+
+enum rate_flags {
+    RATE_UNPROVEN = 1, /* an odometer of which it is not known when it will be set back */
+};
+
+/*
+ * Accesses made by the thread in elapsed_ns of its app time, in code of the given loop: what a long
+ * stretch has more than a short one, so that what each loses at its beginning is in neither, but in
+ * loss_ns.
+ */
+struct record_rate {
+    uint32_t thread_id;
+    uint8_t method;   /* enum rate_method */
+    uint8_t accepted; /* 1: passed the method's own checks; 0: kept for diagnosis only */
+    uint16_t flags;   /* enum rate_flags */
+    uint64_t loop;
+    uint64_t head; /* loop head that carried the odometer, 0 for watches */
+    uint64_t monotonic_ns;
+    uint64_t app_ns; /* at the start of the reading */
+    uint64_t accesses;
+    uint64_t elapsed_ns;
+    int64_t loss_ns; /* below 0 where signals cost less than calibrated */
+};
+
+#endif
