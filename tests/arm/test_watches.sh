@@ -8,8 +8,8 @@ programs=$REUSE_BUILDDIR/tests
 
 # In turns time is instructions. In parallel it is the host's, of which a handler takes so much more that a budget
 # would hardly pay for any sample.
-rounds=8000 milliseconds=600 usual="--budget 25"
-[ -z "${ARM_PARALLEL:-}" ] || rounds=3000 milliseconds=3000 usual="--period 20000000"
+rounds=8000 milliseconds=600 squares=60000 usual="--budget 25"
+[ -z "${ARM_PARALLEL:-}" ] || rounds=3000 milliseconds=3000 squares=400000 usual="--period 20000000"
 
 # profiled NAME LIMIT PROGRAM...: same output and status as without us, in time; sampled as $sampling says
 sampling=$usual
@@ -53,7 +53,7 @@ check "a writer and a reader in turns: status" status_is 0
 run "$bin/reuse-report" --format json "$work/p.rprof"
 cp "$work/out" "$work/report"
 holds "stores of another thread are seen" 'r["watches"]["invalidated"] > 0'
-profiled "an interpreter" 100 python3 -c 'print(sum(len(str(i * i)) for i in range(60000)))'
+profiled "an interpreter" 100 python3 -c "print(sum(len(str(i * i)) for i in range($squares)))"
 holds "its watches ended in a recorded way" \
     'r["watches"]["armed"] > 0 and sum(r["watches"][k] for k in ("reused", "invalidated", "evicted", "ended")) >= 0.99 * r["watches"]["armed"]'
 finish
