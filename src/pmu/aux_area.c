@@ -71,10 +71,31 @@ static void take(struct aux_area *area, uint64_t end, aux_record record, void *c
     }
 }
 
+/*
+ * Whether the driver has passed over [tail, end): to align where the unit begins to write, or
+ * because too little is left for a record. It fills that with padding, moves aux_head and tells
+ * nobody. No packet but padding is a zero, so zeros alone hold no record.
+ */
+static bool is_skipped(const struct aux_area *area, uint64_t end)
+{
+    uint64_t at = area->tail;
+
+    if (end - at > area->size)
+        return false;
+    while (at != end && area->bytes[at & (area->size - 1)] == 0)
+        at++;
+    return at == end;
+}
+
 void aux_take_untold(struct aux_area *area, uint64_t end, aux_record record, void *context)
 {
     if (end == area->tail || end - area->tail > INT64_MAX)
         return;
+    if (is_skipped(area, end)) {
+        stop(area);
+        area->tail = end;
+        return;
+    }
     area->faults.gaps++;
     cut(area);
     take(area, end, record, context);

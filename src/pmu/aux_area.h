@@ -42,7 +42,9 @@ typedef void (*aux_record)(void *context, const struct spe_record *);
 
 /*
  * The piece that a PERF_RECORD_AUX tells of, with its PERF_AUX_FLAG_*. Bytes before it that no
- * record told of are taken as well, after a cut. True: the event must be enabled again.
+ * record told of are taken as well, after a cut; but where they are all padding, the driver has
+ * passed over them (perf_aux_output_skip()) and nothing is missing. True: the event must be enabled
+ * again.
  */
 bool aux_take(struct aux_area *, uint64_t offset, uint64_t count, uint64_t flags, aux_record,
               void *context);

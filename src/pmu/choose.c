@@ -128,24 +128,38 @@ static void consider_leader(const struct pmu_machine *machine, const char *pmu,
 static void add_intel(struct pmu_choice *choice, const char *pmu, const struct intel_model *model,
                       int64_t type)
 {
+    uint8_t kind = (uint8_t)choice->core_kinds++;
     struct pmu_event *loads = &choice->sampler[choice->samplers++];
     struct pmu_event *stores = &choice->sampler[choice->samplers++];
 
     number_event(loads, pmu, model->loads, type, model->loads_config, ACCESS_LOAD);
     number_event(stores, pmu, model->stores, type, model->stores_config, ACCESS_STORE);
     loads->precise = stores->precise = PRECISE;
+    loads->core_kind = stores->core_kind = kind;
+}
+
+/* Small cores beside the large ones: of Arrow Lake-H there are two kinds. */
+static void add_small_cores(const struct pmu_machine *machine, struct pmu_choice *choice)
+{
+    static const char *const pmus[] = {"cpu_atom", "cpu_lowpower"};
+
+    for (size_t i = 0; i < sizeof pmus / sizeof pmus[0]; i++) {
+        int64_t type = pmu_type(machine, pmus[i]);
+
+        if (type >= 0)
+            add_intel(choice, pmus[i], &intel_small_core, type);
+    }
 }
 
 static bool choose_intel(const struct pmu_machine *machine, struct pmu_choice *choice, char *reason)
 {
     const struct intel_model *model = intel_model_find(machine->processor.model);
     int64_t cpu = pmu_type(machine, "cpu"), core = pmu_type(machine, "cpu_core");
-    int64_t atom = pmu_type(machine, "cpu_atom");
 
     choice->unit = PMU_PEBS;
     choice->sample_type = common_sample_type | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC;
     choice->period_multiple = choice->period_least = 1;
-    choice->counts_accesses = choice->can_exclude_kernel = true;
+    choice->counts_accesses = true;
     if (cpu < 0 && core < 0) {
         compose(reason, PMU_REASON_MAX, "the kernel shows no processor PMU (a virtual machine?)",
                 "", "");
@@ -153,8 +167,7 @@ static bool choose_intel(const struct pmu_machine *machine, struct pmu_choice *c
     }
     if (model && core >= 0) {
         add_intel(choice, "cpu_core", model, core);
-        if (atom >= 0)
-            add_intel(choice, "cpu_atom", &intel_small_core, atom);
+        add_small_cores(machine, choice);
         return true;
     }
     if (model) {
@@ -193,10 +206,9 @@ bool pmu_choose_latencies(const struct pmu_machine *machine, struct pmu_choice *
         !named_event(machine, pmu, "mem-loads", event) || (event->config & 0xffff) != LOAD_LATENCY)
         return false;
     choice->unit = PMU_PEBS;
-    choice->samplers = 1;
+    choice->samplers = choice->core_kinds = 1;
     choice->sample_type = common_sample_type | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC;
     choice->period_multiple = choice->period_least = 1;
-    choice->can_exclude_kernel = true;
     event->kinds = ACCESS_LOAD;
     event->precise = PRECISE;
     consider_leader(machine, pmu, choice, event);
@@ -224,13 +236,11 @@ static bool choose_amd(const struct pmu_machine *machine, struct pmu_choice *cho
     if (machine->read(machine->context, "ibs_op/format/cnt_ctl", format, sizeof format))
         format_set(format, 1, &target);
     /* Without a filter the kernel refuses exclude_kernel (EINVAL), and then the event is refused to
-     * unprivileged users. */
-    if (machine->read(machine->context, "ibs_op/format/swfilt", format, sizeof format) &&
-        format_set(format, 1, &target))
-        choice->can_exclude_kernel = true;
-    else if (machine->processor.ibs_capabilities & IBS_BIT63_FILTER)
-        choice->can_exclude_kernel = true;
-    choice->needs_privilege = !choice->can_exclude_kernel;
+     * unprivileged users. The counters beside it leave the kernel out. */
+    if (!machine->read(machine->context, "ibs_op/format/swfilt", format, sizeof format) ||
+        !format_set(format, 1, &target))
+        event->with_kernel = !(machine->processor.ibs_capabilities & IBS_BIT63_FILTER);
+    choice->needs_privilege = event->with_kernel;
     choice->samplers = 1;
     choice->sample_type = common_sample_type | PERF_SAMPLE_RAW;
     /* The low four bits are not there; newer kernels take nothing below 0x90. */
@@ -249,10 +259,32 @@ static bool choose_amd(const struct pmu_machine *machine, struct pmu_choice *cho
 
 /* ---- Arm ---- */
 
-static void arm_counters(struct pmu_event events[2])
+/* Kinds of cores whose units the kernel shows. Cores of one kind count raw numbers; of several,
+ * each under its unit's type, for a raw number is counted by the first unit alone. */
+static unsigned arm_counters(const struct pmu_machine *machine, struct pmu_choice *choice)
 {
+    struct pmu_event *events = choice->counter;
+    unsigned kinds = 0;
+
+    for (unsigned i = 0; i < arm_core_pmu_count && kinds < ARM_CORE_KINDS_MAX; i++) {
+        const char *pmu = arm_core_pmus[i];
+        int64_t type = pmu_type(machine, pmu);
+
+        if (type < 0)
+            continue;
+        number_event(&events[2 * kinds], pmu, "LD_SPEC", type, ARM_LOADS_SPECULATIVE, ACCESS_LOAD);
+        number_event(&events[2 * kinds + 1], pmu, "ST_SPEC", type, ARM_STORES_SPECULATIVE,
+                     ACCESS_STORE);
+        events[2 * kinds].core_kind = events[2 * kinds + 1].core_kind = (uint8_t)kinds;
+        kinds++;
+    }
+    choice->core_kinds = kinds > 1 ? kinds : 1;
+    choice->counters = 2 * choice->core_kinds;
+    if (kinds > 1)
+        return kinds;
     number_event(&events[0], NULL, "LD_SPEC", PERF_TYPE_RAW, ARM_LOADS_SPECULATIVE, ACCESS_LOAD);
     number_event(&events[1], NULL, "ST_SPEC", PERF_TYPE_RAW, ARM_STORES_SPECULATIVE, ACCESS_STORE);
+    return kinds;
 }
 
 static bool choose_spe(const struct pmu_machine *machine, int64_t type, struct pmu_choice *choice)
@@ -273,32 +305,25 @@ static bool choose_spe(const struct pmu_machine *machine, int64_t type, struct p
     choice->samplers = 1;
     choice->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME; /* of records beside the AUX area */
     choice->period_multiple = choice->period_least = 256;
-    choice->can_exclude_kernel = true;
     choice->source_table = spe_source_table_for(machine->processor.midr);
-    choice->counters = 2;
-    arm_counters(choice->counter);
+    arm_counters(machine, choice);
     return true;
 }
 
 static bool choose_arm(const struct pmu_machine *machine, struct pmu_choice *choice, char *reason)
 {
-    static const char *const core_pmus[] = {"armv8_pmuv3_0", "armv8_pmuv3"};
     int64_t spe = pmu_type(machine, "arm_spe_0");
-    bool core = false;
 
     if (spe >= 0)
         return choose_spe(machine, spe, choice);
-    for (size_t i = 0; i < sizeof core_pmus / sizeof core_pmus[0]; i++)
-        core |= pmu_type(machine, core_pmus[i]) >= 0;
-    if (!core) {
-        compose(reason, PMU_REASON_MAX, "the kernel shows neither arm_spe_0 nor armv8_pmuv3", "",
-                "");
+    if (arm_counters(machine, choice) == 0) {
+        compose(reason, PMU_REASON_MAX,
+                "the kernel shows neither arm_spe_0 nor a unit of the cores (armv8_pmuv3, "
+                "armv8_cortex_a78, ...)",
+                "", "");
         return false;
     }
     /* A64FX and others without SPE */
-    arm_counters(choice->counter);
-    choice->counters = 2;
-    choice->can_exclude_kernel = true;
     pmu_choice_by_overflow(choice);
     return true;
 }
@@ -401,5 +426,7 @@ bool pmu_choose(const struct pmu_machine *machine, const char *event, struct pmu
                 "");
         found = false;
     }
+    if (choice->core_kinds == 0)
+        choice->core_kinds = 1;
     return found && (event[0] == '\0' || override(machine, event, choice, reason));
 }

@@ -60,10 +60,12 @@ struct pmu_event {
     uint8_t precise;   /* attr.precise_ip */
     uint8_t kinds;     /* what it samples or counts: ACCESS_LOAD | ACCESS_STORE */
     uint8_t accesses;  /* counting: accesses for each count (2: loads that store, too) */
+    uint8_t core_kind; /* below pmu_choice.core_kinds: the kind of core that it counts on */
     bool needs_leader; /* sampled only as a member of a group led by pmu_choice.leader */
+    bool with_kernel;  /* the kernel refuses to leave itself out: its records are no samples */
 };
 
-enum { PMU_EVENTS_MAX = 4, PMU_REASON_MAX = 256 };
+enum { PMU_EVENTS_MAX = 6, PMU_REASON_MAX = 256 };
 
 struct pmu_choice {
     enum pmu_unit unit;
@@ -71,14 +73,15 @@ struct pmu_choice {
     struct pmu_event sampler[PMU_EVENTS_MAX];
     unsigned counters; /* events that together count accesses; 0: the samplers themselves do */
     struct pmu_event counter[PMU_EVENTS_MAX];
+    /* Kinds of cores that have a unit of their own, at least 1. A thread is on one of them at a
+     * time, so that events of different kinds never count together (counted.h). */
+    unsigned core_kinds;
     struct pmu_event leader;  /* see needs_leader */
     uint64_t sample_type;     /* PERF_SAMPLE_* of the samplers */
     uint64_t period_multiple; /* the kernel or the unit rounds to this */
     uint64_t period_least;
     bool counts_accesses; /* the period counts accesses of the event's kinds; else operations */
-    bool can_exclude_kernel;
-    bool
-        needs_privilege; /* kernel samples cannot be kept out, so the kernel asks for CAP_PERFMON */
+    bool needs_privilege; /* one event is with_kernel, so the kernel asks for CAP_PERFMON */
     enum spe_source_table source_table;
 };
 

@@ -83,13 +83,22 @@ static const uint8_t remote_levels[16] = {
     [MEM_NUMBER_PERSISTENT] = LEVEL_PERSISTENT,
 };
 
-/* By the older one; the farthest that is named, for it is where the data came from. */
+/*
+ * By the older one; the farthest that is named, for it is where the data came from. But not of L3
+ * and the nearer remote cache together: so Linux 6.1 to 6.5 write, without a level number, what AMD
+ * before Zen 4 tells as one: L3, or a cache of another core behind the same L3
+ * (arch/x86/events/amd/ibs.c). Nobody else names both.
+ */
 static enum access_level level_by_bits(unsigned level)
 {
+    enum { LOCAL_CLUSTER = MEM_LEVEL_L3 | MEM_LEVEL_REMOTE_CACHE_1 };
+
     if (level & (MEM_LEVEL_NA | MEM_LEVEL_MISS) || !(level & MEM_LEVEL_HIT))
         return LEVEL_UNKNOWN;
     if (level & (MEM_LEVEL_IO | MEM_LEVEL_UNCACHED))
         return LEVEL_IO;
+    if ((level & LOCAL_CLUSTER) == LOCAL_CLUSTER)
+        return LEVEL_L3;
     if (level & (MEM_LEVEL_REMOTE_CACHE_1 | MEM_LEVEL_REMOTE_CACHE_2))
         return LEVEL_REMOTE_CACHE;
     if (level & (MEM_LEVEL_REMOTE_RAM_1 | MEM_LEVEL_REMOTE_RAM_2))

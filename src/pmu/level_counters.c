@@ -277,38 +277,48 @@ static bool pmu_type(const struct pmu_machine *machine, const char *pmu, uint32_
     return true;
 }
 
-/* Large and small cores have a PMU each: a thread counts on the one that it is on. */
+/* Each kind of core has a PMU: a thread counts on the one that it is on. */
 static unsigned hybrid_counters(const struct pmu_machine *machine, struct level_counter *out)
 {
-    static const char *const pmus[] = {"cpu_core", "cpu_atom"};
+    static const char *const pmus[] = {"cpu_core", "cpu_atom", "cpu_lowpower"};
     unsigned count = 0;
 
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < sizeof pmus / sizeof pmus[0]; i++) {
         uint32_t type;
 
         if (!pmu_type(machine, pmus[i], &type))
             continue;
         out[count] = counter_of(&hybrid[0], type);
         snprintf(out[count].name, sizeof out[count].name, "%s/%s", pmus[i], hybrid[0].name);
+        out[count].one_kind_of_core = true;
         count++;
     }
     return count;
 }
 
+static unsigned arm_core_kinds(const struct pmu_machine *machine)
+{
+    unsigned kinds = 0;
+    uint32_t type;
+
+    for (unsigned i = 0; i < arm_core_pmu_count; i++)
+        kinds += pmu_type(machine, arm_core_pmus[i], &type);
+    return kinds;
+}
+
 /* The kernel shows those of the architecture's events that a core says it has. */
 static bool arm_core_has(const struct pmu_machine *machine, const char *event)
 {
-    static const char *const pmus[] = {"armv8_pmuv3_0", "armv8_pmuv3"};
     char path[96], text[64];
     bool lists = false;
 
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < arm_core_pmu_count; i++) {
         char *name;
 
         /* Every core counts cycles: without that entry this kernel lists none of its events. */
-        snprintf(path, sizeof path, "%s/events/cpu_cycles", pmus[i]);
+        snprintf(path, sizeof path, "%s/events/cpu_cycles", arm_core_pmus[i]);
         lists |= machine->read(machine->context, path, text, sizeof text);
-        snprintf(path, sizeof path, "%s/events/%s", pmus[i], event);
+        snprintf(path, sizeof path, "%s/events/%s", arm_core_pmus[i], event);
         for (name = strrchr(path, '/'); *name; name++)
             if (*name >= 'A' && *name <= 'Z')
                 *name = (char)(*name - 'A' + 'a');
@@ -332,9 +342,10 @@ static unsigned keep_those_that_are_there(const struct pmu_machine *machine,
 /* Counters of a hardware thread that events can be put on. */
 static unsigned room(const struct processor *processor)
 {
-    /* Four in Intel's cores before Ice Lake with two threads each, six in AMD's; of Arm's nothing
-     * is told here, and six are common. */
-    return processor->vendor == VENDOR_INTEL ? 4 : 6;
+    /* Six in small cores up to Gracemont, eight in the others of hybrid parts. Four in Intel's
+     * cores before Ice Lake with two threads each, six in AMD's; of Arm's nothing is told here, and
+     * six are common. */
+    return processor->vendor == VENDOR_INTEL && rows_of(processor) != hybrid ? 4 : 6;
 }
 
 /* The first `most` events; they no longer speak of levels that would be known in part. */
@@ -366,8 +377,14 @@ unsigned level_counters_choose(const struct pmu_machine *machine, unsigned taken
         count = hybrid_counters(machine, out);
     else
         count = level_counters_of_model(processor, out);
+    /* A raw number is counted by the unit of one kind of core alone. */
+    if (processor->vendor == VENDOR_ARM && arm_core_kinds(machine) > 1)
+        return 0;
     if (processor->vendor == VENDOR_ARM)
         count = keep_those_that_are_there(machine, out, count);
+    /* Of one event in each unit there is nothing to cut. */
+    if (rows == hybrid)
+        return free > 0 ? count : 0;
     return taken > 0 ? cut(out, count, free) : count;
 }
 
@@ -384,10 +401,12 @@ enum counter_trust level_counter_judge(const struct level_counter *counter, uint
                                                                                 : COUNTER_WRONG;
 }
 
-double level_counter_scaled(uint64_t count, uint64_t enabled_ns, uint64_t running_ns)
+double level_counter_scaled(const struct level_counter *counter, uint64_t count,
+                            uint64_t enabled_ns, uint64_t running_ns)
 {
     if (running_ns == 0)
         return 0;
-    return enabled_ns > running_ns ? (double)count * (double)enabled_ns / (double)running_ns
-                                   : (double)count;
+    return enabled_ns > running_ns && !counter->one_kind_of_core
+               ? (double)count * (double)enabled_ns / (double)running_ns
+               : (double)count;
 }

@@ -31,6 +31,7 @@ struct level_counter {
     uint8_t kind;   /* enum counter_kind */
     uint8_t levels; /* bit n: lines that come into, or leave, level n; bit 0: the outermost cache */
     uint16_t flags; /* enum counter_flags */
+    bool one_kind_of_core; /* the others' have an event of their own */
 };
 
 /*
@@ -52,7 +53,9 @@ unsigned level_counters_of_model(const struct processor *, struct level_counter 
  */
 enum counter_trust level_counter_judge(const struct level_counter *, uint64_t count, bool running);
 
-/* A count that was on a counter only part of the time, scaled up. 0 if it never was. */
-double level_counter_scaled(uint64_t count, uint64_t enabled_ns, uint64_t running_ns);
+/* A count that was on a counter only part of the time, scaled up. 0 if it never was. What cores of
+ * one kind count is left as it is: while it is not on a counter, another kind's event is. */
+double level_counter_scaled(const struct level_counter *, uint64_t count, uint64_t enabled_ns,
+                            uint64_t running_ns);
 
 #endif

@@ -141,3 +141,19 @@ const struct amd_model amd_models[] = {
     {"Zen 5", 0x1a, 0x00, 0xff, NULL},
 };
 const unsigned amd_model_count = sizeof amd_models / sizeof amd_models[0];
+
+/* Names after the core: drivers/perf/arm_pmuv3.c. */
+const char *const arm_core_pmus[] = {
+    "armv8_pmuv3_0",       "armv8_pmuv3_1",       "armv8_pmuv3_2",       "armv8_pmuv3",
+    "armv8_cortex_a34",    "armv8_cortex_a35",    "armv8_cortex_a53",    "armv8_cortex_a55",
+    "armv8_cortex_a57",    "armv8_cortex_a65",    "armv8_cortex_a72",    "armv8_cortex_a73",
+    "armv8_cortex_a75",    "armv8_cortex_a76",    "armv8_cortex_a77",    "armv8_cortex_a78",
+    "armv8_cortex_x1",     "armv9_cortex_a320",   "armv9_cortex_a510",   "armv9_cortex_a520",
+    "armv9_cortex_a520ae", "armv9_cortex_a710",   "armv9_cortex_a715",   "armv9_cortex_a720",
+    "armv9_cortex_a720ae", "armv9_cortex_a725",   "armv9_cortex_x2",     "armv9_cortex_x3",
+    "armv9_cortex_x4",     "armv9_cortex_x925",   "armv8_c1_nano",       "armv8_c1_premium",
+    "armv8_c1_pro",        "armv8_c1_ultra",      "armv8_neoverse_e1",   "armv8_neoverse_n1",
+    "armv9_neoverse_n2",   "armv9_neoverse_n3",   "armv8_neoverse_v1",   "armv8_neoverse_v2",
+    "armv8_neoverse_v3",   "armv8_neoverse_v3ae", "armv8_rainier",       "armv8_cavium_thunder",
+    "armv8_brcm_vulcan",   "armv8_nvidia_carmel", "armv8_nvidia_denver", "armv8_samsung_mongoose"};
+const unsigned arm_core_pmu_count = sizeof arm_core_pmus / sizeof arm_core_pmus[0];

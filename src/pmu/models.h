@@ -54,4 +54,14 @@ enum {
     ARM_STORES_SPECULATIVE = 0x71, /* ST_SPEC */
 };
 
+/*
+ * What the kernel calls the units of Arm cores below /sys/bus/event_source/devices: numbered where
+ * ACPI describes the machine, after the core where a device tree does. Up to ARM_CORE_KINDS_MAX
+ * kinds of cores in a machine, each with its unit.
+ */
+extern const char *const arm_core_pmus[];
+extern const unsigned arm_core_pmu_count;
+
+enum { ARM_CORE_KINDS_MAX = 3 };
+
 #endif

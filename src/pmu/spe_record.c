@@ -89,19 +89,21 @@ enum spe_source_table spe_source_table_for(uint64_t midr)
 static inline enum access_level level_by_source(enum spe_source_table table, unsigned source,
                                                 uint32_t *flags)
 {
+    /* A system cache stands behind L2, as L3 does elsewhere: so perf takes it
+     * (tools/perf/util/arm-spe.c), and our descriptions of these machines. */
     static const uint8_t neoverse[16] = {
         [0x0] = LEVEL_L1,
         [0x8] = LEVEL_L2,
         [0x9] = LEVEL_PEER_CACHE /* peer core */,
         [0xa] = LEVEL_L3 /* local cluster */,
-        [0xb] = LEVEL_L4 /* system cache */,
+        [0xb] = LEVEL_L3 /* system cache */,
         [0xc] = LEVEL_PEER_CACHE /* peer cluster */,
         [0xd] = LEVEL_REMOTE_CACHE,
         [0xe] = LEVEL_DRAM,
     };
     static const uint8_t ampere[16] = {
         [0] = LEVEL_PEER_CACHE /* or device */,
-        [3] = LEVEL_L4,
+        [3] = LEVEL_L3 /* system cache */,
         [5] = LEVEL_REMOTE_CACHE,
         [7] = LEVEL_DRAM,
         [8] = LEVEL_L1,

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is missing where a unit is there but cannot be used, and what helps: for the engine's reason
+ * and for reuse-doctor.
+ *
+ * IBS. Linux samples single threads with it from 6.2 on; before, the kernel answers EINVAL for an
+ * event of a thread. From 6.14 on it keeps its own samples out of IBS (ibs_op/format/swfilt), which
+ * unprivileged users need; before, it answers EACCES to them. Sources: the kernel's
+ * arch/x86/events/amd/ibs.c and kernel/events/core.c, tools/perf/Documentation/perf-amd-ibs.txt.
+ *
+ * SPE. Its driver is a module of many distributions, and virtual machines hide the unit.
+ *
+ * Pure; signal-safe.
+ */
+#ifndef REUSE_PMU_REFUSAL_H
+#define REUSE_PMU_REFUSAL_H
+
+#include "pmu/choose.h"
+
+/* Version of a kernel: major << 16 | minor. 0: not known. */
+enum { KERNEL_IBS_OF_THREADS = 6 << 16 | 2, KERNEL_IBS_WITHOUT_PRIVILEGE = 6 << 16 | 14 };
+
+/* Of uname(2)'s release, "6.1.0-18-amd64". */
+unsigned kernel_version(const char *release);
+
+/* Why ibs_op was refused with `error`, appended to the text in `reason` (at least PMU_REASON_MAX
+ * bytes), and what helps; false, and nothing appended: the refusal is not of IBS' own kind. */
+bool pmu_explain_ibs(const struct pmu_choice *, int error, unsigned kernel, char *reason,
+                     const char **remedy);
+
+/* Whether the processor has SPE, and the kernel does not show it. */
+bool pmu_lacks_spe(const struct pmu_machine *);
+
+/* What helps then, beginning with a command. */
+extern const char pmu_spe_remedy[];
+
+#endif
