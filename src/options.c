@@ -19,7 +19,7 @@ const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_ENGINE] = {"REUSE_ENGINE", "engine", 'e', "NAME", NULL, "auto",
                        "an engine: auto, pmu, clock, exact, simulate or none",
                        "auto, pmu, clock, exact, simulate or none"},
-    [OPTION_BUDGET] = {"REUSE_BUDGET", "budget", 0, "PERCENT", NULL, "4",
+    [OPTION_BUDGET] = {"REUSE_BUDGET", "budget", 0, "PERCENT", NULL, "2",
                        "a percentage from 0.1 to 50", "share of CPU time that profiling may take"},
     [OPTION_PERIOD] = {"REUSE_PERIOD", "period", 'p', "N", NULL, "",
                        "a whole number from 1 to 1000000000000",

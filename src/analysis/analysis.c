@@ -11,20 +11,20 @@
 
 /* Enough for a standard deviation known to 7 %. Very large profiles get fewer, down to one known to
  * 12 %, so that a report stays a matter of seconds. */
-enum { BOOTSTRAP_DEFAULT = 100, BOOTSTRAP_LEAST = 35, BOOTSTRAP_SAMPLES = 10 * 1000 * 1000 };
+enum { BOOTSTRAP_DEFAULT = 100, BOOTSTRAP_LEAST = 35, BOOTSTRAP_BURSTS = 5 * 1000 * 1000 };
 
 static uint32_t replicates_for(const struct analysis *analysis)
 {
-    size_t affordable = BOOTSTRAP_SAMPLES / (analysis->count + 1);
+    size_t affordable = BOOTSTRAP_BURSTS / (analysis->burst_count + analysis->watch_count + 1);
 
     return affordable >= BOOTSTRAP_DEFAULT ? BOOTSTRAP_DEFAULT
            : affordable > BOOTSTRAP_LEAST  ? (uint32_t)affordable
                                            : BOOTSTRAP_LEAST;
 }
 
-static bool has_samples(const struct profile *profile)
+static bool has_bursts(const struct profile *profile)
 {
-    return profile->samples.count > 0;
+    return profile->bursts.count > 0;
 }
 
 static bool has_histograms(const struct profile *profile)
@@ -37,7 +37,7 @@ bool analysis_has_source(const struct profile *const *profiles, size_t profile_c
 {
     for (size_t p = 0; p < profile_count; p++) {
         const struct profile *profile = profiles[p];
-        if (source == SOURCE_COUNTS ? !has_histograms(profile) : !has_samples(profile))
+        if (source == SOURCE_COUNTS ? !has_histograms(profile) : !has_bursts(profile))
             return false;
     }
     return profile_count > 0;
@@ -48,7 +48,22 @@ static bool answers_by_counts(const struct analysis *analysis, const struct prof
 {
     if (analysis->options.source == SOURCE_COUNTS)
         return has_histograms(profile);
-    return has_histograms(profile) && !has_samples(profile);
+    return has_histograms(profile) && !has_bursts(profile);
+}
+
+/* Of sampled profiles; sets the place of the size among those that wide bursts tell. */
+static bool knows_line_size(struct analysis *analysis, uint32_t run)
+{
+    uint32_t wanted = analysis->options.line_size ? analysis->options.line_size : run;
+
+    if (!line_size_is_valid(wanted))
+        return true; /* refused below */
+    for (unsigned i = 0; i < PROBE_LINE_SIZES; i++) {
+        analysis->size_index = i;
+        if (probe_line_size(run, i) == wanted)
+            return true;
+    }
+    return false;
 }
 
 /* Decides line sizes and whether the profiles are exact; false with a message. */
@@ -88,7 +103,7 @@ static bool choose_basis(struct analysis *analysis, char *message, size_t size)
             return false;
         }
         bool counts = answers_by_counts(analysis, profile);
-        sampled |= has_samples(profile) && !counts;
+        sampled |= has_bursts(profile) && !counts;
         exact |= counts;
     }
     if (sampled && exact) {
@@ -105,7 +120,15 @@ static bool choose_basis(struct analysis *analysis, char *message, size_t size)
         return false;
     }
     if (analysis->options.source == SOURCE_SAMPLES && !sampled) {
-        snprintf(message, size, "%s holds no samples", first->path);
+        snprintf(message, size, "%s holds no bursts", first->path);
+        return false;
+    }
+    if (!exact && !knows_line_size(analysis, (uint32_t)run)) {
+        snprintf(message, size,
+                 "%s tells of lines of %llu bytes, and half, twice and four times that, but not of "
+                 "%u: record it with --line-size %u",
+                 first->path, (unsigned long long)run, analysis->options.line_size,
+                 analysis->options.line_size);
         return false;
     }
     analysis->exact = exact;
@@ -125,18 +148,18 @@ static bool build(struct analysis *analysis)
 {
     if (analysis->exact)
         return analysis_collect_histograms(analysis) == 0;
-    analysis->evictions = evictions_create();
-    if (!analysis->evictions ||
-        loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates) ||
-        analysis_judge_samples(analysis) || analysis_divide(analysis))
+    if (loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates) ||
+        analysis_list_bursts(analysis) || analysis_judge_samples(analysis) ||
+        analysis_divide(analysis) || analysis_stratify(analysis))
         return false;
+    analysis->burst_worth = analysis_burst_worth(analysis);
     analysis_measure_footprint(analysis);
     if (!analysis->options.bootstrap)
         analysis->options.bootstrap = replicates_for(analysis);
-    if (replicates_create(analysis) ||
-        (analysis->options.groups && analysis_add_others_lines(analysis)))
+    if (replicates_create(analysis))
         return false;
-    return analysis_classify_windows(analysis) == 0;
+    analysis->open = open_lines_create(analysis);
+    return analysis->open != NULL;
 }
 
 struct analysis *analysis_create(const struct profile *const *profiles, size_t profile_count,
@@ -196,15 +219,22 @@ void analysis_free(struct analysis *analysis)
 {
     if (!analysis)
         return;
-    evictions_free(analysis->evictions);
+    open_lines_free(analysis->open);
     loop_rates_free(&analysis->rates);
+    free(analysis->bursts);
+    free(analysis->probes);
+    free(analysis->counts);
+    free(analysis->watches);
     free(analysis->samples);
     free(analysis->threads);
     free(analysis->domains);
     free(analysis->cells);
-    free(analysis->by_cell);
+    free(analysis->strata);
+    free(analysis->by_stratum);
+    free(analysis->crossings);
     free(analysis->rate_factors);
     free(analysis->times_drawn);
+    free(analysis->time_factors);
     free(analysis->histograms);
     free(analysis->profiles);
     free(analysis);
@@ -243,15 +273,75 @@ double analysis_sample_weight(const struct analysis *analysis, size_t index)
     return analysis->samples[index].weight;
 }
 
-const struct record_invalidation *analysis_sample_invalidation(const struct analysis *analysis,
-                                                               size_t index)
+size_t analysis_probe_count(const struct analysis *analysis)
 {
-    return analysis->samples[index].invalidation;
+    return analysis->probe_count;
 }
 
-const struct record_watch_end *analysis_sample_end(const struct analysis *analysis, size_t index)
+const struct analysed_probe *analysis_probe(const struct analysis *analysis, size_t index,
+                                            size_t *profile_index)
 {
-    return analysis->samples[index].end;
+    const struct analysed_probe *probe = &analysis->probes[index];
+
+    if (profile_index)
+        *profile_index = analysis->bursts[probe->burst].profile;
+    return probe;
+}
+
+const struct record_burst *analysis_probe_burst(const struct analysis *analysis, size_t index)
+{
+    return analysis->bursts[analysis->probes[index].burst].record;
+}
+
+double analysis_probe_weight(const struct analysis *analysis, size_t index)
+{
+    const struct analysed_probe *probe = &analysis->probes[index];
+
+    return analysis->bursts[probe->burst].weight * probe->count;
+}
+
+size_t analysis_watch_count(const struct analysis *analysis)
+{
+    return analysis->watch_count;
+}
+
+const struct record_sample *analysis_watch(const struct analysis *analysis, size_t index,
+                                           size_t *profile_index)
+{
+    const struct analysed_watch *watch = &analysis->watches[index];
+
+    if (profile_index)
+        *profile_index = analysis->bursts[watch->burst].profile;
+    return watch->record;
+}
+
+const struct record_watch_end *analysis_watch_end(const struct analysis *analysis, size_t index)
+{
+    return analysis->watches[index].end;
+}
+
+double analysis_watch_weight(const struct analysis *analysis, size_t index)
+{
+    return analysis->watches[index].weight;
+}
+
+struct watch_summary analysis_watches(const struct analysis *analysis)
+{
+    struct watch_summary out = {.begun = analysis->watch_count};
+    double sum = 0;
+
+    for (size_t i = 0; i < analysis->watch_count; i++) {
+        const struct analysed_watch *watch = &analysis->watches[i];
+
+        out.used += watch->open.end == OPEN_USED;
+        out.never += watch->open.end == OPEN_NEVER;
+        out.censored += watch->open.end == OPEN_CENSORED;
+        out.invalidated += watch->invalidation != NULL;
+        out.heaviest = fmax(out.heaviest, watch->weight);
+        sum += watch->weight;
+    }
+    out.heaviest = sum > 0 ? out.heaviest / sum : 0;
+    return out;
 }
 
 size_t analysis_histogram_count(const struct analysis *analysis)
@@ -275,7 +365,7 @@ struct estimate analysis_accesses(const struct analysis *analysis)
 struct estimate analysis_thread_accesses(const struct analysis *analysis, size_t profile_index,
                                          uint32_t thread_id)
 {
-    size_t n = analysis->exact ? analysis->histogram_count : analysis->count;
+    size_t n = analysis->exact ? analysis->histogram_count : analysis->probe_count;
     uint32_t *groups = calloc(n + 1, sizeof *groups);
     struct estimate out = {0};
 
@@ -287,8 +377,8 @@ struct estimate analysis_thread_accesses(const struct analysis *analysis, size_t
             groups[i] = analysis->histograms[i].profile == profile_index &&
                         histogram->scope == SCOPE_THREAD && histogram->key == thread_id;
         } else {
-            const struct analysed_sample *sample = &analysis->samples[i];
-            groups[i] = sample->profile == profile_index && sample->record->thread_id == thread_id;
+            const struct analysed_burst *burst = &analysis->bursts[analysis->probes[i].burst];
+            groups[i] = burst->profile == profile_index && burst->record->thread_id == thread_id;
         }
     }
     out = analysis_subset_accesses(analysis, (struct subset){.groups = groups, .group = 1});

@@ -3,9 +3,10 @@
  * From a profile to curves: what every report section and advice stands on.
  *
  * Builds the access clock of each thread (time -> accesses, from the measured rates), weighs each
- * sample by the accesses it stands for, turns samples and watch ends into intervals, stratifies
- * them, and answers questions about any subset of samples ("this object", "this line"). The same
- * interface serves profiles of the exact engine, from their histograms.
+ * burst by the accesses it stands for, estimates from watches when lines that stayed open in their
+ * bursts are used again, and answers questions about any subset of probes ("this object", "this
+ * line"). Intervals come from a bootstrap over whole bursts (docs/estimators.md, "Bursts"). The
+ * same interface serves profiles of the exact engine, from their histograms.
  */
 #ifndef REUSE_ANALYSIS_ANALYSIS_H
 #define REUSE_ANALYSIS_ANALYSIS_H
@@ -38,7 +39,7 @@ struct analysis_options {
     enum analysis_source source;
     uint32_t line_size; /* 0: the run's */
     uint32_t bootstrap; /* replicates for intervals; 0: the default (100; fewer, down to 35, for
-                              profiles of more than 100 000 samples) */
+                              profiles of very many bursts) */
     uint64_t seed;      /* of the bootstrap; results are a function of profile, options, seed */
     uint32_t thread_id; /* 0: all threads */
     /* NULL: each thread has a cache of its own. Else the caches are those that the threads of a
@@ -68,15 +69,89 @@ uint32_t analysis_line_size(const struct analysis *);
  * profiles count one for all threads. */
 size_t analysis_group_count(const struct analysis *);
 
-/* Samples in use are numbered 0 .. count-1; exact profiles have none. */
+/*
+ * A subset of the accesses to ask about. groups labels every group of probes
+ * (analysis_probe_count() entries); the subset is those whose label is `group`. NULL groups:
+ * everything. For exact profiles groups labels the histograms instead: analysis_histogram_count()
+ * entries.
+ */
+struct subset {
+    const uint32_t *groups;
+    uint32_t group;
+    /* The same as a list, ascending: spares looking at all others. NULL: groups tell. Exact
+     * profiles go by groups alone. */
+    const uint32_t *members;
+    size_t member_count;
+    /* It is a part by data objects: accesses to small heap blocks, of which some are tracked, weigh
+     * what they stand for (docs/estimators.md, "Objects from a sample of the blocks"). */
+    bool objects;
+};
+
+/*
+ * Probes of one burst that are alike: made by one instruction in one calling context on one data
+ * object, and used next by one instruction. What reports label and sum. Sampled profiles alone.
+ */
+struct analysed_probe {
+    uint64_t ip;
+    uint64_t reuse_ip; /* next use in the burst, in lines of the run's size; 0: open */
+    uint64_t place;    /* of one of them: in its block, stack or mapping; of globals the address */
+    uint32_t context_id;
+    uint32_t object_reference;
+    uint32_t burst;
+    uint32_t count;      /* probes, in lines of the analysed size; 0: the burst tells others */
+    uint32_t open;       /* of these, not used again in the burst */
+    uint8_t object_kind; /* enum object_kind */
+    uint8_t kind;        /* enum access_kind */
+    uint8_t width;       /* bytes, of one of them */
+    uint8_t tracked_log2;
+    /* Of the analysis. */
+    uint32_t first; /* of its entries in `counts` */
+    uint32_t entries;
+    uint32_t stratum;
+};
+
+/* Groups of probes are numbered 0 .. count-1, burst by burst: alike in all analyses of the same
+ * profiles and threads, whatever the line size. */
+size_t analysis_probe_count(const struct analysis *);
+const struct analysed_probe *analysis_probe(const struct analysis *, size_t index,
+                                            size_t *profile_index);
+const struct record_burst *analysis_probe_burst(const struct analysis *, size_t index);
+double analysis_probe_weight(const struct analysis *, size_t index); /* accesses it stands for */
+/* The same where data objects are told apart: of tracked small blocks for others like them, too. */
+double analysis_probe_object_weight(const struct analysis *, size_t index);
+
+/* Bursts that have probes of the subset: at line sizes other than the run's, of those that tell
+ * them. */
+size_t analysis_burst_count(const struct analysis *, struct subset);
+
+/* Watches of open lines: how many began, and how they ended. */
+struct watch_summary {
+    size_t begun, used, invalidated, never, censored;
+    double heaviest; /* largest weight of one of them over the sum of all weights */
+};
+struct watch_summary analysis_watches(const struct analysis *);
+
+/* A watched line: an access drawn from the open ones of its burst, and how its watch ended. */
+size_t analysis_watch_count(const struct analysis *);
+const struct record_sample *analysis_watch(const struct analysis *, size_t index,
+                                           size_t *profile_index);
+const struct record_watch_end *analysis_watch_end(const struct analysis *, size_t index);
+double analysis_watch_weight(const struct analysis *,
+                             size_t index); /* open accesses it stands for */
+
+/*
+ * Variance of the subset's miss ratio at a size over what as many independent probes would have:
+ * how much less than that the probes of a burst tell (Kish 1965). NAN without a miss or with fewer
+ * than two bursts.
+ */
+double analysis_design_effect(const struct analysis *, double bytes);
+
+/* Single accesses, one of each burst and those of turns: for communication, and wherever an address
+ * matters. Numbered 0 .. count-1; exact profiles have none. */
 size_t analysis_sample_count(const struct analysis *);
 const struct record_sample *analysis_sample(const struct analysis *, size_t index,
                                             size_t *profile_index);
 double analysis_sample_weight(const struct analysis *, size_t index); /* accesses it stands for */
-const struct record_invalidation *
-analysis_sample_invalidation(const struct analysis *, size_t index); /* NULL: none was seen */
-const struct record_watch_end *analysis_sample_end(const struct analysis *,
-                                                   size_t index); /* or NULL */
 
 /* Total accesses; how well the access clock is known. */
 struct estimate analysis_accesses(const struct analysis *);
@@ -91,20 +166,6 @@ struct access_rate_summary {
 struct access_rate_summary analysis_access_rate(const struct analysis *);
 struct estimate analysis_thread_accesses(const struct analysis *, size_t profile_index,
                                          uint32_t thread_id);
-
-/*
- * A subset of the accesses to ask about. groups labels every sample (analysis_sample_count()
- * entries); the subset is the samples whose label is `group`. NULL groups: everything.
- * For exact profiles groups labels the histograms instead: analysis_histogram_count() entries.
- */
-struct subset {
-    const uint32_t *groups;
-    uint32_t group;
-    /* The same samples as a list, ascending: spares looking at all others. NULL: groups tell. Exact
-     * profiles go by groups alone. */
-    const uint32_t *members;
-    size_t member_count;
-};
 
 /* Exact profiles: histograms of a scope, to be labelled. */
 size_t analysis_histogram_count(const struct analysis *);
@@ -199,5 +260,10 @@ double analysis_counted_width(const struct analysis *);
 
 /* Accesses of a subset. */
 struct estimate analysis_subset_accesses(const struct analysis *, struct subset);
+
+/* The part's share of the whole's accesses, in which it is contained: how well the access rate is
+ * known in all hardly matters to it. */
+struct estimate analysis_share_of_accesses(const struct analysis *, struct subset part,
+                                           struct subset whole);
 
 #endif

@@ -55,7 +55,7 @@ static int compare_instruction_flows(const void *a, const void *b)
 static struct remains judge(const struct communication *communication, const struct flow *flow)
 {
     const struct analysis *analysis = communication->analysis;
-    const uint32_t *reuse = analysis->samples[flow->sample].record->window_reuse;
+    const uint32_t *reuse = analysis->samples[flow->sample].record->reuse_time;
     uint32_t own = reuse[line_size_index(analysis->run_line_size)];
     uint32_t wide = reuse[line_size_index(communication->line_size)];
     double parts = (double)communication->line_size / analysis->run_line_size;

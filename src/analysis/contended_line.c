@@ -42,7 +42,7 @@ double contended_gap_ns(const struct analysis *analysis, const struct line_uses 
 /* Accesses to the thread's next use of the kind, where its window saw one; else 0. */
 static double next_use(const struct analysis *analysis, const struct record_sample *sample)
 {
-    uint32_t reuse = sample->window_reuse[line_size_index(analysis->run_line_size)];
+    uint32_t reuse = sample->reuse_time[line_size_index(analysis->run_line_size)];
 
     if (sample->kind == ACCESS_STORE)
         return contended_stores_again(sample) ? sample->next_store : 0;

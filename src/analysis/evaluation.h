@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the accesses of a subset do at given places of the reuse-time axis, in every replicate: what
- * curves, splits of misses and histograms are made of. For sampled profiles.
+ * What the accesses of a subset do at given places of the reuse-time axis or in caches of given
+ * sizes, in every replicate: what curves, splits of misses and histograms are made of. For sampled
+ * profiles.
  */
 #ifndef REUSE_ANALYSIS_EVALUATION_H
 #define REUSE_ANALYSIS_EVALUATION_H
@@ -13,30 +14,39 @@ static inline bool in_subset(struct subset subset, size_t index)
     return !subset.groups || subset.groups[index] == subset.group;
 }
 
-/* A place is a cache size (then the time depends on replicate and cell) or a time. */
+/* Places are cache sizes, or times. */
 struct places {
-    const size_t *sizes; /* indexes of evictions.c, or NULL */
-    const double *times; /* else these, in accesses */
+    const double *lines; /* sizes, or NULL */
+    const double *times; /* else these, in accesses: what is not used again up to then */
     size_t n;
     bool value_only; /* the estimate without its replicates */
-    bool averages;   /* by average eviction times alone, whatever windows counted */
 };
 
 /* shares[place * replicates + replicate]; cold[replicate]: in a cache that holds everything. */
 struct results {
     struct miss_shares *shares;
     struct miss_shares *cold;
-    size_t samples; /* of the subset */
+    double *accesses; /* of the subset, [replicate] */
+    size_t bursts;    /* that have probes of the subset */
+    double probes;    /* of the subset in one of them, on average */
+    /* By place: bursts that show misses there, and the share of the subset's accesses that nothing
+     * rules out among open lines of which none was seen to miss. */
+    size_t *missing;
+    double *open_claim;
 };
 
 /* Fills *out, for results_free(). 0, or -1: out of memory, nothing to free. */
 int evaluate(const struct analysis *, struct subset, struct places, struct results *out);
-/* At n cache sizes in bytes, ascending. */
+/* At n cache sizes in bytes. */
 int evaluate_sizes(const struct analysis *, struct subset, const double *bytes, size_t n,
                    struct results *out);
 void results_free(struct results *);
 
-/* Rule of three: what none of n samples shows may still be a 3/n part (95 %). */
-double least_claim(size_t samples);
+/*
+ * What a place's interval cannot exclude. Where enough bursts show misses their own scatter tells;
+ * what none of n independent observations shows may still be a 3/n part (rule of three, 95 %). A
+ * burst is worth as many of them as the design effect says, and no more than it has probes.
+ */
+double least_claim(const struct analysis *, const struct results *, size_t place);
 
 #endif

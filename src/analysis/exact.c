@@ -212,7 +212,7 @@ static double unused_for(const struct record_histogram *histogram, double time)
     return (double)histogram->cold + exact_count_above(histogram, time);
 }
 
-/* The time at which a cache evicts: see eviction_times(). */
+/* The time at which a cache evicts: see partition_eviction_time(). */
 static double exact_eviction_time(const struct record_histogram *histogram, double lines)
 {
     double held = 0, accesses = (double)histogram->accesses;

@@ -78,7 +78,7 @@ static double modelled_side(const struct exact_region *region, size_t structures
                                               isolated ? split->isolated_lines : split->rest_lines)
                     : 0;
     for (size_t i = 0; i < n; i++)
-        misses += members[i].share * accesses * survival_at(members[i].curve, time)->survival;
+        misses += members[i].share * accesses * survival_at(members[i].curve, time).survival;
     return misses;
 }
 
@@ -120,7 +120,7 @@ static double share_of_others(const struct exact_region *region, size_t structur
     for (size_t s = 0; s <= structures; s++) {
         const struct modelled *modelled = &region->modelled[s];
         double misses = modelled->curve.count
-                            ? modelled->accesses * survival_at(&modelled->curve, time)->survival
+                            ? modelled->accesses * survival_at(&modelled->curve, time).survival
                             : 0;
         all += misses;
         others += s < structures && set >> s & 1 ? 0 : misses;

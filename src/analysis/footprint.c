@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How much memory a run touched: what its samples lie in, by whole objects, and how many lines of
- * each it has probably used: line_richness.c. That is a lower bound where neighbouring lines are
- * used unequally often; the lines seen are certain, and no object has more lines than bytes for
- * them.
+ * How much memory a run touched: what its probes lie in, by whole objects, and how many lines of
+ * each it has probably used: line_richness.c. Of each group of probes one address is known. That is
+ * a lower bound where neighbouring lines are used unequally often; the lines seen are certain, and
+ * no object has more lines than bytes for them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "analysis/line_richness.h"
 
 enum { PAGE_BYTES = 4096 };
-/* More samples than this part of all in memory that the profile knows nothing of: not known. */
+/* More groups than this part of all in memory that the profile knows nothing of: not known. */
 #define ELSEWHERE_MAX 0.01
 
 /* The addresses that were seen of something: [low, high); high 0: none. */
@@ -20,12 +20,12 @@ struct span {
     uint64_t low, high;
 };
 
-/* A sample: what it lies in, and the line. */
+/* A group of probes: what it lies in, and the line of one of them. */
 struct sighting {
     uint64_t what, line;
 };
 
-/* Kinds of what a sample lies in; above the index into the profile's arrays. */
+/* Kinds of what a group lies in; above the index into the profile's arrays. */
 enum { IN_SITE, IN_MAPPING, IN_STACK, IN_MODULE, ELSEWHERE };
 
 /* By index into the profile's arrays. */
@@ -33,9 +33,9 @@ struct touched {
     bool *sites, *mappings;
     struct span *stacks; /* of threads */
     struct span *modules;
-    size_t elsewhere; /* samples in memory that the profile knows nothing of: a page each */
-    size_t samples;
-    struct sighting *sightings; /* as many as samples */
+    size_t elsewhere; /* groups in memory that the profile knows nothing of: a page each */
+    size_t groups;
+    struct sighting *sightings; /* as many as groups */
     struct seen_line *seen;     /* scratch, as many */
     unsigned line_shift;
 };
@@ -106,30 +106,33 @@ static bool touch_mapping(const struct profile *profile, struct touched *touched
 }
 
 static void touch(const struct profile *profile, struct touched *touched,
-                  const struct record_sample *sample)
+                  const struct analysed_probe *probe)
 {
-    uint64_t in = what(ELSEWHERE, 0);
+    uint64_t address = probe->place, in = what(ELSEWHERE, 0);
+    const struct record_thread *thread;
     bool known = false;
 
-    switch (sample->object_kind) {
+    switch (probe->object_kind) {
     case OBJECT_HEAP:
     case OBJECT_MAPPING:
     case OBJECT_NAMED:
-        known = touch_site(profile, touched, sample->object_reference, &in);
+        known = touch_site(profile, touched, probe->object_reference, &in);
         break;
     case OBJECT_STACK:
-        known = touch_stack(profile, touched, sample->object_reference, sample->address, &in);
+        thread = profile_thread(profile, probe->object_reference);
+        address += thread ? thread->stack_low : 0;
+        known = touch_stack(profile, touched, probe->object_reference, address, &in);
         break;
     case OBJECT_GLOBAL:
-        known = touch_module(profile, touched, sample->address, &in);
+        known = touch_module(profile, touched, address, &in);
         break;
     default:
         break;
     }
-    if (!known && !touch_mapping(profile, touched, sample->address, &in))
+    if (!known && !touch_mapping(profile, touched, address, &in))
         touched->elsewhere++;
-    touched->sightings[touched->samples++] =
-        (struct sighting){in, sample->address >> touched->line_shift};
+    /* Blocks of one site are told apart by no address: their lines count as those of one block. */
+    touched->sightings[touched->groups++] = (struct sighting){in, address >> touched->line_shift};
 }
 
 /* Of mappings that overlap, as one that grew does with itself, the parts that are in no later one.
@@ -168,7 +171,7 @@ static double touched_bytes(const struct profile *profile, const struct touched 
         bytes += (double)(touched->stacks[i].high - touched->stacks[i].low);
     for (size_t i = 0; i < profile->modules.count; i++)
         bytes += (double)(touched->modules[i].high - touched->modules[i].low);
-    return (double)touched->elsewhere > ELSEWHERE_MAX * (double)touched->samples ? INFINITY : bytes;
+    return (double)touched->elsewhere > ELSEWHERE_MAX * (double)touched->groups ? INFINITY : bytes;
 }
 
 static int compare_sightings(const void *left, const void *right)
@@ -219,10 +222,10 @@ static void estimate_lines(const struct profile *profile, const struct touched *
     struct sighting *sightings = touched->sightings;
     double line_size = (double)(UINT64_C(1) << touched->line_shift);
 
-    if (touched->samples)
-        qsort(sightings, touched->samples, sizeof *sightings, compare_sightings);
-    for (size_t i = 0, end; i < touched->samples; i = end) {
-        for (end = i + 1; end < touched->samples && sightings[end].what == sightings[i].what; end++)
+    if (touched->groups)
+        qsort(sightings, touched->groups, sizeof *sightings, compare_sightings);
+    for (size_t i = 0, end; i < touched->groups; i = end) {
+        for (end = i + 1; end < touched->groups && sightings[end].what == sightings[i].what; end++)
             ;
         /* One line more at either end: objects need not begin with one. */
         double most = most_bytes(profile, touched, sightings[i].what) / line_size + 1;
@@ -238,17 +241,17 @@ static void add_footprint(const struct analysis *analysis, uint32_t p, struct fo
         .mappings = calloc(profile->mappings.count + 1, sizeof *touched.mappings),
         .stacks = calloc(profile->threads.count + 1, sizeof *touched.stacks),
         .modules = calloc(profile->modules.count + 1, sizeof *touched.modules),
-        .sightings = malloc((analysis->count + 1) * sizeof *touched.sightings),
-        .seen = malloc((analysis->count + 1) * sizeof *touched.seen),
+        .sightings = malloc((analysis->probe_count + 1) * sizeof *touched.sightings),
+        .seen = malloc((analysis->probe_count + 1) * sizeof *touched.seen),
         .line_shift = (unsigned)__builtin_ctz(analysis->line_size),
     };
     double most = INFINITY;
 
     if (touched.sites && touched.mappings && touched.stacks && touched.modules &&
         touched.sightings && touched.seen) {
-        for (size_t i = 0; i < analysis->count; i++)
-            if (analysis->samples[i].profile == p)
-                touch(profile, &touched, analysis->samples[i].record);
+        for (size_t i = 0; i < analysis->probe_count; i++)
+            if (analysis->bursts[analysis->probes[i].burst].profile == p)
+                touch(profile, &touched, &analysis->probes[i]);
         most = touched_bytes(profile, &touched);
         estimate_lines(profile, &touched, sum);
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shared caches: the clock on which the accesses of all threads of a group count, and the times of
- * each sample on it (docs/estimators.md, "Shared caches").
+ * each burst and watch on it (docs/estimators.md, "Shared caches").
  *
- * A thread's accesses between two of its samples are spread evenly over that time; a group's clock
+ * A thread's accesses between two of its bursts are spread evenly over that time; a group's clock
  * is the sum. What lies between two uses of a thread is known best on its own clock: the group's
  * accesses are those times what the group made per access of the thread, over the time in between
- * and no less than some samples.
+ * and no less than some bursts.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -41,9 +41,9 @@ struct bend {
 };
 
 struct group_clocks {
-    uint32_t *by_thread;   /* samples in order of thread and time */
+    uint32_t *by_thread;   /* bursts in order of thread and time */
     size_t *first;         /* of each thread in by_thread; and one more */
-    uint64_t *interval_ns; /* of each thread: median between samples */
+    uint64_t *interval_ns; /* of each thread: median between bursts */
     /* Accesses by thread and by domain, CPU time (ns) by profile, over monotonic time; the last
      * NULL where no profile is contended. */
     struct access_clock *threads, *groups, *processors;
@@ -140,15 +140,15 @@ static int compare_times(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* The usual time between a thread's samples; what a single one stands for. */
-static uint64_t interval_of(const struct analysis *analysis, const uint32_t *samples, size_t n,
+/* The usual time between a thread's bursts; what a single one stands for. */
+static uint64_t interval_of(const struct analysis *analysis, const uint32_t *bursts, size_t n,
                             uint64_t *times)
 {
-    if (n == 1)
-        return analysis->samples[samples[0]].record->weight_ns;
+    if (n <= 1)
+        return n ? analysis->bursts[bursts[0]].record->weight_ns : 0;
     for (size_t i = 1; i < n; i++) {
-        uint64_t before = analysis->samples[samples[i - 1]].record->monotonic_ns;
-        uint64_t at = analysis->samples[samples[i]].record->monotonic_ns;
+        uint64_t before = analysis->bursts[bursts[i - 1]].record->monotonic_ns;
+        uint64_t at = analysis->bursts[bursts[i]].record->monotonic_ns;
 
         times[i - 1] = at > before ? at - before : 0;
     }
@@ -156,30 +156,30 @@ static uint64_t interval_of(const struct analysis *analysis, const uint32_t *sam
     return times[(n - 1) / 2];
 }
 
-static int order_samples(struct analysis *analysis, struct group_clocks *clocks)
+static int order_bursts(struct analysis *analysis, struct group_clocks *clocks)
 {
     size_t threads = analysis->thread_count;
-    struct sort_key *keys = malloc((2 * analysis->count + 1) * sizeof *keys);
-    uint64_t *times = malloc((analysis->count + 1) * sizeof *times);
+    struct sort_key *keys = malloc((2 * analysis->burst_count + 1) * sizeof *keys);
+    uint64_t *times = malloc((analysis->burst_count + 1) * sizeof *times);
     const struct sort_key *sorted;
     int result = -1;
 
-    clocks->by_thread = malloc((analysis->count + 1) * sizeof *clocks->by_thread);
+    clocks->by_thread = malloc((analysis->burst_count + 1) * sizeof *clocks->by_thread);
     clocks->first = calloc(threads + 2, sizeof *clocks->first);
     clocks->interval_ns = calloc(threads + 1, sizeof *clocks->interval_ns);
     if (keys && times && clocks->by_thread && clocks->first && clocks->interval_ns) {
-        for (size_t i = 0; i < analysis->count; i++)
-            keys[i] = (struct sort_key){analysis->samples[i].record->app_ns, (uint32_t)i};
-        sorted = sort_keys(keys, keys + analysis->count, analysis->count);
+        for (size_t i = 0; i < analysis->burst_count; i++)
+            keys[i] = (struct sort_key){analysis->bursts[i].record->app_ns, (uint32_t)i};
+        sorted = sort_keys(keys, keys + analysis->burst_count, analysis->burst_count);
         /* One place ahead: filling in moves each to where the next thread begins. */
         for (size_t t = 0; t < threads; t++)
-            clocks->first[t + 2] = clocks->first[t + 1] + analysis->threads[t].samples;
-        for (size_t i = 0; i < analysis->count; i++)
-            clocks->by_thread[clocks->first[analysis->samples[sorted[i].index].thread + 1]++] =
+            clocks->first[t + 2] = clocks->first[t + 1] + analysis->threads[t].bursts;
+        for (size_t i = 0; i < analysis->burst_count; i++)
+            clocks->by_thread[clocks->first[analysis->bursts[sorted[i].index].thread + 1]++] =
                 sorted[i].index;
         for (size_t t = 0; t < threads; t++)
             clocks->interval_ns[t] = interval_of(analysis, clocks->by_thread + clocks->first[t],
-                                                 analysis->threads[t].samples, times);
+                                                 analysis->threads[t].bursts, times);
         result = 0;
     }
     free(keys);
@@ -187,34 +187,33 @@ static int order_samples(struct analysis *analysis, struct group_clocks *clocks)
     return result;
 }
 
-static double accesses_of(const struct analysed_sample *sample)
+static double accesses_of(const struct analysed_burst *burst)
 {
-    return sample->weight / sample->lines;
+    return burst->accesses;
 }
 
 enum summed { BY_THREAD, BY_GROUP, CPU_TIME };
 
-static uint32_t clock_of(const struct analysed_sample *sample, enum summed what)
+static uint32_t clock_of(const struct analysed_burst *burst, enum summed what)
 {
-    return what == BY_THREAD ? sample->thread : what == BY_GROUP ? sample->domain : sample->profile;
+    return what == BY_THREAD ? burst->thread : what == BY_GROUP ? burst->domain : burst->profile;
 }
 
 /*
- * What is added from a thread's sample to the next one, NULL: after the last. CPU time and accesses
- * that are counted are read off the thread's clock; else half of a sample's accesses lie before it,
+ * What is added from a thread's burst to the next one, NULL: after the last. CPU time and accesses
+ * that are counted are read off the thread's clock; else half of a burst's accesses lie before it,
  * half after.
  */
-static double amount_after(const struct analysis *analysis, const struct analysed_sample *sample,
-                           const struct analysed_sample *next, uint64_t half_ns, enum summed what)
+static double amount_after(const struct analysis *analysis, const struct analysed_burst *burst,
+                           const struct analysed_burst *next, uint64_t half_ns, enum summed what)
 {
-    bool read_off =
-        what == CPU_TIME || profile_counts_accesses(analysis->profiles[sample->profile]);
+    bool read_off = what == CPU_TIME || profile_counts_accesses(analysis->profiles[burst->profile]);
 
     if (read_off && next)
-        return (double)(next->record->app_ns - sample->record->app_ns);
+        return (double)(next->record->app_ns - burst->record->app_ns);
     if (what == CPU_TIME)
         return (double)half_ns;
-    return accesses_of(sample) / 2 + (next ? accesses_of(next) / 2 : 0);
+    return accesses_of(burst) / 2 + (next ? accesses_of(next) / 2 : 0);
 }
 
 static struct access_clock *sum_of(const struct analysis *analysis,
@@ -222,7 +221,7 @@ static struct access_clock *sum_of(const struct analysis *analysis,
                                    size_t count)
 {
     struct stretch *stretches =
-        malloc((analysis->count + analysis->thread_count + 1) * sizeof *stretches);
+        malloc((analysis->burst_count + analysis->thread_count + 1) * sizeof *stretches);
     struct access_clock *out;
     size_t n = 0;
 
@@ -232,18 +231,18 @@ static struct access_clock *sum_of(const struct analysis *analysis,
         uint64_t half = clocks->interval_ns[t] / 2;
 
         for (size_t i = clocks->first[t]; i < clocks->first[t + 1]; i++) {
-            const struct analysed_sample *sample = &analysis->samples[clocks->by_thread[i]];
-            const struct analysed_sample *next =
-                i + 1 < clocks->first[t + 1] ? &analysis->samples[clocks->by_thread[i + 1]] : NULL;
-            uint64_t at = sample->record->monotonic_ns;
+            const struct analysed_burst *burst = &analysis->bursts[clocks->by_thread[i]];
+            const struct analysed_burst *next =
+                i + 1 < clocks->first[t + 1] ? &analysis->bursts[clocks->by_thread[i + 1]] : NULL;
+            uint64_t at = burst->record->monotonic_ns;
 
             if (i == clocks->first[t])
                 stretches[n++] =
-                    (struct stretch){clock_of(sample, what), at > half ? at - half : 0, at,
-                                     amount_after(analysis, sample, NULL, half, what)};
-            stretches[n++] = (struct stretch){clock_of(sample, what), at,
+                    (struct stretch){clock_of(burst, what), at > half ? at - half : 0, at,
+                                     amount_after(analysis, burst, NULL, half, what)};
+            stretches[n++] = (struct stretch){clock_of(burst, what), at,
                                               next ? next->record->monotonic_ns : at + half,
-                                              amount_after(analysis, sample, next, half, what)};
+                                              amount_after(analysis, burst, next, half, what)};
         }
     }
     out = add_up(stretches, n, count);
@@ -262,51 +261,78 @@ static int compare_keys(const void *a, const void *b)
     return memcmp(a, b, sizeof(struct group_key));
 }
 
-static struct group_key key_of(const struct analysis *analysis,
-                               const struct analysed_sample *sample)
+static struct group_key key_of(const struct analysis *analysis, uint32_t profile,
+                               uint32_t thread_id, uint16_t cpu)
 {
-    const struct record_thread *thread =
-        profile_thread(analysis->profiles[sample->profile], sample->record->thread_id);
+    const struct record_thread *thread = profile_thread(analysis->profiles[profile], thread_id);
 
-    return (struct group_key){sample->profile, thread ? thread->origin_id : 0,
-                              analysis_group_of(analysis, sample->record->cpu)};
+    return (struct group_key){profile, thread ? thread->origin_id : 0,
+                              analysis_group_of(analysis, cpu)};
+}
+
+static struct group_key key_of_burst(const struct analysis *analysis,
+                                     const struct analysed_burst *burst)
+{
+    return key_of(analysis, burst->profile, burst->record->thread_id, burst->record->cpu);
+}
+
+/* A sample is in its burst's group; one of a turn, where its thread was seen. */
+static struct group_key key_of_sample(const struct analysis *analysis,
+                                      const struct analysed_sample *sample)
+{
+    if (sample->burst != NO_BURST)
+        return key_of_burst(analysis, &analysis->bursts[sample->burst]);
+    return key_of(analysis, sample->profile, sample->record->thread_id, sample->record->cpu);
+}
+
+static size_t list_key(struct group_key *keys, size_t listed, struct group_key key)
+{
+    /* What follows one another mostly belongs together. */
+    if (listed == 0 || compare_keys(&keys[listed - 1], &key) != 0)
+        keys[listed++] = key;
+    return listed;
+}
+
+static uint32_t find_key(const struct group_key *keys, size_t count, struct group_key key)
+{
+    const struct group_key *found = bsearch(&key, keys, count, sizeof *keys, compare_keys);
+
+    return (uint32_t)(found - keys);
 }
 
 /* Processes are apart: what they have in common is not seen. */
 static int divide_into_groups(struct analysis *analysis)
 {
-    struct group_key *keys = malloc((analysis->count + 1) * sizeof *keys);
+    struct group_key *keys = malloc((analysis->burst_count + analysis->count + 1) * sizeof *keys);
     size_t listed = 0, count = 0;
 
     if (!keys)
         return -1;
-    /* Samples that follow one another mostly belong together. */
-    for (size_t i = 0; i < analysis->count; i++) {
-        struct group_key key = key_of(analysis, &analysis->samples[i]);
-
-        if (listed == 0 || compare_keys(&keys[listed - 1], &key) != 0)
-            keys[listed++] = key;
-    }
+    for (size_t i = 0; i < analysis->burst_count; i++)
+        listed = list_key(keys, listed, key_of_burst(analysis, &analysis->bursts[i]));
+    for (size_t i = 0; i < analysis->count; i++)
+        listed = list_key(keys, listed, key_of_sample(analysis, &analysis->samples[i]));
     qsort(keys, listed, sizeof *keys, compare_keys);
     for (size_t i = 0; i < listed; i++)
         if (count == 0 || compare_keys(&keys[count - 1], &keys[i]) != 0)
             keys[count++] = keys[i];
     analysis->domains = calloc(count + 1, sizeof *analysis->domains);
     analysis->domain_count = count;
-    for (size_t i = 0; i < analysis->count && analysis->domains; i++) {
-        struct analysed_sample *sample = &analysis->samples[i];
-        struct group_key key = key_of(analysis, sample);
-        const struct group_key *found = bsearch(&key, keys, count, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < analysis->burst_count && analysis->domains; i++) {
+        struct analysed_burst *burst = &analysis->bursts[i];
 
-        sample->domain = (uint32_t)(found - keys);
-        analysis->domains[sample->domain].samples++;
-        analysis->domains[sample->domain].accesses += accesses_of(sample);
+        burst->domain = find_key(keys, count, key_of_burst(analysis, burst));
+        analysis->domains[burst->domain].bursts++;
+        analysis->domains[burst->domain].accesses += accesses_of(burst);
     }
+    for (size_t i = 0; i < analysis->count; i++)
+        analysis->samples[i].domain =
+            find_key(keys, count, key_of_sample(analysis, &analysis->samples[i]));
     free(keys);
     return analysis->domains ? 0 : -1;
 }
 
-/* ---- samples ---- */
+/* ---- bursts and watches ---- */
 
 /* Processors of a run whose threads may wait for one; 0: they cannot, or nothing tells. */
 static double contended_processors(const struct profile *profile)
@@ -318,23 +344,23 @@ static double contended_processors(const struct profile *profile)
 }
 
 /* All processors of the run are busy around that time. */
-static bool is_saturated(const struct group_clocks *clocks, const struct analysed_sample *sample)
+static bool is_saturated(const struct group_clocks *clocks, const struct analysed_burst *burst)
 {
-    double cpus = clocks->contended[sample->profile];
-    uint64_t at = sample->record->monotonic_ns, half = SCHEDULED_NS / 2;
+    double cpus = clocks->contended[burst->profile];
+    uint64_t at = burst->record->monotonic_ns, half = SCHEDULED_NS / 2;
 
     if (cpus <= 0)
         return false;
-    return access_clock_between(&clocks->processors[sample->profile], at > half ? at - half : 0,
+    return access_clock_between(&clocks->processors[burst->profile], at > half ? at - half : 0,
                                 at + half) >= SATURATED * cpus * SCHEDULED_NS;
 }
 
 /* Accesses of the group per access of the thread from one time to another and around it. */
-static double dilation(const struct group_clocks *clocks, const struct analysed_sample *sample,
+static double dilation(const struct group_clocks *clocks, const struct analysed_burst *burst,
                        uint64_t to_ns, bool saturated)
 {
-    uint64_t from_ns = sample->record->monotonic_ns;
-    uint64_t around = SMOOTHED_INTERVALS * clocks->interval_ns[sample->thread];
+    uint64_t from_ns = burst->record->monotonic_ns;
+    uint64_t around = SMOOTHED_INTERVALS * clocks->interval_ns[burst->thread];
     double own, all;
 
     if (saturated && around < SCHEDULED_NS / 2)
@@ -343,45 +369,48 @@ static double dilation(const struct group_clocks *clocks, const struct analysed_
         to_ns = from_ns;
     from_ns = from_ns > around ? from_ns - around : 0;
     to_ns += around;
-    own = access_clock_between(&clocks->threads[sample->thread], from_ns, to_ns);
-    all = access_clock_between(&clocks->groups[sample->domain], from_ns, to_ns);
+    own = access_clock_between(&clocks->threads[burst->thread], from_ns, to_ns);
+    all = access_clock_between(&clocks->groups[burst->domain], from_ns, to_ns);
     return own > 0 ? fmax(1, all / own) : 1;
 }
 
 /* When the watch was last known to run; its own clock has told how many accesses that is. */
 static uint64_t last_seen_ns(const struct analysis *analysis, const struct group_clocks *clocks,
-                             const struct analysed_sample *sample)
+                             const struct analysed_watch *watch)
 {
-    size_t last = clocks->first[sample->thread + 1] - 1;
+    size_t last = clocks->first[analysis->bursts[watch->burst].thread + 1] - 1;
 
-    return sample->end ? sample->end->monotonic_ns
-                       : analysis->samples[clocks->by_thread[last]].record->monotonic_ns;
+    return watch->end ? watch->end->monotonic_ns
+                      : analysis->bursts[clocks->by_thread[last]].record->monotonic_ns;
 }
 
-static void dilate(struct analysis *analysis, const struct group_clocks *clocks,
-                   struct analysed_sample *sample)
+static void dilate(const struct group_clocks *clocks, struct analysed_burst *burst)
 {
-    const struct record_sample *record = sample->record;
-    bool saturated = is_saturated(clocks, sample);
-    double factor;
+    burst->dilation =
+        dilation(clocks, burst, burst->record->monotonic_ns, is_saturated(clocks, burst));
+}
 
-    sample->dilation = dilation(clocks, sample, record->monotonic_ns, saturated);
-    analysis->pivot = fmax(analysis->pivot, record->window_accesses * sample->dilation);
-    if (sample->watched <= 0)
-        return;
-    factor = dilation(clocks, sample, last_seen_ns(analysis, clocks, sample), saturated);
-    sample->watched =
-        fmax(sample->watched * factor, record->window_accesses * sample->dilation + 1);
-    sample->covered *= factor;
-    sample->elsewhere =
-        sample->end && sample->end->reason == WATCH_REUSED &&
-        analysis_group_of(analysis, sample->end->cpu) != analysis_group_of(analysis, record->cpu);
+static void dilate_watch(struct analysis *analysis, const struct group_clocks *clocks,
+                         struct analysed_watch *watch)
+{
+    const struct analysed_burst *burst = &analysis->bursts[watch->burst];
+    uint32_t group = analysis_group_of(analysis, burst->record->cpu);
+    double factor =
+        dilation(clocks, burst, last_seen_ns(analysis, clocks, watch), is_saturated(clocks, burst));
+
+    double all = (watch->ahead + watch->open.exit) * factor;
+
+    watch->ahead *= burst->dilation;
+    watch->open.exit = fmax(all - watch->ahead, 1);
+    watch->covered *= factor;
+    watch->elsewhere = watch->end && watch->end->reason == WATCH_REUSED &&
+                       analysis_group_of(analysis, watch->end->cpu) != group;
     /* A store of the group's own threads leaves the line where it is. */
-    if (sample->invalidation && analysis_group_of(analysis, sample->invalidation->cpu) ==
-                                    analysis_group_of(analysis, record->cpu)) {
-        sample->left = sample->invalidation;
-        sample->invalidation = NULL;
+    if (watch->invalidation && analysis_group_of(analysis, watch->invalidation->cpu) == group) {
+        watch->left = watch->invalidation;
+        watch->invalidation = NULL;
     }
+    analysis_observe(analysis, watch);
 }
 
 static void free_clocks(struct access_clock *clocks)
@@ -399,7 +428,7 @@ int analysis_merge_clocks(struct analysis *analysis)
 
     clocks.contended = calloc(analysis->profile_count + 1, sizeof *clocks.contended);
     if (clocks.contended && divide_into_groups(analysis) == 0 &&
-        order_samples(analysis, &clocks) == 0) {
+        order_bursts(analysis, &clocks) == 0) {
         for (size_t p = 0; p < analysis->profile_count; p++) {
             clocks.contended[p] = contended_processors(analysis->profiles[p]);
             contended |= clocks.contended[p] > 0;
@@ -410,8 +439,14 @@ int analysis_merge_clocks(struct analysis *analysis)
             clocks.processors = sum_of(analysis, &clocks, CPU_TIME, analysis->profile_count);
     }
     if (clocks.threads && clocks.groups && (clocks.processors || !contended)) {
+        for (size_t i = 0; i < analysis->burst_count; i++)
+            dilate(&clocks, &analysis->bursts[i]);
+        for (size_t i = 0; i < analysis->watch_count; i++)
+            dilate_watch(analysis, &clocks, &analysis->watches[i]);
         for (size_t i = 0; i < analysis->count; i++)
-            dilate(analysis, &clocks, &analysis->samples[i]);
+            if (analysis->samples[i].burst != NO_BURST)
+                analysis->samples[i].dilation =
+                    analysis->bursts[analysis->samples[i].burst].dilation;
         result = analysis_find_crossings(analysis, clocks.groups);
     }
     free_clocks(clocks.threads);

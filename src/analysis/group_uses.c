@@ -1,38 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared caches: other threads of the group use a line, too. When they come to watched lines, and
- * what they touch while a sample's window lasts (docs/estimators.md, "Shared caches").
+ * Shared caches: other threads of the group use a line, too. When they come to lines that were open
+ * in their bursts (docs/estimators.md, "Shared caches").
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "analysis/access_clock.h"
+#include "analysis/internal.h"
 #include "analysis/line_events.h"
-#include "reuse/sort_keys.h"
 
-static uint32_t window_reuse(const struct analysis *analysis, const struct analysed_sample *sample)
-{
-    return sample->record->window_reuse[line_size_index(analysis->line_size)];
-}
-
-/* ---- visits of other threads ---- */
-
-static void set_crossing(struct analysed_sample *sample, const struct record_line_watch *watch,
+static void set_crossing(struct crossing *crossing, const struct record_line_watch *watch,
                          const struct access_clock *clock, double elapsed_ns, double visits)
 {
     uint64_t start = watch->monotonic_ns;
 
-    sample->crossing = fmax(1, access_clock_between(clock, start, start + (uint64_t)elapsed_ns));
-    sample->crossing_visits = (float)visits;
+    crossing->time = fmax(1, access_clock_between(clock, start, start + (uint64_t)elapsed_ns));
+    crossing->visits = visits;
 }
 
 /*
  * From the sample on, all threads were watched. What counts is the first of the others in the
  * group; a store from outside ends the watch without telling more. One that tells nothing of its
- * visit's end is left to whoever watches the word where it ends.
+ * visit's end is left to whoever watches the word where it ends. False: nobody watched.
  */
-static void find_crossing(const struct analysis *analysis, const struct line_events *events,
-                          const struct access_clock *clock, struct analysed_sample *sample)
+static bool find_crossing(const struct analysis *analysis, const struct line_events *events,
+                          const struct access_clock *clock, const struct analysed_sample *sample,
+                          struct crossing *crossing)
 {
     const struct record_sample *record = sample->record;
     const struct profile *profile = analysis->profiles[sample->profile];
@@ -44,8 +38,8 @@ static void find_crossing(const struct analysis *analysis, const struct line_eve
 
     /* Without an end nobody knows how long it ran. */
     if (!watch || !end || watch->flags & LINE_WATCH_WAITS)
-        return;
-    set_crossing(sample, watch, clock, (double)end->loads_ns, 0);
+        return false;
+    set_crossing(crossing, watch, clock, (double)end->loads_ns, 0);
     places = line_events_of(events, sample->profile, record->sample_id, &n);
     for (size_t i = 0; i < n; i++) {
         const struct record_line_event *event = places[i].event;
@@ -55,15 +49,11 @@ static void find_crossing(const struct analysis *analysis, const struct line_eve
             analysis_group_of(analysis, event->cpu) != group)
             continue;
         if ((double)event->elapsed_ns <= (double)end->loads_ns || event->kind & ACCESS_STORE)
-            set_crossing(sample, watch, clock, (double)event->elapsed_ns,
+            set_crossing(crossing, watch, clock, (double)event->elapsed_ns,
                          line_event_visits(watch, event, analysis->run_line_size, !stores));
         break;
     }
-    /* The thread itself came back first. */
-    if (sample->end && sample->end->reason == WATCH_REUSED && sample->watched < sample->crossing) {
-        sample->crossing = sample->watched;
-        sample->crossing_visits = 0;
-    }
+    return true;
 }
 
 /*
@@ -78,7 +68,8 @@ static enum offer_kind offer_of(const struct analysis *analysis,
 {
     unsigned flags = sample->record->flags;
 
-    if (window_reuse(analysis, sample) != REUSE_TIME_NONE)
+    if (sample->burst == NO_BURST ||
+        sample->record->reuse_time[line_size_index(analysis->line_size)] != REUSE_TIME_NONE)
         return OFFER_NONE;
     if (flags & SAMPLE_USE_OFFERED)
         return OFFER_USE;
@@ -87,126 +78,52 @@ static enum offer_kind offer_of(const struct analysis *analysis,
     return flags & SAMPLE_LINE_SHARED ? OFFER_SHARED : OFFER_ALONE;
 }
 
+static int compare_crossings(const void *left, const void *right)
+{
+    const struct crossing *a = left, *b = right;
+
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return (a->burst > b->burst) - (a->burst < b->burst);
+}
+
 int analysis_find_crossings(struct analysis *analysis, const struct access_clock *clocks)
 {
     struct line_events events;
-    size_t offered[OFFER_KINDS] = {0}, given[OFFER_KINDS] = {0};
+    double offered[OFFER_KINDS] = {0}, given[OFFER_KINDS] = {0};
+    enum offer_kind *kinds = malloc((analysis->count + 1) * sizeof *kinds);
 
-    if (line_events_create(analysis, &events))
+    analysis->crossings = malloc((analysis->count + 1) * sizeof *analysis->crossings);
+    if (!kinds || !analysis->crossings || line_events_create(analysis, &events)) {
+        free(kinds);
         return -1;
+    }
     for (size_t i = 0; i < analysis->count; i++) {
-        struct analysed_sample *sample = &analysis->samples[i];
+        const struct analysed_sample *sample = &analysis->samples[i];
+        const struct record_sample *record = sample->record;
         enum offer_kind kind = offer_of(analysis, sample);
+        struct crossing crossing = {
+            .burst = sample->burst,
+            .ip = record->ip,
+            .distance = record->lines_ahead ? record->lines_ahead - 1 : 0,
+            .ahead = record->accesses_ahead * sample->dilation,
+            .weight = sample->weight,
+        };
 
         if (kind == OFFER_NONE)
             continue;
-        find_crossing(analysis, &events, &clocks[sample->domain], sample);
-        offered[kind]++;
-        given[kind] += sample->crossing > 0;
+        offered[kind] += sample->weight;
+        if (!find_crossing(analysis, &events, &clocks[sample->domain], sample, &crossing))
+            continue;
+        given[kind] += sample->weight;
+        kinds[analysis->crossing_count] = kind;
+        analysis->crossings[analysis->crossing_count++] = crossing;
     }
-    for (size_t i = 0; i < analysis->count; i++) {
-        struct analysed_sample *sample = &analysis->samples[i];
-        enum offer_kind kind = offer_of(analysis, sample);
-
-        if (sample->crossing > 0)
-            sample->crossing_design = (float)((double)offered[kind] / (double)given[kind]);
-    }
+    for (size_t i = 0; i < analysis->crossing_count; i++)
+        analysis->crossings[i].weight *= offered[kinds[i]] / given[kinds[i]];
+    qsort(analysis->crossings, analysis->crossing_count, sizeof *analysis->crossings,
+          compare_crossings);
     line_events_free(&events);
-    return 0;
-}
-
-/* ---- lines of other threads during windows ---- */
-
-/* A window, by when it ends: in accesses of the thread, by reuse before those without. */
-static uint64_t end_of_window(const struct analysis *analysis, const struct analysed_sample *sample)
-{
-    uint32_t reuse = window_reuse(analysis, sample);
-
-    return reuse != REUSE_TIME_NONE ? (uint64_t)reuse << 1
-                                    : (uint64_t)sample->record->window_accesses << 1 | 1;
-}
-
-/*
- * Takes from each sample of the cell the lines that its own thread touches in its window, on
- * average: the integral of the survival that the windows of the cell show. 0 or -1.
- */
-static int subtract_own_lines(struct analysis *analysis, const struct cell *cell)
-{
-    struct sort_key *keys = malloc((2 * cell->count + 1) * sizeof *keys);
-    double at_risk = 0, survival = 1, before = 0, lines = 0;
-
-    if (!keys)
-        return -1;
-    for (size_t i = 0; i < cell->count; i++) {
-        uint32_t index = analysis->by_cell[cell->first + i];
-
-        keys[i] = (struct sort_key){end_of_window(analysis, &analysis->samples[index]), index};
-        at_risk += analysis->samples[index].weight;
-    }
-    const struct sort_key *sorted = sort_keys(keys, keys + cell->count, cell->count);
-    for (size_t i = 0; i < cell->count; i++) {
-        struct analysed_sample *sample = &analysis->samples[sorted[i].index];
-        double accesses = (double)(sorted[i].key >> 1);
-
-        lines += survival * (accesses - before);
-        before = accesses;
-        sample->others_lines = fmax(0, sample->others_lines - lines);
-        if (!(sorted[i].key & 1) && at_risk > 0)
-            survival *= fmax(0, 1 - sample->weight / at_risk);
-        at_risk -= sample->weight;
-    }
-    free(keys);
-    return 0;
-}
-
-/* Lines that are used until the windows of a view's cohorts end; lines: by cohort. */
-static void find_lines(const struct view *view, const struct survival_curve *curve, double *lines)
-{
-    size_t point = 0;
-
-    /* The events come in the order of the curve. */
-    for (size_t i = 0; i < view->event_count; i++) {
-        const struct survival_event *event = &view->events[i];
-
-        while (point + 1 < curve->count && curve->points[point + 1].time <= event->time)
-            point++;
-        if (event->observer == OBSERVER_WINDOW)
-            lines[event->sample] =
-                curve->points[point].survival_area +
-                (event->time - curve->points[point].time) * curve->points[point].survival;
-    }
-}
-
-/* What all threads of the group touch while the window of a sample lasts. 0 or -1. */
-static int find_all_lines(struct analysis *analysis, const struct cell *cell)
-{
-    struct survival_curve curve = {0};
-    struct view view;
-    double *lines;
-    int result = view_create(analysis, analysis->by_cell + cell->first, cell->count, &view);
-
-    if (result)
-        return result;
-    lines = malloc((view.cohorts + 1) * sizeof *lines);
-    result = lines ? view_estimate(analysis, &view, 0, &curve) : -1;
-    if (result == 0 && curve.count) {
-        find_lines(&view, &curve, lines);
-        for (size_t i = 0; i < view.count; i++)
-            analysis->samples[view.sample[i]].others_lines = lines[view.cohort_of[i]];
-    }
-    free(lines);
-    view_free(&view);
-    survival_free(&curve);
-    return result;
-}
-
-int analysis_add_others_lines(struct analysis *analysis)
-{
-    for (size_t c = 0; c < analysis->cell_count; c++) {
-        const struct cell *cell = &analysis->cells[c];
-
-        if (cell->count && (find_all_lines(analysis, cell) || subtract_own_lines(analysis, cell)))
-            return -1;
-    }
+    free(kinds);
     return 0;
 }

@@ -31,7 +31,8 @@ static size_t octaves(const struct analysis *analysis, const struct results *res
         }
         bins[k].lo = bounds[k];
         bins[k].hi = k + 1 < n ? bounds[k + 1] : INFINITY;
-        bins[k].share = replicate_interval(analysis, values, least_claim(results->samples));
+        bins[k].share = replicate_interval(analysis, values, least_claim(analysis, results, k),
+                                           results->bursts);
     }
     /* Drop the empty octaves between the last one in use and the open bin. */
     size_t last = n - 1;
@@ -76,7 +77,7 @@ size_t analysis_stack_distance_histogram(const struct analysis *analysis, struct
         return exact_histogram_shares(analysis, subset, MEASURE_STACK_DISTANCE, out);
     /* A distance of d or more misses in a cache of d lines; all distances are 0 or more. */
     bounds[0] = 0;
-    bytes[0] = EVICTIONS_NO_CACHE;
+    bytes[0] = 0;
     for (int k = 1; k < OCTAVES; k++) {
         bounds[k] = ldexp(1, k - 1);
         bytes[k] = bounds[k] * analysis->line_size;

@@ -3,74 +3,97 @@
 #ifndef REUSE_ANALYSIS_INTERNAL_H
 #define REUSE_ANALYSIS_INTERNAL_H
 
-#include <float.h>
-
 #include "analysis/analysis.h"
 #include "analysis/loop_rates.h"
-#include "reuse/miss_ratio.h"
-#include "reuse/survival.h"
+#include "profile/probes.h"
+#include "reuse/open_survival.h"
 
-/* A sample, judged. */
-struct analysed_sample {
+/* A burst, judged. */
+struct analysed_burst {
+    const struct record_burst *record;
+    uint32_t profile;
+    uint32_t loop;        /* index into rates.loops */
+    uint32_t thread;      /* index into threads */
+    uint32_t domain;      /* index into domains */
+    uint32_t cell;        /* index into cells */
+    uint32_t first_probe; /* of its groups in `probes` */
+    uint32_t probe_count;
+    uint32_t touches; /* probes, in lines of the analysed size */
+    uint32_t open;    /* of these, not used again */
+    uint32_t drawn;   /* watches that began on lines of it that are open at the run's size */
+    double accesses;  /* of its thread that it stands for */
+    double weight;    /* accesses to lines that each of its probes stands for */
+    double dilation;  /* shared caches: accesses of the group per access of the thread; else 1 */
+};
+
+/* A watch on an open line, judged. Times are on the clock of its cache (struct clock_domain). */
+struct analysed_watch {
     const struct record_sample *record;
     const struct record_watch_end *end;             /* NULL: none in the file */
     const struct record_invalidation *invalidation; /* by another thread; NULL: none was seen */
     const struct record_invalidation *left; /* the register left the running watch; or NULL */
-    uint32_t profile;
-    uint32_t loop;   /* index into rates.loops */
-    uint32_t thread; /* index into threads */
-    uint32_t domain; /* index into domains */
-    uint32_t cell;
-    uint8_t class;     /* of its cell's, when not reused in its window; else WINDOW_RESOLVED */
-    uint8_t lines;     /* that its access touches, 1 or 2; it is the access to one of them */
-    double weight;     /* accesses to lines that it stands for */
-    double elapsed_ns; /* from its use to the end of its watch; below 0 by errors of both */
-    double watched;    /* accesses from its use to the last time its watch was known to run;
-                          0 when it had none */
-    /* Accesses from its use to the first store of another thread, or to the last time that such
-     * stores were watched for; 0 when they were not. */
-    double covered;
-    /* Shared caches (group_clock.c, group_uses.c); without them 1 and 0. */
-    double dilation;     /* accesses of the group per access of the thread, around the sample */
-    double others_lines; /* that the group's other threads touched during the window */
-    bool elsewhere;      /* the thread came back to the line on a CPU outside the group */
-    /* From the sample to the first visit of another thread of the group, or to the last time that
-     * such visits were watched for; 0 when they were not. */
-    double crossing;
-    float crossing_visits; /* that this one stands for; 0: not seen until then */
-    float crossing_design; /* inverse of the share of its kind that they were watched for */
+    uint32_t burst;
+    uint32_t stratum;
+    double elapsed_ns;      /* from its beginning to its end; below 0 by errors of both */
+    double ran;             /* accesses of the thread in that time */
+    double ahead;           /* accesses from its use to the end of its burst */
+    double distance;        /* other lines of the analysed size in between up to the burst's end */
+    double covered;         /* from its beginning to the first store of another thread, or as long
+                               as such stores were watched for; 0: they were not */
+    double weight;          /* open probes that it stands for, times what each stands for */
+    struct open_watch open; /* as the survival of open lines sees it: from the burst's end on */
+    bool elsewhere;         /* the thread came back to the line on a CPU outside the group */
 };
+
+/* A single access of a burst, or of a turn, judged. */
+struct analysed_sample {
+    const struct record_sample *record;
+    uint32_t profile;
+    uint32_t loop;
+    uint32_t thread;
+    uint32_t domain;
+    uint32_t burst;  /* NO_BURST: of a turn */
+    double weight;   /* accesses that it stands for */
+    double dilation; /* as its burst's */
+};
+
+#define NO_BURST UINT32_MAX
 
 /* Whose accesses the clock of a cache counts: a thread's, or those of a group. */
 struct clock_domain {
-    size_t samples;
+    size_t bursts;
     double accesses;
 };
 
 struct analysed_thread {
     uint32_t profile;
     uint32_t thread_id;
-    size_t samples;
+    size_t bursts;
     double accesses; /* made by the thread */
-    double scale;    /* expiries of the thread per sample taken: >= 1 */
+    double scale;    /* expiries of the thread per burst: >= 1 */
 };
 
-/* Samples that are assumed to behave alike over time: a phase of a thread, or many small threads.
- */
-enum { WINDOW_CLASSES = 4, WINDOW_RESOLVED = 255 };
-
+/* Bursts that run the same code: they share what times mean in lines. */
 struct cell {
-    size_t first, count;     /* range of by_cell */
-    double run;              /* accesses of a thread from its start to its end, on average */
-    double lines_per_access; /* 1, and more where accesses straddle lines */
-    /* Samples that were not reused in their windows, by how many other lines they saw there. */
-    bool lines_counted; /* known of all samples, at the analysed line size */
-    struct window_class {
-        double lines, accesses; /* means over its samples: lines seen, windows' lengths */
-    } classes[WINDOW_CLASSES];
+    size_t bursts;
 };
 
-struct eviction_cache; /* evictions.c */
+/* Open probes that are assumed to wait alike: an instruction's, a piece of code's, or all others'.
+ */
+struct stratum {
+    size_t first, count; /* range of by_stratum */
+    double distance;     /* mean of its open probes, at the ends of their bursts */
+};
+
+struct open_lines; /* open_lines.c */
+
+/* What accesses do in a cache, as shares of them. */
+struct miss_shares {
+    double missed;      /* not reused in time: capacity and cold */
+    double invalidated; /* reused in time, but invalidated meanwhile: coherence */
+    double unknown;     /* part of missed that nobody observed */
+    double crossing;    /* reused in time, by another thread that shares the cache */
+};
 
 struct analysis {
     struct analysis_options options;
@@ -79,9 +102,16 @@ struct analysis {
     size_t profile_count;
     uint32_t line_size;
     uint32_t run_line_size; /* that watches and visits refer to */
-    double pivot;           /* accesses: the longest window; beyond it the rate stretches times */
+    unsigned size_index;    /* of line_size among those that wide bursts tell */
 
     struct loop_rates rates;
+    struct analysed_burst *bursts;
+    size_t burst_count;
+    struct analysed_probe *probes; /* burst by burst */
+    size_t probe_count;
+    struct probe_count *counts; /* of all of them, one after the other */
+    struct analysed_watch *watches;
+    size_t watch_count;
     struct analysed_sample *samples;
     size_t count;
     struct analysed_thread *threads; /* sorted by profile, thread_id */
@@ -90,19 +120,25 @@ struct analysis {
     size_t domain_count;
     struct cell *cells;
     size_t cell_count;
-    uint32_t *by_cell; /* sample indexes, cell after cell */
+    struct stratum *strata;
+    size_t stratum_count;
+    uint32_t *by_stratum;                  /* watches, stratum after stratum */
+    double tracked_scale, untracked_scale; /* small_blocks.c */
+    double burst_worth; /* independent observations that a burst's probes are worth */
 
-    bool lines_counted; /* in some cell; see struct cell */
     struct footprint footprint;
 
     bool accessed_visits_known; /* traps on the accessed word looked ahead as well */
+    bool invalidations_seen;    /* other threads' stores to watched lines */
+    bool simulated_cores; /* a core for each thread: CPU numbers are those of the simulation */
 
-    bool invalidations_seen; /* other threads' stores to watched lines */
-    bool simulated_cores;    /* a core for each thread: CPU numbers are those of the simulation */
+    struct crossing *crossings; /* of open lines by other threads of a group, by time */
+    size_t crossing_count;
 
-    struct eviction_cache *evictions; /* filled as sizes are asked for */
-    float *rate_factors;              /* replicates.c: [replicate][loop] */
-    uint8_t *times_drawn;             /* [replicate][sample], of those that draw */
+    struct open_lines *open;
+    float *rate_factors;  /* replicates.c: [replicate][loop] */
+    uint8_t *times_drawn; /* [replicate][burst], of those that draw */
+    double *time_factors; /* [replicate], likewise */
 
     /* Exact profiles: labelled histograms, instead of samples. */
     struct exact_histogram {
@@ -113,178 +149,134 @@ struct analysis {
     bool exact;
 };
 
-/* samples.c: fills samples, threads, weights and watched times. 0 or -1 (out of memory). */
+/* bursts.c: fills bursts, probes, counts, threads. 0 or -1 (out of memory). */
+int analysis_list_bursts(struct analysis *);
+uint32_t analysis_find_burst(const struct analysis *, uint32_t profile, uint64_t burst_id);
+
+/* samples.c: fills samples, watches and times; weighs the bursts. 0 or -1. */
 int analysis_judge_samples(struct analysis *);
 
-/* short_watches.c: fills elapsed_ns of listed samples. 0 or -1. */
+/* short_watches.c: fills elapsed_ns of the watches. 0 or -1. */
 int analysis_time_watches(struct analysis *);
 
-/* group_clock.c: puts the times of all samples on the merged clocks of the groups, which become the
+/* group_clock.c: puts the times of all bursts on the merged clocks of the groups, which become the
  * domains. 0 or -1. */
 int analysis_merge_clocks(struct analysis *);
 uint32_t analysis_group_of(const struct analysis *, uint16_t cpu); /* of a CPU that was seen */
-/*
- * group_uses.c. When other threads of the group came to watched lines; clocks: of accesses over
- * monotonic time, by domain. What they touched during the windows, which comes when there are
- * cells. 0 or -1.
- */
+
+/* group_uses.c. When other threads of the group came to lines that were open; clocks: of accesses
+ * over monotonic time, by domain. 0 or -1. */
+struct crossing {
+    uint32_t burst;
+    uint32_t stratum; /* of the instruction; filled by analysis_stratify() */
+    uint64_t ip;
+    double distance; /* as of a watch: other lines up to the burst's end */
+    double ahead;    /* accesses up to there */
+    double time;     /* of the first visit, or the last time that such visits were watched for */
+    double visits;   /* that this one stands for; 0: not seen until then */
+    double weight;   /* with the inverse of the share of its kind that were watched for */
+};
 struct access_clock;
 int analysis_find_crossings(struct analysis *, const struct access_clock *clocks);
-int analysis_add_others_lines(struct analysis *);
 
-/* observations.c: the events of one sample at the analysed line size; returns how many. */
-enum { OBSERVATION_EVENTS_MAX = 10 };
-size_t analysis_observe(const struct analysis *, uint32_t sample,
-                        struct survival_event events[OBSERVATION_EVENTS_MAX]);
-/* True when the sample was not reused in its window and a register watched it. */
-bool analysis_was_watched(const struct analysis *, uint32_t sample);
+/* watched_words.c: how the survival of open lines sees a watch: fills watch->open. False: at this
+ * line size it tells nothing. */
+bool analysis_observe(const struct analysis *, struct analysed_watch *);
+/* Visits to its line that one store of another thread stands for, by what was seen. */
+double analysis_invalidation_visits(const struct analysis *, const struct analysed_watch *);
+
+/*
+ * small_blocks.c: what a probe stands for where data objects are told apart, by its weight. Sets
+ * tracked_scale and untracked_scale: of the accesses to small heap blocks in all, what those to
+ * tracked ones stand for belongs to their objects, and the rest to blocks that are not tracked.
+ */
+void analysis_weigh_small_blocks(struct analysis *);
+double analysis_object_factor(const struct analysis *, const struct analysed_probe *);
 
 /* footprint.c: fills footprint. */
 void analysis_measure_footprint(struct analysis *);
 
-/* cells.c: divides the samples into cells. 0 or -1. */
+/*
+ * cluster.c: what a burst is worth. Of its probes those are counted that are not used again within
+ * WORTH_LINES other lines: their share in all, their scatter from burst to burst, and how little
+ * they would scatter if they were independent (Kish 1965). 1 .. the probes of a burst.
+ */
+enum { WORTH_LINES = 64 };
+double analysis_burst_worth(const struct analysis *);
+
+/* cells.c: divides the bursts into cells. 0 or -1. */
 int analysis_divide(struct analysis *);
 
-/*
- * window_distances.c: what windows tell of stack distances (docs/estimators.md, section 6). Divides
- * the samples of each cell that were not reused in their windows into classes. 0 or -1.
- */
-int analysis_classify_windows(struct analysis *);
-
-/* Cache sizes, ascending, and for some samples how many of them are too small for the distance that
- * was seen in their windows. */
-struct window_tally {
-    size_t sizes;
-    double *part;                /* of each size: what it has beyond whole lines */
-    uint16_t *misses, *may_miss; /* by sample of the view: of sizes, and of their whole lines */
-    uint8_t *class;              /* by sample of the view: struct analysed_sample's */
-    double *missed;              /* by size: see window_tally_add_up() */
-    double *scratch;             /* by size */
-    double class_weight[WINDOW_CLASSES];
-};
-/* lines: sizes in lines, >= 0. 0 or -1. */
-int window_tally_create(const struct analysis *, const uint32_t *samples, size_t n,
-                        const double *lines, size_t sizes, struct window_tally *out);
-void window_tally_free(struct window_tally *);
-
-/*
- * Adds up samples [from, to) of the view, all of one cell, with the given weights. Then
- * tally->missed[k] is the weight of those that were reused in their windows and miss at size k.
- */
-void window_tally_add_up(const double *weights, size_t from, size_t to, struct window_tally *);
-
-/* The parts of the cache that a sample of the class has to see filled with other lines, for a curve
- * of the whole cell: integral of S up to the eviction. 0: evicted in the window already. */
-double window_class_area(const struct window_class *, const struct survival_curve *curve,
-                         double lines, double lines_per_access, bool persistent);
-
-/*
- * What accesses of a cell do at a size: by average eviction times alone, or, given a tally of the
- * accesses that weigh `weight` together, with what their windows saw. times: eviction_times_of().
- */
-struct miss_shares window_misses(const struct cell *, const struct survival_curve *,
-                                 const double *times, const struct window_tally *, size_t size,
-                                 double weight);
+/* strata.c: divides watches and open probes into strata. 0 or -1. */
+int analysis_stratify(struct analysis *);
 
 /*
  * replicates.c: the estimate (0) and its replicates 1 .. replicate_count()-1. The bootstrap ones
- * draw samples (Poisson weights) and rates. Where the analysed line is larger than the run's, some
- * more make extreme assumptions about the rest of it, which no watch could be put on. Where lines
- * were invalidated, the last one assumes the most of it.
+ * draw bursts (Poisson weights) and rates. The others make another assumption each, and widen
+ * intervals by what it changes.
  */
-enum rest_guess {
-    REST_LIKE_OTHERS,   /* its words are like the other words of the run's line: no extreme */
-    REST_TOGETHER,      /* it is used together with the run's line, or not at all */
-    REST_BETWEEN,       /* its uses divide the time to the next use of the run's line evenly */
-    REST_BEHIND_WINDOW, /* it is used right after the window, or not at all */
-    REST_GUESSES = REST_BEHIND_WINDOW,
+enum assumption {
+    ASSUME_NOTHING,
+    ASSUME_ADDED_LINES,   /* lines after a burst come on top of those in it, at the mean pace */
+    ASSUME_UNEQUAL_LINES, /* lines of a stratum differ in how often they are used */
+    ASSUME_OWN_LINE,  /* larger lines: the rest is used together with the run's line, or never */
+    ASSUME_ONE_VISIT, /* other threads come to a line once at most before its next use */
 };
 
 int replicates_create(struct analysis *);
 uint32_t replicate_count(const struct analysis *);
+enum assumption replicate_assumption(const struct analysis *, uint32_t replicate);
+/* Times that the burst is drawn, and the factor of its loop's rate. */
+double replicate_burst_factor(const struct analysis *, uint32_t replicate, uint32_t burst);
+/*
+ * Bursts are taken at regular times: how much time they stand for is certain, only what they hit is
+ * drawn. By this factor a replicate's accesses are brought to the same time.
+ */
+double replicate_time_factor(const struct analysis *, uint32_t replicate);
 double replicate_weight(const struct analysis *, uint32_t replicate, uint32_t sample);
 /* That weight over the sample's own and its loop's rate factor. */
 unsigned replicate_times_drawn(const struct analysis *, uint32_t replicate, uint32_t sample);
-/* The same of all samples, by index. NULL: 1 for each. */
-const uint8_t *replicate_draws(const struct analysis *, uint32_t replicate);
 double replicate_rate_factor(const struct analysis *, uint32_t replicate, uint32_t loop);
-/* The same of all loops, by index. NULL: 1 for each. */
-const float *replicate_rate_factors(const struct analysis *, uint32_t replicate);
-enum rest_guess replicate_rest(const struct analysis *, uint32_t replicate);
-/* The replicate in which a window that saw more lines than others, or fewer, goes on so. */
-bool replicate_persistent(const struct analysis *, uint32_t replicate);
-/* The replicate in which lines differ in how often they are used (views.c). */
-bool replicate_unequal_lines(const struct analysis *, uint32_t replicate);
-/* The replicate in which other threads come to a line once at most before its next use. */
-bool replicate_one_visit(const struct analysis *, uint32_t replicate);
 
-/* Interval of values[0] from its replicates; floor: least distance from value that is claimed. */
-struct estimate replicate_interval(const struct analysis *, const double *values, double floor);
+/* Interval of values[0] from its replicates; floor: least distance from value that is claimed;
+ * bursts: that it rests on. */
+struct estimate replicate_interval(const struct analysis *, const double *values, double floor,
+                                   size_t bursts);
 /* The same for values that are no shares: of any size, and with extremes on both sides. */
-struct estimate replicate_spread(const struct analysis *, const double *values);
+struct estimate replicate_spread(const struct analysis *, const double *values, size_t bursts);
 
 /*
- * views.c: samples that are estimated together: those of one cell, or a subset's few in several.
+ * open_lines.c: what becomes of open lines, by stratum, in every replicate. Created when bursts,
+ * watches, cells, strata and replicates are there.
  */
-struct view {
-    size_t count;
-    uint32_t *sample; /* indexes into analysis.samples, ordered by cell */
-    bool one_cell;    /* all are of one */
-    /* What every replicate asks of them, side by side. */
-    struct view_sample {
-        double weight;
-        uint32_t loop;
-        bool watched;
-    } * own;
-    struct survival_event *events; /* in order; their samples are cohorts */
-    size_t event_count;
-    /* The same if every watch sees its word alone, which comes as often as lines of that many words
-     * do not: see replicate_unequal_lines(). NULL until that is estimated. */
-    struct survival_event *word_events;
-    /* How many times sooner than the run's line the larger analysed line can be used again, beyond
-     * the window: see find_times_sooner(). */
-    double sooner;
-    uint32_t *stratum_of;
-    uint32_t strata;
-    bool *shares_invalidation, *shares_crossing;
-    double *weight; /* of the replicate that was estimated last */
-    /* view_cohorts.c: what the estimate takes as one sample, and the events tell of. */
-    uint32_t *cohort_of; /* by sample of the view */
-    size_t cohorts;
-    uint32_t *first_of, *cohort_stratum; /* by cohort; its first sample */
-    double *cohort_weight;               /* of the replicate that was estimated last */
-};
-/* For view_create(): once the events are in order and the strata known. 0 or -1. */
-int view_form_cohorts(struct view *);
-int view_create(const struct analysis *, const uint32_t *samples, size_t n, struct view *out);
-void view_free(struct view *);
-int view_estimate(const struct analysis *, struct view *, uint32_t replicate,
-                  struct survival_curve *out);
-
-/* Weighted sums of what accesses do at one size. */
-void miss_shares_add(struct miss_shares *sum, struct miss_shares, double weight);
-/* Divides by the weight that was added; without any (a replicate that drew no sample of the set)
- * nothing is known. */
-void miss_shares_divide(struct miss_shares *sum, double weight);
-
-/* evictions.c: eviction times of every cell's caches in every replicate, kept once computed. A
- * size in which nothing fits: all accesses miss. */
-#define EVICTIONS_NO_CACHE DBL_MIN
-
-/* Makes sure that all sizes (bytes, ascending) are known; index[i] gets the place of bytes[i]. */
-int evictions_prepare(const struct analysis *, const double *bytes, size_t n, size_t *index);
-/* EVICTION_TIMES of them: of an average access, then of each of the cell's window classes, where 0
- * means in the window. */
-enum { EVICTION_TIMES = 1 + WINDOW_CLASSES };
-const double *eviction_times_of(const struct analysis *, size_t size, uint32_t replicate,
-                                uint32_t cell);
-double evictions_lines(const struct analysis *, size_t size); /* of the cache */
-/* Of all samples together. */
-const struct miss_shares *evictions_whole(const struct analysis *, size_t size, uint32_t replicate);
-/* The same for a cache that holds everything: what was never used before. */
-const struct miss_shares *evictions_whole_cold(const struct analysis *, uint32_t replicate);
-struct eviction_cache *evictions_create(void);
-void evictions_free(struct eviction_cache *);
+struct open_lines *open_lines_create(const struct analysis *);
+void open_lines_free(struct open_lines *);
+/* of[stratum]: what open lines do in a cache of that many lines; a size in which nothing fits: all
+ * miss. Kept once computed. NULL: out of memory. */
+const struct miss_shares *open_lines_at_size(const struct analysis *, double lines,
+                                             uint32_t replicate);
+/* The same of those that are used again at or after that time (accesses); not kept: out of memory
+ * of the caller, [strata]. */
+void open_lines_at_time(const struct analysis *, double time, uint32_t replicate,
+                        struct miss_shares *of);
+/* Where a time (accesses) lies on the grid of the following two: to be found once for many. */
+double open_lines_time_place(double time);
+/* Share of the lines of a stratum that no other thread stores to for so long. */
+double open_lines_valid(const struct analysis *, uint32_t replicate, uint32_t stratum,
+                        double time_place);
+/* Share to which no other thread of the group comes. */
+double open_lines_alone(const struct analysis *, uint32_t replicate, uint32_t stratum,
+                        double time_place);
+/* Accesses after which a cache of that many lines evicts what was not used again, on average;
+ * INFINITY: never. */
+double open_lines_eviction_time(const struct analysis *, double lines);
+/* Other lines that the group's other threads touch while a burst's thread makes so many accesses.
+ */
+double open_lines_of_others(const struct analysis *, uint32_t burst, double accesses);
+/* Of a stratum's open lines, at the points of the grid of line_pace.h: the share that is still not
+ * used, of this what nobody observes any more, and what was used but invalidated before. */
+void open_lines_grid(const struct analysis *, uint32_t replicate, uint32_t stratum,
+                     double *survival, double *unknown, double *invalidated);
 
 /* exact.c: answers from histograms. */
 int analysis_collect_histograms(struct analysis *);

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/progress_rates.h"
 #include "analysis/rate_estimate.h"
 #include "isa/interpreter.h"
+#include "profile/probes.h"
 #include "reuse/sort_keys.h"
 
 /* Loops whose heads are this close are likely of one function. */
@@ -27,9 +29,6 @@ enum { NEIGHBOUR_BYTES = 4096, INSTRUCTION_BYTES_MAX = 15 };
  * a thread, in a virtual machine): within a factor of ten. */
 #define CALL_NS 1000.0
 #define CALL_FACTOR 10.0
-/* From an interruption to the next call there are half of the accesses between two calls if the
- * time goes to these, and all of them if it goes to the calls. */
-#define CALL_SHARE_AHEAD 0.75
 /* Noise of a reading's ends: the middle one of three counts twice, and each has 0.7 us. A time
  * that seems to be shorter, or nothing, may well be as long as that. */
 #define ENDS_DEVIATION_NS 1700.0
@@ -63,7 +62,7 @@ static void join(struct loop_rate *loop, const struct loop_rate *other)
         loop->high_ip = other->high_ip;
 }
 
-/* Loops are few and samples many: most find the entry of their loop, and the list stays short. */
+/* Loops are few and bursts many: most find the entry of their loop, and the list stays short. */
 struct recent_loops {
     struct loop_rate *list;
     size_t count;
@@ -82,23 +81,31 @@ static void add(struct recent_loops *loops, const struct loop_rate *loop)
     loops->list[loops->count++] = *loop;
 }
 
-static struct loop_rate loop_of_sample(uint32_t profile, const struct record_sample *sample)
+static struct loop_rate loop_of_burst(uint32_t profile, const struct record_burst *burst)
 {
     struct loop_rate loop = {.profile = profile,
-                             .loop = sample->loop,
-                             .low_ip = sample->ip,
-                             .high_ip = sample->ip,
-                             .time_ns = (double)sample->weight_ns};
+                             .loop = burst->loop,
+                             .low_ip = UINT64_MAX,
+                             .time_ns = (double)burst->weight_ns};
+    struct probe_count counts[PROBE_COUNTS_MAX];
+    size_t sizes[PROBE_LINE_SIZES];
+    struct probe_decoder decoder;
+    struct probe_group group;
+    unsigned calls = burst->stops + (burst->stop == INTERPRETER_SYSTEM_CALL);
 
-    /* The sample is any access of a window that ended early: as many lie before it as behind. */
-    if (sample->stop == INTERPRETER_SYSTEM_CALL) {
+    probe_decoder_begin(&decoder, burst);
+    while (probe_decode(&decoder, &group, counts, PROBE_COUNTS_MAX, sizes)) {
+        loop.low_ip = group.ip < loop.low_ip ? group.ip : loop.low_ip;
+        loop.high_ip = group.ip > loop.high_ip ? group.ip : loop.high_ip;
+    }
+    if (calls > 0) {
         loop.call_ns = loop.time_ns;
-        loop.accesses_to_call = loop.time_ns * (1 + 2.0 * sample->window_accesses);
+        loop.accesses_to_call = loop.time_ns * burst->accesses / calls;
     }
     return loop;
 }
 
-/* One entry per sample and per reading, sorted, then folded into one entry per loop. */
+/* One entry per burst and per reading, sorted, then folded into one entry per loop. */
 static int list_loops(const struct profile *const *profiles, size_t profile_count,
                       struct loop_rates *out)
 {
@@ -106,16 +113,22 @@ static int list_loops(const struct profile *const *profiles, size_t profile_coun
     size_t capacity = 1;
 
     for (size_t p = 0; p < profile_count; p++)
-        capacity += profiles[p]->samples.count + profiles[p]->rates.count;
+        capacity += profiles[p]->bursts.count + profiles[p]->samples.count +
+                    profiles[p]->rates.count + profiles[p]->progress.count;
     struct loop_rate *loops = calloc(capacity, sizeof *loops);
     if (!loops)
         return -1;
     listed.list = loops;
     for (size_t p = 0; p < profile_count; p++) {
-        for (size_t i = 0; i < profiles[p]->samples.count; i++) {
-            struct loop_rate loop = loop_of_sample((uint32_t)p, &profiles[p]->samples.items[i]);
+        for (size_t i = 0; i < profiles[p]->bursts.count; i++) {
+            struct loop_rate loop = loop_of_burst((uint32_t)p, profiles[p]->bursts.items[i]);
             add(&listed, &loop);
         }
+        /* Those of turns need not be a burst's. */
+        for (size_t i = 0; i < profiles[p]->samples.count; i++)
+            add(&listed, &(struct loop_rate){.profile = (uint32_t)p,
+                                             .loop = profiles[p]->samples.items[i].loop,
+                                             .low_ip = UINT64_MAX});
         for (size_t i = 0; i < profiles[p]->rates.count; i++) {
             const struct record_rate *reading = &profiles[p]->rates.items[i];
             if (usable(reading))
@@ -123,6 +136,10 @@ static int list_loops(const struct profile *const *profiles, size_t profile_coun
                                                  .loop = reading->loop,
                                                  .low_ip = UINT64_MAX});
         }
+        for (size_t i = 0; i < profiles[p]->progress.count; i++)
+            add(&listed, &(struct loop_rate){.profile = (uint32_t)p,
+                                             .loop = profiles[p]->progress.items[i].loop,
+                                             .low_ip = UINT64_MAX});
     }
     size_t n = listed.count;
     qsort(loops, n, sizeof *loops, compare_loops);
@@ -171,10 +188,35 @@ static struct rate_reading judged_reading(const struct record_rate *record)
     };
 }
 
-static size_t locate_readings(const struct profile *const *profiles, size_t profile_count,
-                              const struct loop_rates *rates, struct located_reading *located)
+static struct rate_reading reading_by_progress(const struct progress_reading *progress)
 {
-    size_t n = 0;
+    return (struct rate_reading){
+        .per_ns = progress->per_ns,
+        .odometer = true,
+        .noise = ENDS_DEVIATION_NS / (progress->per_ns * progress->elapsed_ns),
+        .deviation = progress->deviation,
+    };
+}
+
+/* Those of one profile, added to n others. Returns all; -1: out of memory. */
+static long locate_progress(const struct profile *profile, size_t p, const struct loop_rates *rates,
+                            struct located_reading *located, long n)
+{
+    struct progress_reading *progress;
+    long count = progress_rates(profile, &progress);
+
+    for (long i = 0; i < count; i++)
+        located[n++] = (struct located_reading){.loop = loop_rates_find(rates, p, progress[i].loop),
+                                                .accepted = true,
+                                                .reading = reading_by_progress(&progress[i])};
+    free(progress);
+    return count < 0 ? -1 : n;
+}
+
+static long locate_readings(const struct profile *const *profiles, size_t profile_count,
+                            const struct loop_rates *rates, struct located_reading *located)
+{
+    long n = 0;
 
     for (size_t p = 0; p < profile_count; p++) {
         for (size_t i = 0; i < profiles[p]->rates.count; i++) {
@@ -185,8 +227,11 @@ static size_t locate_readings(const struct profile *const *profiles, size_t prof
             located[n].accepted = record->accepted;
             located[n++].reading = judged_reading(record);
         }
+        n = locate_progress(profiles[p], p, rates, located, n);
+        if (n < 0)
+            return -1;
     }
-    qsort(located, n, sizeof *located, compare_located);
+    qsort(located, (size_t)n, sizeof *located, compare_located);
     return n;
 }
 
@@ -205,15 +250,17 @@ static int measure(const struct profile *const *profiles, size_t profile_count,
     size_t capacity = 1;
 
     for (size_t p = 0; p < profile_count; p++)
-        capacity += profiles[p]->rates.count;
+        capacity += profiles[p]->rates.count + profiles[p]->progress.count;
     struct located_reading *located = malloc(capacity * sizeof *located);
     struct rate_reading *readings = malloc(capacity * sizeof *readings);
-    if (!located || !readings) {
+    long located_count =
+        located && readings ? locate_readings(profiles, profile_count, rates, located) : -1;
+    if (located_count < 0) {
         free(located);
         free(readings);
         return -1;
     }
-    size_t n = locate_readings(profiles, profile_count, rates, located);
+    size_t n = (size_t)located_count;
     for (size_t i = 0, end; i < n; i = end) {
         struct loop_rate *loop = &rates->loops[located[i].loop];
         for (end = i; end < n && compare_located(&located[end], &located[i]) == 0; end++)
@@ -289,8 +336,7 @@ static void borrow(struct loop_rate *loop, const struct average *near, const str
         shift = log(average_of(far) / average_of(all));
     believe(&belief, exp(centre + shift), BETWEEN_LOOPS);
     if (loop->call_ns > loop->time_ns / 2)
-        believe(&belief, loop->accesses_to_call / loop->call_ns / CALL_SHARE_AHEAD / CALL_NS,
-                log(CALL_FACTOR) / 1.96);
+        believe(&belief, loop->accesses_to_call / loop->call_ns / CALL_NS, log(CALL_FACTOR) / 1.96);
     if (near->time > 0)
         believe(&belief, average_of(near), BETWEEN_NEIGHBOURS);
     double rest = 1 / (BETWEEN_LOOPS * BETWEEN_LOOPS) / belief.precision;
@@ -334,27 +380,27 @@ static void neighbours(const struct loop_rates *rates, size_t index, struct aver
 
 /*
  * For every loop without readings: the mean of its threads' averages, by its time in each. Loops
- * that are measured make a thread's average. keys: of the samples, by thread; loops: by sample.
+ * that are measured make a thread's average. keys: of the bursts, by thread; loops: by burst.
  */
 static void average_by_thread(const struct profile *profile, const struct sort_key *keys,
                               const uint32_t *loops, const struct loop_rates *rates,
                               struct average *of_loop)
 {
-    size_t n = profile->samples.count;
+    size_t n = profile->bursts.count;
 
     for (size_t i = 0, end; i < n; i = end) {
         struct average thread = {0};
 
         for (end = i; end < n && keys[end].key == keys[i].key; end++) {
             const struct loop_rate *loop = &rates->loops[loops[keys[end].index]];
-            double time = (double)profile->samples.items[keys[end].index].weight_ns;
+            double time = (double)profile->bursts.items[keys[end].index]->weight_ns;
 
             if (loop->measured)
                 average_add(&thread, time, loop);
         }
         for (size_t k = i; k < end && thread.time > 0; k++) {
             uint32_t loop = loops[keys[k].index];
-            double time = (double)profile->samples.items[keys[k].index].weight_ns;
+            double time = (double)profile->bursts.items[keys[k].index]->weight_ns;
 
             if (rates->loops[loop].measured)
                 continue;
@@ -367,16 +413,16 @@ static void average_by_thread(const struct profile *profile, const struct sort_k
 static int averages_of_threads(const struct profile *profile, size_t p,
                                const struct loop_rates *rates, struct average *of_loop)
 {
-    size_t n = profile->samples.count;
+    size_t n = profile->bursts.count;
     struct sort_key *keys = malloc((2 * n + 1) * sizeof *keys);
     uint32_t *loops = malloc((n + 1) * sizeof *loops);
     int result = keys && loops ? 0 : -1;
 
     for (size_t i = 0; i < n && result == 0; i++) {
-        const struct record_sample *sample = &profile->samples.items[i];
+        const struct record_burst *burst = profile->bursts.items[i];
 
-        keys[i] = (struct sort_key){sample->thread_id, (uint32_t)i};
-        loops[i] = (uint32_t)loop_rates_find(rates, p, sample->loop);
+        keys[i] = (struct sort_key){burst->thread_id, (uint32_t)i};
+        loops[i] = (uint32_t)loop_rates_find(rates, p, burst->loop);
     }
     if (result == 0)
         average_by_thread(profile, sort_keys(keys, keys + n, n), loops, rates, of_loop);

@@ -23,9 +23,9 @@ struct rate_belief {
 struct loop_rate {
     uint32_t profile; /* addresses mean something within a profile only */
     uint64_t loop;
-    uint64_t low_ip, high_ip; /* hull of the instructions sampled in it, and its head */
+    uint64_t low_ip, high_ip; /* hull of the instructions of its bursts, and its head */
     double time_ns;           /* application time sampled in it */
-    /* Of that, where a system call lay ahead; and the accesses up to it, times this time. */
+    /* Of that, in bursts with system calls; and the accesses from one to the next, times this. */
     double call_ns, accesses_to_call;
     struct estimate per_ns;
     double log_deviation;    /* standard error of ln(per_ns), the loop's own */
@@ -47,7 +47,7 @@ int loop_rates_create(const struct profile *const *profiles, size_t profile_coun
                       struct loop_rates *out);
 void loop_rates_free(struct loop_rates *);
 
-/* Index of the loop of a sample of the profiles given to loop_rates_create(). */
+/* Index of the loop of a burst or sample of the profiles given to loop_rates_create(). */
 size_t loop_rates_find(const struct loop_rates *, size_t profile, uint64_t loop);
 
 /* True when the instruction belongs to the loop, as far as samples tell. */

@@ -103,7 +103,7 @@ struct mean {
 static struct mean mean_between(const struct rate_reading *readings, size_t n, double low)
 {
     struct mean mean = {0};
-    double weights = 0, squared_weights = 0, squares = 0;
+    double weights = 0, squared_weights = 0, squares = 0, common = 0;
     double about = n ? crowd(readings, n).centre : 0, high = about * STRAY;
 
     for (size_t i = 0; i < n; i++) {
@@ -117,11 +117,12 @@ static struct mean mean_between(const struct rate_reading *readings, size_t n, d
         squared_weights += weight * weight;
         mean.value += weight * value;
         squares += weight * value * value;
+        common += weight * readings[i].deviation;
     }
     if (mean.n == 0)
         return mean;
     mean.value /= weights;
-    mean.common = readings[0].odometer ? ODOMETERS_SHARE : WATCHES_SHARE;
+    mean.common = hypot(common / weights, readings[0].odometer ? ODOMETERS_SHARE : WATCHES_SHARE);
     /* As many equal readings as these are worth, and what one of them scatters by. */
     double count = weights * weights / squared_weights;
     double deviation = SINGLE_DEVIATION * mean.value * sqrt((double)mean.n / weights);

@@ -22,6 +22,7 @@ struct rate_reading {
     /* Error of its elapsed time, ns per access counted. Not in proportion to the time that happened
      * to elapse, or code that runs fast would count for less. */
     double noise;
+    double deviation; /* of ln(rate), in common with other readings; 0 unless by progress */
 };
 
 struct rate_estimate {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replicates: Poisson bootstrap over whole samples (Hanley and MacGibbon 2006), and over the rates
- * of loops as their readings allow. Drawn by hashing (seed, replicate, index), so that a subset
+ * Replicates: Poisson bootstrap over whole bursts (Hanley and MacGibbon 2006), and over the rates
+ * of loops as their readings allow. A burst is drawn with all its probes and watches: it is the
+ * unit of sampling, never the access. Drawn by hashing (seed, replicate, index), so that a subset
  * sees the same draws as the whole and the result does not depend on the order of questions.
  */
 #include <math.h>
@@ -9,8 +10,10 @@
 
 #include "analysis/internal.h"
 
-/* Neither the index of a sample nor the complement of a loop's. */
+/* Neither the index of a burst or sample nor the complement of a loop's. */
 #define COMMON_DRAW ((uint64_t)1 << 63)
+/* Samples of no burst are drawn by themselves. */
+#define SAMPLE_DRAW ((uint64_t)1 << 62)
 
 static uint64_t mix(uint64_t x)
 {
@@ -45,44 +48,55 @@ static double normal(uint64_t bits)
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
 
+/* The assumptions that are tried at this line size, in order. */
+static unsigned list_assumptions(const struct analysis *analysis,
+                                 enum assumption list[ASSUME_ONE_VISIT])
+{
+    unsigned n = 0;
+
+    list[n++] = ASSUME_ADDED_LINES;
+    if (analysis->line_size <= analysis->run_line_size)
+        list[n++] = ASSUME_UNEQUAL_LINES;
+    else
+        list[n++] = ASSUME_OWN_LINE;
+    if (analysis->invalidations_seen)
+        list[n++] = ASSUME_ONE_VISIT;
+    return n;
+}
+
 uint32_t replicate_count(const struct analysis *analysis)
 {
-    return 1 + analysis->options.bootstrap +
-           (analysis->line_size > analysis->run_line_size ? REST_GUESSES : 0) +
-           (analysis->line_size > analysis->run_line_size ? 0 : 1) + analysis->lines_counted +
-           analysis->invalidations_seen;
+    enum assumption list[ASSUME_ONE_VISIT];
+
+    return 1 + analysis->options.bootstrap + list_assumptions(analysis, list);
 }
 
-bool replicate_unequal_lines(const struct analysis *analysis, uint32_t replicate)
+enum assumption replicate_assumption(const struct analysis *analysis, uint32_t replicate)
 {
-    return analysis->line_size <= analysis->run_line_size &&
-           replicate == analysis->options.bootstrap + 1 + analysis->lines_counted;
-}
-
-/* Windows count lines of the run's size: there are no extremes of larger lines then. */
-bool replicate_persistent(const struct analysis *analysis, uint32_t replicate)
-{
-    return analysis->lines_counted && replicate == analysis->options.bootstrap + 1;
-}
-
-bool replicate_one_visit(const struct analysis *analysis, uint32_t replicate)
-{
-    return analysis->invalidations_seen && replicate + 1 == replicate_count(analysis);
-}
-
-enum rest_guess replicate_rest(const struct analysis *analysis, uint32_t replicate)
-{
+    enum assumption list[ASSUME_ONE_VISIT];
+    unsigned n = list_assumptions(analysis, list);
     uint32_t first = analysis->options.bootstrap + 1;
 
-    if (analysis->line_size <= analysis->run_line_size || replicate < first ||
-        replicate >= first + REST_GUESSES)
-        return REST_LIKE_OTHERS;
-    return REST_TOGETHER + (replicate - first);
+    return replicate >= first && replicate - first < n ? list[replicate - first] : ASSUME_NOTHING;
 }
 
-static bool is_extreme(const struct analysis *analysis, uint32_t replicate)
+static bool draws(const struct analysis *analysis, uint32_t replicate)
 {
-    return replicate > analysis->options.bootstrap;
+    return replicate > 0 && replicate <= analysis->options.bootstrap;
+}
+
+/* All bursts' time over that of those drawn. */
+static double time_factor(const struct analysis *analysis, uint32_t replicate)
+{
+    double all = 0, drawn = 0;
+
+    for (size_t i = 0; i < analysis->burst_count; i++) {
+        double time = (double)analysis->bursts[i].record->weight_ns;
+
+        all += time;
+        drawn += time * analysis->times_drawn[replicate * analysis->burst_count + i];
+    }
+    return drawn > 0 ? all / drawn : 1;
 }
 
 int replicates_create(struct analysis *analysis)
@@ -91,13 +105,16 @@ int replicates_create(struct analysis *analysis)
     size_t loops = analysis->rates.count;
 
     analysis->rate_factors = malloc((replicates * loops + 1) * sizeof *analysis->rate_factors);
-    analysis->times_drawn = malloc(replicates * analysis->count + 1);
-    if (!analysis->rate_factors || !analysis->times_drawn)
+    analysis->times_drawn = malloc(replicates * analysis->burst_count + 1);
+    analysis->time_factors = malloc(replicates * sizeof *analysis->time_factors);
+    if (!analysis->rate_factors || !analysis->times_drawn || !analysis->time_factors)
         return -1;
     for (uint32_t r = 0; r < replicates; r++)
-        for (size_t i = 0; i < analysis->count; i++)
-            analysis->times_drawn[r * analysis->count + i] =
+        for (size_t i = 0; i < analysis->burst_count; i++)
+            analysis->times_drawn[r * analysis->burst_count + i] =
                 r ? (uint8_t)poisson((uint32_t)(draw(analysis, r, i) >> 32)) : 1;
+    for (uint32_t r = 0; r < replicates; r++)
+        analysis->time_factors[r] = time_factor(analysis, r);
     for (uint32_t r = 0; r < replicates; r++) {
         /* The errors that all rates have in common do not average out over loops. */
         double common = r ? normal(draw(analysis, r, COMMON_DRAW)) : 0;
@@ -111,31 +128,35 @@ int replicates_create(struct analysis *analysis)
     return 0;
 }
 
-const float *replicate_rate_factors(const struct analysis *analysis, uint32_t replicate)
+double replicate_time_factor(const struct analysis *analysis, uint32_t replicate)
 {
-    return is_extreme(analysis, replicate)
-               ? NULL
-               : &analysis->rate_factors[replicate * analysis->rates.count];
+    return draws(analysis, replicate) ? analysis->time_factors[replicate] : 1;
 }
 
 double replicate_rate_factor(const struct analysis *analysis, uint32_t replicate, uint32_t loop)
 {
-    const float *factors = replicate_rate_factors(analysis, replicate);
-
-    return factors ? (double)factors[loop] : 1;
+    return draws(analysis, replicate)
+               ? (double)analysis->rate_factors[replicate * analysis->rates.count + loop]
+               : 1;
 }
 
-const uint8_t *replicate_draws(const struct analysis *analysis, uint32_t replicate)
+double replicate_burst_factor(const struct analysis *analysis, uint32_t replicate, uint32_t burst)
 {
-    return is_extreme(analysis, replicate) ? NULL
-                                           : &analysis->times_drawn[replicate * analysis->count];
+    if (!draws(analysis, replicate))
+        return 1;
+    return analysis->times_drawn[replicate * analysis->burst_count + burst] *
+           replicate_rate_factor(analysis, replicate, analysis->bursts[burst].loop);
 }
 
 unsigned replicate_times_drawn(const struct analysis *analysis, uint32_t replicate, uint32_t sample)
 {
-    const uint8_t *drawn = replicate_draws(analysis, replicate);
+    uint32_t burst = analysis->samples[sample].burst;
 
-    return drawn ? drawn[sample] : 1;
+    if (!draws(analysis, replicate))
+        return 1;
+    return burst != NO_BURST
+               ? analysis->times_drawn[replicate * analysis->burst_count + burst]
+               : poisson((uint32_t)(draw(analysis, replicate, SAMPLE_DRAW | sample) >> 32));
 }
 
 double replicate_weight(const struct analysis *analysis, uint32_t replicate, uint32_t sample)
@@ -145,37 +166,59 @@ double replicate_weight(const struct analysis *analysis, uint32_t replicate, uin
            replicate_times_drawn(analysis, replicate, sample);
 }
 
-/* Widens an interval by what an extreme says: a bound where nothing was watched, else a doubt. */
-static void widen(const struct analysis *analysis, const double *values, uint32_t replicate,
-                  double value, double half, struct estimate *interval)
+/*
+ * Half a 95 % interval over the standard error, with few bursts: Student's t with bursts - 1
+ * degrees of freedom (Cornish-Fisher expansion, Abramowitz and Stegun 26.7.5), and the bootstrap's
+ * bias sqrt(M / (M - 1)).
+ */
+static double quantile(size_t bursts)
 {
-    double above = values[replicate] - value, below = -above;
+    double z = 1.959964, f = bursts > 2 ? (double)bursts - 1 : 1;
 
-    if (replicate_rest(analysis, replicate) == REST_LIKE_OTHERS)
-        above = below = fabs(above);
-    interval->lo = fmin(interval->lo, value - half - below);
-    interval->hi = fmax(interval->hi, value + half + above);
+    if (bursts <= 2)
+        return 12.7;
+    return (z + (pow(z, 3) + z) / (4 * f) +
+            (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * f * f)) *
+           sqrt((double)bursts / f);
+}
+
+static double half_interval(const struct analysis *analysis, const double *values, double value,
+                            size_t bursts)
+{
+    uint32_t n = analysis->options.bootstrap;
+    double squares = 0;
+
+    /* Around the estimate, not around the replicates' mean: their bias counts as error. */
+    for (uint32_t r = 1; r <= n; r++)
+        squares += (values[r] - value) * (values[r] - value);
+    return n > 1 ? quantile(bursts) * sqrt(squares / (double)n) : 0;
+}
+
+/* Widens an interval by what an assumption changes: to both sides, for it is a doubt and no bound;
+ * but where other threads come once at most, that bounds from above. */
+static void widen(const struct analysis *analysis, const double *values, double value, double half,
+                  struct estimate *interval)
+{
+    for (uint32_t r = analysis->options.bootstrap + 1; r < replicate_count(analysis); r++) {
+        double apart = fabs(values[r] - value);
+
+        if (replicate_assumption(analysis, r) == ASSUME_ONE_VISIT) {
+            interval->hi = fmax(interval->hi, value + half + fmax(0, values[r] - value));
+            continue;
+        }
+        interval->lo = fmin(interval->lo, value - half - apart);
+        interval->hi = fmax(interval->hi, value + half + apart);
+    }
 }
 
 struct estimate replicate_interval(const struct analysis *analysis, const double *values,
-                                   double floor)
+                                   double floor, size_t bursts)
 {
-    uint32_t n = analysis->options.bootstrap, count = replicate_count(analysis);
-    double squares = 0, value = fmin(1, fmax(0, values[0])); /* rounding */
-
-    for (uint32_t r = 1; r <= n; r++)
-        squares += (values[r] - value) * (values[r] - value);
-    /* Around the estimate, not around the replicates' mean: their bias counts as error. */
-    double half = n > 1 ? 1.96 * sqrt(squares / (double)n) : 0;
+    double value = fmin(1, fmax(0, values[0])); /* rounding */
+    double half = half_interval(analysis, values, value, bursts);
     struct estimate out = {value, value - half, value + half};
-    for (uint32_t r = n + 1; r < count; r++) {
-        if (analysis->invalidations_seen && r + 1 == count) { /* it bounds from above */
-            double more = value > 0 ? fmax(1, values[r] / value) : 1;
-            out.hi = fmax(out.hi, (value + half) * more);
-            continue;
-        }
-        widen(analysis, values, r, value, half, &out);
-    }
+
+    widen(analysis, values, value, half, &out);
     /* Few observations cannot exclude what none of them shows. */
     if (value < floor)
         out.hi = fmax(out.hi, floor);
@@ -186,16 +229,12 @@ struct estimate replicate_interval(const struct analysis *analysis, const double
     return out;
 }
 
-struct estimate replicate_spread(const struct analysis *analysis, const double *values)
+struct estimate replicate_spread(const struct analysis *analysis, const double *values,
+                                 size_t bursts)
 {
-    uint32_t n = analysis->options.bootstrap, count = replicate_count(analysis);
-    double squares = 0, value = values[0], half;
+    double half = half_interval(analysis, values, values[0], bursts);
+    struct estimate out = {values[0], values[0] - half, values[0] + half};
 
-    for (uint32_t r = 1; r <= n; r++)
-        squares += (values[r] - value) * (values[r] - value);
-    half = n > 1 ? 1.96 * sqrt(squares / (double)n) : 0;
-    struct estimate out = {value, value - half, value + half};
-    for (uint32_t r = n + 1; r < count; r++)
-        widen(analysis, values, r, value, half, &out);
+    widen(analysis, values, values[0], half, &out);
     return out;
 }

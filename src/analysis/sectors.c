@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Divided caches from samples; profiles with histograms are handed on to exact_sectors.c. */
+/* Divided caches from bursts; profiles with histograms are handed on to exact_sectors.c. */
 #include "analysis/sectors.h"
 
 #include <math.h>
@@ -7,19 +7,17 @@
 #include <string.h>
 
 #include "analysis/sectors_internal.h"
+#include "reuse/sort_keys.h"
 
-enum {
-    OWN_VIEW_MIN = 64,    /* samples that a cell needs to be estimated apart, as in evaluation.c */
-    SEARCH_CELLS_MAX = 48 /* searches look at the cells with most weight */
-};
+enum { SEARCH_CELLS_MAX = 48 /* searches look at the cells with most weight */ };
 
-/* Members: samples of one structure in the same regions. */
+/* Members: probes of one structure in the same regions. */
 static int find_members(struct sector_model *model)
 {
     const struct sector_question *question = &model->question;
     size_t capacity = 0;
 
-    for (size_t i = 0; i < model->analysis->count; i++) {
+    for (size_t i = 0; i < model->analysis->probe_count; i++) {
         struct sector_member key = {question->structure_of[i], question->regions_of[i]};
         size_t m = 0;
         while (m < model->member_count && (model->members[m].structure != key.structure ||
@@ -40,92 +38,43 @@ static int find_members(struct sector_model *model)
     return 0;
 }
 
-static int add_view(struct sector_model *model, uint32_t member, const uint32_t *samples, size_t n)
+static uint32_t cell_of(const struct analysis *analysis, uint32_t probe)
 {
-    struct sector_view *views;
-
-    if (n == 0)
-        return 0;
-    views = realloc(model->views, (model->view_count + 1) * sizeof *views);
-    if (!views)
-        return -1;
-    model->views = views;
-    views[model->view_count] = (struct sector_view){.member = member};
-    if (view_create(model->analysis, samples, n, &views[model->view_count].view))
-        return -1;
-    model->view_count++;
-    return 0;
+    return analysis->bursts[analysis->probes[probe].burst].cell;
 }
 
-/* A member's samples: cells that hold many of them alone, those of all other cells together. */
-static int view_member(struct sector_model *model, uint32_t member, uint32_t *own, uint32_t *few)
-{
-    const struct analysis *analysis = model->analysis;
-    size_t few_count = 0;
-
-    for (size_t c = 0; c < analysis->cell_count; c++) {
-        const struct cell *cell = &analysis->cells[c];
-        size_t n = 0;
-        for (size_t i = cell->first; i < cell->first + cell->count; i++)
-            if (model->member_of[analysis->by_cell[i]] == member)
-                own[n++] = analysis->by_cell[i];
-        if (n >= OWN_VIEW_MIN) {
-            if (add_view(model, member, own, n))
-                return -1;
-        } else {
-            for (size_t i = 0; i < n; i++)
-                few[few_count++] = own[i];
-        }
-    }
-    return add_view(model, member, few, few_count);
-}
-
-static int view_members(struct sector_model *model)
-{
-    size_t count = model->analysis->count;
-    uint32_t *own = malloc((count + 1) * sizeof *own), *few = malloc((count + 1) * sizeof *few);
-    int result = own && few ? 0 : -1;
-
-    for (uint32_t m = 0; m < model->member_count && result == 0; m++)
-        result = view_member(model, m, own, few);
-    free(own);
-    free(few);
-    return result;
-}
-
-/* The pieces of all views, so that each cell finds its own. A view's samples are ordered by cell.
- */
+/* Groups of probes by cell and, in each, by member. */
 static int list_pieces(struct sector_model *model)
 {
     const struct analysis *analysis = model->analysis;
+    size_t n = analysis->probe_count;
+    struct sort_key *keys = malloc((2 * n + 1) * sizeof *keys);
 
+    model->probes = malloc((n + 1) * sizeof *model->probes);
+    model->pieces = calloc(analysis->cell_count * model->member_count + 1, sizeof *model->pieces);
     model->first_piece = calloc(analysis->cell_count + 2, sizeof *model->first_piece);
-    if (!model->first_piece)
+    model->scratch = malloc((analysis->stratum_count + 1) * sizeof *model->scratch);
+    if (!keys || !model->probes || !model->pieces || !model->first_piece || !model->scratch) {
+        free(keys);
         return -1;
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t v = 0; v < model->view_count; v++) {
-            const struct view *view = &model->views[v].view;
-            for (size_t i = 0, end; i < view->count; i = end) {
-                uint32_t cell = analysis->samples[view->sample[i]].cell;
-                for (end = i;
-                     end < view->count && analysis->samples[view->sample[end]].cell == cell; end++)
-                    ;
-                if (pass == 0)
-                    model->first_piece[cell + 2]++;
-                else
-                    model->pieces[model->first_piece[cell + 1]++] =
-                        (struct sector_piece){(uint32_t)v, (uint32_t)i, (uint32_t)end};
-            }
-        }
-        if (pass == 0) {
-            for (size_t c = 0; c < analysis->cell_count; c++)
-                model->first_piece[c + 2] += model->first_piece[c + 1];
-            model->pieces =
-                malloc((model->first_piece[analysis->cell_count + 1] + 1) * sizeof *model->pieces);
-            if (!model->pieces)
-                return -1;
-        }
     }
+    for (uint32_t i = 0; i < n; i++)
+        keys[i] = (struct sort_key){(uint64_t)cell_of(analysis, i) << 32 | model->member_of[i], i};
+    const struct sort_key *sorted = sort_keys(keys, keys + n, n);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t cell = (uint32_t)(sorted[i].key >> 32), member = (uint32_t)sorted[i].key;
+
+        if (i == 0 || sorted[i].key != sorted[i - 1].key) {
+            model->pieces[model->piece_count++] =
+                (struct sector_piece){.member = member, .cell = cell, .first = i};
+            model->first_piece[cell + 1]++;
+        }
+        model->pieces[model->piece_count - 1].count++;
+        model->probes[i] = sorted[i].index;
+    }
+    for (size_t c = 0; c < analysis->cell_count; c++)
+        model->first_piece[c + 1] += model->first_piece[c];
+    free(keys);
     return 0;
 }
 
@@ -133,8 +82,9 @@ static double weight_of_cell(const struct analysis *analysis, uint32_t cell)
 {
     double weight = 0;
 
-    for (size_t i = 0; i < analysis->cells[cell].count; i++)
-        weight += analysis->samples[analysis->by_cell[analysis->cells[cell].first + i]].weight;
+    for (size_t i = 0; i < analysis->burst_count; i++)
+        if (analysis->bursts[i].cell == cell)
+            weight += analysis->bursts[i].weight * analysis->bursts[i].touches;
     return weight;
 }
 
@@ -184,9 +134,9 @@ struct sector_model *sector_model_create(const struct analysis *analysis,
         if (analysis->exact) {
             result = exact_sectors_create(model);
         } else {
-            model->member_of = malloc((analysis->count + 1) * sizeof *model->member_of);
-            result = model->member_of && find_members(model) == 0 && view_members(model) == 0 &&
-                             list_pieces(model) == 0 && order_cells(model) == 0
+            model->member_of = malloc((analysis->probe_count + 1) * sizeof *model->member_of);
+            result = model->member_of && find_members(model) == 0 && list_pieces(model) == 0 &&
+                             order_cells(model) == 0
                          ? 0
                          : -1;
         }
@@ -203,11 +153,10 @@ void sector_model_free(struct sector_model *model)
     if (!model)
         return;
     exact_sectors_free(model);
-    for (size_t v = 0; v < model->view_count; v++) {
-        view_free(&model->views[v].view);
-        survival_free(&model->views[v].curve);
-    }
-    free(model->views);
+    for (size_t i = 0; i < model->piece_count; i++)
+        survival_free(&model->pieces[i].curve);
+    free(model->probes);
+    free(model->scratch);
     free(model->members);
     free(model->member_of);
     free(model->pieces);
@@ -226,22 +175,111 @@ struct cell_state {
     double total;
 };
 
+/* What open lines of each stratum do at the points of the grid, in one replicate. */
+struct stratum_grid {
+    double survival[PACE_POINTS], unknown[PACE_POINTS], invalidated[PACE_POINTS];
+};
+
+/* Sets the piece's weight, and sums that are to be divided by it: of resolved probes by bins of
+ * time, of open ones by stratum. */
+static void add_up_piece(const struct sector_model *model, struct sector_piece *piece,
+                         uint32_t replicate, double times[PROBE_TIME_BINS])
+{
+    const struct analysis *analysis = model->analysis;
+
+    memset(times, 0, PROBE_TIME_BINS * sizeof *times);
+    memset(model->scratch, 0, analysis->stratum_count * sizeof *model->scratch);
+    piece->weight = 0;
+    for (size_t i = piece->first; i < piece->first + piece->count; i++) {
+        const struct analysed_probe *probe = &analysis->probes[model->probes[i]];
+        double weight = analysis->bursts[probe->burst].weight *
+                        replicate_burst_factor(analysis, replicate, probe->burst);
+
+        piece->weight += weight * probe->count;
+        model->scratch[probe->stratum] += weight * probe->open;
+        for (uint32_t k = probe->first; k < probe->first + probe->entries && weight > 0; k++)
+            if (!probe_code_open(analysis->counts[k].code))
+                times[probe_code_time(analysis->counts[k].code)] +=
+                    weight * analysis->counts[k].count;
+    }
+}
+
+/* Of the bin's times, those after `time`. */
+static double later(unsigned bin, double time)
+{
+    double low = probe_time_low(bin), high = probe_time_low(bin + 1);
+
+    return time < low ? 1 : time >= high - 1 ? 0 : (high - 1 - time) / (high - low);
+}
+
+/* The survival of the piece's probes on the grid. 0 or -1. */
+static int estimate_piece(const struct sector_model *model, struct sector_piece *piece,
+                          uint32_t replicate, const struct stratum_grid *grids)
+{
+    struct survival_curve *curve = &piece->curve;
+    double times[PROBE_TIME_BINS];
+
+    if (!curve->points) {
+        curve->points = malloc(PACE_POINTS * sizeof *curve->points);
+        curve->capacity = PACE_POINTS;
+        curve->linear = true;
+    }
+    if (!curve->points)
+        return -1;
+    add_up_piece(model, piece, replicate, times);
+    curve->count = piece->weight > 0 ? PACE_POINTS : 0;
+    for (size_t k = 0; k < curve->count; k++) {
+        struct survival_point *point = &curve->points[k];
+
+        *point = (struct survival_point){.time = pace_time(k)};
+        for (unsigned bin = 1; bin < PROBE_TIME_BINS; bin++)
+            if (times[bin] > 0)
+                point->survival += times[bin] * later(bin, floor(point->time));
+        for (size_t g = 0; g < model->analysis->stratum_count; g++) {
+            if (!(model->scratch[g] > 0))
+                continue;
+            point->survival += model->scratch[g] * grids[g].survival[k];
+            point->unknown += model->scratch[g] * grids[g].unknown[k];
+            point->invalidated += model->scratch[g] * grids[g].invalidated[k];
+        }
+        point->survival /= piece->weight;
+        point->unknown /= piece->weight;
+        point->invalidated /= piece->weight;
+        if (k)
+            point->area = point[-1].area + (point->time - point[-1].time) *
+                                               (point->survival + point[-1].survival) / 2;
+    }
+    return 0;
+}
+
+static int estimate_pieces(struct sector_model *model, uint32_t replicate)
+{
+    const struct analysis *analysis = model->analysis;
+    struct stratum_grid *grids = malloc((analysis->stratum_count + 1) * sizeof *grids);
+    int result = grids ? 0 : -1;
+
+    for (uint32_t g = 0; g < analysis->stratum_count && grids; g++)
+        open_lines_grid(analysis, replicate, g, grids[g].survival, grids[g].unknown,
+                        grids[g].invalidated);
+    for (size_t i = 0; i < model->piece_count && result == 0; i++)
+        result = estimate_piece(model, &model->pieces[i], replicate, grids);
+    free(grids);
+    return result;
+}
+
 static void describe_cell(const struct sector_model *model, uint32_t cell, struct cell_state *state)
 {
     state->count = 0;
     state->total = 0;
     for (size_t p = model->first_piece[cell]; p < model->first_piece[cell + 1]; p++) {
         const struct sector_piece *piece = &model->pieces[p];
-        const struct sector_view *view = &model->views[piece->view];
-        double weight = 0;
-        for (size_t i = piece->begin; i < piece->end; i++)
-            weight += view->view.weight[i];
-        if (weight <= 0 || view->curve.count == 0)
+
+        if (!(piece->weight > 0))
             continue;
-        state->members[state->count].curve = &view->curve;
-        state->whose[state->count] = &model->members[view->member];
-        state->weights[state->count++] = weight;
-        state->total += weight;
+        state->members[state->count].curve = &piece->curve;
+        state->whose[state->count] = &model->members[piece->member];
+        state->weights[state->count++] = piece->weight;
+        state->total += piece->weight;
     }
     for (size_t i = 0; i < state->count; i++)
         state->members[i].share = state->weights[i] / state->total;
@@ -254,7 +292,7 @@ static bool is_isolated(const struct sector_split *split, const struct sector_me
 
 /* Adds the misses of a cell, in accesses, to each region and side; unknown: of those, what nobody
  * saw. */
-static void add_cell(const struct cell_state *state, const struct sector_split *split, double run,
+static void add_cell(const struct cell_state *state, const struct sector_split *split,
                      size_t regions, double *misses, double *unknown)
 {
     size_t isolated = 0, rest = 0;
@@ -270,15 +308,15 @@ static void add_cell(const struct cell_state *state, const struct sector_split *
     double rest_time = partition_eviction_time(state->rest, rest, split->rest_lines);
     for (size_t i = 0; i < state->count; i++) {
         enum sector_side side = is_isolated(split, state->whose[i]) ? SECTOR_ISOLATED : SECTOR_REST;
-        struct miss_shares shares = misses_in_run(
-            state->members[i].curve, side == SECTOR_ISOLATED ? isolated_time : rest_time, run);
-        double missed = fmin(1, shares.missed + shares.invalidated);
+        struct survival_point at = survival_at(state->members[i].curve,
+                                               side == SECTOR_ISOLATED ? isolated_time : rest_time);
+        double missed = fmin(1, at.survival + at.invalidated);
         for (size_t r = 0; r < regions; r++) {
             if (!(state->whose[i]->regions >> r & 1))
                 continue;
             misses[r * SECTOR_SIDES + side] += state->weights[i] * missed;
             if (unknown)
-                unknown[r] += state->weights[i] * shares.unknown;
+                unknown[r] += state->weights[i] * at.unknown;
         }
     }
 }
@@ -290,22 +328,21 @@ static void add_cell(const struct cell_state *state, const struct sector_split *
 static int evaluate(struct sector_model *model, uint32_t replicate, size_t cells,
                     const struct sector_split *splits, size_t n, double *misses, double *unknown)
 {
-    const struct analysis *analysis = model->analysis;
-    size_t regions = model->question.regions, views = model->view_count + 1;
+    size_t regions = model->question.regions, room = model->piece_count + 1;
     double accesses[SECTOR_REGIONS_MAX] = {0};
-    struct cell_state state = {.members = malloc(views * sizeof *state.members),
-                               .isolated = malloc(views * sizeof *state.isolated),
-                               .rest = malloc(views * sizeof *state.rest),
-                               .whose = malloc(views * sizeof *state.whose),
-                               .weights = malloc(views * sizeof *state.weights)};
+    struct cell_state state = {.members = malloc(room * sizeof *state.members),
+                               .isolated = malloc(room * sizeof *state.isolated),
+                               .rest = malloc(room * sizeof *state.rest),
+                               .whose = malloc(room * sizeof *state.whose),
+                               .weights = malloc(room * sizeof *state.weights)};
     int result =
         state.members && state.isolated && state.rest && state.whose && state.weights ? 0 : -1;
 
     memset(misses, 0, n * regions * SECTOR_SIDES * sizeof *misses);
     if (unknown)
         memset(unknown, 0, n * regions * sizeof *unknown);
-    for (size_t v = 0; v < model->view_count && result == 0; v++)
-        result = view_estimate(analysis, &model->views[v].view, replicate, &model->views[v].curve);
+    if (result == 0)
+        result = estimate_pieces(model, replicate);
     for (size_t c = 0; c < cells && result == 0; c++) {
         uint32_t cell = model->cell_order[c];
         describe_cell(model, cell, &state);
@@ -314,8 +351,8 @@ static int evaluate(struct sector_model *model, uint32_t replicate, size_t cells
                 if (state.whose[i]->regions >> r & 1)
                     accesses[r] += state.weights[i];
         for (size_t s = 0; s < n && state.count; s++)
-            add_cell(&state, &splits[s], analysis->cells[cell].run, regions,
-                     &misses[s * regions * SECTOR_SIDES], unknown ? &unknown[s * regions] : NULL);
+            add_cell(&state, &splits[s], regions, &misses[s * regions * SECTOR_SIDES],
+                     unknown ? &unknown[s * regions] : NULL);
     }
     for (size_t i = 0; i < n * regions; i++) {
         double of = accesses[i % regions];
@@ -388,14 +425,19 @@ static int compare_exact(struct sector_model *model, const struct sector_split *
     return 0;
 }
 
-/* Samples in a region: what none of n shows may still be a 3/n part of its accesses (95 %). */
-static double least_claim(const struct sector_model *model, size_t region)
+/* Bursts with probes in a region. */
+static size_t bursts_in(const struct sector_model *model, size_t region)
 {
+    uint32_t last = NO_BURST;
     size_t n = 0;
 
-    for (size_t i = 0; i < model->analysis->count; i++)
-        n += model->question.regions_of[i] >> region & 1;
-    return n ? fmin(1, 3.0 / (double)n) : 1;
+    for (size_t i = 0; i < model->analysis->probe_count; i++) {
+        if (!(model->question.regions_of[i] >> region & 1) || model->analysis->probes[i].count == 0)
+            continue;
+        n += model->analysis->probes[i].burst != last;
+        last = model->analysis->probes[i].burst;
+    }
+    return n;
 }
 
 /* What nobody saw until it would have been evicted may or may not be a miss, with and without the
@@ -420,15 +462,18 @@ static void judge(const struct sector_model *model, const double *values, const 
     size_t regions = model->question.regions, stride = n * regions;
 
     for (size_t region = 0; region < regions; region++) {
-        double floor = least_claim(model, region);
+        size_t bursts = bursts_in(model, region);
+        /* What none of them shows may still be a 3/n part (95 %). */
+        double floor = bursts ? fmin(1, 3.0 / (double)bursts) : 1;
         for (size_t i = region; i < stride; i += regions) {
             for (uint32_t r = 0; r < replicates; r++)
                 of_replicate[r] = values[r * stride + i];
-            outcomes[i].misses = replicate_interval(model->analysis, of_replicate, floor);
+            outcomes[i].misses = replicate_interval(model->analysis, of_replicate,
+                                                    values[i] > 0 ? 0 : floor, bursts);
             for (uint32_t r = 0; r < replicates; r++)
                 of_replicate[r] =
                     bounded_reduction(values[r * stride + i], values[r * stride + region]);
-            outcomes[i].reduction = replicate_spread(model->analysis, of_replicate);
+            outcomes[i].reduction = replicate_spread(model->analysis, of_replicate, bursts);
             outcomes[i].reduction.value = reduction(values[i], values[region]);
             outcomes[i].reduction.lo = fmin(outcomes[i].reduction.lo, outcomes[i].reduction.value);
             outcomes[i].unknown = unknown[i];
@@ -436,9 +481,7 @@ static void judge(const struct sector_model *model, const double *values, const 
             if (i == region || values[region] <= 0)
                 continue;
             struct estimate *gain = &outcomes[i].reduction;
-            double least = fmin(1, floor / values[region]);
-            gain->lo = fmin(gain->lo, gain->value - least);
-            gain->hi = fmin(fmax(gain->hi, gain->value + least), 1);
+            gain->hi = fmin(gain->hi, 1);
         }
     }
 }
@@ -491,10 +534,10 @@ struct estimate sector_accesses(const struct sector_model *model, size_t region)
 
     if (analysis->exact)
         return certain(exact_sectors_accesses(model, region));
-    uint32_t *groups = malloc((analysis->count + 1) * sizeof *groups);
+    uint32_t *groups = malloc((analysis->probe_count + 1) * sizeof *groups);
     if (!groups)
         return (struct estimate){0};
-    for (size_t i = 0; i < analysis->count; i++)
+    for (size_t i = 0; i < analysis->probe_count; i++)
         groups[i] = model->question.regions_of[i] >> region & 1;
     struct estimate out =
         analysis_subset_accesses(analysis, (struct subset){.groups = groups, .group = 1});

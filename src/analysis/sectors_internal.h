@@ -4,6 +4,7 @@
 #define REUSE_ANALYSIS_SECTORS_INTERNAL_H
 
 #include "analysis/internal.h"
+#include "analysis/line_pace.h"
 #include "analysis/sectors.h"
 #include "reuse/partition.h"
 
@@ -12,15 +13,12 @@ struct sector_member {
     uint32_t regions;   /* bits */
 };
 
-struct sector_view {
-    struct view view;
-    uint32_t member;
-    struct survival_curve curve; /* of the replicate that was estimated last */
-};
-
-/* Samples begin .. end-1 of a view: those of one cell. */
+/* A member's probes in one cell. */
 struct sector_piece {
-    uint32_t view, begin, end;
+    uint32_t member, cell;
+    size_t first, count;         /* range of `probes` */
+    struct survival_curve curve; /* of the replicate that was estimated last */
+    double weight;               /* likewise: accesses */
 };
 
 struct exact_sectors;
@@ -29,15 +27,16 @@ struct sector_model {
     const struct analysis *analysis;
     struct sector_question question;
 
-    /* Samples. */
-    uint32_t *member_of; /* by sample */
+    /* Probes. */
+    uint32_t *member_of; /* by group of probes */
     struct sector_member *members;
     size_t member_count;
-    struct sector_view *views;
-    size_t view_count;
-    struct sector_piece *pieces;
+    struct sector_piece *pieces; /* cell after cell */
+    size_t piece_count;
+    uint32_t *probes;     /* groups, piece after piece */
     size_t *first_piece;  /* by cell, and one more */
     uint32_t *cell_order; /* most weight first */
+    double *scratch;      /* by stratum: see estimate_piece() */
 
     struct exact_sectors *exact; /* exact profiles, instead of all that */
 };

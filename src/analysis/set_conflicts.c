@@ -21,17 +21,6 @@ struct use {
     uint32_t set;
 };
 
-static double time_of(const struct analysis *analysis, const struct analysed_sample *sample)
-{
-    uint32_t reuse = sample->record->window_reuse[line_size_index(analysis->line_size)];
-
-    if (reuse != REUSE_TIME_NONE)
-        return reuse;
-    return sample->end && sample->end->reason == WATCH_REUSED && sample->watched > 0
-               ? sample->watched
-               : INFINITY;
-}
-
 /* Accesses of one set, by ascending time, that come after the set's ways were filled. */
 static double missed_in_set(const struct use *uses, size_t n, double all, double ways)
 {
@@ -92,23 +81,44 @@ static void deal(struct use *uses, size_t n, uint32_t sets, uint64_t *state)
         uses[i].set = (uint32_t)(next_random(state) % sets);
 }
 
-/* The subset's samples in order of time; *all is their weight. keys: room for twice all samples. */
-static size_t list_uses(const struct analysis *analysis, struct subset subset, uint32_t sets,
-                        struct sort_key *keys, struct use *uses, double *all)
+/* Where an access that one of them stands for is used next. */
+static size_t add_use(struct use *uses, size_t n, double time, double weight, uint64_t address,
+                      uint32_t line_size, uint32_t sets)
 {
+    uses[n] = (struct use){time, weight, (uint32_t)(address / line_size % sets)};
+    return n + 1;
+}
+
+/*
+ * Uses in order of time: accesses that were resolved in their bursts, and watches for those that
+ * were not; *all is their weight. keys: room for twice as many; unsorted: for as many.
+ */
+static size_t list_uses(const struct analysis *analysis, uint32_t sets, struct sort_key *keys,
+                        struct use *unsorted, struct use *uses, double *all)
+{
+    uint32_t size = analysis->line_size;
     size_t n = 0;
 
-    *all = 0;
     for (size_t i = 0; i < analysis->count; i++) {
         const struct analysed_sample *sample = &analysis->samples[i];
-        if (!subset.groups || subset.groups[i] == subset.group)
-            keys[n++] = (struct sort_key){sort_key_of_time(time_of(analysis, sample)), (uint32_t)i};
+        uint32_t reuse = sample->record->reuse_time[line_size_index(size)];
+
+        if (sample->weight > 0 && reuse != REUSE_TIME_NONE)
+            n = add_use(unsorted, n, reuse, sample->weight, sample->record->address, size, sets);
     }
+    for (size_t i = 0; i < analysis->watch_count; i++) {
+        const struct analysed_watch *watch = &analysis->watches[i];
+        bool used = watch->open.end == OPEN_USED;
+
+        n = add_use(unsorted, n, used ? watch->ahead + watch->open.exit : INFINITY, watch->weight,
+                    watch->record->address, size, sets);
+    }
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (struct sort_key){sort_key_of_time(unsorted[i].time), (uint32_t)i};
     const struct sort_key *sorted = sort_keys(keys, keys + n, n);
+    *all = 0;
     for (size_t i = 0; i < n; i++) {
-        const struct analysed_sample *sample = &analysis->samples[sorted[i].index];
-        uses[i] = (struct use){time_of(analysis, sample), sample->weight,
-                               (uint32_t)(sample->record->address / analysis->line_size % sets)};
+        uses[i] = unsorted[sorted[i].index];
         *all += uses[i].weight;
     }
     return n;
@@ -123,14 +133,15 @@ bool analysis_set_conflicts(const struct analysis *analysis, struct subset subse
     size_t n = 0;
 
     *out = (struct set_conflicts){0};
-    if (analysis->exact || sets < 2 || sets > UINT32_MAX)
+    if (analysis->exact || subset.groups || subset.members || sets < 2 || sets > UINT32_MAX)
         return false;
-    struct use *uses = malloc((analysis->count + 1) * sizeof *uses);
-    struct sort_key *keys = malloc((2 * analysis->count + 1) * sizeof *keys);
-    struct by_set sorted = {malloc((analysis->count + 1) * sizeof *sorted.uses),
+    size_t room = analysis->count + analysis->watch_count + 1;
+    struct use *uses = malloc(room * sizeof *uses), *unsorted = malloc(room * sizeof *unsorted);
+    struct sort_key *keys = malloc(2 * room * sizeof *keys);
+    struct by_set sorted = {malloc(room * sizeof *sorted.uses),
                             malloc((sets + 2) * sizeof *sorted.first)};
-    if (uses && keys && sorted.uses && sorted.first)
-        n = list_uses(analysis, subset, (uint32_t)sets, keys, uses, &all);
+    if (uses && unsorted && keys && sorted.uses && sorted.first)
+        n = list_uses(analysis, (uint32_t)sets, keys, unsorted, uses, &all);
     if (n && all > 0) {
         out->misses = misses_per_access(uses, n, (uint32_t)sets, all, ways, &sorted);
         for (int i = 0; i < DEALS; i++) {
@@ -145,6 +156,7 @@ bool analysis_set_conflicts(const struct analysis *analysis, struct subset subse
         out->conflicts = more > DEVIATIONS_MIN * out->deviation && more > PART_MIN * out->misses;
     }
     free(uses);
+    free(unsorted);
     free(keys);
     free(sorted.uses);
     free(sorted.first);

@@ -17,10 +17,10 @@ struct set_conflicts {
 
 /*
  * A cache that is indexed by virtual addresses (first levels), of `ways` ways, with LRU in each
- * set. Each set is a small cache of its own: it evicts at the time when its samples' average reuse
- * times fill its ways. The random deals go through the same estimate, so that what the scarcity of
- * samples does to it cancels. False: exact profiles have no addresses, or there is no sample, or no
- * sets.
+ * set. Each set is a small cache of its own: it evicts at the time when the average reuse times of
+ * the samples and watches in it fill its ways. The random deals go through the same estimate, so
+ * that what the scarcity of samples does to it cancels. False: exact profiles have no addresses, a
+ * subset's samples are not told apart, or there is no sample, or no sets.
  */
 bool analysis_set_conflicts(const struct analysis *, struct subset, uint64_t bytes, uint32_t ways,
                             struct set_conflicts *out);

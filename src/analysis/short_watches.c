@@ -19,11 +19,12 @@ enum { WATCHES_MIN = 16 };
 /* Longer watches scatter by more than their ends. */
 #define SHORT_NS (10 * ENDS_DEVIATION_NS)
 
-static bool is_short(const struct analysis *analysis, const struct analysed_sample *sample)
+static bool is_short(const struct analysis *analysis, const struct analysed_watch *watch)
 {
-    return sample->end && sample->end->reason == WATCH_REUSED &&
-           sample->record->watch_mode != WATCH_NONE && sample->elapsed_ns < SHORT_NS &&
-           !profile_counts_accesses(analysis->profiles[sample->profile]);
+    uint32_t profile = analysis->bursts[watch->burst].profile;
+
+    return watch->end && watch->end->reason == WATCH_REUSED && watch->elapsed_ns < SHORT_NS &&
+           !profile_counts_accesses(analysis->profiles[profile]);
 }
 
 static void draw_together(struct analysis *analysis, const struct sort_key *members, size_t n)
@@ -31,31 +32,32 @@ static void draw_together(struct analysis *analysis, const struct sort_key *memb
     double mean = 0, variance = 0;
 
     for (size_t i = 0; i < n; i++)
-        mean += analysis->samples[members[i].index].elapsed_ns / (double)n;
+        mean += analysis->watches[members[i].index].elapsed_ns / (double)n;
     for (size_t i = 0; i < n; i++)
-        variance += pow(analysis->samples[members[i].index].elapsed_ns - mean, 2) / (double)(n - 1);
+        variance += pow(analysis->watches[members[i].index].elapsed_ns - mean, 2) / (double)(n - 1);
     double left = variance > 0 ? 1 - ENDS_DEVIATION_NS * ENDS_DEVIATION_NS / variance : 0;
     double factor = sqrt(fmax(0, left));
     for (size_t i = 0; i < n; i++) {
-        double *elapsed = &analysis->samples[members[i].index].elapsed_ns;
+        double *elapsed = &analysis->watches[members[i].index].elapsed_ns;
         *elapsed = mean + factor * (*elapsed - mean);
     }
 }
 
 int analysis_time_watches(struct analysis *analysis)
 {
-    struct sort_key *keys = malloc((2 * analysis->count + 1) * sizeof *keys);
+    struct sort_key *keys = malloc((2 * analysis->watch_count + 1) * sizeof *keys);
     size_t n = 0;
 
     if (!keys)
         return -1;
-    for (size_t i = 0; i < analysis->count; i++) {
-        struct analysed_sample *sample = &analysis->samples[i];
-        sample->elapsed_ns =
-            sample->end ? (double)(int64_t)(sample->end->app_ns - sample->record->app_ns) : 0;
-        if (is_short(analysis, sample))
-            keys[n++] = (struct sort_key){sample->record->ip ^ (uint64_t)sample->profile << 48,
-                                          (uint32_t)i};
+    for (size_t i = 0; i < analysis->watch_count; i++) {
+        struct analysed_watch *watch = &analysis->watches[i];
+        uint64_t profile = analysis->bursts[watch->burst].profile;
+
+        watch->elapsed_ns =
+            watch->end ? (double)(int64_t)(watch->end->app_ns - watch->record->app_ns) : 0;
+        if (is_short(analysis, watch))
+            keys[n++] = (struct sort_key){watch->record->ip ^ profile << 48, (uint32_t)i};
     }
     const struct sort_key *sorted = sort_keys(keys, keys + n, n);
     for (size_t i = 0, end; i < n; i = end) {

@@ -23,10 +23,10 @@ struct object_key {
 
 static struct object_key object_of(const struct analysis *analysis, size_t i)
 {
-    const struct analysed_sample *sample = &analysis->samples[i];
+    const struct analysed_probe *probe = &analysis->probes[i];
 
-    return (struct object_key){sample->profile, sample->record->object_kind,
-                               sample->record->object_reference};
+    return (struct object_key){analysis->bursts[probe->burst].profile, probe->object_kind,
+                               probe->object_reference};
 }
 
 static int compare_objects(const void *left, const void *right)
@@ -40,24 +40,24 @@ static int compare_objects(const void *left, const void *right)
     return (a->reference > b->reference) - (a->reference < b->reference);
 }
 
-/* Labels the subset's samples; objects that anybody stores to count, inside the subset or not.
+/* Labels the subset's probes; objects that anybody stores to count, inside the subset or not.
  * NULL: out of memory. */
-static uint32_t *label_samples(const struct analysis *analysis, struct subset subset,
-                               double weight[2])
+static uint32_t *label_probes(const struct analysis *analysis, struct subset subset,
+                              double weight[2])
 {
-    uint32_t *labels = malloc((analysis->count + 1) * sizeof *labels);
-    struct object_key *stored = malloc((analysis->count + 1) * sizeof *stored);
+    uint32_t *labels = malloc((analysis->probe_count + 1) * sizeof *labels);
+    struct object_key *stored = malloc((analysis->probe_count + 1) * sizeof *stored);
     size_t n = 0;
 
-    for (size_t i = 0; i < analysis->count && labels && stored; i++)
-        if (analysis->samples[i].record->kind == ACCESS_STORE)
+    for (size_t i = 0; i < analysis->probe_count && labels && stored; i++)
+        if (analysis->probes[i].kind == ACCESS_STORE)
             stored[n++] = object_of(analysis, i);
     if (stored && n > 0)
         qsort(stored, n, sizeof *stored, compare_objects);
     weight[0] = weight[1] = 0;
-    for (size_t i = 0; i < analysis->count && labels && stored; i++) {
+    for (size_t i = 0; i < analysis->probe_count && labels && stored; i++) {
         struct object_key object = object_of(analysis, i);
-        bool store = analysis->samples[i].record->kind == ACCESS_STORE;
+        bool store = analysis->probes[i].kind == ACCESS_STORE;
         bool inside = !subset.groups || subset.groups[i] == subset.group;
 
         labels[i] = READ_ONLY;
@@ -66,7 +66,7 @@ static uint32_t *label_samples(const struct analysis *analysis, struct subset su
         else if (inside && n > 0 && bsearch(&object, stored, n, sizeof *stored, compare_objects))
             labels[i] = LOADS_OF_STORED;
         if (labels[i] != READ_ONLY)
-            weight[labels[i]] += analysis->samples[i].weight;
+            weight[labels[i]] += analysis_probe_weight(analysis, i);
     }
     if (!stored) {
         free(labels);
@@ -81,7 +81,7 @@ static int sampled_write_backs(const struct analysis *analysis, struct subset su
 {
     double weight[2], accesses = analysis_subset_accesses(analysis, subset).value;
     struct curve_point *points = calloc(2 * n + 1, sizeof *points);
-    uint32_t *labels = label_samples(analysis, subset, weight);
+    uint32_t *labels = label_probes(analysis, subset, weight);
     int result = points && labels ? 0 : -1;
 
     for (uint32_t part = STORES; part <= LOADS_OF_STORED && result == 0; part++)

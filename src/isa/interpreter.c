@@ -52,6 +52,11 @@ bool interpreter_peek(struct interpreter *it, uint64_t address, unsigned size, u
     return memory_read(it, address, value, size) == MEMORY_KNOWN;
 }
 
+bool interpreter_has_written(struct interpreter *it, uint64_t address, uint64_t size)
+{
+    return store_buffer_touches(&it->store, address, size);
+}
+
 const char *interpreter_stop_name(enum interpreter_stop why)
 {
     static const char *const names[INTERPRETER_STOP_COUNT] = {

@@ -82,7 +82,8 @@ struct interpreter_options {
     void *branch_context; /* for all three hooks */
 };
 
-/* Bytes that interpreter_create() needs; a constant of the build (about 256 KiB). */
+/* Bytes that interpreter_create() needs; a constant of the build (about half a MiB, touched as
+ * used). */
 size_t interpreter_memory_size(void);
 
 /* Builds an interpreter in memory (page-aligned, zeroed, interpreter_memory_size() bytes). */
@@ -129,6 +130,9 @@ uint64_t interpreter_poisoned_flags(const struct interpreter *);
 
 /* Vector register n (0..31), all 64 bytes; false if it is poisoned. */
 bool interpreter_get_vector(const struct interpreter *, unsigned n, uint8_t bytes[64]);
+
+/* Whether the interpreted program has stored to one of size bytes at address. */
+bool interpreter_has_written(struct interpreter *, uint64_t address, uint64_t size);
 
 /* Since interpreter_begin(); an element of a repeated string instruction counts as one. */
 uint64_t interpreter_instructions(const struct interpreter *);

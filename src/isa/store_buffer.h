@@ -14,7 +14,13 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { STORE_LINE = 64, STORE_LINES = 1792, STORE_SLOTS = 4096 };
+/* Lines: a burst whose accesses all store to lines of their own fits. Slots: a power of two. */
+enum {
+    STORE_LINE = 64,
+    STORE_LINES = 4224,
+    STORE_SLOT_BITS = 13,
+    STORE_SLOTS = 1 << STORE_SLOT_BITS
+};
 
 struct store_line {
     uint8_t data[STORE_LINE];
@@ -35,7 +41,7 @@ struct store_buffer {
 
 static inline unsigned store_buffer_slot(uint64_t line)
 {
-    return (unsigned)((line * UINT64_C(0x9E3779B97F4A7C15)) >> 52);
+    return (unsigned)((line * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - STORE_SLOT_BITS));
 }
 
 /* Line at address (a multiple of 64), or NULL if nothing was written there. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Address -> live memory block, for every block that the target's allocator handed out.
+ * Address -> live memory block, for the blocks that the target's allocator handed out, or for a
+ * sample of them.
  *
  * Written by the interposed allocation functions (any thread), read by signal handlers (any thread,
  * any time). Lock-free: a block's entries are written only by the thread that owns the block
@@ -12,9 +13,9 @@
  * or 1 GiB range inside it point to that; its ragged ends need no entries, the neighbour page
  * tells. Every other block ("small", below 8 KiB) is one 32-bit word in its page's table of 64-byte
  * cells: site, size and position of the block that starts in the cell. Where several blocks start
- * in one cell, a further table is chained. So a page of small blocks costs 264 bytes per table, a
- * small block one word written when it comes and one when it goes, and the size of a block is
- * exact.
+ * in one cell, or blocks of several weights in one page, a further table is chained. So a page of
+ * small blocks costs 288 bytes per table, a small block one word and one bit written when it comes
+ * and when it goes, and the size of a block is exact.
  *
  * Memory is bounded by the callback: when it gives no more, further blocks go untracked and are
  * counted. Blocks above 2^48 (five-level page tables, only on request of the target) go untracked.
@@ -32,6 +33,9 @@ struct block {
     uint64_t base;
     uint64_t size; /* bytes as requested */
     uint32_t site; /* who allocated it; 1 .. BLOCK_SITE_MAX */
+    /* It was chosen for tracking with probability 2^-tracked_log2 and stands for the inverse of
+     * that many blocks (block_choice.h). 0: certain, as for all large blocks. */
+    uint8_t tracked_log2;
 };
 
 enum { BLOCK_SITE_MAX = 65000 };
@@ -55,13 +59,7 @@ struct block_map *block_map_create(void *memory, block_map_pages pages, void *co
  * multiple of 8, as every allocator's do; site is in range. A stale block of the same class (small,
  * large) at the same base, one whose release went unseen, is replaced.
  */
-bool block_map_insert(struct block_map *, uint64_t base, uint64_t size, uint32_t site);
-
-/*
- * Starts to load what an insertion of a small block at base will write. Worth it when the caller
- * has something else to do before.
- */
-void block_map_prefetch(const struct block_map *, uint64_t base);
+bool block_map_insert(struct block_map *, const struct block *);
 
 /*
  * Forgets the block that starts at base; fills *removed if it was tracked. To be called before the
@@ -85,6 +83,9 @@ bool block_map_next(const struct block_map *, uint64_t from, uint64_t to, struct
 /* Whether the address's page holds, or ever held, the start of a small block. Signal-safe,
  * wait-free. */
 bool block_map_page_seen(const struct block_map *, uint64_t address);
+
+/* Whether a small block ever started in the address's 2 MiB. Signal-safe, wait-free. */
+bool block_map_near_small(const struct block_map *, uint64_t address);
 
 struct block_map_statistics {
     uint64_t untracked;  /* blocks that could not be inserted */

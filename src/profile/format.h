@@ -30,12 +30,13 @@
 
 #include <stdint.h>
 
+#include "profile/format_bursts.h"
 #include "profile/format_counts.h"
 #include "profile/format_run.h"
 #include "profile/format_samples.h"
 
 #define PROFILE_MAGIC "\x89RPROF\r\n" /* 8 bytes, no terminator in the file */
-enum { PROFILE_VERSION_MAJOR = 1, PROFILE_VERSION_MINOR = 0 };
+enum { PROFILE_VERSION_MAJOR = 2, PROFILE_VERSION_MINOR = 0 };
 #define PROFILE_BYTE_ORDER 0x01020304u
 #define PROFILE_MERGED_ADDRESS 0x4000000000000000u
 
@@ -87,6 +88,8 @@ enum record_type {
     RECORD_TURN,         /* struct record_turn: what a thread that polls did between two waits */
     RECORD_SERVED,       /* struct record_served: how the hardware says that accesses were served */
     RECORD_COUNTER,      /* struct record_counter: a hardware event counted over the whole run */
+    RECORD_BURST,        /* struct record_burst: a run of interpreted accesses and its probes */
+    RECORD_PROGRESS,     /* struct record_progress: how a variable of the program moved on */
     RECORD_TYPE_COUNT
 };
 
@@ -95,7 +98,7 @@ enum record_type {
  * executable), command (arguments joined by blanks, quoted as a shell would need), pid, ppid, host,
  * rank (MPI), kernel, directory, start_unix_ns, start_monotonic_ns, line_size, budget_percent,
  * period_ns (fixed period or 0), seed, cpus (online), page_size, trap_cost_ns, trigger_cost_ns
- * (calibrated hidden costs), slots (debug registers per thread), window (look-ahead, accesses),
+ * (calibrated hidden costs), slots (debug registers per thread), burst (accesses),
  * sharing (1: communication was watched, 0: not), served_by (unit and event whose records made
  * RECORD_SERVED).
  * Unknown keys are kept and shown by `reuse-report --summary -v`.

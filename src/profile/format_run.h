@@ -82,7 +82,7 @@ enum object_kind {
     OBJECT_GLOBAL,         /* reference = module_id; the report finds the symbol by address */
     OBJECT_STACK,          /* reference = thread_id of the stack's owner */
     OBJECT_MAPPING,        /* reference = site_id of the mmap call */
-    OBJECT_HEAP_UNTRACKED, /* heap memory whose block was not tracked (table full, or older) */
+    OBJECT_HEAP_UNTRACKED, /* heap memory whose block is not tracked (not chosen, no room, older) */
     OBJECT_NAMED,          /* reference = site_id; named through the API */
 };
 
@@ -108,6 +108,7 @@ struct record_site {
     char name[]; /* given through the API, else empty */
 };
 
+/* Of blocks below 4 KiB, estimates from those that were tracked (objects/block_choice.h). */
 struct record_site_totals {
     uint32_t site_id;
     uint32_t reserved;
@@ -163,6 +164,9 @@ struct record_totals {
     uint64_t armed, reused, invalidated, evicted,
         ended; /* watches; ended: thread, process, freed, lost */
     uint64_t lost[LOSS_COUNT];
+    uint64_t bursts;
+    uint64_t markers, foreseen; /* set; and of these trapped at the foreseen instruction */
+    uint64_t stops, bridged;    /* in bursts: met; and of these gone on from, in the same burst */
 };
 
 enum note_severity { NOTE_INFORMATION = 1, NOTE_WARNING = 2 };

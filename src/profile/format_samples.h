@@ -11,20 +11,21 @@
 #include "access.h"
 
 enum watch_mode {
-    WATCH_NONE = 0,     /* resolved in the window, or no register was given */
+    WATCH_NONE = 0,     /* not to be watched, or no register was given */
     WATCH_ACCESSED = 1, /* the accessed word is watched */
     WATCH_OTHER = 2,    /* another word of the run's line, chosen uniformly, is watched */
 };
 
 enum sample_flags {
-    SAMPLE_SHORT_SKIP = 1,         /* the interpreter stopped before the random skip was used up */
-    SAMPLE_ARM_FAILED = 2,         /* a register was wanted and could not be had */
+    SAMPLE_OPEN = 1,       /* drawn from the burst's open probes to be watched: it stands for
+                              these alone; else drawn from all its probes */
+    SAMPLE_ARM_FAILED = 2, /* a register was wanted and could not be had */
     SAMPLE_INVALIDATION_WATCH = 4, /* other threads' stores to invalidation_address are watched */
     SAMPLE_LINE_SHARED = 8,        /* the bulletin board held another thread's access to the line */
     SAMPLE_LINE_VISIT = 16,        /* next_store and the masks of the visit below were determined */
     SAMPLE_LINE_OFFERED = 32,      /* the shared registers could have been given to it */
     SAMPLE_STRADDLES = 64,         /* the access touched two lines; address and width are those of
-                                      its part in one of them, chosen by a fair coin */
+                                      its part in one of them, the probe */
     SAMPLE_USE_OFFERED = 128,      /* a load: the shared registers could have been given to it */
     SAMPLE_TURN = 256, /* a store of a turn (struct record_turn), of no weight by time */
 };
@@ -37,24 +38,24 @@ struct record_sample {
     uint32_t context_id;
     uint64_t monotonic_ns;
     uint64_t app_ns;    /* at the sampled access */
-    uint64_t weight_ns; /* app time that this sample stands for (sampled in inverse proportion) */
+    uint64_t weight_ns; /* app time that its burst stands for (sampled in inverse proportion) */
     uint64_t ip;
     uint64_t address;
     uint64_t loop;        /* identifies the loop for access rates: its head's ip; 0 none */
-    uint64_t reuse_ip;    /* next use in the window at the run's line size; 0 none */
+    uint64_t reuse_ip;    /* next use in the burst at the run's line size; 0 none */
     uint64_t object_base; /* block, symbol-less for globals: 0 */
     uint64_t object_size;
     uint32_t object_reference;
-    uint8_t object_kind;      /* enum object_kind */
-    uint8_t width;            /* bytes */
-    uint8_t kind;             /* enum access_kind */
-    uint8_t stop;             /* enum interpreter_stop that ended the window; 0: window complete */
-    uint32_t window_accesses; /* accesses examined after the sampled one */
+    uint8_t object_kind;     /* enum object_kind */
+    uint8_t width;           /* bytes */
+    uint8_t kind;            /* enum access_kind */
+    uint8_t stop;            /* enum interpreter_stop that ended the window; 0: window complete */
+    uint32_t accesses_ahead; /* accesses examined after the sampled one */
     uint16_t cpu;
     uint16_t flags; /* enum sample_flags */
-    /* Reuse time (1 = the very next access) per line size 32, 64 ... 4096, within the window;
+    /* Reuse time (1 = the very next access) per line size 32, 64 ... 4096, within the burst;
      * REUSE_TIME_NONE when not reused in it. */
-    uint32_t window_reuse[LINE_SIZE_COUNT];
+    uint32_t reuse_time[LINE_SIZE_COUNT];
     uint8_t watch_mode; /* enum watch_mode */
     uint8_t watch_slot;
     uint8_t watch_length;   /* bytes */
@@ -68,9 +69,17 @@ struct record_sample {
     uint64_t visit_accessed; /* touched up to and including the sampled access */
     uint64_t visit_written;  /* stored to, likewise */
     uint32_t next_store;     /* accesses to the thread's next store to the line; REUSE_TIME_NONE */
-    /* 1 + other lines of the run's size touched in the window up to the next use of the sample's
-     * line, or in all of it: 1 + the stack distance, or what it is at least. 0: not counted. */
-    uint32_t window_lines;
+    /* 1 + other lines of the run's size touched in the burst up to the next use of the sample's
+     * line, or to its end: 1 + the stack distance, or what it is at least. 0: not counted. */
+    uint32_t lines_ahead;
+    uint64_t burst_id; /* 0: of no burst (SAMPLE_TURN) */
+    /* Accesses from the sampled one to the one at which its watch began (app_ns); 0: with the
+     * sampled access itself. */
+    uint32_t marker_accesses;
+    uint32_t reserved;
+    /* What one of the burst's samples of its kind stands for, in units of (accesses of the burst's
+     * time / samples of that kind): 1 unless lines that threads share were preferred. */
+    double weight_factor;
 };
 
 enum watch_end {
@@ -263,6 +272,45 @@ struct record_rate {
     uint64_t accesses;
     uint64_t elapsed_ns;
     int64_t loss_ns; /* below 0 where signals cost less than calibrated */
+};
+
+enum progress_kind {
+    PROGRESS_REGISTER = 1, /* place: its number; counted in visits of the loop head */
+    PROGRESS_WORD = 2,     /* place: its address; counted in its value */
+};
+
+enum progress_flags {
+    PROGRESS_FOUND = 1, /* the burst has found it, by its having moved evenly */
+};
+
+/*
+ * A variable of the program that moves on: by `progress` over `accesses` of a burst, and by others
+ * over two stretches of time after it. All bursts together tell its progress per access, and so
+ * the accesses that were made in the stretches (docs/estimators.md, section 1). What the long
+ * stretch has more than the brief one counts: what each loses at its beginning is in neither.
+ */
+struct record_progress {
+    uint32_t thread_id;
+    uint8_t kind;   /* enum progress_kind */
+    uint8_t width;  /* of the word, bytes; 0: a register */
+    uint16_t flags; /* enum progress_flags */
+    uint64_t loop;  /* of the burst */
+    uint64_t head;  /* loop head at which the register is read; 0: a word */
+    uint64_t place; /* see enum progress_kind */
+    uint64_t monotonic_ns;
+    uint64_t app_ns; /* of the burst: all its variables have the same */
+    uint64_t accesses;
+    double progress;
+    double squares; /* of the progress in parts of the burst: their sum */
+    uint32_t parts; /* that it was looked at in */
+    uint32_t reserved2;
+    /* In so much app time each; 0: not read, the time was not to be had, or it was another
+     * variable by then. */
+    uint64_t brief_ns, long_ns;
+    double brief_progress, long_progress;
+    /* From then to the thread's next burst; words alone. */
+    uint64_t rest_ns;
+    double rest_progress;
 };
 
 #endif

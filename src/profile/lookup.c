@@ -97,6 +97,12 @@ const struct record_line_end *profile_line_end(const struct profile *profile, ui
     return i == NOT_FOUND ? NULL : &profile->line_ends.items[i];
 }
 
+const struct record_burst *profile_burst(const struct profile *profile, uint64_t burst_id)
+{
+    size_t i = find_position(ARRAY(bursts), 0, sizeof(burst_id), burst_id);
+    return i == NOT_FOUND ? NULL : profile->bursts.items[i];
+}
+
 /* How far the time lies outside of the module's life; 0 within it. */
 static uint64_t time_outside(const struct module_extent *extent, uint64_t time_ns)
 {

@@ -162,6 +162,7 @@ static void release(struct profile_merge *merge)
     free(merge->module_starts);
     free(merge->site_totals);
     free(merge->caches);
+    free(merge->probes);
     free(merge->agreed);
     free(merge->first_path);
     free(merge->first_engine);

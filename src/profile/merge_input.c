@@ -135,6 +135,7 @@ static void merge_samples(struct merge_input *input)
         sample.sample_id = ++input->merge->samples;
         sample.thread_id = merge_thread(input, sample.thread_id);
         sample.context_id = merge_context(input, sample.context_id, time);
+        sample.burst_id = merge_burst(input, sample.burst_id);
         if (sample.region_id)
             sample.region_id = merge_region(input, sample.region_id);
         sample.ip = code_if_set(input, sample.ip, time);
@@ -165,6 +166,18 @@ static void merge_rates(struct merge_input *input)
         rate.loop = code_if_set(input, rate.loop, rate.monotonic_ns);
         rate.head = code_if_set(input, rate.head, rate.monotonic_ns);
         merge_append(input->merge, RECORD_RATE, &rate, sizeof(rate), NULL, 0);
+    }
+}
+
+/* Addresses of data are told apart by thread. */
+static void merge_progress(struct merge_input *input)
+{
+    for (size_t i = 0; i < input->profile->progress.count; i++) {
+        struct record_progress progress = input->profile->progress.items[i];
+        progress.thread_id = merge_thread(input, progress.thread_id);
+        progress.loop = code_if_set(input, progress.loop, progress.monotonic_ns);
+        progress.head = code_if_set(input, progress.head, progress.monotonic_ns);
+        merge_append(input->merge, RECORD_PROGRESS, &progress, sizeof(progress), NULL, 0);
     }
 }
 
@@ -265,9 +278,11 @@ void merge_input_records(struct merge_input *input)
     merge_sites(input);
     merge_regions(input);
     merge_mappings_and_notes(input);
+    merge_bursts(input);
     merge_samples(input);
     merge_line_watches(input);
     merge_rates(input);
+    merge_progress(input);
     merge_served(input);
     merge_transfers(input);
     merge_histograms(input);

@@ -15,7 +15,9 @@ struct profile_merge {
     bool no_memory;
 
     uint32_t origins, threads; /* identifiers given so far */
-    uint64_t samples;
+    uint64_t samples, bursts;
+    unsigned char *probes; /* room for one burst's */
+    size_t probe_capacity;
     struct key_map modules, contexts, sites, regions, histograms;
     uint64_t *module_starts; /* by module number - 1: its place in the output */
     size_t module_capacity;
@@ -46,6 +48,7 @@ struct merge_input {
     uint64_t *module_moves;  /* add to an address in the module */
     uint32_t *path;          /* room for one calling context */
     uint64_t samples_before; /* in the output: the input's first sample gets the next number */
+    uint64_t bursts_before;  /* likewise */
     uint32_t own_origin;     /* of threads that name none */
     bool addresses_reused;   /* modules overlap: contexts depend on the time */
 };
@@ -66,6 +69,9 @@ void merge_input_records(struct merge_input *);
 void merge_origins(struct merge_input *);
 void merge_write_run(struct profile_merge *);
 
+/* Bursts, before the samples that name them. */
+void merge_bursts(struct merge_input *);
+
 /* Watches of samples' lines in all threads, after the samples themselves. */
 void merge_line_watches(struct merge_input *);
 
@@ -79,6 +85,7 @@ void merge_write_counters(struct profile_merge *);
 
 /* Translations into the output. */
 uint32_t merge_origin(const struct merge_input *, uint32_t origin_id);
+uint64_t merge_burst(const struct merge_input *, uint64_t burst_id);
 uint32_t merge_thread(const struct merge_input *, uint32_t thread_id);
 uint32_t merge_context(struct merge_input *, uint32_t context_id, uint64_t time_ns);
 uint32_t merge_reference(const struct merge_input *, uint8_t object_kind, uint32_t reference);

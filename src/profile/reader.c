@@ -14,6 +14,7 @@
 
 #include "profile/checksum.h"
 #include "profile/explain.h"
+#include "profile/probes.h"
 #include "profile/reader_internal.h"
 
 struct record {
@@ -91,6 +92,28 @@ static bool probability_is_sound(const unsigned char *payload, size_t length)
     return watch.probability > 0 && watch.probability <= 1;
 }
 
+/* Every group can be read, and they have as many probes, and open ones, as the burst says. */
+static bool probes_are_sound(const unsigned char *payload, size_t length)
+{
+    struct record_burst burst;
+    struct probe_decoder decoder;
+    struct probe_group group;
+    struct probe_count counts[PROBE_COUNTS_MAX];
+    size_t sizes[PROBE_LINE_SIZES];
+    uint64_t touches = 0, open = 0;
+    memcpy(&burst, payload, sizeof(burst));
+    if (burst.probe_size > length - sizeof(burst))
+        return false;
+    probe_decoder_begin_at(&decoder, &burst, payload + sizeof(burst));
+    while (probe_decode(&decoder, &group, counts, PROBE_COUNTS_MAX, sizes)) {
+        for (size_t i = 0; i < sizes[0]; i++) {
+            touches += counts[i].count;
+            open += probe_code_open(counts[i].code) ? counts[i].count : 0;
+        }
+    }
+    return !decoder.damaged && touches == burst.touches && open == burst.open;
+}
+
 /* Fixed parts may be shorter (an older minor version) or longer (a newer one), but not absent. */
 static bool record_is_sound(const struct record_layout *layout, const struct record *record)
 {
@@ -107,6 +130,8 @@ static bool record_is_sound(const struct record_layout *layout, const struct rec
     }
     if (layout->tail == TAIL_BINS)
         return bins_are_sound(record->payload, length);
+    if (layout->tail == TAIL_PROBES)
+        return probes_are_sound(record->payload, length);
     if (layout->type == RECORD_TRANSFER)
         return counts_are_sound(record->payload, length);
     if (layout->type == RECORD_LINE_WATCH)
@@ -297,6 +322,13 @@ static bool check_file_header(const unsigned char *data, size_t size, const char
             message, message_size,
             "'%s' was written by a newer libreuse (format %u, this one reads %d): update "
             "reuse-report",
+            name, header.version_major, PROFILE_VERSION_MAJOR);
+    } else if (header.byte_order == PROFILE_BYTE_ORDER && header.version_major > 0 &&
+               header.version_major < PROFILE_VERSION_MAJOR) {
+        (void)profile_explain(
+            message, message_size,
+            "'%s' was written by an older libreuse (format %u, this one reads %d): profile the "
+            "program again, or use the reuse-report of that version",
             name, header.version_major, PROFILE_VERSION_MAJOR);
     } else if (header.byte_order != PROFILE_BYTE_ORDER ||
                header.version_major != PROFILE_VERSION_MAJOR ||

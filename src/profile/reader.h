@@ -5,10 +5,11 @@
  *
  * What a loaded profile guarantees, whatever the file held: text is NUL-terminated; identifiers
  * are unique in every array that is sorted by one; following parent_id from any context ends;
- * probabilities of line watches lie in (0, 1];
- * histogram bins ascend, are below HISTOGRAM_BIN_COUNT and lie inside their record; transfers are
- * finite and not negative. Not guaranteed: that an identifier that a record names is there (the
- * lookups return NULL), and that the values of enumerations and line sizes are known ones.
+ * probabilities of line watches lie in (0, 1]; the probes of a burst can be decoded, and are as
+ * many (and as many of them open) as the burst says; histogram bins ascend, are below
+ * HISTOGRAM_BIN_COUNT and lie inside their record; transfers are finite and not negative. Not
+ * guaranteed: that an identifier that a record names is there (the lookups return NULL), and that
+ * the values of enumerations and line sizes are known ones.
  *
  * Memory: while loading the file and its arrays (twice the file), after that once.
  */
@@ -49,6 +50,7 @@ struct profile {
     PROFILE_ARRAY(struct record_context) contexts;           /* sorted by context_id */
     PROFILE_ARRAY(const struct record_site *) sites;         /* sorted by site_id */
     PROFILE_ARRAY(struct record_site_totals) site_totals;    /* last one per site, sorted */
+    PROFILE_ARRAY(const struct record_burst *) bursts;       /* sorted by burst_id */
     PROFILE_ARRAY(struct record_sample) samples;             /* in file order */
     PROFILE_ARRAY(struct record_watch_end) watch_ends;       /* first one per sample, sorted */
     PROFILE_ARRAY(struct record_invalidation) invalidations; /* first one per sample, sorted */
@@ -58,6 +60,7 @@ struct profile {
     PROFILE_ARRAY(struct record_turn) turns;                 /* in file order */
     PROFILE_ARRAY(struct record_served) served;              /* in file order */
     PROFILE_ARRAY(struct record_rate) rates;                 /* in file order */
+    PROFILE_ARRAY(struct record_progress) progress;          /* in file order */
     PROFILE_ARRAY(struct record_totals) totals;              /* last one per thread, sorted */
     PROFILE_ARRAY(const struct record_note *) notes;
     PROFILE_ARRAY(const struct record_counter *) counters; /* last one per type, config, name */
@@ -113,6 +116,7 @@ const struct record_watch_end *profile_watch_end(const struct profile *, uint64_
 const struct record_invalidation *profile_invalidation(const struct profile *, uint64_t sample_id);
 const struct record_line_watch *profile_line_watch(const struct profile *, uint64_t sample_id);
 const struct record_line_end *profile_line_end(const struct profile *, uint64_t sample_id);
+const struct record_burst *profile_burst(const struct profile *, uint64_t burst_id);
 const struct record_region *profile_region(const struct profile *, uint32_t region_id);
 const struct record_origin *profile_origin(const struct profile *, uint32_t origin_id);
 

@@ -11,17 +11,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "profile/format.h"
 #include "profile/reader.h"
 
 enum { FIRST_CAPACITY = 1 << 16 };
 
-/* Reads to the end; a regular file needs no second allocation. NULL with errno on failure. */
+/* False once it is certain that these bytes begin no profile. */
+static bool may_be_profile(const unsigned char *data, size_t size)
+{
+    size_t signature = sizeof PROFILE_MAGIC - 1;
+    return size < signature || memcmp(data, PROFILE_MAGIC, 6) == 0;
+}
+
+/* Reads to the end, or so far that it is seen to be no profile. NULL with errno on failure. */
 static unsigned char *read_all(int descriptor, size_t expected, size_t *size)
 {
-    size_t capacity = expected > 0 ? expected + 1 : FIRST_CAPACITY;
+    size_t capacity = FIRST_CAPACITY;
     unsigned char *data = malloc(capacity);
     *size = 0;
     while (data) {
+        if (!may_be_profile(data, *size))
+            return data;
         ssize_t n = read(descriptor, data + *size, capacity - *size);
         if (n == 0)
             return data;
@@ -32,11 +42,11 @@ static unsigned char *read_all(int descriptor, size_t expected, size_t *size)
         *size += (size_t)n;
         if (*size < capacity)
             continue;
-        unsigned char *larger = realloc(data, capacity * 2);
+        capacity = capacity < expected ? expected + 1 : capacity * 2;
+        unsigned char *larger = realloc(data, capacity);
         if (!larger)
             break;
         data = larger;
-        capacity *= 2;
     }
     int error = errno;
     free(data);

@@ -18,13 +18,12 @@ double partition_eviction_time(const struct partition_member *members, size_t n,
     for (int step = 0; step < STEPS_MAX; step++) {
         double held = 0, slope = 0;
         for (size_t i = 0; i < n; i++) {
-            const struct survival_point *point = survival_at(members[i].curve, time);
-            held +=
-                members[i].share * (point->survival_area + (time - point->time) * point->survival);
-            slope += members[i].share * point->survival;
+            struct survival_point at = survival_at(members[i].curve, time);
+            held += members[i].share * at.area;
+            slope += members[i].share * at.survival;
         }
         /* The margin is for rounding: a part that is full at the end of a step belongs to the next
-         * one, as in eviction_times(). */
+         * one. */
         if (held >= lines * (1 - 1e-12))
             return time;
         if (slope <= 0)
@@ -54,8 +53,7 @@ int partition_survival_of_misses(const double *lines, const double *all, const d
         struct survival_point *point = &out->points[out->count];
         *point = (struct survival_point){.time = time, .survival = own[i]};
         if (out->count)
-            point->survival_area =
-                point[-1].survival_area + (time - point[-1].time) * point[-1].survival;
+            point->area = point[-1].area + (time - point[-1].time) * point[-1].survival;
         out->count++;
         if (all[i] <= 0 || i + 1 == n)
             break;

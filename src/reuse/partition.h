@@ -10,7 +10,7 @@
  *
  * lines (average eviction time, Hu et al. 2016, for each part by itself). So a part of w lines
  * evicts after the T at which this is w, and an access of d in D misses with probability S_d(T).
- * With one part that serves everything this is miss_ratio.h. docs/sector-cache.md derives it.
+ * docs/sector-cache.md derives it.
  */
 #ifndef REUSE_REUSE_PARTITION_H
 #define REUSE_REUSE_PARTITION_H

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BOARD_BUCKETS = 1024, BOARD_WAYS = 5 };
+enum { BOARD_BUCKETS = 4096, BOARD_WAYS = 5 };
 
 struct board_entry {
     uint64_t line;  /* address of its first byte */

@@ -4,10 +4,45 @@
 
 #include "signal_safe.h"
 
-void call_path_begin(struct call_path *path)
+/* Odd, so that powers of it have an inverse: 2^64 / golden ratio. */
+static const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+
+static uint64_t factor_to_the_frames(void)
+{
+    uint64_t power = 1;
+
+    for (unsigned i = 0; i < CALL_PATH_FRAMES; i++)
+        power *= factor;
+    return power;
+}
+
+static uint64_t mix(uint64_t address)
+{
+    address ^= address >> 29;
+    address *= UINT64_C(0xbf58476d1ce4e5b9);
+    return address ^ address >> 32;
+}
+
+static void push(struct call_path *path, uint64_t return_address)
+{
+    uint64_t below = path->depth ? path->frames[path->depth - 1].hash : 0;
+
+    path->frames[path->depth++] = (struct call_frame_entry){
+        .return_address = return_address, .hash = below * factor + mix(return_address)};
+}
+
+void call_path_begin(struct call_path *path, const uint64_t *above, size_t n)
 {
     path->count = 0;
     path->overflow = false;
+    call_path_rewind(path, above, n);
+}
+
+void call_path_rewind(struct call_path *path, const uint64_t *above, size_t n)
+{
+    path->applied = path->depth = 0;
+    for (size_t i = n < CALL_PATH_FRAMES ? n : CALL_PATH_FRAMES; i-- > 0;)
+        push(path, above[i]);
 }
 
 void call_path_add(struct call_path *path, uint64_t accesses, uint64_t return_address)
@@ -18,27 +53,46 @@ void call_path_add(struct call_path *path, uint64_t accesses, uint64_t return_ad
         path->events[path->count++] = (struct call_event){accesses, return_address};
 }
 
-size_t call_path_frames(const struct call_path *path, uint64_t index, uint64_t leaf,
-                        const uint64_t *unwound, size_t n, uint64_t *frames, size_t max)
+bool call_path_seek(struct call_path *path, uint64_t index)
 {
-    /* Return addresses of calls that have not returned, as indexes of events: a stack. */
-    uint16_t open[CALL_PATH_EVENTS];
-    size_t depth = 0, left = 0, stored = 0;
+    unsigned before = path->applied;
 
-    frames[stored++] = leaf;
-    if (path->overflow && path->events[path->count - 1].accesses <= index)
-        return stored;
-    for (unsigned i = 0; i < path->count && path->events[i].accesses <= index; i++) {
-        if (path->events[i].return_address)
-            open[depth++] = (uint16_t)i;
-        else if (depth > 0)
-            depth--;
-        else
-            left++; /* out of a frame that was there at the interruption */
+    while (path->applied < path->count && path->events[path->applied].accesses <= index) {
+        uint64_t return_address = path->events[path->applied++].return_address;
+
+        if (return_address)
+            push(path, return_address);
+        else if (path->depth > 0)
+            path->depth--;
     }
-    while (depth > 0 && stored < max)
-        frames[stored++] = path->events[open[--depth]].return_address;
-    for (size_t i = left + 1; i < n && stored < max; i++)
-        frames[stored++] = unwound[i];
-    return stored;
+    return path->applied != before;
+}
+
+bool call_path_is_known(const struct call_path *path)
+{
+    return !path->overflow || path->applied < path->count;
+}
+
+/* Of the innermost frames alone: what lies below them is taken out again. */
+uint64_t call_path_hash(const struct call_path *path)
+{
+    unsigned depth = path->depth;
+    uint64_t hash = depth ? path->frames[depth - 1].hash : 0;
+
+    if (depth > CALL_PATH_FRAMES)
+        hash -= path->frames[depth - 1 - CALL_PATH_FRAMES].hash * factor_to_the_frames();
+    return hash;
+}
+
+size_t call_path_frames(const struct call_path *path, uint64_t frames[CALL_PATH_FRAMES])
+{
+    size_t n = 0;
+
+    for (unsigned i = 0; i < path->depth && i < CALL_PATH_FRAMES; i++) {
+        uint64_t address = path->frames[path->depth - 1 - i].return_address;
+
+        if (address != CALL_PATH_HIDDEN)
+            frames[n++] = address;
+    }
+    return n;
 }

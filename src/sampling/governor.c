@@ -4,88 +4,201 @@
 
 #include "signal_safe.h"
 
-/* Share of the budget that is spent on what can be accounted for. The rest goes where no clock
- * looks: caches and predictors that our handlers have used for themselves, wrappers around
- * allocations. */
-static const double accountable = 0.7;
-/* Share of that which access-rate readings may take. */
+/* Share of the budget that access-rate readings may take. */
 static const double rate_share = 0.3;
-/* Long runs have samples enough: from here on the budget shrinks with the square root of time. */
-static const double generous_ns = 60e9;
+/* A debt is repaid, and a credit used up, within so much CPU time of all threads, and no sooner
+ * than each of them has had that many bursts: they hear of it only then. */
+static const double horizon_ns = 1e9, horizon_periods = 8;
+/* Gains of the moving averages, and how far a single burst can move them: one that is many times
+ * dearer than others is a debt, not the price of the next. */
+static const double thread_gain = 1.0 / 8, process_gain = 1.0 / 16, dearer_at_most = 4;
+static const double periods_at_most = 100;
 
-void governor_begin(struct governor *governor, double budget, uint64_t fixed_ns,
-                    uint64_t expected_cost_ns)
+static uint64_t read(const _Atomic uint64_t *value)
 {
-    *governor = (struct governor){.budget = accountable * budget,
-                                  .fixed_ns = fixed_ns,
-                                  .cost_average = (double)expected_cost_ns};
+    return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+void governor_process_begin(struct governor_process *process, double budget, uint64_t fixed_ns,
+                            uint64_t expected_cost_ns)
+{
+    process->budget = budget;
+    process->fixed_ns = fixed_ns;
+    atomic_store(&process->cost_ns, 0);
+    atomic_store(&process->rate_cost_ns, 0);
+    atomic_store(&process->besides_ns, 0);
+    atomic_store(&process->app_ns, 0);
+    atomic_store(&process->allowed_ns, 0);
+    atomic_store(&process->burst_ns, expected_cost_ns);
+    atomic_store(&process->periods_256, 256);
+    atomic_store(&process->threads, 0);
+}
+
+void governor_begin(struct governor *governor, struct governor_process *process)
+{
+    *governor = (struct governor){
+        .process = process,
+        .burst_ns = (double)read(&process->burst_ns),
+        .periods = (double)atomic_load_explicit(&process->periods_256, memory_order_relaxed) / 256};
+    atomic_fetch_add_explicit(&process->threads, 1, memory_order_relaxed);
+}
+
+/* Share of the budget that the size of the profile leaves. */
+static double share_for(uint64_t bytes)
+{
+    double full = (double)bytes / GOVERNOR_BYTES_FREE;
+
+    if (full <= 1)
+        return 1;
+    if (bytes >= GOVERNOR_BYTES_MAX)
+        return 0;
+    return (1 - (double)bytes / GOVERNOR_BYTES_MAX) /
+           (1 - (double)GOVERNOR_BYTES_FREE / GOVERNOR_BYTES_MAX) / (full * full * full);
+}
+
+/* The thread's time up to app_ns is allowed its share. */
+static void allow(struct governor *governor, uint64_t app_ns, double budget)
+{
+    struct governor_process *process = governor->process;
+
+    if (app_ns <= governor->app_ns)
+        return;
+    atomic_fetch_add_explicit(&process->app_ns, app_ns - governor->app_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&process->allowed_ns,
+                              (uint64_t)(budget * (double)(app_ns - governor->app_ns)),
+                              memory_order_relaxed);
+    governor->app_ns = app_ns;
+}
+
+static double follow(double average, double value, double gain)
+{
+    if (value > dearer_at_most * average)
+        value = dearer_at_most * average;
+    return average + gain * (value - average);
+}
+
+/* What has been charged since the last burst was its cost. */
+static void learn(struct governor *governor)
+{
+    struct governor_process *process = governor->process;
+    double cost = (double)governor->unpaid;
+
+    governor->unpaid = 0;
+    if (governor->bursts == 0)
+        return;
+    governor->burst_ns = follow(governor->burst_ns, cost, thread_gain);
+    atomic_store_explicit(&process->burst_ns,
+                          (uint64_t)follow((double)read(&process->burst_ns), cost, process_gain),
+                          memory_order_relaxed);
+}
+
+void governor_end(struct governor *governor, uint64_t app_ns)
+{
+    learn(governor);
+    allow(governor, app_ns, governor->process->budget);
+    atomic_fetch_sub_explicit(&governor->process->threads, 1, memory_order_relaxed);
 }
 
 void governor_spend(struct governor *governor, uint64_t cost_ns, bool rate_reading)
 {
-    governor->cost_ns += cost_ns;
+    struct governor_process *process = governor->process;
+
+    governor->unpaid += cost_ns;
+    atomic_fetch_add_explicit(&process->cost_ns, cost_ns, memory_order_relaxed);
     if (rate_reading)
-        governor->rate_cost_ns += cost_ns;
+        atomic_fetch_add_explicit(&process->rate_cost_ns, cost_ns, memory_order_relaxed);
 }
 
-/* Costs allowed by now. */
-static double allowance(const struct governor *governor, double app_ns)
+void governor_spend_besides(struct governor *governor, uint64_t cost_ns)
 {
-    double generous = app_ns < generous_ns ? app_ns : generous_ns;
-    double rest = app_ns - generous;
-    /* Integral of budget * sqrt(generous / t) beyond the generous part. */
-    double allowed = generous;
-
-    if (rest > 0)
-        allowed += 2 * generous_ns * (__builtin_sqrt(app_ns / generous_ns) - 1);
-    return governor->budget * allowed + GOVERNOR_ADVANCE_NS;
+    atomic_fetch_add_explicit(&governor->process->besides_ns, cost_ns, memory_order_relaxed);
 }
 
-uint64_t governor_next_period(struct governor *governor, uint64_t app_ns)
+/* How many periods it has taken from the last burst to this one. */
+static void learn_periods(struct governor *governor, uint64_t app_ns)
 {
-    uint64_t spent = governor->cost_ns - governor->rate_cost_ns;
-    double share = governor->budget * (1 - rate_share);
-    double now = (double)app_ns, period, debt, slack;
+    struct governor_process *process = governor->process;
+    double passed = (double)(app_ns - governor->burst_app_ns), periods;
 
-    if (governor->samples++ > 0) {
-        double last = (double)(spent - governor->cost_at_sample);
-        double gain = governor->samples < 16 ? 0.25 : 1.0 / 16;
+    if (app_ns <= governor->burst_app_ns || governor->period_ns == 0)
+        return;
+    periods = passed / (double)governor->period_ns;
+    periods = periods < periods_at_most ? periods : periods_at_most;
+    governor->periods += thread_gain * (periods - governor->periods);
+    periods = (double)atomic_load_explicit(&process->periods_256, memory_order_relaxed) / 256;
+    periods += process_gain * (governor->periods - periods);
+    atomic_store_explicit(&process->periods_256, (uint32_t)(256 * periods), memory_order_relaxed);
+    governor->burst_app_ns = app_ns;
+}
 
-        governor->cost_average += gain * (last - governor->cost_average);
-    }
-    governor->cost_at_sample = spent;
-    if (governor->fixed_ns) {
-        /* A fixed period is the user's word, but not a licence to livelock: half the time at most.
-         */
-        double floor = governor->cost_average;
+void governor_burst(struct governor *governor, uint64_t app_ns)
+{
+    learn(governor);
+    learn_periods(governor, app_ns);
+    governor->bursts++;
+}
 
-        return governor->fixed_ns > floor ? governor->fixed_ns : (uint64_t)floor;
-    }
-    if (now > generous_ns)
-        share *= __builtin_sqrt(generous_ns / now);
-    period = governor->cost_average / share;
-    /* What was overspent in all is repaid over the next second; what was saved is not hoarded. */
-    debt = (double)governor->cost_ns - allowance(governor, now);
-    if (debt > 0)
-        period *= 1 + debt / (share * 1e9);
-    /* At the start the advance allows a quicker pace. */
-    slack = GOVERNOR_ADVANCE_NS - (double)governor->cost_ns;
-    if (slack > 0)
-        period /= 2;
+/* What bursts and readings may have cost by now. */
+static double allowance(const struct governor_process *process)
+{
+    double allowed = (double)read(&process->allowed_ns), app = (double)read(&process->app_ns);
+    double besides = (double)read(&process->besides_ns);
+
+    allowed -= besides < allowed / 2 ? besides : allowed / 2;
+    if (app < (double)GOVERNOR_REPAY_NS)
+        allowed += GOVERNOR_ADVANCE_NS * (1 - app / (double)GOVERNOR_REPAY_NS);
+    return allowed;
+}
+
+uint64_t governor_least_period(const struct governor *governor)
+{
+    return (uint64_t)governor->burst_ns;
+}
+
+/* ns; budget: what is left of it at the profile's size. */
+static double governed_period(const struct governor *governor, double budget)
+{
+    const struct governor_process *process = governor->process;
+    double threads = (double)atomic_load_explicit(&process->threads, memory_order_relaxed);
+    double periods = governor->periods > 1 ? governor->periods : 1, cost = governor->burst_ns;
+    double period, horizon, debt, factor;
+
+    if (cost >= budget * (double)GOVERNOR_PERIOD_MAX_NS)
+        return (double)GOVERNOR_PERIOD_MAX_NS;
+    period = cost / (budget * periods);
+    horizon = horizon_ns + horizon_periods * threads * periods * period;
+    debt = (double)read(&process->cost_ns) - allowance(process);
+    factor = 1 + debt / (budget * horizon);
+    period *= factor > 0.5 ? factor : 0.5;
     if (period < GOVERNOR_PERIOD_MIN_NS)
         period = GOVERNOR_PERIOD_MIN_NS;
-    /* Never more than half of the time, however small a budget the minimum period grants. */
-    if (period < 2 * governor->cost_average)
-        period = 2 * governor->cost_average;
-    if (period > (double)GOVERNOR_PERIOD_MAX_NS)
-        period = (double)GOVERNOR_PERIOD_MAX_NS;
-    return (uint64_t)period;
+    if (period < 2 * cost / periods)
+        period = 2 * cost / periods;
+    return period < (double)GOVERNOR_PERIOD_MAX_NS ? period : (double)GOVERNOR_PERIOD_MAX_NS;
+}
+
+uint64_t governor_next_period(struct governor *governor, uint64_t app_ns, uint64_t bytes)
+{
+    const struct governor_process *process = governor->process;
+    double budget = process->budget * share_for(bytes);
+
+    allow(governor, app_ns, budget);
+    /* A fixed period is the user's word, but not a licence to livelock: half the time at most. */
+    if (!process->fixed_ns)
+        governor->period_ns = (uint64_t)governed_period(governor, budget);
+    else if ((double)process->fixed_ns > governor->burst_ns)
+        governor->period_ns = process->fixed_ns;
+    else
+        governor->period_ns = (uint64_t)governor->burst_ns;
+    return governor->period_ns;
 }
 
 bool governor_affords_rate(const struct governor *governor, uint64_t app_ns,
                            uint64_t expected_cost_ns)
 {
-    double allowed = rate_share * allowance(governor, (double)app_ns);
+    const struct governor_process *process = governor->process;
+    double unreported = app_ns > governor->app_ns ? (double)(app_ns - governor->app_ns) : 0;
+    double allowed = allowance(process) + process->budget * unreported;
 
-    return (double)(governor->rate_cost_ns + expected_cost_ns) <= allowed;
+    return (double)(read(&process->rate_cost_ns) + expected_cost_ns) <= rate_share * allowed;
 }

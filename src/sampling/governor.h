@@ -1,46 +1,98 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How often to sample so that profiling takes at most a given share of the target's CPU time.
+ * How often to begin a burst so that profiling takes a given share of the target's CPU time, and
+ * all of it.
  *
- * Every cost of the profiler in a thread is reported here as it arises (handlers, hidden kernel
- * entry included); the governor answers with the next sampling period. However slow a trap is, the
- * period stays at least as long as cost / budget, so there is never a storm. Pure; signal-safe;
- * one struct per thread, used by its thread alone.
+ * Every cost of the profiler is reported here as it arises; the answer is the next period:
+ *
+ *     period = cost of a burst / (budget * periods) * (1 + debt / (budget * horizon))
+ *
+ * The cost of a burst is a moving average, for each thread, of all that its thread was charged from
+ * one burst to the next: traps and rate readings too, so that what those leave goes to bursts.
+ * Periods are those that pass from one burst to the next, in the mean: more than one where the
+ * clock often ends while the kernel works for the thread, which gives no signal. The debt is what
+ * all threads have cost beyond what they were allowed; a credit shortens the period likewise, by
+ * half at most. However dear a burst is, the period is at least twice its cost: there is never a
+ * storm.
+ *
+ * Long runs: the profile's size steers. Beyond GOVERNOR_BYTES_FREE bytes the budget is multiplied
+ * by (GOVERNOR_BYTES_FREE / bytes)^3, and by what is left up to GOVERNOR_BYTES_MAX; weights keep
+ * estimates unbiased.
+ *
+ * Pure; signal-safe. struct governor: one per thread, used by its thread alone; struct
+ * governor_process is shared by all threads of the process, lock-free.
  */
 #ifndef REUSE_SAMPLING_GOVERNOR_H
 #define REUSE_SAMPLING_GOVERNOR_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum {
-    GOVERNOR_PERIOD_MIN_NS = 500 * 1000,
-    /* Spent in advance, so that a short run has samples to show. Repaid within a few seconds. */
+    GOVERNOR_PERIOD_MIN_NS = 100 * 1000,
+    /* Spent in advance by the process, so that a short run has bursts to show and the first ones,
+     * for which memory is touched and code is decoded for the first time, are paid. Repaid within
+     * GOVERNOR_REPAY_NS of its CPU time. */
     GOVERNOR_ADVANCE_NS = 4 * 1000 * 1000,
+    GOVERNOR_BYTES_FREE = 8 * 1000 * 1000,
+    GOVERNOR_BYTES_MAX = 80 * 1000 * 1000,
 };
 
-/* However dear a sample is, one is tried now and then. */
-#define GOVERNOR_PERIOD_MAX_NS UINT64_C(100000000000)
+#define GOVERNOR_REPAY_NS UINT64_C(4000000000)
+
+/* However dear a burst is, or large the profile, one is taken now and then. */
+#define GOVERNOR_PERIOD_MAX_NS UINT64_C(1000000000000)
+
+struct governor_process {
+    double budget;                 /* share of application time that profiling takes */
+    uint64_t fixed_ns;             /* fixed period, or 0 */
+    _Atomic uint64_t cost_ns;      /* of all threads, so far */
+    _Atomic uint64_t rate_cost_ns; /* part spent on access-rate readings */
+    _Atomic uint64_t besides_ns;   /* costs that no period changes, not in cost_ns */
+    _Atomic uint64_t app_ns;       /* application time of all threads, as far as reported */
+    _Atomic uint64_t allowed_ns;   /* costs allowed for that, without the advance */
+    _Atomic uint64_t burst_ns;     /* moving average of the cost of a burst, of all threads */
+    _Atomic uint32_t periods_256;  /* moving average of the periods from burst to burst, in 1/256 */
+    _Atomic uint32_t threads;      /* that live */
+};
 
 struct governor {
-    double budget;     /* share of application time to be spent in handlers */
-    uint64_t fixed_ns; /* fixed period, or 0 */
-    uint64_t cost_ns;  /* all costs so far */
-    uint64_t samples;
-    double cost_average; /* moving average of cost per sample, ns */
-    uint64_t cost_at_sample;
-    uint64_t rate_cost_ns; /* part spent on access-rate readings */
+    struct governor_process *process;
+    double burst_ns;                  /* moving average of the cost of a burst of this thread */
+    double periods;                   /* moving average of those from one burst to the next */
+    uint64_t unpaid;                  /* charged since its last burst */
+    uint32_t bursts;                  /* so far */
+    uint64_t burst_app_ns, period_ns; /* of the last burst; in force since */
+    uint64_t app_ns;                  /* reported */
 };
 
-/* budget: share of application time that profiling may take, 0.04 for 4 %, wherever it is felt.
- * expected_cost_ns: first guess of what one sample costs. */
-void governor_begin(struct governor *, double budget, uint64_t fixed_ns, uint64_t expected_cost_ns);
+/* budget: share of application time that profiling may take, 0.02 for 2 %, wherever it is felt.
+ * expected_cost_ns: first guess of what a burst costs. */
+void governor_process_begin(struct governor_process *, double budget, uint64_t fixed_ns,
+                            uint64_t expected_cost_ns);
 
-/* Adds cost; rate_reading: it was for measuring the access rate rather than for a sample. */
+/* A thread begins, with the experience of the others; and ends, app_ns into its life. */
+void governor_begin(struct governor *, struct governor_process *);
+void governor_end(struct governor *, uint64_t app_ns);
+
+/* Adds cost that fewer bursts would not save: threads that begin and end, say. At most half of the
+ * budget is held back for it: some bursts there are, whatever else profiling costs. */
+void governor_spend_besides(struct governor *, uint64_t cost_ns);
+
+/* Adds cost; rate_reading: it was for measuring the access rate rather than for a burst. */
 void governor_spend(struct governor *, uint64_t cost_ns, bool rate_reading);
 
-/* Mean period (ns of thread CPU time) until the next sample, app_ns into the thread's life. */
-uint64_t governor_next_period(struct governor *, uint64_t app_ns);
+/* A burst is taken, app_ns into the thread's life (0: as time, that is not known). What is charged
+ * up to the next one counts as its cost. */
+void governor_burst(struct governor *, uint64_t app_ns);
+
+/* Mean period (ns of thread CPU time) until the next burst, app_ns into the thread's life;
+ * bytes: of the profile so far. */
+uint64_t governor_next_period(struct governor *, uint64_t app_ns, uint64_t bytes);
+
+/* The shortest period that does not take more than half of the time, ns: of one that is fixed. */
+uint64_t governor_least_period(const struct governor *);
 
 /* Whether a rate reading of the given expected cost is affordable now. */
 bool governor_affords_rate(const struct governor *, uint64_t app_ns, uint64_t expected_cost_ns);

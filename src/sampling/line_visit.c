@@ -80,19 +80,17 @@ void line_visit_end(const struct line_visit *visit, struct record_line_event *ev
     event->visit_written = visit->written;
 }
 
-void own_visit_begin(struct own_visit *visit, const struct window *window)
+void own_visit_begin(struct own_visit *visit, const struct access_run *run)
 {
-    const struct access *sample = window_sample(window);
-    uint32_t first =
-        window->sampled > LINE_VISIT_ACCESSES ? window->sampled - LINE_VISIT_ACCESSES : 0;
+    uint32_t first = run->sampled > LINE_VISIT_ACCESSES ? run->sampled - LINE_VISIT_ACCESSES : 0;
 
     *visit = (struct own_visit){
-        .line = line_start(sample->address, window->line_size),
-        .line_size = window->line_size,
+        .line = line_start(run->sample.address, run->line_size),
+        .line_size = run->line_size,
         .next_store = REUSE_TIME_NONE,
     };
-    for (uint32_t i = first; i <= window->sampled; i++) {
-        const struct access *access = &window->history[i];
+    for (uint32_t i = first; i <= run->sampled; i++) {
+        const struct access *access = i < run->sampled ? &run->accesses[i] : &run->sample;
         uint64_t bytes = line_mask(visit->line, visit->line_size, access->address, access->width);
 
         visit->accessed |= bytes;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "access.h"
+#include "sampling/access_run.h"
 #include "sampling/line_watch.h"
 #include "sampling/watch_plan.h"
 
@@ -46,8 +47,8 @@ struct own_visit {
     uint32_t next_store; /* REUSE_TIME_NONE: not yet */
 };
 
-/* After the window has chosen its sample. */
-void own_visit_begin(struct own_visit *, const struct window *);
+/* Looks at the run's accesses up to the sample, not at those after it. */
+void own_visit_begin(struct own_visit *, const struct access_run *);
 /* True when the next store has been found. */
 bool own_visit_feed(struct own_visit *, const struct access *, size_t n);
 void own_visit_end(const struct own_visit *, struct record_sample *);

@@ -75,7 +75,7 @@ enum {
     /* Loads of a thread that polls: it does nothing else, and a watch on it takes some ten traps.
      */
     LINE_WATCH_WAITS_ONE_IN = 8,
-    /* Loads that the window does not resolve; otherwise the registers tell of invalidation. */
+    /* Loads that the burst does not resolve; otherwise the registers tell of invalidation. */
     LINE_WATCH_USES_ONE_IN = 2,
     /* Loads where those that are reused soon are among them. */
     LINE_WATCH_ALL_LOADS_ONE_IN = 4,

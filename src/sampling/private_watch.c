@@ -2,12 +2,7 @@
 /* Signal-safe. */
 #include "sampling/private_watch.h"
 
-#include "sampling/watch_plan.h"
-
 #include "signal_safe.h"
-
-/* Longest instruction of any machine: a trap that lies further on is not of the expected one. */
-enum { INSTRUCTION_BYTES_MAX = 15 };
 
 void private_watches_begin(struct private_watches *set, const struct watch_mechanism *mechanism,
                            void *thread, uint32_t thread_id, struct random *random,
@@ -32,28 +27,6 @@ static bool change_state(struct private_watch *watch, enum watch_state from, enu
     return atomic_compare_exchange_strong(&watch->state, &expected, to);
 }
 
-static void append_sample(struct private_watches *set, const struct record_sample *sample)
-{
-    set->mechanism->append(set->thread, RECORD_SAMPLE, sample, sizeof *sample);
-}
-
-/* Writes the sample's record, once. */
-static void report_sample(struct private_watches *set, struct private_watch *watch)
-{
-    if (watch->reported)
-        return;
-    watch->reported = true;
-    append_sample(set, &watch->sample);
-}
-
-/* The watch could not serve its sample: the sample stands without one. */
-static void report_unwatched(struct private_watches *set, struct private_watch *watch)
-{
-    watch->sample.flags |= SAMPLE_ARM_FAILED;
-    watch->sample.watch_mode = WATCH_NONE;
-    report_sample(set, watch);
-}
-
 static void leave(struct private_watches *set, unsigned slot)
 {
     if (set->mechanism->leave)
@@ -65,9 +38,6 @@ static void free_register(struct private_watches *set, unsigned slot)
     struct private_watch *watch = &set->watch[slot];
 
     set->mechanism->disarm(set->thread, slot);
-    if (watch->announced && set->mechanism->disarmed)
-        set->mechanism->disarmed(set->thread, slot, &watch->sample);
-    watch->announced = false;
     watch->generation++;
     atomic_store(&watch->state, WATCH_FREE);
 }
@@ -105,6 +75,8 @@ static void finish(struct private_watches *set, unsigned slot, enum watch_end re
 {
     count_end(set->totals, reason, atomic_load(&set->watch[slot].invalidated));
     leave(set, slot);
+    if (set->mechanism->disarmed)
+        set->mechanism->disarmed(set->thread, slot, &set->watch[slot].sample);
     free_register(set, slot);
 }
 
@@ -114,13 +86,6 @@ bool private_watch_end(struct private_watches *set, unsigned slot,
     struct private_watch *watch = &set->watch[slot];
     struct record_watch_end end;
 
-    if (change_state(watch, WATCH_BEFORE, WATCH_ENDING)) {
-        report_unwatched(set, watch);
-        set->totals->armed--;
-        leave(set, slot);
-        free_register(set, slot);
-        return false;
-    }
     if (!change_state(watch, WATCH_RUNNING, WATCH_ENDING))
         return false;
     end = end_record(set, slot, ending);
@@ -149,118 +114,70 @@ void private_watch_invalidate(struct private_watches *set, unsigned slot,
     set->mechanism->append(set->thread, RECORD_INVALIDATION, record, sizeof *record);
 }
 
-static void cancel_timing(struct private_watches *set)
+/* The register goes, whatever it was taken for. */
+static void cancel(struct private_watches *set, unsigned slot)
 {
-    if (set->mechanism->timing_cancel)
-        set->mechanism->timing_cancel(set->thread);
+    if (set->mechanism->taken_cancel)
+        set->mechanism->taken_cancel(set->thread, slot, set->watch[slot].purpose);
+    private_watch_release(set, slot);
 }
 
 /* Makes room in a slot: whatever it holds goes. */
 static void evict(struct private_watches *set, unsigned slot, uint64_t app_now)
 {
-    if (atomic_load(&set->watch[slot].state) == WATCH_TIMING) {
-        cancel_timing(set);
-        private_watch_release_timing(set, slot);
-        return;
-    }
-    end_by_owner(set, slot, WATCH_EVICTED, app_now);
+    if (atomic_load(&set->watch[slot].state) == WATCH_TAKEN)
+        cancel(set, slot);
+    else
+        end_by_owner(set, slot, WATCH_EVICTED, app_now);
 }
 
-/* Slots are also freed by traps and other threads: the policy sees what is really busy. */
-static void refresh_slots(struct private_watches *set)
+uint32_t private_watches_accept(struct private_watches *set)
 {
+    /* Slots are also freed by traps and other threads: the policy sees what is really busy. */
     set->slots.busy = 0;
     for (unsigned i = 0; i < set->count; i++)
         if (atomic_load(&set->watch[i].state) != WATCH_FREE)
             set->slots.busy |= 1u << i;
+    return slots_accept(&set->slots, set->random);
 }
 
-/* Makes the slot's watch that of the sample; not armed yet. */
-static void prepare(struct private_watches *set, unsigned slot, const struct watch_plan *plan,
-                    struct record_sample *sample)
+/* Puts the slot to a new use, in that state, and arms it. False: it is free. */
+static bool arm(struct private_watches *set, unsigned slot, enum watch_state state)
 {
     struct private_watch *watch = &set->watch[slot];
 
-    sample->watch_mode = (uint8_t)plan->mode;
-    sample->watch_slot = (uint8_t)slot;
-    sample->watch_length = (uint8_t)set->register_size;
-    sample->watch_address = plan->address;
-    watch->traps_before = plan->traps_before;
-    watch->awaited_ip = plan->trap_ip;
-    watch->reported = false;
-    watch->announced = false;
     watch->generation++;
     watch->own_traps = 0;
-    atomic_store(&watch->invalidated, false);
+    atomic_store(&watch->state, state);
+    if (set->mechanism->arm(set->thread, slot, watch->sample.watch_address,
+                            watch->generation & WATCH_GENERATION_MASK))
+        return true;
+    set->totals->lost[LOSS_NO_REGISTER]++;
+    atomic_store(&watch->state, WATCH_FREE);
+    return false;
+}
+
+bool private_watch_start(struct private_watches *set, unsigned slot, struct record_sample *sample,
+                         uint64_t app_now)
+{
+    struct private_watch *watch = &set->watch[slot];
+
+    evict(set, slot, app_now);
+    sample->watch_slot = (uint8_t)slot;
+    sample->app_ns = app_now;
     if (set->mechanism->accompany)
         set->mechanism->accompany(set->thread, slot, sample);
     watch->sample = *sample;
-    atomic_store(&watch->state, plan->traps_before ? WATCH_BEFORE : WATCH_RUNNING);
-}
-
-static bool arm(struct private_watches *set, unsigned slot)
-{
-    const struct private_watch *watch = &set->watch[slot];
-
-    return set->mechanism->arm(set->thread, slot, watch->sample.watch_address,
-                               watch->generation & WATCH_GENERATION_MASK);
-}
-
-void private_watch_start(struct private_watches *set, const struct window *window,
-                         struct record_sample *sample, uint64_t app_now)
-{
-    struct private_watch *watch;
-    struct watch_plan plan;
-    unsigned slot;
-    bool evicts;
-
-    watch_plan_make(window, set->random, set->register_size, &plan);
-    sample->words_accessed = plan.words_accessed;
-    if (set->count == 0 || plan.traps_before > WATCH_TRAPS_BEFORE_MAX) {
-        if (set->count == 0)
-            set->totals->lost[LOSS_NO_REGISTER]++;
-        sample->flags |= SAMPLE_ARM_FAILED;
-        append_sample(set, sample);
-        return;
-    }
-    refresh_slots(set);
-    slot = slots_offer(&set->slots, set->random, &evicts);
-    watch = &set->watch[slot];
-    if (evicts)
-        evict(set, slot, app_now);
-    prepare(set, slot, &plan, sample);
-    if (!arm(set, slot)) {
-        set->totals->lost[LOSS_NO_REGISTER]++;
-        report_unwatched(set, watch);
+    atomic_store(&watch->invalidated, false);
+    if (!arm(set, slot, WATCH_RUNNING)) {
         leave(set, slot);
-        atomic_store(&watch->state, WATCH_FREE);
-        return;
+        return false;
     }
-    watch->announced = true;
+    set->mechanism->append(set->thread, RECORD_SAMPLE, sample, sizeof *sample);
     if (set->mechanism->armed)
-        set->mechanism->armed(set->thread, slot, &watch->sample);
+        set->mechanism->armed(set->thread, slot, sample);
     set->totals->armed++;
-    if (plan.traps_before == 0)
-        report_sample(set, watch);
-}
-
-/* The trap that the sampled access itself makes, or the last before it: the watch starts to run. */
-static void begin_running(struct private_watches *set, unsigned slot, const struct watch_trap *trap)
-{
-    struct private_watch *watch = &set->watch[slot];
-
-    if (--watch->traps_before > 0)
-        return;
-    /* Anything but the foreseen instruction means that the target took another way: nothing can be
-     * said of this watch. */
-    if (trap->ip - watch->awaited_ip > INSTRUCTION_BYTES_MAX) {
-        set->totals->lost[LOSS_TRAP_UNKNOWN]++;
-        end_by_owner(set, slot, WATCH_LOST, trap->app_now);
-        return;
-    }
-    watch->sample.app_ns = trap->app_now;
-    report_sample(set, watch);
-    atomic_store(&watch->state, WATCH_RUNNING);
+    return true;
 }
 
 static void end_by_reuse(struct private_watches *set, unsigned slot, const struct watch_trap *trap)
@@ -287,15 +204,12 @@ static void end_by_reuse(struct private_watches *set, unsigned slot, const struc
 static void trap_one(struct private_watches *set, unsigned slot, const struct watch_trap *trap)
 {
     switch (atomic_load(&set->watch[slot].state)) {
-    case WATCH_BEFORE:
-        begin_running(set, slot, trap);
-        break;
     case WATCH_RUNNING:
         end_by_reuse(set, slot, trap);
         break;
-    case WATCH_TIMING:
-        if (set->mechanism->timing_trap)
-            set->mechanism->timing_trap(set->thread, slot, trap);
+    case WATCH_TAKEN:
+        if (set->mechanism->taken_trap)
+            set->mechanism->taken_trap(set->thread, slot, set->watch[slot].purpose, trap);
         break;
     default:
         set->mechanism->disarm(set->thread, slot);
@@ -331,8 +245,8 @@ void private_watch_own_trap(struct private_watches *set, unsigned slot, uint32_t
 {
     if (!in_force(set, slot, generation) || ++set->watch[slot].own_traps < WATCH_OWN_TRAPS_MAX)
         return;
-    if (atomic_load(&set->watch[slot].state) == WATCH_TIMING)
-        cancel_timing(set);
+    if (atomic_load(&set->watch[slot].state) == WATCH_TAKEN)
+        cancel(set, slot);
     else
         end_by_owner(set, slot, WATCH_LOST, set->mechanism->app_ns(set->thread));
 }
@@ -351,26 +265,19 @@ void private_watch_block_freed(struct private_watches *set, uint64_t base, uint6
     }
 }
 
-bool private_watch_take_for_timing(struct private_watches *set, unsigned slot, uint64_t address,
-                                   uint64_t app_now)
+bool private_watch_take(struct private_watches *set, unsigned slot, unsigned purpose,
+                        uint64_t address, uint64_t app_now)
 {
     struct private_watch *watch = &set->watch[slot];
 
-    if (atomic_load(&watch->state) != WATCH_FREE)
-        evict(set, slot, app_now);
-    watch->generation++;
-    watch->own_traps = 0;
-    watch->reported = true;
+    evict(set, slot, app_now);
+    watch->purpose = purpose;
     watch->sample.watch_address = address & ~(uint64_t)(set->register_size - 1);
-    atomic_store(&watch->state, WATCH_TIMING);
-    if (arm(set, slot))
-        return true;
-    atomic_store(&watch->state, WATCH_FREE);
-    return false;
+    return arm(set, slot, WATCH_TAKEN);
 }
 
-void private_watch_release_timing(struct private_watches *set, unsigned slot)
+void private_watch_release(struct private_watches *set, unsigned slot)
 {
-    if (atomic_load(&set->watch[slot].state) == WATCH_TIMING)
+    if (change_state(&set->watch[slot], WATCH_TAKEN, WATCH_ENDING))
         free_register(set, slot);
 }

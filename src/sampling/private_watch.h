@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Private watches: the life of the debug registers with which one thread waits for the next use of
- * lines it has sampled. All decisions are here: which sample gets which register and who is evicted
- * for it, when a watch starts to run, what its end means and what is written of it. What a
- * register, a clock, a record or the near future is, a mechanism knows: the runtime's perf events
- * and interpreter, the simulated hardware of the engine `simulate`, or a test's.
+ * lines that bursts left open. All decisions are here: which registers take new watches and who is
+ * evicted for them, what the end of a watch means and what is written of it. What a register, a
+ * clock, a record or the near future is, a mechanism knows: the runtime's perf events and
+ * interpreter, the simulated hardware of the engine `simulate`, or a test's.
  *
- *     free --start--> before --its own access traps--> running --trap, eviction ...--> ending -->
- * free |  `--(the sampled access has been executed)--> running
- *       `---take for timing--> timing --trap or release--> free
+ *     free --start--> running --trap, eviction ...--> ending --> free
+ *       `---take--> taken --trap, release, eviction--> free
+ *
+ * A watch starts when the thread has made all uses of the line that its burst foresaw: at the trap
+ * of the burst's marker (burst.h), or at once where the thread is past them. Until then a register
+ * may be taken for the marker, as for whatever else a thread wants to be told of.
  *
  * Signal-safe; no allocation. A set of watches is used by its own thread with signals blocked;
  * private_watch_end(), private_watch_invalidate() and
@@ -25,34 +28,28 @@
 #include "profile/format.h"
 #include "sampling/random.h"
 #include "sampling/slots.h"
-#include "sampling/window.h"
 
 enum {
     WATCHES_MAX = 4,                    /* most private registers per thread */
     WATCH_GENERATION_MASK = 0x00ffffff, /* what of a generation a mechanism needs to keep */
-    WATCH_TRAPS_BEFORE_MAX = 12,        /* see private_watch_start() */
     WATCH_OWN_TRAPS_MAX = 8,            /* see private_watch_own_trap() */
 };
 
 /* Changed by compare-and-swap, by the owner and by other threads. */
 enum watch_state {
     WATCH_FREE = 0,
-    WATCH_BEFORE,  /* armed; the sampled access itself has not been executed yet */
-    WATCH_RUNNING, /* the sampled access is done: the next touch is the reuse */
+    WATCH_RUNNING, /* the next touch is the reuse */
     WATCH_ENDING,  /* somebody is taking it down */
-    WATCH_TIMING,  /* serves an access-rate reading, not a sample */
+    WATCH_TAKEN,   /* serves something else than a sample: private_watch_take() */
 };
 
 struct private_watch {
     _Atomic uint32_t state;      /* enum watch_state */
     uint32_t generation;         /* changes with every use: tells traps of earlier uses */
-    unsigned traps_before;       /* traps still to come before the watch runs */
-    uint64_t awaited_ip;         /* instruction that is to make the last of them */
-    struct record_sample sample; /* what is reported when the watch starts to run */
+    struct record_sample sample; /* as written; of a taken register watch_address alone */
     _Atomic bool invalidated;    /* another thread stored to the line; that record is written */
     unsigned own_traps;          /* on what the profiler itself touched */
-    bool reported;               /* the sample's record is written */
-    bool announced;              /* mechanism.armed() was called for it */
+    unsigned purpose;            /* of a taken register */
 };
 
 /* A trap as the mechanism sees it. */
@@ -104,10 +101,12 @@ struct watch_mechanism {
     void (*armed)(void *thread, unsigned slot, const struct record_sample *);
     void (*disarmed)(void *thread, unsigned slot, const struct record_sample *);
 
-    /* Optional. A register that served a rate reading trapped, or is wanted for a sample; the
-     * reading's owner answers with private_watch_release_timing(). */
-    void (*timing_trap)(void *thread, unsigned slot, const struct watch_trap *);
-    void (*timing_cancel)(void *thread);
+    /* Optional. A taken register trapped. It stays armed until private_watch_release(). */
+    void (*taken_trap)(void *thread, unsigned slot, unsigned purpose, const struct watch_trap *);
+    /* Optional. A taken register goes: it is wanted for something else, or has trapped too often on
+     * what the profiler touches. Whoever took it may release its other registers here; this one is
+     * released on return. */
+    void (*taken_cancel)(void *thread, unsigned slot, unsigned purpose);
 };
 
 struct private_watches {
@@ -130,13 +129,20 @@ void private_watches_begin(struct private_watches *, const struct watch_mechanis
                            unsigned count, uint32_t register_size);
 
 /*
- * The window's sample, in `sample` (complete but for its watch_* fields), was not reused in the
- * window: gives it a register, evicting another watch if the policy says so. Writes the sample's
- * record now or, when the sampled access is still to come, as soon as it has been executed. A word
- * that is touched more than WATCH_TRAPS_BEFORE_MAX times on the way there is not worth a trap each:
- * its sample stays unwatched, censored at the window's end.
+ * The slots that take new watches at the end of a burst, a bit for each: all that are free, the
+ * others by chance (slots_accept()). Decide before the lines are drawn. Nothing changes yet: a slot
+ * keeps what it holds until private_watch_start() or private_watch_take() puts something else
+ * there.
  */
-void private_watch_start(struct private_watches *, const struct window *, struct record_sample *,
+uint32_t private_watches_accept(struct private_watches *);
+
+/*
+ * Gives the slot to an open sample (watch_plan_make() has been called): whatever the slot holds is
+ * evicted, the register armed, watch_slot and app_ns (app_now) filled in and the sample's record
+ * written. The thread has made every use of the line that the burst foresaw. False, and counted as
+ * LOSS_NO_REGISTER, if the register could not be had: then no record is written.
+ */
+bool private_watch_start(struct private_watches *, unsigned slot, struct record_sample *,
                          uint64_t app_now);
 
 /* The slot's register trapped. Traps all watches on the same word: a mechanism may report one trap
@@ -164,9 +170,15 @@ void private_watch_invalidate(struct private_watches *, unsigned slot,
 void private_watch_block_freed(struct private_watches *, uint64_t base, uint64_t size,
                                uint32_t by_thread);
 
-/* Takes a slot for a rate reading away from samples; arms it. False if the register failed. */
-bool private_watch_take_for_timing(struct private_watches *, unsigned slot, uint64_t address,
-                                   uint64_t app_now);
-void private_watch_release_timing(struct private_watches *, unsigned slot);
+/*
+ * Takes a slot for something else than a sample, evicting whatever it holds, and arms it on the
+ * word (register_size bytes) of the address. `purpose` is the mechanism's own: it comes back with
+ * taken_trap() and taken_cancel(). False if the register could not be had.
+ */
+bool private_watch_take(struct private_watches *, unsigned slot, unsigned purpose, uint64_t address,
+                        uint64_t app_now);
+
+/* Without effect if the slot is not taken. */
+void private_watch_release(struct private_watches *, unsigned slot);
 
 #endif

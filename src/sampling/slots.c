@@ -10,26 +10,12 @@ void slots_begin(struct slots *slots, unsigned count)
     slots->busy = 0;
 }
 
-unsigned slots_offer(struct slots *slots, struct random *random, bool *evicts)
+uint32_t slots_accept(const struct slots *slots, struct random *random)
 {
-    *evicts = false;
-    for (unsigned i = slots->count; i-- > 0;) {
-        if (!(slots->busy & (1u << i))) {
-            slots->busy |= 1u << i;
-            return i;
-        }
-    }
-    *evicts = true;
-    /* Most stubborn first, so that each slot keeps its own replacement probability 8^-i; slot 0
-     * takes what the others refuse. */
-    for (unsigned i = slots->count; i-- > 1;) {
-        if (random_below(random, 1u << (3 * (i < 10 ? i : 10))) == 0)
-            return i;
-    }
-    return 0;
-}
+    uint32_t accepted = 0;
 
-void slots_release(struct slots *slots, unsigned i)
-{
-    slots->busy &= ~(1u << i);
+    for (unsigned i = 0; i < slots->count; i++)
+        if (!(slots->busy & (1u << i)) || random_below(random, 1u << (3 * (i < 10 ? i : 10))) == 0)
+            accepted |= 1u << i;
+    return accepted;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which sample gets which debug register. Every sample that wants one is offered to the slots:
- * a free slot is always taken; a busy slot of stubbornness i is replaced with probability
- * 1, 1/8, 1/64, 1/512 ... so that long reuses survive and no context starves (docs/estimators.md).
+ * Which debug registers take new watches at the end of a burst: a free slot always does; a busy
+ * slot of stubbornness i gives way with probability 1, 1/8, 1/64, 1/512 ... so that long reuses
+ * survive and no context starves (docs/estimators.md). Decided without a look at the lines, so that
+ * an evicted watch is censored at random.
  * Pure policy: knows no registers. Signal-safe. One struct per thread.
  */
 #ifndef REUSE_SAMPLING_SLOTS_H
@@ -22,13 +23,8 @@ struct slots {
 
 void slots_begin(struct slots *, unsigned count);
 
-/*
- * Chooses a slot for a new sample. Returns its index; *evicts tells whether a running watch loses
- * it. Free slots are taken most stubborn first. With count >= 1 no sample is refused.
- */
-unsigned slots_offer(struct slots *, struct random *, bool *evicts);
-
-/* The watch in slot i ended. */
-void slots_release(struct slots *, unsigned i);
+/* The slots that take a new watch now, a bit for each; never 0 unless there is no slot at all.
+ * `busy` must be up to date; it is not changed. */
+uint32_t slots_accept(const struct slots *, struct random *);
 
 #endif

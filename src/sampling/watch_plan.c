@@ -11,73 +11,33 @@ static uint64_t line_of(uint64_t address, uint32_t line_size)
     return address & ~(uint64_t)(line_size - 1);
 }
 
-/*
- * Traps that a watch on the word at plan->address will have seen when the sampled access has
- * executed: one per instruction, though a read-modify-write instruction makes two accesses, and one
- * per exclusive pair, which nothing can stop between its load and its store.
- */
-static void predict_traps(const struct window *window, uint32_t word, struct watch_plan *plan)
+void watch_plan_make(struct record_sample *sample, struct random *random, uint32_t word,
+                     uint32_t line_size)
 {
-    const uint64_t address = plan->address;
-    const struct access *last = NULL;
-
-    plan->traps_before = 0;
-    plan->trap_ip = 0;
-    if (window->executed)
-        return;
-    for (uint32_t i = 0; i <= window->sampled; i++) {
-        const struct access *access = &window->history[i];
-
-        if (access->address >= address + word || access->address + access->width <= address)
-            continue;
-        if (last && last + 1 == access && access->read_modify_write && access->ip == last->ip &&
-            last->kind == ACCESS_LOAD && access->kind == ACCESS_STORE) {
-            last = NULL;
-            continue;
-        }
-        if (access->exclusive && access->kind == ACCESS_STORE)
-            continue;
-        plan->traps_before++;
-        plan->trap_ip = access->ip;
-        last = access;
-    }
-}
-
-void watch_plan_make(const struct window *window, struct random *random, uint32_t word,
-                     struct watch_plan *plan)
-{
-    const struct access *sample = window_sample(window);
-    uint64_t line = line_of(sample->address, window->line_size);
-    uint64_t end = line + window->line_size;
+    uint64_t line = line_of(sample->address, line_size);
     uint64_t last_byte = sample->address + sample->width - 1;
-    uint32_t words = window->line_size / word, first, count;
+    uint32_t words = line_size / word, first, count;
 
-    if (last_byte >= end)
-        last_byte = end - 1;
+    if (last_byte >= line + line_size)
+        last_byte = line + line_size - 1;
     first = (uint32_t)((sample->address - line) / word);
     count = (uint32_t)((last_byte - line) / word) - first + 1;
-    plan->words_accessed = (uint8_t)count;
+    sample->watch_length = (uint8_t)word;
+    sample->words_accessed = (uint8_t)count;
     if (count < words && random_next(random) >> 63) {
         uint32_t other = random_below(random, words - count);
 
-        plan->mode = WATCH_OTHER;
-        plan->address = line + word * (uint64_t)(other < first ? other : other + count);
+        sample->watch_mode = WATCH_OTHER;
+        sample->watch_address = line + word * (uint64_t)(other < first ? other : other + count);
     } else {
-        plan->mode = WATCH_ACCESSED;
-        plan->address = line + word * (uint64_t)(first + random_below(random, count));
+        sample->watch_mode = WATCH_ACCESSED;
+        sample->watch_address = line + word * (uint64_t)(first + random_below(random, count));
     }
-    predict_traps(window, word, plan);
 }
 
-bool watch_plan_suits_all_threads(const struct window *window)
+uint64_t watch_plan_any_word(uint64_t address, struct random *random, uint32_t line_size)
 {
-    return !window_sample(window)->exclusive;
-}
-
-uint64_t watch_plan_any_word(const struct window *window, struct random *random)
-{
-    return line_of(window_sample(window)->address, window->line_size) +
-           WATCH_WORD * random_below(random, window->line_size / WATCH_WORD);
+    return line_of(address, line_size) + WATCH_WORD * random_below(random, line_size / WATCH_WORD);
 }
 
 void visit_begin(struct visit *visit, uint64_t sampled_address, uint64_t trapped_address,

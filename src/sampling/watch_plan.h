@@ -9,11 +9,12 @@
 #define REUSE_SAMPLING_WATCH_PLAN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "access.h"
 #include "profile/format.h"
 #include "sampling/random.h"
-#include "sampling/window.h"
 
 enum {
     WATCH_WORD = 8,       /* bytes that any machine's register can watch */
@@ -21,31 +22,30 @@ enum {
     VISIT_ACCESSES = 384, /* how far a visit to a line is followed after a trap */
 };
 
-struct watch_plan {
-    enum watch_mode mode;
-    uint64_t address;       /* aligned to the word */
-    uint8_t words_accessed; /* words of the line that the sampled access touched */
-    unsigned traps_before;  /* predicted traps up to and including the sampled access */
-    uint64_t trap_ip;       /* instruction that makes the last of them */
-};
+/*
+ * Whether the word of a sampled access may be watched in all threads. Not if an exclusive pair
+ * (ldxr, stxr) uses it: a pair is stepped over as a whole (runtime/step_over.h), so its store would
+ * neither start nor end a watch, and threads that contend for the word would hold each other up for
+ * ever.
+ */
+static inline bool watch_plan_suits_all_threads(const struct access *access)
+{
+    return !access->exclusive;
+}
 
 /*
- * Whether the sample's word may be watched in all threads. Not if an exclusive pair (ldxr, stxr)
- * uses it: a pair is stepped over as a whole (runtime/step_over.h), so its store would neither
- * start nor end a watch, and threads that contend for the word would hold each other up for ever.
+ * What to watch for the next use of the sample's line (address and width are given): fills
+ * watch_mode, watch_address (aligned), watch_length and words_accessed. word: bytes that a register
+ * covers, a power of two from WATCH_WORD to WATCH_WORD_MAX, at most the line.
  */
-bool watch_plan_suits_all_threads(const struct window *);
+void watch_plan_make(struct record_sample *, struct random *, uint32_t word, uint32_t line_size);
 
-/* The window's sample was not reused in the run's line: what to watch for its next use. word: bytes
- * that a register covers, a power of two from WATCH_WORD to WATCH_WORD_MAX, at most the line. */
-void watch_plan_make(const struct window *, struct random *, uint32_t word, struct watch_plan *);
-
-/* A uniformly chosen word of the sample's line: where other threads' stores are watched for. */
-uint64_t watch_plan_any_word(const struct window *, struct random *);
+/* A uniformly chosen word of the address's line: where other threads' stores are watched for. */
+uint64_t watch_plan_any_word(uint64_t address, struct random *, uint32_t line_size);
 
 /*
  * What a visit to the line touches after the access that trapped. Fed with the accesses that follow
- * the trap, for a fraction of a window.
+ * the trap, up to VISIT_ACCESSES.
  */
 struct visit {
     uint64_t line; /* first byte of the line */

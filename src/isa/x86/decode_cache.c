@@ -5,8 +5,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "isa/x86/processor.h"
-
 #include "signal_safe.h"
 
 enum { GENERATIONS = 2, PROBES = 16 };
@@ -31,7 +29,6 @@ static atomic_ullong blocks_inserted, instructions_decoded, resets, uncached;
 
 void decode_cache_create(void *memory, size_t size, void *executable, size_t executable_size)
 {
-    x86_processor_detect();
     size_t half = (memory ? size / GENERATIONS : 0) & ~(size_t)63;
     size_t stub_half = (executable ? executable_size / GENERATIONS : 0) & ~(size_t)63;
     /* About one slot per 256 bytes: a block takes 200 to 1000. */

@@ -102,6 +102,7 @@ static unsigned size_of(const ZydisDecodedInstruction *instruction,
     default:
         return width_of(operand);
     }
+    x86_processor_detect();
     return x86_processor_save_size((registers->general[REGISTER_RAX] & 0xffffffff) |
                                        registers->general[REGISTER_RDX] << 32,
                                    compacted);

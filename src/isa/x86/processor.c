@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signal-safe, except x86_processor_detect(). */
+/* Signal-safe. */
 #include "isa/x86/processor.h"
 
 #include <cpuid.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -76,15 +77,14 @@ static struct component {
     bool aligned; /* to 64 bytes in the compacted format */
 } components[COMPONENTS];
 
-static void detect_components(uint64_t enabled)
+static void detect_components(uint64_t enabled, struct component *found)
 {
-    memset(components, 0, sizeof components);
     for (unsigned i = 2; i < COMPONENTS; i++) {
         uint32_t a, b, c, d;
         if (!(enabled >> i & 1))
             continue;
         __cpuid_count(0xd, i, a, b, c, d);
-        components[i] = (struct component){.offset = b, .size = a, .aligned = c & 2};
+        found[i] = (struct component){.offset = b, .size = a, .aligned = c & 2};
     }
 }
 
@@ -111,34 +111,65 @@ bool x86_processor_saves_vectors(uint64_t saved)
     return (saved & needed) == needed;
 }
 
-void x86_processor_detect(void)
+struct detected {
+    struct x86_processor processor;
+    uint32_t words[WORDS];
+    struct component components[COMPONENTS];
+};
+
+static void detect(struct detected *found)
 {
     enum { OSXSAVE = 1 << 27, YMM_STATE = 0x6, ZMM_STATE = 0xe6 };
-    struct x86_processor *p = &x86_processor;
+    struct x86_processor *p = &found->processor;
+    uint32_t *w = found->words;
     uint32_t a, b, c, d;
-    memset(words, 0, sizeof words);
-    memset(p, 0, sizeof *p);
-    __cpuid(1, a, b, words[LEAF_1_C], words[LEAF_1_D]);
-    if (__get_cpuid_count(7, 0, &a, &words[LEAF_7_B], &words[LEAF_7_C], &d) && a >= 1)
-        __cpuid_count(7, 1, words[LEAF_7_1_A], b, c, d);
-    __get_cpuid(0x80000001, &a, &b, &words[LEAF_81_C], &d);
-    if (words[LEAF_1_C] & OSXSAVE) {
+    memset(found, 0, sizeof *found);
+    __cpuid(1, a, b, w[LEAF_1_C], w[LEAF_1_D]);
+    if (__get_cpuid_count(7, 0, &a, &w[LEAF_7_B], &w[LEAF_7_C], &d) && a >= 1)
+        __cpuid_count(7, 1, w[LEAF_7_1_A], b, c, d);
+    __get_cpuid(0x80000001, &a, &b, &w[LEAF_81_C], &d);
+    if (w[LEAF_1_C] & OSXSAVE) {
         uint64_t enabled = enabled_components();
-        p->avx = (enabled & YMM_STATE) == YMM_STATE && words[LEAF_1_C] >> 28 & 1;
+        p->avx = (enabled & YMM_STATE) == YMM_STATE && w[LEAF_1_C] >> 28 & 1;
         /* Masks are 64 bits wide from AVX512BW on, and shorter vectors need AVX512VL; processors
          * without either are rare enough to do without. */
-        p->avx512 = p->avx && (enabled & ZMM_STATE) == ZMM_STATE && words[LEAF_7_B] >> 16 & 1 &&
-                    words[LEAF_7_B] >> 30 & 1 && words[LEAF_7_B] >> 31 & 1;
-        detect_components(enabled);
-        p->ymm_high = components[2].offset;
-        p->opmask = components[5].offset;
-        p->zmm_high = components[6].offset;
-        p->zmm_16_31 = components[7].offset;
+        p->avx512 = p->avx && (enabled & ZMM_STATE) == ZMM_STATE && w[LEAF_7_B] >> 16 & 1 &&
+                    w[LEAF_7_B] >> 30 & 1 && w[LEAF_7_B] >> 31 & 1;
+        detect_components(enabled, found->components);
+        p->ymm_high = found->components[2].offset;
+        p->opmask = found->components[5].offset;
+        p->zmm_high = found->components[6].offset;
+        p->zmm_16_31 = found->components[7].offset;
     }
     /* Does nothing where shadow stacks are off. */
     uint64_t shadow = 0;
     __asm__ volatile("rdsspq %0" : "+r"(shadow));
     p->shadow_stack = shadow != 0;
+}
+
+/*
+ * Threads that come here together all ask the processor, and one stores what it says. The others
+ * wait for these few stores, but not for ever: a fork may have left the storing thread behind.
+ */
+void x86_processor_detect(void)
+{
+    enum { UNKNOWN, STORING, KNOWN, PATIENCE = 100000 };
+    static atomic_int state;
+    struct detected found;
+    int expected = UNKNOWN;
+    if (__builtin_expect(atomic_load_explicit(&state, memory_order_acquire) == KNOWN, 1))
+        return;
+    detect(&found);
+    if (!atomic_compare_exchange_strong(&state, &expected, STORING)) {
+        for (unsigned i = 0;
+             i < PATIENCE && atomic_load_explicit(&state, memory_order_acquire) != KNOWN; i++)
+            __builtin_ia32_pause();
+        return;
+    }
+    x86_processor = found.processor;
+    memcpy(words, found.words, sizeof words);
+    memcpy(components, found.components, sizeof components);
+    atomic_store_explicit(&state, KNOWN, memory_order_release);
 }
 
 bool x86_processor_has(ZydisISASet isa_set)
@@ -160,6 +191,7 @@ static void forget_if_beyond(uint32_t *offset, uint32_t size)
 
 void interpreter_processor(void (*piece)(void *bytes, size_t size))
 {
+    x86_processor_detect();
     piece(&x86_processor, sizeof x86_processor);
     piece(words, sizeof words);
     piece(components, sizeof components);

@@ -16,9 +16,14 @@ struct x86_processor {
     bool shadow_stack; /* in use by this thread: rdssp returns something */
 };
 
-/* Written once by x86_processor_detect(), before any interpreter runs. */
+/* Written once by x86_processor_detect(). */
 extern struct x86_processor x86_processor;
 
+/*
+ * To be called before what is here is looked at: by whoever gives an interpreter its registers. The
+ * first call asks the processor, which takes some 0.1 ms in a virtual machine, and so not for
+ * programs that end before their first sample. Async-signal-safe.
+ */
 void x86_processor_detect(void);
 
 /*

@@ -63,6 +63,7 @@ static void load_extended(struct interpreter *it, const uint8_t *area)
 void interpreter_begin(struct interpreter *it, const struct interpreter_registers *registers,
                        const void *extended)
 {
+    x86_processor_detect();
     store_buffer_clear(&it->store);
     memcpy(it->r, registers->general, sizeof registers->general);
     it->r[REGISTER_ZERO] = 0;

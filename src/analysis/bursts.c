@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From records to bursts, their groups of probes, and the threads that made them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/internal.h"
+#include "reuse/sort_keys.h"
+
+/*
+ * Clock expiries that gave no burst still stand for the program's time. So do those in our
+ * wrappers of malloc and its kin: rates are accesses per time that includes them.
+ */
+static double expiries_per_burst(const struct profile *profile, uint32_t thread_id)
+{
+    const struct record_totals *totals = profile_thread_totals(profile, thread_id);
+
+    if (!totals || totals->bursts == 0)
+        return 1;
+    return 1 + (double)(totals->lost[LOSS_UNREADABLE] + totals->lost[LOSS_BUFFER] +
+                        totals->lost[LOSS_IN_RUNTIME]) /
+                   (double)totals->bursts;
+}
+
+static bool wanted(const struct analysis *analysis, uint32_t thread_id)
+{
+    return !analysis->options.thread_id || thread_id == analysis->options.thread_id;
+}
+
+/* Room for groups and counts that grows as they come. */
+struct probe_list {
+    struct analysed_probe *probes;
+    struct probe_count *counts;
+    size_t probe_count, probe_room;
+    size_t count, room;
+};
+
+static bool make_room(void **items, size_t *room, size_t needed, size_t size)
+{
+    size_t larger = 2 * needed + 1024;
+    void *grown;
+
+    if (needed <= *room)
+        return true;
+    grown = realloc(*items, larger * size);
+    if (!grown)
+        return false;
+    *items = grown;
+    *room = larger;
+    return true;
+}
+
+static struct analysed_probe group_of(const struct probe_group *group, uint32_t burst)
+{
+    return (struct analysed_probe){
+        .ip = group->ip,
+        .reuse_ip = group->reuse_ip,
+        .place = group->place,
+        .context_id = group->context_id,
+        .object_reference = group->object_reference,
+        .burst = burst,
+        .object_kind = group->object_kind,
+        .kind = group->kind,
+        .width = group->width,
+        .tracked_log2 = group->tracked_log2,
+    };
+}
+
+static bool add_group(struct probe_list *list, struct analysed_burst *burst,
+                      struct analysed_probe probe, const struct probe_count *counts, size_t n)
+{
+    if (!make_room((void **)&list->probes, &list->probe_room, list->probe_count + 1,
+                   sizeof *list->probes) ||
+        !make_room((void **)&list->counts, &list->room, list->count + n, sizeof *list->counts))
+        return false;
+    probe.first = (uint32_t)list->count;
+    probe.entries = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        list->counts[list->count++] = counts[i];
+        probe.count += counts[i].count;
+        probe.open += probe_code_open(counts[i].code) ? counts[i].count : 0;
+    }
+    burst->touches += probe.count;
+    burst->open += probe.open;
+    burst->probe_count++;
+    list->probes[list->probe_count++] = probe;
+    return true;
+}
+
+/* All groups, also those that tell nothing at the analysed line size: they are numbered alike at
+ * all sizes. */
+static bool list_probes(const struct analysis *analysis, struct analysed_burst *burst,
+                        uint32_t index, struct probe_list *list)
+{
+    struct probe_decoder decoder;
+    struct probe_group group;
+    struct probe_count counts[PROBE_COUNTS_MAX];
+    size_t sizes[PROBE_LINE_SIZES];
+
+    burst->first_probe = (uint32_t)list->probe_count;
+    probe_decoder_begin(&decoder, burst->record);
+    while (probe_decode(&decoder, &group, counts, PROBE_COUNTS_MAX, sizes)) {
+        size_t first = 0;
+
+        for (unsigned s = 0; s < analysis->size_index; s++)
+            first += sizes[s];
+        if (!add_group(list, burst, group_of(&group, index), counts + first,
+                       sizes[analysis->size_index]))
+            return false;
+    }
+    return true;
+}
+
+static uint64_t thread_key(uint32_t profile, uint32_t thread_id)
+{
+    return (uint64_t)profile << 32 | thread_id;
+}
+
+/* Of bursts, by index; and of threads that were seen in turns alone, with NO_BURST. */
+static size_t list_thread_keys(const struct analysis *analysis, struct sort_key *keys)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < analysis->burst_count; i++)
+        keys[n++] = (struct sort_key){
+            thread_key(analysis->bursts[i].profile, analysis->bursts[i].record->thread_id), i};
+    for (uint32_t p = 0; p < analysis->profile_count; p++)
+        for (size_t i = 0; i < analysis->profiles[p]->samples.count; i++) {
+            const struct record_sample *sample = &analysis->profiles[p]->samples.items[i];
+
+            if (sample->burst_id == 0 && wanted(analysis, sample->thread_id))
+                keys[n++] = (struct sort_key){thread_key(p, sample->thread_id), NO_BURST};
+        }
+    return n;
+}
+
+/* Lists the threads and tells each burst which one is its own. */
+static int list_threads(struct analysis *analysis)
+{
+    size_t capacity = analysis->burst_count + 1, threads = 0;
+    struct sort_key *keys;
+
+    for (size_t p = 0; p < analysis->profile_count; p++)
+        capacity += analysis->profiles[p]->samples.count;
+    keys = malloc(2 * capacity * sizeof *keys);
+    if (!keys)
+        return -1;
+    size_t n = list_thread_keys(analysis, keys);
+    const struct sort_key *sorted = sort_keys(keys, keys + n, n);
+    for (size_t i = 0; i < n; i++)
+        threads += i == 0 || sorted[i].key != sorted[i - 1].key;
+    analysis->threads = calloc(threads + 1, sizeof *analysis->threads);
+    for (size_t i = 0; i < n && analysis->threads; i++) {
+        uint32_t profile = (uint32_t)(sorted[i].key >> 32), id = (uint32_t)sorted[i].key;
+
+        if (i == 0 || sorted[i].key != sorted[i - 1].key)
+            analysis->threads[analysis->thread_count++] = (struct analysed_thread){
+                .profile = profile,
+                .thread_id = id,
+                .scale = expiries_per_burst(analysis->profiles[profile], id)};
+        if (sorted[i].index == NO_BURST)
+            continue;
+        analysis->bursts[sorted[i].index].thread = (uint32_t)analysis->thread_count - 1;
+        analysis->threads[analysis->thread_count - 1].bursts++;
+    }
+    free(keys);
+    return analysis->threads ? 0 : -1;
+}
+
+int analysis_list_bursts(struct analysis *analysis)
+{
+    struct probe_list list = {0};
+    size_t capacity = 1;
+
+    for (size_t p = 0; p < analysis->profile_count; p++)
+        capacity += analysis->profiles[p]->bursts.count;
+    analysis->bursts = calloc(capacity, sizeof *analysis->bursts);
+    if (!analysis->bursts)
+        return -1;
+    for (size_t p = 0; p < analysis->profile_count; p++) {
+        const struct profile *profile = analysis->profiles[p];
+
+        for (size_t i = 0; i < profile->bursts.count; i++) {
+            const struct record_burst *record = profile->bursts.items[i];
+            struct analysed_burst *burst = &analysis->bursts[analysis->burst_count];
+
+            if (!wanted(analysis, record->thread_id) || record->probes == 0)
+                continue;
+            *burst = (struct analysed_burst){
+                .record = record,
+                .profile = (uint32_t)p,
+                .loop = (uint32_t)loop_rates_find(&analysis->rates, p, record->loop),
+                .dilation = 1};
+            if (!list_probes(analysis, burst, (uint32_t)analysis->burst_count, &list)) {
+                free(list.probes);
+                free(list.counts);
+                return -1;
+            }
+            analysis->burst_count++;
+        }
+    }
+    analysis->probes = list.probes;
+    analysis->counts = list.counts;
+    analysis->probe_count = list.probe_count;
+    return list_threads(analysis);
+}
+
+/* Bursts are in order of profile and identifier. */
+uint32_t analysis_find_burst(const struct analysis *analysis, uint32_t profile, uint64_t burst_id)
+{
+    size_t low = 0, high = analysis->burst_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct analysed_burst *burst = &analysis->bursts[middle];
+
+        if (burst->profile < profile ||
+            (burst->profile == profile && burst->record->burst_id < burst_id))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < analysis->burst_count && analysis->bursts[low].profile == profile &&
+                   analysis->bursts[low].record->burst_id == burst_id
+               ? (uint32_t)low
+               : NO_BURST;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The draws of the blocks to track. Signal-safe. */
+#include "objects/block_choice.h"
+
+#include "signal_safe.h"
+
+/* xorshift64* (Vigna 2016): its upper bits are good. */
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+/* How many are chosen before the next probability, by k. */
+static const uint16_t enough[] = {16, 32, 64, 128};
+
+unsigned block_choice_take(struct block_choice *choice, struct block_choice_place *place)
+{
+    const unsigned tracked_log2 = place->tracked_log2;
+    unsigned next_log2 = tracked_log2;
+    if (tracked_log2 < BLOCK_CHOICE_TRACKED_LOG2_MAX &&
+        ++place->chosen >= enough[tracked_log2 / 2]) {
+        next_log2 = tracked_log2 + 2;
+        place->chosen = 0;
+    }
+    /* The stratum's rest goes by first, then what comes before the one drawn of the next. */
+    const unsigned stratum = 1u << next_log2;
+    const unsigned drawn = (unsigned)(next_random(&choice->random_state) >> 32) & (stratum - 1);
+    place->skip = (uint16_t)(place->rest + drawn);
+    place->rest = (uint16_t)(stratum - 1 - drawn);
+    place->tracked_log2 = (uint8_t)next_log2;
+    return tracked_log2;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which heap blocks are tracked. To follow every block costs more than many a block is worth, and
+ * bursts of accesses meet so many blocks that a sample of them tells the shares of the sites that
+ * allocate them.
+ *
+ * - Blocks of BLOCK_CHOICE_SMALL bytes and more are tracked for certain.
+ * - Of smaller ones every stratum of 4^k allocations in a row has exactly one that is tracked, at a
+ *   place drawn uniformly: each with probability 4^-k, whatever the program's own period. It weighs
+ *   4^k = 2^tracked_log2 in every sum (Horvitz and Thompson 1952; for strata, Cochran, Sampling
+ *   Techniques, 3rd edition 1977, chapter 5).
+ * - Each place that allocates begins with k = 0 and rises to the next k, up to 3, after 32, 64, 128
+ *   chosen ones. So what is allocated a few times is known for certain, and 1 of 64 is known of
+ * what is allocated by the million. k is settled before the draws that it governs, so the weights
+ * are right whatever it is (docs/estimators.md).
+ *
+ * A place is a class of the caller's instruction and stack pointers and of the order of the size:
+ * the stack pointer tells apart many of those who call through one common function. Places may
+ * share an element of the table by chance; that costs accuracy, not truth. The table is small,
+ * since it bounds what a program with thousands of places pays before the probabilities have come
+ * down.
+ *
+ * One table per thread, used by that thread alone outside of its own signal handlers. Signal-safe.
+ */
+#ifndef REUSE_OBJECTS_BLOCK_CHOICE_H
+#define REUSE_OBJECTS_BLOCK_CHOICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    BLOCK_CHOICE_SMALL = 4096,
+    BLOCK_CHOICE_PLACES_LOG2 = 7,
+    BLOCK_CHOICE_TRACKED_LOG2_MAX = 8,
+};
+
+struct block_choice_place {
+    uint16_t skip;        /* allocations to pass over before the one that is chosen */
+    uint16_t rest;        /* of the stratum, after that one */
+    uint16_t chosen;      /* at this probability */
+    uint8_t tracked_log2; /* one of 2^this is chosen */
+};
+
+/* All zero to begin with, but for random_state, which is not 0. */
+struct block_choice {
+    uint64_t random_state;
+    struct block_choice_place places[1 << BLOCK_CHOICE_PLACES_LOG2];
+};
+
+/* size: 0 .. BLOCK_CHOICE_SMALL - 1. */
+static inline struct block_choice_place *
+block_choice_place(struct block_choice *choice, uint64_t ip, uint64_t stack_pointer, size_t size)
+{
+    const uint64_t order = (uint64_t)__builtin_clzll(size | 8);
+    /* Golden ratio. Stack pointers differ in multiples of 16. */
+    return &choice->places[(ip + (stack_pointer << 8) + (order << 56)) *
+                               UINT64_C(0x9e3779b97f4a7c15) >>
+                           (64 - BLOCK_CHOICE_PLACES_LOG2)];
+}
+
+/* True: the block is not tracked. False: it is; block_choice_take() tells its probability. */
+static inline bool block_choice_passes_over(struct block_choice_place *place)
+{
+    if (place->skip == 0)
+        return false;
+    place->skip--;
+    return true;
+}
+
+/* Takes the block that was chosen: tracked with probability 2^-result. Draws the place's next one.
+ */
+unsigned block_choice_take(struct block_choice *, struct block_choice_place *);
+
+#endif

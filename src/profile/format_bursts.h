@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Records of bursts. At each expiry an engine looks at the thread's next BURST_ACCESSES accesses,
+ * in order. Those of the first half are probes: each is followed to the end of the burst, and
+ * either its line is used again there (resolved: reuse time and stack distance are exact) or not
+ * (open). A burst is one observation of the run, however many probes it has (docs/estimators.md).
+ * What all records have in common: format.h.
+ */
+#ifndef REUSE_PROFILE_FORMAT_BURSTS_H
+#define REUSE_PROFILE_FORMAT_BURSTS_H
+
+#include <stdint.h>
+
+enum {
+    BURST_ACCESSES = 4096,
+    BURST_PROBES = BURST_ACCESSES / 2, /* accesses that are probes: the first ones */
+};
+
+enum burst_flags {
+    BURST_WIDE = 1, /* probes are told at PROBE_LINE_SIZES line sizes, else at the run's alone */
+    BURST_RECORDED = 2, /* the first access was given by hardware, and had been executed */
+};
+
+/*
+ * The tail holds the probes, grouped (profile/probes.h). An access that touches two lines is a
+ * probe in each of them, so there may be more probes than accesses.
+ */
+struct record_burst {
+    uint64_t burst_id;
+    uint32_t thread_id;
+    uint32_t context_id; /* of the interrupted instruction; 0 unknown */
+    uint64_t monotonic_ns;
+    uint64_t app_ns;    /* at its first access */
+    uint64_t weight_ns; /* app time that it stands for (taken in inverse proportion) */
+    uint64_t loop;      /* identifies the loop for access rates: its head's ip; 0 none */
+    uint32_t accesses;  /* in it; fewer than BURST_ACCESSES if it had to end early */
+    uint32_t probes;    /* accesses that are probes: min(accesses, BURST_PROBES) */
+    uint32_t touches;   /* lines of the run's size that they touched: probes in the tail */
+    uint32_t open;      /* of these, not used again in the burst */
+    uint32_t region_id; /* innermost span of the API that the thread was in; 0 none */
+    uint16_t cpu;
+    uint16_t stops;      /* places at which looking ahead ended and was taken up again */
+    uint8_t stop;        /* enum interpreter_stop that ended it early; 0: it is complete */
+    uint8_t flags;       /* enum burst_flags */
+    uint16_t groups;     /* in the tail */
+    uint32_t probe_size; /* bytes of the tail in use; zeros follow up to a multiple of 8 */
+    unsigned char tail[];
+};
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which lines do several threads touch? Each burst puts what it touches of some lines on the
+ * bulletin board (board.h): the same lines in every thread, by a hash of their address and of the
+ * time, so that two threads that touch one are noticed, whichever line it is. Stores of a burst to
+ * lines that others were seen at are preferred as its sample for communication, with a known
+ * probability: half of the samples are drawn from them, half from all probes, and each weighs the
+ * inverse of its probability (weight_factor; Horvitz and Thompson 1952). What is on the board may
+ * be old or wrong: that changes how often a line is looked at, not what is estimated.
+ *
+ * Pure; signal-safe; no allocation.
+ */
+#ifndef REUSE_SAMPLING_SHARED_LINES_H
+#define REUSE_SAMPLING_SHARED_LINES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "access.h"
+#include "sampling/board.h"
+#include "sampling/random.h"
+
+/*
+ * One line in so many is put on the board. A burst touches some 100 to 500 lines, and the board
+ * remembers two seconds of all threads: a few thousand entries.
+ */
+enum { SHARED_LINES_ONE_IN = 8, SHARED_STORES_MAX = 512 };
+
+/* Whether the line (address of its first byte) is one of those, in the quarter of a second that
+ * now_ns lies in: some bursts of every thread. */
+static inline bool shared_lines_follows(uint64_t line, uint64_t now_ns)
+{
+    uint64_t key = (line >> 5) ^ (now_ns >> 28) * UINT64_C(0xd1342543de82ef95);
+
+    return key * UINT64_C(0x9e3779b97f4a7c15) >> 61 == 0;
+}
+
+/* Puts the first n accesses of a burst on the board. */
+void shared_lines_publish(struct board *, const struct access *, uint32_t n, uint32_t line_size,
+                          uint32_t thread_id, uint64_t now_ns);
+
+/* Stores among n accesses to lines that other threads were seen at. */
+struct shared_stores {
+    uint32_t count;
+    uint16_t index[SHARED_STORES_MAX]; /* ascending */
+};
+
+void shared_lines_find(const struct board *, const struct access *, uint32_t n, uint32_t line_size,
+                       uint32_t thread_id, uint64_t now_ns, struct shared_stores *out);
+
+/*
+ * The sample among n accesses, of which `uniform` was drawn with equal probability: that, or one of
+ * the stores. *factor: inverse of its probability, in units of n.
+ */
+uint32_t shared_lines_draw(const struct shared_stores *, uint32_t n, uint32_t uniform,
+                           struct random *, double *factor);
+
+#endif
