@@ -19,7 +19,6 @@
 
 #include "allocation_sites.h"
 #include "allocation_thread.h"
-#include "release_filter.h"
 
 #include "signal_safe.h"
 
@@ -47,10 +46,10 @@ static struct {
     _Atomic bool parts_lock;    /* of changes to LAYER_PART and the list of parts */
     _Atomic uint32_t part_count;
     struct part part_list[PARTS_MAX];
-    struct release_filter watches;
 } objects;
 
 _Atomic bool allocation_following;
+struct release_filter allocation_filter;
 
 static void lock(_Atomic bool *held)
 {
@@ -120,6 +119,7 @@ bool allocation_begin(const struct allocation_options *options)
     objects.options = *options;
     atomic_store(&objects.node_bytes_left,
                  options->block_bytes_max != 0 ? options->block_bytes_max : default_block_bytes);
+    thread_cache_seed(options->seed);
     objects.page_bytes = getauxval(AT_PAGESZ);
     objects.heap_start = read_heap_start();
     bool ready = true;
@@ -137,8 +137,14 @@ bool allocation_begin(const struct allocation_options *options)
 static bool insert(enum object_layer layer, const struct block *block, bool is_new)
 {
     const struct allocation_hooks *hooks = &objects.options.hooks;
-    if (!block_map_insert(objects.maps[layer], block->base, block->size, block->site))
+    /* Before the block is there, since another thread may release it then. */
+    if (layer == LAYER_HEAP)
+        release_filter_add(&allocation_filter, block->base);
+    if (!block_map_insert(objects.maps[layer], block)) {
+        if (layer == LAYER_HEAP)
+            release_filter_remove(&allocation_filter, block->base);
         return false;
+    }
     if (hooks->inserted != NULL && allocation_hooks_are_live())
         hooks->inserted(hooks->user, layer, block, is_new);
     return true;
@@ -150,6 +156,8 @@ static bool take_out(enum object_layer layer, uint64_t base, struct block *block
     const struct allocation_hooks *hooks = &objects.options.hooks;
     if (!block_map_remove(objects.maps[layer], base, block))
         return false;
+    if (layer == LAYER_HEAP)
+        release_filter_remove(&allocation_filter, base);
     if (hooks->removed != NULL && allocation_hooks_are_live())
         hooks->removed(hooks->user, layer, base);
     return true;
@@ -185,7 +193,8 @@ static void drop_parts(uint64_t base, uint64_t size)
         if (part->base >= base + size || base >= part->base + part->size)
             continue;
         if (take_out(LAYER_PART, part->base, &removed))
-            allocation_site_count(removed.site, 0, 0, -(int64_t)removed.size);
+            allocation_site_went(&removed, removed.size);
+        release_filter_unwatch(&allocation_filter, part->base);
         objects.part_list[i] = objects.part_list[--count];
     }
     atomic_store_explicit(&objects.part_count, count, memory_order_relaxed);
@@ -201,6 +210,7 @@ static bool add_part(uint64_t base, uint64_t size, uint32_t site)
     const bool added = count < PARTS_MAX && insert(LAYER_PART, &part, true);
     if (added) {
         objects.part_list[count] = (struct part){.base = base, .size = size};
+        release_filter_watch(&allocation_filter, base);
         atomic_store_explicit(&objects.part_count, count + 1, memory_order_relaxed);
     }
     unlock(&objects.parts_lock);
@@ -214,10 +224,11 @@ static bool rename_whole(enum object_layer layer, uint64_t base, uint64_t size, 
     if (!block_map_find(objects.maps[layer], base, &block) || block.base != base ||
         size < block.size || !take_out(layer, base, &block))
         return false;
-    allocation_site_count(block.site, 0, 0, -(int64_t)block.size);
+    allocation_site_went(&block, block.size);
     block.site = site;
+    block.tracked_log2 = 0; /* tracked or not, what has a name would be found */
     const bool inserted = insert(layer, &block, true);
-    allocation_site_count(site, 1, block.size, inserted ? (int64_t)block.size : 0);
+    allocation_site_came(&block, inserted ? block.size : 0);
     return inserted;
 }
 
@@ -239,7 +250,8 @@ bool allocation_name(const void *pointer, size_t size, const char *name,
             const uint64_t base = part_base(address);
             named = add_part(base, size + (address - base), site);
             if (named)
-                allocation_site_count(site, 1, size, (int64_t)(size + (address - base)));
+                allocation_site_came(&(struct block){.base = address, .size = size, .site = site},
+                                     size + (address - base));
         }
     }
     allocation_leave();
@@ -252,7 +264,7 @@ static void tell_released(uint64_t base, uint64_t size)
 {
     drop_parts(base, size);
     const struct allocation_hooks *hooks = &objects.options.hooks;
-    if (release_filter_may_hold(&objects.watches, base, size) && hooks->released != NULL &&
+    if (release_filter_may_hold(&allocation_filter, base, size) && hooks->released != NULL &&
         allocation_hooks_are_live())
         hooks->released(hooks->user, base, size);
 }
@@ -260,43 +272,58 @@ static void tell_released(uint64_t base, uint64_t size)
 void allocation_came(const void *pointer, size_t size, enum allocator allocator,
                      const struct unwind_start *caller)
 {
+    struct thread_cache *cache = thread_cache_get();
+    struct block block = {.base = (uint64_t)(uintptr_t)pointer, .size = size};
+    if (size < BLOCK_CHOICE_SMALL && cache != NULL && !objects.options.every_block)
+        block.tracked_log2 = (uint8_t)block_choice_take(
+            &cache->choice,
+            block_choice_place(&cache->choice, caller->ip, caller->stack_pointer, size));
+    /* Only now: a choice that is not made would fall on the next block for certain. */
     if (pointer == NULL || atomic_load_explicit(&objects.paused, memory_order_relaxed))
         return;
-    const uint32_t site = allocation_site(caller, allocator);
-    const struct block block = {.base = (uint64_t)(uintptr_t)pointer, .size = size, .site = site};
+    block.site = allocation_site(caller, allocator, UINT32_C(1) << block.tracked_log2);
     const bool tracked = insert(LAYER_HEAP, &block, true);
-    allocation_site_count(site, 1, size, tracked ? (int64_t)(size == 0 ? 1 : size) : 0);
+    allocation_site_came(&block, !tracked ? 0 : size == 0 ? 1 : size);
 }
 
-bool allocation_moving(const void *pointer, struct block *old)
-{
-    return pointer != NULL && take_out(LAYER_HEAP, (uint64_t)(uintptr_t)pointer, old);
-}
-
-void allocation_goes(const void *pointer)
-{
-    struct block block;
-    if (!allocation_moving(pointer, &block))
-        return;
-    allocation_site_count(block.site, 0, 0, -(int64_t)block.size);
-    tell_released(block.base, block.size);
-}
-
-void allocation_moved(const struct block *old, const void *pointer, size_t size,
-                      enum allocator allocator, const struct unwind_start *caller)
+struct allocation_going allocation_goes(void *pointer, size_t (*usable_size)(void *))
 {
     const uint64_t base = (uint64_t)(uintptr_t)pointer;
-    allocation_site_count(old->site, 0, 0, -(int64_t)old->size);
-    if (base != old->base)
-        tell_released(old->base, old->size);
-    else if (size < old->size)
-        tell_released(base + size, old->size - size);
-    allocation_came(pointer, size, allocator, caller);
+    struct allocation_going going = {.block.base = base};
+    going.tracked = take_out(LAYER_HEAP, base, &going.block);
+    if (!going.tracked && usable_size != NULL &&
+        release_filter_may_hold(&allocation_filter, base, 1))
+        going.block.size = usable_size(pointer);
+    return going;
 }
 
-void allocation_stayed(const struct block *old)
+void allocation_gone(const struct allocation_going *going)
 {
-    insert(LAYER_HEAP, old, false);
+    if (going->tracked)
+        allocation_site_went(&going->block, going->block.size);
+    if (going->block.size != 0)
+        tell_released(going->block.base, going->block.size);
+}
+
+void allocation_moved(const struct allocation_going *going, const void *pointer, size_t size,
+                      enum allocator allocator, const struct unwind_start *caller)
+{
+    const struct block *old = &going->block;
+    const uint64_t base = (uint64_t)(uintptr_t)pointer;
+    if (going->tracked)
+        allocation_site_went(old, old->size);
+    if (base != old->base && old->size != 0)
+        tell_released(old->base, old->size);
+    else if (base == old->base && size < old->size)
+        tell_released(base + size, old->size - size);
+    if (!allocation_passes_over(caller->ip, caller->stack_pointer, size))
+        allocation_came(pointer, size, allocator, caller);
+}
+
+void allocation_stayed(const struct allocation_going *going)
+{
+    if (going->tracked)
+        insert(LAYER_HEAP, &going->block, false);
 }
 
 /* Mappings. */
@@ -316,13 +343,15 @@ static void carve(uint64_t start, uint64_t end)
         const uint64_t cut_end = block_end < end ? block_end : end;
         if (!take_out(LAYER_MAPPING, block.base, &block))
             return;
-        const struct block before = {block.base, cut_start - block.base, block.site};
-        const struct block after = {cut_end, block_end - cut_end, block.site};
+        const struct block before = {
+            .base = block.base, .size = cut_start - block.base, .site = block.site};
+        const struct block after = {
+            .base = cut_end, .size = block_end - cut_end, .site = block.site};
         if (before.size > 0)
             insert(LAYER_MAPPING, &before, false);
         if (after.size > 0)
             insert(LAYER_MAPPING, &after, false);
-        allocation_site_count(block.site, 0, 0, -(int64_t)(cut_end - cut_start));
+        allocation_site_went(&block, cut_end - cut_start);
     }
 }
 
@@ -356,16 +385,15 @@ void mapping_came(const struct allocation_mapping *mapping, enum allocator alloc
     struct allocation_mapping described = *mapping;
     const bool paused = atomic_load_explicit(&objects.paused, memory_order_relaxed);
     const uint64_t bytes = mapping->end - mapping->start;
-    described.site_id = paused ? 0 : allocation_site(caller, allocator);
+    described.site_id = paused ? 0 : allocation_site(caller, allocator, 1);
+    const struct block block = {.base = mapping->start, .size = bytes, .site = described.site_id};
     lock(&objects.mappings_lock);
     carve(mapping->start, mapping->end);
-    const bool tracked =
-        !paused &&
-        insert(LAYER_MAPPING, &(struct block){mapping->start, bytes, described.site_id}, true);
+    const bool tracked = !paused && insert(LAYER_MAPPING, &block, true);
     unlock(&objects.mappings_lock);
     if (paused)
         return;
-    allocation_site_count(described.site_id, 1, bytes, tracked ? (int64_t)bytes : 0);
+    allocation_site_came(&block, tracked ? bytes : 0);
     const struct allocation_hooks *hooks = &objects.options.hooks;
     if (hooks->new_mapping != NULL && allocation_hooks_are_live())
         hooks->new_mapping(hooks->user, &described);
@@ -398,14 +426,25 @@ bool allocation_find(uint64_t address, struct block *block, enum object_kind *ki
     return true;
 }
 
+bool allocation_has_parts(void)
+{
+    return atomic_load_explicit(&objects.part_count, memory_order_relaxed) != 0;
+}
+
+bool allocation_is_near_heap(uint64_t address)
+{
+    return atomic_load_explicit(&allocation_following, memory_order_acquire) &&
+           block_map_near_small(objects.maps[LAYER_HEAP], address);
+}
+
 void allocation_watch(uint64_t address)
 {
-    release_filter_add(&objects.watches, address);
+    release_filter_watch(&allocation_filter, address);
 }
 
 void allocation_unwatch(uint64_t address)
 {
-    release_filter_remove(&objects.watches, address);
+    release_filter_unwatch(&allocation_filter, address);
 }
 
 void allocation_thread_end(void)
@@ -422,7 +461,6 @@ void allocation_fork_child(void)
         return;
     unlock(&objects.mappings_lock);
     unlock(&objects.parts_lock);
-    memset(&objects.watches, 0, sizeof objects.watches);
     allocation_sites_fork_child();
     thread_cache_fork_child();
 }

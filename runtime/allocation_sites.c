@@ -168,14 +168,15 @@ static uint32_t site_by_walk(const struct unwind_start *caller, uint64_t pair,
     return site == 0 ? ALLOCATION_SITE_OTHER : site;
 }
 
-uint32_t allocation_site(const struct unwind_start *caller, enum allocator allocator)
+uint32_t allocation_site(const struct unwind_start *caller, enum allocator allocator,
+                         uint32_t stands_for)
 {
     struct thread_cache *cache = thread_cache_get();
     uint64_t low, high;
     uint32_t site;
     if (cache == NULL)
         return site_by_walk(caller, allocator, NULL, NULL);
-    cache->allocations++;
+    cache->allocations += stands_for;
     if (unwind_known_stack(caller->stack_pointer, &low, &high) &&
         site_cache_find(&cache->sites, caller, allocator, high - caller->stack_pointer, &site))
         return site;
@@ -243,11 +244,11 @@ static void flush(struct batch *batch)
     SET(live, 0);
 }
 
-void allocation_site_count(uint32_t site, uint32_t blocks, uint64_t bytes, int64_t live)
+static void count(uint32_t site, uint32_t blocks, uint64_t bytes, uint64_t largest, int64_t live)
 {
     struct thread_cache *cache = thread_cache_get();
     if (cache == NULL) {
-        add_to_totals(site, blocks, bytes, bytes, live);
+        add_to_totals(site, blocks, bytes, largest, live);
         return;
     }
     struct batch *batch = &cache->batches[site % BATCHES];
@@ -260,11 +261,22 @@ void allocation_site_count(uint32_t site, uint32_t blocks, uint64_t bytes, int64
     SET(blocks, batch_blocks);
     SET(bytes, GET(bytes) + bytes);
     SET(live, batch_live);
-    if (bytes > GET(largest))
-        SET(largest, bytes);
+    if (largest > GET(largest))
+        SET(largest, largest);
     if (batch_blocks >= BATCH_BLOCKS_MAX || batch_live >= BATCH_BYTES_MAX ||
         batch_live <= -BATCH_BYTES_MAX)
         flush(batch);
+}
+
+void allocation_site_came(const struct block *block, uint64_t live_bytes)
+{
+    count(block->site, UINT32_C(1) << block->tracked_log2, block->size << block->tracked_log2,
+          block->size, (int64_t)(live_bytes << block->tracked_log2));
+}
+
+void allocation_site_went(const struct block *block, uint64_t live_bytes)
+{
+    count(block->site, 0, 0, 0, -(int64_t)(live_bytes << block->tracked_log2));
 }
 
 void allocation_sites_thread_end(void)

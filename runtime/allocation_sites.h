@@ -16,8 +16,9 @@
 bool allocation_sites_begin(const struct allocation_options *options);
 
 /* Number of the site at which `caller` calls `allocator`; creates and announces it at its first
- * time. */
-uint32_t allocation_site(const struct unwind_start *caller, enum allocator allocator);
+ * time. stands_for: allocations of which this is one, chosen to be looked at. */
+uint32_t allocation_site(const struct unwind_start *caller, enum allocator allocator,
+                         uint32_t stands_for);
 
 /* The same for an object with a name given through the API. */
 uint32_t allocation_named_site(const struct unwind_start *caller, const char *name);
@@ -25,9 +26,11 @@ uint32_t allocation_named_site(const struct unwind_start *caller, const char *na
 /* Whether the site's objects have a name given through the API. */
 bool allocation_site_is_named(uint32_t site);
 
-/* Adds to a site's totals: blocks and bytes that came, the largest of them, and the change of live
- * bytes. */
-void allocation_site_count(uint32_t site, uint32_t blocks, uint64_t bytes, int64_t live);
+/* Adds a block to its site's totals, for all that it stands for; live_bytes: of it, as tracked. */
+void allocation_site_came(const struct block *block, uint64_t live_bytes);
+
+/* Takes live bytes of the block, or of what it stands for, from its site's totals. */
+void allocation_site_went(const struct block *block, uint64_t live_bytes);
 
 /* Adds the calling thread's batches to the totals. */
 void allocation_sites_thread_end(void);

@@ -18,6 +18,14 @@ static struct {
     _Atomic bool taken;
 } pool[ALLOCATION_THREADS_MAX];
 
+/* Written before the first cache is taken. */
+static uint64_t choice_seed;
+
+void thread_cache_seed(uint64_t seed)
+{
+    choice_seed = seed;
+}
+
 /* No element from this index on was ever taken. Grows only. */
 static _Atomic unsigned pool_used;
 
@@ -39,6 +47,9 @@ static struct thread_cache *memory_of(unsigned i)
     errno = saved_errno;
     if (memory == MAP_FAILED)
         return NULL;
+    struct thread_cache *fresh = memory;
+    /* Golden ratio: different for each; never 0. */
+    fresh->choice.random_state = (choice_seed + i + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1;
     atomic_store_explicit(&pool[i].memory, memory, memory_order_release);
     unsigned used = atomic_load_explicit(&pool_used, memory_order_relaxed);
     while (used <= i && !atomic_compare_exchange_weak_explicit(

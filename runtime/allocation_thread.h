@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "objects/block_choice.h"
 #include "site_cache.h"
 #include "unwind.h"
 
@@ -31,12 +32,16 @@ struct batch {
 
 /* From a pool, so that memory is bounded and reused; some 450 KiB, touched as it is used. */
 struct thread_cache {
-    uint64_t allocations;      /* made by the thread, */
-    uint64_t frames_walked;    /* and what it took to find their sites */
-    struct unwind_trace trace; /* of the walk under way: too large for a small alternate stack */
+    struct block_choice choice; /* which of its small blocks are tracked */
+    uint64_t allocations;       /* made by the thread, */
+    uint64_t frames_walked;     /* and what it took to find their sites */
+    struct unwind_trace trace;  /* of the walk under way: too large for a small alternate stack */
     struct batch batches[BATCHES];
     struct site_cache sites;
 };
+
+/* Of all choices; to be called before the first cache is taken, if at all. */
+void thread_cache_seed(uint64_t seed);
 
 /* The calling thread's cache once it has one; set by thread_cache_take() alone. */
 extern __thread struct thread_cache *thread_cache_own __attribute__((tls_model("initial-exec")));

@@ -52,6 +52,11 @@ uint32_t regions_count(void)
     return atomic_load(&region_count);
 }
 
+void regions_after_fork(void)
+{
+    atomic_flag_clear(&region_lock);
+}
+
 /* 0 when the table is full. */
 static uint32_t intern_region(const char *name)
 {

@@ -12,13 +12,17 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "allocation_objects.h"
+#include "cost_account.h"
+#include "forbidden.h"
 #include "interpose_allocation.h"
-#include "interpose_loader.h"
 #include "interpose_signal.h"
+#include "look_ahead.h"
 #include "memory.h"
 #include "modules.h"
 #include "objects/context_tree.h"
 #include "output.h"
+#include "settings.h"
 #include "tape.h"
 #include "unwind.h"
 #include "watch.h"
@@ -28,7 +32,11 @@
 enum {
     CONTEXTS_MAX = 1 << 19,
     SITES_MAX = BLOCK_SITE_MAX + 1,
-    BLOCK_BYTES_MAX = 20 << 20, /* what the block maps may take */
+    BLOCK_BYTES_MAX = 48 << 20, /* what the block maps may take */
+    /* Aligned bytes that are taken to be of one object, where its extent is not known. */
+    GRAIN = 64,
+    BLOCK_GRAIN = 16, /* small blocks lie side by side, tracked or not */
+    MAPPING_GRAIN = 4096,
 };
 
 struct site {
@@ -71,6 +79,7 @@ static void announce_context(uint32_t id)
         struct record_context record = {.context_id = chain[--n]};
 
         context_tree_node(contexts, record.context_id, &record.parent_id, &record.ip);
+        modules_meet(record.ip);
         output_append(RECORD_CONTEXT, &record, sizeof record, NULL, 0);
     }
 }
@@ -89,14 +98,13 @@ static void announce_site(uint32_t id, const char *name)
     output_append(RECORD_SITE, &record, offsetof(struct record_site, name), name, strlen(name) + 1);
 }
 
-/* Called in the target's normal code: also the moment to see which objects dlopen has brought. */
+/* Called in the target's normal code. */
 static void new_site(void *user, uint32_t site_id, uint32_t context_id, enum allocator allocator,
                      const char *name)
 {
     sigset_t before;
 
     (void)user;
-    loader_refresh();
     sites[site_id] = (struct site){.context_id = context_id, .allocator = allocator};
     if (name[0] != '\0') {
         signals_block(&before);
@@ -111,12 +119,22 @@ static void released(void *user, uint64_t base, uint64_t size)
     watch_block_freed(base, size);
 }
 
+/* What lay there before is gone. */
+static void new_mapping(void *user, const struct allocation_mapping *mapping)
+{
+    (void)user;
+    forbidden_remove(mapping->start, mapping->end);
+    if (mapping->descriptor >= 0)
+        forbidden_if_device(mapping->start, mapping->end, mapping->descriptor);
+}
+
 void attribution_begin(void)
 {
     void *memory = memory_map(context_tree_size(CONTEXTS_MAX));
     struct allocation_options options = {
-        .hooks = {.new_site = new_site, .released = released},
+        .hooks = {.new_site = new_site, .new_mapping = new_mapping, .released = released},
         .block_bytes_max = BLOCK_BYTES_MAX,
+        .seed = settings.seed,
     };
 
     sites = memory_map(SITES_MAX * sizeof *sites);
@@ -130,6 +148,11 @@ void attribution_begin(void)
 void attribution_reset_after_fork(void)
 {
     allocation_fork_child();
+}
+
+void attribution_stop(void)
+{
+    atomic_store(&allocation_following, false);
 }
 
 static void announce_named(void *user, uint32_t site_id, uint32_t context_id,
@@ -180,6 +203,7 @@ static uint32_t find_context(ucontext_t *context, uint64_t ip)
     n = unwind(&start, frames, UNWIND_FRAMES_MAX, NULL);
     if (n > 0)
         frames[0] = ip;
+    modules_meet(ip);
     return number_context(frames, n);
 }
 
@@ -196,25 +220,46 @@ uint32_t attribution_context(struct thread *thread, ucontext_t *context, uint64_
     return taped_context(thread, id);
 }
 
-static uint32_t find_sample_context(const struct thread *thread, ucontext_t *context)
+size_t attribution_frames(ucontext_t *context, uint64_t frames[UNWIND_FRAMES_MAX])
 {
-    uint64_t unwound[UNWIND_FRAMES_MAX], frames[UNWIND_FRAMES_MAX];
     struct unwind_start start = unwind_start_of_signal(context);
-    const struct window *window = &thread->window;
-    uint64_t ip = window_sample(window)->ip;
-    size_t n;
+    uint64_t unwound[UNWIND_FRAMES_MAX];
+    enum cost_part before;
+    size_t n, kept = 0;
 
-    if (!contexts)
+    if (!contexts || tape_supplies())
         return 0;
-    /* Where our own wrappers lay on the way, accesses and calls are not in step. */
-    if (thread->left_out)
-        return number_context(&ip, 1);
+    before = cost_enter(COST_UNWINDING);
     n = unwind(&start, unwound, UNWIND_FRAMES_MAX, NULL);
-    return number_context(frames, call_path_frames(&thread->call_path, window->sampled, ip, unwound,
-                                                   n, frames, UNWIND_FRAMES_MAX));
+    cost_leave(before);
+    for (size_t i = 1; i < n; i++)
+        if (!look_ahead_is_runtime(unwound[i]))
+            frames[kept++] = unwound[i];
+    return kept;
 }
 
-uint32_t attribution_sample_context(struct thread *thread, ucontext_t *context)
+uint32_t attribution_path(const uint64_t *frames, size_t n)
+{
+    enum cost_part before = cost_enter(COST_CONTEXTS);
+    uint32_t path = contexts ? context_tree_intern(contexts, frames, n) : 0;
+
+    cost_leave(before);
+    return path;
+}
+
+static uint32_t find_on_path(uint32_t path, uint64_t ip)
+{
+    enum cost_part before = cost_enter(COST_CONTEXTS);
+    uint32_t id = contexts ? context_tree_child(contexts, path, ip) : 0;
+
+    modules_meet(ip);
+    if (id != 0)
+        announce_context(id);
+    cost_leave(before);
+    return id;
+}
+
+uint32_t attribution_on_path(struct thread *thread, uint32_t path, uint64_t ip)
 {
     bool inside;
     uint32_t id;
@@ -222,7 +267,7 @@ uint32_t attribution_sample_context(struct thread *thread, ucontext_t *context)
     if (tape_supplies())
         return taped_context(thread, 0);
     inside = tape_step_out();
-    id = find_sample_context(thread, context);
+    id = find_on_path(path, ip);
     tape_step_in(inside);
     return taped_context(thread, id);
 }
@@ -239,43 +284,88 @@ static const struct thread *stack_owner(const struct thread *self, uint64_t addr
     return NULL;
 }
 
-static void find_object(const struct thread *thread, struct record_sample *sample)
+/* A range around the address, of that size and alignment, clipped to another. */
+static void around(uint64_t address, uint64_t size, struct burst_object *object)
 {
-    const struct thread *owner = stack_owner(thread, sample->address);
+    uint64_t low = address & ~(size - 1), high = low + size;
+
+    object->low = object->low < low ? low : object->low;
+    object->high = object->high > high ? high : object->high;
+}
+
+static void find_object(const struct thread *thread, uint64_t address, struct burst_object *object)
+{
+    const struct thread *owner = stack_owner(thread, address);
     enum object_kind kind = OBJECT_UNKNOWN;
     struct block block = {0};
     uint32_t module;
 
+    modules_meet(address);
+    *object = (struct burst_object){.high = UINT64_MAX};
     if (owner) {
-        sample->object_kind = OBJECT_STACK;
-        sample->object_reference = owner->id;
-        sample->object_base = owner->stack_low;
-        sample->object_size = owner->stack_high - owner->stack_low;
-    } else if (allocation_find(sample->address, &block, &kind)) {
-        sample->object_kind = (uint8_t)kind;
-        sample->object_reference = block.site;
-        sample->object_base = block.base;
-        sample->object_size = block.size;
+        object->kind = OBJECT_STACK;
+        object->reference = owner->id;
+        object->base = owner->stack_low;
+        object->size = owner->stack_high - owner->stack_low;
+    } else if (allocation_find(address, &block, &kind)) {
+        object->kind = (uint8_t)kind;
+        object->reference = block.site;
+        object->base = block.base;
+        object->size = block.size;
+        object->tracked_log2 = block.tracked_log2;
         if (block.site)
             announce_site(block.site, "");
-    } else if ((module = modules_find(sample->address)) != 0) {
-        sample->object_kind = OBJECT_GLOBAL;
-        sample->object_reference = module;
+    } else if ((module = modules_find(address)) != 0) {
+        object->kind = OBJECT_GLOBAL;
+        object->reference = module;
+    } else if (allocation_is_near_heap(address)) {
+        object->kind = OBJECT_HEAP_UNTRACKED;
     }
+    if (object->size) {
+        object->low = object->base;
+        object->high = object->base + object->size;
+    }
+    /* Parts of blocks and of globals may have names of their own, mappings may hold blocks. */
+    if (object->kind == OBJECT_HEAP_UNTRACKED)
+        around(address, BLOCK_GRAIN, object);
+    else if (kind != OBJECT_HEAP && !owner)
+        around(address, kind == OBJECT_MAPPING ? MAPPING_GRAIN : GRAIN, object);
+    else if (!owner && allocation_has_parts())
+        around(address, GRAIN, object);
 }
 
-void attribution_object(struct thread *thread, struct record_sample *sample)
+void attribution_identify(const struct thread *thread, uint64_t address,
+                          struct burst_object *object)
 {
-    if (!tape_supplies()) {
+    enum cost_part before = cost_enter(COST_OBJECTS);
+
+    if (tape_supplies()) {
+        memset(object, 0, sizeof *object);
+    } else {
         bool inside = tape_step_out();
 
-        find_object(thread, sample);
+        find_object(thread, address, object);
         tape_step_in(inside);
     }
-    sample->object_kind = (uint8_t)tape_value(TAPE_ATTRIBUTION, sample->object_kind);
-    sample->object_reference = (uint32_t)tape_value(TAPE_ATTRIBUTION, sample->object_reference);
-    sample->object_base = tape_value(TAPE_ATTRIBUTION, sample->object_base);
-    sample->object_size = tape_value(TAPE_ATTRIBUTION, sample->object_size);
+    object->low = tape_value(TAPE_ATTRIBUTION, object->low);
+    object->high = tape_value(TAPE_ATTRIBUTION, object->high);
+    object->kind = (uint8_t)tape_value(TAPE_ATTRIBUTION, object->kind);
+    object->reference = (uint32_t)tape_value(TAPE_ATTRIBUTION, object->reference);
+    object->base = tape_value(TAPE_ATTRIBUTION, object->base);
+    object->size = tape_value(TAPE_ATTRIBUTION, object->size);
+    object->tracked_log2 = (uint8_t)tape_value(TAPE_ATTRIBUTION, object->tracked_log2);
+    cost_leave(before);
+}
+
+void attribution_object(const struct thread *thread, struct record_sample *sample)
+{
+    struct burst_object object;
+
+    attribution_identify(thread, sample->address, &object);
+    sample->object_kind = object.kind;
+    sample->object_reference = object.reference;
+    sample->object_base = object.base;
+    sample->object_size = object.size;
 }
 
 uint16_t attribution_cpu(void)

@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "interpose_signal.h"
+#include "spin_hint.h"
 #include "tape.h"
 
 #include "signal_safe.h"
@@ -30,9 +32,21 @@ void descriptors_begin(void)
     lowest = limit.rlim_cur < DESCRIPTOR_TABLE * 3 / 4 ? (int)limit.rlim_cur : DESCRIPTOR_TABLE / 2;
 }
 
-/* Guards the moment in which the limit is not the target's. Signals are blocked meanwhile or this
- * is a handler, so nothing waits for itself. */
+/* Guards the moment in which the limit is not the target's, or a number is given out that is not
+ * yet marked as ours. Signals are blocked meanwhile or this is a handler, so nothing waits for
+ * itself. */
 static atomic_flag limit_lock = ATOMIC_FLAG_INIT;
+
+void descriptors_hold_limit(void)
+{
+    while (atomic_flag_test_and_set_explicit(&limit_lock, memory_order_acquire))
+        spin_hint();
+}
+
+void descriptors_let_limit_go(void)
+{
+    atomic_flag_clear_explicit(&limit_lock, memory_order_release);
+}
 
 static int duplicate_from(int descriptor, int from)
 {
@@ -64,8 +78,6 @@ static int duplicate(int descriptor)
 
     if (moved >= 0)
         return moved;
-    while (atomic_flag_test_and_set_explicit(&limit_lock, memory_order_acquire))
-        ;
     if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &own) == 0) {
         if (own.rlim_max >= DESCRIPTOR_TABLE)
             moved = duplicate_under(descriptor, &own, DESCRIPTOR_TABLE, own.rlim_max);
@@ -74,25 +86,35 @@ static int duplicate(int descriptor)
         if (moved < 0)
             moved = duplicate_from(descriptor, (int)(own.rlim_cur / 2));
     }
-    atomic_flag_clear_explicit(&limit_lock, memory_order_release);
+    return moved;
+}
+
+/* Its new number, which is ours from the moment at which it is there; or -errno. */
+static int take_number(int descriptor)
+{
+    int moved;
+
+    descriptors_hold_limit();
+    moved = duplicate(descriptor);
+    if (moved < 0) {
+        moved = -errno;
+    } else if (moved >= DESCRIPTOR_TABLE) {
+        syscall(SYS_close, moved);
+        moved = -EMFILE;
+    } else {
+        atomic_fetch_or_explicit(&owned[moved / 64], UINT64_C(1) << (moved % 64),
+                                 memory_order_relaxed);
+    }
+    descriptors_let_limit_go();
     return moved;
 }
 
 static int adopt(int descriptor)
 {
-    int saved = errno, moved, error;
+    int saved = errno, moved = take_number(descriptor);
 
-    moved = duplicate(descriptor);
-    error = moved < 0 ? errno : 0;
     syscall(SYS_close, descriptor);
-    if (moved >= DESCRIPTOR_TABLE) {
-        syscall(SYS_close, moved);
-        error = EMFILE;
-    }
     errno = saved;
-    if (error)
-        return -error;
-    atomic_fetch_or_explicit(&owned[moved / 64], UINT64_C(1) << (moved % 64), memory_order_relaxed);
     return moved;
 }
 
@@ -106,13 +128,34 @@ int descriptor_adopt(int descriptor)
 void descriptor_release(int descriptor)
 {
     int saved = errno;
+    sigset_t before;
 
     if (tape_supplies() || !descriptor_is_ours(descriptor))
         return;
+    /* In one: once it is not ours, the target may put a descriptor of its own there. */
+    signals_block(&before);
+    descriptors_hold_limit();
+    syscall(SYS_close, descriptor);
     atomic_fetch_and_explicit(&owned[descriptor / 64], ~(UINT64_C(1) << (descriptor % 64)),
                               memory_order_relaxed);
-    syscall(SYS_close, descriptor);
+    descriptors_let_limit_go();
+    signals_restore(&before);
     errno = saved;
+}
+
+bool descriptor_may_be_ours(int descriptor)
+{
+    enum { NEVER_OURS = 16 }; /* the usual case: standard input, output, error */
+    struct rlimit limit;
+    int half = lowest;
+
+    if (descriptor < NEVER_OURS)
+        return false;
+    /* Where the limit could not be raised, ours are in the upper half of the target's own. */
+    if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) == 0 &&
+        limit.rlim_cur / 2 < (rlim_t)half)
+        half = (int)(limit.rlim_cur / 2);
+    return descriptor >= half && descriptor < DESCRIPTOR_TABLE;
 }
 
 bool descriptor_is_ours(int descriptor)
@@ -136,8 +179,9 @@ int descriptor_next(int from)
     return -1;
 }
 
-void descriptor_close_all(void)
+void descriptor_after_fork(void)
 {
+    descriptors_let_limit_go();
     for (int d = descriptor_next(0); d >= 0; d = descriptor_next(d + 1))
         descriptor_release(d);
 }

@@ -23,6 +23,17 @@ int descriptor_adopt(int descriptor);
 /* Closes one of ours. */
 void descriptor_release(int descriptor);
 
+/*
+ * While it is held, RLIMIT_NOFILE is what the target has set it to, and no number becomes ours:
+ * taking over a descriptor changes both for a moment. Held for a system call or a fork, with all
+ * signals blocked.
+ */
+void descriptors_hold_limit(void);
+void descriptors_let_limit_go(void);
+
+/* Whether the number lies where ours do: it may become one. */
+bool descriptor_may_be_ours(int descriptor);
+
 /* True while the number is one of ours. */
 bool descriptor_is_ours(int descriptor);
 
@@ -30,6 +41,6 @@ bool descriptor_is_ours(int descriptor);
 int descriptor_next(int from);
 
 /* After fork, in the child: closes the copies; the parent keeps its own. */
-void descriptor_close_all(void);
+void descriptor_after_fork(void);
 
 #endif

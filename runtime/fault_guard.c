@@ -20,6 +20,7 @@
 #include "arch/arch.h"
 #include "interpose_signal.h"
 #include "isa/guarded_memory.h"
+#include "process.h"
 #include "spin_hint.h"
 
 #include "signal_safe.h"
@@ -209,7 +210,7 @@ void fault_guard_enter(const ucontext_t *context)
         for (int i = 0; i < GUARDED; i++)
             sigaddset(&guarded, guarded_signals[i]);
         let_in = true;
-        real_pthread_sigmask(SIG_UNBLOCK, &guarded, NULL);
+        signals_change(SIG_UNBLOCK, &guarded, NULL);
     }
     errno = saved;
 }
@@ -219,11 +220,24 @@ void fault_guard_leave(void)
     let_in = false;
 }
 
+/* A child of vfork has dispositions of its own, and our memory: what it changes is the kernel's. */
+static int foreign_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
+{
+    int result = next_sigaction(signal, action, old);
+
+    if (result == 0 && old && old->sa_sigaction == on_fault)
+        *old = targets[signal == SIGSEGV ? 0 : 1];
+    return result;
+}
+
 int fault_guard_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
     int which = signal == SIGSEGV ? 0 : 1, result = 0;
     struct sigaction wanted, previous;
     sigset_t before;
+
+    if (!process_is_ours())
+        return foreign_sigaction(signal, action, old);
 
     /* Outside the lock: the pointer may be bad. */
     if (action)
@@ -239,7 +253,7 @@ int fault_guard_sigaction(int signal, const struct sigaction *action, struct sig
             install(which);
         }
     } else {
-        result = real_sigaction(signal, action ? &wanted : NULL, &previous);
+        result = next_sigaction(signal, action ? &wanted : NULL, &previous);
     }
     release();
     signals_restore(&before);

@@ -92,7 +92,8 @@ static void __attribute__((constructor)) start(void)
         return;
     contexts = context_tree_create(memory, CONTEXTS_MAX, NULL, NULL);
     static struct allocation_options options = {
-        .hooks = {.new_site = tell_site, .inserted = tell_inserted, .removed = tell_removed}};
+        .hooks = {.new_site = tell_site, .inserted = tell_inserted, .removed = tell_removed},
+        .every_block = true};
     options.contexts = contexts;
     have_key = pthread_key_create(&end_key, thread_ends) == 0;
     if (allocation_begin(&options))

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "cost_account.h"
 #include "interpose_signal.h"
 #include "output.h"
 #include "sampler.h"
@@ -24,6 +25,9 @@
 enum {
     TOTALS_EVERY = 256, /* handler entries between records of a thread's totals */
     PREEMPTED_NS = 1000 * 1000,
+    /* A handler leaves caches and predictors to be filled again. Of its own time that was nothing
+     * in a loop over an array and a fifth in an interpreter of a language. */
+    REFILL_ONE_IN = 10,
 };
 
 /* One signal, on its way to the other stack. */
@@ -93,7 +97,7 @@ static void calibration_event(struct event_cookie cookie, uint64_t entered)
 
 /*
  * What the time inside handlers is measured by. Reading the CPU clock is a system call, of which
- * the engine `clock` makes three at each entry because its application time is that clock. Hardware
+ * the engine `clock` makes two at each entry because its application time is that clock. Hardware
  * counters do without it.
  */
 static uint64_t handler_clock(void)
@@ -110,12 +114,6 @@ static uint64_t spent_since(uint64_t entered)
     return pmu_in_use() && spent > PREEMPTED_NS ? PREEMPTED_NS : spent;
 }
 
-/* Of one trap, outside of our handler, ns: as calibrated, or less (handler_trap_was_cheaper()). */
-static uint64_t trap_cost(void)
-{
-    return __atomic_load_n(&settings.trap_ns, __ATOMIC_RELAXED);
-}
-
 /* A register has trapped on what a handler of ours touched, and the signal waited for its end. */
 static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t entered)
 {
@@ -126,7 +124,7 @@ static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t
         watch_own_trap(thread, cookie.slot, cookie.generation);
     else
         shared_watch_own_trap(cookie.slot, cookie.generation);
-    cost = spent_since(entered) + trap_cost();
+    cost = spent_since(entered) + settings.trap_ns;
     atomic_fetch_add_explicit(&thread->overhead_ns, cost, memory_order_relaxed);
     governor_spend(&thread->governor, cost, false);
 }
@@ -135,7 +133,7 @@ static void observe(struct entry *entry)
 {
     struct thread *thread = entry->thread;
     bool clock = entry->cookie.kind == EVENT_CLOCK;
-    uint64_t entered = handler_clock(), hidden = clock ? settings.trigger_ns : trap_cost();
+    uint64_t entered = handler_clock(), hidden = clock ? settings.trigger_ns : settings.trap_ns;
     uint64_t overhead = atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed), cost;
 
     thread->events++;
@@ -145,15 +143,15 @@ static void observe(struct entry *entry)
     handle(entry);
     if (thread->events % TOTALS_EVERY == 0)
         thread_write_totals(thread, entry->app_now);
+    if (clock)
+        sampler_rearm(thread, entry->app_now);
     cost = spent_since(entered) + hidden;
+    governor_spend(&thread->governor, (cost - hidden) / REFILL_ONE_IN, false);
     /* An exploration for the access rate is paid from its own purse. */
     governor_spend(&thread->governor, cost - thread->rate_cost_ns, false);
     governor_spend(&thread->governor, thread->rate_cost_ns, true);
     thread->rate_cost_ns = 0;
-    if (clock)
-        sampler_rearm(thread, entry->app_now);
-    atomic_store_explicit(&thread->overhead_ns, overhead + spent_since(entered) + hidden,
-                          memory_order_relaxed);
+    atomic_store_explicit(&thread->overhead_ns, overhead + cost, memory_order_relaxed);
     /* What the handler itself accessed has been counted, and is not the target's. */
     if (pmu_in_use())
         thread->pmu.ours += pmu_thread_accesses(&thread->pmu, true) - entry->app_now;
@@ -162,6 +160,8 @@ static void observe(struct entry *entry)
 static void take(void *argument)
 {
     struct entry *entry = argument;
+
+    cost_begin(entry->cookie.kind);
     bool taped = tape_signal(entry->thread, entry->cookie, entry->asynchronous, entry->context);
 
     if (entry->asynchronous && entry->cookie.kind != EVENT_CLOCK &&
@@ -171,6 +171,7 @@ static void take(void *argument)
         observe(entry);
     if (taped)
         tape_end();
+    cost_end(entry->cookie.kind == EVENT_CLOCK ? settings.trigger_ns : settings.trap_ns);
 }
 
 void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *context)
@@ -202,14 +203,6 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
     thread->in_handler = false;
 }
 
-void handler_trap_was_cheaper(uint64_t by_ns)
-{
-    uint64_t cost = trap_cost();
-
-    __atomic_store_n(&settings.trap_ns, cost - (by_ns < cost / 2 ? by_ns : cost / 2),
-                     __ATOMIC_RELAXED);
-}
-
 static uint64_t median(uint64_t *values, unsigned n)
 {
     for (unsigned i = 1; i < n; i++)
@@ -222,7 +215,7 @@ static uint64_t median(uint64_t *values, unsigned n)
     return values[n / 2];
 }
 
-enum { CALIBRATION_ROUNDS = 9 };
+enum { CALIBRATION_ROUNDS = 5 };
 
 /* The word that calibration traps on. */
 static volatile uint64_t calibration_word __attribute__((aligned(8)));

@@ -21,12 +21,4 @@ int handler_probe(void);
  */
 int handler_calibrate(void);
 
-/*
- * The time from one trap to the next came out negative by so many ns: traps cost at least so much
- * less now than when they were calibrated, in a slow moment of a virtual machine, say. What they
- * cost more at other times is found out from all readings (analysis/refill.h). At most half of the
- * cost is taken off at a time. Signal-safe.
- */
-void handler_trap_was_cheaper(uint64_t by_ns);
-
 #endif

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { ARENA_BYTES = 1 << 16 };
 
@@ -16,12 +17,53 @@ static _Atomic size_t arena_used;
 
 static __thread unsigned resolving __attribute__((tls_model("initial-exec")));
 
-void *interpose_real(const char *name)
+static void *look_up(const char *name)
 {
     resolving++;
     void *function = dlsym(RTLD_NEXT, name);
     resolving--;
     return function;
+}
+
+/* What may be called in a handler, or in a child of vfork; found at start-up. */
+static struct {
+    const char *name;
+    void *function;
+} prepared[] = {
+    {"_exit", NULL},     {"abort", NULL},        {"close", NULL},           {"close_range", NULL},
+    {"dup2", NULL},      {"dup3", NULL},         {"execve", NULL},          {"execveat", NULL},
+    {"execvpe", NULL},   {"fcntl", NULL},        {"fcntl64", NULL},         {"fexecve", NULL},
+    {"ioctl", NULL},     {"prctl", NULL},        {"pthread_sigmask", NULL}, {"ptrace", NULL},
+    {"sigaction", NULL}, {"signal", NULL},       {"sigpending", NULL},      {"sigprocmask", NULL},
+    {"sigset", NULL},    {"sigtimedwait", NULL}, {"sigwait", NULL},         {"sigwaitinfo", NULL},
+    {"syscall", NULL},   {"sysv_signal", NULL},
+};
+
+enum { PREPARED = sizeof prepared / sizeof *prepared };
+
+void interpose_prepare(void)
+{
+    for (unsigned i = 0; i < PREPARED; i++)
+        prepared[i].function = look_up(prepared[i].name);
+}
+
+void *interpose_real(const char *name)
+{
+    for (unsigned i = 0; i < PREPARED; i++)
+        if (prepared[i].function != NULL && strcmp(prepared[i].name, name) == 0)
+            return prepared[i].function;
+    return look_up(name);
+}
+
+void interpose_loading_begin(void)
+{
+    resolving++;
+    interpose_allocation_forget_real();
+}
+
+void interpose_loading_end(void)
+{
+    resolving--;
 }
 
 bool interpose_is_resolving(void)

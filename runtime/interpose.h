@@ -13,10 +13,24 @@
 
 /*
  * The next definition of `name` after this library (the C library's, or that of another preloaded
- * one); NULL when there is none. Not signal-safe. May be called from the allocation wrappers: what
+ * one); NULL when there is none. Not signal-safe but for what interpose_prepare() has found: the
+ * loader's lock is taken. May be called from the allocation wrappers: what
  * the loader allocates meanwhile comes from the start-up arena.
  */
 void *interpose_real(const char *name);
+
+/* Once at start-up: finds what the target may call first in a handler. */
+void interpose_prepare(void);
+
+/*
+ * Between the two, what the loader allocates for the calling thread comes from the arena as well: a
+ * leak checker would take it for the target's.
+ */
+void interpose_loading_begin(void);
+void interpose_loading_end(void);
+
+/* In interpose_allocation.c: the wrappers look the real functions up again, or use the arena. */
+void interpose_allocation_forget_real(void);
 
 /* True while the calling thread is inside interpose_real(). */
 bool interpose_is_resolving(void);

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The wrappers of the allocation family. Each calls the real function exactly once with the
- * target's own arguments and returns what it returned; tracking happens around that.
+ * target's own arguments and returns what it returned; tracking happens before or after that, never
+ * around it.
+ *
+ * Most calls concern small blocks that are not tracked. For these malloc, calloc and free do no
+ * more than to find that out, and jump: no frame, no mark, one load that may miss the cache.
  *
  * They work from the first instruction of the process on, long before allocation_begin(): the
  * loader and other libraries' constructors allocate. While the real functions are being looked up,
- * the start-up arena serves.
+ * the start-up arena serves. What the allocator itself maps passes through.
  */
 #include "interpose_allocation.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdarg.h>
@@ -21,6 +26,10 @@
 #include "allocation_thread.h"
 #include "interpose.h"
 #include "unwind.h"
+
+static void *first_malloc(size_t size);
+static void *first_calloc(size_t count, size_t size);
+static void first_free(void *pointer);
 
 /* The real functions. Looked up together at the first call; threads that meet there store the same.
  */
@@ -39,18 +48,35 @@ static struct {
     void *(*mmap)(void *, size_t, int, int, int, off_t);
     int (*munmap)(void *, size_t);
     void *(*mremap)(void *, size_t, size_t, int, ...);
-} real;
+    size_t (*usable_size)(void *);           /* malloc_usable_size of the same allocator, or NULL */
+    uint64_t allocator_start, allocator_end; /* of the object that has the real malloc */
+} real = {.malloc = first_malloc, .calloc = first_calloc, .free = first_free};
+
+/* What we must know of the object that the allocator is part of. */
+static void look_at_allocator(void *real_malloc)
+{
+    struct dl_find_object allocator, other;
+    void *usable_size = interpose_real("malloc_usable_size");
+    if (real_malloc == NULL || _dl_find_object(real_malloc, &allocator) != 0)
+        return;
+    real.allocator_start = (uint64_t)(uintptr_t)allocator.dlfo_map_start;
+    real.allocator_end = (uint64_t)(uintptr_t)allocator.dlfo_map_end;
+    /* Of another allocator it would not know the blocks. */
+    if (usable_size != NULL && _dl_find_object(usable_size, &other) == 0 &&
+        other.dlfo_link_map == allocator.dlfo_link_map)
+        *(void **)&real.usable_size = usable_size;
+}
 
 static __attribute__((noinline)) bool look_up_real(void)
 {
     if (interpose_is_resolving())
         return false;
+    void *const next_malloc = interpose_real("malloc"),
+                *const next_calloc = interpose_real("calloc"),
+                *const next_free = interpose_real("free");
 #define LOOK_UP(name) *(void **)&real.name = interpose_real(#name)
-    LOOK_UP(malloc);
-    LOOK_UP(calloc);
     LOOK_UP(realloc);
     LOOK_UP(reallocarray);
-    LOOK_UP(free);
     LOOK_UP(memalign);
     LOOK_UP(posix_memalign);
     LOOK_UP(aligned_alloc);
@@ -60,6 +86,10 @@ static __attribute__((noinline)) bool look_up_real(void)
     LOOK_UP(munmap);
     LOOK_UP(mremap);
 #undef LOOK_UP
+    look_at_allocator(next_malloc);
+    *(void **)&real.malloc = next_malloc;
+    *(void **)&real.calloc = next_calloc;
+    *(void **)&real.free = next_free;
     atomic_store_explicit(&real.known, true, memory_order_release);
     return true;
 }
@@ -71,11 +101,36 @@ static inline bool know_real(void)
            look_up_real();
 }
 
-/* Whether to track this call; if so, allocation_leave() ends it. */
-static inline bool enter(const struct unwind_start *caller)
+/* Whether calls from there are followed; if so, allocation_leave() ends what follows. */
+static inline bool enter(uint64_t stack_pointer)
 {
     return atomic_load_explicit(&allocation_following, memory_order_relaxed) &&
-           allocation_enter(caller->stack_pointer);
+           allocation_enter(stack_pointer);
+}
+
+/* Pages of the allocator's own, which the target sees as blocks. */
+static inline bool is_allocator(const struct unwind_start *caller)
+{
+    return caller->ip - real.allocator_start < real.allocator_end - real.allocator_start;
+}
+
+/* The block that the real function returned to the caller. */
+static void came(void *pointer, size_t size, enum allocator allocator,
+                 const struct unwind_start *caller)
+{
+    if (allocation_passes_over(caller->ip, caller->stack_pointer, size) ||
+        !enter(caller->stack_pointer))
+        return;
+    allocation_came(pointer, size, allocator, caller);
+    allocation_leave();
+}
+
+/* What frees and moves blocks stays: those that came before go to where they came from. */
+void interpose_allocation_forget_real(void)
+{
+    real.malloc = first_malloc;
+    real.calloc = first_calloc;
+    atomic_store_explicit(&real.known, false, memory_order_release);
 }
 
 static void *from_arena(size_t alignment, size_t size)
@@ -83,6 +138,8 @@ static void *from_arena(size_t alignment, size_t size)
     void *pointer = interpose_arena_allocate(alignment < 16 ? 16 : alignment, size);
     if (pointer == NULL)
         errno = ENOMEM;
+    else
+        release_filter_keep(&allocation_filter, (uint64_t)(uintptr_t)pointer);
     return pointer;
 }
 
@@ -92,33 +149,82 @@ static void *missing(void)
     return NULL;
 }
 
-/* An allocation with the real function `call`, in a function whose caller is asked for. */
-#define ALLOCATE(call, size, allocator)                                                            \
-    do {                                                                                           \
-        const struct unwind_start caller_ = UNWIND_START_OF_CALLER();                              \
-        if (!enter(&caller_))                                                                      \
-            return (call);                                                                         \
-        void *pointer_ = (call);                                                                   \
-        allocation_came(pointer_, (size), (allocator), &caller_);                                  \
-        allocation_leave();                                                                        \
-        return pointer_;                                                                           \
-    } while (0)
+/* A small block that is not to be tracked, asked for by the caller of the function that this is
+ * expanded in. */
+#define PASSES_OVER(size)                                                                          \
+    __builtin_expect(allocation_passes_over((uint64_t)(uintptr_t)__builtin_extract_return_addr(    \
+                                                __builtin_return_address(0)),                      \
+                                            (uint64_t)(uintptr_t)__builtin_dwarf_cfa(), (size)),   \
+                     1)
+
+/*
+ * The caller of a wrapper that has called the function that this is expanded in at its end: by a
+ * jump, if the compiler optimizes; then the caller of both is the same.
+ */
+#define START_OF_WRAPPERS_CALLER(wrapper_cfa)                                                      \
+    ({                                                                                             \
+        struct unwind_start start_ = UNWIND_START_OF_CALLER();                                     \
+        if (start_.stack_pointer != (wrapper_cfa)) {                                               \
+            const uint64_t *wrapper_ = (const uint64_t *)start_.frame_pointer;                     \
+            start_.ip = wrapper_[1];                                                               \
+            start_.frame_pointer = wrapper_[0];                                                    \
+            start_.stack_pointer = (wrapper_cfa);                                                  \
+        }                                                                                          \
+        start_;                                                                                    \
+    })
+
+static __attribute__((noinline)) void *malloc_tracked(size_t size, uint64_t cfa)
+{
+    const struct unwind_start caller = START_OF_WRAPPERS_CALLER(cfa);
+    void *pointer = real.malloc(size);
+    came(pointer, size, ALLOCATOR_MALLOC, &caller);
+    return pointer;
+}
 
 INTERPOSED void *malloc(size_t size)
 {
-    if (!know_real())
-        return from_arena(16, size);
-    ALLOCATE(real.malloc(size), size, ALLOCATOR_MALLOC);
+    if (PASSES_OVER(size))
+        return real.malloc(size);
+    return malloc_tracked(size, (uint64_t)(uintptr_t)__builtin_dwarf_cfa());
+}
+
+static void *first_malloc(size_t size)
+{
+    return know_real() ? real.malloc(size) : from_arena(16, size);
+}
+
+static __attribute__((noinline)) void *calloc_tracked(size_t count, size_t size, uint64_t cfa)
+{
+    const struct unwind_start caller = START_OF_WRAPPERS_CALLER(cfa);
+    void *pointer = real.calloc(count, size);
+    came(pointer, count * size, ALLOCATOR_CALLOC, &caller);
+    return pointer;
 }
 
 INTERPOSED void *calloc(size_t count, size_t size)
 {
-    if (!know_real()) {
-        size_t bytes;
-        return __builtin_mul_overflow(count, size, &bytes) ? missing() : from_arena(16, bytes);
-    }
-    ALLOCATE(real.calloc(count, size), count * size, ALLOCATOR_CALLOC);
+    size_t bytes;
+    if (!__builtin_mul_overflow(count, size, &bytes) && PASSES_OVER(bytes))
+        return real.calloc(count, size);
+    return calloc_tracked(count, size, (uint64_t)(uintptr_t)__builtin_dwarf_cfa());
 }
+
+static void *first_calloc(size_t count, size_t size)
+{
+    size_t bytes;
+    if (know_real())
+        return real.calloc(count, size);
+    return __builtin_mul_overflow(count, size, &bytes) ? missing() : from_arena(16, bytes);
+}
+
+/* An allocation with the real function `call`, in a function whose caller is asked for. */
+#define ALLOCATE(call, size, allocator)                                                            \
+    do {                                                                                           \
+        const struct unwind_start caller_ = UNWIND_START_OF_CALLER();                              \
+        void *pointer_ = (call);                                                                   \
+        came(pointer_, (size), (allocator), &caller_);                                             \
+        return pointer_;                                                                           \
+    } while (0)
 
 INTERPOSED void *memalign(size_t alignment, size_t size)
 {
@@ -152,44 +258,48 @@ INTERPOSED int posix_memalign(void **pointer, size_t alignment, size_t size)
 {
     const struct unwind_start caller = UNWIND_START_OF_CALLER();
     if (!know_real()) {
-        void *block = interpose_arena_allocate(alignment, size);
+        const int saved_errno = errno;
+        void *block = from_arena(alignment, size);
+        errno = saved_errno;
         if (block == NULL)
             return ENOMEM;
         *pointer = block;
         return 0;
     }
-    if (!enter(&caller))
-        return real.posix_memalign(pointer, alignment, size);
     const int result = real.posix_memalign(pointer, alignment, size);
     if (result == 0)
-        allocation_came(*pointer, size, ALLOCATOR_POSIX_MEMALIGN, &caller);
-    allocation_leave();
+        came(*pointer, size, ALLOCATOR_POSIX_MEMALIGN, &caller);
     return result;
 }
 
-static void release(void *pointer, uint64_t stack_pointer)
+/* Before the memory may be handed to another thread. */
+static __attribute__((noinline)) void free_followed(void *pointer)
 {
-    if (interpose_arena_contains(pointer) || !know_real())
+    const uint64_t stack_pointer = (uint64_t)(uintptr_t)__builtin_dwarf_cfa();
+    if (pointer == NULL || interpose_arena_contains(pointer))
         return;
-    if (pointer == NULL || !atomic_load_explicit(&allocation_following, memory_order_relaxed) ||
-        !allocation_enter(stack_pointer)) {
-        real.free(pointer);
-        return;
+    if (enter(stack_pointer)) {
+        const struct allocation_going going = allocation_goes(pointer, real.usable_size);
+        allocation_gone(&going);
+        allocation_leave();
     }
-    allocation_goes(pointer);
     real.free(pointer);
-    allocation_leave();
 }
 
 INTERPOSED void free(void *pointer)
 {
-    release(pointer, (uint64_t)(uintptr_t)__builtin_frame_address(0));
+    if (allocation_is_followed(pointer))
+        free_followed(pointer);
+    else
+        real.free(pointer);
 }
 
-INTERPOSED void cfree(void *pointer);
-INTERPOSED void cfree(void *pointer)
+INTERPOSED void cfree(void *pointer) __attribute__((alias("free"), leaf, nothrow));
+
+static void first_free(void *pointer)
 {
-    release(pointer, (uint64_t)(uintptr_t)__builtin_frame_address(0));
+    if (pointer != NULL && know_real())
+        real.free(pointer);
 }
 
 /* A block of the arena moves to the real heap as soon as there is one. */
@@ -207,20 +317,27 @@ static void *reallocate(void *pointer, size_t size, const struct unwind_start *c
     if (interpose_arena_contains(pointer))
         return leave_arena(pointer, size);
     if (!know_real())
-        return pointer == NULL ? from_arena(16, size) : missing();
-    if (!enter(caller))
-        return real.realloc(pointer, size);
+        return pointer == NULL        ? from_arena(16, size)
+               : real.realloc != NULL ? real.realloc(pointer, size)
+                                      : missing();
+    const bool followed =
+        pointer != NULL && allocation_is_followed(pointer) && enter(caller->stack_pointer);
+    struct allocation_going going;
     /* Out of the map before the memory may be handed to another thread. */
-    struct block old;
-    const bool tracked = allocation_moving(pointer, &old);
+    if (followed) {
+        going = allocation_goes(pointer, real.usable_size);
+        allocation_leave();
+    }
     void *result = real.realloc(pointer, size);
-    if (!tracked)
-        allocation_came(result, size, ALLOCATOR_REALLOC, caller);
-    else if (result != NULL || size == 0) /* realloc(pointer, 0) frees */
-        allocation_moved(&old, result, size, ALLOCATOR_REALLOC, caller);
-    else
-        allocation_stayed(&old);
-    allocation_leave();
+    if (!followed) {
+        came(result, size, ALLOCATOR_REALLOC, caller);
+    } else if (enter(caller->stack_pointer)) {
+        if (result != NULL || size == 0) /* realloc(pointer, 0) frees */
+            allocation_moved(&going, result, size, ALLOCATOR_REALLOC, caller);
+        else
+            allocation_stayed(&going);
+        allocation_leave();
+    }
     return result;
 }
 
@@ -244,7 +361,7 @@ INTERPOSED void *mmap(void *address, size_t length, int protection, int flags, i
     const struct unwind_start caller = UNWIND_START_OF_CALLER();
     if (!know_real())
         return MAP_FAILED;
-    if (!enter(&caller))
+    if (is_allocator(&caller) || !enter(caller.stack_pointer))
         return real.mmap(address, length, protection, flags, descriptor, offset);
     void *start = real.mmap(address, length, protection, flags, descriptor, offset);
     if (start != MAP_FAILED) {
@@ -269,11 +386,11 @@ INTERPOSED void *mmap64(void *address, size_t length, int protection, int flags,
 
 INTERPOSED int munmap(void *address, size_t length)
 {
-    const uint64_t stack_pointer = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    const struct unwind_start caller = UNWIND_START_OF_CALLER();
     if (!know_real())
         return -1;
-    if (!atomic_load_explicit(&allocation_following, memory_order_relaxed) ||
-        !allocation_enter(stack_pointer))
+    unwind_forget_stacks((uintptr_t)address, (uintptr_t)address + length);
+    if (is_allocator(&caller) || !enter(caller.stack_pointer))
         return real.munmap(address, length);
     mapping_goes(address, length);
     const int result = real.munmap(address, length);
@@ -293,7 +410,7 @@ INTERPOSED void *mremap(void *address, size_t length, size_t new_length, int fla
     }
     if (!know_real())
         return MAP_FAILED;
-    if (!enter(&caller))
+    if (is_allocator(&caller) || !enter(caller.stack_pointer))
         return real.mremap(address, length, new_length, flags, wanted);
     /* Held, so that nobody's new mapping in the old place is taken for what moved away. */
     mapping_hold();

@@ -3,8 +3,9 @@
  * The target's heap and mappings, as data objects.
  *
  * Wrappers of malloc, calloc, realloc, reallocarray, free, cfree, memalign, posix_memalign,
- * aligned_alloc, valloc, pvalloc, mmap, mmap64, munmap and mremap remember every block with the
- * site that made it. A site is a calling context together with the function called (enum
+ * aligned_alloc, valloc, pvalloc, mmap, mmap64, munmap and mremap remember blocks with the site
+ * that made them: all of 4 KiB and more, and of smaller ones a sample with known probabilities
+ * (objects/block_choice.h). A site is a calling context together with the function called (enum
  * allocator). The target sees the same pointers, sizes, alignment and errno as without us; nothing
  * of ours is allocated from its heap.
  *
@@ -75,6 +76,8 @@ struct allocation_options {
     struct context_tree *contexts; /* where calling contexts get their numbers */
     struct allocation_hooks hooks;
     uint64_t block_bytes_max; /* budget of the block maps, bytes; 0: 256 MiB */
+    bool every_block;         /* small ones, too: else a sample of them (block_choice.h) */
+    uint64_t seed;            /* of that sample */
 };
 
 /*
@@ -112,8 +115,9 @@ void allocation_each_site(void (*site)(void *user, uint32_t site_id, uint32_t co
 
 /*
  * Totals of every site that has or had blocks (in the child of a fork also those whose blocks it
- * only inherited), what threads have not yet added up included. live_bytes_peak is exact to within
- * 16 KiB per thread: threads add up small blocks in batches. Signal-safe.
+ * only inherited), what threads have not yet added up included. What small blocks contribute is
+ * estimated from those that are tracked. live_bytes_peak is exact to within 16 KiB per thread
+ * beside that: threads add up small blocks in batches. Signal-safe.
  */
 void allocation_site_totals(void (*totals)(void *user, const struct record_site_totals *),
                             void *user);
@@ -121,9 +125,19 @@ void allocation_site_totals(void (*totals)(void *user, const struct record_site_
 /*
  * The heap block, named object or mapping that contains the address: OBJECT_HEAP, OBJECT_NAMED,
  * OBJECT_MAPPING with *block filled in; OBJECT_HEAP_UNTRACKED with *block zeroed for addresses in
- * the heap that are in no block we know. False when it is none of these. Signal-safe, wait-free.
+ * the heap that are in no block we know. block->tracked_log2 tells what an access to it weighs.
+ * False when it is none of these. Signal-safe, wait-free.
  */
 bool allocation_find(uint64_t address, struct block *block, enum object_kind *kind);
+
+/* Whether parts of blocks, mappings or globals have names of their own. Signal-safe. */
+bool allocation_has_parts(void);
+
+/*
+ * Whether heap blocks lie within 2 MiB of an address that nothing else is known of: it is most
+ * likely in a small block that is not tracked. Signal-safe, wait-free.
+ */
+bool allocation_is_near_heap(uint64_t address);
 
 /*
  * Gives an object its name. [pointer, pointer + size) is a heap block or mapping, which then is

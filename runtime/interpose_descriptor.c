@@ -11,6 +11,7 @@
 
 #include "descriptors.h"
 #include "interpose.h"
+#include "interpose_signal.h"
 #include "process.h"
 
 INTERPOSED int close(int descriptor)
@@ -69,49 +70,70 @@ INTERPOSED void closefrom(int lowest)
     close_range(lowest < 0 ? 0 : (unsigned)lowest, ~0u, 0);
 }
 
-/* dup2 and dup3 onto one of our numbers: ours gives way. */
+/* dup3(2) onto a number that is ours, or may become so meanwhile: ours gives way. */
+static int duplicate_onto(int from, int to, int (*call)(int, int, int), int flags)
+{
+    sigset_t before;
+    int result;
+
+    signals_block(&before);
+    for (;;) {
+        descriptors_hold_limit();
+        if (!descriptor_is_ours(to))
+            break;
+        descriptors_let_limit_go();
+        process_yield_descriptor(to);
+    }
+    result = call(from, to, flags);
+    descriptors_let_limit_go();
+    signals_restore(&before);
+    return result;
+}
+
+static int (*next_dup2)(int, int);
+static int (*next_dup3)(int, int, int);
+
+static int call_dup2(int from, int to, int flags)
+{
+    (void)flags;
+    return next_dup2(from, to);
+}
+
+static bool is_hidden(int descriptor)
+{
+    if (!descriptor_is_ours(descriptor) || !process_is_ours())
+        return false;
+    errno = EBADF;
+    return true;
+}
+
 INTERPOSED int dup2(int from, int to)
 {
-    static int (*next)(int, int);
-
-    if (!next)
-        next = interpose_real("dup2");
-    if (process_is_ours()) {
-        if (descriptor_is_ours(from)) {
-            errno = EBADF;
-            return -1;
-        }
-        if (descriptor_is_ours(to))
-            process_yield_descriptor(to);
-    }
-    return next(from, to);
+    if (!next_dup2)
+        next_dup2 = interpose_real("dup2");
+    if (is_hidden(from))
+        return -1;
+    return descriptor_may_be_ours(to) && process_is_ours() ? duplicate_onto(from, to, call_dup2, 0)
+                                                           : next_dup2(from, to);
 }
 
 INTERPOSED int dup3(int from, int to, int flags)
 {
-    static int (*next)(int, int, int);
-
-    if (!next)
-        next = interpose_real("dup3");
-    if (process_is_ours()) {
-        if (descriptor_is_ours(from)) {
-            errno = EBADF;
-            return -1;
-        }
-        if (descriptor_is_ours(to))
-            process_yield_descriptor(to);
-    }
-    return next(from, to, flags);
+    if (!next_dup3)
+        next_dup3 = interpose_real("dup3");
+    if (is_hidden(from))
+        return -1;
+    return descriptor_may_be_ours(to) && process_is_ours()
+               ? duplicate_onto(from, to, next_dup3, flags)
+               : next_dup3(from, to, flags);
 }
 
 /* fcntl and fcntl64 take an int, a long or a pointer: all travel as one word. */
 static int control(int descriptor, int command, void *argument, const char *name,
                    int (**next)(int, int, void *))
 {
-    if (descriptor_is_ours(descriptor) && process_is_ours()) {
-        errno = EBADF;
+    if (is_hidden(descriptor))
         return -1;
-    }
     if (!*next)
         *next = interpose_real(name);
     return (*next)(descriptor, command, argument);

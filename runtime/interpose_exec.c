@@ -1,57 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * exec ends a profile without an exit: what is buffered must reach the file first. And when exec is
- * not to be followed, the new program must not inherit the runtime.
- */
+/* exec ends a profile without an exit: what is buffered must reach the file first. */
 #include <alloca.h>
-#include <errno.h>
-#include <spawn.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <string.h>
+#include <stdint.h>
 #include <unistd.h>
 
 #include "fault_guard.h"
 #include "interpose.h"
+#include "interpose_signal.h"
 #include "process.h"
-#include "settings.h"
-
-static bool is_preload(const char *variable)
-{
-    return strncmp(variable, "LD_PRELOAD=", 11) == 0;
-}
-
-static size_t length_of(char *const vector[])
-{
-    size_t n = 0;
-
-    while (vector && vector[n])
-        n++;
-    return n;
-}
-
-/* Whether the program to be started should run without us. */
-static bool drops_preload(void)
-{
-    return process_is_ours() && !(settings.options.follow & FOLLOW_EXEC);
-}
-
-/* An environment without LD_PRELOAD in `copy`, which has room for length_of(environment) + 1. */
-static char *const *without_preload(char *const environment[], char **copy)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; environment && environment[i]; i++)
-        if (!is_preload(environment[i]))
-            copy[n++] = environment[i];
-    copy[n] = NULL;
-    return copy;
-}
-
-#define FOLLOWED(environment)                                                                      \
-    (drops_preload()                                                                               \
-         ? without_preload(environment, alloca((length_of(environment) + 1) * sizeof(char *)))     \
-         : (environment))
 
 INTERPOSED int execve(const char *path, char *const arguments[], char *const environment[])
 {
@@ -62,7 +19,9 @@ INTERPOSED int execve(const char *path, char *const arguments[], char *const env
         next = interpose_real("execve");
     process_before_exec();
     fault_guard_before_exec();
-    result = next(path, arguments, FOLLOWED(environment));
+    signal_before_exec();
+    result = next(path, arguments, environment);
+    signal_after_exec();
     fault_guard_after_exec();
     return result;
 }
@@ -76,7 +35,9 @@ INTERPOSED int execvpe(const char *file, char *const arguments[], char *const en
         next = interpose_real("execvpe");
     process_before_exec();
     fault_guard_before_exec();
-    result = next(file, arguments, FOLLOWED(environment));
+    signal_before_exec();
+    result = next(file, arguments, environment);
+    signal_after_exec();
     fault_guard_after_exec();
     return result;
 }
@@ -90,7 +51,26 @@ INTERPOSED int fexecve(int descriptor, char *const arguments[], char *const envi
         next = interpose_real("fexecve");
     process_before_exec();
     fault_guard_before_exec();
-    result = next(descriptor, arguments, FOLLOWED(environment));
+    signal_before_exec();
+    result = next(descriptor, arguments, environment);
+    signal_after_exec();
+    fault_guard_after_exec();
+    return result;
+}
+
+INTERPOSED int execveat(int folder, const char *path, char *const arguments[],
+                        char *const environment[], int flags)
+{
+    static int (*next)(int, const char *, char *const[], char *const[], int);
+    int result;
+
+    if (!next)
+        next = interpose_real("execveat");
+    process_before_exec();
+    fault_guard_before_exec();
+    signal_before_exec();
+    result = next(folder, path, arguments, environment, flags);
+    signal_after_exec();
     fault_guard_after_exec();
     return result;
 }
@@ -141,29 +121,4 @@ INTERPOSED int execle(const char *path, const char *argument, ...)
     char *const *environment = va_arg(list_, char *const *);
     va_end(list_);
     return execve(path, arguments, environment);
-}
-
-typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions_t *,
-                           const posix_spawnattr_t *, char *const[], char *const[]);
-
-INTERPOSED int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                           const posix_spawnattr_t *attributes, char *const arguments[],
-                           char *const environment[])
-{
-    static spawn_function *next;
-
-    if (!next)
-        next = interpose_real("posix_spawn");
-    return next(pid, path, actions, attributes, arguments, FOLLOWED(environment));
-}
-
-INTERPOSED int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-                            const posix_spawnattr_t *attributes, char *const arguments[],
-                            char *const environment[])
-{
-    static spawn_function *next;
-
-    if (!next)
-        next = interpose_real("posix_spawnp");
-    return next(pid, file, actions, attributes, arguments, FOLLOWED(environment));
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The wrappers run in the target's normal code or in its handlers; on_trap() is signal-safe.
- *
- * Why masks are interposed: a thread that blocks SIGTRAP (worker threads commonly block every
- * signal) would never be sampled. The kernel's mask therefore never contains SIGTRAP; what the
- * target believes is remembered per thread, and a SIGTRAP that is not ours waits for it.
- */
+/* The wrappers run in the target's normal code or in its handlers; on_trap() is signal-safe. */
 #include "interpose_signal.h"
 
 #include <errno.h>
@@ -16,56 +10,65 @@
 
 #include "fault_guard.h"
 #include "interpose.h"
+#include "own/bound.h"
+#include "own/raw_call.h"
 #include "perf_event.h"
+#include "process.h"
 #include "spin_hint.h"
 
 #include "signal_safe.h"
 
-enum { TRAP_CODE_PERF = 6 }; /* TRAP_PERF; not in the C library's headers of Debian 12 */
+enum {
+    TRAP_CODE_PERF = 6, /* TRAP_PERF; not in the C library's headers of Debian 12 */
+    KERNEL_SET_BYTES = 8,
+};
 
 /* Who gets our signals; set once by signal_begin() before the first event is opened. */
 static trap_handler our_handler;
-static _Atomic bool taken; /* SIGTRAP is ours */
+static _Atomic bool taken;            /* SIGTRAP is ours */
+static _Atomic bool alternate_stacks; /* it is handled on them; never again not */
 
 /* The target's disposition of SIGTRAP. Guarded by disposition_lock with all signals blocked. */
 static struct sigaction target_disposition;
 static atomic_flag disposition_lock = ATOMIC_FLAG_INIT;
 
-/* What this thread believes about SIGTRAP. Written by its own thread only. */
-static __thread bool believes_blocked __attribute__((tls_model("initial-exec")));
-/* A foreign SIGTRAP that arrived while believed blocked; delivered when unblocked. */
-static __thread bool pending_foreign __attribute__((tls_model("initial-exec")));
-static __thread siginfo_t pending_information __attribute__((tls_model("initial-exec")));
+/* The C library's own, once signal_begin() has found it; what handlers are installed with. */
+static int (*library_sigaction)(int, const struct sigaction *, struct sigaction *);
 
 int real_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
-    static int (*next)(int, const struct sigaction *, struct sigaction *);
-
-    if (!next)
-        next = interpose_real("sigaction");
-    return next(signal, action, old);
+    return library_sigaction(signal, action, old);
 }
 
-int real_pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+void signals_change(int how, const sigset_t *set, sigset_t *old)
 {
-    static int (*next)(int, const sigset_t *, sigset_t *);
+    /* The kernel knows the first word of a set. */
+    if (old)
+        memset(old, 0, sizeof *old);
+    raw_call(SYS_rt_sigprocmask, how, (long)set, (long)old, KERNEL_SET_BYTES, 0, 0);
+}
 
-    if (!next)
-        next = interpose_real("pthread_sigmask");
-    return next(how, set, old);
+/* Faults come in even so: a guarded load needs them, and one that is blocked kills. */
+static void all_but_faults(sigset_t *set)
+{
+    memset(set, 0xff, sizeof *set);
+    sigdelset(set, SIGSEGV);
+    sigdelset(set, SIGBUS);
+    sigdelset(set, SIGILL);
+    sigdelset(set, SIGFPE);
 }
 
 void signals_block(sigset_t *before)
 {
     sigset_t all;
 
-    memset(&all, 0xff, sizeof all);
-    real_pthread_sigmask(SIG_BLOCK, &all, before);
+    all_but_faults(&all);
+    signals_change(SIG_BLOCK, &all, before);
 }
 
 void signals_restore(const sigset_t *before)
 {
-    real_pthread_sigmask(SIG_SETMASK, before, NULL);
+    signals_change(SIG_SETMASK, before, NULL);
 }
 
 static void lock_disposition(sigset_t *before)
@@ -90,7 +93,7 @@ void signal_call_handler(const struct sigaction *action, int signal, siginfo_t *
         mask.__val[i] |= action->sa_mask.__val[i];
     if (!(action->sa_flags & SA_NODEFER))
         sigaddset(&mask, signal);
-    real_pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    signals_change(SIG_SETMASK, &mask, NULL);
     if (action->sa_flags & SA_SIGINFO)
         action->sa_sigaction(signal, information, context);
     else
@@ -144,37 +147,46 @@ static void on_trap(int signal, siginfo_t *information, void *context)
             return;
         }
     }
-    if (believes_blocked && information->si_code <= 0) {
-        pending_foreign = true;
-        pending_information = *information;
-    } else {
+    if (information->si_code > 0 || !signal_hold_back(information))
         forward(signal, information, context);
-    }
+    errno = saved;
+}
+
+static int install(int flags, struct sigaction *previous)
+{
+    struct sigaction ours;
+
+    memset(&ours, 0, sizeof ours);
+    ours.sa_sigaction = on_trap;
+    ours.sa_flags = SA_SIGINFO | SA_RESTART | flags;
+    /* The C library's internal signals, too. */
+    all_but_faults(&ours.sa_mask);
+    return real_sigaction(SIGTRAP, &ours, previous);
+}
+
+void signal_use_alternate_stacks(void)
+{
+    int saved = errno;
+
+    if (signal_is_taken() && !atomic_exchange(&alternate_stacks, true))
+        install(SA_ONSTACK, NULL);
     errno = saved;
 }
 
 int signal_begin(trap_handler handler)
 {
-    struct sigaction ours;
     sigset_t trap, before;
 
     our_handler = handler;
-    memset(&ours, 0, sizeof ours);
-    ours.sa_sigaction = on_trap;
-    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-    /* Everything, the C library's internal signals too, except what the fault guard needs and what
-     * cannot be blocked with any sense. */
-    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
-    sigdelset(&ours.sa_mask, SIGSEGV);
-    sigdelset(&ours.sa_mask, SIGBUS);
-    sigdelset(&ours.sa_mask, SIGILL);
-    sigdelset(&ours.sa_mask, SIGFPE);
-    if (real_sigaction(SIGTRAP, &ours, &target_disposition) != 0)
+    *(void **)&library_sigaction = bound_of_c_library("sigaction");
+    if (!library_sigaction)
+        return -ENOSYS;
+    if (install(0, &target_disposition) != 0)
         return -errno;
     sigemptyset(&trap);
     sigaddset(&trap, SIGTRAP);
-    real_pthread_sigmask(SIG_UNBLOCK, &trap, &before);
-    believes_blocked = sigismember(&before, SIGTRAP) == 1;
+    signals_change(SIG_UNBLOCK, &trap, &before);
+    signal_believe_blocked(sigismember(&before, SIGTRAP) == 1);
     atomic_store(&taken, true);
     return 0;
 }
@@ -190,17 +202,70 @@ void signal_end(void)
     real_sigaction(SIGTRAP, &target_disposition, NULL);
 }
 
-bool signal_is_believed_blocked(void)
+void signal_after_fork(void)
 {
-    return believes_blocked;
+    atomic_flag_clear(&disposition_lock);
 }
 
-void signal_believe_blocked(bool blocked)
+static bool is_ignored(const struct sigaction *action)
 {
-    believes_blocked = blocked;
+    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_IGN;
+}
+
+static void change_trap(int how)
+{
+    sigset_t trap;
+
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    signals_change(how, &trap, NULL);
+}
+
+void signal_before_exec(void)
+{
+    if (!signal_is_taken())
+        return;
+    if (is_ignored(&target_disposition))
+        real_sigaction(SIGTRAP, &target_disposition, NULL);
+    if (signal_is_believed_blocked())
+        change_trap(SIG_BLOCK);
+}
+
+void signal_after_exec(void)
+{
+    if (!signal_is_taken())
+        return;
+    if (is_ignored(&target_disposition))
+        install(atomic_load(&alternate_stacks) ? SA_ONSTACK : 0, NULL);
+    if (signal_is_believed_blocked())
+        change_trap(SIG_UNBLOCK);
+}
+
+bool signal_is_taken(void)
+{
+    return atomic_load_explicit(&taken, memory_order_relaxed);
 }
 
 /* ---- what the target calls ---- */
+
+int next_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
+{
+    static int (*next)(int, const struct sigaction *, struct sigaction *);
+
+    if (!next)
+        next = interpose_real("sigaction");
+    return next(signal, action, old);
+}
+
+/* A child of vfork has dispositions of its own, and our memory: what it changes is the kernel's. */
+static int foreign_sigaction(const struct sigaction *action, struct sigaction *old)
+{
+    int result = next_sigaction(SIGTRAP, action, old);
+
+    if (result == 0 && old && old->sa_sigaction == on_trap)
+        *old = target_disposition;
+    return result;
+}
 
 INTERPOSED int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
@@ -208,6 +273,9 @@ INTERPOSED int sigaction(int signal, const struct sigaction *action, struct siga
         return fault_guard_sigaction(signal, action, old);
     if (signal == SIGTRAP && atomic_load_explicit(&taken, memory_order_relaxed)) {
         struct sigaction previous;
+
+        if (!process_is_ours())
+            return foreign_sigaction(action, old);
         sigset_t before;
 
         lock_disposition(&before);
@@ -219,7 +287,7 @@ INTERPOSED int sigaction(int signal, const struct sigaction *action, struct siga
             *old = previous;
         return 0;
     }
-    return real_sigaction(signal, action, old);
+    return next_sigaction(signal, action, old);
 }
 
 /* BSD semantics, as glibc's signal(). */
@@ -259,6 +327,53 @@ INTERPOSED sighandler_t bsd_signal(int number, sighandler_t handler)
     return signal(number, handler);
 }
 
+INTERPOSED sighandler_t ssignal(int number, sighandler_t handler)
+{
+    return signal(number, handler);
+}
+
+/* System V's: the handler stays, the signal is unblocked, or only blocked by SIG_HOLD. */
+INTERPOSED sighandler_t sigset(int number, sighandler_t handler)
+{
+    static sighandler_t (*next)(int, sighandler_t);
+    sigset_t set, before;
+    sighandler_t old;
+
+    if (!is_virtual(number) || handler == SIG_ERR) {
+        if (!next)
+            next = interpose_real("sigset");
+        return next(number, handler);
+    }
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    if (handler == SIG_HOLD) {
+        struct sigaction now;
+
+        if (sigprocmask(SIG_BLOCK, &set, &before) != 0 || sigaction(number, NULL, &now) != 0)
+            return SIG_ERR;
+        old = now.sa_handler;
+    } else {
+        struct sigaction action = {.sa_handler = handler}, previous;
+
+        if (sigaction(number, &action, &previous) != 0 ||
+            sigprocmask(SIG_UNBLOCK, &set, &before) != 0)
+            return SIG_ERR;
+        old = previous.sa_handler;
+    }
+    return sigismember(&before, number) == 1 ? SIG_HOLD : old;
+}
+
+INTERPOSED int sigignore(int number)
+{
+    static int (*next)(int);
+
+    if (is_virtual(number))
+        return set_handler(number, SIG_IGN, 0) == SIG_ERR ? -1 : 0;
+    if (!next)
+        next = interpose_real("sigignore");
+    return next(number);
+}
+
 INTERPOSED sighandler_t sysv_signal(int number, sighandler_t handler)
 {
     static sighandler_t (*next)(int, sighandler_t);
@@ -274,116 +389,4 @@ INTERPOSED sighandler_t __sysv_signal(int number, sighandler_t handler);
 INTERPOSED sighandler_t __sysv_signal(int number, sighandler_t handler)
 {
     return sysv_signal(number, handler);
-}
-
-/* Applies a change of mask with SIGTRAP taken out of it, and keeps what the thread believes. */
-static int change_mask(int how, const sigset_t *set, sigset_t *old,
-                       int (*next)(int, const sigset_t *, sigset_t *))
-{
-    bool believed = believes_blocked;
-    sigset_t adjusted;
-    int result;
-
-    if (!atomic_load_explicit(&taken, memory_order_relaxed))
-        return next(how, set, old);
-    if (set) {
-        adjusted = *set;
-        if (sigismember(set, SIGTRAP) == 1) {
-            if (how == SIG_BLOCK || how == SIG_SETMASK) {
-                believes_blocked = true;
-                sigdelset(&adjusted, SIGTRAP);
-            } else if (how == SIG_UNBLOCK) {
-                believes_blocked = false;
-            }
-        } else if (how == SIG_SETMASK) {
-            believes_blocked = false;
-        }
-    }
-    result = next(how, set ? &adjusted : NULL, old);
-    if (result != 0) {
-        believes_blocked = believed;
-        return result;
-    }
-    if (old && believed)
-        sigaddset(old, SIGTRAP);
-    if (pending_foreign && !believes_blocked) {
-        pending_foreign = false;
-        syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGTRAP,
-                &pending_information);
-    }
-    return result;
-}
-
-INTERPOSED int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
-{
-    return change_mask(how, set, old, real_pthread_sigmask);
-}
-
-INTERPOSED int sigprocmask(int how, const sigset_t *set, sigset_t *old)
-{
-    static int (*next)(int, const sigset_t *, sigset_t *);
-
-    if (!next)
-        next = interpose_real("sigprocmask");
-    return change_mask(how, set, old, next);
-}
-
-INTERPOSED int sigpending(sigset_t *set)
-{
-    static int (*next)(sigset_t *);
-    int result;
-
-    if (!next)
-        next = interpose_real("sigpending");
-    result = next(set);
-    if (result == 0 && pending_foreign)
-        sigaddset(set, SIGTRAP);
-    return result;
-}
-
-/* A SIGTRAP that was held back is what a thread that waits for SIGTRAP gets first. */
-static bool take_pending(const sigset_t *set, siginfo_t *information)
-{
-    if (!pending_foreign || sigismember(set, SIGTRAP) != 1)
-        return false;
-    pending_foreign = false;
-    if (information)
-        *information = pending_information;
-    return true;
-}
-
-INTERPOSED int sigtimedwait(const sigset_t *set, siginfo_t *information,
-                            const struct timespec *timeout)
-{
-    static int (*next)(const sigset_t *, siginfo_t *, const struct timespec *);
-
-    if (take_pending(set, information))
-        return SIGTRAP;
-    if (!next)
-        next = interpose_real("sigtimedwait");
-    return next(set, information, timeout);
-}
-
-INTERPOSED int sigwaitinfo(const sigset_t *set, siginfo_t *information)
-{
-    static int (*next)(const sigset_t *, siginfo_t *);
-
-    if (take_pending(set, information))
-        return SIGTRAP;
-    if (!next)
-        next = interpose_real("sigwaitinfo");
-    return next(set, information);
-}
-
-INTERPOSED int sigwait(const sigset_t *set, int *number)
-{
-    static int (*next)(const sigset_t *, int *);
-
-    if (take_pending(set, NULL)) {
-        *number = SIGTRAP;
-        return 0;
-    }
-    if (!next)
-        next = interpose_real("sigwait");
-    return next(set, number);
 }

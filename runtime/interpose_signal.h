@@ -16,9 +16,14 @@ struct event_cookie;
 /* Receives our signals. Runs with every signal blocked but SIGSEGV, SIGBUS, SIGILL, SIGFPE. */
 typedef void (*trap_handler)(struct event_cookie, bool asynchronous, ucontext_t *);
 
-/* The C library's own; usable before signal_begin(). Signal-safe. */
+/* The C library's own; from signal_begin() on. Signal-safe. */
 int real_sigaction(int signal, const struct sigaction *action, struct sigaction *old);
-int real_pthread_sigmask(int how, const sigset_t *set, sigset_t *old);
+
+/* The next definition after ours, for what is only passed on. */
+int next_sigaction(int signal, const struct sigaction *action, struct sigaction *old);
+
+/* rt_sigprocmask(2) by number: the C library would leave signals of its own out. Signal-safe. */
+void signals_change(int how, const sigset_t *set, sigset_t *old);
 
 /* Calls a handler of the target's from a handler of ours, under the mask that it asked for: the
  * return from ours restores it. Signal-safe. */
@@ -28,17 +33,39 @@ void signal_call_handler(const struct sigaction *action, int signal, siginfo_t *
 /* Takes SIGTRAP over and unblocks it in the calling thread. 0 or -errno. */
 int signal_begin(trap_handler handler);
 
+/*
+ * From now on SIGTRAP is handled on alternate stacks where threads have them. Not so by default:
+ * one that no signal would ever use may be too small, or freed long ago. Signal-safe.
+ */
+void signal_use_alternate_stacks(void);
+
 /* Whether ip is the first instruction of our SIGTRAP handler. Signal-safe. */
 bool signal_is_at_trap_entry(uint64_t ip);
 
+/* After fork, in the child: no other thread holds the lock. */
+void signal_after_fork(void);
+
 /* Gives SIGTRAP back as the target last left it. */
 void signal_end(void);
+
+/* What the target ignores or believes blocked, the program that exec brings must find so; exec has
+ * failed. Signal-safe. */
+void signal_before_exec(void);
+void signal_after_exec(void);
+
+/* Whether SIGTRAP is ours. */
+bool signal_is_taken(void);
+
+/* A SIGTRAP that was sent to the thread: kept until it is unblocked if the thread believes it
+ * blocked; else false. Signal-safe. */
+bool signal_hold_back(const siginfo_t *information);
 
 /* Whether the calling thread believes SIGTRAP blocked, for a thread that inherits its mask. */
 bool signal_is_believed_blocked(void);
 void signal_believe_blocked(bool);
 
-/* Blocks every signal in the calling thread, for code that must not be re-entered; and back. */
+/* Blocks every signal but faults in the calling thread, for code that must not be re-entered; and
+ * back. */
 void signals_block(sigset_t *before);
 void signals_restore(const sigset_t *before);
 

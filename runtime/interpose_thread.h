@@ -6,4 +6,7 @@
 /* Once at start-up, in the main thread. */
 void interpose_thread_begin(void);
 
+/* After fork, in the child: threads that had not begun to run are not there. Signal-safe. */
+void interpose_thread_after_fork(void);
+
 #endif

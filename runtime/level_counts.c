@@ -106,9 +106,9 @@ static enum counter_trust try_event(const struct level_counter *counter, unsigne
     for (size_t i = 0; i < LEVEL_COUNTER_TRIAL; i++)
         arch_flush_line(*places + i * PLACE);
     arch_flush_done();
-    perf_event_enable(descriptor);
+    perf_event_control(descriptor, PERF_EVENT_IOC_ENABLE, NULL);
     touch_from_memory(*places);
-    perf_event_disable(descriptor);
+    perf_event_control(descriptor, PERF_EVENT_IOC_DISABLE, NULL);
     reading = read_event(descriptor);
     syscall(SYS_close, descriptor);
     return level_counter_judge(counter, reading.count, reading.running_ns > 0);
@@ -142,9 +142,17 @@ void level_counts_begin(void)
 
         event->descriptor = descriptor_adopt(open_event(&event->counter, true));
         if (event->descriptor >= 0)
-            perf_event_enable(event->descriptor);
+            perf_event_control(event->descriptor, PERF_EVENT_IOC_ENABLE, NULL);
     }
     errno = saved;
+}
+
+bool level_counts_are_made(void)
+{
+    for (unsigned i = 0; i < event_count; i++)
+        if (events[i].descriptor >= 0)
+            return true;
+    return false;
 }
 
 void level_counts_write(void)
@@ -168,7 +176,7 @@ void level_counts_write(void)
             .count = reading.count,
             .enabled_ns = reading.enabled_ns,
             .running_ns = reading.running_ns,
-            .estimate = (uint64_t)level_counter_scaled(reading.count, reading.enabled_ns,
+            .estimate = (uint64_t)level_counter_scaled(counter, reading.count, reading.enabled_ns,
                                                        reading.running_ns),
             .processes = 1,
         };
@@ -181,9 +189,9 @@ void level_counts_pause(bool paused)
 {
     for (unsigned i = 0; i < event_count; i++) {
         if (events[i].descriptor >= 0 && paused)
-            perf_event_disable(events[i].descriptor);
+            perf_event_control(events[i].descriptor, PERF_EVENT_IOC_DISABLE, NULL);
         else if (events[i].descriptor >= 0)
-            perf_event_enable(events[i].descriptor);
+            perf_event_control(events[i].descriptor, PERF_EVENT_IOC_ENABLE, NULL);
     }
 }
 

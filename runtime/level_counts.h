@@ -17,6 +17,9 @@
  * and in a forked child. */
 void level_counts_begin(void);
 
+/* Whether one of them could be opened. */
+bool level_counts_are_made(void);
+
 /* Appends what they counted so far to the profile: cumulative, the last record counts. */
 void level_counts_write(void);
 

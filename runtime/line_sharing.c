@@ -22,6 +22,7 @@
 #include "sampling/line_visit.h"
 #include "sampling/line_watch.h"
 #include "sampling/sample.h"
+#include "sampling/shared_lines.h"
 #include "sampling/watch_plan.h"
 #include "settings.h"
 #include "tape.h"
@@ -127,6 +128,17 @@ static void publish(uint32_t thread_id, uint64_t line, uint64_t bytes, uint8_t k
     board_publish(&board, &entry);
 }
 
+uint32_t line_sharing_prefer(struct thread *thread, const struct access *accesses, uint32_t n,
+                             uint32_t uniform, double *weight_factor)
+{
+    struct shared_stores stores;
+    uint64_t now = monotonic_ns();
+
+    shared_lines_find(&board, accesses, n, settings.line_size, thread->id, now, &stores);
+    shared_lines_publish(&board, accesses, n, settings.line_size, thread->id, now);
+    return shared_lines_draw(&stores, n, uniform, &thread->random, weight_factor);
+}
+
 bool line_sharing_yields(struct random *random)
 {
     return line_watch_yields(&lines, random);
@@ -156,18 +168,17 @@ static void offer_use(struct thread *thread, struct line_watch_offer *offer,
     line_watch_offer(&lines, &thread->random, offer, sample);
 }
 
-void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bool polls,
-                        struct record_sample *sample)
+void line_sharing_offer(struct thread *thread, const struct access_run *run,
+                        const struct own_visit *visit, bool polls, struct record_sample *sample)
 {
     uint64_t line = line_start(sample->address, settings.line_size), now = sample->monotonic_ns;
     struct line_watch_offer offer = {
         .thread_id = thread->id,
-        .executed = thread->window.executed,
         .time_ns = now,
         .delayed_ns = atomic_load(&thread->overhead_ns),
     };
 
-    if (!watch_plan_suits_all_threads(&thread->window)) {
+    if (!watch_plan_suits_all_threads(&run->sample)) {
         publish(thread->id, line,
                 line_mask(line, settings.line_size, sample->address, sample->width), sample->kind,
                 now);
@@ -189,7 +200,7 @@ void line_sharing_offer(struct thread *thread, const struct own_visit *visit, bo
         find_others(sample, &offer);
         offer.waits = true;
         line_watch_offer(&lines, &thread->random, &offer, sample);
-    } else if (sample->kind == ACCESS_LOAD && !sample_is_resolved(sample, settings.line_size)) {
+    } else if (sample->kind == ACCESS_LOAD && sample->reuse_ip == 0) {
         offer_use(thread, &offer, sample);
     }
     publish(thread->id, line, line_mask(line, settings.line_size, sample->address, sample->width),

@@ -2,7 +2,6 @@
 /* Signal-safe but for look_ahead_create(). */
 #include "look_ahead.h"
 
-#include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -12,7 +11,12 @@
 
 #include "arch/arch.h"
 #include "fault_guard.h"
+#include "forbidden.h"
+#include "isa/guarded_memory.h"
 #include "memory.h"
+#include "own/raw_call.h"
+#include "sampling/call_path.h"
+#include "settings.h"
 #include "tape.h"
 #include "watch.h"
 
@@ -21,12 +25,25 @@
 enum {
     DECODE_CACHE_BYTES = 4 << 20,
     STUB_BYTES = 1 << 20,
+    INTERPRETERS_MAX = 256,
+    /* More than there are processors: handlers may be preempted. */
+    INTERPRETERS_SPARE = 12,
     /* Instructions per call of the interpreter: bounds a loop that makes no access at all. */
     INSTRUCTIONS_PER_ACCESS = 64,
 };
 
 /* Our own code; written once at start-up. */
 static uint64_t own_low, own_high;
+
+/* Of struct thread's interpreters: each serves one look-ahead at a time, of whichever thread. */
+struct pooled {
+    _Atomic bool taken;
+    void *memory; /* of an interpreter; NULL: not used yet. Written by who has taken it */
+};
+static struct {
+    unsigned count; /* written once at start-up */
+    struct pooled one[INTERPRETERS_MAX];
+} interpreters;
 
 static int find_own_code(struct dl_phdr_info *module, size_t size, void *unused)
 {
@@ -58,10 +75,27 @@ void look_ahead_create(void)
         stubs = NULL;
     if (cache)
         decode_cache_create(cache, DECODE_CACHE_BYTES, stubs, stubs ? STUB_BYTES : 0);
+    interpreters.count = settings.cpus < INTERPRETERS_MAX - INTERPRETERS_SPARE
+                             ? (unsigned)settings.cpus + INTERPRETERS_SPARE
+                             : INTERPRETERS_MAX;
     own_low = tape_value(TAPE_SETTING, own_low);
     own_high = tape_value(TAPE_SETTING, own_high);
     if (tape_inside)
         interpreter_processor(tape_pass_bytes);
+}
+
+void look_ahead_reset_after_fork(void)
+{
+    decode_cache_after_fork();
+    for (unsigned i = 0; i < interpreters.count; i++) {
+        struct pooled *one = &interpreters.one[i];
+
+        /* Another thread was at work on it, and is not here to end that. */
+        if (atomic_exchange(&one->taken, false) && one->memory) {
+            memory_unmap(one->memory, interpreter_memory_size());
+            one->memory = NULL;
+        }
+    }
 }
 
 bool look_ahead_is_runtime(uint64_t ip)
@@ -73,71 +107,57 @@ static void on_call(void *context, uint64_t accesses, uint64_t return_address)
 {
     struct thread *thread = context;
 
-    if (accesses <= WINDOW_SKIP_MAX)
-        call_path_add(&thread->call_path, accesses, return_address);
-}
-
-static void show_frame(struct thread *thread, struct loop_head *head)
-{
-    uint32_t words[LOOP_FRAME_WORDS], unknown = 0;
-
-    for (unsigned i = 0; i < LOOP_FRAME_WORDS; i++) {
-        uint64_t value = 0;
-
-        if (!interpreter_peek(thread->interpreter, head->frame + 4 * i, 4, &value))
-            unknown |= 1u << i;
-        words[i] = (uint32_t)value;
-    }
-    loops_frame(head, words, unknown);
+    if (thread->calls)
+        call_path_add(thread->calls, accesses,
+                      look_ahead_is_runtime(return_address) ? CALL_PATH_HIDDEN : return_address);
 }
 
 static void on_backward_branch(void *context, const struct interpreter *interpreter,
                                uint64_t target, uint64_t accesses)
 {
     struct thread *thread = context;
-    struct loop_head *head = loops_visit(&thread->loops, target, interpreter_general(interpreter),
-                                         interpreter_poisoned_registers(interpreter), accesses);
 
-    if (head)
-        show_frame(thread, head);
+    loops_visit(&thread->loops, target, interpreter_general(interpreter),
+                interpreter_poisoned_registers(interpreter), accesses);
 }
 
 /* The line of a watched word, read by the kernel: a load of ours would trap as the target's do. */
 static bool read_watched(void *context, uint64_t address, void *buffer, size_t size)
 {
     struct iovec here = {buffer, size}, there = {(void *)(uintptr_t)address, size};
-    int saved = errno;
-    bool done = !tape_supplies() &&
-                syscall(SYS_process_vm_readv, getpid(), &here, 1UL, &there, 1UL, 0UL) == (long)size;
+    bool done = !tape_supplies() && raw_call(SYS_process_vm_readv, getpid(), (long)&here, 1,
+                                             (long)&there, 1, 0) == (long)size;
 
     (void)context;
-    errno = saved;
     done = tape_value(TAPE_CALL, done);
     if (done)
         tape_bytes(buffer, size);
     return done;
 }
 
-/* branch NULL: for the loop table and the call path. */
-static struct interpreter_options options_for(struct thread *thread, interpreter_branch branch,
-                                              interpreter_condition condition, void *context)
+/* Where some memory must not be read ahead. */
+static bool read_allowed(void *context, uint64_t address, void *buffer, size_t size)
 {
-    return (struct interpreter_options){
-        .read = tape_mode == TAPE_OFF ? NULL : tape_read_memory,
-        .read_avoided = read_watched,
-        .backward_branch = branch ? branch : on_backward_branch,
-        .condition = condition,
-        .call = branch ? NULL : on_call,
-        .branch_context = branch ? context : thread,
-    };
+    (void)context;
+    return !forbidden_at(address, size) && guarded_memory_read(address, buffer, size);
 }
 
-void look_ahead_hook(struct thread *thread, interpreter_branch branch,
-                     interpreter_condition condition, void *context)
+static interpreter_read reader(void)
 {
-    struct interpreter_options options = options_for(thread, branch, condition, context);
+    if (tape_mode != TAPE_OFF)
+        return tape_read_memory;
+    return forbidden_any() ? read_allowed : NULL;
+}
 
-    interpreter_set_options(thread->interpreter, &options);
+static struct interpreter_options options_for(struct thread *thread)
+{
+    return (struct interpreter_options){
+        .read = reader(),
+        .read_avoided = read_watched,
+        .backward_branch = on_backward_branch,
+        .call = on_call,
+        .branch_context = thread,
+    };
 }
 
 static void avoid_watched(struct thread *thread)
@@ -159,23 +179,40 @@ void look_ahead_registers(const ucontext_t *context, struct interpreter_register
                    registers);
 }
 
+/* The first that is free: its memory is the most likely to be in a cache. */
+static bool take_interpreter(struct thread *thread)
+{
+    struct interpreter_options options = options_for(thread);
+
+    for (unsigned i = 0; i < interpreters.count; i++) {
+        struct pooled *one = &interpreters.one[i];
+
+        if (atomic_load_explicit(&one->taken, memory_order_relaxed) ||
+            atomic_exchange_explicit(&one->taken, true, memory_order_acquire))
+            continue;
+        if (!one->memory)
+            one->memory = memory_map(interpreter_memory_size());
+        if (one->memory) {
+            thread->interpreter = interpreter_create(one->memory, &options);
+            thread->interpreter_number = i;
+            return true;
+        }
+        atomic_store(&one->taken, false);
+        return false;
+    }
+    return false;
+}
+
 bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
 {
     struct interpreter_registers registers;
 
-    if (!thread->interpreter) {
-        struct interpreter_options options = options_for(thread, NULL, NULL, NULL);
-        void *memory = memory_map(interpreter_memory_size());
-
-        if (!memory)
-            return false;
-        thread->interpreter = interpreter_create(memory, &options);
-    }
+    if (!take_interpreter(thread))
+        return false;
     fault_guard_enter(context);
     tape_memory_may_change();
     loops_begin(&thread->loops);
-    call_path_begin(&thread->call_path);
-    thread->left_out = 0;
+    thread->looked = 0;
     look_ahead_registers(context, &registers);
     interpreter_begin(thread->interpreter, &registers, arch_extended_state(context));
     avoid_watched(thread);
@@ -184,8 +221,10 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
 
 void look_ahead_end(struct thread *thread)
 {
-    (void)thread;
     fault_guard_leave();
+    atomic_store_explicit(&interpreters.one[thread->interpreter_number].taken, false,
+                          memory_order_release);
+    thread->interpreter = NULL;
 }
 
 bool look_ahead_begin_after_access(struct thread *thread, const ucontext_t *context)
@@ -202,18 +241,38 @@ bool look_ahead_begin_after_access(struct thread *thread, const ucontext_t *cont
     return false;
 }
 
+/*
+ * What the runtime itself would do is left out of the batch of n accesses. Calls are noted with the
+ * number of accesses before them: from the event `first` on it becomes that of those that are kept.
+ */
+static size_t leave_out(struct thread *thread, size_t n, unsigned first)
+{
+    struct access *batch = thread->batch;
+    struct call_path *calls = thread->calls;
+    unsigned event = first, events = calls ? calls->count : 0;
+    uint64_t looked = thread->looked;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        for (; event < events && calls->events[event].accesses <= looked + i; event++)
+            calls->events[event].accesses = thread->calls_kept + kept;
+        if (!look_ahead_is_runtime(batch[i].ip))
+            batch[kept++] = batch[i];
+    }
+    for (; event < events; event++)
+        calls->events[event].accesses = thread->calls_kept + kept;
+    thread->looked += n;
+    thread->calls_kept += kept;
+    return kept;
+}
+
 static size_t run(struct thread *thread, size_t capacity, uint64_t instructions,
                   enum interpreter_stop *why)
 {
-    struct access *batch = thread->batch;
-    size_t n = interpreter_run(thread->interpreter, batch, capacity, instructions, why);
-    size_t kept = 0;
+    unsigned first = thread->calls ? thread->calls->count : 0;
+    size_t n = interpreter_run(thread->interpreter, thread->batch, capacity, instructions, why);
 
-    for (size_t i = 0; i < n; i++)
-        if (!look_ahead_is_runtime(batch[i].ip))
-            batch[kept++] = batch[i];
-    thread->left_out += n - kept;
-    return kept;
+    return leave_out(thread, n, first);
 }
 
 size_t look_ahead_next(struct thread *thread, size_t capacity, enum interpreter_stop *why)

@@ -13,10 +13,14 @@
 /* Once per process: the decode cache and the runtime's own code range. */
 void look_ahead_create(void);
 
+/* In a forked child: only the calling thread exists. */
+void look_ahead_reset_after_fork(void);
+
 /* What the interpreter starts from; taped. */
 void look_ahead_registers(const ucontext_t *, struct interpreter_registers *);
 
-/* False when the thread has no interpreter and none can be had. */
+/* False when no interpreter is to be had: too many threads use one. thread->interpreter is set
+ * until the end. */
 bool look_ahead_begin(struct thread *, const ucontext_t *);
 void look_ahead_end(struct thread *);
 
@@ -25,17 +29,15 @@ bool look_ahead_begin_after_access(struct thread *, const ucontext_t *);
 
 /*
  * The next accesses of the target, at most `capacity` (64..THREAD_BATCH), in thread->batch; those
- * that the runtime itself would make are left out. *why as interpreter_run().
+ * that the runtime itself would make are left out. *why as interpreter_run(). Calls and returns are
+ * added to thread->calls, if that is set, counting the accesses that were returned since
+ * thread->calls_kept was 0.
  */
 size_t look_ahead_next(struct thread *, size_t capacity, enum interpreter_stop *why);
 
 /* The same for so many instructions (*why: INTERPRETER_FULL); what the target sees in memory may
  * change between calls. */
 size_t look_ahead_step(struct thread *, unsigned instructions, enum interpreter_stop *why);
-
-/* Other hooks than the loop table's for backward branches and conditions; NULL: that one again. */
-void look_ahead_hook(struct thread *, interpreter_branch branch, interpreter_condition condition,
-                     void *context);
 
 /* Whether ip lies in the runtime's own code. */
 bool look_ahead_is_runtime(uint64_t ip);

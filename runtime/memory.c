@@ -19,6 +19,19 @@ void *memory_map(size_t bytes)
     return address == -1 ? NULL : (void *)address;
 }
 
+void *memory_map_stack(size_t bytes)
+{
+    enum { GUARD = 65536 }; /* a page of any machine */
+    char *memory = memory_map(GUARD + bytes);
+    int saved = errno;
+
+    if (!memory)
+        return NULL;
+    syscall(SYS_mprotect, memory, (size_t)GUARD, PROT_NONE);
+    errno = saved;
+    return memory + GUARD;
+}
+
 void memory_unmap(void *memory, size_t bytes)
 {
     int saved = errno;

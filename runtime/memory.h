@@ -9,4 +9,7 @@
 void *memory_map(size_t bytes);
 void memory_unmap(void *memory, size_t bytes);
 
+/* Room for a stack of so many bytes (whole pages), with a page below that cannot be touched. */
+void *memory_map_stack(size_t bytes);
+
 #endif

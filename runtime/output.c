@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 #include "attribution.h"
+#include "cost_account.h"
 #include "descriptors.h"
 #include "host_caches.h"
 #include "interpose_signal.h"
 #include "maps.h"
 #include "memory.h"
 #include "modules.h"
+#include "process.h"
 #include "profile/writer.h"
 #include "profile_file.h"
 #include "regions.h"
@@ -58,6 +60,11 @@ uint64_t output_samples(void)
 void output_count_sample(void)
 {
     atomic_fetch_add_explicit(&samples, 1, memory_order_relaxed);
+}
+
+uint64_t output_bytes(void)
+{
+    return tape_value(TAPE_COUNT, writer.written_bytes);
 }
 
 bool output_usable(void)
@@ -142,12 +149,14 @@ static void tell_open_failure(int error)
 static bool append(enum record_type type, const void *fixed, size_t size, const void *tail,
                    size_t tail_size)
 {
+    enum cost_part before = cost_enter(COST_WRITING);
     bool taped = tape_record(type, fixed, size, tail, tail_size);
     bool appended =
         profile_writer_append(&writer, type, fixed, size, tail, tail_size, monotonic_ns());
 
     if (taped)
         tape_record_done();
+    cost_leave(before);
     return appended;
 }
 
@@ -208,6 +217,7 @@ static bool open_lazily(void)
         return expected == OUTPUT_OPEN;
     if (!open_file())
         return false;
+    process_announce();
     attribution_announce();
     threads_announce();
     for (uint32_t i = 1; i <= regions_count(); i++)
@@ -239,8 +249,8 @@ bool output_append(enum record_type type, const void *fixed, size_t size, const 
     int now = atomic_load_explicit(&state, memory_order_acquire);
 
     if (now == OUTPUT_LAZY) {
-        /* Only a sample is worth a file. */
-        if (type != RECORD_SAMPLE || !open_lazily())
+        /* Only what was sampled is worth a file. */
+        if ((type != RECORD_BURST && type != RECORD_SAMPLE) || !open_lazily())
             return false;
     } else if (now != OUTPUT_OPEN) {
         return false;

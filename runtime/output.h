@@ -33,6 +33,9 @@ void output_note(enum note_severity, const char *text);
 uint64_t output_samples(void);
 void output_count_sample(void);
 
+/* Bytes written so far. Signal-safe. */
+uint64_t output_bytes(void);
+
 /* Writes what is buffered: before exec, abort, a quick death. Signal-safe. */
 void output_flush(void);
 

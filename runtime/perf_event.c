@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cost_account.h"
+#include "own/raw_call.h"
 #include "tape.h"
 
 #include "signal_safe.h"
@@ -19,6 +21,15 @@ static const uint64_t cookie_mark = 0x5245u; /* "RE" */
 
 /* A place that nobody touches: where a register points while it waits for work. */
 static uint64_t parking_place __attribute__((aligned(8)));
+
+/* Negative errno instead of -1, and errno as it was: the caller may be inside a handler. */
+static int keep_errno(long result, int saved_errno)
+{
+    int error = errno;
+
+    errno = saved_errno;
+    return result == -1 ? -error : (int)result;
+}
 
 uint64_t event_cookie_pack(struct event_cookie cookie)
 {
@@ -34,15 +45,6 @@ bool event_cookie_unpack(uint64_t data, struct event_cookie *cookie)
     cookie->kind = (enum event_kind)(data >> 8 & 0xff);
     cookie->slot = data & 0xff;
     return true;
-}
-
-/* Negative errno instead of -1, and errno as it was: the caller may be inside a handler. */
-static int keep_errno(long result, int saved_errno)
-{
-    int error = errno;
-
-    errno = saved_errno;
-    return result == -1 ? -error : (int)result;
 }
 
 int perf_event_open(const struct perf_event_attr *attributes, int group)
@@ -61,6 +63,20 @@ int perf_event_control(int descriptor, unsigned long request, void *argument)
 
     if (!tape_supplies())
         result = keep_errno(syscall(SYS_ioctl, descriptor, request, argument), saved);
+    return (int)tape_value(TAPE_CALL, (uint64_t)result);
+}
+
+/* The same for what handlers do all the time: by no code that the target may use as well, for an
+ * execute breakpoint may wait for it there (bridge.h). */
+static int control(int descriptor, unsigned long request, void *argument)
+{
+    enum cost_part before =
+        cost_enter(request == PERF_EVENT_IOC_PERIOD ? COST_PERIOD : COST_ARMING);
+    long result = 0;
+
+    if (!tape_supplies())
+        result = raw_call(SYS_ioctl, descriptor, (long)request, (long)argument, 0, 0, 0);
+    cost_leave(before);
     return (int)tape_value(TAPE_CALL, (uint64_t)result);
 }
 
@@ -92,7 +108,7 @@ int perf_clock_open(uint64_t period_ns, uint64_t cookie)
 
 int perf_clock_set_period(int descriptor, uint64_t period_ns)
 {
-    return perf_event_control(descriptor, PERF_EVENT_IOC_PERIOD, &period_ns);
+    return control(descriptor, PERF_EVENT_IOC_PERIOD, &period_ns);
 }
 
 static struct perf_event_attr watch_attributes(uint64_t address, unsigned length,
@@ -126,7 +142,7 @@ int perf_watch_arm(int descriptor, uint64_t address, unsigned length, enum watch
         watch_attributes(address, length, access, cookie, inherited);
 
     attributes.disabled = 0;
-    return perf_event_control(descriptor, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attributes);
+    return control(descriptor, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attributes);
 }
 
 static struct perf_event_attr breakpoint_attributes(uint64_t address, uint64_t cookie)
@@ -152,15 +168,15 @@ int perf_breakpoint_arm(int descriptor, uint64_t address, uint64_t cookie)
     struct perf_event_attr attributes = breakpoint_attributes(address, cookie);
 
     attributes.disabled = 0;
-    return perf_event_control(descriptor, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attributes);
+    return control(descriptor, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attributes);
 }
 
 int perf_event_enable(int descriptor)
 {
-    return perf_event_control(descriptor, PERF_EVENT_IOC_ENABLE, NULL);
+    return control(descriptor, PERF_EVENT_IOC_ENABLE, NULL);
 }
 
 int perf_event_disable(int descriptor)
 {
-    return perf_event_control(descriptor, PERF_EVENT_IOC_DISABLE, NULL);
+    return control(descriptor, PERF_EVENT_IOC_DISABLE, NULL);
 }

@@ -61,13 +61,14 @@ int perf_breakpoint_open(void);
 /* Arms: traps before the instruction at address is executed. 0 or -errno. */
 int perf_breakpoint_arm(int descriptor, uint64_t address, uint64_t cookie);
 
+/* Of the clocks, watches and breakpoints above. */
+int perf_event_enable(int descriptor);
+int perf_event_disable(int descriptor);
+
 /* For other events: perf_event_open(2) in the calling thread, with that leader or -1, and ioctl(2)
  * on what it gave; -errno if refused. On the tape (tape.h), as is all above. */
 struct perf_event_attr;
 int perf_event_open(const struct perf_event_attr *, int group);
 int perf_event_control(int descriptor, unsigned long request, void *argument);
-
-int perf_event_enable(int descriptor);
-int perf_event_disable(int descriptor);
 
 #endif

@@ -33,9 +33,9 @@ enum {
 
 /* What one counting event needs to be read. */
 struct pmu_counter {
-    int descriptor; /* -1: not opened */
-    void *page;     /* the kernel's page about it, for rdpmc; NULL without */
-    uint8_t accesses;
+    int descriptor;              /* -1: not opened */
+    void *page;                  /* the kernel's page about it, for rdpmc; NULL without */
+    uint8_t accesses, core_kind; /* as in struct pmu_event */
 };
 
 /* What a unit did not deliver as it should; of one thread, or of all. */
@@ -46,7 +46,8 @@ struct pmu_losses {
     uint64_t
         no_ring; /* threads whose buffer could not be locked: the above are not known of them */
     /* Counters were shared out with others': longest time an event was wanted and not on a counter,
-     * and for how long it was wanted, ns. Counts are scaled up. */
+     * and for how long it was wanted, ns. Counts are scaled up. With several kinds of cores: time
+     * in which none of their units counted; nothing is scaled up for it. */
     uint64_t off_ns, enabled_ns;
     /* Of the witness; times as above. */
     uint64_t no_witness;  /* threads for which it, or its buffer, was refused */
@@ -94,8 +95,12 @@ bool pmu_start(const char *event, char *reason);
 /* Whether pmu_start() succeeded. The rest is signal-safe. */
 bool pmu_in_use(void);
 
-/* Counters of the processor that its events take in each thread; 0 when it is not in use. */
+/* Counters of the processor that its events take in each thread, of each kind of core; 0 when it is
+ * not in use. */
 unsigned pmu_counters_taken(void);
+
+/* Whether cores of several kinds have a unit each. */
+bool pmu_has_kinds_of_cores(void);
 
 /* The unit and its events in words, for RECORD_RUN: "pebs cpu/MEM_INST_RETIRED:ALL_LOADS ...". */
 const char *pmu_description(void);

@@ -183,7 +183,7 @@ void pmu_witness_drain(struct pmu_witness *witness, bool enabled, struct pmu_los
         return;
     finish_area(&drain, witness->ring);
     if (drain.switched_off && enabled)
-        perf_event_enable(witness->descriptor);
+        perf_event_control(witness->descriptor, PERF_EVENT_IOC_ENABLE, NULL);
 }
 
 /* ---- a thread ---- */

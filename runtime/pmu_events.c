@@ -7,6 +7,7 @@
 
 #include "descriptors.h"
 #include "perf_event.h"
+#include "pmu/counted.h"
 #include "pmu_internal.h"
 #include "sampling/sample.h"
 #include "settings.h"
@@ -20,6 +21,11 @@ struct pmu_engine pmu_engine;
 bool pmu_in_use(void)
 {
     return pmu_engine.in_use;
+}
+
+bool pmu_has_kinds_of_cores(void)
+{
+    return pmu_engine.choice.core_kinds > 1;
 }
 
 const char *pmu_description(void)
@@ -51,7 +57,7 @@ static int open_samplers(struct pmu_thread *thread, uint64_t cookie, bool signal
 
         *tried = event;
         if (event->needs_leader && thread->leader < 0) {
-            struct perf_event_attr attributes = pmu_attributes(choice(), &choice()->leader);
+            struct perf_event_attr attributes = pmu_attributes(&choice()->leader);
 
             thread->leader = pmu_open_event(&attributes, -1);
             if (thread->leader < 0)
@@ -81,9 +87,10 @@ static int open_counters(struct pmu_thread *thread, const struct pmu_event **tri
 
         *tried = event;
         *counter = (struct pmu_counter){.descriptor = own ? -1 : thread->sampler[i],
-                                        .accesses = event->accesses};
+                                        .accesses = event->accesses,
+                                        .core_kind = event->core_kind};
         if (own) {
-            struct perf_event_attr attributes = pmu_attributes(chosen, event);
+            struct perf_event_attr attributes = pmu_attributes(event);
 
             counter->descriptor = pmu_open_event(&attributes, -1);
             if (counter->descriptor < 0)
@@ -249,18 +256,49 @@ static uint64_t read_count(const struct pmu_counter *counter, bool self)
     return tape_value(TAPE_COUNT, tape_supplies() ? 0 : read_kernel(counter, self));
 }
 
+static void read_all(const struct pmu_thread *thread, struct pmu_reading readings[PMU_EVENTS_MAX])
+{
+    for (unsigned i = 0; i < thread->counters; i++) {
+        uint64_t values[3] = {0};
+
+        pmu_read_event(thread->counter[i].descriptor, values);
+        readings[i] = (struct pmu_reading){.count = values[0],
+                                           .enabled_ns = values[1],
+                                           .running_ns = values[2],
+                                           .accesses = thread->counter[i].accesses,
+                                           .core_kind = thread->counter[i].core_kind};
+    }
+}
+
+/* On several kinds of cores how long each event was on a counter matters, which a register does not
+ * tell. */
+static uint64_t accesses_of_kinds(const struct pmu_thread *thread)
+{
+    struct pmu_reading readings[PMU_EVENTS_MAX];
+
+    read_all(thread, readings);
+    return pmu_counted_accesses(readings, thread->counters, choice()->core_kinds);
+}
+
 uint64_t pmu_thread_accesses(const struct pmu_thread *thread, bool self)
 {
     uint64_t accesses = 0;
 
-    for (unsigned i = 0; i < thread->counters; i++)
+    if (pmu_has_kinds_of_cores())
+        accesses = accesses_of_kinds(thread);
+    for (unsigned i = 0; i < thread->counters && !pmu_has_kinds_of_cores(); i++)
         accesses += read_count(&thread->counter[i], self) * thread->counter[i].accesses;
     return accesses > thread->ours ? accesses - thread->ours : 0;
 }
 
 uint64_t pmu_event_count(const struct pmu_thread *thread, unsigned counter)
 {
-    return read_count(&thread->counter[counter], true);
+    uint64_t values[3] = {0};
+
+    if (!pmu_has_kinds_of_cores())
+        return read_count(&thread->counter[counter], true);
+    pmu_read_event(thread->counter[counter].descriptor, values);
+    return values[0];
 }
 
 uint64_t pmu_thread_weight(struct pmu_thread *thread, uint64_t now)
@@ -306,6 +344,19 @@ static void add_time_off(int descriptor, uint64_t *off_ns, uint64_t *enabled_ns)
     }
 }
 
+static void add_uncounted(const struct pmu_thread *thread, struct pmu_losses *sum)
+{
+    struct pmu_reading readings[PMU_EVENTS_MAX];
+    uint64_t enabled, off;
+
+    read_all(thread, readings);
+    off = pmu_uncounted_ns(readings, thread->counters, &enabled);
+    if (off > sum->off_ns) {
+        sum->off_ns = off;
+        sum->enabled_ns = enabled;
+    }
+}
+
 static void sum_witness(const struct pmu_witness *witness, struct pmu_losses *sum)
 {
     const struct aux_faults *faults = &witness->aux.faults;
@@ -329,7 +380,9 @@ void pmu_thread_sum_losses(const struct pmu_thread *thread, struct pmu_losses *s
     sum->no_witness += thread->losses.no_witness;
     if (thread->losses.refusal)
         sum->refusal = thread->losses.refusal;
-    for (unsigned i = 0; i < thread->counters; i++)
+    if (pmu_has_kinds_of_cores())
+        add_uncounted(thread, sum);
+    for (unsigned i = 0; i < thread->counters && !pmu_has_kinds_of_cores(); i++)
         add_time_off(thread->counter[i].descriptor, &sum->off_ns, &sum->enabled_ns);
     if (thread->witness.descriptor >= 0)
         sum_witness(&thread->witness, sum);

@@ -33,7 +33,7 @@ void pmu_read_event(int descriptor, uint64_t values[3]);
 
 /* ---- opening (pmu_open.c) ---- */
 
-struct perf_event_attr pmu_attributes(const struct pmu_choice *, const struct pmu_event *);
+struct perf_event_attr pmu_attributes(const struct pmu_event *);
 
 /* Descriptor of ours, or -errno. */
 int pmu_open_event(const struct perf_event_attr *, int group);

@@ -70,8 +70,13 @@ static void note_samplers(const struct pmu_losses *losses)
     add(&list, losses->no_ring,
         " threads without a buffer (sysctl kernel.perf_event_mlock_kb, ulimit -l)");
     end(&list, losses->throttled + losses->records > 0 ? NOTE_WARNING : NOTE_INFORMATION);
-    note_shared("hardware counters were shared with others: up to ", losses->off_ns,
-                losses->enabled_ns, " % of the time one did not count; accesses are scaled up");
+    if (pmu_has_kinds_of_cores())
+        note_shared("hardware counters: up to ", losses->off_ns, losses->enabled_ns,
+                    " % of a thread's time nothing counted: it ran on a kind of core whose unit is "
+                    "not known here, or others held the counters; accesses made then are missing");
+    else
+        note_shared("hardware counters were shared with others: up to ", losses->off_ns,
+                    losses->enabled_ns, " % of the time one did not count; accesses are scaled up");
 }
 
 static const char *refusal(int error)

@@ -16,8 +16,7 @@
 
 #include "signal_safe.h"
 
-struct perf_event_attr pmu_attributes(const struct pmu_choice *choice,
-                                      const struct pmu_event *event)
+struct perf_event_attr pmu_attributes(const struct pmu_event *event)
 {
     struct perf_event_attr attributes;
 
@@ -28,8 +27,8 @@ struct perf_event_attr pmu_attributes(const struct pmu_choice *choice,
     attributes.config1 = event->config1;
     attributes.config2 = event->config2;
     attributes.disabled = 1;
-    attributes.exclude_kernel = choice->can_exclude_kernel;
-    attributes.exclude_hv = choice->can_exclude_kernel;
+    attributes.exclude_kernel = !event->with_kernel;
+    attributes.exclude_hv = !event->with_kernel;
     attributes.remove_on_exec = 1;
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     return attributes;
@@ -70,7 +69,7 @@ size_t pmu_ring_mapping(void)
 static int open_once(const struct pmu_choice *choice, const struct pmu_event *event,
                      uint64_t period, uint64_t cookie, bool signals, int group)
 {
-    struct perf_event_attr attributes = pmu_attributes(choice, event);
+    struct perf_event_attr attributes = pmu_attributes(event);
 
     attributes.precise_ip = event->precise & 3;
     attributes.sample_period = period;

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "perf_event.h"
+#include "pmu/refusal.h"
 #include "pmu/self_test.h"
 #include "pmu_internal.h"
 #include "settings.h"
@@ -28,19 +30,31 @@ static void add_record(void *context, const struct access_record *record, uint64
     self_test_record(context, record);
 }
 
+static unsigned running_kernel(void)
+{
+    struct utsname name;
+    unsigned version = uname(&name) == 0 ? kernel_version(name.release) : 0;
+
+    return (unsigned)tape_value(TAPE_SETTING, version);
+}
+
 /* What a refusal means, and what would change it. */
 static void explain(int error, const struct pmu_event *event, char *reason)
 {
-    const char *text;
+    const char *text, *remedy;
+    size_t used;
 
+    snprintf(reason, PMU_REASON_MAX, "%s: ", event->name);
+    if (pmu_explain_ibs(&pmu_engine.choice, error, running_kernel(), reason, &remedy)) {
+        used = strlen(reason);
+        snprintf(reason + used, PMU_REASON_MAX - used, ": %s", remedy);
+        return;
+    }
     switch (error) {
     case EACCES:
     case EPERM:
-        text = pmu_engine.choice.needs_privilege
-                   ? "the kernel cannot keep its own samples out of IBS before Linux 6.14: use a "
-                     "newer kernel, or run with CAP_PERFMON"
-                   : "not permitted: sysctl kernel.perf_event_paranoid=2, or a seccomp filter "
-                     "forbids it (see reuse-doctor)";
+        text = "not permitted: sysctl kernel.perf_event_paranoid=2, or a seccomp filter forbids it "
+               "(see reuse-doctor)";
         break;
     case ENOENT:
     case EOPNOTSUPP:
@@ -136,9 +150,9 @@ static bool try_witness(char *reason)
     int result = pmu_witness_open(&witness, loads ? WITNESS_LOADS : WITNESS_PERIOD);
 
     if (result == 0 && witness.leader >= 0)
-        result = perf_event_enable(witness.leader);
+        result = perf_event_control(witness.leader, PERF_EVENT_IOC_ENABLE, NULL);
     if (result == 0)
-        result = perf_event_enable(witness.descriptor);
+        result = perf_event_control(witness.descriptor, PERF_EVENT_IOC_ENABLE, NULL);
     if (result < 0) {
         explain(-result, &choice->sampler[0], reason);
         pmu_witness_close(&witness);
@@ -149,7 +163,7 @@ static bool try_witness(char *reason)
     test.end = tape_value(TAPE_SETTING, test.end);
     if (loads)
         test.stores = 0;
-    perf_event_disable(witness.descriptor);
+    perf_event_control(witness.descriptor, PERF_EVENT_IOC_DISABLE, NULL);
     pmu_witness_drain(&witness, false, &losses, add_record, &test);
     test.lost = losses.records;
     self_test_unreadable(&test, losses.damaged);
@@ -194,6 +208,14 @@ static void describe_served_by(void)
                  choice->sampler[0].name);
 }
 
+/* Events that are spread evenly over the kinds of cores. */
+static unsigned of_each_kind(unsigned events)
+{
+    unsigned kinds = pmu_engine.choice.core_kinds;
+
+    return (events + kinds - 1) / kinds;
+}
+
 unsigned pmu_counters_taken(void)
 {
     const struct pmu_choice *choice = &pmu_engine.choice;
@@ -204,7 +226,8 @@ unsigned pmu_counters_taken(void)
     for (unsigned i = 0; i < choice->samplers; i++)
         leader |= choice->sampler[i].needs_leader;
     /* IBS and SPE have registers of their own; PEBS' witness has a counter and, maybe, a leader. */
-    return choice->counters + (choice->unit == PMU_IBS ? 0 : choice->samplers + leader) +
+    return of_each_kind(choice->counters) +
+           (choice->unit == PMU_IBS ? 0 : of_each_kind(choice->samplers) + leader) +
            (pmu_engine.has_witness && pmu_engine.witness.unit == PMU_PEBS
                 ? 1 + pmu_engine.witness.sampler[0].needs_leader
                 : 0);

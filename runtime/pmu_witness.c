@@ -73,8 +73,7 @@ static int map_area(struct pmu_witness *witness)
 
 static int open_leader(struct pmu_witness *witness)
 {
-    struct perf_event_attr attributes =
-        pmu_attributes(&pmu_engine.witness, &pmu_engine.witness.leader);
+    struct perf_event_attr attributes = pmu_attributes(&pmu_engine.witness.leader);
 
     witness->leader = pmu_open_event(&attributes, -1);
     return witness->leader < 0 ? witness->leader : 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Start, end, fork and exec of the profiled process. Not signal-safe but for process_is_ours(). */
+/* Start of the profiled process. Not signal-safe but for process_is_ours(). */
 #include "process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -17,43 +17,63 @@
 #include "attribution.h"
 #include "descriptors.h"
 #include "fault_guard.h"
-#include "first_touch.h"
+#include "forbidden.h"
 #include "handler.h"
+#include "inheritance.h"
 #include "interpose.h"
-#include "interpose_allocation.h"
-#include "interpose_loader.h"
 #include "interpose_signal.h"
+#include "interpose_syscall.h"
 #include "interpose_thread.h"
-#include "isa/interpreter.h"
 #include "level_counts.h"
 #include "look_ahead.h"
 #include "maps.h"
 #include "modules.h"
 #include "output.h"
+#include "own/bound.h"
+#include "own/clock.h"
 #include "pmu.h"
-#include "pmu_notes.h"
+#include "preload.h"
+#include "process_internal.h"
 #include "replay.h"
 #include "say.h"
+#include "scratch.h"
 #include "settings.h"
+#include "surroundings.h"
 #include "tape.h"
 #include "thread.h"
 #include "timebase.h"
-#include "unwind.h"
 #include "watch.h"
 
 struct settings settings;
 
-/* The process that is profiled; 0 while none is. Written at start-up and by a forked child. */
-static _Atomic pid_t our_pid;
+_Atomic pid_t process_pid;
+bool process_is_follower;
+bool process_is_without_hardware;
 
 bool process_is_ours(void)
 {
-    pid_t pid = atomic_load_explicit(&our_pid, memory_order_relaxed);
+    pid_t pid = atomic_load_explicit(&process_pid, memory_order_relaxed);
 
     return pid != 0 && pid == (pid_t)syscall(SYS_getpid);
 }
 
 /* ---- start ---- */
+
+static bool bind_functions(void)
+{
+    const char *missing = bound_begin();
+    struct line line;
+
+    if (!missing)
+        return true;
+    line_begin(&line);
+    line_text(&line, "the program runs unprofiled: ");
+    line_text(&line, missing);
+    line_text(&line, " is missing: install what libreuse depends on");
+    say_begin(false, false);
+    say_error(&line);
+    return false;
+}
 
 /* Why perf refused, and what would change it. */
 static void tell_refusal(int error)
@@ -89,6 +109,16 @@ static void tell_refusal(int error)
     say_error(&line);
 }
 
+static void tell_surroundings(const char *refusal)
+{
+    struct line line;
+
+    line_begin(&line);
+    line_text(&line, "the program runs unprofiled: ");
+    line_text(&line, refusal);
+    say(&line);
+}
+
 static void read_settings(void)
 {
     const struct options *options = &settings.options;
@@ -105,7 +135,6 @@ static void read_settings(void)
     say_begin(options->quiet, options->verbose);
     settings.sharing = options->sharing;
     settings.line_size = options->line_size;
-    settings.window = 2000;
     settings.cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     settings.page_size = (uint64_t)sysconf(_SC_PAGESIZE);
     settings.seed = options->seed;
@@ -151,6 +180,9 @@ static void try_hardware(void)
 
     if (settings.options.engine != ENGINE_PMU && settings.options.engine != ENGINE_AUTO)
         return;
+    if (process_is_without_hardware && settings.options.engine == ENGINE_AUTO &&
+        settings.options.event[0] == '\0')
+        return;
     if (pmu_start(settings.options.event, reason))
         return;
     line_begin(&line);
@@ -176,7 +208,14 @@ void process_begin_engine(void)
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         *values[i] = tape_value(TAPE_SETTING, *values[i]);
     look_ahead_create();
+    scratch_create(settings.cpus);
     try_hardware();
+    threads_begin();
+}
+
+static bool begins_with(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
 static bool is_stack(void *context, const struct maps_entry *entry)
@@ -184,6 +223,9 @@ static bool is_stack(void *context, const struct maps_entry *entry)
     struct maps_entry *found = context;
     uint64_t here = (uintptr_t)__builtin_frame_address(0);
 
+    if (begins_with(entry->path, "/dev/") && !begins_with(entry->path, "/dev/zero") &&
+        !begins_with(entry->path, "/dev/shm/"))
+        forbidden_add(entry->start, entry->end);
     if (here - entry->start >= entry->end - entry->start)
         return true;
     *found = *entry;
@@ -216,7 +258,7 @@ static void tell_no_signals(void)
     say_error(&line);
 }
 
-/* And finds out what an event costs. False: the user knows why. */
+/* And finds out what an event costs, unless that is known. False: the user knows why. */
 static bool take_signals(void)
 {
     int result;
@@ -225,7 +267,7 @@ static bool take_signals(void)
         tell_no_signals();
         return false;
     }
-    result = handler_calibrate();
+    result = settings.trigger_ns != 0 ? 0 : handler_calibrate();
     if (result < 0)
         tell_refusal(-result);
     else if (fault_guard_begin())
@@ -236,22 +278,66 @@ static bool take_signals(void)
     return false;
 }
 
-static void before_fork(void);
-static void after_fork_parent(void);
-static void after_fork_child(void);
-
-static void __attribute__((constructor)) start(void)
+/* What is known from the process that started this one. A recording is to be complete in itself. */
+static void take_inheritance(void)
 {
+    struct inheritance inheritance;
+
+    if (settings.options.record_raw[0] != '\0' || !inheritance_take(&inheritance))
+        return;
+    process_is_follower = true;
+    process_is_without_hardware = !inheritance.has_hardware;
+    settings.trigger_ns = inheritance.trigger_ns;
+    settings.trap_ns = inheritance.trap_ns;
+}
+
+/* For the programs that this process starts, if they are to be followed. */
+static void leave_inheritance(void)
+{
+    bool tried = settings.options.engine == ENGINE_AUTO;
+    struct inheritance inheritance = {
+        .trigger_ns = settings.trigger_ns,
+        .trap_ns = settings.trap_ns,
+        .has_hardware = !tried || pmu_in_use() || level_counts_are_made(),
+    };
+
+    if (!process_is_follower && settings.options.follow & FOLLOW_EXEC)
+        inheritance_leave(&inheritance);
+}
+
+void process_announce(void)
+{
+    if (passed_over[0] != '\0')
+        output_note(NOTE_INFORMATION, passed_over);
+    if (pmu_witness_refusal()[0] != '\0')
+        output_note(NOTE_INFORMATION, pmu_witness_refusal());
+}
+
+static void start(void)
+{
+    const char *refusal;
     struct line line;
     sigset_t before;
     uint64_t low, high;
     bool taped;
     int result;
 
+    /* A program with more rights than who started it: it is not theirs to look into. */
+    if (getauxval(AT_SECURE))
+        return;
+    clock_begin();
+    if (!bind_functions())
+        return;
     read_settings();
+    refusal = surroundings_refusal();
+    preload_leave_sanitizer();
+    if (!(settings.options.follow & FOLLOW_EXEC))
+        preload_leave();
     if (settings.options.replay[0])
         replay_run(settings.options.replay);
-    if (!choose_engine())
+    if (refusal)
+        tell_surroundings(refusal);
+    if (refusal || !choose_engine())
         return;
     descriptors_begin();
     result = handler_probe();
@@ -259,12 +345,13 @@ static void __attribute__((constructor)) start(void)
         tell_refusal(-result);
         return;
     }
+    take_inheritance();
     if (!take_signals())
         return;
     if (settings.trap_ns == 0) {
         line_begin(&line);
         line_text(&line, "no debug register is free (a debugger?): only reuses within the next ");
-        line_number(&line, settings.window);
+        line_number(&line, BURST_ACCESSES);
         line_text(&line, " accesses are seen");
         say_error(&line);
     }
@@ -272,191 +359,37 @@ static void __attribute__((constructor)) start(void)
     process_begin_engine();
     if (taped)
         tape_end();
-    if (!output_begin(&settings.options, true)) {
+    if (!output_begin(&settings.options, !process_is_follower)) {
         fault_guard_end();
         signal_end();
         return;
     }
-    if (passed_over[0] != '\0')
-        output_note(NOTE_INFORMATION, passed_over);
-    if (pmu_witness_refusal()[0] != '\0')
-        output_note(NOTE_INFORMATION, pmu_witness_refusal());
+    process_announce();
     if (settings.trap_ns == 0)
         output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    process_end_begin();
     signals_block(&before);
-    level_counts_begin();
-    modules_refresh();
+    if (!process_is_without_hardware)
+        level_counts_begin();
+    modules_begin();
     attribution_begin();
     interpose_thread_begin();
-    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-    atomic_store(&our_pid, getpid());
+    interpose_prepare();
+    interpose_syscall_begin();
+    process_fork_begin();
+    atomic_store(&process_pid, getpid());
     main_stack(&low, &high);
     thread_start(low, high);
     signals_restore(&before);
+    leave_inheritance();
 }
 
-/* ---- end ---- */
-
-static void closing_line(uint64_t samples, uint64_t app_ns, uint64_t overhead_ns)
+void process_start(void)
 {
-    struct line line;
+    static _Atomic bool started;
 
-    line_begin(&line);
-    if (samples == 0) {
-        line_text(&line, "no sample in ");
-        line_number(&line, app_ns / 1000000);
-        line_text(&line, " ms of CPU time; no profile written");
-        /* Every short command of a script would say so. */
-        if (app_ns < 20000000)
-            say_verbose(&line);
-        else
-            say(&line);
-        return;
-    }
-    line_text(&line, pmu_in_use() ? "pmu engine, " : "clock engine, ");
-    line_number(&line, samples);
-    line_text(&line, " samples, ");
-    line_fixed(&line, app_ns ? overhead_ns * 1000 / app_ns : 0, 1);
-    line_text(&line, " % of CPU time taken; look at it with: reuse-report ");
-    line_text(&line, output_path());
-    say(&line);
-}
-
-void process_finish(void)
-{
-    static _Atomic pid_t finished;
-    uint64_t app_ns = 0, overhead_ns = 0, samples;
-    sigset_t before;
-    struct line line;
-
-    if (!process_is_ours() || atomic_exchange(&finished, getpid()) == getpid())
-        return;
-    loader_refresh();
-    signals_block(&before);
-    for (struct thread *thread = thread_first(); thread; thread = thread->next)
-        thread_finish(thread, WATCH_PROCESS_ENDED);
-    if (pmu_in_use())
-        pmu_note_losses();
-    thread_totals(&app_ns, &overhead_ns);
-    attribution_finish();
-    level_counts_write();
-    samples = output_samples();
-    if (output_usable() || samples == 0) {
-        closing_line(samples, app_ns, overhead_ns);
-    } else {
-        line_begin(&line);
-        line_text(&line, "the profile is incomplete");
-        say_verbose(&line);
-    }
-    output_finish();
-    tape_flush();
-    /* From here on the wrappers pass through. */
-    atomic_store(&our_pid, 0);
-    signals_restore(&before);
-}
-
-static void __attribute__((destructor)) stop(void)
-{
-    process_finish();
-}
-
-INTERPOSED void _exit(int status)
-{
-    static void (*next)(int);
-
-    process_finish();
-    if (!next)
-        next = interpose_real("_exit");
-    next(status);
-    __builtin_unreachable();
-}
-
-INTERPOSED void _Exit(int status)
-{
-    _exit(status);
-}
-
-INTERPOSED void abort(void)
-{
-    static void (*next)(void);
-
-    /* The target may survive through a handler of SIGABRT that jumps away: nothing ends here. */
-    if (process_is_ours()) {
-        output_flush();
-        tape_flush();
-    }
-    if (!next)
-        next = interpose_real("abort");
-    next();
-    __builtin_unreachable();
-}
-
-void process_before_exec(void)
-{
-    sigset_t before;
-
-    if (!process_is_ours())
-        return;
-    signals_block(&before);
-    threads_write_totals();
-    level_counts_write();
-    output_before_exec();
-    tape_flush();
-    signals_restore(&before);
-}
-
-void process_before_sandbox(void)
-{
-    struct line line;
-
-    if (!process_is_ours())
-        return;
-    line_begin(&line);
-    line_text(&line, "the program enters a seccomp sandbox: profiling ends here");
-    output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
-    say(&line);
-    process_finish();
-}
-
-/* ---- fork ---- */
-
-/* Signals stay blocked over the fork, so that nothing of ours is half done in the child. */
-static __thread sigset_t fork_mask __attribute__((tls_model("initial-exec")));
-
-static void before_fork(void)
-{
-    signals_block(&fork_mask);
-}
-
-static void after_fork_parent(void)
-{
-    signals_restore(&fork_mask);
-}
-
-static void after_fork_child(void)
-{
-    if (atomic_load(&our_pid) != 0) {
-        bool follow = settings.options.follow & FOLLOW_FORK;
-
-        tape_forget();
-        descriptor_close_all();
-        level_counts_forget();
-        fault_guard_reset();
-        decode_cache_after_fork();
-        first_touch_reset_after_fork();
-        shared_watch_reset_after_fork();
-        atomic_store(&our_pid, follow ? getpid() : 0);
-        if (follow) {
-            output_reset_after_fork();
-            attribution_reset_after_fork();
-            thread_reset_after_fork();
-            level_counts_begin();
-        } else {
-            output_forget();
-            thread_forget_all();
-        }
-    }
-    signals_restore(&fork_mask);
+    if (!atomic_exchange(&started, true))
+        start();
 }
 
 /* ---- descriptors ---- */

@@ -12,9 +12,18 @@
  */
 bool process_is_ours(void);
 
+/*
+ * Begins the profile; only the first call counts. By the loader, or before the first thread if a
+ * constructor of another library's creates one earlier.
+ */
+void process_start(void) __attribute__((constructor));
+
 /* Finds out what triggers samples and counts. Its settings and what it asks of the machine are
  * taped (tape.h), so that a replay begins by it as well. */
 void process_begin_engine(void);
+
+/* Writes to a new file what is to be said of the engine. Signal-safe. */
+void process_announce(void);
 
 /* The target takes one of our descriptor numbers: moves ours to another. Thread-safe. */
 void process_yield_descriptor(int descriptor);
@@ -24,6 +33,9 @@ void process_before_exec(void);
 
 /* The target puts itself into a sandbox: the profile ends here, while we may still write it. */
 void process_before_sandbox(void);
+
+/* The target lets itself be traced: the profile ends, signals and environment are the target's. */
+void process_before_tracing(void);
 
 /* Ends the profile: last records, closing line. Only the first call counts. */
 void process_finish(void);

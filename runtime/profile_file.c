@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "profile/format.h"
 #include "timebase.h"
 
 #include "signal_safe.h"
@@ -71,35 +72,96 @@ static bool numbered(const char *path, unsigned number, char *out, size_t size)
     return true;
 }
 
+enum { SIGNATURE_MAX = 16 };
+
+/* Ours to overwrite: empty, or with the signature at its beginning. */
+static bool is_replaceable(int descriptor, const struct stat *status, const void *signature,
+                           size_t size)
+{
+    unsigned char begin[SIGNATURE_MAX];
+
+    if (status->st_uid != (uid_t)syscall(SYS_geteuid) || status->st_nlink != 1)
+        return false;
+    if (status->st_size == 0)
+        return true;
+    return syscall(SYS_pread64, descriptor, begin, size, 0L) == (long)size &&
+           memcmp(begin, signature, size) == 0;
+}
+
+static bool is_device(int descriptor)
+{
+    struct stat status;
+
+    return fstat(descriptor, &status) == 0 && S_ISCHR(status.st_mode);
+}
+
+/* What is there already, not followed if it is a link, not waited for if it is a pipe. */
+static int open_existing(const char *path, const void *signature, size_t size, struct stat *status)
+{
+    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, path,
+                                  O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+
+    if (descriptor < 0)
+        return errno == EISDIR ? -EISDIR : -EEXIST;
+    if (fstat(descriptor, status) == 0 &&
+        (S_ISCHR(status->st_mode) ||
+         (S_ISREG(status->st_mode) && is_replaceable(descriptor, status, signature, size)))) {
+        if (S_ISREG(status->st_mode))
+            syscall(SYS_fchmod, descriptor, 0600);
+        syscall(SYS_fcntl, descriptor, F_SETFL, 0L);
+        return descriptor;
+    }
+    syscall(SYS_close, descriptor);
+    return -EEXIST;
+}
+
+static int open_file(const char *path, const void *signature, size_t size, struct stat *status)
+{
+    int descriptor =
+        (int)syscall(SYS_openat, AT_FDCWD, path,
+                     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+
+    if (descriptor >= 0)
+        return fstat(descriptor, status) == 0 ? descriptor : -errno;
+    return errno == EEXIST ? open_existing(path, signature, size, status) : -errno;
+}
+
+static int empty(int descriptor)
+{
+    int error;
+
+    if (is_device(descriptor) || syscall(SYS_ftruncate, descriptor, 0) == 0)
+        return descriptor;
+    error = errno;
+    syscall(SYS_close, descriptor);
+    return -error;
+}
+
+int profile_file_open(const char *path, const void *signature, size_t size)
+{
+    struct stat status;
+    int descriptor = open_file(path, signature, size, &status);
+
+    return descriptor < 0 ? descriptor : empty(descriptor);
+}
+
 /* A descriptor, -errno, or -EEXIST for a file that must not be overwritten. */
 static int try_name(const char *path, uint64_t since_ns)
 {
-    int descriptor =
-        (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
     struct stat status;
+    int descriptor = open_file(path, PROFILE_MAGIC, sizeof PROFILE_MAGIC - 1, &status);
     uint64_t written;
 
-    if (descriptor < 0)
-        return -errno;
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
+    if (descriptor < 0 || !S_ISREG(status.st_mode))
         return descriptor;
     written =
         (uint64_t)status.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)status.st_mtim.tv_nsec;
-    if (syscall(SYS_flock, descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if ((syscall(SYS_flock, descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) ||
+        (status.st_size > 0 && since_ns != 0 && written >= since_ns)) {
         syscall(SYS_close, descriptor);
         return -EEXIST;
     }
-    if (status.st_size > 0 && since_ns != 0 && written >= since_ns) {
-        syscall(SYS_close, descriptor);
-        return -EEXIST;
-    }
-    if (syscall(SYS_ftruncate, descriptor, 0) != 0) {
-        int error = errno;
-
-        syscall(SYS_close, descriptor);
-        return -error;
-    }
-    return descriptor;
+    return empty(descriptor);
 }
 
 int profile_file_create(char *path, size_t size)

@@ -8,12 +8,20 @@
 #include <stddef.h>
 
 /*
- * Opens `path` for writing, empty and locked (flock) for as long as it is open. An old file of that
- * name is overwritten, but not one that a living process is writing, nor one that was written since
- * this process began (an exec keeps the pid and perhaps the name): then the path gets a number
- * before its suffix. `path` has room for size bytes and is changed to the name taken. A descriptor
- * or -errno.
+ * Opens `path` for writing, empty and locked (flock) for as long as it is open. The file is nobody
+ * else's to read: it tells where things lie in a running process. An old profile of the same user
+ * is overwritten, but nothing else: no link, pipe or file of another kind, no profile that a living
+ * process is writing, nor one that was written since this process began (an exec keeps the pid and
+ * perhaps the name). Then the path gets a number before its suffix. `path` has room for size bytes
+ * and is changed to the name taken. A character device, such as /dev/null, is taken as it is. A
+ * descriptor or -errno.
  */
 int profile_file_create(char *path, size_t size);
+
+/*
+ * The same rule for a file with another signature, so many bytes at its beginning, whatever its
+ * age. A descriptor or -errno; -EEXIST: there is something else under that name.
+ */
+int profile_file_open(const char *path, const void *signature, size_t size);
 
 #endif

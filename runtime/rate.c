@@ -2,346 +2,476 @@
 /* Signal-safe. */
 #include "rate.h"
 
-#include <math.h>
 #include <stddef.h>
+#include <string.h>
 
-#include "first_touch.h"
 #include "look_ahead.h"
 #include "output.h"
-#include "rate_internal.h"
-#include "sampling/turn.h"
+#include "scratch.h"
 #include "settings.h"
 #include "timebase.h"
 
 #include "signal_safe.h"
 
 enum {
-    SAMPLES_BETWEEN = 4,  /* mean number of samples from one try to the next, if it can be paid */
-    REEXPLORE_ONE_IN = 8, /* a known loop is explored again now and then, and at most so often: */
-    EXPLORATIONS_MAX = 64,
-    /* An exploration that meets cache misses at every step must end some time. */
-    EXPLORE_NS_MAX = 4 * 1000 * 1000,
-    EXPLORE_BATCHES = 8, /* between looks at the clock */
-    TOUCHES = 32,        /* places that a stretch to be timed can begin at or end */
-    SHORT_ONE_IN = 8,    /* of what is timed, the short stretch, and at most: */
-    SHORT_AT_MOST_ONE_IN = 4,
-    DIFFERENCE_MIN = 500, /* accesses that are timed, at least: even slow code makes them soon */
-    SPACING_FIRST = 64,
-    EXPLORED_MIN = 1000, /* accesses from which their cost can be told */
+    /* To find the loop head at which a register is read. */
+    HEAD_ACCESSES = 4096,
+    FIND_UNTIL = BURST_ACCESSES / 2, /* a word found later would hardly be followed */
+    IDLE_PARTS = 3,                  /* without a move, after which a word is given up */
+    FAILURES_MAX = 3,                /* of a known word in a row before it is forgotten */
+    MISSED_MAX = 4,                  /* looks put off in a reading */
+    LOOP_SHORTER = 4,
+    SHORTER_MAX = 2,
+    LONGER_ONE_IN = 8, /* readings in a shortened stretch that went well */
+    WORDS_FOUND = 4,   /* new ones that a reading follows */
     /* Of the clock that times stretches, to half the cost of its signal, at least: that cost
        varies. */
     PERIOD_TO_TRIGGER = 3,
 };
 
-/* How far apart predicted accesses should be, and must be to be worth it, ns. */
-static const double apart_ns = 40e3, apart_min_ns = 12e3;
-/* Cost of one explored access until the thread's own has been measured. */
-static const double explore_ns_guess = 25;
+/* Of the stretches, ns. The long one is shortened by LOOP_SHORTER for loops that end within it. */
+static const double brief_ns = 60e3, long_ns = 1500e3;
+/* What looking costs in the handler until it has been measured, ns. */
+static const uint64_t look_ns_guess = 10 * 1000;
 
-double rate_guess(const struct known_loop *known)
-{
-    return known->rate_per_ns > 0 ? known->rate_per_ns : 1;
-}
+/* ---- while the burst is interpreted ---- */
 
-double rate_known(const struct thread *thread, uint64_t loop)
-{
-    for (unsigned i = 0; i < THREAD_KNOWN_LOOPS; i++) {
-        const struct known_loop *known = &thread->known_loops[i];
-
-        if (known->depth > 0 && known->loop == loop && known->rate_per_ns > 0)
-            return known->rate_per_ns;
-    }
-    return HUGE_VAL;
-}
-
-struct known_loop *rate_known_loop(struct thread *thread, uint64_t loop)
+static struct known_loop *known_loop(struct thread *thread, uint64_t loop, bool make)
 {
     struct known_loop *oldest = &thread->known_loops[0];
 
     for (unsigned i = 0; i < THREAD_KNOWN_LOOPS; i++) {
         struct known_loop *known = &thread->known_loops[i];
 
-        if (known->depth > 0 && known->loop == loop) {
-            known->last_use = thread->totals.samples;
+        if (known->last_use > 0 && known->loop == loop) {
+            known->last_use = thread->totals.bursts + 1;
             return known;
         }
         if (known->last_use < oldest->last_use)
             oldest = known;
     }
-    if (thread->first_depth == 0)
-        thread->first_depth = DEPTH_FIRST;
-    *oldest = (struct known_loop){
-        .loop = loop, .depth = thread->first_depth, .last_use = thread->totals.samples};
+    if (!make)
+        return NULL;
+    *oldest = (struct known_loop){.loop = loop, .last_use = thread->totals.bursts + 1};
     return oldest;
 }
 
-void rate_look_deeper(struct thread *thread, struct known_loop *known)
+static void look_at_words(struct scratch *scratch, uint64_t accesses)
 {
-    known->depth = known->depth < DEPTH_MAX / 2 ? 2 * known->depth : DEPTH_MAX;
-    /* Programs of many loops seldom come back to one: the next starts from what this one needed. */
-    thread->first_depth = (thread->first_depth + known->depth) / 2;
-}
+    struct progress_words *words = &scratch->words;
 
-void rate_report(struct thread *thread, const struct rate_result *result)
-{
-    struct known_loop *known = rate_known_loop(thread, thread->rate.loop);
-    bool sane = result->accesses > 0 && result->elapsed_ns > 0;
-    struct record_rate record = {
-        .thread_id = thread->id,
-        .method = (uint8_t)result->method,
-        .accepted = result->accepted,
-        .flags = result->unproven ? RATE_UNPROVEN : 0,
-        .loop = thread->rate.loop,
-        .head = result->head,
-        .monotonic_ns = monotonic_ns(),
-        .app_ns = result->start,
-        .accesses = result->accesses > 0 ? (uint64_t)(result->accesses + 0.5) : 0,
-        .elapsed_ns = result->elapsed_ns > 0 ? (uint64_t)result->elapsed_ns : 0,
-        .loss_ns = (int64_t)result->loss_ns,
-    };
+    for (unsigned i = 0; i < words->count; i++) {
+        struct progress_word *word = &words->words[i];
+        uint64_t value = 0;
+        bool known;
 
-    output_append(RECORD_RATE, &record, sizeof record, NULL, 0);
-    /* Traps too close to count tell the order of magnitude all the same; an odometer that was set
-     * back tells nothing. */
-    if (sane &&
-        (result->accepted || (known->rate_per_ns == 0 && result->method == RATE_WATCH_AHEAD))) {
-        double rate = result->accesses / result->elapsed_ns;
-
-        known->readings += result->accepted;
-        known->rate_per_ns = known->rate_per_ns > 0 ? 0.7 * known->rate_per_ns + 0.3 * rate : rate;
+        if (word->void_)
+            continue;
+        known = interpreter_peek(scratch->thread->interpreter, word->address, word->width, &value);
+        progress_look(word, known, value, accesses);
+        if (!word->kept && word->progress.parts >= word->changes + IDLE_PARTS)
+            word->void_ = true;
     }
 }
 
-bool rate_probe(struct thread *thread, ucontext_t *context, uint64_t app_now)
+void rate_follow(struct scratch *scratch, size_t n)
 {
-    if (thread->rate.phase != RATE_PROBING)
+    uint32_t seen = burst_count(scratch->burst);
+
+    if (n == 0)
+        return;
+    if (seen <= FIND_UNTIL)
+        progress_find(&scratch->words, scratch->thread->batch, n);
+    look_at_words(scratch, seen);
+}
+
+/*
+ * Progress of a register at the head, counted over the whole of what was seen, so that visits too
+ * long to be seen whole count like others. False: that cannot be told.
+ */
+static bool progress_at(const struct loop_head *head, const struct odometer *odometer,
+                        uint64_t seen, struct rate_variable *variable)
+{
+    unsigned number = odometer->register_number;
+    double visits = head ? head->visits : 0, step = odometer->even ? 1 : 0;
+
+    if (visits >= 2)
+        step =
+            odometer_progress(odometer, head->first[number], head->snapshot[number]) / (visits - 1);
+    if (step <= 0)
         return false;
-    rate_odometer_probe(thread, context, app_now);
+    *variable = (struct rate_variable){.kind = PROGRESS_REGISTER,
+                                       .odometer = *odometer,
+                                       .accesses = seen,
+                                       .progress = step * visits,
+                                       .squares = step * step * visits,
+                                       .parts = (uint32_t)visits};
+    variable->odometer.stack_pointer = head ? head->stack_pointer : 0;
     return true;
+}
+
+/* The registers that an earlier burst of the loop has found serve it, as long as their head is met
+ * or nothing better is. */
+void rate_follow_end(struct scratch *scratch)
+{
+    struct thread *thread = scratch->thread;
+    const struct loop_head *hottest = loops_hottest(&thread->loops), *head;
+    uint64_t seen = interpreter_accesses(thread->interpreter);
+    struct odometer found[LOOP_ODOMETERS];
+    struct known_loop *known;
+    unsigned n = 0;
+
+    scratch->registers = 0;
+    if (!hottest || seen == 0)
+        return;
+    known = known_loop(thread, hottest->ip, false);
+    head = known ? loops_head(&thread->loops, known->odometers[0].head) : NULL;
+    if (!head)
+        n = loops_odometers(&thread->loops, seen, found);
+    if (n > 0) {
+        if (!known)
+            known = known_loop(thread, hottest->ip, true);
+        known->count = n;
+        memcpy(known->odometers, found, sizeof found);
+        head = loops_head(&thread->loops, found[0].head);
+    }
+    for (unsigned i = 0; known && i < known->count; i++)
+        scratch->registers +=
+            progress_at(head, &known->odometers[i], seen, &scratch->odometers[scratch->registers]);
+}
+
+/* ---- readings ---- */
+
+static void take_word(struct rate_reading *rate, const struct progress_word *word)
+{
+    rate->variables[rate->count++] = (struct rate_variable){.kind = PROGRESS_WORD,
+                                                            .width = word->width,
+                                                            .found = !word->kept,
+                                                            .address = word->address,
+                                                            .accesses = word->progress.accesses,
+                                                            .progress = word->progress.moved,
+                                                            .squares = word->progress.squares,
+                                                            .parts = word->progress.parts};
+}
+
+/* Words of structures live longer than variables on the stack, those of outer functions longer than
+ * those of inner ones; of words alike, what moves evenly is the better odometer. */
+static double worth(const struct thread *thread, const struct progress_word *word)
+{
+    bool on_stack = word->address >= thread->stack_low && word->address < thread->stack_high;
+
+    return progress_evenness(&word->progress) + !on_stack;
+}
+
+static void choose(struct thread *thread, struct scratch *scratch)
+{
+    struct rate_reading *rate = &thread->rate;
+    struct progress_words *words = &scratch->words;
+
+    rate->count = 0;
+    for (unsigned i = 0; i < scratch->registers; i++)
+        rate->variables[rate->count++] = scratch->odometers[i];
+    for (unsigned i = 0; i < words->count; i++)
+        if (words->words[i].kept && !words->words[i].void_ && words->words[i].progress.parts)
+            take_word(rate, &words->words[i]);
+    for (unsigned n = 0; n < WORDS_FOUND; n++) {
+        struct progress_word *best = NULL;
+
+        for (unsigned i = 0; i < words->count; i++) {
+            struct progress_word *word = &words->words[i];
+
+            if (!word->kept && progress_is_steady(word) &&
+                (!best || worth(thread, word) > worth(thread, best)))
+                best = word;
+        }
+        if (!best)
+            return;
+        take_word(rate, best);
+        best->void_ = true;
+    }
+}
+
+static bool heads_are_met(struct thread *thread)
+{
+    const struct rate_reading *rate = &thread->rate;
+
+    for (unsigned i = 0; i < rate->count; i++)
+        if (rate->variables[i].kind == PROGRESS_REGISTER && !rate->variables[i].lost &&
+            !loops_head(&thread->loops, rate->variables[i].odometer.head))
+            return false;
+    return true;
+}
+
+/* Progress since the reading began, up to the interruption. */
+static void read_register(struct thread *thread, struct rate_variable *variable, unsigned look)
+{
+    struct odometer *odometer = &variable->odometer;
+    const struct loop_head *head = loops_head(&thread->loops, odometer->head);
+
+    if (look == 0 && head && odometer->stack_pointer == 0)
+        odometer->stack_pointer = head->stack_pointer;
+    if (!head || head->stack_pointer != odometer->stack_pointer ||
+        !(head->known >> odometer->register_number & 1)) {
+        variable->lost = true;
+        return;
+    }
+    if (look == 0)
+        variable->base = head->first[odometer->register_number];
+    variable->position[look] =
+        odometer_progress(odometer, variable->base, head->first[odometer->register_number]) -
+        (double)head->first_accesses * variable->progress / variable->accesses;
+}
+
+static void read_word(struct thread *thread, struct rate_variable *variable, unsigned look)
+{
+    uint64_t value;
+
+    if (!interpreter_peek(thread->interpreter, variable->address, variable->width, &value)) {
+        variable->lost = true;
+        return;
+    }
+    if (look == 0)
+        variable->base = value;
+    variable->position[look] = progress_change(variable->width, variable->base, value);
+}
+
+/* Where all variables stand where the thread was interrupted. */
+static bool read_all(struct thread *thread, const ucontext_t *context, unsigned look)
+{
+    struct rate_reading *rate = &thread->rate;
+    enum interpreter_stop why = INTERPRETER_FULL;
+    size_t seen = 0;
+
+    if (!look_ahead_begin(thread, context))
+        return false;
+    for (unsigned i = 0; i < rate->count; i++)
+        if (rate->variables[i].kind == PROGRESS_WORD && !rate->variables[i].lost)
+            read_word(thread, &rate->variables[i], look);
+    while (why == INTERPRETER_FULL && seen < HEAD_ACCESSES && !heads_are_met(thread))
+        seen += look_ahead_next(thread, THREAD_BATCH / 4, &why);
+    for (unsigned i = 0; i < rate->count; i++)
+        if (rate->variables[i].kind == PROGRESS_REGISTER && !rate->variables[i].lost)
+            read_register(thread, &rate->variables[i], look);
+    look_ahead_end(thread);
+    return true;
+}
+
+void rate_consider(struct scratch *scratch, ucontext_t *context, uint64_t app_now)
+{
+    struct thread *thread = scratch->thread;
+    struct rate_reading *rate = &thread->rate;
+    uint64_t started = thread_cpu_ns();
+    const struct known_loop *known;
+
+    if (rate->phase != RATE_IDLE ||
+        !governor_affords_rate(&thread->governor, app_now,
+                               (RATE_LOOKS - 1) * (settings.trigger_ns + look_ns_guess)))
+        return;
+    choose(thread, scratch);
+    if (rate->count == 0 || !read_all(thread, context, 0))
+        return;
+    rate->phase = RATE_TIMING;
+    rate->looks = 1;
+    rate->missed = 0;
+    rate->loop = scratch->record.loop;
+    rate->time[0] = app_now;
+    rate->step_ns[0] = brief_ns;
+    rate->step_ns[1] = long_ns;
+    known = known_loop(thread, rate->loop, false);
+    for (unsigned i = 0; known && i < known->shorter; i++)
+        rate->step_ns[1] /= LOOP_SHORTER;
+    thread->rate_cost_ns += thread_cpu_ns() - started;
 }
 
 bool rate_wants_clock(struct thread *thread, uint64_t *period)
 {
     struct rate_reading *rate = &thread->rate;
 
-    if (rate->phase != RATE_PROBING)
+    if (rate->phase != RATE_TIMING)
         return false;
     /* The clock runs from here on, and half of what a signal costs comes before the program goes
      * on. One that expires before that gives no signal, and the next comes a whole period later. */
-    *period = (uint64_t)rate->step_ns[rate->probes - 1] + settings.trigger_ns / 2;
+    *period = (uint64_t)rate->step_ns[rate->looks - 1] + settings.trigger_ns / 2;
     if (*period < PERIOD_TO_TRIGGER * settings.trigger_ns / 2)
         *period = PERIOD_TO_TRIGGER * settings.trigger_ns / 2;
     rate->spent_ns += *period;
     return true;
 }
 
-void rate_cancel(struct thread *thread)
-{
-    if (thread->rate.phase == RATE_AWAITING)
-        rate_watches_cancel(thread);
-    thread->rate.phase = RATE_IDLE;
-}
-
-/*
- * First touches seen while exploring, evenly spread over what has been seen so far: when they are
- * full every other one is dropped. How far one can look is known only at the end.
- */
-struct touches {
-    struct candidate items[TOUCHES];
-    unsigned count;
-    uint64_t spacing; /* accesses from one to the next, at least */
-};
-
-static void note_touch(struct touches *touches, struct candidate touch)
-{
-    if (touches->count && touch.index - touches->items[touches->count - 1].index < touches->spacing)
-        return;
-    if (touches->count == TOUCHES) {
-        for (unsigned i = 1; 2 * i < TOUCHES; i++)
-            touches->items[i] = touches->items[2 * i];
-        touches->count = TOUCHES / 2;
-        touches->spacing *= 2;
-    }
-    touches->items[touches->count++] = touch;
-}
-
-/*
- * The last touch, the latest before it that is `wanted` accesses away, and one soon after that, for
- * a short stretch beside the long one; the first third is left out, because it warms the caches up
- * again after our handler. False where too little is left for a difference of the two.
- */
-static bool choose_places(const struct touches *touches, double wanted,
-                          struct candidate chosen[RATE_PLACES])
-{
-    const struct candidate *items = touches->items;
-    unsigned last = touches->count - 1, first = 0, middle;
-    uint64_t whole, brief;
-
-    if (touches->count < RATE_PLACES)
-        return false;
-    while (first + 2 < last && items[first].index < items[last].index / 3)
-        first++;
-    while (first + 2 < last && (double)(items[last].index - items[first + 1].index) >= wanted)
-        first++;
-    whole = items[last].index - items[first].index;
-    middle = first + 1;
-    while (middle + 1 < last && (items[middle].index - items[first].index) * SHORT_ONE_IN < whole)
-        middle++;
-    brief = items[middle].index - items[first].index;
-    chosen[0] = items[first];
-    chosen[1] = items[middle];
-    chosen[2] = items[last];
-    return whole >= DIFFERENCE_MIN && brief * SHORT_AT_MOST_ONE_IN <= whole;
-}
-
-/*
- * Looks far ahead: loops for odometers, untouched words for timing, in thread->loops and touches,
- * which end where the thread would wait for another one: how many accesses it makes there is not to
- * be foreseen. Returns the accesses seen.
- */
-static uint64_t explore(struct thread *thread, const struct known_loop *known, bool track,
-                        struct touches *touches)
-{
-    enum interpreter_stop why;
-    uint64_t seen = 0, started = thread_cpu_ns();
-    unsigned batches = 0;
-    struct standstill standstill = {0};
-    bool may_wait = thread_alive_count() > 1, waits = false;
-
-    touches->count = 0;
-    touches->spacing = SPACING_FIRST;
-    do {
-        size_t n = look_ahead_next(thread, THREAD_BATCH, &why);
-
-        for (size_t i = 0; track && i < n && !waits; i++) {
-            const struct access *access = &thread->batch[i];
-
-            waits = may_wait && standstill_feed(&standstill, access);
-            if (first_touch(access))
-                note_touch(touches, (struct candidate){access->address, access->ip, seen + i});
-        }
-        seen += n;
-        if (++batches % EXPLORE_BATCHES == 0 && thread_cpu_ns() - started > EXPLORE_NS_MAX)
-            break;
-    } while (why == INTERPRETER_FULL && seen < known->depth && !waits);
-    if (seen >= EXPLORED_MIN) {
-        double cost = (double)(thread_cpu_ns() - started) / (double)seen;
-        double *known_cost = &thread->rate.explore_ns;
-
-        *known_cost = *known_cost > 0 ? 0.5 * (*known_cost + cost) : cost;
-    }
-    return seen;
-}
-
-/* An odometer that exploring has found serves the loop from now on. */
-static void remember(struct known_loop *known, const struct odometer *odometer)
-{
-    const struct odometer *old = &known->odometer;
-
-    if (known->has_odometer && old->head == odometer->head &&
-        old->register_number == odometer->register_number && !old->address == !odometer->address) {
-        /* Visits differ: the mean over all explorations is what they cost in the long run. */
-        double mean = old->accesses_per_visit, length = odometer->accesses_per_visit;
-
-        mean += (length - mean) / ++known->explorations;
-        known->squared_lengths += length * length;
-        known->odometer = *odometer;
-        known->odometer.accesses_per_visit = mean;
-        /* Visits too uneven for their mean to be known, though each exploration found them even:
-         * the long ones are those that no exploration can see three of. */
-        known->uneven = !loops_length_is_known(mean, known->squared_lengths, known->explorations);
-        return;
-    }
-    known->has_odometer = true;
-    known->explorations = 1;
-    known->visits = 0;
-    known->visit_accesses = 0;
-    known->squared_lengths = odometer->accesses_per_visit * odometer->accesses_per_visit;
-    known->odometer = *odometer;
-}
-
-/*
- * What the first and the last should be apart at least, ns at the pace that is known or guessed.
- * What ended an exploration early (more stores than can be kept, a system call) will end the next
- * one, too: where nothing is known of the pace either, a guess at it must not prevent the only
- * readings that there can be. They will tell if they were too short.
- */
-static double least_apart(const struct known_loop *known, uint64_t seen,
-                          const struct candidate chosen[RATE_PLACES])
-{
-    bool only_chance = seen < known->depth && known->rate_per_ns <= 0 &&
-                       chosen[2].index - chosen[0].index >= EXPLORED_MIN;
-
-    return only_chance ? 0 : apart_min_ns / 4;
-}
-
-/* Explores, and starts whatever reading that allows. */
-static void explore_and_start(struct thread *thread, ucontext_t *context, uint64_t app_now,
-                              struct known_loop *known)
-{
-    struct touches touches;
-    struct candidate chosen[RATE_PLACES];
-    struct odometer odometer;
-    uint64_t seen;
-    double apart = 0;
-    bool track;
-
-    if (!look_ahead_begin(thread, context))
-        return;
-    track = first_touch_begin();
-    seen = explore(thread, known, track, &touches);
-    if (track)
-        first_touch_end();
-    look_ahead_end(thread);
-    if (!known->uneven && loops_odometer(&thread->loops, seen, &odometer)) {
-        uint64_t explored = seen > thread->window.seen ? seen : thread->window.seen;
-
-        if (rate_odometer_start(thread, context, &odometer, true, app_now, explored)) {
-            remember(known, &odometer);
-            return;
-        }
-        known->test_step = 0;
-    }
-    if (choose_places(&touches, apart_ns * rate_guess(known), chosen))
-        apart = (double)(chosen[2].index - chosen[0].index) / rate_guess(known);
-    /* Where nothing is known of the pace, the reading itself will tell if it was too short. */
-    if (apart > 0 && apart > least_apart(known, seen, chosen) &&
-        rate_watches_start(thread, chosen, app_now) &&
-        (apart > apart_min_ns || known->rate_per_ns == 0))
-        return;
-    /* Too little to hold on to at this depth: look further next time. */
-    if (seen >= known->depth)
-        rate_look_deeper(thread, known);
-}
-
-void rate_consider(struct thread *thread, ucontext_t *context, uint64_t app_now, uint64_t loop)
+bool rate_missed(struct thread *thread)
 {
     struct rate_reading *rate = &thread->rate;
-    struct known_loop *known;
-    double explore_ns = rate->explore_ns > 0 ? rate->explore_ns : explore_ns_guess;
-    uint64_t started, expected;
-    bool by_odometer;
 
-    if (rate->phase != RATE_IDLE || thread->samples_to_rate-- > 0)
-        return;
-    thread->samples_to_rate = random_below(&thread->random, 2 * SAMPLES_BETWEEN);
-    known = rate_known_loop(thread, loop);
-    by_odometer = known->has_odometer && !known->uneven &&
-                  (known->explorations >= EXPLORATIONS_MAX ||
-                   random_below(&thread->random, REEXPLORE_ONE_IN) != 0);
-    expected = 2 * settings.trigger_ns +
-               (uint64_t)(explore_ns *
-                          (by_odometer ? 3 * known->odometer.accesses_per_visit : known->depth));
-    if (!governor_affords_rate(&thread->governor, app_now, expected))
-        return;
-    started = thread_cpu_ns();
-    rate->loop = loop;
-    if (by_odometer) {
-        struct odometer odometer = known->odometer;
+    if (rate->phase != RATE_TIMING)
+        return false;
+    if (++rate->missed > MISSED_MAX)
+        rate->phase = RATE_IDLE;
+    return true;
+}
 
-        rate_odometer_start(thread, context, &odometer, false, app_now, thread->window.seen);
-    } else {
-        explore_and_start(thread, context, app_now, known);
+/* ---- what came of it ---- */
+
+static struct known_word *known_word(struct thread *thread, uint64_t address, bool make)
+{
+    struct known_word *oldest = &thread->known_words[0];
+
+    for (unsigned i = 0; i < THREAD_KNOWN_WORDS; i++) {
+        struct known_word *known = &thread->known_words[i];
+
+        if (known->address == address)
+            return known;
+        if (!known->address || (oldest->address && known->last_use < oldest->last_use))
+            oldest = known;
     }
-    thread->rate_cost_ns += thread_cpu_ns() - started;
+    if (!make)
+        return NULL;
+    *oldest = (struct known_word){.address = address};
+    return oldest;
+}
+
+/* A word that moved on is looked at in every burst from now on; one that did not, several times
+ * running, no more. */
+static void judge(struct thread *thread, const struct rate_variable *variable, bool good)
+{
+    struct known_word *known = known_word(thread, variable->address, good);
+
+    if (!known)
+        return;
+    if (good) {
+        known->width = variable->width;
+        known->failures = 0;
+        known->last_use = thread->totals.bursts;
+    } else if (++known->failures >= FAILURES_MAX) {
+        known->address = 0;
+    }
+}
+
+static bool moved_on(const struct rate_variable *variable)
+{
+    double sign = variable->progress < 0 ? -1 : 1;
+
+    return !variable->lost && sign * variable->position[1] >= 0 &&
+           sign * (variable->position[2] - variable->position[1]) > 0;
+}
+
+/* A loop that ended within the stretch is read over a shorter one the next time. */
+static void learn_length(struct thread *thread, bool good)
+{
+    struct known_loop *known = known_loop(thread, thread->rate.loop, false);
+
+    if (!known)
+        return;
+    if (!good)
+        known->shorter += known->shorter < SHORTER_MAX;
+    else if (known->shorter > 0 && random_below(&thread->random, LONGER_ONE_IN) == 0)
+        known->shorter--;
+}
+
+/* The looks have been taken; words are read once more at the next burst. */
+static void end_of_looks(struct thread *thread)
+{
+    struct rate_reading *rate = &thread->rate;
+    bool good = false;
+
+    rate->phase = RATE_WAITING;
+    for (unsigned i = 0; i < rate->count; i++) {
+        const struct rate_variable *variable = &rate->variables[i];
+        bool moved = moved_on(variable);
+
+        good |= moved;
+        if (variable->kind == PROGRESS_WORD)
+            judge(thread, variable, moved);
+    }
+    learn_length(thread, good);
+}
+
+static void write(const struct thread *thread, const struct rate_variable *variable)
+{
+    const struct rate_reading *rate = &thread->rate;
+    bool word = variable->kind == PROGRESS_WORD;
+    struct record_progress record = {
+        .thread_id = thread->id,
+        .kind = variable->kind,
+        .width = variable->width,
+        .flags = variable->found ? PROGRESS_FOUND : 0,
+        .loop = rate->loop,
+        .head = variable->odometer.head,
+        .place = word ? variable->address : variable->odometer.register_number,
+        .monotonic_ns = monotonic_ns(),
+        .app_ns = rate->time[0],
+        .accesses = variable->accesses,
+        .progress = variable->progress,
+        .squares = variable->squares,
+        .parts = variable->parts,
+    };
+
+    if (!variable->lost) {
+        record.brief_ns = rate->time[1] - rate->time[0];
+        record.brief_progress = variable->position[1] - variable->position[0];
+        record.long_ns = rate->time[2] - rate->time[1];
+        record.long_progress = variable->position[2] - variable->position[1];
+        record.rest_ns = variable->rest_ns;
+        record.rest_progress = variable->rest;
+    }
+    output_append(RECORD_PROGRESS, &record, sizeof record, NULL, 0);
+}
+
+void rate_end(struct thread *thread)
+{
+    struct rate_reading *rate = &thread->rate;
+
+    if (rate->phase == RATE_WAITING)
+        for (unsigned i = 0; i < rate->count; i++)
+            write(thread, &rate->variables[i]);
+    rate->phase = RATE_IDLE;
+}
+
+/* Where the words of the last reading stand at the next burst. */
+static void read_rest(struct thread *thread, uint64_t app_now)
+{
+    struct rate_reading *rate = &thread->rate;
+    uint64_t value;
+
+    for (unsigned i = 0; rate->phase == RATE_WAITING && i < rate->count; i++) {
+        struct rate_variable *variable = &rate->variables[i];
+
+        if (variable->kind != PROGRESS_WORD || variable->lost ||
+            !interpreter_peek(thread->interpreter, variable->address, variable->width, &value))
+            continue;
+        variable->rest_ns = app_now - rate->time[RATE_LOOKS - 1];
+        variable->rest = progress_change(variable->width, variable->base, value) -
+                         variable->position[RATE_LOOKS - 1];
+    }
+    rate_end(thread);
+}
+
+void rate_follow_begin(struct scratch *scratch)
+{
+    struct thread *thread = scratch->thread;
+
+    if (burst_count(scratch->burst) > 0)
+        return;
+    read_rest(thread, scratch->record.app_ns);
+    progress_begin(&scratch->words);
+    for (unsigned i = 0; i < THREAD_KNOWN_WORDS; i++)
+        if (thread->known_words[i].address)
+            progress_keep(&scratch->words, thread->known_words[i].address,
+                          thread->known_words[i].width);
+    look_at_words(scratch, 0);
+}
+
+bool rate_look(struct thread *thread, ucontext_t *context, uint64_t app_now)
+{
+    struct rate_reading *rate = &thread->rate;
+    uint64_t started = thread_cpu_ns();
+
+    if (rate->phase != RATE_TIMING)
+        return false;
+    rate->time[rate->looks] = app_now;
+    if (!read_all(thread, context, rate->looks))
+        rate->phase = RATE_IDLE;
+    else if (++rate->looks == RATE_LOOKS)
+        end_of_looks(thread);
+    thread->rate_cost_ns += thread_cpu_ns() - started + settings.trigger_ns;
+    return true;
 }

@@ -7,6 +7,9 @@
 
 uint32_t regions_count(void);
 
+/* After fork, in the child: no other thread holds the lock. */
+void regions_after_fork(void);
+
 /* Writes the record of region 1 .. regions_count(). */
 void region_announce(uint32_t region_id);
 

@@ -147,6 +147,6 @@ void run_record_make(struct run_text *text, uint64_t started_ns)
     number(text, "trigger_cost_ns", settings.trigger_ns);
     number(text, "sharing", settings.sharing);
     number(text, "trap_tolerance_ns", TRAP_TOLERANCE_NS);
-    number(text, "slots", settings.sharing ? WATCHES_MAX - 2 : WATCHES_MAX);
-    number(text, "window", settings.window);
+    number(text, "slots", WATCH_PRIVATE);
+    number(text, "burst", BURST_ACCESSES);
 }

@@ -28,8 +28,8 @@ void line_error(struct line *, int error);
 /* Remembers what stderr is; once at start-up. */
 void say_begin(bool quiet, bool verbose);
 
-/* Prints "libreuse: TEXT". say() is dropped when quiet; say_error() is not; say_verbose() needs -v.
- */
+/* Prints "libreuse: TEXT". say() is dropped when quiet; say_error() only in programs that the
+ * profiled one has started; say_verbose() needs -v. */
 void say(const struct line *);
 void say_error(const struct line *);
 void say_verbose(const struct line *);

@@ -12,7 +12,6 @@ struct settings {
     struct options options;
     bool sharing;
     uint32_t line_size;
-    uint32_t window; /* look-ahead, accesses */
     uint64_t seed;
     uint64_t trap_ns, trigger_ns; /* hidden cost of a watch trap and of a clock expiry */
     uint64_t cpus, page_size;

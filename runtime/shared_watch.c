@@ -64,7 +64,6 @@ static void open_registers(void)
 
     if (!atomic_compare_exchange_strong(&shared.state, &expected, SHARED_CHANGING))
         return;
-    watch_give_back(WATCHES_MAX - SHARED_REGISTERS);
     for (shared.count = 0; shared.count < SHARED_REGISTERS; shared.count++) {
         int descriptor = descriptor_adopt(perf_watch_open(true));
 
@@ -243,10 +242,10 @@ void shared_watch_offer(struct thread *owner, unsigned slot, struct record_sampl
     uint32_t generation;
 
     /* A line watch for this very sample sees the stores as well. */
-    if (thread_alive_count() < 2 || line_sharing_follows(sample->sample_id) ||
-        !watch_plan_suits_all_threads(&owner->window) || !take_for_watch(owner))
+    if (thread_alive_count() < 2 || line_sharing_follows(sample->sample_id) || !owner->shareable ||
+        !take_for_watch(owner))
         return;
-    address = watch_plan_any_word(&owner->window, &owner->random);
+    address = watch_plan_any_word(sample->address, &owner->random, settings.line_size);
     generation = (atomic_load(&shared.generation) + 1) & 0xffffff;
     atomic_store(&shared.generation, generation);
     atomic_store(&shared.own_traps, 0);

@@ -9,6 +9,8 @@
  */
 #include "site_cache.h"
 
+#include "isa/guarded_memory.h"
+
 #include "signal_safe.h"
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -21,12 +23,19 @@ static uint64_t word_end(uint32_t word)
     return ((uint64_t)(word & STACK_WORD_DISTANCE) + 1) * 8;
 }
 
-/* The word's present value, relative as it should be. */
-UNWIND_READS_FRAMES static uint64_t stack_word(uint64_t stack_pointer, uint32_t word)
+/* The word's present value, relative as it should be. False when it cannot be read: the stack that
+ * was here is gone, and another, smaller one in its place. */
+UNWIND_READS_FRAMES static inline bool stack_word(uint64_t stack_pointer, uint32_t word,
+                                                  uint64_t *value)
 {
-    const uint64_t *words = (const uint64_t *)stack_pointer;
+    const uint64_t address = stack_pointer + 8 * (uint64_t)(word & STACK_WORD_DISTANCE);
+    if (!guarded_load_64(address, value)) {
+        unwind_forget_stacks(address, address + 8);
+        return false;
+    }
     /* The top bit, spread: the stack pointer or 0, without a branch. */
-    return words[word & STACK_WORD_DISTANCE] - (stack_pointer & -(uint64_t)(word >> 31));
+    *value -= stack_pointer & -(uint64_t)(word >> 31);
+    return true;
 }
 
 static uint64_t relative_frame_pointer(const struct unwind_start *caller)
@@ -93,10 +102,11 @@ static inline void follow(struct site_cache *cache, const struct unwind_start *c
         struct site_cache_teller *teller = teller_at(cache, hash);
         if (teller == NULL || word_end(teller->word) > stack_bytes)
             break;
+        uint64_t told = relative_frame_pointer(caller);
+        if (!teller->tells_frame_pointer && !stack_word(caller->stack_pointer, teller->word, &told))
+            break;
         path->tellers[levels++] = teller;
-        hash = mix(hash, teller->tells_frame_pointer
-                             ? relative_frame_pointer(caller)
-                             : stack_word(caller->stack_pointer, teller->word));
+        hash = mix(hash, told);
     }
     path->levels = levels;
     path->hash = hash;
@@ -124,8 +134,12 @@ UNWIND_READS_FRAMES static inline bool same_words(const struct site_cache_entry 
 {
     uint64_t difference = 0;
     /* Hardly ever is a word different here: no branch for each of them. */
-    for (unsigned i = 0; i < entry->words; i++)
-        difference |= stack_word(stack_pointer, entry->word[i]) ^ entry->value[i];
+    for (unsigned i = 0; i < entry->words; i++) {
+        uint64_t value;
+        if (!stack_word(stack_pointer, entry->word[i], &value))
+            return false;
+        difference |= value ^ entry->value[i];
+    }
     return difference == 0;
 }
 
@@ -163,7 +177,10 @@ bool site_cache_find(struct site_cache *cache, const struct unwind_start *caller
         return false;
     }
     for (unsigned i = 0; i < entry->words; i++) {
-        if (stack_word(caller->stack_pointer, entry->word[i]) != entry->value[i]) {
+        uint64_t value;
+        if (!stack_word(caller->stack_pointer, entry->word[i], &value))
+            return false;
+        if (value != entry->value[i]) {
             learn(cache, &path,
                   &(struct site_cache_teller){.word = entry->word[i], .index = (uint8_t)i});
             return false;

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "forbidden.h"
 #include "interpose_signal.h"
 #include "isa/guarded_memory.h"
 #include "memory.h"
@@ -319,7 +320,7 @@ static bool record_line(struct remembered *line, uint64_t address)
 {
     unsigned char now[TAPE_LINE_BYTES];
 
-    if (!guarded_memory_read(address, now, sizeof now)) {
+    if (forbidden_at(address, sizeof now) || !guarded_memory_read(address, now, sizeof now)) {
         put_tag(TAPE_LINE_FAULT);
         return false;
     }

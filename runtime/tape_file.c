@@ -13,7 +13,9 @@
 
 #include "descriptors.h"
 #include "memory.h"
+#include "profile_file.h"
 #include "say.h"
+#include "tape_format.h"
 
 #include "signal_safe.h"
 
@@ -31,11 +33,12 @@ static size_t used;
 int tape_file_create(const char *path)
 {
     /* It holds the target's memory, which is nobody else's to read. */
-    int opened = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const struct tape_head head = tape_head();
+    int opened = profile_file_open(path, head.magic, sizeof head.magic - 1);
     struct stat status;
 
     if (opened < 0)
-        return errno;
+        return -opened;
     buffer = memory_map(BUFFER);
     if (!buffer) {
         close(opened);

@@ -9,11 +9,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bursts.h"
 #include "descriptors.h"
 #include "interpose_signal.h"
 #include "memory.h"
 #include "output.h"
 #include "perf_event.h"
+#include "rate.h"
 #include "sampling/sample.h"
 #include "say.h"
 #include "served.h"
@@ -25,8 +27,8 @@
 
 #include "signal_safe.h"
 
-/* What one sample is expected to cost beyond its signal, until it has been measured. */
-enum { SAMPLE_COST_NS = 100 * 1000 };
+/* What one burst is expected to cost beyond its signal, until it has been measured. */
+enum { BURST_COST_NS = 250 * 1000 };
 
 /* The calling thread's; set by its own thread. */
 static __thread struct thread *current __attribute__((tls_model("initial-exec")));
@@ -37,6 +39,8 @@ static _Atomic uint32_t thread_ids;
 static _Atomic unsigned alive;
 static _Atomic bool paused; /* by the API */
 static _Atomic uint64_t ended_app_ns, ended_overhead_ns;
+static _Atomic uint64_t carried_ns; /* by threads that have ended */
+static struct governor_process governor;
 
 /* Of finished threads; under its lock, which is held with signals blocked. */
 static struct pmu_losses pmu_losses;
@@ -71,7 +75,7 @@ static struct thread *claim(pid_t tid)
     thread = memory_map(sizeof *thread);
     if (!thread)
         return NULL;
-    thread->handler_stack = memory_map(HANDLER_STACK);
+    thread->handler_stack = memory_map_stack(HANDLER_STACK);
     if (!thread->handler_stack) {
         memory_unmap(thread, sizeof *thread);
         return NULL;
@@ -81,6 +85,31 @@ static struct thread *claim(pid_t tid)
     while (!atomic_compare_exchange_weak(&registry, &thread->next, thread))
         ;
     return thread;
+}
+
+void threads_begin(void)
+{
+    governor_process_begin(&governor, settings.options.budget_percent / 100,
+                           pmu_in_use() ? 0 : settings.options.period,
+                           settings.trigger_ns + BURST_COST_NS);
+    atomic_store(&carried_ns, 0);
+}
+
+uint64_t thread_weight(struct thread *thread)
+{
+    uint64_t weight = thread->period_ns + thread->carried_ns;
+
+    thread->period_ns = 0;
+    thread->carried_ns = 0;
+    if (atomic_load_explicit(&carried_ns, memory_order_relaxed))
+        weight += atomic_exchange(&carried_ns, 0);
+    return weight;
+}
+
+void thread_carry(struct thread *thread)
+{
+    thread->carried_ns += thread->period_ns;
+    thread->period_ns = 0;
 }
 
 /* Everything but the memory that is used again. */
@@ -97,15 +126,16 @@ static void initialise(struct thread *thread)
     thread->in_handler = false;
     thread->events = 0;
     random_seed(&thread->random, settings.seed + thread->id);
-    governor_begin(&thread->governor, settings.options.budget_percent / 100,
-                   pmu_in_use() ? 0 : settings.options.period,
-                   settings.trigger_ns + SAMPLE_COST_NS);
+    governor_begin(&thread->governor, &governor);
+    switches_begin(&thread->switches);
+    thread->bridge.scratch = NULL;
+    thread->marker.set = false;
+    thread->calls = NULL;
     memset(&thread->rate, 0, sizeof thread->rate);
-    thread->first_depth = 0;
     memset(thread->known_loops, 0, sizeof thread->known_loops);
+    memset(thread->known_words, 0, sizeof thread->known_words);
     memset(thread->wait_loops, 0, sizeof thread->wait_loops);
     thread->next_wait_loop = 0;
-    thread->samples_to_rate = 0;
     thread->rate_cost_ns = 0;
     thread->next_sample = 0;
     thread->region_depth = 0;
@@ -190,11 +220,12 @@ static void start_counters(struct thread *thread)
 static void start_clock(struct thread *thread)
 {
     struct event_cookie cookie = {.kind = EVENT_CLOCK};
-    uint64_t mean = governor_next_period(&thread->governor, 0);
+    uint64_t mean = governor_next_period(&thread->governor, 0, output_bytes());
     uint64_t first = sample_first_period(&thread->random, mean);
     int descriptor;
 
     thread->period_ns = mean;
+    thread->expires_ns = first;
     descriptor = descriptor_adopt(perf_clock_open(first, event_cookie_pack(cookie)));
     if (descriptor < 0) {
         thread->totals.lost[LOSS_THREAD]++;
@@ -208,6 +239,7 @@ static void start_clock(struct thread *thread)
 
 static struct thread *begin(uint64_t stack_low, uint64_t stack_high)
 {
+    uint64_t entered = thread_cpu_ns(), cost;
     struct thread *thread = claim((pid_t)tape_value(TAPE_CALL, (uint64_t)syscall(SYS_gettid)));
 
     if (!thread)
@@ -216,7 +248,7 @@ static struct thread *begin(uint64_t stack_low, uint64_t stack_high)
     thread->stack_low = stack_low;
     thread->stack_high = stack_high;
     memset(thread->name, 0, sizeof thread->name);
-    prctl(PR_GET_NAME, thread->name);
+    syscall(SYS_prctl, PR_GET_NAME, thread->name);
     tape_bytes(thread->name, sizeof thread->name);
     thread->started_ns = monotonic_ns();
     announce(thread);
@@ -227,6 +259,9 @@ static struct thread *begin(uint64_t stack_low, uint64_t stack_high)
         start_counters(thread);
     else
         start_clock(thread);
+    cost = thread_cpu_ns() - entered;
+    atomic_store(&thread->overhead_ns, cost);
+    governor_spend_besides(&thread->governor, cost);
     return thread;
 }
 
@@ -303,12 +338,16 @@ static void finish(struct thread *thread, enum watch_end reason)
         served_take(thread);
         sum_losses(thread);
     }
+    bursts_end_thread(thread);
+    rate_end(thread);
     watch_end_thread(thread, reason, now);
     if (reason == WATCH_THREAD_ENDED)
         line_sharing_thread_ended(thread->id);
     else
         line_sharing_stop(LINE_END_PROCESS);
     thread_write_totals(thread, now);
+    governor_end(&thread->governor, cpu);
+    atomic_fetch_add(&carried_ns, thread->carried_ns);
     atomic_fetch_add(&ended_app_ns, cpu);
     atomic_fetch_add(&ended_overhead_ns, thread->totals.handler_ns);
     if (reason == WATCH_THREAD_ENDED) {
@@ -439,5 +478,6 @@ void thread_reset_after_fork(void)
         high = self->stack_high;
     }
     thread_forget_all();
+    threads_begin();
     thread_start(low, high);
 }

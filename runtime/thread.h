@@ -15,69 +15,75 @@
 #include <sys/types.h>
 #include <ucontext.h>
 
+#include "bridge.h"
 #include "isa/interpreter.h"
+#include "marker.h"
 #include "pmu.h"
 #include "profile/format.h"
-#include "sampling/call_path.h"
 #include "sampling/governor.h"
 #include "sampling/loops.h"
-#include "sampling/odometer.h"
 #include "sampling/private_watch.h"
 #include "sampling/random.h"
+#include "sampling/switches.h"
 #include "sampling/turn.h"
-#include "sampling/window.h"
 
 enum {
     THREAD_KNOWN_LOOPS = 32,
-    THREAD_WAIT_LOOPS = 4,     /* kept; a thread waits in few places */
-    THREAD_REGIONS = 32,       /* nested spans that are told apart */
-    RATE_PLACES = 3,           /* predicted accesses that are timed */
+    THREAD_WAIT_LOOPS = 4, /* kept; a thread waits in few places */
+    THREAD_REGIONS = 32,   /* nested spans that are told apart */
+    THREAD_KNOWN_WORDS = 8,
+    RATE_LOOKS = 3,
+    RATE_VARIABLES = THREAD_KNOWN_WORDS + LOOP_ODOMETERS + 4,
     THREAD_BATCH = 512,        /* accesses interpreted at a time */
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
 };
 
-/* A reading of the access rate in progress. See rate.h. */
-struct rate_reading {
-    enum { RATE_IDLE, RATE_AWAITING, RATE_PROBING } phase;
-    uint64_t loop;     /* of the sample at which it began */
-    double explore_ns; /* what looking at one access ahead has cost lately; 0 unknown */
-    /* predicted accesses, in slots 0, 1, and 0 again */
-    uint64_t predicted_ip[RATE_PLACES];
-    uint64_t predicted_access[RATE_PLACES];
-    uint64_t last_address; /* of the last of them */
-    unsigned reached;      /* how many of them have trapped */
-    uint64_t events;       /* handler entries when the reading began, to see disturbances */
-    /* odometer */
-    struct odometer odometer;
-    double accesses_left; /* until the loop ends, at the start; 0 unknown */
-    uint64_t explored;    /* accesses looked at before the reading began */
-    unsigned attempts;    /* to get past them */
-    bool unproven;        /* no test of the loop moves with it */
-    unsigned probes;      /* positions known */
-    double position[4];   /* visits since the base */
-    double step_ns[3];    /* planned time between them */
-    uint64_t spent_ns;    /* of probing since the last sample: added to the next one's weight */
-    uint64_t time[4];     /* app time of the traps or positions */
+/* A variable whose progress a burst has seen. See rate.h. */
+struct rate_variable {
+    uint8_t kind; /* enum progress_kind; 0: none */
+    uint8_t width;
+    bool found;               /* by this burst */
+    bool lost;                /* it could not be read at a look */
+    uint64_t address;         /* of a word */
+    struct odometer odometer; /* a register */
+    uint64_t accesses;
+    double progress, squares;
+    uint32_t parts;
+    uint64_t base; /* its value at the first look */
+    double position[RATE_LOOKS];
+    double
+        rest; /* progress from the last look to the next burst, in so much app time; 0: unknown */
+    uint64_t rest_ns;
 };
 
-/* What earlier readings have taught about a loop. */
+/* A reading of the access rate in progress. */
+struct rate_reading {
+    enum { RATE_IDLE, RATE_TIMING, RATE_WAITING } phase;
+    uint64_t loop; /* of the burst at which it began */
+    unsigned count;
+    struct rate_variable variables[RATE_VARIABLES];
+    unsigned missed;                /* looks put off */
+    unsigned looks;                 /* so far */
+    uint64_t time[RATE_LOOKS];      /* app time of the looks */
+    double step_ns[RATE_LOOKS - 1]; /* planned time between them */
+    uint64_t spent_ns;              /* since the last sample: added to the next one's weight */
+};
+
+/* The registers that tell how far a loop has got; of one head. */
 struct known_loop {
     uint64_t loop;
-    uint32_t depth; /* accesses to look ahead for something to hold on to; 0: unused entry */
-    bool has_odometer;
-    struct odometer odometer;
-    uint32_t explorations;  /* that its accesses per visit are the mean of */
-    double squared_lengths; /* sum over those, to see how much they differ */
-    double visits;          /* that looks at the odometer have followed, and their accesses */
-    double visit_accesses;
-    bool uneven;        /* too much, or no true odometer: they tell nothing */
-    uint32_t jumps;     /* looks at which it had not stepped */
-    uint32_t failures;  /* of the odometer in a row */
-    uint64_t test_ip;   /* conditional jump that ends the loop */
-    int64_t test_step;  /* change of its outcome per visit; 0 unknown */
-    double rate_per_ns; /* accesses, about; 0 unknown */
-    uint32_t readings;  /* accepted ones that it rests on */
-    uint64_t last_use;  /* in samples of the thread */
+    unsigned count;
+    struct odometer odometers[LOOP_ODOMETERS];
+    uint32_t shorter;  /* how often the long stretch is shortened */
+    uint64_t last_use; /* 1 + bursts of the thread; 0: unused */
+};
+
+/* A word that has moved on since the burst that found it. */
+struct known_word {
+    uint64_t address; /* 0: unused */
+    uint8_t width;
+    uint32_t failures; /* in a row */
+    uint64_t last_use;
 };
 
 /* Registers that wait until a trapped access has been made; see step_over.h. */
@@ -93,6 +99,7 @@ struct step_over {
 };
 
 struct served_table;
+struct call_path;
 
 struct thread {
     /* identity */
@@ -113,11 +120,13 @@ struct thread {
     int registers[WATCHES_MAX];
     struct step_over step;
     unsigned char *handler_stack;
-    struct interpreter *interpreter;
+    struct interpreter *interpreter; /* while it looks ahead */
+    unsigned interpreter_number;
 
     /* time */
     _Atomic uint64_t overhead_ns; /* our share of the thread's CPU clock; read by other threads */
-    uint64_t period_ns;           /* mean period in force: the weight of the next sample */
+    uint64_t period_ns;           /* mean period in force: the weight of the next burst */
+    uint64_t expires_ns;          /* what the clock was set to */
     uint64_t carried_ns;          /* of expiries that gave no sample through our own fault */
     bool in_handler;
     uint64_t events; /* handler entries */
@@ -125,16 +134,20 @@ struct thread {
     /* policy */
     struct random random;
     struct governor governor;
+    struct switches switches;
     struct private_watches watches;
-    struct window window;
+    struct bridge bridge;
+    struct marker marker;
+    bool shareable; /* of the sample that is given a register: its line may be watched in all
+                       threads */
     struct loops loops;
-    struct call_path call_path; /* of the look-ahead under way */
-    uint64_t left_out;          /* accesses of our own code that it has passed over */
+    struct call_path *calls; /* of the look-ahead under way; NULL: not wanted */
+    uint64_t calls_kept;     /* accesses that they count so far */
+    uint64_t looked;         /* accesses of the look-ahead under way, our own code's included */
     struct rate_reading rate;
     struct known_loop known_loops[THREAD_KNOWN_LOOPS];
-    uint32_t first_depth;     /* to explore a loop met for the first time; 0 the default */
-    uint64_t rate_cost_ns;    /* of the last exploration, not yet told to the governor */
-    uint32_t samples_to_rate; /* samples until the next rate reading is considered */
+    struct known_word known_words[THREAD_KNOWN_WORDS];
+    uint64_t rate_cost_ns; /* of the handler under way: of readings, not yet told to the governor */
     struct access batch[THREAD_BATCH];
     struct wait_loop wait_loops[THREAD_WAIT_LOOPS]; /* in which it was seen to poll */
     unsigned next_wait_loop;                        /* to be replaced */
@@ -148,6 +161,9 @@ struct thread {
 
 /* The calling thread's, or NULL. Signal-safe. */
 struct thread *thread_current(void);
+
+/* Before the first thread: what they all share of budget. */
+void threads_begin(void);
 
 /* Makes the calling thread known and starts its clock. NULL without memory. */
 struct thread *thread_start(uint64_t stack_low, uint64_t stack_high);
@@ -202,6 +218,13 @@ uint64_t thread_cpu_time(const struct thread *);
 /* The thread's application time now, as records have it: its CPU time or, with hardware counters,
  * the accesses that it has made. Likewise. */
 uint64_t thread_app_ns(const struct thread *);
+
+/* What the burst that begins now stands for: the period, and those whose expiries gave no burst
+ * through our own fault, of threads that have ended as well. */
+uint64_t thread_weight(struct thread *);
+
+/* The period that has ended gives no burst: the next one takes it. */
+void thread_carry(struct thread *);
 
 /* Whether the thread is sampled at all: its trigger was opened. */
 bool thread_has_trigger(const struct thread *);

@@ -2,9 +2,10 @@
 /* Signal-safe. */
 #include "turns.h"
 
+#include "attribution.h"
+#include "bursts.h"
 #include "look_ahead.h"
 #include "output.h"
-#include "sampler.h"
 #include "sampling/line_visit.h"
 #include "settings.h"
 #include "tape.h"
@@ -65,15 +66,17 @@ static bool is_disturbed(const uint64_t before[2])
     return now[0] != before[0] || now[1] != before[1];
 }
 
-/* The turn after the wait in which the thread was interrupted; its accesses are in the window. */
-static void look(struct thread *thread, struct turn *turn)
+/* The turn after the wait in which the thread was interrupted; its accesses are kept. Returns how
+ * many. */
+static uint32_t look(struct thread *thread, struct scratch *scratch, struct turn *turn)
 {
     uint64_t started = monotonic_ns(), words[2];
     enum interpreter_stop why = INTERPRETER_FULL;
+    uint32_t kept = 0;
 
     line_sharing_words(words);
     while (why == INTERPRETER_FULL && turn->phase != TURN_NONE && turn->phase != TURN_OVER &&
-           !thread->window.chosen) {
+           kept < SCRATCH_ACCESSES) {
         bool runs = turn->phase == TURN_RUNNING && turn->waits == 0;
         size_t n;
 
@@ -81,41 +84,49 @@ static void look(struct thread *thread, struct turn *turn)
             tape_memory_may_change();
         n = look_ahead_step(thread, runs ? STEP_RUNNING : STEP_WAITING, &why);
         for (size_t i = 0; i < n; i++)
-            if (turn_feed(turn, &thread->batch[i]) == TURN_RUNNING)
-                window_feed(&thread->window, &thread->batch[i], 1);
+            if (turn_feed(turn, &thread->batch[i]) == TURN_RUNNING && kept < SCRATCH_ACCESSES)
+                scratch->accesses[kept++] = thread->batch[i];
         if (turn_wants_state(turn))
             show_state(thread, turn);
         if (turn->phase == TURN_WAITED &&
             (is_disturbed(words) || monotonic_ns() - started > WAIT_NS_MAX))
-            return;
+            break;
     }
+    return kept;
 }
 
 /* The store of that number among those of the turn. */
-static uint32_t find_store(const struct window *window, uint32_t number)
+static uint32_t find_store(const struct access *accesses, uint32_t number)
 {
     uint32_t i = 0;
 
     for (;; i++)
-        if (window->history[i].kind == ACCESS_STORE && number-- == 0)
+        if (accesses[i].kind == ACCESS_STORE && number-- == 0)
             return i;
 }
 
-static uint64_t sample_store(struct thread *thread, ucontext_t *context, const struct turn *turn,
-                             uint64_t loop, uint64_t app_now)
+static uint64_t sample_store(struct thread *thread, struct scratch *scratch,
+                             const struct turn *turn, uint32_t kept, uint64_t app_now)
 {
-    struct window *window = &thread->window;
+    uint32_t store = find_store(scratch->accesses, random_below(&thread->random, turn->stores));
+    struct access_run run =
+        access_run_at(scratch->accesses, kept, store, settings.line_size, &thread->random);
     struct record_sample sample;
     struct own_visit visit;
 
-    window_end_at(window, find_store(window, random_below(&thread->random, turn->stores)));
-    own_visit_begin(&visit, window);
-    own_visit_feed(&visit, window->history + window->sampled + 1,
-                   window->seen - window->sampled - 1);
-    sampler_describe(thread, context, INTERPRETER_FULL, loop, app_now, &sample);
+    own_visit_begin(&visit, &run);
+    own_visit_feed(&visit, run.accesses + store + 1, kept - store - 1);
+    /* How it got there was not followed: its path is that of the interruption. */
+    paths_rewind(&scratch->paths);
+    bursts_describe(scratch, paths_at(&scratch->paths, 0), run.sample.ip, &sample);
+    access_run_describe(&run, &sample);
+    attribution_object(thread, &sample);
+    sample.app_ns = app_now;
+    sample.burst_id = 0;
     sample.weight_ns = 0;
+    sample.stop = INTERPRETER_FULL;
     sample.flags |= SAMPLE_TURN;
-    line_sharing_offer(thread, &visit, false, &sample);
+    line_sharing_offer(thread, &run, &visit, false, &sample);
     output_append(RECORD_SAMPLE, &sample, sizeof sample, NULL, 0);
     return sample.sample_id;
 }
@@ -129,28 +140,29 @@ static uint64_t lowest_ip(const struct wait_loop *loop)
     return lowest;
 }
 
-/* Not if the sample's own look-ahead began with something else: most samples are not looked at
- * again. */
-static bool may_wait(const struct thread *thread)
+/* Not if the burst began with something else: most are not looked at again. */
+static bool may_wait(const struct thread *thread, const struct scratch *scratch)
 {
-    const struct window *window = &thread->window;
+    const struct burst *burst = scratch->burst;
+    uint32_t count = burst_count(burst);
     struct turn turn;
 
     turn_begin(&turn, thread->wait_loops, THREAD_WAIT_LOOPS);
-    for (uint32_t i = 0; i <= window->sampled && turn.phase == TURN_SOUGHT; i++)
-        turn_feed(&turn, &window->history[i]);
+    for (uint32_t i = scratch->from; i < count && turn.phase == TURN_SOUGHT; i++)
+        turn_feed(&turn, burst_access(burst, i));
     return turn.phase != TURN_NONE;
 }
 
-void turns_follow(struct thread *thread, ucontext_t *context, uint64_t loop, uint64_t app_now)
+void turns_follow(struct thread *thread, struct scratch *scratch, const ucontext_t *context,
+                  uint64_t app_now)
 {
     struct turn turn;
+    uint32_t kept;
 
-    if (!waits_anywhere(thread) || !may_wait(thread) || !look_ahead_begin(thread, context))
+    if (!waits_anywhere(thread) || !may_wait(thread, scratch) || !look_ahead_begin(thread, context))
         return;
     turn_begin(&turn, thread->wait_loops, THREAD_WAIT_LOOPS);
-    window_begin_keeping(&thread->window, &thread->random, settings.window, settings.line_size);
-    look(thread, &turn);
+    kept = look(thread, scratch, &turn);
     look_ahead_end(thread);
     if (turn.phase != TURN_RUNNING && turn.phase != TURN_OVER)
         return;
@@ -158,7 +170,7 @@ void turns_follow(struct thread *thread, ucontext_t *context, uint64_t loop, uin
         .monotonic_ns = monotonic_ns(),
         .app_ns = app_now,
         .wait_ip = lowest_ip(turn.loop),
-        .loop = loop,
+        .loop = scratch->record.loop,
         .thread_id = thread->id,
         .stores = turn.stores,
         .complete = turn.phase == TURN_OVER,
@@ -166,7 +178,7 @@ void turns_follow(struct thread *thread, ucontext_t *context, uint64_t loop, uin
     if (record.complete) {
         turn_counters(&turn, &record);
         if (turn.stores > 0)
-            record.sample_id = sample_store(thread, context, &turn, loop, app_now);
+            record.sample_id = sample_store(thread, scratch, &turn, kept, app_now);
     }
     output_append(RECORD_TURN, &record, sizeof record, NULL, 0);
 }

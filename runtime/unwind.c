@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "isa/guarded_memory.h"
 #include "objects/call_frame.h"
 #include "unwind_stack.h"
 
@@ -177,8 +178,11 @@ UNWIND_READS_FRAMES static bool read_word(struct cursor *cursor, uint64_t addres
             return false;
         cursor->stack.high += PAGE_BYTES;
     }
-    *value = *(const volatile uint64_t *)address;
-    return true;
+    if (guarded_load_64(address, value))
+        return true;
+    stack_range_forget(address);
+    cursor->stack.high = address & -(uint64_t)PAGE_BYTES;
+    return false;
 }
 
 static bool use_frame_pointer(struct cursor *cursor)
@@ -315,12 +319,15 @@ UNWIND_READS_FRAMES static size_t step_plain(struct cursor *cursor, uint64_t *ip
         if (place % 8 != 0 || place < low || place >= high ||
             (trace != NULL && trace->count == UNWIND_TRACE_MAX))
             break;
-        const uint64_t return_address = *(const volatile uint64_t *)place;
+        uint64_t return_address;
+        if (!guarded_load_64(place, &return_address))
+            break;
         if (rule.frame_pointer == PLACE_AT_CFA) {
             const uint64_t saved = cfa + (uint64_t)(int64_t)rule.frame_pointer_offset;
             if (saved % 8 != 0 || saved < low || saved >= high)
                 break;
-            cursor->frame_pointer = *(const volatile uint64_t *)saved;
+            if (!guarded_load_64(saved, &cursor->frame_pointer))
+                break;
             cursor->frame_pointer_slot = saved;
             cursor->frame_pointer_relied_on = false;
         }

@@ -88,6 +88,10 @@ bool unwind_is_readable(uint64_t address);
  */
 void unwind_know_stack(uint64_t low, uint64_t high);
 
+/* Forgets what the calling thread knows of stacks that overlap [low, high): that memory is about to
+ * go. Loads are guarded as well, for what goes unseen; but one that faults costs a signal. */
+void unwind_forget_stacks(uint64_t low, uint64_t high);
+
 /* Functions that read other functions' frames, where the sanitizer has its marks. */
 #define UNWIND_READS_FRAMES __attribute__((no_sanitize("address")))
 

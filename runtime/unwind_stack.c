@@ -77,6 +77,26 @@ void stack_range_remember(const struct stack_range *stack)
     known_stacks.busy = false;
 }
 
+void stack_range_forget(uint64_t address)
+{
+    unwind_forget_stacks(address, address + 1);
+}
+
+void unwind_forget_stacks(uint64_t low, uint64_t high)
+{
+    if (known_stacks.busy)
+        return;
+    known_stacks.busy = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    for (unsigned i = 0; i < STACKS_KNOWN; i++) {
+        struct stack_range *known = &known_stacks.range[i];
+        if (known->low < high && low < known->high)
+            known->low = known->high = 0;
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    known_stacks.busy = false;
+}
+
 void unwind_know_stack(uint64_t low, uint64_t high)
 {
     stack_range_remember(&(struct stack_range){.low = low, .high = high});

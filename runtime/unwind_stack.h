@@ -23,4 +23,7 @@ struct stack_range stack_range_around(uint64_t stack_pointer);
 /* For later walks of this thread. Replaces what overlaps, else the oldest. */
 void stack_range_remember(const struct stack_range *);
 
+/* What the thread knows of the page at that address is no longer so: it cannot be read. */
+void stack_range_forget(uint64_t address);
+
 #endif

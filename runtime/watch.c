@@ -6,6 +6,7 @@
 
 #include "arch/arch.h"
 #include "attribution.h"
+#include "cost_account.h"
 #include "descriptors.h"
 #include "interpose_allocation.h"
 #include "interpose_signal.h"
@@ -24,8 +25,12 @@
 static bool arm(void *user, unsigned slot, uint64_t address, uint32_t generation)
 {
     const struct thread *thread = user;
+    const struct private_watch *watch = &thread->watches.watch[slot];
     struct event_cookie cookie = {.kind = EVENT_WATCH, .slot = slot, .generation = generation};
 
+    if (atomic_load(&watch->state) == WATCH_TAKEN && watch->purpose == WATCH_FOR_BRIDGE)
+        return perf_breakpoint_arm(thread->registers[slot], thread->bridge.stop.until,
+                                   event_cookie_pack(cookie)) == 0;
     return perf_watch_arm(thread->registers[slot], address, WATCH_WORD, WATCH_LOADS_AND_STORES,
                           event_cookie_pack(cookie), false) == 0;
 }
@@ -40,8 +45,7 @@ static void disarm(void *user, unsigned slot)
 static void append(void *user, enum record_type type, const void *record, size_t size)
 {
     (void)user;
-    if (output_append(type, record, size, NULL, 0) && type == RECORD_SAMPLE)
-        output_count_sample();
+    output_append(type, record, size, NULL, 0);
 }
 
 static uint64_t now(void *user)
@@ -89,12 +93,14 @@ static bool follow(void *user, const struct record_sample *sample, const struct 
 {
     struct thread *thread = user;
     ucontext_t *context = trap->machine;
+    enum cost_part before = cost_enter(COST_VISIT);
     unsigned words_after;
 
     end->flags = (uint8_t)watch_follow_visit(thread, sample->address, sample->watch_address,
                                              context, &words_after);
     end->words_after = (uint8_t)words_after;
     end->context_id = attribution_context(thread, context, trap->ip);
+    cost_leave(before);
     return true;
 }
 
@@ -123,14 +129,30 @@ static void disarmed(void *user, unsigned slot, const struct record_sample *samp
     allocation_unwatch(sample->watch_address);
 }
 
-static void timing_trap(void *user, unsigned slot, const struct watch_trap *trap)
+static void taken_trap(void *user, unsigned slot, unsigned purpose, const struct watch_trap *trap)
 {
-    rate_trap(user, slot, trap->ip, trap->app_now);
+    (void)slot;
+    switch ((enum watch_purpose)purpose) {
+    case WATCH_FOR_MARKER:
+        marker_trap(user, trap);
+        break;
+    case WATCH_FOR_BRIDGE:
+        bridge_trap(user, trap->machine, trap->app_now);
+        break;
+    }
 }
 
-static void timing_cancel(void *user)
+static void taken_cancel(void *user, unsigned slot, unsigned purpose)
 {
-    rate_cancel(user);
+    (void)slot;
+    switch ((enum watch_purpose)purpose) {
+    case WATCH_FOR_MARKER:
+        marker_cancel(user);
+        break;
+    case WATCH_FOR_BRIDGE:
+        bridge_cancel(user);
+        break;
+    }
 }
 
 static const struct watch_mechanism mechanism = {
@@ -145,8 +167,8 @@ static const struct watch_mechanism mechanism = {
     .leave = leave,
     .armed = armed,
     .disarmed = disarmed,
-    .timing_trap = timing_trap,
-    .timing_cancel = timing_cancel,
+    .taken_trap = taken_trap,
+    .taken_cancel = taken_cancel,
 };
 
 static void begin(struct thread *thread, unsigned count)
@@ -163,13 +185,12 @@ void watch_begin_thread(struct thread *thread)
 
 unsigned watch_registers(struct thread *thread)
 {
-    /* Two are shared by all threads, once there are several. */
-    unsigned wanted = shared_watch_is_open() ? WATCHES_MAX - 2 : WATCHES_MAX, count = 0;
+    unsigned count = 0;
 
     if (thread->registers_opened)
         return thread->watches.count;
     thread->registers_opened = true;
-    while (count < wanted) {
+    while (count < WATCH_PRIVATE) {
         int descriptor = descriptor_adopt(perf_watch_open(false));
 
         if (descriptor < 0)
@@ -180,42 +201,14 @@ unsigned watch_registers(struct thread *thread)
     return count;
 }
 
-void watch_give_back(unsigned keep)
-{
-    struct thread *thread = thread_current();
-    sigset_t before;
-
-    if (!thread)
-        return;
-    signals_block(&before);
-    for (unsigned i = thread->watches.count; i-- > keep;) {
-        struct watch_ending ending = {
-            .reason = WATCH_EVICTED, .app_now = thread_app_ns(thread), .by_thread = thread->id};
-
-        private_watch_release_timing(&thread->watches, i);
-        private_watch_end(&thread->watches, i, &ending);
-        descriptor_release(thread->registers[i]);
-        thread->watches.count = i;
-    }
-    if (thread->watches.slots.count > thread->watches.count)
-        slots_begin(&thread->watches.slots, thread->watches.count);
-    signals_restore(&before);
-}
-
 void watch_end_thread(struct thread *thread, enum watch_end reason, uint64_t app_now)
 {
     struct watch_ending ending = {.reason = reason, .app_now = app_now, .by_thread = thread->id};
 
     for (unsigned i = 0; i < thread->watches.count; i++) {
-        private_watch_release_timing(&thread->watches, i);
+        private_watch_release(&thread->watches, i);
         private_watch_end(&thread->watches, i, &ending);
     }
-}
-
-void watch_start(struct thread *thread, struct record_sample *sample, uint64_t app_now)
-{
-    watch_registers(thread);
-    private_watch_start(&thread->watches, &thread->window, sample, app_now);
 }
 
 static bool serves_watch(const struct private_watch *watch, uint64_t address)

@@ -19,9 +19,12 @@ void watch_begin_thread(struct thread *);
 /* It ends, or the process does: all its watches end for that reason. Any thread may call. */
 void watch_end_thread(struct thread *, enum watch_end reason, uint64_t app_now);
 
-/* The sample (complete but for its watch_* fields) was not reused in the thread's window: see
- * private_watch_start(). */
-void watch_start(struct thread *, struct record_sample *sample, uint64_t app_now);
+/* Private registers of a thread. Two more would see hardly more, and cost a trap each at every
+ * burst; the other two of most processors are for what all threads share. */
+enum { WATCH_PRIVATE = 2 };
+
+/* What private registers are taken for. */
+enum watch_purpose { WATCH_FOR_MARKER, WATCH_FOR_BRIDGE };
 
 /* A private register of the calling thread trapped. */
 void watch_trap(struct thread *, unsigned slot, uint32_t generation, ucontext_t *,
@@ -50,10 +53,6 @@ unsigned watch_registers(struct thread *);
 
 /* The block [base, base + size) ceases to exist. Any thread; blocks signals itself. */
 void watch_block_freed(uint64_t base, uint64_t size);
-
-/* Gives back the calling thread's registers beyond the first `keep`, and those that it has not
- * opened yet: it is about to create its first thread. Blocks signals itself. */
-void watch_give_back(unsigned keep);
 
 /* A register on the word at address trapped in the calling thread, which the kernel has told of by
  * another one's signal: private ones on the same word did so as well. */
@@ -113,6 +112,7 @@ enum {
     TRAP_TOLERANCE_NS = 1000,
 };
 
+struct access_run;
 struct own_visit;
 
 void line_sharing_begin(unsigned registers);
@@ -121,12 +121,18 @@ void line_sharing_reset_after_fork(void);
 /* There are registers, and threads to be told apart. */
 bool line_sharing_active(void);
 
-/* A sample was taken; visit: of a store, what the thread itself does to the line, else NULL; polls:
- * of a load, the thread does nothing but read the place. Of other loads only those that the window
- * does not resolve are followed. Before the sample's record is written or its private watch is
- * armed. */
-void line_sharing_offer(struct thread *, const struct own_visit *visit, bool polls,
-                        struct record_sample *);
+/* A sample was taken, which is still to be executed; visit: of a store, what the thread itself does
+ * to the line, else NULL; polls: of a load, the thread does nothing but read the place. Of other
+ * loads only those that the run does not resolve are followed. Before the sample's record is
+ * written. */
+void line_sharing_offer(struct thread *, const struct access_run *, const struct own_visit *visit,
+                        bool polls, struct record_sample *);
+
+/* The sample of a burst for communication, among its n first accesses, of which `uniform` was drawn
+ * with equal probability; *weight_factor as in struct record_sample. Tells other threads what this
+ * one touches. */
+uint32_t line_sharing_prefer(struct thread *, const struct access *, uint32_t n, uint32_t uniform,
+                             double *weight_factor);
 
 /* The thread's handler is about to return. */
 void line_sharing_resumed(const struct thread *);

@@ -10,6 +10,7 @@
 enum {
     ARCH_TRAPS_BEFORE_ACCESS = true,
     ARCH_INSTRUCTION_BYTES = 4,
+    ARCH_SYSTEM_CALL_CHANGES = 1 << 0,
     ARCH_LINKAGE_STUB_BYTES = 5 * ARCH_INSTRUCTION_BYTES,
     ARCH_SIGNAL_FRAMES_UNDESCRIBED = true,
     ARCH_SIGNAL_RETURN_BYTES = 2 * ARCH_INSTRUCTION_BYTES,
@@ -94,6 +95,14 @@ static inline uint64_t arch_access_done(const ucontext_t *context)
                                                                             : 0);
     }
     return 0;
+}
+
+static inline uint64_t arch_ticks(void)
+{
+    uint64_t ticks;
+
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
 }
 
 static inline ucontext_t *arch_handler_context(const ucontext_t *context)

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What of the runtime depends on the processor. Each machine has a header beside this one that
- * defines all of what follows, and a source file with what has to be assembly. Signal-safe.
+ * defines all of what follows. Signal-safe.
  *
  *     ARCH_TRAPS_BEFORE_ACCESS
  *         Whether a debug register traps before the access (Arm) or after it (x86). Before it, the
  *         handler must not return with the register armed on that word: the access would never
  *         be made (step_over.h).
+ *
+ *     ARCH_SYSTEM_CALL_CHANGES
+ *         General registers that hold something else after a system call: a bit for each, numbered
+ *         as in struct interpreter_registers.
  *
  *     uint64_t arch_ip(const ucontext_t *)
  *     void arch_set_ip(ucontext_t *, uint64_t ip)
@@ -58,6 +62,9 @@
  *     void arch_flush_line(const void *)
  *     void arch_flush_done(void)
  *         Writes the cache line back and drops it from every cache; all such lines are gone.
+ *
+ *     uint64_t arch_ticks(void)
+ *         Of a clock that runs at one pace, the same for all processors.
  *
  *     void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)
  *         top is a multiple of 16.

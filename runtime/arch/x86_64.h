@@ -7,6 +7,7 @@
 
 enum {
     ARCH_TRAPS_BEFORE_ACCESS = false,
+    ARCH_SYSTEM_CALL_CHANGES = 1 << 0 | 1 << 1 | 1 << 11, /* rax, rcx, r11 */
     ARCH_LINKAGE_STUB_BYTES = 1,
     ARCH_SIGNAL_FRAMES_UNDESCRIBED = false,
     ARCH_SIGNAL_RETURN_BYTES = 0,
@@ -58,6 +59,11 @@ static inline void arch_flush_line(const void *address)
 static inline void arch_flush_done(void)
 {
     __asm__ volatile("mfence" : : : "memory");
+}
+
+static inline uint64_t arch_ticks(void)
+{
+    return __builtin_ia32_rdtsc();
 }
 
 static inline ucontext_t *arch_handler_context(const ucontext_t *context)

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REUSE_RUNTIME_OWN_CLOCK_H
+#define REUSE_RUNTIME_OWN_CLOCK_H
+
+/* Once at start-up: finds the kernel's own code for reading clocks (vdso(7)). Until then, and where
+ * there is none, clock_gettime() and sched_getcpu() are system calls. Not signal-safe. */
+void clock_begin(void);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* End of the profiled process: by exit, _exit, abort, exec or a sandbox. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "attribution.h"
+#include "bursts.h"
+#include "cost_account.h"
+#include "fault_guard.h"
+#include "interpose.h"
+#include "interpose_signal.h"
+#include "level_counts.h"
+#include "memory.h"
+#include "output.h"
+#include "pmu.h"
+#include "pmu_notes.h"
+#include "preload.h"
+#include "process.h"
+#include "process_internal.h"
+#include "say.h"
+#include "tape.h"
+#include "thread.h"
+#include "timebase.h"
+
+/* What at_quick_exit() is made of; of no object that could be unloaded. */
+int __cxa_at_quick_exit(void (*)(void *), void *);
+
+static void closing_line(uint64_t samples, uint64_t app_ns, uint64_t overhead_ns)
+{
+    struct line line;
+
+    line_begin(&line);
+    if (samples == 0) {
+        line_text(&line, "no sample in ");
+        line_number(&line, app_ns / 1000000);
+        line_text(&line, " ms of CPU time; no profile written");
+        /* Every short command of a script would say so, and every process of a tree. */
+        if (app_ns < 20000000 || process_is_follower)
+            say_verbose(&line);
+        else
+            say(&line);
+        return;
+    }
+    line_text(&line, pmu_in_use() ? "pmu engine, " : "clock engine, ");
+    line_number(&line, samples);
+    line_text(&line, " samples, ");
+    line_fixed(&line, app_ns ? overhead_ns * 1000 / app_ns : 0, 1);
+    line_text(&line, " % of CPU time taken; look at it with: reuse-report ");
+    line_text(&line, output_path());
+    say(&line);
+}
+
+static unsigned char *own_stack; /* mapped at start-up */
+
+/* The first to be registered is the last to be called. */
+static void at_quick_exit_finish(void *unused)
+{
+    (void)unused;
+    process_finish();
+}
+
+void process_end_begin(void)
+{
+    __cxa_at_quick_exit(at_quick_exit_finish, NULL);
+    own_stack = memory_map_stack(HANDLER_STACK);
+}
+
+void process_on_own_stack(void (*function)(void *))
+{
+    if (own_stack)
+        arch_call_on_stack(own_stack + HANDLER_STACK, function, NULL);
+    else
+        function(NULL);
+}
+
+/* Threads that the C library creates for itself, or that were there before us, are not profiled. */
+static void note_unprofiled(uint64_t profiled_ns)
+{
+    enum { LEAST_NS = 50 * 1000 * 1000, LEAST_SHARE = 20 };
+    uint64_t all_ns = tape_mode == TAPE_OFF ? clock_ns(CLOCK_PROCESS_CPUTIME_ID) : 0;
+    struct line line;
+
+    if (all_ns < profiled_ns + LEAST_NS || (all_ns - profiled_ns) * LEAST_SHARE < all_ns)
+        return;
+    line_begin(&line);
+    line_number(&line, (all_ns - profiled_ns) / 1000000);
+    line_text(&line, " of ");
+    line_number(&line, all_ns / 1000000);
+    line_text(&line, " ms of CPU time were used by threads that are not in the profile: the C "
+                     "library's own (timers, input/output), or created past it");
+    output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    say_verbose(&line);
+}
+
+static void finish(void *unused)
+{
+    uint64_t app_ns = 0, overhead_ns = 0, samples;
+    struct line line;
+
+    (void)unused;
+    for (struct thread *thread = thread_first(); thread; thread = thread->next)
+        thread_finish(thread, WATCH_PROCESS_ENDED);
+    if (pmu_in_use())
+        pmu_note_losses();
+    thread_totals(&app_ns, &overhead_ns);
+    note_unprofiled(app_ns + overhead_ns);
+    attribution_finish();
+    level_counts_write();
+    samples = output_samples();
+    if (output_usable() || samples == 0) {
+        closing_line(samples, app_ns, overhead_ns);
+    } else {
+        line_begin(&line);
+        line_text(&line, "the profile is incomplete");
+        say_verbose(&line);
+    }
+    output_finish();
+    tape_flush();
+    cost_print();
+}
+
+void process_finish(void)
+{
+    static _Atomic pid_t finished;
+    sigset_t before;
+    pid_t own = getpid();
+
+    if (!process_is_ours() || atomic_exchange(&finished, own) == own)
+        return;
+    signals_block(&before);
+    process_on_own_stack(finish);
+    /* From here on the wrappers pass through. */
+    atomic_store(&process_pid, 0);
+    signals_restore(&before);
+}
+
+static void __attribute__((destructor)) stop(void)
+{
+    process_finish();
+}
+
+INTERPOSED void _exit(int status)
+{
+    static void (*next)(int);
+
+    process_finish();
+    if (!next)
+        next = interpose_real("_exit");
+    next(status);
+    __builtin_unreachable();
+}
+
+INTERPOSED void _Exit(int status)
+{
+    _exit(status);
+}
+
+INTERPOSED void abort(void)
+{
+    static void (*next)(void);
+
+    /* The target may survive through a handler of SIGABRT that jumps away: nothing ends here. */
+    if (process_is_ours()) {
+        output_flush();
+        tape_flush();
+    }
+    if (!next)
+        next = interpose_real("abort");
+    next();
+    __builtin_unreachable();
+}
+
+void process_before_exec(void)
+{
+    sigset_t before;
+
+    if (!process_is_ours())
+        return;
+    signals_block(&before);
+    for (struct thread *thread = thread_first(); thread; thread = thread->next)
+        bursts_end_thread(thread);
+    threads_write_totals();
+    level_counts_write();
+    output_before_exec();
+    tape_flush();
+    signals_restore(&before);
+}
+
+void process_before_sandbox(void)
+{
+    struct line line;
+
+    if (!process_is_ours())
+        return;
+    line_begin(&line);
+    line_text(&line, "the program enters a seccomp sandbox: profiling ends here");
+    output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    say(&line);
+    process_finish();
+}
+
+void process_before_tracing(void)
+{
+    struct line line;
+
+    if (!process_is_ours())
+        return;
+    line_begin(&line);
+    line_text(&line, "the program is traced from here on: profiling ends");
+    output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    say_verbose(&line);
+    process_finish();
+    fault_guard_end();
+    signal_end();
+    preload_leave();
+}

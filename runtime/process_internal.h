@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What start, end and fork of the profiled process share. Signal-safe but for the two beginnings.
+ */
+#ifndef REUSE_RUNTIME_PROCESS_INTERNAL_H
+#define REUSE_RUNTIME_PROCESS_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* The process that is profiled; 0 while none is. Written at start-up, at the end, and by a forked
+ * child. */
+extern _Atomic pid_t process_pid;
+
+/* A process of ours has started this one, which therefore writes and says nothing without a sample.
+ * Written at start-up and by a forked child. */
+extern bool process_is_follower;
+
+/* Hardware events were tried by a process that started this one, in vain. Written at start-up. */
+extern bool process_is_without_hardware;
+
+/* Once at start-up. */
+void process_end_begin(void);
+void process_fork_begin(void);
+
+/*
+ * Calls the function on memory of our own, as handlers have it: exit, _exit and fork may be called
+ * where little of the target's is left, on a coroutine's stack or in a handler on an alternate one.
+ * For the one thread that ends the process, or the only one of a child; with signals blocked.
+ */
+void process_on_own_stack(void (*function)(void *unused));
+
+#endif
