@@ -134,8 +134,7 @@ void heap_inserted(uint64_t layer, const struct block *block, bool is_new)
     struct block mapping;
     pthread_mutex_lock(&lock);
     if (layer < LAYER_COUNT && maps[LAYER_PART] != NULL && block->site >= 1 &&
-        block->site <= site_count &&
-        block_map_insert(maps[layer], block->base, block->size, block->site)) {
+        block->site <= site_count && block_map_insert(maps[layer], block)) {
         struct site *totals = &sites[block->site];
         totals->live += block->size;
         if (totals->live > totals->live_peak)
@@ -198,7 +197,7 @@ enum object_kind heap_find(uint64_t address, struct block *block, bool *lasting)
         return OBJECT_UNKNOWN;
     }
     if (!whole) /* parts or blocks may lie in it: only what can hold no other is sure */
-        *block = (struct block){address & ~UINT64_C(7), 8, block->site};
+        *block = (struct block){.base = address & ~UINT64_C(7), .size = 8, .site = block->site};
     *lasting = whole && (block->size >= LARGE || kind == OBJECT_NAMED);
     return __atomic_load_n(&sites[block->site].named, __ATOMIC_ACQUIRE) ? OBJECT_NAMED : kind;
 }

@@ -80,7 +80,7 @@ static void take_message(unsigned vcpu, uint64_t operation, uint64_t a, uint64_t
     if (operation == DOORBELL_SITE) {
         heap_site(a, b, c, d, e);
     } else if (operation == DOORBELL_INSERTED && d <= BLOCK_SITE_MAX) {
-        heap_inserted(a, &(struct block){b, c, (uint32_t)d}, e != 0);
+        heap_inserted(a, &(struct block){.base = b, .size = c, .site = (uint32_t)d}, e != 0);
     } else if (operation == DOORBELL_REMOVED) {
         heap_removed(a, b);
     } else if (operation == DOORBELL_STACK && thread != NULL && a < b) {

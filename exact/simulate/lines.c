@@ -274,8 +274,9 @@ static __attribute__((noinline)) void overflow(struct lines_thread *thread,
     struct line_offered *offered =
         &thread->offered[thread->expirations & (LINES_OFFERS_PENDING - 1)];
 
-    if (!pmu_overflow(&thread->pmu))
+    if (!pmu_overflow(&thread->pmu) || thread->burst_left > 0)
         return;
+    thread->burst_left = BURST_ACCESSES - 1;
     *offered =
         (struct line_offered){.sample_id = sample.sample_id, .cpu = cpu(), .time_ns = now_ns()};
     /* Of an access to two lines the processor chooses one later. */
@@ -312,6 +313,14 @@ static void synchronise(struct lines_thread *thread)
     thread->pmu = thread->processor->pmu;
     thread->pmu.random = &thread->pmu_random;
     thread->expirations = thread->processor->totals.expirations;
+    thread->burst_left = processor_burst_left(thread->processor);
+}
+
+/* One access more. Whether the counter runs over at it. */
+static inline bool expires(struct lines_thread *thread)
+{
+    thread->burst_left -= thread->burst_left > 0;
+    return --thread->pmu.left == 0;
 }
 
 void lines_access(struct lines_thread *thread, const struct stream_access *access, unsigned width)
@@ -326,11 +335,11 @@ void lines_access(struct lines_thread *thread, const struct stream_access *acces
         trap(thread, access, width);
     /* What this access begins does not see it. */
     if (kind == STREAM_READ_MODIFY_WRITE) {
-        if (--thread->pmu.left == 0)
+        if (expires(thread))
             overflow(thread, access, width, ACCESS_LOAD);
         kind = ACCESS_STORE;
     }
-    if (--thread->pmu.left == 0)
+    if (expires(thread))
         overflow(thread, access, width, (uint8_t)kind);
 }
 

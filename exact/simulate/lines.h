@@ -5,8 +5,9 @@
  *
  * The order of different threads' accesses matters here, and batches come too late for it. So
  * threads call in with every access, and a copy of the thread's PMU runs ahead of the processor's:
- * it finds the sampled stores in order. When the processor comes to such a sample, it asks here
- * what became of it. Time is CLOCK_MONOTONIC: it is the same for all threads.
+ * it finds the accesses that begin bursts, in order. When the processor comes to the end of such a
+ * burst, whose first access is a sample, it asks here what became of that. Time is CLOCK_MONOTONIC:
+ * it is the same for all threads.
  *
  * A struct lines_thread is used by its guest thread, or when that cannot run; what threads share
  * has a lock of its own.
@@ -25,8 +26,9 @@
 #include "stream.h"
 
 enum {
-    LINES_VISITS_OPEN = 4,     /* visits of a thread that are followed at once */
-    LINES_OFFERS_PENDING = 64, /* sampled stores that the processor has not come to; power of two */
+    LINES_VISITS_OPEN = 4, /* visits of a thread that are followed at once */
+    LINES_OFFERS_PENDING =
+        64, /* sampled accesses that the processor has not come to; power of two */
 };
 
 /* An arrival whose visit is being followed. */
@@ -37,7 +39,7 @@ struct line_visit_open {
     uint32_t seen;
 };
 
-/* A sampled store that was offered: what is to be added to its record. */
+/* A sampled access that was offered: what is to be added to its record. */
 struct line_offered {
     uint64_t sample_id;
     uint16_t flags;
@@ -53,6 +55,7 @@ struct lines_thread {
     struct simulated_pmu pmu;         /* ahead of the processor's by what waits in the batch */
     struct random pmu_random;
     uint64_t expirations; /* of it */
+    uint32_t burst_left;  /* accesses until the burst that it began is complete */
     struct random random; /* for the policy */
     unsigned visits_open; /* the first so many of: */
     struct line_visit_open visits[LINES_VISITS_OPEN];

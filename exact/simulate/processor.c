@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampling/sample.h"
+#include "isa/interpreter.h"
 
 enum { CHUNK = 32 /* entries of the stream that are looked at together while nothing happens */ };
 
@@ -87,27 +87,45 @@ static const struct watch_mechanism mechanism = {
     .follow_visit = follow_visit,
 };
 
-/* ---- samples ---- */
-
-/* The record is there: looking ahead from the last access made. */
-static void deliver(struct processor *processor, struct open_sample *sample)
-{
-    window_begin_for_record(sample->window, &processor->random, &sample->access,
-                            processor->accesses - sample->app_ns, processor->options->window,
-                            processor->options->line_size);
-    sample->delivered_ns = processor->accesses;
-}
+/* ---- bursts ---- */
 
 uint64_t processor_sample_id(const struct processor *processor, uint64_t n)
 {
     return n | (uint64_t)processor->thread_id << 40;
 }
 
+/* Of the samples that are watched in that slot. */
+static uint64_t open_sample_id(const struct processor *processor, unsigned slot)
+{
+    return processor->under_way.id | (uint64_t)(slot + 1) << 36;
+}
+
+uint32_t processor_burst_left(const struct processor *processor)
+{
+    return processor->under_way.open ? burst_wants(processor->burst) : 0;
+}
+
+/* The record is there: the burst begins with what it tells, or, if that is past, with the next
+ * access: nobody knows what was used in between. */
+static void deliver(struct processor *processor)
+{
+    struct burst_under_way *burst = &processor->under_way;
+    uint32_t line_size = processor->options->line_size;
+    bool wide = random_below(&processor->random, BURST_WIDE_ONE_IN) == 0;
+
+    if (burst->app_ns == processor->accesses) {
+        burst_begin_after(processor->burst, line_size, wide, &burst->recorded);
+    } else {
+        burst_begin(processor->burst, line_size, wide);
+        burst->app_ns = processor->accesses + 1;
+    }
+}
+
 /* The counter has run over at this access, the last one made. */
 static void overflow(struct processor *processor, const struct access *access)
 {
     uint64_t weight = processor->options->pmu.period + processor->carried;
-    struct open_sample *sample;
+    struct burst_under_way *burst = &processor->under_way;
     struct access recorded;
 
     processor->totals.expirations++;
@@ -116,58 +134,127 @@ static void overflow(struct processor *processor, const struct access *access)
         processor->totals.lost[LOSS_BUFFER]++;
         return;
     }
-    /* Nobody looks ahead in so many places at once: the next sample stands for this one, too. */
-    if (processor->samples_open == PROCESSOR_SAMPLES_OPEN) {
-        processor->totals.lost[LOSS_ASYNCHRONOUS]++;
+    /* The next burst stands for this one's accesses, too. */
+    if (burst->open) {
         processor->carried = weight;
         return;
     }
     processor->carried = 0;
-    sample = &processor->samples[processor->samples_open];
-    sample->window = processor->spare_windows[processor->samples_open++];
-    sample->access = recorded;
-    sample->sample_id = processor_sample_id(processor, processor->totals.expirations);
-    sample->app_ns = processor->accesses;
-    sample->weight = weight;
-    sample->undelivered = processor->options->pmu.skid;
-    if (sample->undelivered == 0)
-        deliver(processor, sample);
+    *burst = (struct burst_under_way){
+        .open = true,
+        .id = processor_sample_id(processor, processor->totals.expirations),
+        .weight = weight,
+        .app_ns = processor->accesses,
+        .undelivered = processor->options->pmu.skid,
+        .recorded = recorded,
+    };
+    if (burst->undelivered == 0)
+        deliver(processor);
 }
 
-static void close_sample(struct processor *processor, unsigned index)
+static void append_burst(struct processor *processor, enum interpreter_stop stop)
 {
-    struct window *window = processor->samples[index].window;
+    const struct burst_under_way *burst = &processor->under_way;
+    struct record_burst *record = processor->record;
+    size_t size;
 
-    processor->samples[index] = processor->samples[--processor->samples_open];
-    processor->spare_windows[processor->samples_open] = window;
-}
-
-/* The window of a sample is filled, or the thread ends within it. */
-static void take_sample(struct processor *processor, struct open_sample *open, bool complete)
-{
-    struct window *window = open->window;
-    struct record_sample sample = {
-        .sample_id = open->sample_id,
+    *record = (struct record_burst){
+        .burst_id = burst->id,
         .thread_id = processor->thread_id,
         .monotonic_ns = monotonic_ns(processor),
-        .weight_ns = open->weight,
+        .app_ns = burst->app_ns,
+        .weight_ns = burst->weight,
+        .stop = (uint8_t)stop,
     };
-
-    if (!window_end(window, &processor->random)) {
-        processor->totals.lost[LOSS_UNREADABLE]++;
+    if (!burst_encode(processor->burst, record, record->tail,
+                      PROFILE_RECORD_MAX - sizeof *record)) {
+        processor->totals.lost[LOSS_BUFFER]++;
         return;
     }
-    sample.app_ns = window->executed ? open->app_ns : open->delivered_ns + window->sampled + 1;
-    window->executed = true; /* by now, in any case */
-    sample_from_window(&sample, window);
-    processor->host->attribute(processor->user, &sample);
+    size = (record->probe_size + 7u) & ~7u;
+    memset(record->tail + record->probe_size, 0, size - record->probe_size);
+    append(processor, RECORD_BURST, record, sizeof *record + size);
+    processor->totals.bursts++;
+}
+
+/* All that samples have in common, and what the burst tells of one at the probe. */
+static struct record_sample describe(struct processor *processor, const struct burst_probe *probe)
+{
+    struct record_sample sample = {
+        .thread_id = processor->thread_id,
+        .monotonic_ns = monotonic_ns(processor),
+        .app_ns = processor->under_way.app_ns + probe->index,
+        .weight_ns = processor->under_way.weight,
+        .burst_id = processor->under_way.id,
+        .weight_factor = 1,
+    };
+    struct burst_object object = {0};
+
+    burst_describe(processor->burst, probe, &sample);
+    processor->host->identify(processor->user, sample.address, &object);
+    sample.object_kind = object.kind;
+    sample.object_reference = object.reference;
+    sample.object_base = object.base;
+    sample.object_size = object.size;
+    return sample;
+}
+
+/*
+ * One of all probes. The recorded access is as good as any, and what became of its line was
+ * followed as it was made.
+ */
+static void take_any(struct processor *processor)
+{
+    struct burst_probe probe = burst_draw(processor->burst, &processor->random);
+    struct record_sample sample;
+
+    if (processor->options->pmu.skid == 0)
+        probe = burst_draw_of(processor->burst, &processor->random, 0);
+    sample = describe(processor, &probe);
+    sample.sample_id = processor->under_way.id;
     if (processor->host->communicate != NULL)
         processor->host->communicate(processor->user, &sample);
+    append(processor, RECORD_SAMPLE, &sample, sizeof sample);
     processor->totals.samples++;
-    if (complete && !sample_is_resolved(&sample, processor->options->line_size))
-        private_watch_start(&processor->watches, window, &sample, processor->accesses);
-    else
-        append(processor, RECORD_SAMPLE, &sample, sizeof sample);
+}
+
+/* Registers for some of those that are open. */
+static void take_open(struct processor *processor)
+{
+    uint32_t slots = private_watches_accept(&processor->watches);
+    struct burst_probe probes[WATCHES_MAX];
+    unsigned count = burst_draw_open(processor->burst, &processor->random,
+                                     (unsigned)__builtin_popcount(slots), probes);
+
+    for (unsigned i = 0; i < count; i++, slots &= slots - 1) {
+        unsigned slot = (unsigned)__builtin_ctz(slots);
+        struct record_sample sample = describe(processor, &probes[i]);
+
+        sample.sample_id = open_sample_id(processor, slot);
+        sample.flags |= SAMPLE_OPEN;
+        sample.marker_accesses = sample.accesses_ahead;
+        watch_plan_make(&sample, &processor->random, processor->options->register_size,
+                        processor->options->line_size);
+        processor->totals.samples +=
+            private_watch_start(&processor->watches, slot, &sample, processor->accesses);
+    }
+}
+
+/* It is complete, or the thread has ended: INTERPRETER_FULL, or why not. */
+static void take_burst(struct processor *processor, enum interpreter_stop stop)
+{
+    const struct burst_host surroundings = {.identify = processor->host->identify,
+                                            .user = processor->user};
+
+    if (burst_close(processor->burst, &surroundings) == 0) {
+        processor->totals.lost[LOSS_UNREADABLE]++;
+    } else {
+        append_burst(processor, stop);
+        take_any(processor);
+        if (stop == INTERPRETER_FULL)
+            take_open(processor);
+    }
+    processor->under_way.open = false;
 }
 
 /* ---- one access, with everything that may happen at it ---- */
@@ -187,22 +274,18 @@ static void feed_visits(struct processor *processor, const struct access *access
     }
 }
 
-static void feed_samples(struct processor *processor, const struct access *access)
+static void feed_burst(struct processor *processor, const struct access *access)
 {
-    for (unsigned i = 0; i < processor->samples_open;) {
-        struct open_sample *sample = &processor->samples[i];
+    struct burst_under_way *burst = &processor->under_way;
 
-        if (sample->undelivered > 0) {
-            if (--sample->undelivered == 0)
-                deliver(processor, sample);
-            i++;
-        } else if (window_feed(sample->window, access, 1)) {
-            take_sample(processor, sample, true);
-            close_sample(processor, i);
-        } else {
-            i++;
-        }
+    if (burst->undelivered > 0) {
+        if (--burst->undelivered == 0)
+            deliver(processor);
+        return;
     }
+    burst_feed(processor->burst, access, 1);
+    if (burst_wants(processor->burst) == 0)
+        take_burst(processor, INTERPRETER_FULL);
 }
 
 /* x86 reports the instruction after the access, others the one that makes it. */
@@ -236,7 +319,8 @@ static void step(struct processor *processor, const struct access *access, uint3
     feed_visits(processor, access);
     if (touched)
         trap(processor, access, instruction, touched);
-    feed_samples(processor, access);
+    if (processor->under_way.open)
+        feed_burst(processor, access);
     if (--processor->pmu.left == 0)
         overflow(processor, access);
 }
@@ -274,7 +358,7 @@ static size_t quiet_entries(struct processor *processor, const struct stream_acc
 {
     size_t quiet = 0;
 
-    if (processor->samples_open || processor->visits_open)
+    if (processor->under_way.open || processor->visits_open)
         return 0;
     while (quiet + CHUNK <= count && processor->pmu.left > 2 * CHUNK) {
         unsigned accesses = 0;
@@ -322,12 +406,11 @@ bool processor_begin(struct processor *processor, const struct processor_options
     pmu_begin(&processor->pmu, &options->pmu, &processor->pmu_random);
     private_watches_begin(&processor->watches, &mechanism, processor, thread_id, &processor->random,
                           &processor->totals, options->registers, options->register_size);
-    for (unsigned i = 0; i < PROCESSOR_SAMPLES_OPEN; i++) {
-        processor->spare_windows[i] = calloc(1, sizeof *processor->spare_windows[i]);
-        if (processor->spare_windows[i] == NULL) {
-            processor_free(processor);
-            return false;
-        }
+    processor->burst = calloc(1, burst_memory_size());
+    processor->record = malloc(PROFILE_RECORD_MAX);
+    if (processor->burst == NULL || processor->record == NULL) {
+        processor_free(processor);
+        return false;
     }
     return true;
 }
@@ -337,15 +420,11 @@ void processor_end(struct processor *processor, enum watch_end reason)
     struct watch_ending ending = {
         .reason = reason, .app_now = processor->accesses, .by_thread = processor->thread_id};
 
-    while (processor->samples_open > 0) {
-        struct open_sample *sample = &processor->samples[0];
-
-        if (sample->undelivered == 0)
-            take_sample(processor, sample, false);
-        else
-            processor->totals.lost[LOSS_BUFFER]++;
-        close_sample(processor, 0);
-    }
+    if (processor->under_way.open && processor->under_way.undelivered > 0)
+        processor->totals.lost[LOSS_BUFFER]++;
+    else if (processor->under_way.open)
+        take_burst(processor, INTERPRETER_SYSTEM_CALL); /* the last thing that a thread does */
+    processor->under_way.open = false;
     while (processor->visits_open > 0)
         append_end(processor, &processor->visits[--processor->visits_open]);
     for (unsigned i = 0; i < processor->watches.count; i++)
@@ -361,8 +440,6 @@ void processor_append_totals(struct processor *processor)
 
 void processor_free(struct processor *processor)
 {
-    for (unsigned i = 0; i < processor->samples_open; i++)
-        free(processor->samples[i].window);
-    for (unsigned i = processor->samples_open; i < PROCESSOR_SAMPLES_OPEN; i++)
-        free(processor->spare_windows[i]);
+    free(processor->burst);
+    free(processor->record);
 }

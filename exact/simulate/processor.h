@@ -3,7 +3,8 @@
  * One thread on simulated hardware: a PMU that records every so many-th access, and debug registers
  * that trap; driven by the thread's own access stream. The policies are those of the runtime
  * (src/sampling): what is simulated is only what they ask of the hardware. Where the runtime looks
- * ahead with an interpreter, here the accesses are simply awaited.
+ * ahead with an interpreter, here the accesses are simply awaited. So a burst needs no marker: when
+ * it is complete, the thread has just made its last access.
  *
  * Time is counted in accesses: the application clock of the k-th access of the thread reads k.
  *
@@ -18,10 +19,10 @@
 #include <stdint.h>
 
 #include "profile/format.h"
+#include "sampling/burst.h"
 #include "sampling/private_watch.h"
 #include "sampling/random.h"
 #include "sampling/watch_plan.h"
-#include "sampling/window.h"
 #include "simulate/layout.h"
 #include "simulate/pmu.h"
 #include "simulate/registers.h"
@@ -34,35 +35,30 @@ struct processor_options {
     uint32_t register_size; /* bytes that one register watches: a power of two, 8 .. line_size */
     unsigned registers;     /* per thread, at most WATCHES_MAX */
     uint32_t line_size;
-    uint32_t window; /* accesses to look ahead */
 };
 
 /* The surroundings. `user` is the processor's. */
 struct processor_host {
     uint64_t (*ip_of)(void *user, uint32_t instruction);
     unsigned (*length_of)(void *user, uint32_t instruction); /* bytes */
-    /* Fills object_* of the sample from its address. */
-    void (*attribute)(void *user, struct record_sample *);
+    void (*identify)(void *user, uint64_t address, struct burst_object *);
     void (*append)(void *user, enum record_type, const void *record, size_t size);
     uint64_t (*monotonic_ns)(void *user);
-    /* Adds what is known of communication through the sample's line. May be NULL. */
+    /* Adds what is known of communication through the sample's line. Called for the sample of each
+     * burst that is drawn from all its probes. May be NULL. */
     void (*communicate)(void *user, struct record_sample *);
 };
 
-enum {
-    PROCESSOR_SAMPLES_OPEN = 8, /* samples whose record or window is under way at once */
-    PROCESSOR_VISITS_OPEN = 8,
-    PROCESSOR_WINDOW = 2000, /* accesses to look ahead: what the runtime does */
-};
+enum { PROCESSOR_VISITS_OPEN = 8 };
 
-/* A sample between its counter's overflow and its window's end. */
-struct open_sample {
-    struct access access; /* as the record tells */
-    uint64_t sample_id;
+/* From its counter's overflow to its last access. */
+struct burst_under_way {
+    bool open;
+    uint64_t id;
     uint64_t weight;
-    uint64_t app_ns, delivered_ns; /* of the counter's overflow; of the record's delivery */
-    uint32_t undelivered;          /* accesses until then; 0: the window is being filled */
-    struct window *window;
+    uint64_t app_ns;      /* at its first access; before that of the counter's overflow */
+    uint32_t undelivered; /* accesses until the record is; 0: accesses are being added */
+    struct access recorded;
 };
 
 /* A visit to a line that is followed after a trap. */
@@ -78,16 +74,17 @@ struct processor {
     void *user;
     uint32_t thread_id;
     uint64_t accesses; /* made so far */
-    uint64_t carried;  /* weight of samples that could not be taken */
+    uint64_t carried;  /* weight of expiries during bursts: goes to the next one */
     struct random random, pmu_random;
     struct simulated_pmu pmu;
     struct simulated_registers registers;
     struct private_watches watches;
     struct record_totals totals;
-    unsigned samples_open, visits_open; /* the first so many of: */
-    struct open_sample samples[PROCESSOR_SAMPLES_OPEN];
+    struct burst_under_way under_way;
+    struct burst *burst;
+    struct record_burst *record; /* PROFILE_RECORD_MAX bytes */
+    unsigned visits_open;        /* the first so many of: */
     struct open_visit visits[PROCESSOR_VISITS_OPEN];
-    struct window *spare_windows[PROCESSOR_SAMPLES_OPEN]; /* from [samples_open] on */
 };
 
 /* False without memory. options, host and user must outlive the processor. */
@@ -100,8 +97,14 @@ void processor_run(struct processor *, const struct stream_access *, size_t coun
 /* The thread or the process ends: so do all its watches, for that reason. */
 void processor_end(struct processor *, enum watch_end reason);
 
-/* Of the sample that is taken when the thread's PMU runs over for the n-th time, from 1. */
+/*
+ * Of the burst, and of its sample from all probes, that begin when the thread's PMU runs over for
+ * the n-th time, from 1. There are none if the record is lost or a burst is under way.
+ */
 uint64_t processor_sample_id(const struct processor *, uint64_t n);
+
+/* Accesses that the burst under way still waits for; 0: there is none. Without skid. */
+uint32_t processor_burst_left(const struct processor *);
 
 /* Its RECORD_TOTALS as of now. */
 void processor_append_totals(struct processor *);

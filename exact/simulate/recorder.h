@@ -15,7 +15,7 @@ struct recorder {
     uint64_t lost; /* records for which there was no memory */
 };
 
-/* Payloads of fixed size only. */
+/* `size` is a multiple of 8. */
 void recorder_append(struct recorder *, enum record_type, const void *payload, size_t size);
 
 /* Appends what waits in `from` to `into`, and forgets it there. */

@@ -43,22 +43,25 @@ static unsigned length_of(void *user, uint32_t instruction)
     return instruction_at(instruction)->length;
 }
 
-static void attribute(void *user, struct record_sample *sample)
+static void identify(void *user, uint64_t address, struct burst_object *found)
 {
     struct object_range range;
-    struct object_identity object = object_identity(object_at(sample->address, &range));
+    struct object_identity object = object_identity(object_at(address, &range));
     struct block block;
     bool lasting;
 
     (void)user;
-    sample->object_kind = (uint8_t)object.kind;
-    sample->object_reference = object.reference;
+    *found = (struct burst_object){.low = range.low,
+                                   .high = range.low + range.size,
+                                   .reference = object.reference,
+                                   .kind = (uint8_t)object.kind};
     if (object.kind == OBJECT_STACK) {
-        sample->object_base = range.low;
-        sample->object_size = range.size;
-    } else if (heap_find(sample->address, &block, &lasting) != OBJECT_UNKNOWN) {
-        sample->object_base = block.base;
-        sample->object_size = block.size;
+        found->base = range.low;
+        found->size = range.size;
+    } else if (heap_find(address, &block, &lasting) != OBJECT_UNKNOWN && block.size > 0) {
+        found->base = found->low = block.base;
+        found->size = block.size;
+        found->high = block.base + block.size;
     }
 }
 
@@ -85,7 +88,7 @@ static uint64_t monotonic_ns(void *user)
 static const struct processor_host host = {
     .ip_of = ip_of,
     .length_of = length_of,
-    .attribute = attribute,
+    .identify = identify,
     .append = append,
     .monotonic_ns = monotonic_ns,
     .communicate = communicate,
@@ -160,7 +163,6 @@ void simulate_start(const struct settings *settings, unsigned consumer)
                                                                      : given->line_size,
         .registers = WATCHES_MAX,
         .line_size = given->line_size,
-        .window = PROCESSOR_WINDOW,
     };
     seed = given->seed;
     if (!given->seed_given) {
@@ -202,7 +204,7 @@ void simulate_describe(void (*append_pair)(void *, const char *, const char *), 
     append_number(append_pair, context, "period", options.pmu.period);
     append_number(append_pair, context, "seed", seed);
     append_number(append_pair, context, "slots", options.registers);
-    append_number(append_pair, context, "window", options.window);
+    append_number(append_pair, context, "burst", BURST_ACCESSES);
     append_pair(context, "simulate_layout", simulated_layout_names[options.layout]);
     append_number(append_pair, context, "simulate_skid", options.pmu.skid);
     snprintf(loss, sizeof loss, "%g", 100 * options.pmu.loss);

@@ -33,12 +33,12 @@ static void conclude(const struct finding *findings, struct verdict verdicts[ENG
     enum finding_state clock = findings[FINDING_CLOCK].state, trap = findings[FINDING_TRAP].state;
 
     verdicts[0] =
-        (struct verdict){"clock", clock, "samples by CPU time, watchpoints for long reuses"};
+        (struct verdict){"clock", clock, "bursts by CPU time, watchpoints for long reuses"};
     if (clock == FINDING_MISSING)
-        verdicts[0].reason = "no samples, see: Sampling by CPU time";
+        verdicts[0].reason = "no bursts, see: Sampling by CPU time";
     else if (trap != FINDING_WORKS)
         verdicts[0] = (struct verdict){"clock", FINDING_LIMITED,
-                                       "reuse beyond the look-ahead window is not observed"};
+                                       "reuse after the end of a burst is not observed"};
     else if (findings[FINDING_INHERITED].state != FINDING_WORKS)
         verdicts[0] =
             (struct verdict){"clock", FINDING_LIMITED, "sharing between threads is not observed"};

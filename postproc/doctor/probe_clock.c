@@ -63,10 +63,10 @@ void probe_clock(struct finding *finding)
                                : seen > 0          ? FINDING_LIMITED
                                                    : FINDING_MISSING;
     finding_result(finding, state, "%d signals, %d expected", seen, SPIN_MS);
-    finding_meaning(finding,
-                    state == FINDING_WORKS ? "the clock engine can sample here"
-                    : seen > 0 ? "the kernel's timers are coarse: samples are fewer than asked for"
-                               : "the event opens, but never expires: no samples");
+    finding_meaning(finding, state == FINDING_WORKS ? "the clock engine can sample here"
+                             : seen > 0
+                                 ? "the kernel's timers are coarse: bursts are fewer than asked for"
+                                 : "the event opens, but never expires: no bursts");
     if (state != FINDING_WORKS)
         finding_remedy(finding, "use a kernel with CONFIG_HIGH_RES_TIMERS=y");
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "doctor/perf.h"
@@ -23,6 +24,7 @@
 #include "pmu/access_use.h"
 #include "pmu/aux_area.h"
 #include "pmu/ibs.h"
+#include "pmu/refusal.h"
 #include "pmu/ring.h"
 #include "pmu/self_test.h"
 #include "pmu/spe.h"
@@ -31,6 +33,9 @@
 enum { PASSES = 3000, PERIOD = 256 * 40, RING_PAGES = 64, AUX_PAGES = 64 };
 
 static uint64_t array[SELF_TEST_WORDS];
+
+static const char no_source[] = "the engine pmu has no source of addresses; the engine clock takes "
+                                "its samples by CPU time instead";
 
 /* The unit under test and what it has brought. */
 struct trial {
@@ -48,13 +53,12 @@ struct trial {
     size_t page_size;
 };
 
-static void attributes_of(const struct trial *trial, const struct pmu_event *event,
-                          struct perf_event_attr *attributes)
+static void attributes_of(const struct pmu_event *event, struct perf_event_attr *attributes)
 {
     perf_attributes(attributes, event->type, event->config);
     attributes->config1 = event->config1;
     attributes->config2 = event->config2;
-    attributes->exclude_kernel = attributes->exclude_hv = trial->choice.can_exclude_kernel;
+    attributes->exclude_kernel = attributes->exclude_hv = !event->with_kernel;
 }
 
 /* 0, or errno of what failed. */
@@ -63,7 +67,7 @@ static int open_sampler(struct trial *trial, const struct pmu_event *event)
     struct perf_event_attr attributes;
     int descriptor;
 
-    attributes_of(trial, event, &attributes);
+    attributes_of(event, &attributes);
     attributes.precise_ip = event->precise & 3;
     attributes.sample_period = PERIOD;
     attributes.sample_type = trial->choice.sample_type;
@@ -111,12 +115,12 @@ static int open_latencies(struct trial *trial)
     void *page;
 
     if (choice->sampler[0].needs_leader) {
-        attributes_of(trial, &choice->leader, &attributes);
+        attributes_of(&choice->leader, &attributes);
         trial->beside[1] = perf_open(&attributes);
         if (trial->beside[1] < 0)
             return errno;
     }
-    attributes_of(trial, &choice->sampler[0], &attributes);
+    attributes_of(&choice->sampler[0], &attributes);
     attributes.precise_ip = choice->sampler[0].precise & 3;
     attributes.sample_period = PERIOD;
     attributes.sample_type = trial->choice.sample_type; /* as the kernel took it */
@@ -143,7 +147,7 @@ static int open_all(struct trial *trial)
     for (unsigned i = 0; i < choice->counters && error == 0; i++) {
         struct perf_event_attr attributes;
 
-        attributes_of(trial, &choice->counter[i], &attributes);
+        attributes_of(&choice->counter[i], &attributes);
         trial->counters[i] = perf_open(&attributes);
         if (trial->counters[i] < 0)
             return errno;
@@ -307,18 +311,46 @@ static void judge(struct finding *finding, const struct trial *trial)
     finding_meaning(finding, "the engine pmu has its source of addresses");
 }
 
+static bool events_are_permitted(void)
+{
+    struct perf_event_attr attributes;
+    int descriptor;
+
+    perf_attributes(&attributes, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+    descriptor = perf_open(&attributes);
+    if (descriptor >= 0)
+        close(descriptor);
+    return descriptor >= 0;
+}
+
+/* False if the refusal is of no kind that only IBS knows: who gets no event at all gets none of
+ * IBS either. */
+static bool explain_ibs(struct finding *finding, const struct trial *trial, int error)
+{
+    char reason[PMU_REASON_MAX] = "";
+    const char *remedy;
+    struct utsname name;
+
+    if (uname(&name) != 0 || !events_are_permitted() ||
+        !pmu_explain_ibs(&trial->choice, error, kernel_version(name.release), reason, &remedy))
+        return false;
+    finding_result(finding, FINDING_MISSING, "%s: %s", trial->choice.sampler[0].name, reason);
+    finding_meaning(finding, "%s", no_source);
+    finding_remedy(finding, "%s", remedy);
+    return true;
+}
+
 static void explain(struct finding *finding, const struct trial *trial, int error)
 {
+    if (explain_ibs(finding, trial, error))
+        return;
     switch (error) {
     case EACCES:
     case EPERM:
     case ENOSYS:
     case EMFILE:
         perf_explain(finding, error);
-        if (trial->choice.needs_privilege && error != ENOSYS)
-            finding_remedy(finding, "use a kernel from 6.14 on, which can keep its own samples out "
-                                    "of IBS, or run as root");
-        else if (trial->opened_samplers > 0 && error == EPERM)
+        if (trial->opened_samplers > 0 && error == EPERM)
             finding_remedy(finding, "sudo sysctl kernel.perf_event_mlock_kb=2048");
         return;
     case EBUSY:
@@ -329,34 +361,54 @@ static void explain(struct finding *finding, const struct trial *trial, int erro
     default:
         finding_result(finding, FINDING_MISSING, "%s: %s", trial->choice.sampler[0].name,
                        strerror(error));
-        finding_meaning(finding, "the engine pmu has no source of addresses; the engine clock "
-                                 "takes its samples by CPU time instead");
+        finding_meaning(finding, "%s", no_source);
     }
 }
 
-void probe_precise(struct finding *finding)
+/* Without SPE much still works: what it would add is said beside it. */
+static void advise_spe(struct finding *finding, const struct pmu_machine *machine)
 {
-    struct pmu_machine machine = {.read = pmu_read_sysfs, .context = getenv("REUSE_PMU_SYSFS")};
+    size_t used = strlen(finding->meaning);
+
+    if (!pmu_lacks_spe(machine))
+        return;
+    snprintf(finding->meaning + used, sizeof finding->meaning - used,
+             "%sthe processor has SPE, which says where data came from, but the kernel shows no "
+             "arm_spe_0",
+             used > 0 ? "; " : "");
+    if (finding->remedy[0] == '\0')
+        finding_remedy(finding, "%s", pmu_spe_remedy);
+}
+
+static void probe_unit(struct finding *finding, const struct pmu_machine *machine)
+{
     struct trial trial = {.page_size = (size_t)sysconf(_SC_PAGESIZE), .beside = {-1, -1}};
     char reason[PMU_REASON_MAX];
     int error;
 
-    finding_tried(finding, "counting and sampling a loop of known accesses with PEBS, IBS or SPE");
-    if (!machine.context || !processor_of_folder(machine.context, &machine.processor))
-        processor_here(&machine.processor);
-    trial.processor = machine.processor;
-    if (!pmu_choose(&machine, "", &trial.choice, reason)) {
+    trial.processor = machine->processor;
+    if (!pmu_choose(machine, "", &trial.choice, reason)) {
         finding_result(finding, FINDING_MISSING, "none: %s (libpfm4 sees: %s)", reason,
                        event_processor());
-        finding_meaning(finding, "the engine pmu has no source of addresses; the engine clock "
-                                 "takes its samples by CPU time instead");
+        finding_meaning(finding, "%s", no_source);
         return;
     }
-    if (trial.choice.unit == PMU_PEBS && !pmu_choose_latencies(&machine, &trial.latencies))
+    if (trial.choice.unit == PMU_PEBS && !pmu_choose_latencies(machine, &trial.latencies))
         trial.latencies.samplers = 0;
     error = run_trial(&trial);
     if (error)
         explain(finding, &trial, error);
     else
         judge(finding, &trial);
+}
+
+void probe_precise(struct finding *finding)
+{
+    struct pmu_machine machine = {.read = pmu_read_sysfs, .context = getenv("REUSE_PMU_SYSFS")};
+
+    finding_tried(finding, "counting and sampling a loop of known accesses with PEBS, IBS or SPE");
+    if (!machine.context || !processor_of_folder(machine.context, &machine.processor))
+        processor_here(&machine.processor);
+    probe_unit(finding, &machine);
+    advise_spe(finding, &machine);
 }

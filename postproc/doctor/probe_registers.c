@@ -62,7 +62,7 @@ void probe_registers(struct finding *finding)
             finding_remedy(finding, "use a kernel from 5.13 on (Debian: 12 or newer)");
         } else if (error == ENOENT || error == EOPNOTSUPP || error == ENODEV) {
             finding_meaning(finding, "this machine or kernel has no hardware breakpoints: reuse "
-                                     "beyond the look-ahead window stays unknown");
+                                     "after the end of a burst stays unknown");
         }
         return;
     }
@@ -76,7 +76,7 @@ void probe_registers(struct finding *finding)
                    "%d; the processor has at least %d, the others are taken", count,
                    REGISTERS_USUAL);
     finding_meaning(finding, count > 0 ? "fewer long reuses are observed: wider intervals"
-                                       : "reuse beyond the look-ahead window stays unknown");
+                                       : "reuse after the end of a burst stays unknown");
     explain_taken(finding);
 }
 
@@ -144,8 +144,8 @@ void probe_trap(struct finding *finding)
     if (traps == STORES) {
         finding_result(finding, FINDING_WORKS, "%d traps, %.1f us each", (int)traps, cost_us);
         finding_meaning(finding, cost_us > 5 ? "slow, as in nested virtual machines; the budget "
-                                               "keeps the overhead the same with fewer samples"
-                                             : "reuse beyond the look-ahead window is observed");
+                                               "keeps the overhead the same with fewer bursts"
+                                             : "reuse after the end of a burst is observed");
     } else {
         finding_result(finding, traps > 0 ? FINDING_LIMITED : FINDING_MISSING, "%d traps",
                        (int)traps);

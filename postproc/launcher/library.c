@@ -2,9 +2,11 @@
 /* See library.h. */
 #include "launcher/library.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct library {
@@ -27,6 +29,29 @@ static int try(const char *folder, const char *name, char path[PATH_MAX])
     return realpath(candidate, path) ? 0 : -1;
 }
 
+/* What lies beside a copy of this program may be anybody's, and would run in the user's programs:
+ * only the superuser's, or that of whoever this program belongs to. */
+static bool is_trusted(const char *path)
+{
+    struct stat own, other;
+    return stat("/proc/self/exe", &own) == 0 && stat(path, &other) == 0 &&
+           (other.st_uid == own.st_uid || other.st_uid == 0) && (other.st_mode & S_IWOTH) == 0;
+}
+
+static int try_beside(const char *folder, const char *name, char path[PATH_MAX])
+{
+    return try(folder, name, path) == 0 && is_trusted(path) ? 0 : -1;
+}
+
+/* Whether the program's folder is one of a build tree: postproc, or postproc/.libs. */
+static bool is_build_folder(const char *folder)
+{
+    size_t length = strlen(folder), libs = strlen("/.libs"), tools = strlen("/postproc");
+    if (length > libs && strcmp(folder + length - libs, "/.libs") == 0)
+        length -= libs;
+    return length > tools && memcmp(folder + length - tools, "/postproc", tools) == 0;
+}
+
 static int find(const struct library *library, char path[PATH_MAX])
 {
     char own[PATH_MAX], folder[PATH_MAX + 64];
@@ -34,15 +59,16 @@ static int find(const struct library *library, char path[PATH_MAX])
     if (length > 0) {
         own[length] = '\0';
         *strrchr(own, '/') = '\0';
-        for (size_t i = 0; i < sizeof build_folders / sizeof build_folders[0]; i++) {
+        for (size_t i = 0;
+             is_build_folder(own) && i < sizeof build_folders / sizeof build_folders[0]; i++) {
             snprintf(folder, sizeof folder, "%s/%s/%s/.libs", own, build_folders[i],
                      library->built_in);
-            if (try(folder, library->name, path) == 0)
+            if (try_beside(folder, library->name, path) == 0)
                 return 0;
         }
         for (size_t i = 0; i < sizeof library_folders / sizeof library_folders[0]; i++) {
             snprintf(folder, sizeof folder, "%s/%s/%s", own, library_folders[i], library->below);
-            if (try(folder, library->name, path) == 0)
+            if (try_beside(folder, library->name, path) == 0)
                 return 0;
         }
     }

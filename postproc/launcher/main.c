@@ -27,6 +27,7 @@
 #include "launcher/option_conflicts.h"
 #include "launcher/placement.h"
 #include "launcher/sandbox.h"
+#include "launcher/sanitizer.h"
 #include "launcher/target.h"
 #include "launcher/usage.h"
 #include "options.h"
@@ -140,6 +141,28 @@ static int complain_program(const char *name, const char *path, int error)
     return error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
+/* Programs that this one starts may be linked with it too, and find us first. */
+static int allow_other_order(struct environment *environment)
+{
+    const char *options = environment_get(environment, "ASAN_OPTIONS");
+    char *extended;
+    if (asprintf(&extended, "%s%sverify_asan_link_order=0", options ? options : "",
+                 options && *options ? ":" : "") < 0)
+        return -1;
+    int status = environment_set(environment, "ASAN_OPTIONS", extended);
+    free(extended);
+    return status;
+}
+
+/* Puts gcc's sanitizer before our library, where the program has one. */
+static int sanitizer_first(const struct target *target, struct environment *environment)
+{
+    char sanitizer[256];
+    if (!sanitizer_library(target->binary, sanitizer, sizeof sanitizer))
+        return 0;
+    return environment_preload(environment, sanitizer) == 0 ? allow_other_order(environment) : -1;
+}
+
 /* Sets LD_PRELOAD, or says why the target runs without a profile. Returns -1, or an exit status. */
 static int prepare_preload(const struct target *target, struct environment *environment)
 {
@@ -172,7 +195,9 @@ static int prepare_preload(const struct target *target, struct environment *envi
                 library);
         return STATUS_FAILURE;
     }
-    return environment_preload(environment, library) == 0 ? -1 : fail("out of memory");
+    if (environment_preload(environment, library) != 0 || sanitizer_first(target, environment) != 0)
+        return fail("out of memory");
+    return -1;
 }
 
 /*
@@ -193,6 +218,14 @@ static int translate_event(const char *name, struct environment *environment)
     else
         snprintf(text, sizeof text, "r%llx", (unsigned long long)event.config);
     return environment_set(environment, option_table[OPTION_EVENT].variable, text);
+}
+
+/* Which process was started by name: with -q, its errors are told, not those of what it starts. */
+static int name_process(struct environment *environment)
+{
+    char pid[32];
+    snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    return environment_set(environment, "REUSE_PROCESS", pid);
 }
 
 /* Becomes the program. Returns only if that failed, with the exit status. */
@@ -286,6 +319,8 @@ static int launch(int argc, char **argv, struct environment *environment)
     status = prepare_preload(&target, environment);
     if (status >= 0)
         return status;
+    if (options.quiet && name_process(environment) != 0)
+        return fail("out of memory");
     return become(&target, argv + optind, environment->entries);
 }
 

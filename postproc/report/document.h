@@ -20,7 +20,7 @@ enum cell_kind {
     CELL_EMPTY, /* not known or not applicable: null, or a dash */
     CELL_TEXT,
     CELL_NUMBER, /* plain: identifiers, line numbers, levels */
-    CELL_COUNT,  /* of accesses, samples ... : 1.25 M */
+    CELL_COUNT,  /* of accesses, bursts ... : 1.25 M */
     CELL_BYTES,  /* 32 KiB */
     CELL_SHARE,  /* 0..1, shown in percent */
     CELL_FACTOR, /* 0.95 x */
@@ -36,6 +36,7 @@ struct table;
 struct cell {
     enum cell_kind kind;
     bool interval; /* value.lo and value.hi mean something */
+    bool marked;   /* text: with a star, which the remark below the table explains */
     bool bound;    /* value.hi is all that is known: < 32 KiB, or null with its interval */
     struct estimate value;
     const char *text;

@@ -34,7 +34,8 @@ void grouping_list_members(struct grouping *grouping, size_t observations)
 
 struct subset grouping_subset(const struct grouping *grouping, uint32_t group)
 {
-    struct subset subset = {.groups = grouping->labels, .group = group};
+    struct subset subset = {
+        .groups = grouping->labels, .group = group, .objects = grouping->objects};
 
     if (grouping->members != NULL) {
         subset.members = grouping->members + grouping->first[group];
@@ -43,12 +44,28 @@ struct subset grouping_subset(const struct grouping *grouping, uint32_t group)
     return subset;
 }
 
+void grouping_count_bursts(const struct model *model, struct grouping *grouping)
+{
+    uint32_t *last = allocate_zeroed(grouping->count, sizeof(*last)); /* burst of the group, + 1 */
+
+    grouping->bursts = allocate_zeroed(grouping->count, sizeof(*grouping->bursts));
+    for (size_t i = 0; !model->exact && i < model->observations; i++) {
+        const struct analysed_probe *probe = analysis_probe(model->analysis, i, NULL);
+        uint32_t label = grouping->labels[i];
+
+        if (label == GROUP_NONE || probe->count == 0 || last[label] == probe->burst + 1)
+            continue;
+        last[label] = probe->burst + 1;
+        grouping->bursts[label]++;
+    }
+    free(last);
+}
+
 /* Adds up what each group holds; observations outside the region leave their group. */
 static void finish_grouping(struct model *model, struct grouping *grouping, size_t count)
 {
     grouping->count = count;
     grouping->accesses = allocate_zeroed(count, sizeof(*grouping->accesses));
-    grouping->samples = allocate_zeroed(count, sizeof(*grouping->samples));
     for (size_t i = 0; i < model->observations; i++) {
         uint32_t label = grouping->labels[i];
 
@@ -62,10 +79,12 @@ static void finish_grouping(struct model *model, struct grouping *grouping, size
         } else if (model->region != NULL && model->region[i] == GROUP_NONE) {
             grouping->labels[i] = GROUP_NONE;
         } else {
-            grouping->accesses[label] += analysis_sample_weight(model->analysis, i);
-            grouping->samples[label]++;
+            grouping->accesses[label] += grouping->objects
+                                             ? analysis_probe_object_weight(model->analysis, i)
+                                             : analysis_probe_weight(model->analysis, i);
         }
     }
+    grouping_count_bursts(model, grouping);
     if (!model->exact)
         grouping_list_members(grouping, model->observations);
 }
@@ -144,12 +163,11 @@ static bool access_of(const struct model *model, size_t observation, struct acce
             return false;
         key->ip = histogram->key;
     } else {
-        const struct record_sample *sample =
-            analysis_sample(model->analysis, observation, &profile);
+        const struct analysed_probe *probe = analysis_probe(model->analysis, observation, &profile);
 
-        key->ip = sample->ip;
-        key->context = sample->context_id;
-        *monotonic_ns = sample->monotonic_ns;
+        key->ip = probe->ip;
+        key->context = probe->context_id;
+        *monotonic_ns = analysis_probe_burst(model->analysis, observation)->monotonic_ns;
     }
     key->profile = profile;
     return true;
@@ -258,18 +276,19 @@ void model_label_contexts(struct model *model)
             uint64_t profile, context, ip;
         } key = {0};
         size_t profile;
-        const struct record_sample *sample = analysis_sample(model->analysis, i, &profile);
+        const struct analysed_probe *probe = analysis_probe(model->analysis, i, &profile);
+        uint64_t monotonic_ns = analysis_probe_burst(model->analysis, i)->monotonic_ns;
         uint32_t number;
 
         key.profile = profile;
-        key.context = sample->context_id;
-        key.ip = sample->context_id == 0 ? sample->ip : 0;
+        key.context = probe->context_id;
+        key.ip = probe->context_id == 0 ? probe->ip : 0;
         number = intern_table_insert(seen, &key, sizeof(key));
         if (number == numbers.count)
             ARRAY_PUSH(&numbers,
                        intern_context(model, keys,
-                                      model_resolve_context(model, profile, sample->context_id,
-                                                            sample->ip, sample->monotonic_ns)));
+                                      model_resolve_context(model, profile, probe->context_id,
+                                                            probe->ip, monotonic_ns)));
         model->by_context.labels[i] = numbers.items[number];
     }
     free(numbers.items);
@@ -340,7 +359,8 @@ void model_label_threads(struct model *model)
                 continue;
             key[1] = histogram->key;
         } else {
-            key[1] = analysis_sample(model->analysis, i, &profile)->thread_id;
+            analysis_probe(model->analysis, i, &profile);
+            key[1] = analysis_probe_burst(model->analysis, i)->thread_id;
         }
         key[0] = profile;
         model->by_thread.labels[i] = intern_table_find(keys, key, sizeof(key));
@@ -354,6 +374,7 @@ void model_label_objects(struct model *model)
     if (model->by_object.labels != NULL)
         return;
     start_grouping(model, &model->by_object);
+    model->by_object.objects = true;
     object_labels_assign(model);
     finish_grouping(model, &model->by_object, model->objects.count);
 }

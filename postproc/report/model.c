@@ -39,23 +39,9 @@ static uint32_t thread_id_of(const struct model *model, int32_t tid)
     return 0;
 }
 
-/* Intervals of many samples are narrow: fewer replicates give them well enough, and quickly. */
-static uint32_t replicates_for(const struct model *model)
-{
-    enum { MOST = 100, FEWEST = 16, PRODUCT = 2500000 };
-    size_t samples = 1;
-
-    for (size_t p = 0; p < model->profile_count; p++)
-        samples += model->profiles[p]->samples.count;
-    if (samples < PRODUCT / MOST)
-        return MOST;
-    return samples < PRODUCT / FEWEST ? (uint32_t)(PRODUCT / samples) : FEWEST;
-}
-
 static bool analyse(struct model *model, char *message, size_t size)
 {
-    struct analysis_options options = {.line_size = model->options->line_size,
-                                       .bootstrap = replicates_for(model)};
+    struct analysis_options options = {.line_size = model->options->line_size};
 
     if (model->options->line_size == 0 && model->options->machine != NULL &&
         model->machine.levels > 0 && line_size_is_valid(model->machine.caches[0].line_size))
@@ -75,7 +61,7 @@ static bool analyse(struct model *model, char *message, size_t size)
         return false;
     model->exact = analysis_is_exact(model->analysis);
     model->observations = model->exact ? analysis_histogram_count(model->analysis)
-                                       : analysis_sample_count(model->analysis);
+                                       : analysis_probe_count(model->analysis);
     return true;
 }
 
@@ -127,7 +113,7 @@ void model_evaluate_curve(const struct model *model, const struct analysis *anal
     }
 }
 
-/* What the engine that wrote the profile counted beside its samples. Counts know no regions. */
+/* What the engine that wrote the profile counted beside its bursts. Counts know no regions. */
 static void evaluate_truth(struct model *model)
 {
     struct analysis_options options = {.source = SOURCE_COUNTS,
@@ -174,18 +160,18 @@ static bool code_has_function(struct model *model, size_t profile, uint64_t ip,
     return false;
 }
 
-/* Of a sample whose context could not be taken the instruction is known. */
+/* Of an access whose context could not be taken the instruction is known. */
 static bool context_has_function(struct model *model, size_t profile,
-                                 const struct record_sample *sample)
+                                 const struct analysed_probe *probe, uint64_t monotonic_ns)
 {
     const struct profile *file = model->profiles[profile];
-    const struct record_context *context = profile_context(file, sample->context_id);
+    const struct record_context *context = profile_context(file, probe->context_id);
     bool leaf = true;
 
     if (context == NULL)
-        return code_has_function(model, profile, sample->ip, sample->monotonic_ns, false);
+        return code_has_function(model, profile, probe->ip, monotonic_ns, false);
     for (; context != NULL; context = profile_context(file, context->parent_id)) {
-        if (code_has_function(model, profile, context->ip, sample->monotonic_ns, !leaf))
+        if (code_has_function(model, profile, context->ip, monotonic_ns, !leaf))
             return true;
         leaf = false;
     }
@@ -200,7 +186,7 @@ static bool span_is_named(const struct model *model, size_t profile, uint32_t re
     return region != NULL && strcmp(region->name, model->options->region) == 0;
 }
 
-/* Samples: any frame of the context is in the function, or the program said so itself. */
+/* Probes: any frame of the context is in the function, or the program said so itself. */
 static size_t label_sampled_region(struct model *model)
 {
     struct intern_table *contexts = intern_table_create();
@@ -212,15 +198,17 @@ static size_t label_sampled_region(struct model *model)
             size_t profile;
             uint64_t context, ip;
         } key = {0};
-        const struct record_sample *sample = analysis_sample(model->analysis, i, &key.profile);
+        const struct analysed_probe *probe = analysis_probe(model->analysis, i, &key.profile);
+        const struct record_burst *burst = analysis_probe_burst(model->analysis, i);
         uint32_t number;
 
-        key.context = sample->context_id;
-        key.ip = sample->context_id == 0 ? sample->ip : 0;
+        key.context = probe->context_id;
+        key.ip = probe->context_id == 0 ? probe->ip : 0;
         number = intern_table_insert(contexts, &key, sizeof(key));
         if (number == inside.count)
-            ARRAY_PUSH(&inside, context_has_function(model, key.profile, sample));
-        bool within = inside.items[number] || span_is_named(model, key.profile, sample->region_id);
+            ARRAY_PUSH(&inside,
+                       context_has_function(model, key.profile, probe, burst->monotonic_ns));
+        bool within = inside.items[number] || span_is_named(model, key.profile, burst->region_id);
 
         model->region[i] = within ? 0 : GROUP_NONE;
         found += within;
@@ -285,6 +273,8 @@ struct model *model_create(const struct report_options *options,
         model_free(model);
         return NULL;
     }
+    if (!model->exact)
+        model->bursts = analysis_burst_count(model->analysis, model_whole(model));
     choose_sizes(model);
     evaluate_whole(model);
     evaluate_truth(model);
@@ -295,7 +285,7 @@ void grouping_free(struct grouping *grouping)
 {
     free(grouping->labels);
     free(grouping->accesses);
-    free(grouping->samples);
+    free(grouping->bursts);
     free(grouping->members);
     free(grouping->first);
     free(grouping->ranking.items);
@@ -320,6 +310,7 @@ void model_free(struct model *model)
     free(model->remarks.items);
     free(model->failure);
     free(model->region);
+    free(model->watched);
     allocation_namer_free(model->namer);
     resolver_free(model->resolver);
     analysis_free(model->analysis);
@@ -330,6 +321,16 @@ void model_free(struct model *model)
 struct subset model_whole(const struct model *model)
 {
     return (struct subset){.groups = model->region, .group = 0};
+}
+
+bool model_looks_at(const struct model *model, const struct profile *profile, uint32_t thread_id)
+{
+    const struct record_thread *thread;
+
+    if (model->options->thread == 0)
+        return true;
+    thread = profile_thread(profile, thread_id);
+    return thread != NULL && thread->tid == model->options->thread;
 }
 
 bool model_splits(const struct model *model)

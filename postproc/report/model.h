@@ -3,8 +3,8 @@
  * What all sections work on: the profiles, their analysis, and labels that say to which line,
  * object, context and thread each observation belongs.
  *
- * An observation is a sample of a sampled profile or a histogram of an exact one; they are numbered
- * as the analysis numbers them.
+ * An observation is a group of probes of a sampled profile or a histogram of an exact one; they are
+ * numbered as the analysis numbers them, at all line sizes alike.
  */
 #ifndef REUSE_POSTPROC_MODEL_H
 #define REUSE_POSTPROC_MODEL_H
@@ -21,6 +21,9 @@
 #include "symbols/allocation_name.h"
 
 enum { GROUP_NONE = 0xffffffffu };
+
+/* What rests on fewer bursts has no interval that could be relied on. */
+enum { MODEL_BURSTS_MIN = 20 };
 
 /* The sizes at which every curve of the report is evaluated. */
 enum { MODEL_SIZES_MAX = ANALYSIS_CURVE_SIZES + MACHINE_LEVELS_MAX, MODEL_OCTAVES = 17 };
@@ -43,7 +46,8 @@ struct grouping {
     uint32_t *labels; /* of each observation; GROUP_NONE: in none */
     size_t count;     /* groups */
     double *accesses; /* of each group */
-    size_t *samples;  /* of each group; 0 in exact profiles */
+    size_t *bursts;   /* in which each group occurs; 0 in exact profiles */
+    bool objects;     /* by data objects: see struct subset */
     /* The observations of group g are members[first[g]] .. [first[g + 1] - 1]; NULL: not listed. */
     uint32_t *members;
     size_t *first;
@@ -100,6 +104,7 @@ struct model {
 
     bool exact;
     size_t observations;
+    size_t bursts;          /* that the report rests on: of the region or everything; 0: exact */
     struct machine machine; /* levels 0: not known */
     bool machine_assumed;   /* the profile has none: common sizes stand in */
 
@@ -110,7 +115,7 @@ struct model {
     struct curve_point octaves[MODEL_OCTAVES]; /* the same curve at 1 KiB, 2 KiB ... 64 MiB */
 
     /* Where the profile also counts every access: the same of the counts, and how far off the
-     * samples' estimate is. */
+     * estimate is. */
     bool has_truth;
     struct curve_point true_whole[MODEL_SIZES_MAX], true_octaves[MODEL_OCTAVES];
     struct comparison comparison;
@@ -119,6 +124,8 @@ struct model {
 
     ARRAY(struct shared_cache) shared; /* shared_caches.h; use shared_caches() */
     bool shared_done;
+
+    uint32_t *watched; /* next_uses.c: observation of each watch; NULL until asked for */
 
     uint32_t *region;         /* labels: 0 inside; NULL when no region was asked for */
     bool region_is_split;     /* exact: it was also counted by line and object */
@@ -149,6 +156,9 @@ void model_evaluate_curve(const struct model *, const struct analysis *, struct 
 /* Everything that was asked about: the region, or all accesses. */
 struct subset model_whole(const struct model *);
 
+/* Whether the report is about a thread: the one that was asked for, or all. */
+bool model_looks_at(const struct model *, const struct profile *, uint32_t thread_id);
+
 /*
  * False when lines and objects of what was asked about are not known: an exact profile counts them
  * for the whole process, not for one region or thread.
@@ -176,8 +186,10 @@ struct code_line model_own_line(struct model *, size_t profile, uint64_t ip, uin
 struct calling_context model_resolve_context(struct model *, size_t profile, uint32_t context_id,
                                              uint64_t ip, uint64_t monotonic_ns);
 
-/* Once labels and count are final: lists the members, of samples only. */
+/* Once labels and count are final: lists the members, of sampled profiles only. */
 void grouping_list_members(struct grouping *, size_t observations);
+/* Likewise: counts the bursts of each group. */
+void grouping_count_bursts(const struct model *, struct grouping *);
 /* The observations of a group; quick where its members are listed. */
 struct subset grouping_subset(const struct grouping *, uint32_t group);
 void grouping_free(struct grouping *);

@@ -41,23 +41,103 @@ static void tally_free(struct tally *tally)
     free(tally->weights.items);
 }
 
-/* The code that used the sample's line next, as seen in the window or by the watch. */
-static bool next_use_of(struct model *model, size_t observation, uint32_t *location)
+/* What tells the group of probes that a watched access is of. */
+struct open_access {
+    uint64_t profile, burst_id, ip, context_id, object;
+};
+
+static uint64_t object_of(uint8_t kind, uint32_t reference)
+{
+    return (uint64_t)kind << 32 | reference;
+}
+
+static struct open_access access_of_watch(const struct model *model, size_t watch)
 {
     size_t profile;
-    const struct record_sample *sample = analysis_sample(model->analysis, observation, &profile);
-    const struct record_watch_end *end = analysis_sample_end(model->analysis, observation);
+    const struct record_sample *sample = analysis_watch(model->analysis, watch, &profile);
 
-    if (sample->reuse_ip != 0) {
-        *location =
-            resolver_code(model->resolver, profile, sample->reuse_ip, sample->monotonic_ns, false);
-        return true;
+    return (struct open_access){profile, sample->burst_id, sample->ip, sample->context_id,
+                                object_of(sample->object_kind, sample->object_reference)};
+}
+
+/* The observation that holds each watched access; GROUP_NONE: none does. */
+static const uint32_t *watched(struct model *model)
+{
+    size_t watches = analysis_watch_count(model->analysis);
+    struct intern_table *keys;
+    ARRAY(uint32_t) found = {0};
+
+    if (model->watched != NULL)
+        return model->watched;
+    keys = intern_table_create();
+    for (size_t i = 0; i < model->observations; i++) {
+        size_t profile;
+        const struct analysed_probe *probe = analysis_probe(model->analysis, i, &profile);
+        struct open_access key = {profile, analysis_probe_burst(model->analysis, i)->burst_id,
+                                  probe->ip, probe->context_id,
+                                  object_of(probe->object_kind, probe->object_reference)};
+
+        if (probe->reuse_ip == 0 && intern_table_insert(keys, &key, sizeof(key)) == found.count)
+            ARRAY_PUSH(&found, (uint32_t)i);
     }
-    if (end != NULL && end->reason == WATCH_REUSED && end->ip != 0) {
-        *location = resolver_code(model->resolver, profile, end->ip, end->monotonic_ns, true);
-        return true;
+    model->watched = allocate_zeroed(watches, sizeof(*model->watched));
+    for (size_t i = 0; i < watches; i++) {
+        struct open_access key = access_of_watch(model, i);
+        uint32_t number = intern_table_find(keys, &key, sizeof(key));
+
+        model->watched[i] = number < found.count ? found.items[number] : GROUP_NONE;
     }
-    return false;
+    free(found.items);
+    intern_table_free(keys);
+    return model->watched;
+}
+
+/* Uses of a group's lines, by location. */
+struct seen_uses {
+    struct tally locations;
+    ARRAY(uint32_t) numbers; /* of the locations */
+    double total;
+};
+
+static void note_use(struct seen_uses *seen, uint32_t location, double weight)
+{
+    tally_add(&seen->locations, location, weight);
+    if (seen->locations.weights.count > seen->numbers.count)
+        ARRAY_PUSH(&seen->numbers, location);
+    seen->total += weight;
+}
+
+/* Those that came within their bursts. */
+static void note_early_use(struct model *model, size_t observation, struct seen_uses *seen)
+{
+    size_t profile;
+    const struct analysed_probe *probe = analysis_probe(model->analysis, observation, &profile);
+    const struct record_burst *burst = analysis_probe_burst(model->analysis, observation);
+
+    if (probe->reuse_ip != 0 && probe->count > 0)
+        note_use(
+            seen,
+            resolver_code(model->resolver, profile, probe->reuse_ip, burst->monotonic_ns, false),
+            analysis_probe_weight(model->analysis, observation));
+}
+
+/* Later ones, that watches saw. */
+static void note_late_uses(struct model *model, const struct grouping *grouping, uint32_t group,
+                           struct seen_uses *seen)
+{
+    const uint32_t *observation = watched(model);
+
+    for (size_t i = 0; i < analysis_watch_count(model->analysis); i++) {
+        const struct record_watch_end *end = analysis_watch_end(model->analysis, i);
+        size_t profile;
+
+        if (observation[i] == GROUP_NONE || grouping->labels[observation[i]] != group ||
+            end == NULL || end->reason != WATCH_REUSED || end->ip == 0)
+            continue;
+        analysis_watch(model->analysis, i, &profile);
+        note_use(seen, resolver_code(model->resolver, profile, end->ip, end->monotonic_ns, true),
+                 analysis_watch_weight(model->analysis, i));
+    }
 }
 
 static struct code_line line_at(struct model *model, uint32_t number)
@@ -129,8 +209,13 @@ static void find_object(struct model *model, const struct grouping *grouping, ui
             for (size_t k = 0; k < own.member_count; k++)
                 if (model->by_object.labels[own.members[k]] == numbers[i])
                     labels[members[n++] = own.members[k]] = i + 1;
-            analysis_miss_ratio_curve(model->analysis, (struct subset){labels, i + 1, members, n},
-                                      &size, 1, &point);
+            struct subset part = {.groups = labels,
+                                  .group = i + 1,
+                                  .members = members,
+                                  .member_count = n,
+                                  .objects = true};
+
+            analysis_miss_ratio_curve(model->analysis, part, &size, 1, &point);
             misses = accesses * point.miss_ratio.value;
         }
         if (misses > most) {
@@ -147,36 +232,28 @@ void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t
                   struct next_uses *out)
 {
     struct subset own = grouping_subset(grouping, group);
-    struct tally locations = {.keys = intern_table_create()};
+    struct seen_uses seen = {.locations.keys = intern_table_create()};
     struct tally objects = {.keys = intern_table_create()};
-    ARRAY(uint32_t) numbers = {0};
     ARRAY(uint32_t) object_numbers = {0};
-    double total = 0;
 
     memset(out, 0, sizeof(*out));
     out->object = GROUP_NONE;
     model_label_objects(model);
     for (size_t k = 0; k < own.member_count; k++) {
         size_t i = own.members[k];
-        double weight = analysis_sample_weight(model->analysis, i);
-        uint32_t location;
 
-        tally_add(&objects, model->by_object.labels[i], weight);
+        tally_add(&objects, model->by_object.labels[i], analysis_probe_weight(model->analysis, i));
         if (objects.weights.count > object_numbers.count)
             ARRAY_PUSH(&object_numbers, model->by_object.labels[i]);
-        if (!next_use_of(model, i, &location))
-            continue;
-        tally_add(&locations, location, weight);
-        if (locations.weights.count > numbers.count)
-            ARRAY_PUSH(&numbers, location);
-        total += weight;
-        out->observed++;
+        note_early_use(model, i, &seen);
     }
-    if (total > 0)
-        collect_uses(model, &locations, numbers.items, total, out);
+    if (own.member_count > 0)
+        note_late_uses(model, grouping, group, &seen);
+    if (seen.total > 0)
+        collect_uses(model, &seen.locations, seen.numbers.items, seen.total, out);
     find_object(model, grouping, group, &objects, object_numbers.items, out);
     free(object_numbers.items);
-    free(numbers.items);
+    free(seen.numbers.items);
     tally_free(&objects);
-    tally_free(&locations);
+    tally_free(&seen.locations);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For groups of samples: where what they touched is used next, and which object it was. */
+/* For groups of probes: where what they touched is used next, and which object it was. */
 #ifndef REUSE_POSTPROC_NEXT_USES_H
 #define REUSE_POSTPROC_NEXT_USES_H
 
@@ -15,7 +15,6 @@ enum { NEXT_USES_MAX = 4 };
 struct next_uses {
     struct next_use uses[NEXT_USES_MAX]; /* most frequent first */
     size_t count;
-    size_t observed;     /* samples whose next use was seen */
     uint32_t object;     /* with most of the group's misses; GROUP_NONE: unknown */
     double object_share; /* of the group's accesses */
 };

@@ -96,6 +96,9 @@ static const char *plus_minus(void)
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "\u00b1" : "+-";
 }
 
+/* An interval that is so many times the value tells its reader as much without a number. */
+#define NOTHING_KNOWN 1e4
+
 /* 12.3+-0.5: the larger half of the interval stands for both. */
 static char *number_with_interval(const struct cell *cell)
 {
@@ -112,7 +115,7 @@ static char *number_with_interval(const struct cell *cell)
     }
     if (!cell->interval || !(half > 0))
         return number;
-    if (!isfinite(half)) {
+    if (!isfinite(half) || (cell->kind != CELL_SHARE && half > NOTHING_KNOWN * value->value)) {
         text = format_string("%s%s?", number, plus_minus());
         free(number);
         return text;
@@ -125,7 +128,7 @@ static char *number_with_interval(const struct cell *cell)
     return text;
 }
 
-static char *cell_string(const struct cell *cell)
+static char *plain_string(const struct cell *cell)
 {
     char *number, *text;
 
@@ -149,6 +152,17 @@ static char *cell_string(const struct cell *cell)
             return copy_string("-");
         return number_with_interval(cell);
     }
+}
+
+static char *cell_string(const struct cell *cell)
+{
+    char *plain = plain_string(cell), *text;
+
+    if (!cell->marked)
+        return plain;
+    text = format_string("%s*", plain);
+    free(plain);
+    return text;
 }
 
 static bool is_left_aligned(const struct table *table, size_t column)

@@ -9,8 +9,8 @@
 #include "report/section_support.h"
 #include "report/sections.h"
 
-/* Fewer samples say nothing of a curve's shape; groups below the share cannot be worth a hint. */
-enum { SAMPLES_MIN = 20, GROUPS_MAX = 200 };
+/* Places with fewer accesses cannot be worth a hint. */
+enum { GROUPS_MAX = 200 };
 
 /* The accesses of one line of source to one object; in exact profiles to anything. */
 struct place {
@@ -21,7 +21,7 @@ struct place {
 
 struct hints {
     struct model *model;
-    struct grouping by_place, late; /* late: those whose next use was not in the window */
+    struct grouping by_place, late; /* late: not used again in their bursts */
     ARRAY(struct place) places;
 };
 
@@ -46,14 +46,13 @@ static void note_access(struct hints *hints, size_t observation, uint32_t group)
             place->accesses += (double)histogram->accesses;
         return;
     }
-    const struct record_sample *sample = analysis_sample(hints->model->analysis, observation, NULL);
+    const struct analysed_probe *probe = analysis_probe(hints->model->analysis, observation, NULL);
 
-    weight = analysis_sample_weight(hints->model->analysis, observation);
+    weight = analysis_probe_weight(hints->model->analysis, observation);
     place->accesses += weight;
-    place->width_sum += weight * sample->width;
-    place->store_sum += sample->kind == ACCESS_STORE ? weight : 0;
-    hints->by_place.samples[group]++;
-    if (sample->reuse_ip == 0)
+    place->width_sum += weight * probe->width;
+    place->store_sum += probe->kind == ACCESS_STORE ? weight : 0;
+    if (probe->reuse_ip == 0)
         hints->late.labels[observation] = group;
 }
 
@@ -62,7 +61,6 @@ static void group_places(struct hints *hints)
 {
     struct model *model = hints->model;
     struct intern_table *keys = intern_table_create();
-    ARRAY(size_t) samples = {0};
 
     model_label_lines(model);
     if (!model->exact)
@@ -78,13 +76,9 @@ static void group_places(struct hints *hints)
         if (key[0] == GROUP_NONE)
             continue;
         group = intern_table_insert(keys, key, sizeof(key));
-        if (group == hints->places.count) {
+        if (group == hints->places.count)
             ARRAY_PUSH(&hints->places,
                        ((struct place){.group = group, .line = key[0], .object = key[1]}));
-            ARRAY_PUSH(&samples, (size_t)0);
-            hints->by_place.samples = samples.items;
-        }
-        hints->by_place.samples = samples.items;
         hints->by_place.labels[i] = group;
         note_access(hints, i, group);
     }
@@ -92,6 +86,7 @@ static void group_places(struct hints *hints)
     hints->by_place.count = hints->late.count = hints->places.count;
     hints->late.accesses = allocate_zeroed(hints->places.count, sizeof(double));
     if (!model->exact) {
+        grouping_count_bursts(model, &hints->by_place);
         grouping_list_members(&hints->by_place, model->observations);
         grouping_list_members(&hints->late, model->observations);
     }
@@ -322,7 +317,7 @@ static void add_table(const struct hints *hints, struct document *document, stru
     if (count == 0)
         section_paragraph(document, section, NULL,
                           "Nothing to gain: no line of source has misses that blocking, another "
-                          "layout or non-temporal accesses would save, or too few samples tell.");
+                          "layout or non-temporal accesses would save, or too few bursts tell.");
     else if (hints->model->exact)
         section_paragraph(document, section, NULL,
                           "Which line uses the data next, and of which object it is, sampled "
@@ -346,7 +341,8 @@ void section_blocking(struct model *model, struct document *document)
 
         if (place->accesses < HINT_MISSES_MIN * model->accesses.value)
             break;
-        if (!model->exact && hints.by_place.samples[place->group] < SAMPLES_MIN)
+        /* The shape of its curve is not known. */
+        if (!model->exact && hints.by_place.bursts[place->group] < MODEL_BURSTS_MIN)
             continue;
         count += examine(&hints, place, &findings[count]);
     }

@@ -8,7 +8,7 @@
 
 static const struct column before[] = {
     {.heading = "innermost line", .flexible = true},
-    {.key = "samples"},
+    {.key = "bursts", .heading = "bursts"},
     {.key = "accesses", .interval = INTERVAL_SUFFIXED},
     {.key = "accesses_share", .heading = "accesses\n%", .interval = INTERVAL_SUFFIXED},
 };
@@ -21,7 +21,7 @@ static const struct column after[] = {
 static const struct column frame_columns[] = {
     {.key = "function"}, {.key = "file"}, {.key = "line"}, {.key = "module"}};
 
-enum { PLACE, SAMPLES, ACCESSES, SHARE };
+enum { PLACE, BURSTS, ACCESSES, SHARE };
 enum { LATE, FRAMES };
 
 static struct table *frame_table(struct document *document, const struct calling_context *context)
@@ -60,7 +60,7 @@ static void add_context(struct model *model, struct document *document, struct t
 
     if (context->count > 0)
         row->cells[PLACE] = cell_text(document, code_line_text(model, &context->frames[0]));
-    row->cells[SAMPLES] = cell_value(CELL_COUNT, (double)model->by_context.samples[ranked->group]);
+    row->cells[BURSTS] = bursts_cell(model, &model->by_context, ranked->group);
     row->cells[ACCESSES] =
         cell_estimate(CELL_COUNT, analysis_subset_accesses(model->analysis, subset));
     row->cells[SHARE] =
@@ -91,9 +91,9 @@ void section_contexts(struct model *model, struct document *document)
     free(title);
     for (size_t i = 0; i < ranking->count; i++)
         add_context(model, document, table, levels, &ranking->items[i]);
-    if (model->exact)
-        table_remark(document, table,
-                     "An exact profile counts by line, object and region, not "
-                     "by calling context.");
+    remark_few_bursts(document, table, BURSTS,
+                      model->exact ? "An exact profile counts by line, object and region, not "
+                                     "by calling context."
+                                   : NULL);
     section_table(section, table);
 }

@@ -15,7 +15,7 @@ static const struct column before[] = {
     {.key = "module"},
     {.key = "object"},
     {.key = "object_share"},
-    {.key = "samples"},
+    {.key = "bursts", .heading = "bursts"},
     {.key = "accesses", .interval = INTERVAL_SUFFIXED},
     {.key = "accesses_share", .heading = "accesses\n%", .interval = INTERVAL_SUFFIXED},
 };
@@ -30,7 +30,7 @@ static const struct column after[] = {
 static const struct column use_columns[] = {
     {.key = "file"}, {.key = "line"}, {.key = "function"}, {.key = "share"}};
 
-enum { PLACE, FILE_NAME, LINE, FUNCTION, MODULE, OBJECT, OBJECT_SHARE, SAMPLES, ACCESSES, SHARE };
+enum { PLACE, FILE_NAME, LINE, FUNCTION, MODULE, OBJECT, OBJECT_SHARE, BURSTS, ACCESSES, SHARE };
 enum { LATE, MEDIAN, TIME, REUSE_FROM };
 
 /* Median reuse time of a subset; false when more than half is never used again or beyond. */
@@ -119,9 +119,7 @@ static void add_line(struct model *model, struct document *document, struct tabl
         row->cells[OBJECT] = cell_text(document, model->objects.items[uses.object].name);
         row->cells[OBJECT_SHARE] = cell_value(CELL_SHARE, uses.object_share);
     }
-    row->cells[SAMPLES] =
-        model->exact ? cell_empty()
-                     : cell_value(CELL_COUNT, (double)model->by_line.samples[ranked->group]);
+    row->cells[BURSTS] = bursts_cell(model, &model->by_line, ranked->group);
     row->cells[ACCESSES] =
         cell_estimate(CELL_COUNT, analysis_subset_accesses(model->analysis, subset));
     row->cells[SHARE] =
@@ -156,10 +154,11 @@ void section_lines(struct model *model, struct document *document)
     free(text);
     for (size_t i = 0; i < ranking->count; i++)
         add_line(model, document, table, levels, &ranking->items[i]);
-    text = format_string("late by: median stack distance of the accesses that miss in %s.%s",
-                         level_name(model, document, 0),
-                         model->exact ? "" : " The next use is what samples saw, not scaled.");
-    table_remark(document, table, text);
+    text = format_string(
+        "late by: median stack distance of the accesses that miss in %s.%s",
+        level_name(model, document, 0),
+        model->exact ? "" : " The next use is what bursts and watches saw, not scaled.");
+    remark_few_bursts(document, table, BURSTS, text);
     free(text);
     section_table(section, table);
     add_served_lines(model, document, section);

@@ -11,12 +11,12 @@
 static const struct column before[] = {
     {.key = "name", .heading = "object", .flexible = true},
     {.key = "kind"},
-    {.key = "size", .heading = "size"},
+    {.key = "size", .heading = "size", .optional = true},
     {.key = "blocks"},
     {.key = "alloc.function"},
     {.key = "alloc.file"},
     {.key = "alloc.line"},
-    {.key = "samples"},
+    {.key = "bursts", .heading = "bursts"},
     {.key = "accesses", .interval = INTERVAL_SUFFIXED},
     {.key = "accesses_share", .heading = "accesses\n%", .interval = INTERVAL_SUFFIXED},
 };
@@ -26,7 +26,7 @@ static const struct column after[] = {
     {.key = "mrc"},
 };
 
-enum { NAME, KIND, SIZE, BLOCKS, FUNCTION, FILE_NAME, LINE, SAMPLES, ACCESSES, SHARE };
+enum { NAME, KIND, SIZE, BLOCKS, FUNCTION, FILE_NAME, LINE, BURSTS, ACCESSES, SHARE };
 
 static void add_detail(struct model *model, struct document *document, struct row *row,
                        const struct data_object *object)
@@ -63,9 +63,7 @@ static void add_object(struct model *model, struct document *document, struct ta
     row->cells[FUNCTION] = cell_text(document, object->function);
     row->cells[FILE_NAME] = cell_text(document, object->file);
     row->cells[LINE] = object->line > 0 ? cell_value(CELL_NUMBER, object->line) : cell_empty();
-    row->cells[SAMPLES] =
-        model->exact ? cell_empty()
-                     : cell_value(CELL_COUNT, (double)model->by_object.samples[ranked->group]);
+    row->cells[BURSTS] = bursts_cell(model, &model->by_object, ranked->group);
     row->cells[ACCESSES] =
         cell_estimate(CELL_COUNT, analysis_subset_accesses(model->analysis, subset));
     row->cells[SHARE] =
@@ -87,7 +85,7 @@ void section_objects(struct model *model, struct document *document)
         model, document, before, sizeof(before) / sizeof(*before), LEVELS_MISS_RATIO, after,
         sizeof(after) / sizeof(*after), &levels, &count);
     struct table *table;
-    char *title;
+    char *title, *more;
 
     model_label_objects(model);
     ranking = model_rank(model, &model->by_object);
@@ -99,12 +97,11 @@ void section_objects(struct model *model, struct document *document)
     free(title);
     for (size_t i = 0; i < ranking->count; i++)
         add_object(model, document, table, levels, &ranking->items[i]);
-    if (model->by_object.count > ranking->count) {
-        char *remark = format_string("%zu objects in all: see --top.", model->by_object.count);
-
-        table_remark(document, table, remark);
-        free(remark);
-    }
+    more = model->by_object.count > ranking->count
+               ? format_string("%zu objects in all: see --top.", model->by_object.count)
+               : NULL;
+    remark_few_bursts(document, table, BURSTS, more);
+    free(more);
     section_table(section, table);
     add_served_objects(model, document, section);
 }

@@ -116,9 +116,9 @@ static void add_verdict_text(struct placement_answer *answer, struct document *d
 
     if (answer->problem->matrix->total <= 0 && !answer->problem->model->exact) {
         verdict = "no communication seen";
-        text = format_string("None of the %zu samples saw data move between threads: there is "
-                             "little communication, or too few samples to tell.",
-                             answer->problem->model->observations);
+        text = format_string("None of the %zu bursts saw data move between threads: there is "
+                             "little communication, or too few bursts to tell.",
+                             answer->problem->model->bursts);
     } else if (answer->problem->matrix->total <= 0) {
         verdict = "no communication";
         text = copy_string("The threads move no data between them: for communication, placement "

@@ -210,7 +210,7 @@ static void add_counting_command(const struct sector_hints *hints, struct docume
         document, section, NULL,
         hints->model->exact
             ? "Rows that are modelled can be counted, in a run of the same program file:"
-            : "What the samples do not tell can be counted, at tens of times the run time:");
+            : "What the bursts do not tell can be counted, at tens of times the run time:");
     section_verbatim(document, section, "sector_counting", command);
     free(command);
 }

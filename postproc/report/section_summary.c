@@ -13,7 +13,6 @@
 
 /* Sums over the threads and profiles that are looked at. */
 struct run_totals {
-    uint64_t armed, reused, invalidated, evicted, ended;
     uint64_t handler_ns, cpu_ns, wall_ns;
     uint64_t lost[LOSS_COUNT];
     uint64_t lost_records, dropped_bytes, invalid_records, unknown_records;
@@ -23,8 +22,9 @@ struct run_totals {
 static const struct {
     const char *key, *words;
 } losses[LOSS_COUNT] = {
-    [LOSS_UNREADABLE] = {"lost.unreadable", "samples met no memory access that could be read"},
-    [LOSS_ASYNCHRONOUS] = {"lost.asynchronous", "samples came late, their place is unknown"},
+    [LOSS_UNREADABLE] = {"lost.unreadable",
+                         "clock expiries met no memory access that could be read"},
+    [LOSS_ASYNCHRONOUS] = {"lost.asynchronous", "clock expiries came late, their place is unknown"},
     [LOSS_IN_RUNTIME] = {"lost.in_runtime", "clock expiries fell into the profiler or the loader"},
     [LOSS_BUFFER] = {"lost.buffer", "records found no room in the output buffer"},
     [LOSS_NO_REGISTER] = {"lost.no_register", "watches found the debug registers taken"},
@@ -32,37 +32,6 @@ static const struct {
     [LOSS_CONTEXT] = {"lost.context", "calling contexts could not be taken"},
     [LOSS_THREAD] = {"lost.thread", "threads could not be profiled"},
 };
-
-static bool counts_thread(const struct model *model, const struct profile *profile,
-                          uint32_t thread_id)
-{
-    const struct record_thread *thread;
-
-    if (model->options->thread == 0)
-        return true;
-    thread = profile_thread(profile, thread_id);
-    return thread != NULL && thread->tid == model->options->thread;
-}
-
-static void count_watches(const struct model *model, struct run_totals *totals)
-{
-    for (size_t i = 0; !model->exact && i < model->observations; i++) {
-        const struct record_sample *sample = analysis_sample(model->analysis, i, NULL);
-        const struct record_watch_end *end = analysis_sample_end(model->analysis, i);
-
-        if (sample->watch_mode == WATCH_NONE)
-            continue;
-        totals->armed++;
-        if (analysis_sample_invalidation(model->analysis, i) != NULL)
-            totals->invalidated++;
-        else if (end != NULL && end->reason == WATCH_REUSED)
-            totals->reused++;
-        else if (end != NULL && end->reason == WATCH_EVICTED)
-            totals->evicted++;
-        else
-            totals->ended++;
-    }
-}
 
 /* A run that was cut short lasted at least until its last record with a time. */
 static uint64_t wall_time_of(const struct profile *profile)
@@ -78,9 +47,9 @@ static uint64_t wall_time_of(const struct profile *profile)
     for (size_t i = 0; i < profile->totals.count; i++)
         if (profile->totals.items[i].monotonic_ns > last)
             last = profile->totals.items[i].monotonic_ns;
-    if (profile->samples.count > 0 &&
-        profile->samples.items[profile->samples.count - 1].monotonic_ns > last)
-        last = profile->samples.items[profile->samples.count - 1].monotonic_ns;
+    if (profile->bursts.count > 0 &&
+        profile->bursts.items[profile->bursts.count - 1]->monotonic_ns > last)
+        last = profile->bursts.items[profile->bursts.count - 1]->monotonic_ns;
     return start != 0 && last > start ? last - start : 0;
 }
 
@@ -88,7 +57,6 @@ static struct run_totals add_up(const struct model *model)
 {
     struct run_totals sum = {0};
 
-    count_watches(model, &sum);
     for (size_t p = 0; p < model->profile_count; p++) {
         const struct profile *profile = model->profiles[p];
 
@@ -99,11 +67,11 @@ static struct run_totals add_up(const struct model *model)
         sum.wall_ns += wall_time_of(profile);
         sum.incomplete += !profile->complete;
         for (size_t i = 0; i < profile->threads.count; i++)
-            sum.threads += counts_thread(model, profile, profile->threads.items[i].thread_id);
+            sum.threads += model_looks_at(model, profile, profile->threads.items[i].thread_id);
         for (size_t i = 0; i < profile->totals.count; i++) {
             const struct record_totals *totals = &profile->totals.items[i];
 
-            if (!counts_thread(model, profile, totals->thread_id))
+            if (!model_looks_at(model, profile, totals->thread_id))
                 continue;
             sum.handler_ns += totals->handler_ns;
             sum.cpu_ns += profile_counts_accesses(profile) ? 0 : totals->app_ns;
@@ -213,30 +181,6 @@ static void add_measurement(struct model *model, struct document *document, stru
     free(hi);
     free(lo);
     free(value);
-    section_fact(section, "samples", model->exact ? NULL : "Samples", INTERVAL_NONE,
-                 model->exact ? cell_value(CELL_COUNT, 0)
-                              : cell_value(CELL_COUNT, (double)model->observations));
-}
-
-static void add_watches(struct document *document, struct section *section,
-                        const struct run_totals *totals, bool exact)
-{
-    char *text = format_string(
-        "%" PRIu64 " armed: %" PRIu64 " reused, %" PRIu64 " invalidated, %" PRIu64
-        " evicted by the policy, %" PRIu64 " ended with their data, thread or process",
-        totals->armed, totals->reused, totals->invalidated, totals->evicted, totals->ended);
-
-    section_fact_as(document, section, "watches.armed", exact ? NULL : "Watches", INTERVAL_NONE,
-                    cell_value(CELL_COUNT, (double)totals->armed), text);
-    free(text);
-    section_fact(section, "watches.reused", NULL, INTERVAL_NONE,
-                 cell_value(CELL_COUNT, (double)totals->reused));
-    section_fact(section, "watches.invalidated", NULL, INTERVAL_NONE,
-                 cell_value(CELL_COUNT, (double)totals->invalidated));
-    section_fact(section, "watches.evicted", NULL, INTERVAL_NONE,
-                 cell_value(CELL_COUNT, (double)totals->evicted));
-    section_fact(section, "watches.ended", NULL, INTERVAL_NONE,
-                 cell_value(CELL_COUNT, (double)totals->ended));
 }
 
 static void add_rate(struct model *model, struct document *document, struct section *section)
@@ -441,7 +385,7 @@ void section_summary(struct model *model, struct document *document, bool shown)
     add_run(model, document, section);
     add_time(document, section, &totals);
     add_measurement(model, document, section);
-    add_watches(document, section, &totals, model->exact);
+    add_observed(model, document, section);
     add_rate(model, document, section);
     add_truth(model, document, section);
     add_overhead(document, section, &totals, model->exact);

@@ -34,16 +34,22 @@ static const char *keep(struct document *document, char *text)
 
 const char *basis_text(const struct model *model, struct document *document, const char *what)
 {
-    char *number = number_count((double)model->observations);
+    return basis_of_bursts(model, document, model->bursts, what);
+}
+
+const char *basis_of_bursts(const struct model *model, struct document *document, size_t bursts,
+                            const char *what)
+{
+    char *number = number_count((double)bursts);
     char *text = model->exact ? format_string("Exact: every access was counted%s.", what)
-                              : format_string("Estimated from %s samples%s; intervals at 95 %%.",
-                                              number, what);
+                              : format_string("Estimated from %s burst%s%s; intervals at 95 %%.",
+                                              number, bursts == 1 ? "" : "s", what);
 
     free(number);
     return keep(document, text);
 }
 
-/* Samples are evaluated for other lines than they were recorded with. */
+/* The profile is evaluated for other lines than it was recorded with. */
 static bool is_another_size(const struct model *model, unsigned *recorded, unsigned *asked)
 {
     *recorded = (unsigned)profile_run_number(model->profiles[0], "line_size", LINE_SIZE_DEFAULT);
@@ -51,8 +57,17 @@ static bool is_another_size(const struct model *model, unsigned *recorded, unsig
     return !model->exact && *asked != *recorded;
 }
 
+/* Whatever line sizes they tell. */
+static size_t all_bursts(const struct model *model)
+{
+    return model->observations == 0
+               ? 0
+               : analysis_probe(model->analysis, model->observations - 1, NULL)->burst + 1;
+}
+
 const char *line_size_text(const struct model *model, struct document *document)
 {
+    size_t told = model->exact ? 0 : analysis_burst_count(model->analysis, (struct subset){0});
     unsigned recorded, asked;
 
     if (!is_another_size(model, &recorded, &asked))
@@ -60,14 +75,15 @@ const char *line_size_text(const struct model *model, struct document *document)
     return keep(
         document,
         asked > recorded
-            ? format_string("Recorded with %u-byte lines: what the rest of a %u-byte line does was "
-                            "not watched, and the intervals are that much wider. Record with "
+            ? format_string("Recorded with %u-byte lines: %zu of %zu bursts tell of %u-byte lines "
+                            "as well. What the rest of such a line does after its burst was not "
+                            "watched, and the intervals are that much wider. Record with "
                             "--line-size %u to narrow them.",
-                            recorded, asked, asked)
-            : format_string("Recorded with %u-byte lines: watches of words in other %u-byte lines "
-                            "than the sampled one do not count here. Record with --line-size %u to "
-                            "have them all.",
-                            recorded, asked, asked));
+                            recorded, told, all_bursts(model), asked, asked)
+            : format_string("Recorded with %u-byte lines: %zu of %zu bursts tell of %u-byte lines "
+                            "as well. Watches of words in other %u-byte lines than the sampled one "
+                            "do not count here. Record with --line-size %u to have all of both.",
+                            recorded, told, all_bursts(model), asked, asked, asked));
 }
 
 const char *sharing_line_size_text(const struct model *model, struct document *document)
@@ -151,13 +167,38 @@ void fill_levels(const struct model *model, struct document *document, struct ta
     row->cells[table->column_count - 1] = cell_table(inner);
 }
 
+struct cell bursts_cell(const struct model *model, const struct grouping *grouping, uint32_t group)
+{
+    struct cell cell = cell_value(CELL_COUNT, (double)grouping->bursts[group]);
+
+    if (model->exact)
+        return cell_empty();
+    cell.marked = grouping->bursts[group] < MODEL_BURSTS_MIN;
+    return cell;
+}
+
+void remark_few_bursts(struct document *document, struct table *table, size_t column,
+                       const char *remark)
+{
+    bool marked = false;
+    char *text;
+
+    for (size_t i = 0; i < table->rows.count; i++)
+        marked |= table->rows.items[i].cells[column].marked;
+    if (remark == NULL && !marked)
+        return;
+    text = format_string(
+        "%s%s%s", remark != NULL ? remark : "", remark != NULL && marked ? " " : "",
+        marked ? "*: in fewer than 20 bursts, too few for an interval to rely on." : "");
+    table_remark(document, table, text);
+    free(text);
+}
+
 struct estimate share_of_accesses(const struct model *model, const struct grouping *grouping,
                                   uint32_t group)
 {
-    struct estimate part =
-        analysis_subset_accesses(model->analysis, grouping_subset(grouping, group));
-
-    return model_part(part, model->accesses.value);
+    return analysis_share_of_accesses(model->analysis, grouping_subset(grouping, group),
+                                      model_whole(model));
 }
 
 static const struct column curve_columns[] = {

@@ -9,8 +9,12 @@
 /* "L2" or, on an assumed machine, its size. Lives as long as the document. */
 const char *level_name(const struct model *, struct document *, size_t level);
 
-/* "Estimated from 1234 samples; +- spans 95 %." or "Exact: every access was counted." */
+/* "Estimated from 1234 bursts; intervals at 95 %." or "Exact: every access was counted." */
 const char *basis_text(const struct model *, struct document *, const char *what);
+
+/* The same of a part of them, or of those that tell another line size. */
+const char *basis_of_bursts(const struct model *, struct document *, size_t bursts,
+                            const char *what);
 
 enum level_columns {
     LEVELS_MISS_RATIO,      /* misses of the group per access of the group */
@@ -37,6 +41,12 @@ const char *line_size_text(const struct model *, struct document *);
 
 /* The same of transfers between threads. */
 const char *sharing_line_size_text(const struct model *, struct document *);
+
+/* Bursts in which a group occurs, marked where they are too few for an interval. */
+struct cell bursts_cell(const struct model *, const struct grouping *, uint32_t group);
+
+/* Sets the table's remark (NULL: none), and what the marks in that column mean if there are any. */
+void remark_few_bursts(struct document *, struct table *, size_t column, const char *remark);
 
 /* The group's part of all accesses that are looked at. */
 struct estimate share_of_accesses(const struct model *, const struct grouping *, uint32_t group);

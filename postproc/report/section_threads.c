@@ -13,12 +13,12 @@ static const struct column before[] = {
     {.key = "host"},
     {.key = "rank"},
     {.key = "cpu_ns", .heading = "CPU time", .optional = true},
-    {.key = "samples"},
+    {.key = "bursts", .heading = "bursts"},
     {.key = "accesses", .heading = "accesses", .interval = INTERVAL_SUFFIXED},
     {.key = "accesses_share", .heading = "share\n%", .optional = true},
 };
 
-enum { TID, NAME, PID, HOST, RANK, CPU, SAMPLES, ACCESSES, SHARE };
+enum { TID, NAME, PID, HOST, RANK, CPU, BURSTS, ACCESSES, SHARE };
 
 static struct cell number_cell(const char *text)
 {
@@ -40,9 +40,7 @@ static void add_thread(struct model *model, struct document *document, struct ta
     row->cells[RANK] = number_cell(thread->rank);
     row->cells[CPU] =
         thread->cpu_ns > 0 ? cell_value(CELL_TIME, (double)thread->cpu_ns) : cell_empty();
-    row->cells[SAMPLES] = model->exact
-                              ? cell_empty()
-                              : cell_value(CELL_COUNT, (double)model->by_thread.samples[group]);
+    row->cells[BURSTS] = bursts_cell(model, &model->by_thread, group);
     row->cells[ACCESSES] = cell_estimate(
         CELL_COUNT,
         analysis_subset_accesses(model->analysis, grouping_subset(&model->by_thread, group)));
@@ -60,6 +58,7 @@ void section_threads(struct model *model, struct document *document)
     struct valued *order;
     struct table *table;
     size_t levels, count, shown;
+    char *more;
     const struct column *columns =
         columns_with_levels(model, document, before, sizeof(before) / sizeof(*before),
                             LEVELS_MISS_RATIO, NULL, 0, &levels, &count);
@@ -77,12 +76,11 @@ void section_threads(struct model *model, struct document *document)
                 : model->threads.count;
     for (size_t i = 0; i < shown; i++)
         add_thread(model, document, table, levels, order[i].number);
-    if (shown < model->threads.count) {
-        char *remark = format_string("%zu more threads: see --top.", model->threads.count - shown);
-
-        table_remark(document, table, remark);
-        free(remark);
-    }
+    more = shown < model->threads.count
+               ? format_string("%zu more threads: see --top.", model->threads.count - shown)
+               : NULL;
+    remark_few_bursts(document, table, BURSTS, more);
+    free(more);
     free(order);
     section_table(section, table);
 }

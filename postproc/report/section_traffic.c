@@ -17,18 +17,27 @@
 
 /* For JSON: one row per region and machine, the levels in a table of their own. */
 static const struct column data_columns[] = {
-    {.key = "region"},    {.key = "machine"},
-    {.key = "line_size"}, {.key = "accesses", .interval = INTERVAL_SUFFIXED},
-    {.key = "ls_bytes"},  {.key = "l2_bytes"},
-    {.key = "l3_bytes"},  {.key = "mem_bytes"},
-    {.key = "l2_ls"},     {.key = "l3_ls"},
-    {.key = "mem_ls"},    {.key = "line_use_granule"},
-    {.key = "verdict"},   {.key = "levels"},
+    {.key = "region"},
+    {.key = "machine"},
+    {.key = "line_size"},
+    {.key = "bursts"},
+    {.key = "accesses", .interval = INTERVAL_SUFFIXED},
+    {.key = "ls_bytes"},
+    {.key = "l2_bytes"},
+    {.key = "l3_bytes"},
+    {.key = "mem_bytes"},
+    {.key = "l2_ls"},
+    {.key = "l3_ls"},
+    {.key = "mem_ls"},
+    {.key = "line_use_granule"},
+    {.key = "verdict"},
+    {.key = "levels"},
 };
 enum {
     REGION,
     MACHINE,
     LINE_SIZE,
+    BURSTS,
     ACCESSES,
     LS_BYTES,
     L2_BYTES,
@@ -142,7 +151,7 @@ static char *verdict_text(const struct traffic *traffic)
     double misses = 1 - first->hit_ratio;
 
     if (traffic->level[1].vague && first->misses_most >= WORTH_NAMING)
-        return copy_string("too few samples missed L1 to say why");
+        return copy_string("too few misses of L1 were seen to say why");
     if (misses < WORTH_NAMING)
         return copy_string("fits: L1 serves nearly all");
     if (isfinite(first->conflicts) && first->conflicts > 1)
@@ -153,7 +162,11 @@ static char *verdict_text(const struct traffic *traffic)
         return copy_string(
             "capacity: the misses are those of a fully associative cache; no sets of "
             "L1 are crowded");
-    return copy_string("capacity; whether sets of L1 are crowded is not known without addresses");
+    return copy_string(traffic->bursts > 0
+                           ? "capacity; whether sets of L1 are crowded is told of all accesses "
+                             "together alone"
+                           : "capacity; whether sets of L1 are crowded is not known without "
+                             "addresses");
 }
 
 static struct cell ratio_to_first(const struct traffic_level *level)
@@ -178,6 +191,8 @@ static void add_data(const struct traffic *traffic, struct document *document, s
     row->cells[REGION] = cell_text(document, traffic->region);
     row->cells[MACHINE] = cell_text(document, traffic->machine->name);
     row->cells[LINE_SIZE] = cell_value(CELL_NUMBER, traffic->line_size);
+    row->cells[BURSTS] =
+        traffic->bursts > 0 ? cell_value(CELL_COUNT, (double)traffic->bursts) : cell_empty();
     row->cells[ACCESSES] = figure(CELL_COUNT, traffic->accesses);
     row->cells[LS_BYTES] = settled(traffic->level[0].bytes);
     row->cells[L2_BYTES] = named_bytes(traffic, 2, false);
@@ -193,7 +208,7 @@ static void add_data(const struct traffic *traffic, struct document *document, s
     row->cells[LEVELS] = cell_table(levels);
 }
 
-/* What goes the other way: a sentence, as samples tell two bounds of each. */
+/* What goes the other way: a sentence, as bursts tell two bounds of each. */
 static char *written_back_text(const struct traffic *traffic)
 {
     char *text = copy_string(""), *longer;
@@ -230,9 +245,9 @@ static void add_traffic(struct model *model, struct document *document, struct s
         format_string("%s on %s: %s%s accesses, %u-byte lines", traffic->region,
                       traffic->machine->name, vague ? "< " : "", accesses, traffic->line_size);
     char *verdict = verdict_text(traffic), *back, *remark;
-    struct table *table =
-        document_table(document, NULL, title, basis_text(model, document, ", predicted"),
-                       level_columns, sizeof(level_columns) / sizeof(*level_columns));
+    struct table *table = document_table(
+        document, NULL, title, basis_of_bursts(model, document, traffic->bursts, ", predicted"),
+        level_columns, sizeof(level_columns) / sizeof(*level_columns));
 
     for (size_t i = 0; i <= traffic->levels; i++)
         add_level(traffic, document, table, i);

@@ -65,7 +65,7 @@ static double accesses_in(const struct sector_hints *hints, uint64_t isolated, s
             !(hints->regions.of[i] >> region & 1))
             continue;
         if (!hints->model->exact)
-            sum += analysis_sample_weight(analysis, i);
+            sum += analysis_probe_weight(analysis, i);
         else if (analysis_histogram(analysis, i, NULL)->scope == SCOPE_OBJECT)
             sum += (double)analysis_histogram(analysis, i, NULL)->accesses;
     }

@@ -131,7 +131,7 @@ char *sector_left_open(const struct sector_hints *hints, size_t level)
     if (most == NULL)
         return NULL;
     return format_string("The interval at L%u leaves open a gain of up to %.0f %% (%s): more late "
-                         "uses have to be sampled, in a longer run.",
+                         "uses have to be seen, in a longer run.",
                          hints->model->machine.caches[level].level,
                          100 * fmin(1, most->outcome.reduction.hi),
                          hints->regions.items[most->region].name);
@@ -145,7 +145,7 @@ char *sector_no_contexts(const struct sector_hints *hints)
     if (model->exact)
         return NULL;
     for (size_t i = 0; i < model->observations; i++)
-        if (analysis_sample(model->analysis, i, NULL)->context_id != 0)
+        if (analysis_probe(model->analysis, i, NULL)->context_id != 0)
             return NULL;
     for (size_t r = 0; r < hints->regions.count; r++)
         has_function |= hints->regions.items[r].file != NULL;

@@ -16,7 +16,7 @@ char *sector_nothing_to_gain(const struct sector_hints *);
 char *sector_not_known(const struct sector_hints *, size_t level);
 char *sector_left_open(const struct sector_hints *, size_t level);
 
-/* Samples without calling contexts: regions are functions without what they call. */
+/* Bursts without calling contexts: regions are functions without what they call. */
 char *sector_no_contexts(const struct sector_hints *);
 
 #endif

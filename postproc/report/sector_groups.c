@@ -159,7 +159,7 @@ static char *list_regions(const struct sector_hints *hints)
     return text;
 }
 
-/* Samples: whether counts could change a verdict. */
+/* Sampled profiles: whether counts could change a verdict. */
 static bool has_open_rows(const struct sector_hints *hints)
 {
     for (size_t i = 0; i < hints->rows.count; i++)

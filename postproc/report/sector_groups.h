@@ -6,7 +6,7 @@
 #include "report/sector_hints.h"
 
 /*
- * The command that counts the rows which are worth it and were modelled, or which samples leave
+ * The command that counts the rows which are worth it and were modelled, or which bursts leave
  * open; NULL: there are none, or the profile cannot name their objects. The caller frees it.
  */
 char *sector_counting_command(const struct sector_hints *);

@@ -24,7 +24,7 @@ enum {
 #define LOSS_MIN 0.05
 #define NO_LOSS 0.005
 /* Differences between divisions that decide nothing: of counts, and of estimates from n late
- * samples in units of their deviation, 1/sqrt(n). */
+ * uses in units of their deviation, 1/sqrt(n). */
 #define NEARLY_EXACT 0.005
 #define NEARLY_SAMPLED 1.0
 
@@ -67,7 +67,7 @@ static bool check(const struct model *model, char *message, size_t size)
                  "--thread",
                  path);
     else if (model->observations == 0)
-        snprintf(message, size, "--sector-hints: %s holds no samples", path);
+        snprintf(message, size, "--sector-hints: %s holds no bursts", path);
     else
         return true;
     return false;
@@ -158,9 +158,9 @@ static int add_rows(struct sector_hints *hints, size_t level, const struct secto
 }
 
 /*
- * Of a warning what holds whatever samples did not see, and for a sector that is larger by as much
- * as estimated distances are off: the most ways in which the structure loses in the worst case for
- * the warning. 0: none. splits: room for the ways of the level.
+ * Of a warning what holds whatever bursts and watches did not see, and for a sector that is larger
+ * by as much as estimated distances are off: the most ways in which the structure loses in the
+ * worst case for the warning. 0: none. splits: room for the ways of the level.
  */
 static int most_certain_ways(struct sector_hints *hints, const struct sector_warning *warning,
                              struct sector_split *splits, struct sector_outcome *outcomes,
@@ -251,15 +251,17 @@ static int add_warnings(struct sector_hints *hints, size_t level)
                : result;
 }
 
-static double tolerance_of(const struct sector_hints *hints, size_t region)
+/* effect: how many late probes of bursts tell as much as one alone would. */
+static double tolerance_of(const struct sector_hints *hints, size_t region, double effect)
 {
-    size_t late = 0;
+    double late = 0;
 
     if (hints->model->exact)
         return NEARLY_EXACT;
     for (size_t i = 0; i < hints->model->observations; i++)
-        late += (hints->regions.of[i] >> region & 1) && sector_late_uses(hints->model, i) > 0;
-    return fmax(NEARLY_EXACT, NEARLY_SAMPLED / sqrt((double)late + 1));
+        if (hints->regions.of[i] >> region & 1)
+            late += analysis_probe(hints->model->analysis, i, NULL)->open;
+    return fmax(NEARLY_EXACT, NEARLY_SAMPLED / sqrt(late / effect + 1));
 }
 
 static int add_level(struct sector_hints *hints, size_t level)
@@ -267,11 +269,14 @@ static int add_level(struct sector_hints *hints, size_t level)
     struct sector_choice choices[SECTOR_REGIONS_MAX];
     double tolerance[SECTOR_REGIONS_MAX];
     uint64_t eligible[SECTOR_REGIONS_MAX];
+    double effect;
 
     if (hints->levels[level].ways == 0)
         return 0;
+    effect = analysis_design_effect(hints->model->analysis,
+                                    (double)hints->model->machine.caches[level].bytes);
     for (size_t r = 0; r < hints->regions.count; r++)
-        tolerance[r] = tolerance_of(hints, r);
+        tolerance[r] = tolerance_of(hints, r, fmax(1, effect));
     sector_structures_of_regions(hints, eligible);
     if (sector_search(hints->sectors, hints->levels[level], eligible, hints->regions.count,
                       tolerance, choices) ||

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/sector_hints.h"
+#include "report/sector_structures.h"
 
 enum { KERNELS_MAX = 5, CALLERS_MAX = 2 };
 
@@ -18,7 +19,7 @@ enum { KERNELS_MAX = 5, CALLERS_MAX = 2 };
 /* A function that holds this part of everything is the whole. */
 #define NEARLY_ALL 0.99
 
-/* A function, or a span of the API. Late: not reused within the window. */
+/* A function, or a span of the API. Late: not used again in the burst. */
 struct function {
     const char *name, *file;
     bool span;
@@ -101,19 +102,19 @@ static void add_code(struct survey *survey, struct chain *chain, size_t profile,
 }
 
 static struct chain make_chain(struct survey *survey, size_t profile,
-                               const struct record_sample *sample)
+                               const struct analysed_probe *probe, const struct record_burst *burst)
 {
     const struct profile *file = survey->model->profiles[profile];
-    const struct record_context *context = profile_context(file, sample->context_id);
+    const struct record_context *context = profile_context(file, probe->context_id);
     const struct record_region *region =
-        sample->region_id ? profile_region(file, sample->region_id) : NULL;
+        burst->region_id ? profile_region(file, burst->region_id) : NULL;
     struct chain chain = {0};
     bool after = false;
 
     if (context == NULL)
-        add_code(survey, &chain, profile, sample->ip, sample->monotonic_ns, false);
+        add_code(survey, &chain, profile, probe->ip, burst->monotonic_ns, false);
     for (; context != NULL; context = profile_context(file, context->parent_id)) {
-        add_code(survey, &chain, profile, context->ip, sample->monotonic_ns, after);
+        add_code(survey, &chain, profile, context->ip, burst->monotonic_ns, after);
         after = true;
     }
     if (region != NULL) {
@@ -138,18 +139,18 @@ static void count_line(struct function *function, const struct link *link)
         function->last_line = link->line;
 }
 
-static void count_sample(struct survey *survey, const struct chain *chain, double weight, bool late)
+static void count_uses(struct survey *survey, const struct chain *chain, double weight, double late)
 {
     survey->weight += weight;
-    survey->late += late ? weight : 0;
+    survey->late += late;
     for (size_t i = 0; i < chain->count; i++) {
         struct function *function = &survey->functions.items[chain->links[i].function];
 
         function->weight += weight;
-        if (!late)
+        if (late <= 0)
             continue;
-        function->late += weight;
-        function->own_late += i == 0 || function->span ? weight : 0;
+        function->late += late;
+        function->own_late += i == 0 || function->span ? late : 0;
         count_line(function, &chain->links[i]);
     }
 }
@@ -157,28 +158,27 @@ static void count_sample(struct survey *survey, const struct chain *chain, doubl
 static void take_survey(struct survey *survey)
 {
     struct model *model = survey->model;
-    size_t size = line_size_index(analysis_line_size(model->analysis));
 
     for (size_t i = 0; i < model->observations; i++) {
         struct {
             uint64_t profile, context, ip, region;
         } key = {0};
         size_t profile;
-        const struct record_sample *sample = analysis_sample(model->analysis, i, &profile);
+        const struct analysed_probe *probe = analysis_probe(model->analysis, i, &profile);
+        const struct record_burst *burst = analysis_probe_burst(model->analysis, i);
 
         survey->chain_of[i] = GROUP_NONE;
         if (model->region != NULL && model->region[i] == GROUP_NONE)
             continue;
         key.profile = profile;
-        key.context = sample->context_id;
-        key.ip = sample->context_id == 0 ? sample->ip : 0;
-        key.region = sample->region_id;
+        key.context = probe->context_id;
+        key.ip = probe->context_id == 0 ? probe->ip : 0;
+        key.region = burst->region_id;
         survey->chain_of[i] = intern_table_insert(survey->chain_keys, &key, sizeof(key));
         if (survey->chain_of[i] == survey->chains.count)
-            ARRAY_PUSH(&survey->chains, make_chain(survey, profile, sample));
-        count_sample(survey, &survey->chains.items[survey->chain_of[i]],
-                     analysis_sample_weight(model->analysis, i),
-                     sample->window_reuse[size] == REUSE_TIME_NONE);
+            ARRAY_PUSH(&survey->chains, make_chain(survey, profile, probe, burst));
+        count_uses(survey, &survey->chains.items[survey->chain_of[i]],
+                   analysis_probe_weight(model->analysis, i), sector_late_uses(model, i));
     }
 }
 
@@ -246,7 +246,7 @@ static struct function *next_function(struct survey *survey, bool kernel)
     return best;
 }
 
-static void choose_samples(struct model *model, struct sector_regions *regions)
+static void choose_by_probes(struct model *model, struct sector_regions *regions)
 {
     struct survey survey = {.model = model,
                             .function_keys = intern_table_create(),
@@ -404,5 +404,5 @@ void sector_regions_find(struct model *model, struct sector_regions *regions)
     if (model->exact)
         choose_histograms(model, regions);
     else
-        choose_samples(model, regions);
+        choose_by_probes(model, regions);
 }

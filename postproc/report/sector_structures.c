@@ -38,15 +38,16 @@ static bool can_be_isolated(const struct data_object *object)
 
 double sector_late_uses(const struct model *model, size_t observation)
 {
-    uint32_t line_size = analysis_line_size(model->analysis);
     const struct record_histogram *histogram;
     double late;
 
-    if (!model->exact)
-        return analysis_sample(model->analysis, observation, NULL)
-                           ->window_reuse[line_size_index(line_size)] == REUSE_TIME_NONE
-                   ? analysis_sample_weight(model->analysis, observation)
-                   : 0;
+    if (!model->exact) {
+        const struct analysed_probe *probe = analysis_probe(model->analysis, observation, NULL);
+
+        return probe->open == 0 ? 0
+                                : analysis_probe_weight(model->analysis, observation) *
+                                      probe->open / probe->count;
+    }
     histogram = analysis_histogram(model->analysis, observation, NULL);
     if (histogram->measure != MEASURE_STACK_DISTANCE)
         return 0;

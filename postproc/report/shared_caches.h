@@ -25,7 +25,7 @@ struct shared_cache {
     bool exact;
     struct curve_point whole[MODEL_SIZES_MAX], octaves[MODEL_OCTAVES];
     struct miss_split misses[MACHINE_LEVELS_MAX]; /* by level - first_level */
-    /* Of the counts beside the samples, where there is one group. */
+    /* Of the counts beside the bursts, where there is one group. */
     bool has_truth;
     struct curve_point true_whole[MODEL_SIZES_MAX], true_octaves[MODEL_OCTAVES];
     struct comparison comparison;

@@ -59,7 +59,7 @@ static size_t list_loops(const struct model *model, const struct line_user_place
     uint32_t line_size = analysis_line_size(model->analysis);
     size_t found = 0;
 
-    for (size_t i = 0; i < model->observations; i++) {
+    for (size_t i = 0; i < analysis_sample_count(model->analysis); i++) {
         size_t profile;
         const struct record_sample *sample = analysis_sample(model->analysis, i, &profile);
         struct line_user_place key = {profile, sample->thread_id,
@@ -85,9 +85,9 @@ struct sharing_cost sharing_cost_of(const struct model *model, struct line_user_
     if (model->exact || profile_counts_accesses(model->profiles[0]) || count == 0)
         return cost;
     qsort(places, count, sizeof(*places), compare_places);
-    loops = allocate_zeroed(model->observations, sizeof(*loops));
+    loops = allocate_zeroed(analysis_sample_count(model->analysis), sizeof(*loops));
     loop_count = list_loops(model, places, count, loops);
-    for (size_t i = 0; i < model->observations; i++) {
+    for (size_t i = 0; i < analysis_sample_count(model->analysis); i++) {
         size_t profile;
         const struct record_sample *sample = analysis_sample(model->analysis, i, &profile);
         struct line_user_place user = {profile, sample->thread_id, 0};

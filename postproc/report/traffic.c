@@ -24,7 +24,7 @@ static uint32_t *label_region(const struct model *model, const struct traffic_ma
                               const struct sector_regions *regions, size_t region)
 {
     size_t n =
-        model->exact ? analysis_histogram_count(on->analysis) : analysis_sample_count(on->analysis);
+        model->exact ? analysis_histogram_count(on->analysis) : analysis_probe_count(on->analysis);
     uint32_t *labels = allocate_zeroed(n, sizeof(*labels));
 
     for (size_t i = 0; i < n; i++) {
@@ -48,9 +48,9 @@ static uint32_t *label_region(const struct model *model, const struct traffic_ma
     return labels;
 }
 
-static bool holds_all_samples(const struct analysis *analysis, const uint32_t *labels)
+static bool holds_all_probes(const struct analysis *analysis, const uint32_t *labels)
 {
-    for (size_t i = 0; i < analysis_sample_count(analysis); i++)
+    for (size_t i = 0; i < analysis_probe_count(analysis); i++)
         if (labels[i] != 0)
             return false;
     return !analysis_is_exact(analysis);
@@ -111,7 +111,7 @@ static void use_shared_curves(struct model *model, const struct traffic_machine 
     }
 }
 
-/* The same, ratios of samples alone. */
+/* The same, ratios of sampled profiles alone. */
 static void use_shared_ratios(struct model *model, const struct traffic_machine *on,
                               struct subset subset, double threads, double *ratios)
 {
@@ -162,18 +162,18 @@ static void add_impact(struct traffic *traffic)
 static void add_shares(struct model *model, const struct traffic_machine *on,
                        const uint32_t *labels, const double *sizes, struct traffic *traffic)
 {
-    size_t n = model->exact ? 0 : analysis_sample_count(on->analysis);
+    size_t n = model->exact ? 0 : analysis_probe_count(on->analysis);
     uint32_t *classes = allocate_zeroed(n, sizeof(*classes));
     double weight[WIDTHS] = {0}, bytes[WIDTHS] = {0}, missed[MACHINE_LEVELS_MAX] = {0};
     double all = 0, accesses = 0, inside;
 
     for (size_t i = 0; i < n; i++) {
-        const struct record_sample *sample = analysis_sample(on->analysis, i, NULL);
-        classes[i] = labels[i] == GROUP_NONE ? GROUP_NONE : class_of(sample->width);
+        const struct analysed_probe *probe = analysis_probe(on->analysis, i, NULL);
+        classes[i] = labels[i] == GROUP_NONE ? GROUP_NONE : class_of(probe->width);
         if (classes[i] == GROUP_NONE)
             continue;
-        weight[classes[i]] += analysis_sample_weight(on->analysis, i);
-        bytes[classes[i]] += analysis_sample_weight(on->analysis, i) * sample->width;
+        weight[classes[i]] += analysis_probe_weight(on->analysis, i);
+        bytes[classes[i]] += analysis_probe_weight(on->analysis, i) * probe->width;
     }
     for (uint32_t class = 0; class < WIDTHS; class ++) {
         double ratios[MACHINE_LEVELS_MAX];
@@ -217,7 +217,7 @@ static struct estimate product(struct estimate a, struct estimate b)
         value * (1 + hypot(a.hi / a.value - 1, b.hi / b.value - 1))};
 }
 
-/* What is known of the lines that the run touched, and the samples of one region. */
+/* What is known of the lines that the run touched, and the probes of one region. */
 struct knowledge {
     struct footprint touched;
     bool whole; /* the region is everything: all lines touched come in at least once */
@@ -335,7 +335,7 @@ static void add_levels(struct model *model, const struct traffic_machine *on, st
             bytes_asked_for(&knowledge, &points[i], traffic->accesses, traffic->line_size);
         next->beyond = points[i].beyond;
         next->vague = traffic_is_vague(*ratio);
-        /* What is written back was fetched before; bounds of samples do not know the footprint. */
+        /* What is written back was fetched before; bounds of bursts do not know the footprint. */
         if (isfinite(back[i].lo) && back[i].lo > ratio->value)
             back[i].lo = ratio->lo;
         if (isfinite(back[i].hi))
@@ -377,7 +377,7 @@ void traffic_of_region(struct model *model, const struct traffic_machine *on,
 {
     uint32_t *labels = label_region(model, on, regions, region);
     /* The whole is known already. */
-    struct subset subset = {.groups = holds_all_samples(on->analysis, labels) ? NULL : labels};
+    struct subset subset = {.groups = holds_all_probes(on->analysis, labels) ? NULL : labels};
     double sizes[MACHINE_LEVELS_MAX];
 
     *out = (struct traffic){.machine = &on->machine,
@@ -385,6 +385,7 @@ void traffic_of_region(struct model *model, const struct traffic_machine *on,
                             .granule = analysis_granule(on->analysis),
                             .region = regions->items[region].name,
                             .accesses = analysis_subset_accesses(on->analysis, subset),
+                            .bursts = model->exact ? 0 : analysis_burst_count(on->analysis, subset),
                             .threads = model_busy_threads(model),
                             .levels = on->machine.levels};
     if (model->exact && !regions->items[region].whole)

@@ -24,7 +24,8 @@ struct traffic_level {
     double conflicts;      /* misses over those of a fully associative cache; 1: no conflicts */
     bool beyond;           /* larger than what was watched */
     bool vague;            /* lines per access are: see traffic_is_vague() */
-    /* Bytes that the level inside writes back to this one. Of samples bounds, value NAN. */
+    /* Bytes that the level inside writes back to this one. Of sampled profiles bounds, value NAN.
+     */
     struct estimate written_back;
     /* By hardware events, of the whole run on its own machine: lines that the level inside fetched,
      * as `bytes`; dirty lines that it wrote back. */
@@ -40,6 +41,7 @@ struct traffic {
     uint32_t line_size, granule; /* granule: what line_use is seen in; the line size: not known */
     const char *region;
     struct estimate accesses;
+    size_t bursts;   /* that tell of it; 0: exact */
     double width;    /* bytes per access; NAN: not known */
     double threads;  /* that share a cache of several cores */
     size_t levels;   /* without memory */

@@ -10,8 +10,6 @@
 #include "report/sections.h"
 #include "report/sharing_advice.h"
 
-/* Fewer samples than this say little about single lines. */
-enum { SAMPLES_MIN = 100 };
 /* Misses below this part of all accesses are not worth a reader's time. */
 #define MISSES_MIN 0.005
 /* Coherence misses above this part of the misses are named. */
@@ -112,11 +110,11 @@ static void judge_misses(struct model *model, struct document *document, struct 
         say(document, section, format_string("No access was observed: there is nothing to say."));
         return;
     }
-    if (!model->exact && model->observations < SAMPLES_MIN) {
+    if (!model->exact && model->bursts < MODEL_BURSTS_MIN) {
         say(document, section,
-            format_string("%zu sample%s: too few for a verdict. Run longer, or with a larger "
+            format_string("%zu burst%s: too few for a verdict. Run longer, or with a larger "
                           "budget.",
-                          model->observations, model->observations == 1 ? "" : "s"));
+                          model->bursts, model->bursts == 1 ? "" : "s"));
         return;
     }
     if (point->beyond) {

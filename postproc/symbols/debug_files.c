@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "symbols/debug_files.h"
+#include "symbols/named_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ static bool checksum_matches(const char *path, uint32_t expected)
     unsigned char buffer[65536];
     uLong checksum = crc32(0, NULL, 0);
     ssize_t got;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = named_file_open(path);
 
     if (descriptor < 0)
         return false;

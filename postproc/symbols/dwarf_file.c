@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include "symbols/dwarf_internal.h"
+#include "symbols/named_file.h"
 
 static Dwarf_Debug open_debug(const char *path, int *descriptor)
 {
     Dwarf_Debug debug = NULL;
     Dwarf_Error error = NULL;
 
-    *descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    *descriptor = named_file_open(path);
     if (*descriptor < 0)
         return NULL;
     if (!dwarf_succeeded(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "symbols/elf_image.h"
+#include "symbols/named_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +62,7 @@ struct elf_image *elf_image_open(const char *path, char *message, size_t message
     struct elf_image *image;
     GElf_Ehdr header;
     GElf_Shdr ignored;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = named_file_open(path);
 
     if (descriptor < 0) {
         snprintf(message, message_size, "%s", strerror(errno));

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "symbols/perf_map.h"
+#include "symbols/named_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { BYTES_MAX = 1 << 28 };
+
 static char *read_whole(const char *path)
 {
-    FILE *stream = fopen(path, "re");
+    int descriptor = named_file_open_own(path, BYTES_MAX);
+    FILE *stream = descriptor < 0 ? NULL : fdopen(descriptor, "r");
     size_t used = 0, capacity = 65536, got;
     char *text;
 

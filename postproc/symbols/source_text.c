@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "symbols/source_text.h"
+#include "symbols/named_file.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -108,7 +109,8 @@ static bool is_fortran(const char *path)
 
 bool source_text_load(struct source_text *source, const char *path)
 {
-    FILE *stream = fopen(path, "re");
+    int descriptor = named_file_open(path);
+    FILE *stream = descriptor < 0 ? NULL : fdopen(descriptor, "r");
     struct stat status;
     size_t got;
 
