@@ -26,7 +26,7 @@ def crc32c(data):
 def read_records(data):
     """(type, payload) of every whole record."""
     magic, order, major, _minor, offset, _ = struct.unpack_from("<8sIHHII", data)
-    assert magic == b"\x89RPROF\r\n" and order == 0x01020304 and major == 1
+    assert magic == b"\x89RPROF\r\n" and order == 0x01020304 and major == 2
     while len(data) - offset >= 16:
         kind, flags, length, sequence, checksum = struct.unpack_from("<HHIII", data, offset)
         payload = data[offset + 16:offset + 16 + length]
@@ -66,6 +66,84 @@ class Layout:
         return values
 
 
+def low_value(bin, single, octave_log2):
+    """The lowest value of a bin of distances or times."""
+    if bin < single:
+        return bin
+    octave, within = divmod(bin - single, 1 << octave_log2)
+    octave += single.bit_length() - 1
+    return (1 << octave) + (within << octave - octave_log2)
+
+
+def read_numbers(data):
+    """LEB128 numbers, as they are asked for."""
+    at = 0
+    while True:
+        value = shift = 0
+        while True:
+            value |= (data[at] & 127) << shift
+            shift += 7
+            at += 1
+            if data[at - 1] < 128:
+                break
+        yield value
+
+
+def parse_probes(data, burst):
+    """The groups of a burst's probes; "counts" by line size: (code, count)."""
+    numbers = read_numbers(data[:burst["probe_size"]])
+    groups, last = [], dict.fromkeys(("ip", "context", "kind", "tracked", "reference", "access", "place"), 0)
+
+    def number():
+        return next(numbers)
+
+    def difference(origin):
+        n = number()
+        return origin + (n >> 1 ^ -(n & 1)) & (1 << 64) - 1
+
+    for _ in range(burst["groups"]):
+        flags, group = number(), dict(last)
+        if not flags & 1:
+            group["ip"] = difference(last["ip"])
+        group["reuse_ip"] = 0 if flags & 16 else group["ip"] if flags & 32 else difference(group["ip"])
+        if not flags & 2:
+            group["context"] = difference(last["context"])
+        origin = last["place"]
+        if not flags & 4:
+            group["kind"], group["tracked"] = divmod(number(), 32)
+            group["reference"] = difference(last["reference"])
+            origin = group["ip"] if group["kind"] == 2 else 0
+        if not flags & 8:
+            group["access"] = number()
+        group["place"] = difference(origin)
+        group["counts"] = []
+        for size in range(4 if burst["flags"] & 1 else 1):
+            counts, code = [], -1
+            for _ in range(1 if size == 0 and flags & 64 else number()):
+                code += 1 + number()
+                counts.append((code, number()))
+            group["counts"].append(counts)
+        groups.append(group)
+        last = group
+    return groups
+
+
+def print_probes(bursts):
+    groups = [group for burst in bursts for group in burst["tail"]]
+    counts = [count for group in groups for count in group["counts"][0]]
+    print("probes.groups", len(groups))
+    print("probes.count", sum(n for _, n in counts))
+    print("probes.open", sum(n for code, n in counts if code & 4096))
+    print("probes.distances", sum(n * low_value(code % 4096 // 32, 16, 3) for code, n in counts))
+    print("probes.times", sum(n * low_value(code % 32, 4, 1) for code, n in counts))
+    print("probes.wider", sum(n * code for group in groups for size in group["counts"][1:] for code, n in size))
+    sums = {"ip": lambda g: g["ip"], "reuse_ip": lambda g: g["reuse_ip"], "context": lambda g: g["context"],
+            "object": lambda g: g["kind"] * 1000000 + g["tracked"] * 1000 + g["reference"],
+            "place": lambda g: g["place"], "access": lambda g: g["access"] // 4 * 10 + g["access"] % 4}
+    for name, value in sums.items():
+        print(f"probes.{name}", sum(map(value, groups)) & (1 << 64) - 1)
+
+
 def parse_tail(data, kind, values, layouts):
     if kind == "text":
         return data.split(b"\0")[0].decode()
@@ -75,6 +153,8 @@ def parse_tail(data, kind, values, layouts):
         while len(words) >= 2 and words[0]:
             pairs.append((words.pop(0).decode(), words.pop(0).decode()))
         return pairs
+    if kind == "probes":
+        return parse_probes(data, values)
     element, count = kind.split("*")
     layout = layouts[element]
     size = struct.calcsize(layout.format)
@@ -113,13 +193,15 @@ def main():
             print("run", sum(len(item["run"]) for item in items))
         elif name != "schema":
             print(name, len(items))
-    for name, field in (("sample", "address"), ("sample", "window_reuse[1]"),
+    print_probes(found["burst"])
+    for name, field in (("sample", "burst_id"), ("sample", "address"), ("sample", "reuse_time[1]"),
                         ("sample", "watch_address"), ("sample", "words_accessed"),
                         ("watch_end", "app_ns"), ("watch_end", "reason"),
                         ("invalidation", "app_ns"), ("line_event", "elapsed_ns"),
                         ("context", "ip"),
                         ("thread", "tid"), ("totals", "armed"), ("served", "latency"),
-                        ("counter", "estimate"), ("rate", "elapsed_ns"), ("cache", "bytes")):
+                        ("counter", "estimate"), ("rate", "elapsed_ns"),
+                        ("progress", "accesses"), ("cache", "bytes")):
         plain, _, index = field.rstrip("]").partition("[")
         values = [item[plain][int(index)] if index else item[plain] for item in found[name]]
         print(f"{name}.{field}", sum(values))

@@ -70,7 +70,7 @@ wanted = []
 
 
 def add(allocator, frames):
-    """A site whose context has the frames, innermost first, and a sample of its object."""
+    """A site whose context has the frames, innermost first, and a probe of its object."""
     global contexts, sites
     parent = 0
     for address in reversed(frames):
@@ -79,7 +79,7 @@ def add(allocator, frames):
         parent = contexts
     sites += 1
     print(f"site {parent} {allocator}")
-    print(f"sample 1 0 kind=1 reference={sites} size=8 reuse=3")
+    print(f"probes 0x1000 kind=1 reference={sites} reuse_ip=0x1000 0:3=1")
 
 
 seen = {}
@@ -106,7 +106,7 @@ for function, call, after, callee in list(calls("malloc|calloc|realloc|strdup|_Z
     if callee in ("_Znwm", "_Znam", "strdup"):
         frames.insert(0, library_symbol(callee) + 5)
     add_call(function, call, frames, callee, ALLOCATORS.get(callee, 1), 0)
-print("finish")
+print("burst 1 0\nfinish")
 missing = set(marks) - set(seen)
 if missing:
     raise SystemExit(f"no allocating call found for the marks of lines {sorted(missing)}")

@@ -6,6 +6,8 @@
 #     skip NAME WHY             one result that was not looked at
 #     needs_qemu WHAT           skips the rest of the script where the exact engine cannot run
 #     status_is N, out_has RE, err_has RE, err_is_one_line, err_is_empty     tests for check
+#     use_seam                  leaves $bin and $library: the tools, and the library whose system calls a
+#                               preloaded stand-in can answer (runtime/Makefile.am)
 #     finish                    the plan; must be the last command
 #
 # $REUSE_SRCDIR and $REUSE_BUILDDIR say where sources and build are (tests/Makefile.am sets them).
@@ -37,6 +39,13 @@ check() {
 skip() {
     tests=$((tests + 1))
     echo "ok $tests - $1 # SKIP $2"
+}
+
+use_seam() {
+    mkdir -p "$work/seam/bin" "$work/seam/lib"
+    bin=$work/seam/bin library=$work/seam/lib/libreuse.so
+    cp "$REUSE_BUILDDIR"/postproc/reuse-{run,report} "$bin"
+    cp "$REUSE_BUILDDIR/runtime/.libs/libreuse-seam.so" "$library"
 }
 
 needs_qemu() {

@@ -17,15 +17,19 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 n=0
 
-# Runs the program, which speaks TAP, and passes its results on under our own numbers.
+# Runs a program, which speaks TAP, and passes its results on under our own numbers.
 run_program() {
-    local name=$1
-    shift
+    run_tests 13 "$program" "$@"
+}
+
+run_tests() {
+    local count=$1 program=$2 name=$3
+    shift 3
     env "$@" "$program" >"$work/out" 2>"$work/err"
     local status=$?
     grep -E '^#' "$work/out"
     cat "$work/err" >&2
-    if [ "$status" -gt 1 ] || [ "$(grep -cE '^(not )?ok ' "$work/out")" -ne 13 ]; then
+    if [ "$status" -gt 1 ] || [ "$(grep -cE '^(not )?ok ' "$work/out")" -ne "$count" ]; then
         echo "not ok $((++n)) - $name: exit status $status"
         return
     fi
@@ -40,6 +44,8 @@ find_library() {
 
 run_program "C library" LD_PRELOAD="$library"
 run_program "lazy binding off" LD_PRELOAD="$library" LD_BIND_NOW=1
+run_tests 14 "$support/allocation_sample" "every block" LD_PRELOAD="$library"
+run_tests 14 "$support/allocation_sample" "a sample" LD_PRELOAD="$library" ALLOCATION_SAMPLE=1
 for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
     path=$(find_library "$allocator")
     if [ -z "$path" ]; then

@@ -40,11 +40,14 @@ compare() {
     local status1=$?
     ALLOCATION_LOG=$work/log LD_PRELOAD=$library "$@" >out2 2>err2 </dev/null
     local status2=$?
-    if [ "$status1" -eq "$status2" ] && cmp -s out1 out2 && cmp -s err1 err2 &&
+    # And with a sample of the blocks, as in profiles.
+    ALLOCATION_SAMPLE=1 LD_PRELOAD=$library "$@" >out3 2>err3 </dev/null
+    local status3=$?
+    if [ "$status1" -eq "$status3" ] && cmp -s out1 out3 && cmp -s err1 err3 && [ "$status1" -eq "$status2" ] && cmp -s out1 out2 && cmp -s err1 err2 &&
         { [ -z "$tracked" ] || grep -q "$tracked" log; }; then
         echo "ok $((++n)) - $name"
     else
-        echo "# status $status1, tracked $status2"
+        echo "# status $status1, tracked $status2, a sample $status3"
         diff out1 out2 | head -n 5 | sed 's/^/# /'
         diff err1 err2 | head -n 5 | sed 's/^/# /'
         echo "not ok $((++n)) - $name"

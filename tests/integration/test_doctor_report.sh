@@ -107,6 +107,18 @@ check "a script is judged by its interpreter" has program result 'with_lines \(w
 run "$doctor" ./with_lines
 check "the text names the program" out_has 'with_lines is dynamically linked'
 
+# A Graviton that shows its counters only. Whether these open here does not matter.
+mkdir -p graviton/armv8_pmuv3_0
+echo arm 413fd0c1 >graviton/processor
+echo 8 >graviton/armv8_pmuv3_0/type
+run env REUSE_PMU_SYSFS="$work/graviton" "$doctor" --format json
+check "a core with SPE that the kernel does not show: said" has precise meaning 'has SPE,.* no arm_spe_0'
+check "... and what to do" has precise remedy 'modprobe arm_spe_pmu.*\.metal'
+mkdir graviton/arm_spe_0
+echo 9 >graviton/arm_spe_0/type
+run env REUSE_PMU_SYSFS="$work/graviton" "$doctor" --format json
+check "... not where it is shown" bash -c "! grep -q modprobe '$work/out'"
+
 run env PATH=/nonexistent "$doctor" --format json
 check "without qemu-user: said" has qemu result 'is not in PATH'
 run bash -c "ulimit -Sn 64 && exec '$doctor' --format json"

@@ -5,7 +5,7 @@
 # many lines per access. What is real: opening, inheritance by threads, reading, the profile, the report.
 . "$(dirname "$0")/tap.bash"
 
-bin=$REUSE_BUILDDIR/postproc
+use_seam
 micro=$REUSE_BUILDDIR/microbench
 programs=$REUSE_BUILDDIR/tests/integration/programs
 stand_in=$REUSE_BUILDDIR/tests/support/.libs/libpmustandin.so
@@ -88,7 +88,7 @@ check "of another machine nothing was measured" holds "levels[1]['measured_bytes
 check "in other lines either" holds "levels[1]['measured_bytes'] is None and 'not compared' in notes"
 
 # The engine pmu: its two samplers take two of four counters, so that L1 and L2 alone are counted.
-array=$(nm "$REUSE_BUILDDIR/runtime/.libs/libreuse.so" 2>"$work/err" | awk '/self_test_array/ { print $1 }')
+array=$(nm "$library" 2>"$work/err" | awk '/self_test_array/ { print $1 }')
 if [ -n "$array" ]; then
     run env REUSE_PMU_SYSFS="$work/haswell" PMU_STAND_IN_ARRAY="$array" LD_PRELOAD="$stand_in" \
         PMU_STAND_IN_LEVELS=151=0.125,7f1=0.125,412e=0.001,10f0=0.1,40f0=0.1 "$bin/reuse-run" --engine pmu \

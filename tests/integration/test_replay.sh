@@ -4,11 +4,12 @@
 # out the same, byte for byte. Also what comes out of a recording that was cut off, damaged, or is none.
 . "$(dirname "$0")/tap.bash"
 
-bin=$REUSE_BUILDDIR/postproc
+use_seam
+seam=$bin bin=$REUSE_BUILDDIR/postproc
 micro=$REUSE_BUILDDIR/microbench
 programs=$REUSE_BUILDDIR/tests/integration/programs
 stand_in=$REUSE_BUILDDIR/tests/support/.libs/libpmustandin.so
-array=$(nm "$REUSE_BUILDDIR/runtime/.libs/libreuse.so" 2>"$work/err" | awk '/self_test_array/ { print $1 }')
+array=$(nm "$library" 2>"$work/err" | awk '/self_test_array/ { print $1 }')
 cd "$work" || exit 1
 
 record() {
@@ -72,7 +73,7 @@ if [ -e "$stand_in" ] && [ -n "$array" ]; then
     for unit in intel amd; do
         rm -f recorded.rprof tape
         run env REUSE_PMU_SYSFS="$work/$unit" PMU_STAND_IN_ARRAY="$array" LD_PRELOAD="$stand_in" \
-            "$bin/reuse-run" -e pmu --record-raw tape -o recorded.rprof -- \
+            "$seam/reuse-run" -e pmu --record-raw tape -o recorded.rprof -- \
             "$micro/sweep" --bytes 2M --iterations 400 --threads 2
         # The records of the made-up unit are on the tape: nothing here has them any more.
         all_the_same "hardware sampling ($unit)"

@@ -18,14 +18,14 @@ sys.exit(not eval(sys.argv[2]))' "$work" "$1"
 }
 
 # --- questions without an answer: one clear line, nothing invented
-printf 'defaults\nthread 1 main\nsample 1 0 reuse=3\nfinish\n' | "$script" bare.rprof || exit 1
+printf 'defaults\nthread 1 main\nprobes 1 0:3=2048\nburst 1 0\nsample 1 0 burst=1 reuse=3\nfinish\n' | "$script" bare.rprof || exit 1
 run "$report" --sector-hints bare.rprof
 check "a profile without object information" fails_with 1 'bare.rprof does not tell which data objects'
 run "$report" --sector-hints --format json bare.rprof
 check "... as json too" fails_with 1 'bare.rprof does not tell which data objects'
 printf 'defaults\nthread 1 main\nfinish\n' | "$script" empty.rprof || exit 1
 run "$report" --sector-hints empty.rprof
-check "a profile without samples" fails_with 1 'empty.rprof holds no samples'
+check "a profile without bursts" fails_with 1 'empty.rprof holds no bursts'
 run "$report" --sector-hints --machine zen4 bare.rprof
 check "a machine without a sector cache" fails_with 1 'zen4 has no sector cache.*--machine'
 run "$report" --sector-hints --machine k-computer bare.rprof
@@ -39,18 +39,18 @@ run "$report" --merge -o all.rprof --sector-hints bare.rprof
 check "a section of a merge" fails_with 2 'no section or filter'
 run "$report" --traffic --format json bare.rprof
 check "traffic of a profile that hardly holds anything" status_is 0
-# One sample makes no figure, a rate that nobody measured none either: what is known are bounds.
+# One burst makes no figure, a rate that nobody measured none either: what is known are bounds.
 check "... tells bounds, no figures" json 'all(t["accesses"] is None and t["accesses_lo"] < t["accesses_hi"] and t["mem_bytes"] is None and all(l["bytes"] is None and l["bytes_lo"] < l["bytes_hi"] / 10 for l in t["levels"]) for t in d["traffic"])'
 check "... none beyond every access fetching a line" json 'all(l["bytes_hi"] <= 64 * t["accesses_hi"] for t in d["traffic"] for l in t["levels"])'
 check "... of outer levels no higher than of inner ones" json 'all(a["bytes_hi"] >= b["bytes_hi"] for t in d["traffic"] for a, b in zip(t["levels"][1:], t["levels"][2:]))'
 check "... and no hits or shares of what is not known" json 'all(l[k] is None for t in d["traffic"] for l in t["levels"][1:] for k in ("byte_ratio", "hit_ratio", "miss_ratio", "memory_share", "memory_impact"))'
 run "$report" --traffic bare.rprof
-check "... in text as well" out_has '^Mem +< [0-9.]+ [KMGT]iB +- +- '
+check "... in text as well" out_has '^Mem +< [0-9.]+ [KMGTP]iB +- +- '
 run "$report" --traffic --format csv bare.rprof
 check "... and in CSV" test "$(grep -c '[0-9]' out)" -gt 0
 
-# --- 200 objects, 20 000 samples: a matter of seconds
-python3 "$here/report_large.py" "$report" 20000 | "$script" large.rprof || exit 1
+# --- 200 objects, 2000 bursts: a matter of seconds
+python3 "$here/report_large.py" "$report" 2000 | "$script" large.rprof || exit 1
 run bash -c 'TIMEFORMAT=%U; time "$1" --sector-hints --format json large.rprof >json' - "$report"
 check "hints for 200 objects within 5 s of CPU time" awk '{ exit !($1 < 5) }' err
 cp json out

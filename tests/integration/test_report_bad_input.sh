@@ -7,7 +7,7 @@ report=$REUSE_BUILDDIR/postproc/reuse-report
 script=$REUSE_BUILDDIR/tests/support/profile_script
 cd "$work" || exit 1
 
-printf 'defaults\nthread 1 main\nsample 1 0 reuse=3\nfinish\n' | "$script" good.rprof || exit 1
+printf 'defaults\nthread 1 main\nprobes 1 0:3=2048\nburst 1 0\nfinish\n' | "$script" good.rprof || exit 1
 run "$report" good.rprof
 check "the profile that the others are made from is good" status_is 0
 
@@ -34,6 +34,9 @@ bad_profile "another kind of file" foreign.rprof ''
 cp good.rprof newer.rprof
 printf '\377' | dd of=newer.rprof bs=1 seek=12 conv=notrunc status=none
 bad_profile "a newer version" newer.rprof 'newer libreuse'
+cp good.rprof older.rprof
+printf '\001' | dd of=older.rprof bs=1 seek=12 conv=notrunc status=none
+bad_profile "an older version" older.rprof 'older libreuse .*: profile the program again'
 cp good.rprof order.rprof
 printf '\001\002\003\004' | dd of=order.rprof bs=1 seek=8 conv=notrunc status=none
 bad_profile "the other byte order" order.rprof ''
@@ -51,7 +54,7 @@ check "one bad profile among good ones" fails_with 1 'missing.rprof'
 printf 'defaults\nfinish\n' | "$script" nothing.rprof
 for format in text json csv; do
     run "$report" --format $format nothing.rprof
-    check "no sample at all, as $format" test "$status" -eq 0 -a -s out -a ! -s err
+    check "no burst at all, as $format" test "$status" -eq 0 -a -s out -a ! -s err
 done
 printf 'cut\n' | "$script" bare.rprof
 run "$report" bare.rprof
@@ -109,13 +112,15 @@ printf 'defaults\nrun engine exact\nthread 1 main\nhistogram 1 1 64 0 0 10 1 3=9
     "$script" exact.rprof
 failure "exact and sampled together" 'exact' good.rprof exact.rprof
 failure "a line size that was not counted" '128-byte' --line-size 128 exact.rprof
+failure "a line size that bursts do not tell" 'lines of 64 bytes, and half, twice and four times' \
+    --line-size 512 good.rprof
 
 # Names in the profile come from the target: what a terminal obeys does not get there.
-printf 'defaults\nrun command evil \033[31mred\007\nthread 1 ma\033in\nsample 1 0 reuse=3\nfinish\n' |
+printf 'defaults\nrun command evil \033[31mred\007\nthread 1 ma\033in\nprobes 1 0:3=2048\nburst 1 0\nfinish\n' |
     "$script" evil.rprof
 run "$report" --summary --threads evil.rprof
 check "no control characters reach the terminal" bash -c "! grep -qP '[\\x00-\\x08\\x0b-\\x1f]' out"
-printf 'defaults\nrun command bad \377 utf-8\nsample 1 0 reuse=3\nfinish\n' | "$script" latin.rprof
+printf 'defaults\nrun command bad \377 utf-8\nprobes 1 0:3=2048\nburst 1 0\nfinish\n' | "$script" latin.rprof
 run "$report" --format json latin.rprof
 check "json stays UTF-8" python3 -c 'import json; json.load(open("out", encoding="utf-8"))'
 

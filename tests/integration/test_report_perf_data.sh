@@ -44,9 +44,9 @@ for machine in intel amd arm; do
     json=$work/$machine.json
     check "$machine: read" status_is 0
     case $machine in
-    intel) unit=PEBS l3=L3 ;;
-    amd) unit=IBS l3=L3 ;;
-    arm) unit=SPE l3="L4 or system cache" ;;
+    intel) unit=PEBS ;;
+    amd) unit=IBS ;;
+    arm) unit=SPE ;;
     esac
     check "$machine: the unit is named" holds "$json" "r['unit'] == '$unit'"
     check "$machine: accesses of user space" holds "$json" "r['samples'] == 170"
@@ -62,7 +62,7 @@ for machine in intel amd arm; do
     check "$machine: latency by data source" \
         holds "$json" "named('sources', 'DRAM')['samples'] == 10 and named('sources', 'DRAM')['latency_mean'] == 300"
     check "$machine: ... nearer" \
-        holds "$json" "named('sources', '$l3')['samples'] == 10 and named('sources', '$l3')['latency_p90'] == 60"
+        holds "$json" "named('sources', 'L3')['samples'] == 10 and named('sources', 'L3')['latency_p90'] == 60"
     check "$machine: the line of two threads, different words" \
         holds "$json" "len(r['shared_lines']) == 1 and r['shared_lines'][0]['threads'] == 2 and r['shared_lines'][0]['bytes'] == 'different'"
     check "$machine: ... in the variable" \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A preload library with the allocation tracking alone, for tests. At the end of the process it
- * adds one line of figures to the file that ALLOCATION_LOG names; programs can ask it about
+ * adds one line of figures to the file that ALLOCATION_LOG names; with ALLOCATION_SAMPLE set it
+ * tracks a sample of the small blocks, else all of them. Programs can ask it about
  * addresses.
  */
 #include <fcntl.h>
@@ -21,6 +22,7 @@
 static struct context_tree *contexts;
 static _Atomic unsigned new_sites, new_mappings, released;
 static _Atomic uint64_t released_base, released_size;
+static uint32_t site_contexts[BLOCK_SITE_MAX + 1]; /* each written before its site is known */
 static char log_path[4096];
 static pthread_key_t thread_end_key;
 static struct allocation_mapping last_mapping;
@@ -29,10 +31,9 @@ static void on_new_site(void *user, uint32_t site_id, uint32_t context_id, enum 
                         const char *name)
 {
     (void)user;
-    (void)site_id;
-    (void)context_id;
     (void)allocator;
     (void)name;
+    site_contexts[site_id] = context_id;
     atomic_fetch_add(&new_sites, 1);
 }
 
@@ -110,18 +111,31 @@ static void find_totals(void *user, const struct record_site_totals *totals)
     search->answer->peak = totals->live_bytes_peak;
 }
 
-INTERPOSED int allocation_test_ask(const void *address, struct allocation_test_answer *answer)
+INTERPOSED int allocation_test_find(const void *address, struct allocation_test_answer *answer)
 {
     struct block block;
     enum object_kind kind;
-    memset(answer, 0, sizeof *answer);
-    if (!allocation_find((uint64_t)(uintptr_t)address, &block, &kind))
-        return 0;
+    uint32_t parent;
+    *answer = (struct allocation_test_answer){0};
+    if (!allocation_find((uint64_t)(uintptr_t)address, &block, &kind)) {
+        answer->kind = OBJECT_HEAP_UNTRACKED;
+        return allocation_is_near_heap((uint64_t)(uintptr_t)address);
+    }
     answer->kind = kind;
     answer->base = block.base;
     answer->size = block.size;
     answer->site = block.site;
-    struct site_search search = {.site_id = block.site, .answer = answer};
+    answer->tracked_log2 = block.tracked_log2;
+    if (block.site != 0 && site_contexts[block.site] != 0)
+        context_tree_node(contexts, site_contexts[block.site], &parent, &answer->frames[0]);
+    return 1;
+}
+
+INTERPOSED int allocation_test_ask(const void *address, struct allocation_test_answer *answer)
+{
+    if (!allocation_test_find(address, answer))
+        return 0;
+    struct site_search search = {.site_id = answer->site, .answer = answer};
     allocation_each_site(find_site, &search);
     allocation_site_totals(find_totals, &search);
     return 1;
@@ -192,7 +206,8 @@ __attribute__((constructor)) static void begin(void)
     allocation_begin(&(struct allocation_options){
         .contexts = contexts,
         .hooks = {.new_site = on_new_site, .new_mapping = on_new_mapping, .released = on_released},
-        .block_bytes_max = budget == NULL ? 0 : strtoull(budget, NULL, 0)});
+        .block_bytes_max = budget == NULL ? 0 : strtoull(budget, NULL, 0),
+        .every_block = getenv("ALLOCATION_SAMPLE") == NULL});
 }
 
 __attribute__((destructor)) static void end(void)

@@ -14,6 +14,7 @@ struct allocation_test_answer {
     int allocator; /* enum allocator */
     uint64_t base, size;
     uint32_t site;
+    unsigned tracked_log2; /* tracked with probability 2^-tracked_log2 */
     unsigned frame_count;
     uint64_t frames[32];                   /* innermost first: return addresses */
     uint64_t blocks, bytes, largest, peak; /* of the site */
@@ -22,6 +23,9 @@ struct allocation_test_answer {
 
 /* 1 if the address lies in something known, and the answer describes it. */
 int allocation_test_ask(const void *address, struct allocation_test_answer *answer);
+
+/* The same in less time: without totals, name and allocator, and of the frames the innermost. */
+int allocation_test_find(const void *address, struct allocation_test_answer *answer);
 
 int allocation_test_name(const void *pointer, size_t size, const char *name);
 void allocation_test_pause(int on);

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampling/burst.h"
 #include "sampling/random.h"
 #include "sampling/slots.h"
 #include "sampling/watch_plan.h"
-#include "sampling/window.h"
 #include "support/profile_builder.h"
 
 enum { WORD = 8, VISIT_LENGTH = 60, SLOTS = 16, BASE = 0x10000000 };
@@ -158,7 +158,8 @@ static struct access access_of(const struct trace_access *access)
 
 struct watch {
     struct record_sample sample;
-    size_t from;         /* index of the sampled access */
+    size_t from; /* index of the access with which it begins */
+    bool begun;
     bool foreign_stores; /* other threads' stores are looked for */
 };
 
@@ -172,7 +173,8 @@ struct engine {
     struct watch watches[SLOTS];
     uint32_t thread_id;
     double next_ns;
-    double weight_ns; /* of the next sample */
+    double weight_ns; /* of the next burst */
+    uint64_t bursts;
     uint32_t line_size;
 };
 
@@ -221,7 +223,7 @@ static void end_watch(struct engine *engine, unsigned slot, enum watch_end reaso
         }
     }
     profile_builder_record(engine->builder, RECORD_WATCH_END, &end, sizeof end);
-    slots_release(&engine->slots, slot);
+    engine->slots.busy &= ~(1u << slot);
 }
 
 static void invalidate(struct engine *engine, unsigned slot, size_t at)
@@ -269,56 +271,119 @@ static bool offer_register(struct engine *engine)
     return true;
 }
 
-static void take_sample(struct engine *engine, size_t at)
+/* All memory is one object that begins where addresses do. */
+static void identify(void *user, uint64_t address, struct burst_object *object)
 {
-    static struct window window;
-    const struct trace *trace = engine->trace;
+    (void)user;
+    (void)address;
+    *object = (struct burst_object){.low = 0, .high = UINT64_MAX, .base = BASE};
+}
 
-    window_begin(&window, &engine->random, engine->options->window, engine->line_size);
-    for (size_t i = at; i < trace->count; i++) {
-        struct access access = access_of(&trace->accesses[i]);
-        if (window_feed(&window, &access, 1))
-            break;
+static struct record_burst write_burst(struct engine *engine, const struct burst *burst, size_t at)
+{
+    static unsigned char tail[PROFILE_RECORD_MAX / 4];
+    struct record_burst record = {
+        .burst_id = ++engine->bursts | (uint64_t)engine->thread_id << 40,
+        .thread_id = engine->thread_id,
+        .monotonic_ns = host_ns(engine, at),
+        .app_ns = (uint64_t)engine->trace->end_ns[at],
+        .weight_ns = (uint64_t)engine->weight_ns,
+        .loop = place_loop(engine->trace->accesses[at].place),
+    };
+
+    if (!burst_encode(burst, &record, tail, sizeof tail)) {
+        (void)fprintf(stderr, "locality_simulator: a burst of too many groups\n");
+        exit(1);
     }
-    if (!window_end(&window, &engine->random))
-        return;
-    size_t index = at + window.sampled;
-    const struct access *access = window_sample(&window);
+    profile_builder_record_with_tail(engine->builder, RECORD_BURST, &record,
+                                     offsetof(struct record_burst, tail), tail,
+                                     (record.probe_size + 7) & ~7u);
+    return record;
+}
+
+static struct record_sample describe(struct engine *engine, const struct burst *burst,
+                                     const struct record_burst *record,
+                                     const struct burst_probe *probe, size_t at)
+{
     struct record_sample sample = profile_builder_default_sample(engine->thread_id, 0);
-    sample.app_ns = (uint64_t)trace->end_ns[index];
-    sample.monotonic_ns = host_ns(engine, index);
-    sample.weight_ns = (uint64_t)engine->weight_ns;
-    sample.ip = access->ip;
-    sample.loop = place_loop(trace->accesses[index].place);
-    sample.address = access->address;
-    sample.width = access->width;
-    sample.kind = access->kind;
-    sample.window_accesses = window.examined;
-    memcpy(sample.window_reuse, window.reuse, sizeof sample.window_reuse);
-    if (window.reuse[line_size_index(engine->line_size)] == REUSE_TIME_NONE) {
-        struct watch_plan plan;
-        bool evicts;
-        watch_plan_make(&window, &engine->random, WATCH_WORD, &plan);
-        unsigned slot = slots_offer(&engine->slots, &engine->random, &evicts);
-        if (evicts) {
-            end_watch(engine, slot, WATCH_EVICTED, at);
-            engine->slots.busy |= 1u << slot;
-        }
-        sample.watch_mode = (uint8_t)plan.mode;
-        sample.watch_slot = (uint8_t)slot;
-        sample.watch_address = plan.address;
-        sample.watch_length = WORD;
-        sample.words_accessed = plan.words_accessed;
-        if (engine->other && offer_register(engine)) {
-            sample.invalidation_address = watch_plan_any_word(&window, &engine->random);
-            sample.flags |= SAMPLE_INVALIDATION_WATCH;
-        }
-        profile_builder_sample(engine->builder, &sample);
-        engine->watches[slot] =
-            (struct watch){sample, index, sample.flags & SAMPLE_INVALIDATION_WATCH};
-    } else {
-        profile_builder_sample(engine->builder, &sample);
+
+    burst_describe(burst, probe, &sample);
+    sample.burst_id = record->burst_id;
+    sample.weight_factor = 1;
+    sample.app_ns = (uint64_t)engine->trace->end_ns[at];
+    sample.monotonic_ns = host_ns(engine, at);
+    sample.weight_ns = record->weight_ns;
+    sample.loop = record->loop;
+    return sample;
+}
+
+/* A register on an open line; it begins when the program has come to the marker. */
+static void plan_watch(struct engine *engine, unsigned slot, struct record_sample *sample,
+                       size_t marker, size_t now)
+{
+    if (engine->slots.busy & 1u << slot)
+        end_watch(engine, slot, WATCH_EVICTED, now);
+    sample->flags |= SAMPLE_OPEN;
+    watch_plan_make(sample, &engine->random, WATCH_WORD, engine->line_size);
+    sample->watch_slot = (uint8_t)slot;
+    sample->app_ns = (uint64_t)engine->trace->end_ns[marker];
+    sample->monotonic_ns = host_ns(engine, marker);
+    if (engine->other && offer_register(engine)) {
+        sample->invalidation_address =
+            watch_plan_any_word(sample->address, &engine->random, engine->line_size);
+        sample->flags |= SAMPLE_INVALIDATION_WATCH;
     }
+    profile_builder_sample(engine->builder, sample);
+    engine->slots.busy |= 1u << slot;
+    engine->watches[slot] =
+        (struct watch){*sample, marker, true, sample->flags & SAMPLE_INVALIDATION_WATCH};
+}
+
+static void draw_watches(struct engine *engine, const struct burst *burst,
+                         const struct record_burst *record, size_t at)
+{
+    uint32_t accepting = slots_accept(&engine->slots, &engine->random);
+    struct burst_probe probes[SLOTS];
+    struct burst_marker marker;
+    unsigned n =
+        burst_draw_open(burst, &engine->random, (unsigned)__builtin_popcount(accepting), probes);
+    uint32_t latest = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        latest = probes[i].index > latest ? probes[i].index : latest;
+    /* Without a word to trap on nothing is watched. */
+    if (n == 0 || !burst_marker_find(burst, latest, 0, WATCH_WORD, &marker))
+        return;
+    for (unsigned i = 0; i < n; i++, accepting &= accepting - 1) {
+        struct record_sample sample =
+            describe(engine, burst, record, &probes[i], at + probes[i].index);
+
+        sample.marker_accesses = marker.index - probes[i].index;
+        plan_watch(engine, (unsigned)__builtin_ctz(accepting), &sample, at + marker.index, at);
+    }
+}
+
+static void take_burst(struct engine *engine, size_t at)
+{
+    static struct burst *burst;
+    const struct burst_host host = {.identify = identify};
+    const struct trace *trace = engine->trace;
+    bool wide = random_below(&engine->random, BURST_WIDE_ONE_IN) == 0;
+
+    if (!burst)
+        burst = need(calloc(1, burst_memory_size()));
+    burst_begin(burst, engine->line_size, wide);
+    for (size_t i = at; i < trace->count && burst_wants(burst); i++) {
+        struct access access = access_of(&trace->accesses[i]);
+        burst_feed(burst, &access, 1);
+    }
+    if (burst_close(burst, &host) == 0)
+        return;
+    struct record_burst record = write_burst(engine, burst, at);
+    struct burst_probe probe = burst_draw(burst, &engine->random);
+    struct record_sample sample = describe(engine, burst, &record, &probe, at + probe.index);
+    profile_builder_sample(engine->builder, &sample);
+    draw_watches(engine, burst, &record, at);
 }
 
 static void step(struct engine *engine, size_t at)
@@ -340,7 +405,7 @@ static void step(struct engine *engine, size_t at)
         double mean = engine->options->period_ns;
         if (engine->options->period_late_ns > 0 && at > trace->count / 2)
             mean = engine->options->period_late_ns;
-        take_sample(engine, at);
+        take_burst(engine, at);
         double jitter = (double)random_below(&engine->random, 1000) / 2000 - 0.25;
         engine->next_ns = trace->end_ns[at] + mean * (1 + jitter);
         engine->weight_ns = mean;

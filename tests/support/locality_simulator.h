@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program's accesses, the truth about their locality by brute force, and the profile that the
- * clock engine would write of it: the sampling policies are the runtime's own (window, watch plan,
+ * clock engine would write of it: the sampling policies are the runtime's own (burst, watch plan,
  * slots), only the hardware is simulated. For tests of estimators against the truth.
  */
 #ifndef REUSE_TESTS_LOCALITY_SIMULATOR_H
@@ -52,9 +52,8 @@ double truth_survival(const struct truth *, double time);
 
 struct sampling {
     uint64_t seed;
-    double period_ns;      /* mean time between samples; jittered by a quarter */
+    double period_ns;      /* mean time between bursts; jittered by a quarter */
     double period_late_ns; /* of the second half of the run; 0: the same */
-    uint32_t window;       /* accesses looked at ahead */
     unsigned slots;        /* debug registers per thread */
     unsigned readings;     /* rate readings per place; 0: none */
     double reading_noise;  /* deviation of ln(reading) */

@@ -7,8 +7,11 @@
  *
  *   raw   Arm's LD_SPEC (70) and ST_SPEC (71), which sample and count
  *   4242  samples: ibs_op, or Intel's ALL_LOADS (81d0: two of three accesses) and ALL_STORES
- * (82d0), or its load latencies (01cd), which bring no signal 4243  counts: AMD's LS_DISPATCH: 0329
- * counts accesses, 0429 nothing 4244  arm_spe_0
+ *         (82d0), or its load latencies (01cd), which bring no signal
+ *   4243  counts: AMD's LS_DISPATCH: 0329 counts accesses, 0429 nothing
+ *   4244  arm_spe_0
+ *   4250  the same as 4242, on CPU 0 alone; 4251 on CPU 1: kinds of cores, of which the kernel
+ *         gives a thread the events of one at a time. The self-test counts for the first.
  *
  * In the self-test (no signals) their buffers get records of the known loop, byte for byte as
  * hardware and kernel would leave them. After it, buffers of what brings signals are the kernel's,
@@ -48,6 +51,8 @@ enum {
     TYPE_SAMPLER = 4242,
     TYPE_COUNTER = 4243,
     TYPE_SPE = 4244,
+    TYPE_KIND_0 = 4250,
+    TYPE_KIND_1 = 4251,
     COUNTS_ACCESSES = 0x329,
     COUNTS_LOADS = 0x81d0,
     COUNTS_STORES = 0x82d0,
@@ -62,7 +67,8 @@ struct role {
     bool level, trial; /* counts traffic of a level; in the trial of known lines */
     double per_access, running;
     bool known, test, samples;
-    bool silent; /* brings no signal */
+    bool silent;     /* brings no signal */
+    bool other_kind; /* of core than the self-test's */
     unsigned char thirds, reads;
     struct maker *maker; /* of its buffers; NULL: the kernel */
 };
@@ -221,6 +227,11 @@ static bool is_level(const struct perf_event_attr *attributes)
            attributes->config != ARM_LOADS && attributes->config != ARM_STORES;
 }
 
+static bool is_kind_of_core(unsigned type)
+{
+    return type == TYPE_KIND_0 || type == TYPE_KIND_1;
+}
+
 static long open_event(const struct perf_event_attr *given, const long *a)
 {
     struct perf_event_attr attributes = *given;
@@ -229,6 +240,9 @@ static long open_event(const struct perf_event_attr *given, const long *a)
     long arguments[6];
 
     memcpy(arguments, a, sizeof arguments);
+    role.other_kind = given->type == TYPE_KIND_1;
+    if (is_kind_of_core(given->type))
+        arguments[2] = given->type - TYPE_KIND_0;
     role.silent = role.samples && !given->sigtrap;
     running |= given->sigtrap;
     role.test = !running;
@@ -270,7 +284,9 @@ static long read_counter(struct role *role, const long *a)
 
     if (role->test) {
         /* before and after the loop */
-        values[0] = role->reads++ ? (uint64_t)STAND_IN_TEST_ACCESSES / 3 * role->thirds : 0;
+        values[0] = role->reads++ && !role->other_kind
+                        ? (uint64_t)STAND_IN_TEST_ACCESSES / 3 * role->thirds
+                        : 0;
     } else {
         result = stand_in_kernel(SYS_read, a);
         memcpy(values, (void *)a[1], sizeof values);
@@ -353,7 +369,8 @@ static long answer(long number, const long *a)
         if (is_level(attributes))
             return open_level(attributes, a);
         if (attributes->type == TYPE_SAMPLER || attributes->type == TYPE_COUNTER ||
-            attributes->type == PERF_TYPE_RAW || attributes->type == TYPE_SPE)
+            attributes->type == PERF_TYPE_RAW || attributes->type == TYPE_SPE ||
+            is_kind_of_core(attributes->type))
             return open_event(attributes, a);
         break;
     case SYS_ioctl:

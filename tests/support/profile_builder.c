@@ -66,7 +66,7 @@ void profile_builder_defaults(struct profile_builder *builder)
         {"start_unix_ns", "1700000000000000000"},
         {"start_monotonic_ns", "1000000"},
         {"line_size", "64"},
-        {"budget_percent", "4"},
+        {"budget_percent", "2"},
         {"period_ns", "0"},
         {"seed", "1"},
         {"cpus", "4"},
@@ -74,7 +74,7 @@ void profile_builder_defaults(struct profile_builder *builder)
         {"trap_cost_ns", "0"},
         {"trigger_cost_ns", "0"},
         {"slots", "4"},
-        {"window", "2000"},
+        {"burst", "4096"},
     };
     static const struct record_cache caches[] = {
         {.level = 1,
@@ -159,6 +159,53 @@ uint32_t profile_builder_region(struct profile_builder *builder, uint64_t entry_
     return region.region_id;
 }
 
+struct record_burst profile_builder_default_burst(uint32_t thread_id, uint32_t context_id)
+{
+    return (struct record_burst){
+        .thread_id = thread_id,
+        .context_id = context_id,
+        .weight_ns = 1000000,
+        .accesses = BURST_ACCESSES,
+        .probes = BURST_PROBES,
+    };
+}
+
+static void count_probes(struct record_burst *burst, const struct builder_group *group)
+{
+    for (size_t i = 0; i < group->sizes[0]; i++) {
+        burst->touches += group->counts[i].count;
+        burst->open += probe_code_open(group->counts[i].code) ? group->counts[i].count : 0;
+    }
+}
+
+uint64_t profile_builder_burst(struct profile_builder *builder, struct record_burst *burst,
+                               const struct builder_group *groups, size_t n)
+{
+    static unsigned char tail[PROFILE_WRITER_PAYLOAD_MAX];
+    struct probe_encoder encoder;
+    unsigned line_sizes = burst->flags & BURST_WIDE ? PROBE_LINE_SIZES : 1;
+    probe_encoder_begin(&encoder, tail, sizeof(tail) - sizeof(*burst));
+    burst->touches = burst->open = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct probe_count *counts[PROBE_LINE_SIZES] = {groups[i].counts};
+        for (unsigned k = 1; k < line_sizes; k++)
+            counts[k] = counts[k - 1] + groups[i].sizes[k - 1];
+        probe_encode(&encoder, &groups[i].probe, line_sizes, counts, groups[i].sizes);
+        count_probes(burst, &groups[i]);
+    }
+    check(!encoder.overflow && n <= UINT16_MAX, "a burst has too many probes");
+    burst->groups = (uint16_t)n;
+    burst->probe_size = (uint32_t)encoder.used;
+    if (burst->burst_id == 0)
+        burst->burst_id = builder->bursts + 1;
+    if (burst->burst_id > builder->bursts)
+        builder->bursts = burst->burst_id;
+    if (burst->monotonic_ns == 0)
+        burst->monotonic_ns = tick(builder);
+    append(builder, RECORD_BURST, burst, sizeof(*burst), tail, encoder.used);
+    return burst->burst_id;
+}
+
 struct record_sample profile_builder_default_sample(uint32_t thread_id, uint32_t context_id)
 {
     struct record_sample sample = {
@@ -169,11 +216,12 @@ struct record_sample profile_builder_default_sample(uint32_t thread_id, uint32_t
         .address = 0x10000,
         .width = 8,
         .kind = ACCESS_LOAD,
-        .window_accesses = 2000,
+        .accesses_ahead = 2000,
         .words_accessed = 1,
+        .weight_factor = 1,
     };
     for (int i = 0; i < LINE_SIZE_COUNT; i++)
-        sample.window_reuse[i] = REUSE_TIME_NONE;
+        sample.reuse_time[i] = REUSE_TIME_NONE;
     return sample;
 }
 
@@ -187,6 +235,41 @@ uint64_t profile_builder_sample(struct profile_builder *builder, struct record_s
         sample->monotonic_ns = tick(builder);
     append(builder, RECORD_SAMPLE, sample, sizeof(*sample), NULL, 0);
     return sample->sample_id;
+}
+
+void profile_builder_lone_burst(struct profile_builder *builder, struct record_sample *sample)
+{
+    uint32_t time = sample->reuse_time[line_size_index(LINE_SIZE_DEFAULT)];
+    bool open = time == REUSE_TIME_NONE;
+    struct record_burst burst = {
+        .thread_id = sample->thread_id,
+        .context_id = sample->context_id,
+        .monotonic_ns = sample->monotonic_ns,
+        .app_ns = sample->app_ns,
+        .weight_ns = sample->weight_ns,
+        .loop = sample->loop,
+        .cpu = sample->cpu,
+        .stop = sample->stop,
+        .accesses = 1,
+        .probes = 1,
+    };
+    uint32_t until = open ? sample->accesses_ahead : time;
+    uint32_t between = sample->lines_ahead ? sample->lines_ahead - 1 : until ? until - 1 : 0;
+    struct probe_count count = {
+        probe_code(open, probe_distance_bin(between), probe_time_bin(until)), 1};
+    struct builder_group group = {.probe = {.ip = sample->ip,
+                                            .reuse_ip = open ? 0 : sample->ip,
+                                            .context_id = sample->context_id,
+                                            .object_reference = sample->object_reference,
+                                            .object_kind = sample->object_kind,
+                                            .kind = sample->kind & 3,
+                                            .width = sample->width,
+                                            .place = sample->address},
+                                  .counts = &count,
+                                  .sizes = {1}};
+
+    sample->burst_id = profile_builder_burst(builder, &burst, &group, 1);
+    sample->flags |= open && sample->watch_mode ? SAMPLE_OPEN : 0;
 }
 
 void profile_builder_watch_end(struct profile_builder *builder, const struct record_sample *sample,
@@ -235,6 +318,29 @@ void profile_builder_rate(struct profile_builder *builder, uint32_t thread_id, u
         .elapsed_ns = elapsed_ns,
     };
     append(builder, RECORD_RATE, &rate, sizeof(rate), NULL, 0);
+}
+
+void profile_builder_progress(struct profile_builder *builder, uint32_t thread_id, uint64_t loop,
+                              uint64_t accesses, double progress)
+{
+    struct record_progress record = {
+        .thread_id = thread_id,
+        .kind = PROGRESS_REGISTER,
+        .flags = PROGRESS_FOUND,
+        .loop = loop,
+        .head = loop,
+        .monotonic_ns = tick(builder),
+        .app_ns = 1000,
+        .accesses = accesses,
+        .progress = progress,
+        .squares = progress * progress,
+        .parts = 1,
+        .brief_ns = 1000,
+        .long_ns = 2000,
+        .brief_progress = progress,
+        .long_progress = 2 * progress,
+    };
+    append(builder, RECORD_PROGRESS, &record, sizeof(record), NULL, 0);
 }
 
 void profile_builder_histogram(struct profile_builder *builder,

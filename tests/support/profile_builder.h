@@ -8,8 +8,14 @@
  *     profile_builder_run(&builder, "engine", "clock");
  *     uint32_t thread = profile_builder_thread(&builder, 1000, "main");
  *     uint32_t main_context = profile_builder_context(&builder, 0, 0x401000);
+ *     struct record_burst burst = profile_builder_default_burst(thread, main_context);
+ *     const struct probe_count count = {probe_code(false, 0, probe_time_bin(7)), 2048};
+ *     const struct builder_group group = {
+ *         .probe = {.ip = 0x401000, .reuse_ip = 0x401000}, .counts = &count, .sizes = {1}};
+ *     profile_builder_burst(&builder, &burst, &group, 1);
  *     struct record_sample sample = profile_builder_default_sample(thread, main_context);
- *     sample.window_reuse[1] = 7;
+ *     sample.burst_id = burst.burst_id;
+ *     sample.reuse_time[1] = 7;
  *     uint64_t id = profile_builder_sample(&builder, &sample);
  *     profile_builder_finish(&builder);
  */
@@ -17,6 +23,7 @@
 #define REUSE_TESTS_PROFILE_BUILDER_H
 
 #include "profile/format.h"
+#include "profile/probes.h"
 #include "profile/reader.h"
 #include "profile/writer.h"
 
@@ -25,7 +32,7 @@ struct profile_builder {
     unsigned char *buffer;
     uint64_t now_ns; /* what records with a time get when the caller gives none; grows by 1000 */
     uint32_t threads, contexts, sites, modules, regions; /* identifiers given out so far */
-    uint64_t samples;
+    uint64_t samples, bursts;
 };
 
 /* Creates or truncates the file and writes its header and schema. */
@@ -48,12 +55,31 @@ uint32_t profile_builder_site(struct profile_builder *, uint32_t context_id, enu
                               const char *name);
 uint32_t profile_builder_region(struct profile_builder *, uint64_t entry_ip, const char *name);
 
-/* A load of 8 bytes at 0x10000 of no known object, standing for 1 ms, nothing found in a window
- * of 2000 accesses, not watched. */
+/* A burst of full length, standing for 1 ms, of no loop. */
+struct record_burst profile_builder_default_burst(uint32_t thread_id, uint32_t context_id);
+
+/* A group of probes, and how many there are of each code. */
+struct builder_group {
+    struct probe_group probe;
+    const struct probe_count *counts; /* of all line sizes, one after the other; codes ascend */
+    size_t sizes[PROBE_LINE_SIZES];   /* beyond the first: of bursts with BURST_WIDE alone */
+};
+
+/* Gives the burst an identifier and a time if it has none, and what follows from its probes:
+ * touches, open, groups, probe_size. Returns the identifier. */
+uint64_t profile_builder_burst(struct profile_builder *, struct record_burst *,
+                               const struct builder_group *, size_t groups);
+
+/* A load of 8 bytes at 0x10000 of no known object, of no burst, standing for 1 ms, nothing found in
+ * 2000 accesses, not watched. */
 struct record_sample profile_builder_default_sample(uint32_t thread_id, uint32_t context_id);
 
 /* Gives the sample an identifier if it has none, and a time. Returns the identifier. */
 uint64_t profile_builder_sample(struct profile_builder *, struct record_sample *);
+
+/* A burst of one access, the sample's, which is resolved or open as the sample tells; the sample
+ * becomes one of it. To be called before profile_builder_sample(). */
+void profile_builder_lone_burst(struct profile_builder *, struct record_sample *);
 
 /* An end of the sample's watch, after watched_ns of its thread's time. */
 void profile_builder_watch_end(struct profile_builder *, const struct record_sample *,
@@ -66,6 +92,10 @@ void profile_builder_invalidation(struct profile_builder *, const struct record_
 /* An accepted reading: accesses in elapsed_ns in the loop (0: none). */
 void profile_builder_rate(struct profile_builder *, uint32_t thread_id, uint64_t loop,
                           uint64_t app_ns, uint64_t accesses, uint64_t elapsed_ns);
+/* A register that moved by `progress` in a burst of so many accesses, as much in 1 us after it and
+ * twice as much in 2 us. */
+void profile_builder_progress(struct profile_builder *, uint32_t thread_id, uint64_t loop,
+                              uint64_t accesses, double progress);
 
 /* A histogram; bins ascend. */
 void profile_builder_histogram(struct profile_builder *, const struct record_histogram *,

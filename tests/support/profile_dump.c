@@ -46,7 +46,9 @@ static void print_counts(const struct profile *profile)
     COUNT("turn", turns);
     COUNT("served", served);
     COUNT("rate", rates);
+    COUNT("progress", progress);
     COUNT("totals", totals);
+    COUNT("burst", bursts);
     COUNT("note", notes);
     print("end", profile->complete);
     COUNT("histogram", histograms);
@@ -54,6 +56,51 @@ static void print_counts(const struct profile *profile)
     COUNT("region", regions);
     COUNT("origin", origins);
     COUNT("counter", counters);
+}
+
+static void print_probes(const struct profile *profile)
+{
+    struct probe_decoder decoder;
+    struct probe_group group;
+    static struct probe_count counts[PROBE_COUNTS_MAX];
+    size_t sizes[PROBE_LINE_SIZES];
+    uint64_t groups = 0, probes = 0, open = 0, distances = 0, times = 0, wider = 0;
+    uint64_t ips = 0, reuses = 0, contexts = 0, objects = 0, places = 0, accesses = 0;
+    for (size_t i = 0; i < profile->bursts.count; i++) {
+        probe_decoder_begin(&decoder, profile->bursts.items[i]);
+        while (probe_decode(&decoder, &group, counts, PROBE_COUNTS_MAX, sizes)) {
+            groups++;
+            ips += group.ip;
+            reuses += group.reuse_ip;
+            contexts += group.context_id;
+            objects += (uint64_t)group.object_kind * 1000000 + group.tracked_log2 * 1000u +
+                       group.object_reference;
+            places += group.place;
+            accesses += group.width * 10u + group.kind;
+            for (size_t k = 0; k < sizes[0]; k++) {
+                probes += counts[k].count;
+                open += probe_code_open(counts[k].code) ? counts[k].count : 0;
+                distances += (uint64_t)counts[k].count *
+                             probe_distance_low(probe_code_distance(counts[k].code));
+                times +=
+                    (uint64_t)counts[k].count * probe_time_low(probe_code_time(counts[k].code));
+            }
+            for (size_t k = sizes[0]; k < sizes[0] + sizes[1] + sizes[2] + sizes[3]; k++)
+                wider += (uint64_t)counts[k].count * counts[k].code;
+        }
+    }
+    print("probes.groups", groups);
+    print("probes.count", probes);
+    print("probes.open", open);
+    print("probes.distances", distances);
+    print("probes.times", times);
+    print("probes.wider", wider);
+    print("probes.ip", ips);
+    print("probes.reuse_ip", reuses);
+    print("probes.context", contexts);
+    print("probes.object", objects);
+    print("probes.place", places);
+    print("probes.access", accesses);
 }
 
 static void print_sums(const struct profile *profile)
@@ -69,8 +116,10 @@ static void print_sums(const struct profile *profile)
     }
     for (size_t i = 0; i < profile->counters.count; i++)
         counter_estimates += profile->counters.items[i]->estimate;
+    print_probes(profile);
+    SUM("sample.burst_id", samples, burst_id);
     SUM("sample.address", samples, address);
-    SUM("sample.window_reuse[1]", samples, window_reuse[1]);
+    SUM("sample.reuse_time[1]", samples, reuse_time[1]);
     SUM("sample.watch_address", samples, watch_address);
     SUM("sample.words_accessed", samples, words_accessed);
     SUM("watch_end.app_ns", watch_ends, app_ns);
@@ -83,6 +132,7 @@ static void print_sums(const struct profile *profile)
     SUM("served.latency", served, latency);
     print("counter.estimate", counter_estimates);
     SUM("rate.elapsed_ns", rates, elapsed_ns);
+    SUM("progress.accesses", progress, accesses);
     SUM("cache.bytes", caches, bytes);
     print("module.path", path_bytes);
     print("histogram.bins.count", bin_counts);

@@ -118,6 +118,65 @@ static void write_counter(struct profile_builder *builder)
                                      sizeof(name));
 }
 
+/* Groups that differ in everything that is told as a difference, at one line size or at all. */
+static uint64_t write_burst(struct profile_builder *builder, uint32_t thread, uint32_t context,
+                            bool wide)
+{
+    static const struct probe_count counts[] = {
+        {.code = 5, .count = 300},         /* the run's line size */
+        {.code = 4096 | 2000, .count = 2}, /* likewise: open */
+        {.code = 3, .count = 1},           /* half */
+        {.code = 4095 - 512, .count = 40}, /* twice */
+        {.code = 8191 - 512, .count = 7},  /* four times */
+    };
+    const struct builder_group groups[] = {
+        {.probe = {.ip = 0x401000,
+                   .reuse_ip = 0x401000,
+                   .context_id = context,
+                   .object_reference = 1,
+                   .object_kind = OBJECT_HEAP,
+                   .kind = ACCESS_LOAD,
+                   .width = 8,
+                   .tracked_log2 = 3,
+                   .place = 64},
+         .counts = counts,
+         .sizes = {1, 0, 0, 0}},
+        {.probe = {.ip = 0x401010,
+                   .reuse_ip = 0x401000,
+                   .context_id = context,
+                   .object_reference = 1,
+                   .object_kind = OBJECT_HEAP,
+                   .kind = ACCESS_STORE,
+                   .width = 64,
+                   .tracked_log2 = 3,
+                   .place = 16},
+         .counts = counts,
+         .sizes = {2, 1, 1, 1}},
+        {.probe = {.ip = 0x401234,
+                   .context_id = context - 1,
+                   .object_reference = 2,
+                   .object_kind = OBJECT_GLOBAL,
+                   .kind = ACCESS_LOAD,
+                   .width = 4,
+                   .place = 0x604000},
+         .counts = counts + 1,
+         .sizes = {1, 1, 1, 0}},
+        {.probe = {.ip = 0x400100,
+                   .reuse_ip = UINT64_MAX,
+                   .object_reference = UINT32_MAX,
+                   .object_kind = OBJECT_STACK,
+                   .kind = ACCESS_LOAD,
+                   .width = 1,
+                   .place = UINT64_MAX},
+         .counts = counts,
+         .sizes = {1, 0, 0, 0}},
+    };
+    struct record_burst burst = profile_builder_default_burst(thread, context);
+    burst.flags = wide ? BURST_WIDE : 0;
+    burst.region_id = 1;
+    return profile_builder_burst(builder, &burst, groups, sizeof(groups) / sizeof(groups[0]));
+}
+
 void write_every_record(const char *path)
 {
     struct profile_builder builder;
@@ -136,6 +195,7 @@ void write_every_record(const char *path)
     write_attribution(&builder, thread, context);
     for (uint64_t i = 1; i <= 3; i++) {
         struct record_sample sample = profile_builder_default_sample(thread, context);
+        sample.burst_id = write_burst(&builder, thread, context, i == 3);
         sample.watch_mode = WATCH_ACCESSED;
         sample.watch_address = sample.address;
         sample.app_ns = i * 1000000;
@@ -147,6 +207,7 @@ void write_every_record(const char *path)
         write_line_watch(&builder, &sample, thread);
     }
     profile_builder_rate(&builder, thread, 0x401000, 1000, 500, 1000);
+    profile_builder_progress(&builder, thread, 0x401000, 2000, 1000);
     write_served(&builder, thread);
     write_counter(&builder);
     write_exact_counts(&builder, thread);
@@ -290,6 +351,32 @@ static void check_contexts(const struct profile *profile)
     }
 }
 
+static void check_bursts(const struct profile *profile)
+{
+    struct probe_decoder decoder;
+    struct probe_group group;
+    static struct probe_count counts[PROBE_COUNTS_MAX];
+    size_t sizes[PROBE_LINE_SIZES];
+    for (size_t i = 0; i < profile->bursts.count; i++) {
+        const struct record_burst *burst = profile->bursts.items[i];
+        uint64_t touches = 0, open = 0, groups = 0;
+        require(profile_burst(profile, burst->burst_id) == burst, "burst not found");
+        require(i == 0 || profile->bursts.items[i - 1]->burst_id < burst->burst_id,
+                "bursts not sorted");
+        probe_decoder_begin(&decoder, burst);
+        for (; probe_decode(&decoder, &group, counts, PROBE_COUNTS_MAX, sizes); groups++) {
+            for (size_t k = 0; k < sizes[0]; k++) {
+                require(probe_code_distance(counts[k].code) < PROBE_DISTANCE_BINS, "no such bin");
+                require(k == 0 || counts[k - 1].code < counts[k].code, "codes not ascending");
+                touches += counts[k].count;
+                open += probe_code_open(counts[k].code) ? counts[k].count : 0;
+            }
+        }
+        require(!decoder.damaged && groups == burst->groups, "probes that cannot be read");
+        require(touches == burst->touches && open == burst->open, "probes that do not add up");
+    }
+}
+
 static void check_samples(const struct profile *profile)
 {
     for (size_t i = 0; i < profile->samples.count; i++) {
@@ -342,6 +429,7 @@ void profile_mutator_check(const unsigned char *data, size_t size)
     require(profile->dropped_bytes <= size, "dropped more than there is");
     (void)touch_text(profile);
     check_contexts(profile);
+    check_bursts(profile);
     check_samples(profile);
     check_histograms(profile);
     profile_free(profile);

@@ -10,10 +10,13 @@
  *     context PARENT IP
  *     site CONTEXT ALLOCATOR [NAME]
  *     site_totals SITE BLOCKS BYTES LARGEST
- *     totals THREAD APP_NS HANDLER_NS [LOSS=COUNT...]
+ *     totals THREAD APP_NS HANDLER_NS [LOSS=COUNT...] [markers=N foreseen=N stops=N bridged=N]
  *     rate THREAD LOOP ACCESSES ELAPSED_NS
- *     sample THREAD CONTEXT [FIELD=VALUE...] [end=REASON:WATCHED_NS:IP]
- *     histogram SCOPE MEASURE LINE_SIZE KEY KEY2 ACCESSES COLD [VALUE=COUNT...]
+ *     probes IP [FIELD=VALUE...] [[SIZE/][open:]DISTANCE:TIME=COUNT...]  a group of the next burst;
+ *                                           SIZE: half, twice, four times the run's line; none: it
+ *     burst THREAD CONTEXT [FIELD=VALUE...] of the groups since the last one; wide if any has a
+ * SIZE sample THREAD CONTEXT [FIELD=VALUE...] [end=REASON:WATCHED_NS:IP] of a burst: begins with
+ * the thread's last one histogram SCOPE MEASURE LINE_SIZE KEY KEY2 ACCESSES COLD [VALUE=COUNT...]
  *     region ENTRY_IP NAME
  *     note SEVERITY TEXT...
  *     finish | cut                          the end in order, or as SIGKILL leaves it
@@ -27,6 +30,13 @@
 
 static struct profile_builder builder;
 static uint64_t app_ns[65536]; /* of each thread: its last sample */
+static uint64_t burst_app_ns[65536];
+
+enum { GROUPS_MAX = 1024, COUNTS_MAX = 64 };
+static struct builder_group groups[GROUPS_MAX]; /* of the next burst */
+static struct probe_count counts[GROUPS_MAX][COUNTS_MAX];
+static size_t group_count;
+static bool wide; /* a group tells other line sizes than the run's */
 
 static void bad(const char *what)
 {
@@ -105,7 +115,7 @@ static void make_sample(char *line)
             sample.loop = n;
         else if (strcmp(field, "reuse") == 0)
             for (int i = 0; i < LINE_SIZE_COUNT; i++)
-                sample.window_reuse[i] = (uint32_t)n;
+                sample.reuse_time[i] = (uint32_t)n;
         else if (strcmp(field, "reuse_ip") == 0)
             sample.reuse_ip = n;
         else if (strcmp(field, "kind") == 0)
@@ -116,12 +126,163 @@ static void make_sample(char *line)
             sample.object_size = n;
         else if (strcmp(field, "watch") == 0)
             sample.watch_mode = (uint8_t)n;
+        else if (strcmp(field, "ahead") == 0)
+            sample.accesses_ahead = (uint32_t)n;
+        else if (strcmp(field, "lines_ahead") == 0)
+            sample.lines_ahead = (uint32_t)n;
+        else if (strcmp(field, "burst") == 0)
+            sample.burst_id = n, sample.app_ns = burst_app_ns[thread % 65536];
+        else if (strcmp(field, "flags") == 0)
+            sample.flags = (uint16_t)n;
         else
             bad(field);
     }
+    sample.watch_address = sample.address;
     profile_builder_sample(&builder, &sample);
     if (end != NULL)
         make_end(&sample, end);
+}
+
+/* DISTANCE:TIME, with "open:" before it for open probes. */
+static uint16_t make_code(const char *field)
+{
+    unsigned distance, time;
+    bool open = strncmp(field, "open:", 5) == 0;
+
+    if (sscanf(field + (open ? 5 : 0), "%u:%u", &distance, &time) != 2)
+        bad(field);
+    return probe_code(open, probe_distance_bin(distance), probe_time_bin(time));
+}
+
+static void set_probe_field(struct probe_group *probe, const char *field, uint64_t n)
+{
+    if (strcmp(field, "reuse_ip") == 0)
+        probe->reuse_ip = n;
+    else if (strcmp(field, "context") == 0)
+        probe->context_id = (uint32_t)n;
+    else if (strcmp(field, "kind") == 0)
+        probe->object_kind = (uint8_t)n;
+    else if (strcmp(field, "reference") == 0)
+        probe->object_reference = (uint32_t)n;
+    else if (strcmp(field, "tracked") == 0)
+        probe->tracked_log2 = (uint8_t)n;
+    else if (strcmp(field, "place") == 0)
+        probe->place = n;
+    else if (strcmp(field, "width") == 0)
+        probe->width = (uint8_t)n;
+    else if (strcmp(field, "access") == 0)
+        probe->kind = (uint8_t)n;
+    else
+        bad(field);
+}
+
+/* The index of the size that a count is of; *field is moved behind its name. */
+static unsigned size_of(char **field)
+{
+    static const char *const names[PROBE_LINE_SIZES] = {"", "half", "twice", "four"};
+    char *end = strchr(*field, '/');
+
+    if (end == NULL)
+        return 0;
+    *end = '\0';
+    for (unsigned i = 1; i < PROBE_LINE_SIZES; i++)
+        if (strcmp(*field, names[i]) == 0) {
+            *field = end + 1;
+            wide = true;
+            return i;
+        }
+    bad(*field);
+    return 0;
+}
+
+static int compare_codes(const void *left, const void *right)
+{
+    const struct probe_count *a = left, *b = right;
+
+    return a->code < b->code ? -1 : a->code > b->code;
+}
+
+/* Size after size, each in order of its codes. */
+static void join_counts(struct builder_group *group, struct probe_count *list,
+                        struct probe_count of_size[PROBE_LINE_SIZES][COUNTS_MAX])
+{
+    size_t n = 0;
+
+    for (unsigned s = 0; s < PROBE_LINE_SIZES; s++) {
+        qsort(of_size[s], group->sizes[s], sizeof(*list), compare_codes);
+        for (size_t i = 0; i < group->sizes[s]; i++) {
+            if (i > 0 && of_size[s][i - 1].code == of_size[s][i].code)
+                bad("two counts of a group are of one bin");
+            if (n == COUNTS_MAX)
+                bad("too many counts in a group");
+            list[n++] = of_size[s][i];
+        }
+    }
+}
+
+static void make_probes(char *line)
+{
+    static struct probe_count of_size[PROBE_LINE_SIZES][COUNTS_MAX];
+    struct builder_group *group = &groups[group_count];
+    char *field;
+
+    if (group_count == GROUPS_MAX)
+        bad("too many groups of probes");
+    *group = (struct builder_group){.probe = {.kind = ACCESS_LOAD, .width = 8},
+                                    .counts = counts[group_count]};
+    group->probe.ip = number(&line);
+    while ((field = strsep(&line, " ")) != NULL) {
+        char *value = strchr(field, '=');
+        unsigned size;
+
+        if (value == NULL)
+            bad("a field of probes has no value");
+        *value++ = '\0';
+        if (strchr(field, ':') == NULL) {
+            set_probe_field(&group->probe, field, strtoull(value, NULL, 0));
+            continue;
+        }
+        size = size_of(&field);
+        if (group->sizes[size] == COUNTS_MAX)
+            bad("too many counts in a group");
+        of_size[size][group->sizes[size]++] =
+            (struct probe_count){make_code(field), (uint32_t)strtoul(value, NULL, 0)};
+    }
+    join_counts(group, counts[group_count++], of_size);
+}
+
+static void make_burst(char *line)
+{
+    uint32_t thread = (uint32_t)number(&line);
+    struct record_burst burst = profile_builder_default_burst(thread, (uint32_t)number(&line));
+    char *field;
+
+    burst.app_ns = burst_app_ns[thread % 65536] += burst.weight_ns;
+    while ((field = strsep(&line, " ")) != NULL) {
+        char *value = strchr(field, '=');
+        uint64_t n;
+
+        if (value == NULL)
+            bad("a field of a burst has no value");
+        *value++ = '\0';
+        n = strtoull(value, NULL, 0);
+        if (strcmp(field, "loop") == 0)
+            burst.loop = n;
+        else if (strcmp(field, "weight_ns") == 0)
+            burst.weight_ns = n;
+        else if (strcmp(field, "accesses") == 0)
+            burst.accesses = (uint32_t)n;
+        else if (strcmp(field, "probes") == 0)
+            burst.probes = (uint32_t)n;
+        else if (strcmp(field, "region") == 0)
+            burst.region_id = (uint32_t)n;
+        else
+            bad(field);
+    }
+    burst.flags |= wide ? BURST_WIDE : 0;
+    profile_builder_burst(&builder, &burst, groups, group_count);
+    group_count = 0;
+    wide = false;
 }
 
 static void make_site_totals(char *line)
@@ -145,9 +306,18 @@ static void make_totals(char *line)
         unsigned loss;
         unsigned long long count;
 
-        if (sscanf(field, "%u=%llu", &loss, &count) != 2 || loss >= LOSS_COUNT)
-            bad("bad loss");
-        totals.lost[loss] = count;
+        if (sscanf(field, "%u=%llu", &loss, &count) == 2 && loss < LOSS_COUNT)
+            totals.lost[loss] = count;
+        else if (sscanf(field, "markers=%llu", &count) == 1)
+            totals.markers = count;
+        else if (sscanf(field, "foreseen=%llu", &count) == 1)
+            totals.foreseen = count;
+        else if (sscanf(field, "stops=%llu", &count) == 1)
+            totals.stops = count;
+        else if (sscanf(field, "bridged=%llu", &count) == 1)
+            totals.bridged = count;
+        else
+            bad(field);
     }
     profile_builder_record(&builder, RECORD_TOTALS, &totals, sizeof(totals));
 }
@@ -218,6 +388,10 @@ static bool run_command(const char *command, char *line)
         uint64_t loop = number(&line), accesses = number(&line);
 
         profile_builder_rate(&builder, thread, loop, 0, accesses, number(&line));
+    } else if (strcmp(command, "probes") == 0) {
+        make_probes(line);
+    } else if (strcmp(command, "burst") == 0) {
+        make_burst(line);
     } else if (strcmp(command, "sample") == 0) {
         make_sample(line);
     } else if (strcmp(command, "histogram") == 0) {

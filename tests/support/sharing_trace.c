@@ -278,12 +278,12 @@ static void look_ahead(const struct simulation *simulation, size_t at, struct re
             continue;
         seen++;
         for (uint32_t size = LINE; size <= LINE_SIZE_MAX; size *= 2) {
-            uint32_t *reuse = &sample->window_reuse[line_size_index(size)];
+            uint32_t *reuse = &sample->reuse_time[line_size_index(size)];
 
             if (*reuse == REUSE_TIME_NONE && accesses[i].address / size == own->address / size)
                 *reuse = seen;
         }
-        if (sample->window_reuse[line_size_index(LINE)] != REUSE_TIME_NONE)
+        if (sample->reuse_time[line_size_index(LINE)] != REUSE_TIME_NONE)
             return;
     }
 }
@@ -313,6 +313,7 @@ static void take_sample(struct simulation *simulation, size_t at)
         line_watch_offer(&simulation->watch, &simulation->random, &offer, &sample);
     }
     publish(simulation, access, at);
+    profile_builder_lone_burst(&simulation->builder, &sample);
     profile_builder_sample(&simulation->builder, &sample);
 }
 

@@ -19,7 +19,7 @@
  * 1000 accesses: 100 cold, 600 at distance 0, 240 at 50 (40 of them invalidated meanwhile), 60 in
  * the bin of 1000. Half of it is thread 1, which has no coherence misses.
  */
-static struct profile *make_profile(bool with_sample)
+static struct profile *make_profile(bool with_burst)
 {
     char path[] = "/tmp/reuse-exact-XXXXXX";
     int descriptor = mkstemp(path);
@@ -65,8 +65,9 @@ static struct profile *make_profile(bool with_sample)
     histogram.key = thread;
     histogram.accesses = 500;
     profile_builder_histogram(&builder, &histogram, half);
-    if (with_sample) {
+    if (with_burst) {
         struct record_sample sample = profile_builder_default_sample(thread, 0);
+        profile_builder_lone_burst(&builder, &sample);
         profile_builder_sample(&builder, &sample);
     }
     profile_builder_finish(&builder);

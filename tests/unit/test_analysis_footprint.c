@@ -49,6 +49,7 @@ static void add(size_t n, enum object_kind kind, uint32_t reference, uint64_t ad
         sample.object_kind = (uint8_t)kind;
         sample.object_reference = reference;
         sample.address = address;
+        profile_builder_lone_burst(&builder, &sample);
         profile_builder_sample(&builder, &sample);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Odd profiles: empty, cut short, windows cut short, no registers, freed blocks; histograms; seeds.
+/* Odd profiles: empty, cut short, bursts cut short, no registers, freed blocks; histograms; seeds.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static struct record_sample sample_of(uint32_t thread, bool reused)
 
     sample.app_ns = app_ns += 1000000;
     for (int k = 0; k < LINE_SIZE_COUNT && reused; k++)
-        sample.window_reuse[k] = 3;
+        sample.reuse_time[k] = 3;
     return sample;
 }
 
@@ -97,8 +97,8 @@ static void no_samples(void **state)
     profile_free(profile);
 }
 
-/* A quarter of the windows stopped after 100 accesses; all else is reused at once. */
-static void stopped_windows_and_missing_registers(void **state)
+/* A quarter of the bursts stopped after 100 accesses; all else is reused at once. */
+static void stopped_bursts_and_missing_registers(void **state)
 {
     (void)state;
     uint32_t thread = begin();
@@ -106,9 +106,11 @@ static void stopped_windows_and_missing_registers(void **state)
         struct record_sample sample = sample_of(thread, i % 4 != 0);
         if (i % 4 == 0) {
             sample.stop = 2;
-            sample.window_accesses = 100;
+            sample.accesses_ahead = 100;
+            sample.lines_ahead = 1 + 99;
             sample.flags = SAMPLE_ARM_FAILED;
         }
+        profile_builder_lone_burst(&builder, &sample);
         profile_builder_sample(&builder, &sample);
     }
     struct profile *profile = load(true);
@@ -134,7 +136,9 @@ static struct profile *with_watches(bool complete, enum watch_end reason, uint64
         if (i % 2 == 0) {
             sample.watch_mode = i % 4 ? WATCH_OTHER : WATCH_ACCESSED;
             sample.watch_address = sample.address + (i % 4 ? 8 : 0);
+            sample.lines_ahead = 1 + 1000;
         }
+        profile_builder_lone_burst(&builder, &sample);
         profile_builder_sample(&builder, &sample);
         if (i % 2 == 0 && write_end)
             profile_builder_watch_end(&builder, &sample, reason, 10000000);
@@ -188,10 +192,12 @@ static void lost_expiries_stand_for_time(void **state)
     uint32_t thread = begin();
     for (int i = 0; i < 200; i++) {
         struct record_sample sample = sample_of(thread, true);
+        profile_builder_lone_burst(&builder, &sample);
         profile_builder_sample(&builder, &sample);
     }
     struct record_totals totals = {.thread_id = thread,
                                    .samples = 200,
+                                   .bursts = 200,
                                    .expirations = 300,
                                    .lost = {[LOSS_UNREADABLE] = 50, [LOSS_IN_RUNTIME] = 50}};
     profile_builder_record(&builder, RECORD_TOTALS, &totals, sizeof totals);
@@ -213,7 +219,7 @@ static void histograms_of_a_sweep(void **state)
     trace_sweep(&trace, &random);
     const struct trace *traces[] = {&trace};
     struct sampling sampling = {
-        .seed = 1, .period_ns = trace.now_ns / 1000, .window = 1000, .slots = 3, .readings = 8};
+        .seed = 1, .period_ns = trace.now_ns / 300, .slots = 3, .readings = 8};
     struct profile *profile = simulate(traces, 1, &sampling);
     struct analysis *analysis = analyse(profile, 1);
     for (int measure = 0; measure < 2; measure++) {
@@ -251,7 +257,7 @@ static void results_follow_from_the_seed(void **state)
     trace_hot_and_cold(&trace, &random);
     const struct trace *traces[] = {&trace};
     struct sampling sampling = {
-        .seed = 1, .period_ns = trace.now_ns / 500, .window = 1000, .slots = 3, .readings = 4};
+        .seed = 1, .period_ns = trace.now_ns / 200, .slots = 3, .readings = 4};
     struct profile *profile = simulate(traces, 1, &sampling);
     struct curve_point points[3];
     for (int i = 0; i < 3; i++) {
@@ -279,10 +285,11 @@ static void several_profiles_are_one(void **state)
     char message[200];
     struct analysis *analysis = analysis_create(both, 2, NULL, message, sizeof message);
     assert_non_null(analysis);
-    assert_int_equal(analysis_sample_count(analysis), 800);
+    assert_int_equal(analysis_burst_count(analysis, (struct subset){0}), 800);
+    assert_int_equal(analysis_watch_count(analysis), 400);
     assert_float_equal(analysis_accesses(analysis).value, 800e6, 8e6);
     size_t which = 9;
-    analysis_sample(analysis, 799, &which);
+    analysis_probe(analysis, 799, &which);
     assert_int_equal(which, 1);
     assert_float_equal(analysis_thread_accesses(analysis, 1, 1).value, 400e6, 4e6);
     analysis_free(analysis);
@@ -307,6 +314,35 @@ static uint64_t anything(struct random *random)
     }
 }
 
+/* Of up to four groups, at all line sizes or one. */
+static uint64_t add_random_burst(struct random *random, const struct record_sample *sample)
+{
+    struct probe_count counts[4][PROBE_LINE_SIZES];
+    struct builder_group groups[4];
+    size_t n = random_below(random, 5);
+    struct record_burst burst = {.thread_id = sample->thread_id,
+                                 .app_ns = anything(random),
+                                 .weight_ns = anything(random),
+                                 .loop = sample->loop,
+                                 .accesses = (uint32_t)anything(random),
+                                 .probes = (uint32_t)anything(random),
+                                 .stops = (uint16_t)anything(random),
+                                 .flags = random_below(random, 2) ? BURST_WIDE : 0};
+
+    for (size_t i = 0; i < n; i++) {
+        for (unsigned s = 0; s < PROBE_LINE_SIZES; s++)
+            counts[i][s] = (struct probe_count){
+                (uint16_t)random_below(random, 8192) %
+                    probe_code(true, PROBE_DISTANCE_BINS - 1, PROBE_TIME_BINS - 1),
+                1 + random_below(random, 2000)};
+        groups[i] =
+            (struct builder_group){.probe = {.ip = anything(random), .reuse_ip = anything(random)},
+                                   .counts = counts[i],
+                                   .sizes = {1, 1, 1, 1}};
+    }
+    return profile_builder_burst(&builder, &burst, groups, n);
+}
+
 static void add_random_records(struct random *random, uint32_t thread)
 {
     struct record_sample sample = profile_builder_default_sample(thread, 0);
@@ -317,14 +353,20 @@ static void add_random_records(struct random *random, uint32_t thread)
     sample.loop = anything(random);
     sample.address = anything(random);
     sample.object_size = anything(random);
-    sample.window_accesses = (uint32_t)anything(random);
+    sample.accesses_ahead = (uint32_t)anything(random);
     sample.words_accessed = (uint8_t)anything(random);
     sample.watch_mode = (uint8_t)random_below(random, 3);
     sample.watch_address = sample.address ^ random_below(random, 128);
     sample.invalidation_address = random_below(random, 2) ? sample.address : 0;
     for (int k = 0; k < LINE_SIZE_COUNT; k++)
-        sample.window_reuse[k] =
+        sample.reuse_time[k] =
             random_below(random, 2) ? REUSE_TIME_NONE : (uint32_t)anything(random);
+    sample.lines_ahead = (uint32_t)anything(random);
+    sample.marker_accesses = (uint32_t)anything(random);
+    sample.weight_factor = random_below(random, 4) ? 1 : (double)anything(random);
+    if (random_below(random, 8))
+        sample.burst_id = add_random_burst(random, &sample);
+    sample.flags = random_below(random, 4) ? SAMPLE_OPEN : (uint16_t)anything(random);
     uint64_t id = profile_builder_sample(&builder, &sample);
     struct record_watch_end end = {.sample_id = id,
                                    .thread_id = thread,
@@ -359,8 +401,8 @@ static void check_everything(const struct analysis *analysis)
 {
     static const double bytes[] = {1, 4096, 1e6, 1e12, 1e300};
     struct curve_point points[5];
-    uint32_t groups[512];
-    for (size_t i = 0; i < analysis_sample_count(analysis); i++)
+    uint32_t groups[2048];
+    for (size_t i = 0; i < analysis_probe_count(analysis); i++)
         groups[i] = i % 3;
     for (int part = 0; part < 2; part++) {
         struct subset subset = {.groups = part ? groups : NULL, .group = 1};
@@ -391,7 +433,7 @@ static void check_everything(const struct analysis *analysis)
 static void random_records_do_no_harm(void **state)
 {
     (void)state;
-    static const uint32_t sizes[] = {0, 32, 256, 4096};
+    static const uint32_t sizes[] = {0, 32, 128, 256};
     for (uint64_t seed = 1; seed <= 120; seed++) {
         struct random random;
         char message[256];
@@ -416,7 +458,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_samples),
-        cmocka_unit_test(stopped_windows_and_missing_registers),
+        cmocka_unit_test(stopped_bursts_and_missing_registers),
         cmocka_unit_test(freed_blocks),
         cmocka_unit_test(cut_short),
         cmocka_unit_test(lost_expiries_stand_for_time),

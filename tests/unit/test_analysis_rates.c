@@ -244,16 +244,28 @@ static void clock_runs_at_the_samples_rates(void **state)
     access_clock_free(&clock);
 }
 
-static void add_samples(struct profile_builder *builder, uint32_t thread, uint64_t loop, int count,
-                        uint64_t *app_ns)
+/* Bursts of one access in a loop, or of more with stops at system calls. */
+static void add_bursts(struct profile_builder *builder, uint32_t thread, uint64_t loop, int count,
+                       uint32_t accesses, uint16_t stops, uint64_t *app_ns)
 {
+    const struct probe_count probe = {probe_code(true, 0, 0), 1};
+    const struct builder_group group = {.probe = {.ip = loop + 16}, .counts = &probe, .sizes = {1}};
+
     for (int i = 0; i < count; i++) {
-        struct record_sample sample = profile_builder_default_sample(thread, 0);
-        sample.loop = loop;
-        sample.ip = loop + 16;
-        sample.app_ns = *app_ns += 1000000;
-        profile_builder_sample(builder, &sample);
+        struct record_burst burst = profile_builder_default_burst(thread, 0);
+        burst.loop = loop;
+        burst.app_ns = *app_ns += 1000000;
+        burst.accesses = accesses;
+        burst.probes = 1;
+        burst.stops = stops;
+        profile_builder_burst(builder, &burst, &group, 1);
     }
+}
+
+static void add_loop(struct profile_builder *builder, uint32_t thread, uint64_t loop, int count,
+                     uint64_t *app_ns)
+{
+    add_bursts(builder, thread, loop, count, 1, 0, app_ns);
 }
 
 /* `path` is a template of mkstemp(). */
@@ -275,13 +287,13 @@ static void loops_borrow(void **state)
     uint32_t one = profile_builder_thread(&builder, 1, "one");
     uint32_t two = profile_builder_thread(&builder, 2, "two");
     uint64_t time_one = 0, time_two = 0;
-    add_samples(&builder, one, 0x10000, 30, &time_one);
-    add_samples(&builder, one, 0x50000, 10, &time_one);
-    add_samples(&builder, one, 0x10400, 5, &time_one);  /* near the first loop */
-    add_samples(&builder, one, 0x900000, 5, &time_one); /* near none */
-    add_samples(&builder, two, 0x70000, 20, &time_two);
-    add_samples(&builder, two, 0xa00000, 5, &time_two);
-    add_samples(&builder, two, 0xb00000, 5, &time_two);
+    add_loop(&builder, one, 0x10000, 30, &time_one);
+    add_loop(&builder, one, 0x50000, 10, &time_one);
+    add_loop(&builder, one, 0x10400, 5, &time_one);  /* near the first loop */
+    add_loop(&builder, one, 0x900000, 5, &time_one); /* near none */
+    add_loop(&builder, two, 0x70000, 20, &time_two);
+    add_loop(&builder, two, 0xa00000, 5, &time_two);
+    add_loop(&builder, two, 0xb00000, 5, &time_two);
     for (int i = 0; i < 10; i++) {
         profile_builder_rate(&builder, one, 0x10000, 1, 200000, 100000);
         profile_builder_rate(&builder, one, 0x50000, 1, 400000, 100000);
@@ -347,17 +359,10 @@ static void system_calls_leave_little_time_for_accesses(void **state)
     begin_profile(&builder, path);
     uint32_t one = profile_builder_thread(&builder, 1, "one");
     uint64_t time = 0;
-    add_samples(&builder, one, 0x10000, 30, &time);
-    add_samples(&builder, one, 0x900000, 10, &time);
-    for (int i = 0; i < 20; i++) {
-        struct record_sample sample = profile_builder_default_sample(one, 0);
-        sample.loop = i < 10 ? 0xa00000 : 0xb00000;
-        sample.ip = sample.loop + 16;
-        sample.app_ns = time += 1000000;
-        sample.stop = INTERPRETER_SYSTEM_CALL;
-        sample.window_accesses = i < 10 ? 1 : 1500;
-        profile_builder_sample(&builder, &sample);
-    }
+    add_loop(&builder, one, 0x10000, 30, &time);
+    add_loop(&builder, one, 0x900000, 10, &time);
+    add_bursts(&builder, one, 0xa00000, 10, BURST_ACCESSES, BURST_ACCESSES / 4, &time);
+    add_bursts(&builder, one, 0xb00000, 10, BURST_ACCESSES, 1, &time);
     for (int i = 0; i < 10; i++)
         profile_builder_rate(&builder, one, 0x10000, 1, 200000, 100000);
     profile_builder_finish(&builder);
@@ -386,7 +391,7 @@ static void without_readings_the_range_is_wide(void **state)
     struct profile_builder builder;
     uint64_t time = 0;
     begin_profile(&builder, path);
-    add_samples(&builder, profile_builder_thread(&builder, 1, "one"), 0x10000, 30, &time);
+    add_loop(&builder, profile_builder_thread(&builder, 1, "one"), 0x10000, 30, &time);
     profile_builder_finish(&builder);
     struct profile *profile = profile_builder_load(path);
     unlink(path);
@@ -500,10 +505,11 @@ static void counted_accesses_are_not_set_off(void **state)
             struct record_sample sample = profile_builder_default_sample(thread, 0);
 
             sample.app_ns = 1000000 * (uint64_t)(i + 1);
-            sample.window_accesses = 200;
+            sample.accesses_ahead = 200;
             sample.watch_mode = WATCH_ACCESSED;
             sample.words_accessed = 8; /* the whole line: it has no other words */
             sample.watch_length = 8;
+            profile_builder_lone_burst(&builder, &sample);
             profile_builder_sample(&builder, &sample);
             profile_builder_watch_end(&builder, &sample, WATCH_REUSED, REUSE);
         }

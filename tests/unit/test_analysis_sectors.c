@@ -23,7 +23,6 @@ enum {
     LINE = 64,
     WORDS_PER_LINE = LINE / 8,
     STRUCTURES = 3,
-    STRUCTURES_MAX = 16,
     STRUCTURE_WORDS = 1 << 20, /* structure of a word: word / this */
     ACCESSES = 4000000,
     WAY = 64 /* lines */
@@ -107,7 +106,7 @@ static void sample(struct sampled *sampled, void (*make)(struct trace *), uint64
 {
     const struct trace *traces[] = {&sampled->trace};
     struct sampling sampling = {
-        .seed = seed, .period_ns = 300, .window = 1000, .slots = 4, .readings = 4};
+        .seed = seed, .period_ns = ACCESSES / 200., .slots = 4, .readings = 4};
     struct analysis_options options = {.line_size = LINE, .bootstrap = 30, .seed = 1};
     char message[200];
 
@@ -118,15 +117,15 @@ static void sample(struct sampled *sampled, void (*make)(struct trace *), uint64
     sampled->analysis = analysis_create(profiles, 1, &options, message, sizeof message);
     if (!sampled->analysis)
         fail_msg("%s", message);
-    size_t n = analysis_sample_count(sampled->analysis);
+    size_t n = analysis_probe_count(sampled->analysis);
     sampled->structures = calloc(n + 1, sizeof *sampled->structures);
     sampled->regions = calloc(n + 1, sizeof *sampled->regions);
     assert_true(sampled->structures && sampled->regions);
     for (size_t i = 0; i < n; i++) {
-        const struct record_sample *record = analysis_sample(sampled->analysis, i, NULL);
-        /* The simulator's words begin at a multiple of all structures together. */
-        sampled->structures[i] =
-            structure_of((uint32_t)(record->address / 8 % (STRUCTURES_MAX * STRUCTURE_WORDS)));
+        /* An instruction uses one structure, so one of a group's places tells for all. */
+        uint64_t place = analysis_probe(sampled->analysis, i, NULL)->place;
+
+        sampled->structures[i] = structure_of((uint32_t)(place / 8));
         sampled->regions[i] = 1;
     }
     struct sector_question question = {sampled->structures, STRUCTURES, sampled->regions, 1};
@@ -144,7 +143,8 @@ static void release(struct sampled *sampled)
     trace_free(&sampled->trace);
 }
 
-/* Every set of structures and every division of four ways, within 5 % of the larger or 0.3 pp. */
+/* Every set of structures and every division of four ways, within 5 % of the larger or 0.3 pp. That
+ * is what half octaves of reuse times leave where they are spread out; more bursts do not help. */
 static void estimates_agree_with_divided_stacks(void **state)
 {
     (void)state;
@@ -173,16 +173,15 @@ static void estimates_agree_with_divided_stacks(void **state)
                 errors += fabs(got - want);
                 worst = fmax(worst, fabs(got - want) - fmax(0.003, 0.05 * want));
                 held +=
-                    want >= outcomes[1].misses.lo - 0.001 && want <= outcomes[1].misses.hi + 0.001;
+                    want >= outcomes[1].misses.lo - 0.003 && want <= outcomes[1].misses.hi + 0.003;
                 compared++;
             }
         }
         print_message("# program %zu: mean error %.3f pp, intervals hold %d of %d\n", k,
                       100 * errors / compared, held, compared);
-        assert_true(errors / compared <
-                    0.0075); /* one deviation is 0.25 pp, common to all divisions */
-        assert_true(worst <= 0.01);
-        assert_true(held >= compared * 3 / 4);
+        assert_true(errors / compared < 0.003);
+        assert_true(worst <= 0.005);
+        assert_true(held >= compared * 2 / 3);
         release(&sampled);
     }
 }
@@ -252,8 +251,7 @@ static void strides_that_share_a_set_are_conflicts(void **state)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct trace trace = {0};
         const struct trace *traces[] = {&trace};
-        struct sampling sampling = {
-            .seed = 9, .period_ns = 100, .window = 1000, .slots = 4, .readings = 4};
+        struct sampling sampling = {.seed = 9, .period_ns = 3000, .slots = 4, .readings = 4};
         struct set_conflicts found;
         char message[200];
         make_strided(&trace, cases[k].stride);
@@ -273,42 +271,43 @@ static void strides_that_share_a_set_are_conflicts(void **state)
     }
 }
 
-/* Of each line the program uses one word, or four in a row, or all. */
-static void make_use(struct trace *trace, uint32_t words)
+/* Of each line the program uses so many words in a row. */
+static void make_use(struct trace *trace, uint32_t line_size, uint32_t words)
 {
     for (uint32_t line = 0; trace->count < 500000; line++)
         for (uint32_t i = 0; i < words; i++)
-            trace_add(trace, line % 20000 * WORDS_PER_LINE + i, 1, 0, false, 1);
+            trace_add(trace, line % 20000 * (line_size / 8) + i, 1, 0, false, 1);
 }
 
 static void bytes_used_of_lines(void **state)
 {
     (void)state;
     static const struct {
-        uint32_t words, recorded; /* of each 64 bytes; line size of the run */
-        double used;              /* in blocks of 32 bytes */
-    } cases[] = {{1, 64, 0.5}, {4, 64, 0.5}, {5, 64, 1}, {8, 64, 1}, {8, 256, 1}, {1, 256, 0.5}};
+        uint32_t words, line_size;
+        double used; /* in halves of lines */
+    } cases[] = {{1, 64, 0.5}, {4, 64, 0.5}, {5, 64, 1}, {8, 64, 1}, {32, 256, 1}, {1, 256, 0.5}};
 
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct trace trace = {0};
         const struct trace *traces[] = {&trace};
         struct analysis_options options = {
-            .line_size = cases[k].recorded, .bootstrap = 10, .seed = 1};
+            .line_size = cases[k].line_size, .bootstrap = 10, .seed = 1};
         struct sampling sampling = {.seed = 9,
-                                    .period_ns = 50,
-                                    .window = 1000,
+                                    .period_ns = 2000,
                                     .slots = 4,
                                     .readings = 4,
-                                    .line_size = cases[k].recorded};
+                                    .line_size = cases[k].line_size};
         double bytes = 32 << 10, used = 0;
         char message[200];
-        make_use(&trace, cases[k].words);
+        make_use(&trace, cases[k].line_size, cases[k].words);
         struct profile *profile = simulate(traces, 1, &sampling);
         const struct profile *profiles[] = {profile};
         struct analysis *analysis = analysis_create(profiles, 1, &options, message, sizeof message);
         assert_non_null(analysis);
-        assert_int_equal(analysis_granule(analysis), 32);
-        assert_int_equal(analysis_line_use(analysis, (struct subset){0}, &bytes, 1, 32, &used), 0);
+        uint32_t half = analysis_granule(analysis);
+        assert_int_equal(half, cases[k].line_size / 2);
+        assert_int_equal(analysis_line_use(analysis, (struct subset){0}, &bytes, 1, half, &used),
+                         0);
         assert_float_equal(used, cases[k].used, 0.05);
         analysis_free(analysis);
         profile_free(profile);

@@ -59,11 +59,8 @@ static void coherence_misses_are_found(void **state)
     double expected = truth_coherence(&truth, INFINITY), sum = 0;
     int covered = 0;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct sampling sampling = {.seed = seed,
-                                    .period_ns = ACCESSES / 1000.0,
-                                    .window = 1000,
-                                    .slots = 3,
-                                    .readings = 4};
+        struct sampling sampling = {
+            .seed = seed, .period_ns = ACCESSES / 300.0, .slots = 3, .readings = 4};
         struct profile *profile = simulate(both, 2, &sampling);
         struct analysis *analysis = analyse(profile, 1);
         struct miss_split misses = analysis_misses(analysis, (struct subset){0}, 4 * MIB);
@@ -198,11 +195,8 @@ static void every_reuse_after_a_turn(void **state)
         double expected = truth_coherence(&truth, INFINITY), sum = 0, small = 0;
         int covered = 0;
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-            struct sampling sampling = {.seed = seed,
-                                        .period_ns = ACCESSES / 6000.0,
-                                        .window = 1000,
-                                        .slots = 3,
-                                        .readings = 4};
+            struct sampling sampling = {
+                .seed = seed, .period_ns = ACCESSES / 300.0, .slots = 3, .readings = 4};
             struct profile *profile = simulate(both, 2, &sampling);
             struct analysis *analysis = analyse(profile, 1);
             struct miss_split misses = analysis_misses(analysis, (struct subset){0}, 4 * MIB);
@@ -235,14 +229,14 @@ static void subsets_add_up_and_differ(void **state)
     const struct trace *both[2] = {&traces[0], &traces[1]};
     make_sharing(traces);
     struct sampling sampling = {
-        .seed = 5, .period_ns = ACCESSES / 1500.0, .window = 1000, .slots = 3, .readings = 4};
+        .seed = 5, .period_ns = ACCESSES / 300.0, .slots = 3, .readings = 4};
     struct profile *profile = simulate(both, 2, &sampling);
     struct analysis *analysis = analyse(profile, 1);
-    size_t n = analysis_sample_count(analysis);
+    size_t n = analysis_probe_count(analysis);
     uint32_t *groups = malloc(n * sizeof *groups);
     assert_non_null(groups);
     for (size_t i = 0; i < n; i++)
-        groups[i] = analysis_sample(analysis, i, NULL)->loop == place_loop(0) ? 7 : 3;
+        groups[i] = analysis_probe(analysis, i, NULL)->ip == place_ip(0) ? 7 : 3;
     double bytes[] = {16 << 10, 64 << 10, 4 * MIB};
     struct curve_point whole[3], shared[3], private[3];
     analysis_miss_ratio_curve(analysis, (struct subset){0}, bytes, 3, whole);
@@ -291,7 +285,7 @@ static void threads_have_caches_of_their_own(void **state)
         trace_add(&traces[1], 100000 + i % 32768, 1, 16, false, 1); /* 256 KiB */
     }
     struct sampling sampling = {
-        .seed = 1, .period_ns = ACCESSES / 800.0, .window = 1000, .slots = 3, .readings = 4};
+        .seed = 1, .period_ns = ACCESSES / 300.0, .slots = 3, .readings = 4};
     struct profile *profile = simulate(both, 2, &sampling);
     struct analysis *analysis = analyse(profile, 0);
     double bytes[] = {16 << 10, 128 << 10, MIB};
@@ -308,7 +302,7 @@ static void threads_have_caches_of_their_own(void **state)
     trace_free(&traces[1]);
 }
 
-/* 400 threads with three samples each are estimated together. */
+/* 400 threads with three bursts each are estimated together. */
 static void many_small_threads(void **state)
 {
     (void)state;
@@ -326,11 +320,13 @@ static void many_small_threads(void **state)
             sample.app_ns = (uint64_t)(1 + i) * 1000000;
             if ((t + i) % 4) {
                 for (int k = 0; k < LINE_SIZE_COUNT; k++)
-                    sample.window_reuse[k] = 2;
+                    sample.reuse_time[k] = 2;
             } else {
                 sample.watch_mode = i % 2 ? WATCH_OTHER : WATCH_ACCESSED;
                 sample.watch_address = sample.address + (i % 2 ? 8 : 0);
+                sample.lines_ahead = 1 + 100;
             }
+            profile_builder_lone_burst(&builder, &sample);
             profile_builder_sample(&builder, &sample);
             if (sample.watch_mode)
                 profile_builder_watch_end(&builder, &sample,

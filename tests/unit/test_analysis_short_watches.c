@@ -58,10 +58,11 @@ static double part_in_octave(double mean, double spread, uint64_t seed)
         struct record_sample sample = profile_builder_default_sample(thread, 0);
         double elapsed = mean + spread * (2 * uniform() - 1) + 700 * normal();
         sample.app_ns = app_ns += 1000000;
-        sample.window_accesses = 200;
+        sample.accesses_ahead = 200;
         sample.watch_mode = WATCH_ACCESSED;
         sample.words_accessed = 8; /* the whole line: it has no other words */
         sample.watch_length = 8;
+        profile_builder_lone_burst(&builder, &sample);
         profile_builder_sample(&builder, &sample);
         profile_builder_watch_end(&builder, &sample, WATCH_REUSED,
                                   (uint64_t)(int64_t)fmax(elapsed, 0));

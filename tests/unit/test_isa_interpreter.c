@@ -362,7 +362,8 @@ static void test_store_buffer_full(void **state)
         accesses += count;
     } while (why == INTERPRETER_FULL);
     assert_int_equal(why, INTERPRETER_STORE_BUFFER);
-    assert_true(accesses > 1500 && accesses < 4096);
+    /* A burst of stores to ever new lines fits. */
+    assert_true(accesses >= 4096 && accesses < 8192);
     begin(NULL); /* empties it */
     run(CAPACITY, 30);
     assert_int_equal(why, INTERPRETER_BUDGET);
@@ -585,7 +586,7 @@ static int setup(void **state)
     munmap(code + (size_t)2 * PAGE, PAGE);
     const struct interpreter_options options = {.read = NULL};
     interpreter = interpreter_create(memory, &options);
-    assert_true(interpreter_memory_size() <= 300 * 1024);
+    assert_true(interpreter_memory_size() <= 512 * 1024);
     return 0;
 }
 

@@ -156,7 +156,10 @@ static void test_hybrid_and_generic(void **state)
 {
     static const struct text_file files[] = {
         {"cpu_core/type", "4"}, {"cpu_atom/type", "10"}, {NULL, NULL}};
+    static const struct text_file three[] = {
+        {"cpu_core/type", "4"}, {"cpu_atom/type", "10"}, {"cpu_lowpower/type", "11"}, {NULL, NULL}};
     const struct processor alder_lake = {VENDOR_INTEL, 6, 0x97, 0, 0};
+    const struct processor arrow_lake_h = {VENDOR_INTEL, 6, 0xc5, 0, 0};
     const struct processor unknown = {VENDOR_INTEL, 6, 0xfe, 0, 0};
     struct level_counter counters[LEVEL_COUNTERS_MAX];
 
@@ -167,11 +170,37 @@ static void test_hybrid_and_generic(void **state)
     assert_int_equal(counters[0].config, 0x412e);
     assert_int_equal(counters[0].levels, 1);
     assert_string_equal(counters[1].name, "cpu_atom/LONGEST_LAT_CACHE:MISS");
+    assert_true(counters[0].one_kind_of_core && counters[1].one_kind_of_core);
+    assert_int_equal(choose(three, arrow_lake_h, 0, counters), 3);
+    assert_int_equal(counters[2].type, 11);
+    /* Each unit has room for its one event beside four samplers. */
+    assert_int_equal(choose(three, arrow_lake_h, 4, counters), 3);
+    assert_int_equal(choose(three, arrow_lake_h, 6, counters), 0);
     assert_int_equal(choose(no_files, alder_lake, 0, counters), 0);
     assert_int_equal(choose(no_files, unknown, 0, counters), 2);
+    assert_false(counters[0].one_kind_of_core);
     assert_int_equal(counters[0].type, PERF_TYPE_HW_CACHE);
     assert_int_equal(counters[0].config, 0x10000); /* L1D, read, miss */
     assert_int_equal(counters[1].config, 0x10002); /* last level, read, miss */
+}
+
+/* By device tree the units are called after the cores. */
+static void test_arm_by_device_tree(void **state)
+{
+    static const struct text_file one[] = {
+        {"armv8_cortex_a78/type", "8"},
+        {"armv8_cortex_a78/events/cpu_cycles", "event=0x0011"},
+        {"armv8_cortex_a78/events/l1d_cache_refill", "event=0x3"},
+        {NULL, NULL}};
+    static const struct text_file two[] = {
+        {"armv8_cortex_a55/type", "8"}, {"armv8_cortex_a78/type", "9"}, {NULL, NULL}};
+    const struct processor a78 = {VENDOR_ARM, 0, 0, 0, 0x410fd410};
+    struct level_counter counters[LEVEL_COUNTERS_MAX];
+
+    (void)state;
+    assert_int_equal(choose(one, a78, 0, counters), 1);
+    assert_string_equal(counters[0].name, "L1D_CACHE_REFILL");
+    assert_int_equal(choose(two, a78, 0, counters), 0);
 }
 
 static void test_trial(void **state)
@@ -190,9 +219,13 @@ static void test_trial(void **state)
     assert_int_equal(level_counter_judge(&fills, 0, false), COUNTER_UNTRIED);
     assert_int_equal(level_counter_judge(&back, 0, true), COUNTER_UNTRIED);
     assert_int_equal(level_counter_judge(&correction, 0, true), COUNTER_UNTRIED);
-    assert_true(level_counter_scaled(1000, 300, 100) == 3000);
-    assert_true(level_counter_scaled(1000, 100, 100) == 1000);
-    assert_true(level_counter_scaled(1000, 100, 0) == 0);
+    const struct level_counter all = {0}, large_cores = {.one_kind_of_core = true};
+
+    assert_true(level_counter_scaled(&all, 1000, 300, 100) == 3000);
+    assert_true(level_counter_scaled(&all, 1000, 100, 100) == 1000);
+    assert_true(level_counter_scaled(&all, 1000, 100, 0) == 0);
+    /* Two thirds of the time the thread was on other cores, and these counted it. */
+    assert_true(level_counter_scaled(&large_cores, 1000, 300, 100) == 1000);
 }
 
 int main(void)
@@ -203,6 +236,7 @@ int main(void)
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_arm),
         cmocka_unit_test(test_hybrid_and_generic),
+        cmocka_unit_test(test_arm_by_device_tree),
         cmocka_unit_test(test_trial),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,9 +63,17 @@ static void built_in(void **state)
         uint64_t last_bytes;
         uint32_t line;
     } expected[] = {
-        {"a64fx", 2, 8 << 20, 256},       {"skylake-sp", 3, 33 << 20, 64},
-        {"zen4", 3, 32 << 20, 64},        {"neoverse-n1", 3, 32 << 20, 64},
-        {"neoverse-v1", 3, 32 << 20, 64}, {"power9", 3, 10 << 20, 128},
+        {"a64fx", 2, 8 << 20, 256},
+        {"skylake-sp", 3, 33 << 20, 64},
+        {"zen4", 3, 32 << 20, 64},
+        {"neoverse-n1", 3, 32 << 20, 64},
+        {"neoverse-v1", 3, 32 << 20, 64},
+        {"power9", 3, 10 << 20, 128},
+        {"grace", 3, 114 << 20, 64},
+        {"graviton4", 3, 36 << 20, 64},
+        {"zen5", 3, 32 << 20, 64},
+        {"sapphire-rapids", 3, 105 << 20, 64},
+        {"granite-rapids", 3, 504 << 20, 64},
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         struct machine machine;

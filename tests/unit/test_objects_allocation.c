@@ -41,8 +41,10 @@ static int begin(void **state)
     void *memory = mmap(NULL, context_tree_size(CONTEXTS), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     contexts = context_tree_create(memory, CONTEXTS, NULL, NULL);
-    return allocation_begin(&(struct allocation_options){
-               .contexts = contexts, .hooks = {.user = &announced, .new_site = on_new_site}})
+    return allocation_begin(
+               &(struct allocation_options){.contexts = contexts,
+                                            .every_block = true,
+                                            .hooks = {.user = &announced, .new_site = on_new_site}})
                ? 0
                : -1;
 }
@@ -73,7 +75,10 @@ __attribute__((noinline)) static void come(uint64_t address, size_t size)
 static void go(uint64_t address)
 {
     assert_true(allocation_enter((uint64_t)(uintptr_t)__builtin_frame_address(0)));
-    allocation_goes((const void *)address);
+    assert_true(allocation_is_followed((void *)address));
+    const struct allocation_going going = allocation_goes((void *)address, NULL);
+    assert_true(going.tracked);
+    allocation_gone(&going);
     allocation_leave();
 }
 
@@ -257,32 +262,85 @@ static void guard_recovers_from_jumps(void **state)
     allocation_leave();
 }
 
-static void filter_has_no_false_negatives(void **state)
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13, *state ^= *state >> 7, *state ^= *state << 17;
+    return *state;
+}
+
+static struct release_filter filter;
+
+static void assert_filter_is_empty(void)
+{
+    for (uint64_t word = 0; word < RELEASE_FILTER_BITS / 64; word++)
+        assert_int_equal(atomic_load(&filter.bits[word]), 0);
+}
+
+static void watches_are_found(void **state)
 {
     (void)state;
-    static struct release_filter filter;
     uint64_t random = 88172645463325252u;
     uint64_t watched[100];
     unsigned alarms = 0;
-    assert_false(release_filter_may_hold(&filter, 0, UINT64_MAX));
     for (unsigned i = 0; i < 100; i++) {
-        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-        watched[i] = random >> 17;
-        release_filter_add(&filter, watched[i]);
+        watched[i] = next_random(&random) >> 17;
+        release_filter_watch(&filter, watched[i]);
     }
     for (unsigned i = 0; i < 100000; i++) {
-        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-        const uint64_t size = 1 + (random & ((UINT64_C(1) << random % 22) - 1));
+        const uint64_t size = 1 + (next_random(&random) & ((UINT64_C(1) << random % 22) - 1));
         const uint64_t base = watched[i % 100] - random % size;
         assert_true(release_filter_may_hold(&filter, base, size));
-        alarms += release_filter_may_hold(&filter, random >> 17, 100);
+        if (size <= RELEASE_FILTER_REACH) {
+            assert_true(release_filter_has(&filter, base));
+            assert_true(release_filter_may_hold(&filter, base, 1));
+        }
+        alarms += release_filter_may_hold(&filter, next_random(&random) >> 17, 100);
     }
-    assert_in_range(alarms, 1, 20000); /* 100 of 1024 classes */
+    assert_in_range(alarms, 1, 2000); /* 700 of 131072 words */
     for (unsigned i = 0; i < 100; i++)
-        release_filter_remove(&filter, watched[i]);
-    for (unsigned i = 0; i < RELEASE_FILTER_CLASSES; i++)
-        assert_int_equal(atomic_load(&filter.classes[i]), 0);
-    assert_false(release_filter_may_hold(&filter, 0, UINT64_MAX));
+        release_filter_unwatch(&filter, watched[i]);
+    assert_filter_is_empty();
+}
+
+/* Starts and watches in one place, in all orders: the filter has what one of them still needs. */
+static void starts_and_watches_share_words(void **state)
+{
+    (void)state;
+    enum { PLACES = 40 }; /* few enough for no count to reach its end */
+    uint64_t random = 88172645463325252u;
+    unsigned starts[PLACES] = {0}, watches[PLACES] = {0};
+    const uint64_t low = UINT64_C(0x7f1234560000);
+    for (unsigned step = 0; step < 20000; step++) {
+        const unsigned i = next_random(&random) % PLACES;
+        const uint64_t base = low + 48 * i;
+        switch (random >> 20 & 3) {
+        case 0:
+            if (starts[i] < 3 && starts[i]++ < 3)
+                release_filter_add(&filter, base);
+            break;
+        case 1:
+            if (watches[i] < 3 && watches[i]++ < 3)
+                release_filter_watch(&filter, base + 5);
+            break;
+        case 2:
+            if (starts[i] > 0 && starts[i]-- > 0)
+                release_filter_remove(&filter, base);
+            break;
+        default:
+            if (watches[i] > 0 && watches[i]-- > 0)
+                release_filter_unwatch(&filter, base + 5);
+        }
+        const unsigned asked = next_random(&random) % PLACES;
+        if (starts[asked] > 0 || watches[asked] > 0)
+            assert_true(release_filter_has(&filter, low + 48 * asked));
+    }
+    for (unsigned i = 0; i < PLACES; i++) {
+        while (starts[i] > 0 && starts[i]-- > 0)
+            release_filter_remove(&filter, low + 48 * i);
+        while (watches[i] > 0 && watches[i]-- > 0)
+            release_filter_unwatch(&filter, low + 48 * i + 5);
+    }
+    assert_filter_is_empty();
 }
 
 int main(void)
@@ -293,7 +351,8 @@ int main(void)
         cmocka_unit_test(histories_are_told_apart),
         cmocka_unit_test(endless_contexts_are_bounded),
         cmocka_unit_test(guard_recovers_from_jumps),
-        cmocka_unit_test(filter_has_no_false_negatives),
+        cmocka_unit_test(watches_are_found),
+        cmocka_unit_test(starts_and_watches_share_words),
     };
     return cmocka_run_group_tests(tests, begin, NULL);
 }

@@ -39,6 +39,11 @@ static struct block_map *new_map(struct budget *budget, size_t bytes)
     return block_map_create(memory, budget_pages, budget);
 }
 
+static bool insert(struct block_map *map, uint64_t base, uint64_t size, uint32_t site)
+{
+    return block_map_insert(map, &(struct block){.base = base, .size = size, .site = site});
+}
+
 static void drop_map(struct block_map *map)
 {
     munmap(map, block_map_size());
@@ -112,11 +117,12 @@ static void oracle_remove(struct oracle *oracle, size_t i)
 static void assert_same(const struct block_map *map, const struct oracle *oracle, uint64_t address)
 {
     const struct block *expected = oracle_find(oracle, address);
-    struct block found = {0, 0, 0};
+    struct block found = {0};
     const bool is_found = block_map_find(map, address, &found);
     if (is_found != (expected != NULL) ||
-        (expected != NULL && (found.base != expected->base || found.size != expected->size ||
-                              found.site != expected->site)))
+        (expected != NULL &&
+         (found.base != expected->base || found.size != expected->size ||
+          found.site != expected->site || found.tracked_log2 != expected->tracked_log2)))
         fail_msg("address %#llx: found %d %#llx+%llu site %u, expected %#llx+%llu site %u",
                  (unsigned long long)address, is_found, (unsigned long long)found.base,
                  (unsigned long long)found.size, found.site,
@@ -135,13 +141,15 @@ static void random_history(uint64_t low, uint64_t extent, unsigned size_bits, ui
     struct block_map *map = new_map(&budget, SIZE_MAX);
     for (unsigned step = 0; step < steps; step++) {
         if (next_random() % 5 < 3) {
-            const struct block block = {
+            struct block block = {
                 .base = low + next_random() % extent / alignment * alignment,
                 .size =
                     1 + (next_random() & ((UINT64_C(1) << next_random() % (size_bits + 1)) - 1)),
                 .site = 1 + (uint32_t)(next_random() % BLOCK_SITE_MAX)};
+            if (block.size < 4096)
+                block.tracked_log2 = next_random() % 4 * 2;
             if (oracle_insert(&oracle, block))
-                assert_true(block_map_insert(map, block.base, block.size, block.site));
+                assert_true(block_map_insert(map, &block));
         } else if (oracle.count > 0) {
             const size_t i = next_random() % oracle.count;
             struct block removed;
@@ -149,6 +157,7 @@ static void random_history(uint64_t low, uint64_t extent, unsigned size_bits, ui
             assert_int_equal(removed.base, oracle.blocks[i].base);
             assert_int_equal(removed.size, oracle.blocks[i].size);
             assert_int_equal(removed.site, oracle.blocks[i].site);
+            assert_int_equal(removed.tracked_log2, oracle.blocks[i].tracked_log2);
             assert_false(block_map_remove(map, removed.base, &removed));
             oracle_remove(&oracle, i);
         }
@@ -205,7 +214,7 @@ static void exhaustive_around_a_page(void **state)
         for (uint64_t size = 1; size < 13000; size += 509) {
             struct budget budget;
             struct block_map *map = new_map(&budget, SIZE_MAX);
-            assert_true(block_map_insert(map, base, size, 7));
+            assert_true(insert(map, base, size, 7));
             for (uint64_t address = page - 4096; address < page + 5 * 4096; address += 37) {
                 struct block found;
                 assert_int_equal(block_map_find(map, address, &found), address - base < size);
@@ -221,7 +230,7 @@ static void huge_block_is_cheap(void **state)
     struct budget budget;
     struct block_map *map = new_map(&budget, SIZE_MAX);
     const uint64_t base = UINT64_C(0x7e0000003000), size = UINT64_C(100) << 30;
-    assert_true(block_map_insert(map, base, size, 3));
+    assert_true(insert(map, base, size, 3));
     struct block_map_statistics statistics;
     block_map_statistics(map, &statistics);
     assert_true(statistics.node_bytes <= BLOCK_MAP_CHUNK);
@@ -246,23 +255,23 @@ static void edges_of_the_address_space(void **state)
     struct block found;
     struct block_map_statistics statistics;
     const uint64_t end = UINT64_C(1) << 48;
-    assert_true(block_map_insert(map, end - 8192, 8192, 1));
+    assert_true(insert(map, end - 8192, 8192, 1));
     assert_true(block_map_find(map, end - 1, &found));
     assert_false(block_map_find(map, end, &found));
     assert_false(block_map_find(map, UINT64_MAX, &found));
-    assert_true(block_map_insert(map, 8, 100, 2));
+    assert_true(insert(map, 8, 100, 2));
     assert_true(block_map_find(map, 107, &found));
     assert_false(block_map_find(map, 0, &found));
-    assert_false(block_map_insert(map, end, 16, 1));          /* five-level page tables */
-    assert_false(block_map_insert(map, end - 4096, 8192, 1)); /* across the end */
-    assert_false(block_map_insert(map, 4096, UINT64_MAX, 1));
-    assert_false(block_map_insert(map, 4097, 10, 1)); /* not aligned */
-    assert_false(block_map_insert(map, 4096, 10, 0));
-    assert_false(block_map_insert(map, 4096, 10, BLOCK_SITE_MAX + 1));
+    assert_false(insert(map, end, 16, 1));          /* five-level page tables */
+    assert_false(insert(map, end - 4096, 8192, 1)); /* across the end */
+    assert_false(insert(map, 4096, UINT64_MAX, 1));
+    assert_false(insert(map, 4097, 10, 1)); /* not aligned */
+    assert_false(insert(map, 4096, 10, 0));
+    assert_false(insert(map, 4096, 10, BLOCK_SITE_MAX + 1));
     block_map_statistics(map, &statistics);
     assert_int_equal(statistics.untracked, 6);
     assert_false(block_map_remove(map, end, &found));
-    assert_true(block_map_insert(map, 65536, 0, 9));
+    assert_true(insert(map, 65536, 0, 9));
     assert_true(block_map_find(map, 65536, &found));
     assert_int_equal(found.size, 1);
     drop_map(map);
@@ -274,17 +283,27 @@ static void unseen_release_is_replaced(void **state)
     struct budget budget;
     struct block_map *map = new_map(&budget, SIZE_MAX);
     struct block found;
-    assert_true(block_map_insert(map, 0x10000, 64, 1));
-    assert_true(block_map_insert(map, 0x10000, 100000, 2));
-    assert_true(block_map_insert(map, 0x10000, 200000, 3));
+    assert_true(insert(map, 0x10000, 64, 1));
+    assert_true(insert(map, 0x10000, 100000, 2));
+    assert_true(insert(map, 0x10000, 200000, 3));
     assert_true(block_map_remove(map, 0x10000, &found));
     assert_int_equal(found.site, 3);
     assert_false(block_map_find(map, 0x10000, &found));
-    assert_true(block_map_insert(map, 0x20000, 64, 1));
-    assert_true(block_map_insert(map, 0x20000, 48, 2));
+    assert_true(insert(map, 0x20000, 64, 1));
+    assert_true(insert(map, 0x20000, 48, 2));
     assert_true(block_map_remove(map, 0x20000, &found));
     assert_int_equal(found.site, 2);
     assert_false(block_map_find(map, 0x20000, &found));
+    /* Of another probability: in another table. */
+    for (uint8_t i = 0; i < 4; i++)
+        assert_true(block_map_insert(
+            map, &(struct block){.base = 0x30008, .size = 8, .site = i + 1, .tracked_log2 = i}));
+    assert_true(block_map_insert(
+        map, &(struct block){.base = 0x30008, .size = 16, .site = 9, .tracked_log2 = 1}));
+    assert_true(block_map_remove(map, 0x30008, &found));
+    assert_int_equal(found.site, 9);
+    assert_int_equal(found.tracked_log2, 1);
+    assert_false(block_map_remove(map, 0x30008, &found));
     drop_map(map);
 }
 
@@ -304,7 +323,7 @@ static void next_walks_in_order(void **state)
                                             (1 + next_random() % (1u << next_random() % 20)) * 4096,
                                         .site = 1};
             if (block.base + block.size <= high && oracle_insert(oracle, block))
-                assert_true(block_map_insert(map, block.base, block.size, 1));
+                assert_true(block_map_insert(map, &block));
         }
         uint64_t from = low + next_random() % (high - low) / 4096 * 4096;
         const struct block *within = oracle_find(oracle, from);
@@ -333,11 +352,14 @@ static void page_seen_tells_heap_pages(void **state)
     struct block_map *map = new_map(&budget, SIZE_MAX);
     struct block found;
     assert_false(block_map_page_seen(map, 0x10010));
-    assert_true(block_map_insert(map, 0x10000, 16, 1));
+    assert_true(insert(map, 0x10000, 16, 1));
     assert_true(block_map_remove(map, 0x10000, &found));
     assert_true(block_map_page_seen(map, 0x10ff0));
     assert_false(block_map_page_seen(map, 0x11000));
     assert_false(block_map_page_seen(map, UINT64_MAX));
+    assert_true(block_map_near_small(map, 0x1ffff0));
+    assert_false(block_map_near_small(map, 0x200000));
+    assert_false(block_map_near_small(map, UINT64_MAX));
     drop_map(map);
 }
 
@@ -351,7 +373,7 @@ static void exhausted_budget_is_counted(void **state)
     for (unsigned i = 0; i < 4000; i++) {
         /* Small blocks, and large ones of which some fail half way. */
         const uint64_t base = UINT64_C(0x7f0000000000) + (uint64_t)i * (3 << 20);
-        tracked[i] = block_map_insert(map, base + 4096 - 16, i % 2 ? 40 : 2500000, 1 + i);
+        tracked[i] = insert(map, base + 4096 - 16, i % 2 ? 40 : 2500000, 1 + i);
         untracked += !tracked[i];
     }
     struct block_map_statistics statistics;
@@ -413,7 +435,7 @@ static void *write_blocks(void *argument)
         const uint64_t size = large ? 1 + mix(&state) % LARGE_SLOT : 1 + mix(&state) % 24;
         const uint32_t site = 1 + mix(&state) % BLOCK_SITE_MAX;
         struct block found;
-        errors += !block_map_insert(map, base, size, site);
+        errors += !insert(map, base, size, site);
         errors += !block_map_find(map, base + size - 1, &found) || found.base != base ||
                   found.size != size || found.site != site;
         errors += !block_map_remove(map, base, &found) || found.base != base ||
@@ -454,10 +476,10 @@ static void concurrent_writers_and_readers(void **state)
     struct budget budget;
     struct shared shared = {.map = new_map(&budget, SIZE_MAX)};
     for (unsigned i = 0; i < SLOTS; i++)
-        assert_true(block_map_insert(shared.map, small_base + (uint64_t)i * SLOT, 24, 1 + i));
+        assert_true(insert(shared.map, small_base + (uint64_t)i * SLOT, 24, 1 + i));
     for (unsigned i = 0; i < LARGE_SLOTS; i++)
-        assert_true(block_map_insert(
-            shared.map, large_base + (uint64_t)i * (WRITERS + 1) * LARGE_SLOT, LARGE_SLOT, 1 + i));
+        assert_true(insert(shared.map, large_base + (uint64_t)i * (WRITERS + 1) * LARGE_SLOT,
+                           LARGE_SLOT, 1 + i));
     struct worker workers[WRITERS + READERS];
     for (unsigned i = 0; i < WRITERS + READERS; i++) {
         workers[i] = (struct worker){.shared = &shared, .index = i};

@@ -26,7 +26,7 @@ static void defaults(void **state)
     memset(&options, 0xa5, sizeof options);
     assert_int_equal(options_parse(NULL, &options, message, sizeof message), 0);
     assert_int_equal(options.engine, ENGINE_AUTO);
-    assert_true(options.budget_percent == 4.0);
+    assert_true(options.budget_percent == 2.0);
     assert_int_equal(options.period, 0);
     assert_int_equal(options.line_size, LINE_SIZE_DEFAULT);
     assert_string_equal(options.output, "reuse.%e.%p.rprof");
@@ -252,7 +252,7 @@ static void parses_environments(void **state)
     (void)state;
     assert_int_equal(options_parse(environment, &options, message, sizeof message), 0);
     assert_int_equal(options.engine, ENGINE_CLOCK); /* as getenv: the first one counts */
-    assert_true(options.budget_percent == 4.0);
+    assert_true(options.budget_percent == 2.0);
     assert_int_equal(options.line_size, 256);
     assert_string_equal(options.output, "a b.%h");
     assert_false(options.sharing);
@@ -268,7 +268,7 @@ static void names_the_first_bad_variable(void **state)
     assert_int_equal(options_parse(environment, &options, message, sizeof message), -1);
     assert_string_equal(message, "REUSE_BUDGET: '90' is not a percentage from 0.1 to 50");
     assert_int_equal(options.engine, ENGINE_EXACT);
-    assert_true(options.budget_percent == 4.0);
+    assert_true(options.budget_percent == 2.0);
     assert_int_equal(options.line_size, 64);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The AUX area, against a list of the records that were written into it: in pieces of any size,
- * around the end of the ring, with a full area, records that are half written, pieces of which
- * nobody told, and positions that cannot be.
+ * around the end of the ring, with a full area, records that are half written, space that the
+ * driver passes over, pieces of which nobody told, and positions that cannot be.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -164,6 +164,71 @@ static void untold_bytes_are_taken_and_counted(void **state)
     assert_int_equal(area.faults.collisions, 1);
 }
 
+/* As the driver does where the unit must not write: padding, of which no record tells. */
+static void skip_space(uint64_t *head, uint64_t count)
+{
+    while (count-- > 0)
+        bytes[(*head)++ % SIZE] = 0;
+}
+
+/* The driver aligns where the unit begins, and leaves the end of the area when no record fits into
+ * it. Nothing of that is loss. */
+static void skipped_space_is_no_loss(void **state)
+{
+    enum { ALIGNMENT = 64, RECORD_LARGEST = 128 };
+    uint64_t head = 0, number = 0;
+    uint8_t record[SPE_RECORD_LARGEST];
+
+    (void)state;
+    memset(bytes, 0xff, sizeof bytes);
+    begin();
+    while (number + 20 < RECORDS) {
+        uint64_t from;
+
+        skip_space(&head, (ALIGNMENT - head % ALIGNMENT) % ALIGNMENT);
+        if (SIZE - head % SIZE < RECORD_LARGEST)
+            skip_space(&head, SIZE - head % SIZE);
+        from = head;
+        for (unsigned i = random_below(&random_state, 5);
+             i > 0 && SIZE - head % SIZE >= RECORD_LARGEST; i--)
+            put(&head, record, encode_number(++number, record));
+        if (head > from)
+            assert_false(aux_take(&area, from, head - from, 0, take_record, NULL));
+    }
+    assert_true(head > 20 * SIZE);
+    assert_int_equal(seen_count, number);
+    for (size_t i = 0; i < seen_count; i++)
+        assert_int_equal(seen[i], i + 1);
+    assert_memory_equal(&area.faults, &(struct aux_faults){0}, sizeof area.faults);
+
+    /* No room is left: all of it is passed over, and the area is told to be full. */
+    skip_space(&head, area.tail + SIZE - head);
+    assert_true(aux_take(&area, head, 0, PERF_AUX_FLAG_TRUNCATED, take_record, NULL));
+    assert_int_equal(area.tail, head);
+    assert_memory_equal(&area.faults, &(struct aux_faults){.truncated = 1}, sizeof area.faults);
+}
+
+/* A record under way when the unit was stopped does not go on behind skipped space. */
+static void skipped_space_ends_a_record(void **state)
+{
+    uint64_t head = 0, from;
+    uint8_t record[SPE_RECORD_LARGEST];
+
+    (void)state;
+    begin();
+    put(&head, record, encode_number(1, record));
+    encode_number(RECORDS, record);
+    put(&head, record, 12);
+    aux_take(&area, 0, head, 0, take_record, NULL);
+    skip_space(&head, 64 - head % 64);
+    from = head;
+    put(&head, record, encode_number(2, record));
+    aux_take(&area, from, head - from, 0, take_record, NULL);
+    assert_int_equal(seen_count, 2);
+    assert_int_equal(seen[1], 2);
+    assert_memory_equal(&area.faults, &(struct aux_faults){.cut = 1}, sizeof area.faults);
+}
+
 /* Of random bytes: anything may come. */
 static void count_record(void *context, const struct spe_record *record)
 {
@@ -199,6 +264,8 @@ int main(void)
         cmocka_unit_test(any_pieces_give_all_records),
         cmocka_unit_test(a_full_area_is_told),
         cmocka_unit_test(untold_bytes_are_taken_and_counted),
+        cmocka_unit_test(skipped_space_is_no_loss),
+        cmocka_unit_test(skipped_space_ends_a_record),
         cmocka_unit_test(impossible_positions_are_survived),
     };
 

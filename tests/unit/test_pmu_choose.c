@@ -110,7 +110,9 @@ static void test_intel_machines(void **state)
         assert_int_equal(choice.unit, PMU_PEBS);
         assert_int_equal(choice.samplers, 2);
         assert_int_equal(choice.counters, 0);
-        assert_true(choice.counts_accesses && choice.can_exclude_kernel);
+        assert_true(choice.counts_accesses);
+        assert_false(choice.sampler[0].with_kernel);
+        assert_int_equal(choice.core_kinds, 1);
         assert_int_equal(choice.sampler[0].type, PERF_TYPE_RAW);
         assert_int_equal(choice.sampler[0].config, 0x81d0);
         assert_int_equal(choice.sampler[0].kinds, ACCESS_LOAD);
@@ -232,7 +234,10 @@ static void test_hybrid(void **state)
 {
     static const struct text_file files[] = {
         {"cpu_core/type", "4"}, {"cpu_atom/type", "10"}, {NULL, NULL}};
+    static const struct text_file three[] = {
+        {"cpu_core/type", "4"}, {"cpu_atom/type", "10"}, {"cpu_lowpower/type", "11"}, {NULL, NULL}};
     const struct processor alder_lake = {VENDOR_INTEL, 6, 0x97, 0, 0};
+    const struct processor arrow_lake_h = {VENDOR_INTEL, 6, 0xc5, 0, 0};
     struct pmu_choice choice;
     char reason[PMU_REASON_MAX];
 
@@ -243,7 +248,21 @@ static void test_hybrid(void **state)
         assert_int_equal(choice.sampler[i].type, i < 2 ? 4 : 10);
         assert_int_equal(choice.sampler[i].config, i % 2 ? 0x82d0 : 0x81d0);
         assert_int_equal(strncmp(choice.sampler[i].name, i < 2 ? "cpu_core/" : "cpu_atom/", 9), 0);
+        assert_int_equal(choice.sampler[i].core_kind, i / 2);
     }
+    assert_int_equal(choice.core_kinds, 2);
+    assert_true(choose(three, arrow_lake_h, "", &choice, reason));
+    assert_int_equal(choice.core_kinds, 3);
+    assert_int_equal(choice.samplers, 6);
+    assert_int_equal(choice.sampler[5].type, 11);
+    assert_int_equal(choice.sampler[5].core_kind, 2);
+    assert_int_equal(choice.sampler[5].config, 0x82d0);
+    assert_string_equal(choice.sampler[4].name, "cpu_lowpower/MEM_UOPS_RETIRED:ALL_LOADS");
+    /* What replaces the samplers leaves what counts. */
+    assert_true(choose(three, arrow_lake_h, "r1cd", &choice, reason));
+    assert_int_equal(choice.core_kinds, 3);
+    assert_int_equal(choice.counters, 6);
+    assert_int_equal(choice.counter[3].core_kind, 1);
 }
 
 static void test_amd_machines(void **state)
@@ -271,7 +290,7 @@ static void test_amd_machines(void **state)
         assert_int_equal(choice.sampler[0].type, 11);
         assert_int_equal(choice.sampler[0].config, 1 << 19);
         assert_int_equal(choice.sampler[0].config2, 1);
-        assert_true(choice.can_exclude_kernel);
+        assert_false(choice.sampler[0].with_kernel);
         assert_false(choice.needs_privilege);
         assert_true(choice.sample_type & PERF_SAMPLE_RAW);
         assert_int_equal(choice.period_multiple, 16);
@@ -284,6 +303,8 @@ static void test_amd_machines(void **state)
         assert_true(choose(older, processor, "", &choice, reason));
         assert_int_equal(choice.sampler[0].config2, 0);
         assert_true(choice.needs_privilege);
+        assert_true(choice.sampler[0].with_kernel);
+        assert_false(choice.counter[0].with_kernel || choice.counter[1].with_kernel);
         processor.ibs_capabilities |= IBS_BIT63_FILTER;
         assert_true(choose(older, processor, "", &choice, reason));
         assert_false(choice.needs_privilege);
@@ -291,54 +312,6 @@ static void test_amd_machines(void **state)
     assert_false(
         choose(older + 1, (struct processor){VENDOR_AMD, 0x19, 1, 0, 0}, "", &choice, reason));
     assert_non_null(strstr(reason, "ibs_op"));
-}
-
-static void test_arm_machines(void **state)
-{
-    static const struct text_file neoverse[] = {{"arm_spe_0/type", "8"},
-                                                {"arm_spe_0/format/ts_enable", "config:0"},
-                                                {"arm_spe_0/format/pa_enable", "config:1"},
-                                                {"arm_spe_0/format/jitter", "config:16"},
-                                                {"arm_spe_0/format/load_filter", "config:33"},
-                                                {"arm_spe_0/format/store_filter", "config:34"},
-                                                {"armv8_pmuv3_0/type", "7"},
-                                                {NULL, NULL}};
-    static const struct text_file a64fx[] = {{"armv8_pmuv3_0/type", "7"}, {NULL, NULL}};
-    const struct processor n1 = {VENDOR_ARM, 0, 0, 0, 0x413fd0c1};
-    const struct processor fujitsu = {VENDOR_ARM, 0, 0, 0, 0x461f0010};
-    struct pmu_choice choice;
-    char reason[PMU_REASON_MAX];
-
-    (void)state;
-    assert_true(choose(neoverse, n1, "", &choice, reason));
-    assert_int_equal(choice.unit, PMU_SPE);
-    assert_int_equal(choice.sampler[0].type, 8);
-    /* physical addresses off */
-    assert_int_equal(choice.sampler[0].config,
-                     UINT64_C(1) | 1 << 16 | UINT64_C(1) << 33 | UINT64_C(1) << 34);
-    assert_int_equal(choice.period_multiple, 256);
-    assert_int_equal(choice.source_table, SPE_SOURCE_NEOVERSE);
-    assert_int_equal(choice.counters, 2);
-    assert_int_equal(choice.counter[0].config, 0x70);
-    assert_int_equal(choice.counter[1].config, 0x71);
-    pmu_choice_by_overflow(&choice);
-    assert_int_equal(choice.unit, PMU_OVERFLOW);
-    assert_int_equal(choice.samplers, 2);
-    assert_int_equal(choice.counters, 0);
-    assert_int_equal(choice.sampler[1].config, 0x71);
-    assert_int_equal(choice.sampler[1].kinds, ACCESS_STORE);
-    assert_true(choice.counts_accesses);
-    assert_int_equal(choice.period_least, 1);
-
-    assert_true(choose(a64fx, fujitsu, "", &choice, reason));
-    assert_int_equal(choice.unit, PMU_OVERFLOW);
-    assert_int_equal(choice.samplers, 2);
-    assert_int_equal(choice.sampler[0].config, 0x70);
-    assert_true(choice.counts_accesses);
-    assert_false(choice.sample_type & PERF_SAMPLE_ADDR);
-
-    assert_false(choose(a64fx + 1, fujitsu, "", &choice, reason));
-    assert_non_null(strstr(reason, "armv8_pmuv3"));
 }
 
 static void test_overrides(void **state)
@@ -419,9 +392,8 @@ int main(void)
         cmocka_unit_test(test_no_model_twice),  cmocka_unit_test(test_intel_machines),
         cmocka_unit_test(test_unknown_intel),   cmocka_unit_test(test_groups),
         cmocka_unit_test(test_latencies),       cmocka_unit_test(test_hybrid),
-        cmocka_unit_test(test_amd_machines),    cmocka_unit_test(test_arm_machines),
-        cmocka_unit_test(test_overrides),       cmocka_unit_test(test_format_files),
-        cmocka_unit_test(test_this_machine),
+        cmocka_unit_test(test_amd_machines),    cmocka_unit_test(test_overrides),
+        cmocka_unit_test(test_format_files),    cmocka_unit_test(test_this_machine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

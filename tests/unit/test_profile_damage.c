@@ -35,12 +35,13 @@ static size_t record_count(const struct profile *profile)
     return profile->run.count / 2 + profile->caches.count + profile->modules.count +
            profile->module_ends.count + profile->mappings.count + profile->threads.count +
            profile->thread_ends.count + profile->contexts.count + profile->sites.count +
-           profile->site_totals.count + profile->samples.count + profile->watch_ends.count +
-           profile->invalidations.count + profile->line_watches.count + profile->line_events.count +
-           profile->line_ends.count + profile->turns.count + profile->served.count +
-           profile->rates.count + profile->totals.count + profile->notes.count +
-           profile->histograms.count + profile->transfers.count + profile->regions.count +
-           profile->origins.count + profile->counters.count + profile->complete;
+           profile->site_totals.count + profile->bursts.count + profile->samples.count +
+           profile->watch_ends.count + profile->invalidations.count + profile->line_watches.count +
+           profile->line_events.count + profile->line_ends.count + profile->turns.count +
+           profile->served.count + profile->rates.count + profile->progress.count +
+           profile->totals.count + profile->notes.count + profile->histograms.count +
+           profile->transfers.count + profile->regions.count + profile->origins.count +
+           profile->counters.count + profile->complete;
 }
 
 /* Whole records within size bytes, by the layout alone; the schema does not count. */
@@ -176,10 +177,14 @@ static void test_messages_for_foreign_bytes(void **state)
 
     struct profile_file_header header;
     memcpy(&header, original, sizeof(header));
-    header.version_major = 2;
+    header.version_major = 3;
     expect_message(&header, sizeof(header),
-                   "was written by a newer libreuse (format 2, this one reads 1): update "
+                   "was written by a newer libreuse (format 3, this one reads 2): update "
                    "reuse-report");
+    header.version_major = 1;
+    expect_message(&header, sizeof(header),
+                   "was written by an older libreuse (format 1, this one reads 2): profile the "
+                   "program again, or use the reuse-report of that version");
     memcpy(&header, original, sizeof(header));
     header.byte_order = 0x04030201;
     expect_message(&header, sizeof(header), "other byte order");

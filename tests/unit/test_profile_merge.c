@@ -19,290 +19,11 @@
 #include "profile/merge.h"
 #include "sampling/random.h"
 #include "support/profile_builder.h"
+#include "support/profile_description.h"
 #include "support/profile_mutator.h"
 
 static char directory[] = "/tmp/reuse-merge-XXXXXX";
 static char message[512];
-
-struct fact {
-    char *text;
-    uint64_t count;
-};
-
-struct description {
-    struct fact *facts;
-    size_t count;
-};
-
-__attribute__((format(printf, 3, 4))) static void add_fact(struct description *description,
-                                                           uint64_t count, const char *format, ...)
-{
-    char line[8192];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    description->facts =
-        realloc(description->facts, (description->count + 1) * sizeof(*description->facts));
-    description->facts[description->count++] = (struct fact){strdup(line), count};
-}
-
-static int compare_facts(const void *left, const void *right)
-{
-    return strcmp(((const struct fact *)left)->text, ((const struct fact *)right)->text);
-}
-
-static void free_description(struct description *description)
-{
-    for (size_t i = 0; i < description->count; i++)
-        free(description->facts[i].text);
-    free(description->facts);
-}
-
-/* Sorts, and adds up what is the same. */
-static void settle(struct description *description)
-{
-    size_t kept = 0;
-    qsort(description->facts, description->count, sizeof(*description->facts), compare_facts);
-    for (size_t i = 0; i < description->count; i++) {
-        if (kept && strcmp(description->facts[kept - 1].text, description->facts[i].text) == 0) {
-            description->facts[kept - 1].count += description->facts[i].count;
-            free(description->facts[i].text);
-        } else {
-            description->facts[kept++] = description->facts[i];
-        }
-    }
-    description->count = kept;
-}
-
-struct text {
-    char bytes[1024];
-};
-
-__attribute__((format(printf, 1, 2))) static struct text text(const char *format, ...)
-{
-    struct text result;
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(result.bytes, sizeof(result.bytes), format, arguments);
-    va_end(arguments);
-    return result;
-}
-
-static struct text place(const struct profile *profile, uint64_t address, uint64_t time)
-{
-    const struct record_module *module = profile_module_at(profile, address, time);
-    if (!module)
-        return text("%llx", (unsigned long long)address);
-    return text("%s[%02x]+%llx", module->path, module->build_id[0],
-                (unsigned long long)(address - module->load_bias));
-}
-
-static struct text chain(const struct profile *profile, uint32_t context_id, uint64_t time)
-{
-    struct text frames = text("context");
-    for (const struct record_context *context = profile_context(profile, context_id); context;
-         context = profile_context(profile, context->parent_id))
-        frames = text("%s<%s", frames.bytes, place(profile, context->ip, time).bytes);
-    return frames;
-}
-
-static struct text who(const struct profile *profile, uint32_t thread_id)
-{
-    const struct record_thread *thread = profile_thread(profile, thread_id);
-    uint32_t origin = thread ? thread->origin_id : 0;
-    return text("%s/%s/%s/%d/%s", profile_origin_text(profile, origin, "host", "?"),
-                profile_origin_text(profile, origin, "rank", "?"),
-                profile_origin_text(profile, origin, "pid", "?"), thread ? thread->tid : -1,
-                thread ? thread->name : "?");
-}
-
-static struct text object(const struct profile *profile, uint8_t kind, uint32_t reference)
-{
-    const struct record_site *site = NULL;
-    switch (kind) {
-    case OBJECT_HEAP:
-        site = profile_site(profile, reference);
-        assert_non_null(site);
-        return text("site %d '%s' %s", site->allocator, site->name,
-                    chain(profile, site->context_id, 0).bytes);
-    case OBJECT_GLOBAL:
-        return text("global %s", profile_module(profile, reference)->path);
-    case OBJECT_STACK:
-        return text("stack %s", who(profile, reference).bytes);
-    default:
-        return text("object %d %u", kind, reference);
-    }
-}
-
-/* Data addresses: within the module for globals, else as they are. */
-static unsigned long long data_address(const struct profile *profile, uint8_t kind,
-                                       uint32_t reference, uint64_t address)
-{
-    if (kind != OBJECT_GLOBAL || address == 0)
-        return address;
-    return address - profile_module(profile, reference)->load_bias;
-}
-
-static struct text watch_end(const struct profile *profile, uint64_t sample_id)
-{
-    const struct record_watch_end *end = profile_watch_end(profile, sample_id);
-    if (!end)
-        return text("open");
-    return text("%d %llu %s %s %s", end->reason, (unsigned long long)end->app_ns,
-                who(profile, end->thread_id).bytes,
-                chain(profile, end->context_id, end->monotonic_ns).bytes,
-                place(profile, end->ip, end->monotonic_ns).bytes);
-}
-
-static struct text invalidation(const struct profile *profile, uint64_t sample_id)
-{
-    const struct record_invalidation *one = profile_invalidation(profile, sample_id);
-    if (!one)
-        return text("never");
-    return text("%llu %s %s %s", (unsigned long long)one->app_ns,
-                who(profile, one->thread_id).bytes,
-                chain(profile, one->context_id, one->monotonic_ns).bytes,
-                place(profile, one->ip, one->monotonic_ns).bytes);
-}
-
-static void describe_samples(struct description *out, const struct profile *profile)
-{
-    for (size_t i = 0; i < profile->samples.count; i++) {
-        const struct record_sample *sample = &profile->samples.items[i];
-        uint64_t time = sample->monotonic_ns;
-        uint8_t kind = sample->object_kind;
-        uint32_t reference = sample->object_reference;
-        add_fact(
-            out, 1, "sample %s %s at %s loop %s of %s %llx watch %llx for %llu until %s invalid %s",
-            who(profile, sample->thread_id).bytes, chain(profile, sample->context_id, time).bytes,
-            place(profile, sample->ip, time).bytes, place(profile, sample->loop, time).bytes,
-            object(profile, kind, reference).bytes,
-            data_address(profile, kind, reference, sample->address),
-            data_address(profile, kind, reference, sample->watch_address),
-            (unsigned long long)sample->weight_ns, watch_end(profile, sample->sample_id).bytes,
-            invalidation(profile, sample->sample_id).bytes);
-    }
-}
-
-static struct text histogram_key(const struct profile *profile,
-                                 const struct record_histogram *histogram)
-{
-    uint8_t kind = (uint8_t)(histogram->key >> 32);
-    uint32_t reference = (uint32_t)histogram->key;
-    switch (histogram->scope) {
-    case SCOPE_THREAD:
-        return who(profile, reference);
-    case SCOPE_LINE:
-        return place(profile, histogram->key, 0);
-    case SCOPE_REGION:
-        return text("%s", profile_region(profile, reference)->name);
-    case SCOPE_OBJECT:
-        return text("%s %llx", object(profile, kind, reference).bytes,
-                    data_address(profile, kind, reference, histogram->key2));
-    default:
-        return text("%llx", (unsigned long long)histogram->key);
-    }
-}
-
-static void describe_counts(struct description *out, const struct profile *profile)
-{
-    for (size_t i = 0; i < profile->histograms.count; i++) {
-        const struct record_histogram *histogram = profile->histograms.items[i];
-        struct text key = histogram_key(profile, histogram);
-        int scope = histogram->scope;
-        add_fact(out, histogram->accesses, "histogram %d %s accesses", scope, key.bytes);
-        add_fact(out, histogram->cold, "histogram %d %s cold", scope, key.bytes);
-        for (uint32_t k = 0; k < histogram->bin_count; k++)
-            add_fact(out, histogram->bins[k].count, "histogram %d %s bin %u", scope, key.bytes,
-                     histogram->bins[k].bin);
-    }
-    for (size_t i = 0; i < profile->site_totals.count; i++) {
-        const struct record_site_totals *totals = &profile->site_totals.items[i];
-        struct text site = object(profile, OBJECT_HEAP, totals->site_id);
-        add_fact(out, totals->blocks, "blocks of %s", site.bytes);
-        add_fact(out, totals->bytes, "bytes of %s", site.bytes);
-        add_fact(out, totals->live_bytes_peak, "peak of %s", site.bytes);
-    }
-    for (size_t i = 0; i < profile->transfers.count; i++) {
-        const struct record_transfer *transfer = &profile->transfers.items[i];
-        add_fact(out, (uint64_t)transfer->transfers, "transfers %s > %s %d %s %s",
-                 who(profile, transfer->source_thread).bytes,
-                 who(profile, transfer->destination_thread).bytes, transfer->kind,
-                 object(profile, transfer->object_kind, transfer->object_reference).bytes,
-                 place(profile, transfer->source_ip, 0).bytes);
-    }
-}
-
-static void describe_threads(struct description *out, const struct profile *profile)
-{
-    for (size_t i = 0; i < profile->threads.count; i++)
-        add_fact(out, 1, "thread %s", who(profile, profile->threads.items[i].thread_id).bytes);
-    for (size_t i = 0; i < profile->thread_ends.count; i++)
-        add_fact(out, profile->thread_ends.items[i].app_ns, "thread end %s",
-                 who(profile, profile->thread_ends.items[i].thread_id).bytes);
-    for (size_t i = 0; i < profile->totals.count; i++)
-        add_fact(out, profile->totals.items[i].samples, "totals %s",
-                 who(profile, profile->totals.items[i].thread_id).bytes);
-    for (size_t i = 0; i < profile->rates.count; i++) {
-        const struct record_rate *rate = &profile->rates.items[i];
-        add_fact(out, rate->accesses, "rate %s %s", who(profile, rate->thread_id).bytes,
-                 place(profile, rate->loop, rate->monotonic_ns).bytes);
-    }
-    for (size_t i = 0; i < profile->served.count; i++) {
-        const struct record_served *served = &profile->served.items[i];
-        uint8_t kind = served->object_kind;
-        uint32_t reference = served->object_reference;
-        add_fact(out, served->samples, "served %s %s of %s %llx to %llx level %d latency %llu",
-                 who(profile, served->thread_id).bytes,
-                 place(profile, served->ip, served->monotonic_ns).bytes,
-                 object(profile, kind, reference).bytes,
-                 data_address(profile, kind, reference, served->address_low),
-                 data_address(profile, kind, reference, served->address_high), served->level,
-                 (unsigned long long)served->latency);
-    }
-    for (size_t i = 0; i < profile->notes.count; i++)
-        add_fact(out, 1, "note %s %s",
-                 profile_origin_text(profile, profile->notes.items[i]->origin_id, "pid", "?"),
-                 profile->notes.items[i]->text);
-    for (size_t i = 0; i < profile->mappings.count; i++)
-        add_fact(out, 1, "mapping %s %llx",
-                 profile_origin_text(profile, profile->mappings.items[i]->origin_id, "pid", "?"),
-                 (unsigned long long)profile->mappings.items[i]->start);
-}
-
-static void describe_counters(struct description *out, const struct profile *profile)
-{
-    for (size_t i = 0; i < profile->counters.count; i++) {
-        const struct record_counter *counter = profile->counters.items[i];
-        const uint64_t sums[] = {counter->count, counter->estimate, counter->enabled_ns,
-                                 counter->running_ns, counter->processes};
-        for (size_t k = 0; k < sizeof(sums) / sizeof(sums[0]); k++)
-            add_fact(out, sums[k], "counter %s %u %llx levels %llx flags %u kind %u trust %u: %zu",
-                     counter->name, counter->type, (unsigned long long)counter->config,
-                     (unsigned long long)counter->levels, counter->flags, counter->kind,
-                     counter->trust, k);
-    }
-}
-
-static void describe(struct description *out, const struct profile *profile)
-{
-    describe_samples(out, profile);
-    describe_counts(out, profile);
-    describe_threads(out, profile);
-    describe_counters(out, profile);
-}
-
-static void assert_same(struct description *left, struct description *right)
-{
-    settle(left);
-    settle(right);
-    for (size_t i = 0; i < left->count && i < right->count; i++) {
-        assert_string_equal(left->facts[i].text, right->facts[i].text);
-        assert_int_equal(left->facts[i].count, right->facts[i].count);
-    }
-    assert_int_equal(left->count, right->count);
-}
 
 /* One process of a job: a program and a library somewhere in memory, and what they did there. */
 struct process {
@@ -314,6 +35,7 @@ struct process {
     uint32_t contexts[40];
     uint32_t sites[4];
     uint32_t regions[2];
+    uint64_t bursts[30];
 };
 
 static const char *file_name(char *name, size_t size, int number)
@@ -368,12 +90,73 @@ static void add_contexts(struct process *process)
     }
 }
 
+static struct probe_group make_group(struct process *process)
+{
+    struct random *random = &process->random;
+    struct probe_group group = {
+        .ip = process->program + random_below(random, 50) * 8,
+        .reuse_ip = random_below(random, 3) ? process->solver + random_below(random, 50) * 8 : 0,
+        .context_id = process->contexts[random_below(random, 40)],
+        .kind = ACCESS_LOAD,
+        .width = 8,
+        .place = random_below(random, 10000),
+    };
+    switch (random_below(random, 4)) {
+    case 0:
+        group.object_kind = OBJECT_HEAP;
+        group.object_reference = process->sites[random_below(random, 4)];
+        group.tracked_log2 = (uint8_t)random_below(random, 4);
+        break;
+    case 1:
+        group.object_kind = OBJECT_GLOBAL;
+        group.object_reference = process->module_id;
+        group.place = process->solver + 0x8000 + random_below(random, 100) * 8;
+        break;
+    case 2:
+        group.object_kind = OBJECT_STACK;
+        group.object_reference = process->threads[random_below(random, 2)];
+        break;
+    default:
+        group.object_kind = OBJECT_HEAP_UNTRACKED;
+    }
+    return group;
+}
+
+/* Identifiers have gaps, as after lost records. */
+static void add_burst(struct process *process, unsigned number)
+{
+    enum { GROUPS = 20 };
+    struct random *random = &process->random;
+    struct record_burst burst = profile_builder_default_burst(
+        process->threads[random_below(random, 2)], process->contexts[random_below(random, 40)]);
+    struct builder_group groups[GROUPS];
+    struct probe_count counts[GROUPS][2 * PROBE_LINE_SIZES];
+    burst.burst_id = 5 + 3 * number;
+    burst.app_ns = 1000 * number;
+    burst.weight_ns = random_below(random, 1000);
+    burst.loop = random_below(random, 2) ? process->solver + 64 : 0;
+    burst.region_id = random_below(random, 2) ? process->regions[1] : 0;
+    burst.flags = random_below(random, 2) ? BURST_WIDE : 0;
+    for (unsigned i = 0; i < GROUPS; i++) {
+        groups[i] = (struct builder_group){.probe = make_group(process), .counts = counts[i]};
+        for (unsigned s = 0; s < PROBE_LINE_SIZES; s++) {
+            groups[i].sizes[s] = s == 0 || burst.flags & BURST_WIDE ? 2 : 0;
+            counts[i][2 * s] = (struct probe_count){(uint16_t)random_below(random, 3000), 1 + i};
+            counts[i][2 * s + 1] =
+                (struct probe_count){(uint16_t)(4096 + random_below(random, 3000)), 2};
+        }
+    }
+    process->bursts[number] =
+        profile_builder_burst(&process->builder, &burst, groups, random_below(random, GROUPS));
+}
+
 static void add_sample(struct process *process)
 {
     struct profile_builder *builder = &process->builder;
     struct random *random = &process->random;
     struct record_sample sample = profile_builder_default_sample(
         process->threads[random_below(random, 2)], process->contexts[random_below(random, 40)]);
+    sample.burst_id = random_below(random, 5) ? process->bursts[random_below(random, 30)] : 0;
     sample.ip = process->program + random_below(random, 50) * 8;
     sample.loop = random_below(random, 2) ? process->solver + 64 : 0;
     sample.weight_ns = random_below(random, 1000);
@@ -503,8 +286,14 @@ static void write_process(int number, const char *engine)
     for (uint32_t i = 0; i < 4; i++)
         process.sites[i] = profile_builder_site(builder, process.contexts[5 * i], ALLOCATOR_MALLOC,
                                                 i == 3 ? "named" : "");
-    process.regions[0] = profile_builder_region(builder, process.solver + 0x40, "solve");
-    process.regions[1] = profile_builder_region(builder, 0, "phase");
+    /* Not in the same order everywhere. */
+    for (int i = 0; i < 2; i++) {
+        int region = (number + i) % 2;
+        process.regions[region] = profile_builder_region(
+            builder, region ? 0 : process.solver + 0x40, region ? "phase" : "solve");
+    }
+    for (unsigned i = 0; i < 30; i++)
+        add_burst(&process, i);
     for (int i = 0; i < 200; i++)
         add_sample(&process);
     profile_builder_rate(builder, process.threads[0], process.solver + 64, 1, 1000, 10);
@@ -544,7 +333,7 @@ static struct profile *load_number(int number)
 static void describe_number(struct description *out, int number)
 {
     struct profile *profile = load_number(number);
-    describe(out, profile);
+    profile_describe(out, profile);
     profile_free(profile);
 }
 
@@ -557,10 +346,10 @@ static void test_merge_is_the_union(void **state)
     for (int i = 1; i <= 4; i++)
         describe_number(&inputs, i);
     describe_number(&merged, 100);
-    assert_same(&merged, &inputs);
+    profile_assert_same(&merged, &inputs);
     assert_true(merged.count > 500);
-    free_description(&inputs);
-    free_description(&merged);
+    profile_description_free(&inputs);
+    profile_description_free(&merged);
 }
 
 static void test_any_tree_gives_the_same(void **state)
@@ -580,9 +369,9 @@ static void test_any_tree_gives_the_same(void **state)
         struct description tree = {0};
         describe_number(&flat, 100);
         describe_number(&tree, results[i]);
-        assert_same(&flat, &tree);
-        free_description(&flat);
-        free_description(&tree);
+        profile_assert_same(&flat, &tree);
+        profile_description_free(&flat);
+        profile_description_free(&tree);
         struct profile *profile = load_number(results[i]);
         assert_int_equal(profile->origins.count, 4);
         assert_int_equal(profile->contexts.count, 40);

@@ -345,6 +345,56 @@ static void test_unsound_content_is_skipped(void **state)
     profile_free(profile);
 }
 
+/* A burst counts only if its probes can be read and add up; of two with one identifier the first.
+ */
+static void test_bursts(void **state)
+{
+    (void)state;
+    static const struct probe_count counts[] = {{7, 100}, {4096 | 40, 3}};
+    const struct builder_group group = {.probe = {.ip = 0x401000}, .counts = counts, .sizes = {2}};
+    struct record_burst good = profile_builder_default_burst(1, 1);
+    good.burst_id = 9;
+    profile_builder_burst(&builder, &good, &group, 1);
+    struct record_burst first = profile_builder_default_burst(2, 1);
+    first.burst_id = 4;
+    profile_builder_burst(&builder, &first, NULL, 0);
+    struct record_burst again = first;
+    again.thread_id = 3;
+    profile_builder_burst(&builder, &again, &group, 1);
+
+    /* The same tail under records that are wrong about it. */
+    static const unsigned char tail[] = {0x5f, 0x00, 0x07, 0x64}; /* a group of 100 probes */
+    const struct record_burst right = {
+        .burst_id = 1, .touches = 100, .groups = 1, .probe_size = sizeof(tail)};
+    struct record_burst wrong[7];
+    for (size_t i = 0; i < 7; i++)
+        wrong[i] = right;
+    wrong[0].touches = 99;
+    wrong[1].open = 1;
+    wrong[2].groups = 2;
+    wrong[3].groups = 0;
+    wrong[4].probe_size = sizeof(tail) - 1;
+    wrong[5].probe_size = 9; /* more than there is, with the padding */
+    wrong[6].flags = BURST_WIDE;
+    for (size_t i = 0; i < 7; i++)
+        profile_builder_record_with_tail(&builder, RECORD_BURST, &wrong[i], sizeof(wrong[i]), tail,
+                                         sizeof(tail));
+    profile_builder_record_with_tail(&builder, RECORD_BURST, &right, sizeof(right), tail,
+                                     sizeof(tail));
+    struct profile *profile = finish_and_load();
+    assert_int_equal(profile->invalid_records, 7);
+    assert_int_equal(profile->bursts.count, 3);
+    assert_int_equal(profile->bursts.items[0]->burst_id, 1);
+    assert_int_equal(profile->bursts.items[0]->touches, 100);
+    assert_int_equal(profile_burst(profile, 4)->thread_id, 2);
+    assert_int_equal(profile_burst(profile, 9)->touches, 103);
+    assert_int_equal(profile_burst(profile, 9)->open, 3);
+    assert_null(profile_burst(profile, 5));
+    assert_null(profile_burst(profile, 0));
+    assert_null(profile_burst(profile, 10));
+    profile_free(profile);
+}
+
 static void test_unfinished_run(void **state)
 {
     (void)state;
@@ -370,6 +420,7 @@ int main(void)
         cmocka_unit_test_setup(test_module_by_address_and_time, begin),
         cmocka_unit_test_setup(test_other_versions_of_records, begin),
         cmocka_unit_test_setup(test_unsound_content_is_skipped, begin),
+        cmocka_unit_test_setup(test_bursts, begin),
         cmocka_unit_test_setup(test_unfinished_run, begin),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

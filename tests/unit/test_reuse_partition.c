@@ -6,6 +6,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -89,8 +90,7 @@ static void curve_point(struct survival_curve *curve, double time, double surviv
 
     *point = (struct survival_point){.time = time, .survival = survival};
     if (curve->count++)
-        point->survival_area =
-            point[-1].survival_area + (time - point[-1].time) * point[-1].survival;
+        point->area = point[-1].area + (time - point[-1].time) * point[-1].survival;
 }
 
 /* Survival of every structure's reuse times, each of them seen. */
@@ -173,7 +173,7 @@ static double predict(const struct partition_member *members, unsigned mask, dou
                 part[n++] = members[s];
         double time = partition_eviction_time(part, n, in ? isolated : rest);
         for (size_t i = 0; i < n; i++)
-            misses += part[i].share * survival_at(part[i].curve, time)->survival;
+            misses += part[i].share * survival_at(part[i].curve, time).survival;
     }
     return misses;
 }
@@ -231,7 +231,7 @@ static void undivided_cache(void **state)
 {
     (void)state;
     struct survival_point points[2] = {{.time = 0, .survival = 1},
-                                       {.time = 100, .survival = 0, .survival_area = 100}};
+                                       {.time = 100, .survival = 0, .area = 100}};
     struct survival_curve curve = {.count = 2, .points = points};
     struct partition_member one = {&curve, 1}, half[2] = {{&curve, 0.5}, {&curve, 0.5}};
 
@@ -251,16 +251,16 @@ static void sector_study(void **state)
 {
     (void)state;
     struct survival_point x_points[2] = {{.time = 0, .survival = 1},
-                                         {.time = 314, .survival = 0, .survival_area = 314}};
+                                         {.time = 314, .survival = 0, .area = 314}};
     struct survival_point m_points[1] = {{.time = 0, .survival = 1}};
     struct survival_curve x = {.count = 2, .points = x_points},
                           m = {.count = 1, .points = m_points};
     const struct partition_member all[2] = {{&x, 0.5}, {&m, 0.5}};
 
     /* 256 lines for both are too few, three ways for x alone are enough, two are not. */
-    assert_true(survival_at(&x, partition_eviction_time(all, 2, 256))->survival == 1);
-    assert_true(survival_at(&x, partition_eviction_time(all, 1, 192))->survival == 0);
-    assert_true(survival_at(&x, partition_eviction_time(all, 1, 128))->survival == 1);
+    assert_true(survival_at(&x, partition_eviction_time(all, 2, 256)).survival == 1);
+    assert_true(survival_at(&x, partition_eviction_time(all, 1, 192)).survival == 0);
+    assert_true(survival_at(&x, partition_eviction_time(all, 1, 128)).survival == 1);
     assert_float_equal(partition_eviction_time(all + 1, 1, 64), 128, 1e-9);
 }
 

@@ -10,7 +10,6 @@
 
 #include "sampling/private_watch.h"
 #include "sampling/sample.h"
-#include "sampling/watch_plan.h"
 
 enum { RECORDS = 4096 };
 
@@ -23,7 +22,7 @@ static struct hardware {
     bool future_is_known; /* follow_visit() answers at once */
     uint64_t clock;
     unsigned companions, announced;
-    unsigned timing_traps, timing_cancels;
+    unsigned taken_traps, taken_cancels, purpose;
     unsigned samples, ends, invalidations;
     struct record_sample sample[RECORDS];
     struct record_watch_end end[RECORDS];
@@ -32,7 +31,6 @@ static struct hardware {
 static struct private_watches set;
 static struct record_totals totals;
 static struct random generator;
-static struct window window;
 static uint64_t next_sample;
 
 static bool arm(void *thread, unsigned slot, uint64_t address, uint32_t generation)
@@ -121,16 +119,23 @@ static void withdraw(void *thread, unsigned slot, const struct record_sample *sa
     ((struct hardware *)thread)->announced--;
 }
 
-static void timing_trap(void *thread, unsigned slot, const struct watch_trap *trap)
+static void taken_trap(void *thread, unsigned slot, unsigned purpose, const struct watch_trap *trap)
 {
-    (void)trap;
-    ((struct hardware *)thread)->timing_traps++;
-    private_watch_release_timing(&set, slot);
+    struct hardware *h = thread;
+
+    assert_ptr_equal(trap->machine, &hardware);
+    h->taken_traps++;
+    h->purpose = purpose;
+    private_watch_release(&set, slot);
 }
 
-static void timing_cancel(void *thread)
+static void taken_cancel(void *thread, unsigned slot, unsigned purpose)
 {
-    ((struct hardware *)thread)->timing_cancels++;
+    struct hardware *h = thread;
+
+    assert_true(h->armed[slot]);
+    h->taken_cancels++;
+    h->purpose = purpose;
 }
 
 static const struct watch_mechanism mechanism = {
@@ -145,8 +150,8 @@ static const struct watch_mechanism mechanism = {
     .leave = leave,
     .armed = announce,
     .disarmed = withdraw,
-    .timing_trap = timing_trap,
-    .timing_cancel = timing_cancel,
+    .taken_trap = taken_trap,
+    .taken_cancel = taken_cancel,
 };
 
 static void begin(unsigned count)
@@ -159,44 +164,20 @@ static void begin(unsigned count)
     private_watches_begin(&set, &mechanism, &hardware, 7, &generator, &totals, count, 8);
 }
 
-/* An access of 8 bytes to its own line, in a window that begins with `before` accesses to the word.
- * A line of one word makes the accessed word the only one to watch. */
-static struct record_sample fill_window(uint64_t address, unsigned before)
+/* An open sample; its word is watched. */
+static bool start(unsigned slot, uint64_t address)
 {
-    struct access access = {.ip = 0x400, .address = address, .width = 32, .kind = ACCESS_LOAD};
-    struct record_sample sample = {.sample_id = ++next_sample, .thread_id = 7};
+    struct record_sample sample = {
+        .sample_id = ++next_sample,
+        .thread_id = 7,
+        .address = address,
+        .width = 8,
+        .watch_mode = WATCH_ACCESSED,
+        .watch_address = address & ~UINT64_C(7),
+        .watch_length = 8,
+    };
 
-    random_seed(&generator, next_sample);
-    do
-        window_begin(&window, &generator, 10, 32);
-    while (window.skip != before);
-    for (unsigned i = 0; i <= before; i++) {
-        access.ip = 0x400 + 0x10 * i;
-        window_feed(&window, &access, 1);
-    }
-    assert_true(window_end(&window, &generator));
-    sample_from_window(&sample, &window);
-    sample.app_ns = hardware.clock;
-    return sample;
-}
-
-static void start(uint64_t address, unsigned before)
-{
-    struct record_sample sample = fill_window(address, before);
-
-    private_watch_start(&set, &window, &sample, hardware.clock);
-}
-
-/* A sample whose access is done, as hardware delivers it. */
-static void start_executed(uint64_t address)
-{
-    struct access access = {.ip = 0x400, .address = address, .width = 8, .kind = ACCESS_STORE};
-    struct record_sample sample = {.sample_id = ++next_sample, .thread_id = 7};
-
-    window_begin_after(&window, &generator, &access, 10, 64);
-    assert_true(window_end(&window, &generator));
-    sample_from_window(&sample, &window);
-    private_watch_start(&set, &window, &sample, hardware.clock);
+    return private_watch_start(&set, slot, &sample, hardware.clock);
 }
 
 static void trap(unsigned slot, uint64_t ip)
@@ -215,30 +196,23 @@ static unsigned armed(void)
     return n;
 }
 
-static void a_watch_runs_from_the_sampled_access_to_its_reuse(void **state)
+static void a_watch_runs_from_its_start_to_the_reuse(void **state)
 {
     (void)state;
     begin(4);
-    hardware.clock = 100;
-    start(0x1000, 2);
-    assert_int_equal(armed(), 1);
-    assert_int_equal(hardware.samples, 0);
-    /* The two accesses before the sampled one, and that itself. */
-    trap(3, 0x404);
-    trap(3, 0x414);
-    assert_int_equal(hardware.samples, 0);
     hardware.clock = 150;
-    trap(3, 0x424);
+    assert_true(start(2, 0x1004));
+    assert_int_equal(armed(), 1);
+    assert_int_equal(hardware.address[2], 0x1000);
     assert_int_equal(hardware.samples, 1);
     assert_int_equal(hardware.sample[0].app_ns, 150);
     assert_int_equal(hardware.sample[0].watch_mode, WATCH_ACCESSED);
-    assert_int_equal(hardware.sample[0].words_accessed, 4);
-    assert_int_equal(hardware.sample[0].watch_slot, 3);
-    assert_true(hardware.sample[0].watch_address - 0x1000 < 32);
+    assert_int_equal(hardware.sample[0].watch_slot, 2);
+    assert_int_equal(hardware.sample[0].invalidation_address, 0xabc0);
     assert_int_equal(hardware.companions, 1);
     assert_int_equal(hardware.announced, 1);
     hardware.clock = 400;
-    trap(3, 0x999);
+    trap(2, 0x999);
     assert_int_equal(armed(), 0);
     assert_int_equal(hardware.ends, 1);
     assert_int_equal(hardware.end[0].sample_id, 1);
@@ -254,124 +228,70 @@ static void a_watch_runs_from_the_sampled_access_to_its_reuse(void **state)
     assert_int_equal(totals.reused, 1);
 }
 
-static void a_sample_that_is_executed_runs_at_once(void **state)
-{
-    (void)state;
-    begin(4);
-    start_executed(0x2008);
-    assert_int_equal(hardware.samples, 1);
-    assert_int_equal(hardware.sample[0].address, 0x2008);
-    trap(3, 0x500);
-    assert_int_equal(hardware.ends, 1);
-}
-
 static void the_mechanism_may_write_the_end_later(void **state)
 {
     (void)state;
     begin(4);
     hardware.future_is_known = false;
-    start_executed(0x2000);
+    start(3, 0x2000);
     trap(3, 0x500);
     assert_int_equal(hardware.ends, 0);
     assert_int_equal(armed(), 0);
     assert_int_equal(totals.reused, 1);
     /* The slot is free all the same. */
-    start_executed(0x3000);
+    assert_int_equal(private_watches_accept(&set), 15);
+    start(3, 0x3000);
     assert_true(hardware.armed[3]);
     assert_int_equal(totals.evicted, 0);
 }
 
-static void a_path_that_was_not_foreseen_ends_the_watch(void **state)
-{
-    (void)state;
-    begin(4);
-    start(0x1000, 0);
-    trap(3, 0x5000);
-    assert_int_equal(armed(), 0);
-    assert_int_equal(hardware.samples, 1);
-    assert_int_equal(hardware.sample[0].watch_mode, WATCH_NONE);
-    assert_int_equal(hardware.sample[0].flags, SAMPLE_ARM_FAILED);
-    assert_int_equal(hardware.ends, 0);
-    assert_int_equal(totals.armed, 0);
-    assert_int_equal(totals.lost[LOSS_TRAP_UNKNOWN], 1);
-}
-
-/* Another word of the line, which an earlier instruction touches on the way to the sampled one. */
-static void the_trap_that_starts_a_watch_may_be_of_another_instruction(void **state)
-{
-    struct access first = {.ip = 0x800, .address = 0x1008, .width = 8, .kind = ACCESS_LOAD};
-    struct access sampled = {.ip = 0x400, .address = 0x1000, .width = 8, .kind = ACCESS_LOAD};
-
-    (void)state;
-    begin(4);
-    do {
-        struct record_sample sample = {.sample_id = ++next_sample, .thread_id = 7};
-
-        for (unsigned i = 0; i < WATCHES_MAX; i++) {
-            set.watch[i].state = WATCH_FREE;
-            hardware.armed[i] = false;
-        }
-        do
-            window_begin(&window, &generator, 10, 64);
-        while (window.skip != 1);
-        window_feed(&window, &first, 1);
-        window_feed(&window, &sampled, 1);
-        assert_true(window_end(&window, &generator));
-        sample_from_window(&sample, &window);
-        hardware.samples = 0;
-        private_watch_start(&set, &window, &sample, 0);
-    } while (!hardware.armed[3] || hardware.address[3] != 0x1008);
-    assert_int_equal(hardware.samples, 0);
-    trap(3, 0x804);
-    assert_int_equal(hardware.samples, 1);
-    assert_int_equal(hardware.sample[0].watch_mode, WATCH_OTHER);
-    assert_int_equal(hardware.sample[0].address, 0x1000);
-    trap(3, 0x804);
-    assert_int_equal(totals.reused, 1);
-    assert_int_equal(totals.lost[LOSS_TRAP_UNKNOWN], 0);
-}
-
-static void a_word_that_is_hot_on_the_way_is_not_watched(void **state)
-{
-    (void)state;
-    begin(4);
-    start(0x1000, WATCH_TRAPS_BEFORE_MAX);
-    assert_int_equal(armed(), 0);
-    assert_int_equal(hardware.samples, 1);
-    assert_int_equal(hardware.sample[0].flags, SAMPLE_ARM_FAILED);
-    start(0x1000, WATCH_TRAPS_BEFORE_MAX - 1);
-    assert_int_equal(armed(), 1);
-}
-
-static void without_registers_samples_stand_alone(void **state)
+static void without_a_register_nothing_is_written(void **state)
 {
     (void)state;
     begin(0);
-    start(0x1000, 0);
-    assert_int_equal(hardware.samples, 1);
-    assert_int_equal(totals.lost[LOSS_NO_REGISTER], 1);
+    assert_int_equal(private_watches_accept(&set), 0);
     begin(2);
     hardware.refuse = true;
-    start(0x1000, 0);
-    assert_int_equal(hardware.samples, 1);
-    assert_int_equal(hardware.sample[0].flags, SAMPLE_ARM_FAILED);
+    assert_false(start(1, 0x1000));
+    assert_int_equal(hardware.samples, 0);
+    assert_int_equal(totals.armed, 0);
     assert_int_equal(totals.lost[LOSS_NO_REGISTER], 1);
     assert_int_equal(hardware.companions, 0);
+    assert_int_equal(hardware.announced, 0);
+    assert_int_equal(private_watches_accept(&set), 3);
     hardware.refuse = false;
-    start(0x1000, 0);
+    assert_true(start(1, 0x1000));
     assert_true(hardware.armed[1]);
+}
+
+/* The watch that gives way to one whose register fails is over all the same. */
+static void a_register_that_fails_leaves_its_slot_empty(void **state)
+{
+    (void)state;
+    begin(1);
+    start(0, 0x1000);
+    hardware.refuse = true;
+    assert_false(start(0, 0x2000));
+    assert_int_equal(hardware.end[0].reason, WATCH_EVICTED);
+    assert_int_equal(armed(), 0);
+    assert_int_equal(hardware.companions, 0);
 }
 
 static void every_watch_ends_once_when_slots_are_scarce(void **state)
 {
-    enum { SAMPLES = 3000 };
-    unsigned reused = 0, evicted = 0, alive;
+    enum { BURSTS = 1500 };
+    unsigned started = 0, reused = 0, evicted = 0, alive;
 
     (void)state;
     begin(3);
-    for (unsigned i = 0; i < SAMPLES; i++) {
+    for (unsigned i = 0; i < BURSTS; i++) {
+        uint32_t accepted = private_watches_accept(&set);
+
         hardware.clock += 10;
-        start_executed(0x10000 + 64 * (uint64_t)i);
+        assert_int_not_equal(accepted, 0);
+        for (unsigned slot = 0; slot < 3; slot++)
+            if (accepted >> slot & 1)
+                started += start(slot, 0x10000 + 64 * (uint64_t)(3 * i + slot));
         if (i % 5 == 0)
             trap(i % 3, 0x500);
         assert_true(armed() <= 3);
@@ -383,13 +303,13 @@ static void every_watch_ends_once_when_slots_are_scarce(void **state)
         reused += hardware.end[i].reason == WATCH_REUSED;
         evicted += hardware.end[i].reason == WATCH_EVICTED;
     }
-    assert_int_equal(hardware.samples, SAMPLES);
-    assert_int_equal(totals.armed, SAMPLES);
-    assert_int_equal(hardware.ends + alive, SAMPLES);
+    assert_int_equal(hardware.samples, started);
+    assert_int_equal(totals.armed, started);
+    assert_int_equal(hardware.ends + alive, started);
     assert_int_equal(reused, totals.reused);
     assert_int_equal(evicted, totals.evicted);
     assert_int_equal(reused + evicted, hardware.ends);
-    assert_true(reused > 0 && evicted > SAMPLES / 2);
+    assert_true(reused > 0 && evicted > BURSTS / 2);
     /* No sample has two ends. */
     for (unsigned i = 0; i < hardware.ends; i++)
         for (unsigned j = i + 1; j < hardware.ends; j++)
@@ -403,9 +323,9 @@ static void a_trap_of_an_earlier_use_is_a_stranger(void **state)
 
     (void)state;
     begin(1);
-    start_executed(0x1000);
+    start(0, 0x1000);
     old = hardware.generation[0];
-    start_executed(0x2000);
+    start(0, 0x2000);
     private_watch_trap(&set, 0, old, &event);
     assert_int_equal(totals.lost[LOSS_TRAP_UNKNOWN], 1);
     assert_int_equal(totals.reused, 0);
@@ -418,9 +338,8 @@ static void one_trap_ends_all_watches_on_the_word(void **state)
 {
     (void)state;
     begin(2);
-    do
-        start_executed(0x1000);
-    while (hardware.address[0] != hardware.address[1]);
+    start(0, 0x1000);
+    start(1, 0x1000);
     trap(1, 0x500);
     assert_int_equal(totals.reused, 2);
     assert_int_equal(armed(), 0);
@@ -430,8 +349,8 @@ static void the_end_of_a_block_ends_watches_in_it(void **state)
 {
     (void)state;
     begin(2);
-    start_executed(0x1000);
-    start_executed(0x9000);
+    start(1, 0x1000);
+    start(0, 0x9000);
     hardware.clock = 77;
     private_watch_block_freed(&set, 0x1000, 64, 12);
     assert_false(hardware.armed[1]);
@@ -448,7 +367,7 @@ static void a_store_of_another_thread_is_told_and_the_watch_goes_on(void **state
 
     (void)state;
     begin(1);
-    start_executed(0x1000);
+    start(0, 0x1000);
     private_watch_invalidate(&set, 0, &record);
     assert_int_equal(hardware.invalidations, 1);
     assert_true(hardware.armed[0]);
@@ -467,7 +386,7 @@ static void the_profilers_own_traps_end_a_watch_in_the_long_run(void **state)
 {
     (void)state;
     begin(1);
-    start_executed(0x1000);
+    start(0, 0x1000);
     for (unsigned i = 1; i < WATCH_OWN_TRAPS_MAX; i++)
         private_watch_own_trap(&set, 0, hardware.generation[0]);
     assert_int_equal(armed(), 1);
@@ -476,28 +395,50 @@ static void the_profilers_own_traps_end_a_watch_in_the_long_run(void **state)
     assert_int_equal(hardware.end[0].reason, WATCH_LOST);
 }
 
-static void timing_takes_a_slot_and_samples_take_it_back(void **state)
+static void a_taken_slot_is_given_back_or_lost_to_a_sample(void **state)
 {
     (void)state;
     begin(1);
-    start_executed(0x1000);
-    assert_true(private_watch_take_for_timing(&set, 0, 0x5003, 40));
+    start(0, 0x1000);
+    assert_true(private_watch_take(&set, 0, 42, 0x5003, 40));
     assert_int_equal(totals.evicted, 1);
+    assert_int_equal(hardware.end[0].app_ns, 40);
     assert_int_equal(hardware.address[0], 0x5000);
     trap(0, 0x600);
-    assert_int_equal(hardware.timing_traps, 1);
+    assert_int_equal(hardware.taken_traps, 1);
+    assert_int_equal(hardware.purpose, 42);
     assert_int_equal(armed(), 0);
-    assert_true(private_watch_take_for_timing(&set, 0, 0x5000, 50));
-    start_executed(0x2000);
-    assert_int_equal(hardware.timing_cancels, 1);
-    assert_true(hardware.armed[0]);
-    assert_int_equal(hardware.address[0] & ~63u, 0x2000);
+    assert_true(private_watch_take(&set, 0, 43, 0x5000, 50));
+    start(0, 0x2000);
+    assert_int_equal(hardware.taken_cancels, 1);
+    assert_int_equal(hardware.purpose, 43);
+    assert_int_equal(hardware.address[0], 0x2000);
     assert_int_equal(hardware.samples, 2);
     hardware.refuse = true;
-    assert_false(private_watch_take_for_timing(&set, 0, 0x5000, 60));
+    assert_false(private_watch_take(&set, 0, 44, 0x5000, 60));
     hardware.refuse = false;
-    start_executed(0x3000);
+    start(0, 0x3000);
     assert_int_equal(armed(), 1);
+    assert_int_equal(hardware.taken_cancels, 1);
+    /* What is no taken register is not released as one. */
+    private_watch_release(&set, 0);
+    assert_int_equal(armed(), 1);
+}
+
+static void one_purpose_can_take_the_slot_from_another(void **state)
+{
+    (void)state;
+    begin(2);
+    assert_true(private_watch_take(&set, 1, 1, 0x5000, 0));
+    assert_true(private_watch_take(&set, 1, 2, 0x6000, 0));
+    assert_int_equal(hardware.taken_cancels, 1);
+    assert_int_equal(hardware.purpose, 1);
+    for (unsigned i = 0; i < WATCH_OWN_TRAPS_MAX; i++)
+        private_watch_own_trap(&set, 1, hardware.generation[1]);
+    assert_int_equal(hardware.taken_cancels, 2);
+    assert_int_equal(hardware.purpose, 2);
+    assert_int_equal(armed(), 0);
+    assert_int_equal(hardware.ends, 0);
 }
 
 static void periods_scatter_a_quarter_about_their_mean(void **state)
@@ -544,20 +485,18 @@ static void first_periods_lie_in_one_mean_but_not_at_its_very_start(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_watch_runs_from_the_sampled_access_to_its_reuse),
-        cmocka_unit_test(a_sample_that_is_executed_runs_at_once),
+        cmocka_unit_test(a_watch_runs_from_its_start_to_the_reuse),
         cmocka_unit_test(the_mechanism_may_write_the_end_later),
-        cmocka_unit_test(a_path_that_was_not_foreseen_ends_the_watch),
-        cmocka_unit_test(the_trap_that_starts_a_watch_may_be_of_another_instruction),
-        cmocka_unit_test(a_word_that_is_hot_on_the_way_is_not_watched),
-        cmocka_unit_test(without_registers_samples_stand_alone),
+        cmocka_unit_test(without_a_register_nothing_is_written),
+        cmocka_unit_test(a_register_that_fails_leaves_its_slot_empty),
         cmocka_unit_test(every_watch_ends_once_when_slots_are_scarce),
         cmocka_unit_test(a_trap_of_an_earlier_use_is_a_stranger),
         cmocka_unit_test(one_trap_ends_all_watches_on_the_word),
         cmocka_unit_test(the_end_of_a_block_ends_watches_in_it),
         cmocka_unit_test(a_store_of_another_thread_is_told_and_the_watch_goes_on),
         cmocka_unit_test(the_profilers_own_traps_end_a_watch_in_the_long_run),
-        cmocka_unit_test(timing_takes_a_slot_and_samples_take_it_back),
+        cmocka_unit_test(a_taken_slot_is_given_back_or_lost_to_a_sample),
+        cmocka_unit_test(one_purpose_can_take_the_slot_from_another),
         cmocka_unit_test(periods_scatter_a_quarter_about_their_mean),
         cmocka_unit_test(first_periods_lie_in_one_mean_but_not_at_its_very_start),
     };

@@ -18,6 +18,7 @@
 
 #include "analysis/analysis.h"
 #include "reuse/exact_stack.h"
+#include "sampling/burst.h"
 #include "sampling/line_watch.h"
 #include "sampling/random.h"
 #include "support/profile_builder.h"
@@ -26,9 +27,9 @@ enum {
     ACCESSES = 1 << 20,
     THREADS = 4,
     LINES = 1 << 15,
-    SEEDS = 5,
-    PERIOD = 250,
-    WINDOW = 200,
+    SEEDS = 3,
+    PERIOD = 1000,
+    LINE = 64,
     BASE = 0x100000,
 };
 
@@ -178,26 +179,31 @@ static uint16_t cpu_of(unsigned thread)
     return thread > 2;
 }
 
-static void look_ahead(size_t at, struct record_sample *sample)
+/* All memory is one object. */
+static void identify(void *user, uint64_t address, struct burst_object *object)
 {
-    static uint32_t stamp[LINES], now;
-    uint32_t seen = 0, lines = 0;
+    (void)user;
+    (void)address;
+    *object = (struct burst_object){.high = UINT64_MAX, .base = BASE};
+}
 
-    now++;
-    for (size_t i = at + 1; i < ACCESSES && seen < WINDOW; i++) {
+/* Feeds the thread's accesses from there on; of each its place in the trace. */
+static void feed(struct burst *burst, size_t at, uint32_t places[BURST_ACCESSES])
+{
+    size_t n = 0;
+
+    burst_begin(burst, LINE, false);
+    for (size_t i = at; i < ACCESSES && burst_wants(burst); i++) {
+        struct access access = {.ip = 0x401000 + trace[i].place,
+                                .address = BASE + LINE * (uint64_t)trace[i].line,
+                                .width = 8,
+                                .kind = ACCESS_LOAD};
+
         if (trace[i].thread != trace[at].thread)
             continue;
-        seen++;
-        if (i == trace[at].own) {
-            for (int k = 0; k < LINE_SIZE_COUNT; k++)
-                sample->window_reuse[k] = seen;
-            break;
-        }
-        lines += stamp[trace[i].line] != now;
-        stamp[trace[i].line] = now;
+        places[n++] = (uint32_t)i;
+        burst_feed(burst, &access, 1);
     }
-    sample->window_accesses = seen;
-    sample->window_lines = 1 + lines;
 }
 
 /* Registers are taken away at random, half of the time long before the line is used. */
@@ -263,33 +269,74 @@ static void watch_everybody(struct random *random, size_t at, const struct recor
     profile_builder_record(&builder, RECORD_LINE_END, &end, sizeof end);
 }
 
-static void take_sample(struct random *random, size_t at)
+static struct record_sample sample_of(const struct burst *burst, const struct record_burst *record,
+                                      const struct burst_probe *probe, size_t at)
 {
-    unsigned thread = trace[at].thread;
-    struct record_sample sample = profile_builder_default_sample(thread, 0);
+    struct record_sample sample = profile_builder_default_sample(record->thread_id, 0);
 
+    burst_describe(burst, probe, &sample);
     sample.sample_id = ++builder.samples;
+    sample.burst_id = record->burst_id;
     sample.monotonic_ns = at;
-    sample.app_ns = trace[at].made[thread];
+    sample.app_ns = trace[at].made[record->thread_id];
     sample.weight_ns = PERIOD;
-    sample.ip = 0x401000 + trace[at].place;
-    sample.address = BASE + 64 * (uint64_t)trace[at].line;
-    sample.cpu = cpu_of(thread);
+    sample.cpu = record->cpu;
     sample.loop = 0;
-    for (int k = 0; k < LINE_SIZE_COUNT; k++)
-        sample.window_reuse[k] = REUSE_TIME_NONE;
-    look_ahead(at, &sample);
-    if (sample.window_reuse[1] == REUSE_TIME_NONE) {
+    return sample;
+}
+
+/* Two of the open lines, from their use on. */
+static void draw_watches(struct random *random, const struct burst *burst,
+                         const struct record_burst *record, const uint32_t *places)
+{
+    struct burst_probe probes[2];
+    unsigned n = burst_draw_open(burst, random, 2, probes);
+
+    for (unsigned i = 0; i < n; i++) {
+        size_t at = places[probes[i].index];
+        struct record_sample sample = sample_of(burst, record, &probes[i], at);
+
+        sample.flags |= SAMPLE_OPEN;
         sample.watch_mode = WATCH_ACCESSED;
         sample.watch_address = sample.address;
-        sample.watch_length = 64;
+        sample.watch_length = LINE;
         sample.words_accessed = 1;
-        sample.flags |= SAMPLE_USE_OFFERED;
         watch_privately(random, at, &sample);
-        if (random_below(random, 4) == 0)
-            watch_everybody(random, at, &sample);
+        profile_builder_record(&builder, RECORD_SAMPLE, &sample, sizeof sample);
     }
+}
+
+static void take_burst(struct random *random, size_t at)
+{
+    static struct burst *burst;
+    static uint32_t places[BURST_ACCESSES];
+    static unsigned char tail[PROFILE_RECORD_MAX / 4];
+    const struct burst_host host = {.identify = identify};
+    unsigned thread = trace[at].thread;
+    struct record_burst record = {.burst_id = ++builder.bursts,
+                                  .thread_id = thread,
+                                  .monotonic_ns = at,
+                                  .app_ns = trace[at].made[thread],
+                                  .weight_ns = PERIOD,
+                                  .cpu = cpu_of(thread)};
+
+    if (!burst)
+        burst = calloc(1, burst_memory_size());
+    assert_non_null(burst);
+    feed(burst, at, places);
+    if (burst_close(burst, &host) == 0)
+        return;
+    assert_true(burst_encode(burst, &record, tail, sizeof tail));
+    profile_builder_record_with_tail(&builder, RECORD_BURST, &record,
+                                     offsetof(struct record_burst, tail), tail,
+                                     (record.probe_size + 7) & ~7u);
+    struct burst_probe probe = burst_draw(burst, random);
+    struct record_sample sample = sample_of(burst, &record, &probe, places[probe.index]);
+    sample.flags |= SAMPLE_USE_OFFERED;
+    if (sample.reuse_time[line_size_index(LINE)] == REUSE_TIME_NONE && random_below(random, 4))
+        watch_everybody(random, places[probe.index], &sample);
     profile_builder_record(&builder, RECORD_SAMPLE, &sample, sizeof sample);
+    draw_watches(random, burst, &record, places);
 }
 
 static struct profile *record(uint64_t seed)
@@ -310,7 +357,7 @@ static struct profile *record(uint64_t seed)
         profile_builder_thread(&builder, 1000 + thread, "thread");
     for (size_t i = 0; i < ACCESSES; i++)
         if (random_below(&random, PERIOD) == 0)
-            take_sample(&random, i);
+            take_burst(&random, i);
     for (uint32_t thread = 1; thread <= THREADS; thread++) {
         struct record_totals totals = {.thread_id = thread,
                                        .app_ns = trace[ACCESSES - 1].made[thread]};
@@ -359,7 +406,7 @@ static void compare(const struct truth *truth, const struct analysis *analysis, 
         known++;
         error += fabs(ratio->value - expected);
         bias += ratio->value - expected;
-        covered += expected >= ratio->lo - 1e-3 && expected <= ratio->hi + 1e-3;
+        covered += expected >= ratio->lo - 5e-3 && expected <= ratio->hi + 5e-3;
     }
     assert_true(known >= 30);
     for (int i = 24; i < ANALYSIS_CURVE_SIZES && !points[i].beyond; i += 4)
@@ -444,7 +491,7 @@ static void nothing_crosses_where_data_is_apart(void **state)
     profile = record(1);
     analysis = analyse(profile, &one_group);
     struct estimate crossing = analysis_misses(analysis, (struct subset){0}, 1 << 18).crossing;
-    assert_true(crossing.value == 0 && crossing.hi > 0 && crossing.hi < 0.01);
+    assert_true(crossing.value == 0 && crossing.hi > 0 && crossing.hi < 0.03);
     analysis_free(analysis);
     profile_free(profile);
 }

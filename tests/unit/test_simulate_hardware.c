@@ -14,7 +14,7 @@
 #include "simulate/processor.h"
 #include "simulate/registers.h"
 
-enum { ACCESSES = 60000, RECORDS = 8192 };
+enum { ACCESSES = 60000, RECORDS = 1024, BURST_BYTES_MAX = 65536 };
 
 static struct stream_access stream[ACCESSES];
 /* The same, as brute force looks at it: read-modify-writes are two. */
@@ -67,26 +67,42 @@ static bool overlaps(const struct access *access, uint64_t low, uint64_t size)
 
 /* ---- what the processor recorded ---- */
 
+static union {
+    struct record_burst record;
+    unsigned char bytes[BURST_BYTES_MAX];
+} bursts[RECORDS];
 static struct record_sample samples[RECORDS];
 static struct record_watch_end ends[RECORDS];
 static struct record_totals totals;
-static size_t sample_count, end_count;
+static size_t bursts_written, sample_count, end_count;
 
-static void attribute(void *user, struct record_sample *sample)
+static void identify(void *user, uint64_t address, struct burst_object *object)
 {
     (void)user;
-    sample->object_kind = OBJECT_HEAP;
+    *object = (struct burst_object){.low = address & ~UINT64_C(4095),
+                                    .high = (address & ~UINT64_C(4095)) + 4096,
+                                    .base = address & ~UINT64_C(4095),
+                                    .size = 4096,
+                                    .reference = 3,
+                                    .kind = OBJECT_HEAP};
 }
 
 static void append(void *user, enum record_type type, const void *record, size_t size)
 {
     (void)user;
-    if (type == RECORD_SAMPLE)
-        memcpy(&samples[sample_count++ % RECORDS], record, size);
-    else if (type == RECORD_WATCH_END)
-        memcpy(&ends[end_count++ % RECORDS], record, size);
-    else
+    assert_int_equal(size % 8, 0);
+    if (type == RECORD_BURST) {
+        assert_true(bursts_written < RECORDS && size <= BURST_BYTES_MAX);
+        memcpy(&bursts[bursts_written++], record, size);
+    } else if (type == RECORD_SAMPLE) {
+        assert_true(sample_count < RECORDS);
+        memcpy(&samples[sample_count++], record, size);
+    } else if (type == RECORD_WATCH_END) {
+        assert_true(end_count < RECORDS);
+        memcpy(&ends[end_count++], record, size);
+    } else {
         memcpy(&totals, record, size);
+    }
 }
 
 static uint64_t monotonic_ns(void *user)
@@ -98,7 +114,7 @@ static uint64_t monotonic_ns(void *user)
 static const struct processor_host host = {
     .ip_of = ip_of,
     .length_of = length_of,
-    .attribute = attribute,
+    .identify = identify,
     .append = append,
     .monotonic_ns = monotonic_ns,
 };
@@ -110,7 +126,6 @@ static struct processor_options options_of(uint64_t period)
         .register_size = 8,
         .registers = 4,
         .line_size = 64,
-        .window = 200,
     };
 }
 
@@ -120,7 +135,7 @@ static void run(const struct processor_options *options, uint64_t seed)
     static struct processor processor;
     struct random random;
 
-    sample_count = end_count = 0;
+    bursts_written = sample_count = end_count = 0;
     random_seed(&random, seed);
     assert_true(processor_begin(&processor, options, &host, NULL, 3, seed));
     for (size_t at = 0; at < ACCESSES;) {
@@ -134,7 +149,6 @@ static void run(const struct processor_options *options, uint64_t seed)
     processor_end(&processor, WATCH_THREAD_ENDED);
     processor_append_totals(&processor);
     processor_free(&processor);
-    assert_true(sample_count < RECORDS && end_count < RECORDS);
 }
 
 static const struct record_watch_end *end_of(const struct record_sample *sample)
@@ -158,58 +172,188 @@ static size_t next_touch(size_t from, uint64_t low, uint64_t size)
     return 0;
 }
 
-static void check_sample(const struct processor_options *options,
-                         const struct record_sample *sample)
+static const struct record_burst *burst_of(uint64_t id)
 {
-    const struct access *access = &flat[sample->app_ns - 1];
-    uint64_t line = sample->address & ~UINT64_C(63);
-    size_t reuse = next_touch(sample->app_ns, line, 64);
-    uint32_t window = sample->window_reuse[line_size_index(64)];
-    const struct record_watch_end *end = end_of(sample);
-    size_t armed = sample->app_ns + sample->window_accesses;
+    for (size_t i = 0; i < bursts_written; i++)
+        if (bursts[i].record.burst_id == id)
+            return &bursts[i].record;
+    return NULL;
+}
 
-    /* It is the access that was made, or its part in a line. */
+/* Adds the probes of access i, whose burst ends before access `end`, to the counts by code. */
+static void count_probes(uint32_t *counts, size_t i, size_t end)
+{
+    static uint32_t seen[4096], stamp; /* by line: there are fewer */
+    uint64_t line = flat[i].address & ~UINT64_C(63);
+
+    for (; line < flat[i].address + flat[i].width; line += 64) {
+        uint32_t distance = 0;
+        bool open = true;
+        size_t k;
+
+        stamp++;
+        /* What else the access itself touches comes after its lower lines. */
+        for (k = i; k < end && open; k++) {
+            uint64_t other = flat[k].address & ~UINT64_C(63);
+
+            for (; other < flat[k].address + flat[k].width && open; other += 64) {
+                uint32_t *known = &seen[other / 64 % 4096];
+
+                if (k == i && other <= line)
+                    continue;
+                if (other == line) {
+                    open = false;
+                    break;
+                }
+                distance += *known != stamp;
+                *known = stamp;
+            }
+        }
+        counts[probe_code(open, probe_distance_bin(distance),
+                          probe_time_bin((uint32_t)(k - 1 - i)))]++;
+    }
+}
+
+/* The tail says of every probe what brute force finds. */
+static void check_probes(const struct record_burst *burst)
+{
+    static uint32_t counts[8192];
+    static struct probe_count told[PROBE_COUNTS_MAX];
+    size_t first = burst->app_ns - 1, sizes[PROBE_LINE_SIZES];
+    struct probe_decoder decoder;
+    struct probe_group group;
+    unsigned groups = 0;
+    uint32_t touches = 0;
+
+    memset(counts, 0, sizeof counts);
+    for (size_t i = first; i < first + burst->probes; i++)
+        count_probes(counts, i, first + burst->accesses);
+    probe_decoder_begin(&decoder, burst);
+    for (; probe_decode(&decoder, &group, told, PROBE_COUNTS_MAX, sizes); groups++)
+        for (size_t i = 0; i < sizes[0]; i++) {
+            assert_true(counts[told[i].code] >= told[i].count);
+            counts[told[i].code] -= told[i].count;
+            touches += told[i].count;
+            assert_int_equal(group.object_reference, 3);
+            assert_true(group.place < 4096);
+        }
+    assert_false(decoder.damaged);
+    assert_int_equal(groups, burst->groups);
+    assert_int_equal(touches, burst->touches);
+    for (size_t i = 0; i < 8192; i++)
+        assert_int_equal(counts[i], 0);
+}
+
+static void check_burst(const struct processor_options *options, const struct record_burst *burst)
+{
+    bool recorded = options->pmu.skid == 0;
+
+    assert_int_equal(burst->thread_id, 3);
+    assert_int_equal(burst->weight_ns % options->pmu.period, 0);
+    assert_int_equal(burst->flags & ~(unsigned)BURST_WIDE, recorded ? BURST_RECORDED : 0);
+    if (burst->accesses < BURST_ACCESSES) {
+        /* Only the thread's end can cut a burst short. */
+        assert_int_equal(burst->app_ns + burst->accesses - 1, flat_count);
+        assert_int_not_equal(burst->stop, 0);
+    } else {
+        assert_int_equal(burst->stop, 0);
+    }
+    assert_int_equal(burst->probes,
+                     burst->accesses < BURST_PROBES ? burst->accesses : BURST_PROBES);
+    if (burst->burst_id % 3 == 0 || burst->stop)
+        check_probes(burst);
+}
+
+/* The sample is the access that was made, or its part in a line; what the burst tells of it. */
+static void check_sample(const struct record_sample *sample)
+{
+    const struct record_burst *burst = burst_of(sample->burst_id);
+    size_t made = sample->app_ns - sample->marker_accesses; /* the first is 1 */
+    const struct access *access = &flat[made - 1];
+    uint64_t line = sample->address & ~UINT64_C(63);
+    size_t reuse = next_touch(made, line, 64);
+    uint32_t told = sample->reuse_time[line_size_index(64)];
+
+    assert_non_null(burst);
+    assert_int_equal(sample->weight_ns, burst->weight_ns);
+    assert_true(made - burst->app_ns < burst->probes);
+    assert_int_equal(sample->accesses_ahead, burst->app_ns + burst->accesses - 1 - made);
     assert_int_equal(sample->ip, access->ip);
     assert_int_equal(sample->kind, access->kind);
     assert_true(sample->address == access->address || sample->address == line);
     assert_true(overlaps(access, sample->address, sample->width));
-    if (window != REUSE_TIME_NONE) {
-        assert_int_equal(window, reuse - sample->app_ns);
-        assert_int_equal(sample->watch_mode, WATCH_NONE);
-        assert_null(end);
-        return;
-    }
-    assert_true(reuse == 0 || reuse > armed);
-    if (sample->watch_mode == WATCH_NONE) {
-        /* The thread ended within the window. */
-        assert_true(sample->window_accesses < options->window);
-        return;
-    }
-    assert_int_equal(sample->window_accesses, options->window);
-    assert_non_null(end);
+    assert_int_equal(sample->object_size, 4096);
+    if (told != REUSE_TIME_NONE)
+        assert_int_equal(told, reuse - made);
+    else
+        assert_true(reuse == 0 || reuse > made + sample->accesses_ahead);
+}
+
+/* A watch that began at the end of its burst. */
+static void check_watch(const struct processor_options *options, const struct record_sample *sample)
+{
+    const struct record_burst *burst = burst_of(sample->burst_id);
+    const struct record_watch_end *end = end_of(sample);
+    uint64_t line = sample->address & ~UINT64_C(63);
+    size_t touch;
+
+    assert_int_equal(sample->reuse_time[line_size_index(64)], REUSE_TIME_NONE);
+    assert_int_equal(sample->app_ns, burst->app_ns + burst->accesses - 1);
+    assert_int_equal(sample->marker_accesses, sample->accesses_ahead);
     assert_int_equal(sample->watch_length, options->register_size);
     assert_int_equal(sample->watch_address & ~UINT64_C(63), line);
-    size_t touch = next_touch(armed, sample->watch_address, options->register_size);
+    assert_non_null(end);
+    touch = next_touch(sample->app_ns, sample->watch_address, options->register_size);
     if (end->reason == WATCH_REUSED) {
         uint32_t instruction = (uint32_t)((flat[touch - 1].ip - 0x1000) / 16);
 
         assert_int_equal(end->app_ns, touch);
         assert_int_equal(end->ip, flat[touch - 1].ip +
                                       (options->trap_before ? 0 : length_of(NULL, instruction)));
-        assert_true(end->flags & WATCH_END_VISIT_KNOWN);
         return;
     }
     assert_true(end->reason == WATCH_EVICTED || end->reason == WATCH_THREAD_ENDED);
     assert_true(touch == 0 || touch > end->app_ns);
 }
 
+/* Everything that was recorded; returns how many watches there were. */
+static size_t check_all(const struct processor_options *options)
+{
+    size_t any = 0, watched = 0;
+
+    for (size_t i = 0; i < bursts_written; i++) {
+        check_burst(options, &bursts[i].record);
+        /* One does not begin before the last is over. */
+        if (i > 0)
+            assert_true(bursts[i].record.app_ns >=
+                        bursts[i - 1].record.app_ns + bursts[i - 1].record.accesses - 1);
+    }
+    for (size_t i = 0; i < sample_count; i++) {
+        check_sample(&samples[i]);
+        if (samples[i].flags & SAMPLE_OPEN) {
+            check_watch(options, &samples[i]);
+            watched++;
+        } else {
+            assert_null(end_of(&samples[i]));
+            if (options->pmu.skid == 0)
+                assert_int_equal(samples[i].app_ns, burst_of(samples[i].burst_id)->app_ns);
+            any++;
+        }
+        for (size_t k = 0; k < i; k++)
+            assert_int_not_equal(samples[i].sample_id, samples[k].sample_id);
+    }
+    assert_int_equal(any, bursts_written);
+    assert_int_equal(end_count, watched);
+    return watched;
+}
+
 static void records_tell_what_brute_force_finds(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 12; seed++) {
-        struct processor_options options = options_of(40 + 300 * (seed % 3));
-        size_t watched = 0;
+        struct processor_options options = options_of(40 + 6000 * (seed % 3));
         struct random random;
+        size_t watched;
 
         random_seed(&random, seed);
         options.trap_before = seed % 2;
@@ -217,18 +361,36 @@ static void records_tell_what_brute_force_finds(void **state)
         options.layout = (enum simulated_layout)(seed % LAYOUT_COUNT);
         make_stream(&random, 3000);
         run(&options, seed);
-        assert_true(sample_count > 80);
-        for (size_t i = 0; i < sample_count; i++) {
-            check_sample(&options, &samples[i]);
-            watched += samples[i].watch_mode != WATCH_NONE;
-        }
-        assert_true(watched > 10);
-        assert_int_equal(totals.armed, watched);
-        assert_int_equal(end_count, watched);
-        assert_int_equal(totals.reused + totals.evicted + totals.ended, watched);
+        watched = check_all(&options);
+        assert_true(bursts_written >= 5 && watched >= bursts_written);
+        assert_int_equal(totals.bursts, bursts_written);
         assert_int_equal(totals.samples, sample_count);
+        assert_int_equal(totals.armed, watched);
+        assert_int_equal(totals.reused + totals.evicted + totals.ended, watched);
         assert_int_equal(totals.app_ns, flat_count);
     }
+}
+
+/* Some bursts tell distances at four line sizes. */
+static void one_burst_in_four_is_wide(void **state)
+{
+    unsigned wide = 0, all = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 16; seed++) {
+        struct processor_options options = options_of(300);
+        struct random random;
+
+        random_seed(&random, seed);
+        make_stream(&random, 500);
+        run(&options, seed);
+        for (size_t i = 0; i < bursts_written; i++)
+            wide += bursts[i].record.flags & BURST_WIDE ? 1 : 0;
+        all += (unsigned)bursts_written;
+    }
+    /* Five standard deviations. */
+    assert_in_range(all, 200, 300);
+    assert_in_range(wide, all / 4 - 33, all / 4 + 33);
 }
 
 /* A visit's flags, from the accesses after the trap. */
@@ -262,9 +424,9 @@ static void visits_are_followed(void **state)
     assert_true(seen > 20);
 }
 
-static void late_records_take_a_sample_ahead(void **state)
+static void late_records_begin_a_burst_ahead(void **state)
 {
-    struct processor_options options = options_of(2000);
+    struct processor_options options = options_of(6000);
     struct random random;
 
     (void)state;
@@ -272,9 +434,8 @@ static void late_records_take_a_sample_ahead(void **state)
     random_seed(&random, 5);
     make_stream(&random, 3000);
     run(&options, 5);
-    assert_true(sample_count > 20);
-    for (size_t i = 0; i < sample_count; i++)
-        check_sample(&options, &samples[i]);
+    assert_true(bursts_written >= 8);
+    check_all(&options);
 }
 
 static void lost_records_are_counted(void **state)
@@ -288,27 +449,60 @@ static void lost_records_are_counted(void **state)
     make_stream(&random, 3000);
     run(&options, 6);
     /* Some 675 overflows; five standard deviations. */
+    assert_in_range(totals.expirations, 600, 750);
     assert_in_range(totals.lost[LOSS_BUFFER], 110, 230);
-    assert_int_equal(totals.expirations,
-                     totals.samples + totals.lost[LOSS_BUFFER] + totals.lost[LOSS_ASYNCHRONOUS]);
+    check_all(&options);
 }
 
-/* However many windows are open, the samples stand for all accesses together. */
+/* However many expiries fall into bursts, these stand for all accesses together. */
 static void weights_add_up_to_the_accesses(void **state)
 {
     (void)state;
     for (uint64_t period = 20; period <= 2000; period *= 10) {
         struct processor_options options = options_of(period);
+        const struct record_burst *last;
         uint64_t weight = 0;
         struct random random;
 
         random_seed(&random, 9);
         make_stream(&random, 3000);
         run(&options, 9);
-        for (size_t i = 0; i < sample_count; i++)
-            weight += samples[i].weight_ns;
-        assert_true(weight > 0.9 * (double)flat_count && weight < 1.1 * (double)flat_count);
+        for (size_t i = 0; i < bursts_written; i++)
+            weight += bursts[i].record.weight_ns;
+        last = &bursts[bursts_written - 1].record;
+        /* Periods scatter about their mean: a quarter, uniform; four standard deviations. */
+        assert_true(weight > 0.95 * (double)last->app_ns &&
+                    weight < 1.05 * (double)last->app_ns + (double)period);
     }
+}
+
+/* Lines that are never used again must not hold the registers for ever. */
+static void registers_do_not_starve(void **state)
+{
+    struct processor_options options = options_of(300);
+    size_t early = 0, late = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct random random;
+
+        random_seed(&random, seed);
+        make_stream(&random, 2000);
+        for (size_t i = 0; i < ACCESSES; i += 50)
+            stream[i] = (struct stream_access){.bits = (UINT64_C(0x7e0000000000) + 64 * i) |
+                                                       7ull << 48 | 1ull << 54};
+        flat_count = 0;
+        for (size_t i = 0; i < ACCESSES; i++)
+            flat_count += stream_uses(&stream[i]);
+        run(&options, seed);
+        for (size_t i = 0; i < sample_count; i++) {
+            if (!(samples[i].flags & SAMPLE_OPEN))
+                continue;
+            early += samples[i].app_ns < flat_count / 2;
+            late += samples[i].app_ns >= flat_count / 2;
+        }
+    }
+    assert_true(late > 50 && late > early / 2);
 }
 
 static void registers_trap_on_every_byte_of_their_range(void **state)
@@ -394,9 +588,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_tell_what_brute_force_finds),
         cmocka_unit_test(visits_are_followed),
-        cmocka_unit_test(late_records_take_a_sample_ahead),
+        cmocka_unit_test(one_burst_in_four_is_wide),
+        cmocka_unit_test(late_records_begin_a_burst_ahead),
         cmocka_unit_test(lost_records_are_counted),
         cmocka_unit_test(weights_add_up_to_the_accesses),
+        cmocka_unit_test(registers_do_not_starve),
         cmocka_unit_test(registers_trap_on_every_byte_of_their_range),
         cmocka_unit_test(every_layout_carries_an_access),
         cmocka_unit_test(periods_are_kept_on_average),

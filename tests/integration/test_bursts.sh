@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Bursts in programs that a look-ahead cannot pass without help, that have many threads, or whose registers are taken.
+. "$(dirname "$0")/tap.bash"
+
+targets=$REUSE_BUILDDIR/tests/integration/programs/burst_targets
+support=$REUSE_BUILDDIR/tests/support
+
+before=() # what the profiler itself is started with
+# profile COMMAND... leaves what became of its bursts in the variables that burst_totals names
+profile() {
+    local totals
+    rm -f "$work/p.rprof"
+    run "${before[@]}" "$REUSE_BUILDDIR/postproc/reuse-run" -e clock -o "$work/p.rprof" -- "$@"
+    totals=$("$support/burst_totals" "$work/p.rprof") || totals=bursts=0
+    echo "$totals" >>"$work/err"
+    eval "$totals"
+}
+
+# is EXPRESSION, of those variables
+is() {
+    (($1))
+}
+
+for stops in calls unknown rewrites; do
+    profile "$targets" $stops 2000
+    if [ $status -eq 77 ]; then
+        skip "$stops" "not on this machine"
+        continue
+    fi
+    check "$stops every 300 accesses: the program does what it does" status_is 0
+    check "$stops: bursts are gone on with behind them" is 'bursts > 5 && stops > 5 * bursts && bridged * 20 > stops * 19'
+    check "$stops: so they have all their accesses" is 'early * 10 <= bursts'
+    check "$stops: and lines to watch" is 'open >= bursts && armed == open'
+done
+
+profile "$targets" jumps 5000
+check "system calls that are left by a jump: the program does what it does" out_has '^[01] 1$'
+check "bursts that wait there end" is 'bursts > 2 && early > 0'
+
+profile "$REUSE_BUILDDIR/microbench/sweep" --bytes 1M --seconds 4
+check "a loop: what is foreseen comes" is 'markers > 10 && foreseen * 10 > markers * 9'
+check "bursts stand for the time of the program" is 'weight_ns * 10 > app_ns * 8 && weight_ns * 10 < app_ns * 12'
+
+profile "$targets" brief 1000
+check "threads of 5 ms have bursts" is 'bursts > 10 && early * 2 < bursts'
+
+profile "$targets" many 2000
+check "2000 threads" is 'bursts > 10'
+
+before=("$support/hold_registers" all)
+run "${before[@]}" true
+if [ $status -eq 0 ]; then
+    profile "$targets" calls 1000
+    check "somebody else has the registers: bursts end at stops, and nothing is watched" is \
+        'bursts > 5 && early == bursts && armed == 0'
+else
+    skip "somebody else has the registers" "they cannot be taken here"
+fi
+finish

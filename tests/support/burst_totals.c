@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * burst_totals FILE: what became of the bursts of a profile, as one line of shell assignments:
+ * bursts (early: of them, without all their accesses), weight_ns and app_ns of all threads, stops
+ * and those bridged, markers and those foreseen, open samples, watches armed, contexts that were
+ * not known, handler_ns.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "support/profile_builder.h"
+
+int main(int argc, char **argv)
+{
+    struct record_totals sum = {0};
+    uint64_t early = 0, weight = 0, open = 0;
+    struct profile *profile;
+
+    if (argc != 2) {
+        (void)fprintf(stderr, "usage: burst_totals FILE\n");
+        return 2;
+    }
+    profile = profile_builder_load(argv[1]);
+    for (size_t i = 0; i < profile->bursts.count; i++) {
+        early += profile->bursts.items[i]->accesses < BURST_ACCESSES;
+        weight += profile->bursts.items[i]->weight_ns;
+    }
+    for (size_t i = 0; i < profile->samples.count; i++)
+        open += profile->samples.items[i].flags & SAMPLE_OPEN;
+    for (size_t i = 0; i < profile->totals.count; i++) {
+        const struct record_totals *totals = &profile->totals.items[i];
+
+        sum.app_ns += totals->app_ns;
+        sum.handler_ns += totals->handler_ns;
+        sum.stops += totals->stops;
+        sum.bridged += totals->bridged;
+        sum.markers += totals->markers;
+        sum.foreseen += totals->foreseen;
+        sum.armed += totals->armed;
+        sum.lost[LOSS_CONTEXT] += totals->lost[LOSS_CONTEXT];
+    }
+    printf("bursts=%zu early=%" PRIu64 " weight_ns=%" PRIu64 " app_ns=%" PRIu64 " stops=%" PRIu64
+           " bridged=%" PRIu64 " markers=%" PRIu64 " foreseen=%" PRIu64 " open=%" PRIu64
+           " armed=%" PRIu64 " contexts_lost=%" PRIu64 " handler_ns=%" PRIu64 "\n",
+           profile->bursts.count, early, weight, sum.app_ns, sum.stops, sum.bridged, sum.markers,
+           sum.foreseen, open, sum.armed, sum.lost[LOSS_CONTEXT], sum.handler_ns);
+    profile_free(profile);
+    return 0;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a process hands down to the programs that it starts: taken as it was left, or not at all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include <cmocka.h>
+
+#include "inheritance.h"
+
+static void what_is_left_is_taken(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        const struct inheritance left = {
+            .trigger_ns = 17000 + i, .trap_ns = 5000, .has_hardware = i != 0};
+        struct inheritance taken;
+        unsetenv("REUSE_MACHINE");
+        assert_false(inheritance_take(&taken));
+        inheritance_leave(&left);
+        assert_true(inheritance_take(&taken));
+        assert_int_equal(taken.trigger_ns, left.trigger_ns);
+        assert_int_equal(taken.trap_ns, left.trap_ns);
+        assert_int_equal(taken.has_hardware, left.has_hardware);
+    }
+}
+
+static void what_was_not_measured_is_not_left(void **state)
+{
+    (void)state;
+    static const struct inheritance unknown[] = {{.trigger_ns = 0, .trap_ns = 5000},
+                                                 {.trigger_ns = 17000, .trap_ns = 0}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct inheritance taken;
+        unsetenv("REUSE_MACHINE");
+        inheritance_leave(&unknown[i]);
+        assert_null(getenv("REUSE_MACHINE"));
+        assert_false(inheritance_take(&taken));
+    }
+}
+
+static void anything_else_is_refused(void **state)
+{
+    (void)state;
+    struct utsname system;
+    char text[512];
+    assert_int_equal(uname(&system), 0);
+    static const char *const wrong[] = {
+        "%s",
+        "1:17000:5000:0:",
+        "1:17000:5000:0:%s2",
+        "1:17000:5000:0",
+        "1:17000:5000:%s",
+        "2:17000:5000:0:%s",
+        "1:0:5000:0:%s",
+        "1:17000:0:0:%s",
+        "1:1000001:5000:0:%s",
+        "1:17000:99999999999999999999999:0:%s",
+        "1:-17000:5000:0:%s",
+        "x:17000:5000:0:%s",
+        "::::%s",
+    };
+    for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct inheritance taken;
+        const char *place = strstr(wrong[i], "%s");
+        snprintf(text, sizeof text, "%.*s%s%s",
+                 (int)(place != NULL ? (size_t)(place - wrong[i]) : strlen(wrong[i])), wrong[i],
+                 place != NULL ? system.nodename : "", place != NULL ? place + 2 : "");
+        setenv("REUSE_MACHINE", text, 1);
+        assert_false(inheritance_take(&taken));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_left_is_taken),
+        cmocka_unit_test(what_was_not_measured_is_not_left),
+        cmocka_unit_test(anything_else_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

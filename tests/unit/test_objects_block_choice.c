@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The sample of small blocks: its probabilities, and what accesses to it say of all blocks, against
+ * programs whose every access is known: lists, trees and tables that take and give back nodes. The
+ * draws are those of fixed seeds, so the bounds hold every time.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "objects/block_choice.h"
+#include "objects/block_sample.h"
+
+static struct block_choice choice;
+
+static void begin(uint64_t seed)
+{
+    choice = (struct block_choice){.random_state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1};
+}
+
+/* -1: not tracked, else tracked_log2. */
+static int allocate(uint64_t ip, uint64_t stack_pointer, size_t size)
+{
+    struct block_choice_place *place = block_choice_place(&choice, ip, stack_pointer, size);
+    return block_choice_passes_over(place) ? -1 : (int)block_choice_take(&choice, place);
+}
+
+static void one_of_each_stratum(void **state)
+{
+    (void)state;
+    begin(1);
+    for (unsigned i = 0; i < 16; i++)
+        assert_int_equal(allocate(0x401000, 0x7ffe0000, 32), 0);
+    const unsigned taken[] = {32, 64, 128, 1000};
+    for (unsigned level = 1; level <= 4; level++) {
+        for (unsigned stratum = 0; stratum < taken[level - 1]; stratum++) {
+            unsigned chosen = 0;
+            for (unsigned i = 0; i < 1u << 2 * level; i++) {
+                const int log2 = allocate(0x401000, 0x7ffe0000, 32);
+                assert_true(log2 == -1 || log2 == (int)(2 * level));
+                chosen += log2 != -1;
+            }
+            assert_int_equal(chosen, 1);
+        }
+    }
+    /* Another place starts anew. */
+    assert_int_equal(allocate(0x401000, 0x7ffe0000, 2000), 0);
+}
+
+/* Blocks that come with the period of the strata are chosen as often as all others. */
+static void periods_do_not_matter(void **state)
+{
+    (void)state;
+    enum { STRATA = 64000, PERIOD = 256 };
+    unsigned counts[PERIOD] = {0};
+    begin(2);
+    for (unsigned i = 0; i < 16 + 32 * 4 + 64 * 16 + 128 * 64; i++)
+        allocate(1, 2, 3);
+    for (unsigned i = 0; i < STRATA * PERIOD; i++)
+        counts[i % PERIOD] += allocate(1, 2, 3) != -1;
+    double chi_square = 0;
+    for (unsigned i = 0; i < PERIOD; i++) {
+        const double excess = counts[i] - (double)STRATA / PERIOD;
+        chi_square += excess * excess / ((double)STRATA / PERIOD);
+    }
+    assert_true(chi_square < 330); /* 255 degrees of freedom: 330 has 0.1 % */
+}
+
+/*
+ * A program: sites that allocate nodes, all live at once, and accesses to them. skew 0: all nodes
+ * alike; else node i of n gets accesses in proportion to 1 / (i + 1)^skew, in an order that has
+ * nothing to do with that of allocation.
+ */
+enum { SITES = 4, RUNS = 200 };
+
+struct structure {
+    unsigned nodes;
+    double accesses; /* in all */
+    double skew;
+};
+
+static const struct structure program[SITES] = {
+    {90000, 500, 0},   /* a list */
+    {30000, 300, 0.5}, /* a tree: nodes near its root see more */
+    {16, 100, 0},      /* tables, and */
+    {1, 100, 0},       /* a block that everything uses, allocated when all the others are there */
+};
+
+static double node_accesses(const struct structure *structure, unsigned i)
+{
+    const unsigned rank = (unsigned)((uint64_t)i * 7919 % structure->nodes);
+    double sum = 0;
+    if (structure->skew == 0)
+        return structure->accesses / structure->nodes;
+    static double weights[SITES];
+    double *weight = &weights[structure - program];
+    if (*weight == 0) {
+        for (unsigned n = 0; n < structure->nodes; n++)
+            sum += pow(n + 1, -structure->skew);
+        *weight = sum;
+    }
+    return structure->accesses * pow(rank + 1, -structure->skew) / *weight;
+}
+
+struct outcome {
+    double estimate[SITES];
+    double true_variance[SITES]; /* Horvitz-Thompson, from the tracked blocks themselves */
+};
+
+static void run(uint64_t seed, struct outcome *outcome)
+{
+    begin(seed);
+    memset(outcome, 0, sizeof *outcome);
+    for (unsigned site = 0; site < SITES; site++) {
+        for (unsigned i = 0; i < program[site].nodes; i++) {
+            const int log2 = allocate(0x401000 + 16 * site, 0x7ffe1000, 48);
+            const double accesses = node_accesses(&program[site], i);
+            if (log2 == -1)
+                continue;
+            const double weight = ldexp(1, log2);
+            outcome->estimate[site] += weight * accesses;
+            outcome->true_variance[site] += (weight - 1) * weight * accesses * accesses;
+        }
+    }
+}
+
+static void estimates_are_unbiased(void **state)
+{
+    (void)state;
+    double mean[SITES] = {0}, square[SITES] = {0}, stated[SITES] = {0};
+    for (unsigned i = 0; i < RUNS; i++) {
+        struct outcome outcome;
+        run(i + 1, &outcome);
+        for (unsigned site = 0; site < SITES; site++) {
+            mean[site] += outcome.estimate[site] / RUNS;
+            square[site] += outcome.estimate[site] * outcome.estimate[site] / RUNS;
+            stated[site] += outcome.true_variance[site] / RUNS;
+        }
+    }
+    for (unsigned site = 0; site < SITES; site++) {
+        const double variance = fmax(square[site] - mean[site] * mean[site], 0);
+        const double error = sqrt(variance / RUNS);
+        assert_true(fabs(mean[site] - program[site].accesses) <= 4 * error + 1e-9);
+        /* Strata of neighbours do not make it worse than independent draws. */
+        assert_true(variance <= 1.25 * stated[site] + 1e-9);
+        /* What is allocated a few times is certain. */
+        if (program[site].nodes <= 16)
+            assert_true(variance < 1e-9);
+    }
+}
+
+static int compare_bases(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Blocks whose squared shares are known, observed through a sample of accesses. */
+static void concentration_by_pairs(void **state)
+{
+    (void)state;
+    enum { OBSERVED = 300, REPEATS = 400 };
+    static const double shares[] = {0.5, 0.2, 0.1, 0.1, 0.05, 0.05};
+    uint64_t random = 88172645463325252u, bases[OBSERVED];
+    double truth = 0, mean = 0;
+    for (unsigned i = 0; i < 6; i++)
+        truth += shares[i] * shares[i];
+    for (unsigned repeat = 0; repeat < REPEATS; repeat++) {
+        for (unsigned i = 0; i < OBSERVED; i++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            double at = (double)(random >> 11) * 0x1p-53;
+            unsigned block = 0;
+            while (block < 5 && at >= shares[block])
+                at -= shares[block++];
+            bases[i] = 0x5000 + 64 * block;
+        }
+        qsort(bases, OBSERVED, sizeof bases[0], compare_bases);
+        mean += block_sample_concentration(bases, OBSERVED) / REPEATS;
+    }
+    assert_true(fabs(mean - truth) < 0.005);
+    assert_true(block_sample_concentration(bases, 1) == 1);
+    assert_true(block_sample_concentration(bases, 0) == 1);
+    for (unsigned i = 0; i < OBSERVED; i++)
+        bases[i] = i;
+    assert_true(block_sample_concentration(bases, OBSERVED) == 0);
+}
+
+static void parts_add_up(void **state)
+{
+    (void)state;
+    const struct tracked_accesses tracked[] = {
+        {.site = 2, .tracked_log2 = 0, .accesses = 10, .concentration = 1},
+        {.site = 3, .tracked_log2 = 6, .accesses = 2, .concentration = 0.25},
+        {.site = 3, .tracked_log2 = 2, .accesses = 3, .concentration = 0},
+    };
+    struct block_sample_estimate estimates[3], rest;
+    block_sample_estimate(tracked, 3, 1000, estimates, &rest);
+    assert_true(estimates[0].accesses == 10 && estimates[0].variance == 0);
+    assert_true(estimates[1].accesses == 128 && estimates[1].variance == 63 * 64 * 0.25 * 4);
+    assert_true(estimates[2].accesses == 12 && estimates[2].variance == 0);
+    assert_true(rest.accesses == 850 && rest.variance == estimates[1].variance);
+    /* More than all is scaled down to all. */
+    block_sample_estimate(tracked, 3, 75, estimates, &rest);
+    assert_true(fabs(estimates[1].accesses - 128 * 65.0 / 140) < 1e-12 && rest.accesses == 0);
+    assert_true(estimates[0].accesses == 10);
+    assert_true(fabs(estimates[0].accesses + estimates[1].accesses + estimates[2].accesses - 75) <
+                1e-12);
+    block_sample_estimate(NULL, 0, 5, NULL, &rest);
+    assert_true(rest.accesses == 5 && rest.variance == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_of_each_stratum),    cmocka_unit_test(periods_do_not_matter),
+        cmocka_unit_test(estimates_are_unbiased), cmocka_unit_test(concentration_by_pairs),
+        cmocka_unit_test(parts_add_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
