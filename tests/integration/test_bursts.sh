@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Bursts in programs that a look-ahead cannot pass without help, that have many threads, or whose registers are taken.
+# Rests on samples: see tests/run.
 . "$(dirname "$0")/tap.bash"
 
 targets=$REUSE_BUILDDIR/tests/integration/programs/burst_targets

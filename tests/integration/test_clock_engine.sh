@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The main job, as a user has it: a program under the clock engine, and what the report says of it.
 # Bounds are wide: machines are noisy, and the figures are for `make fidelity`.
+# Rests on samples: see tests/run.
 . "$(dirname "$0")/tap.bash"
 
 bin=$REUSE_BUILDDIR/postproc

@@ -3,6 +3,7 @@
 # Hardware counts of the traffic between levels, beside what is predicted: without a PMU. A stand-in
 # (tests/support/pmu_stand_in.c) opens the events of a made-up processor as the task clock and gives out so
 # many lines per access. What is real: opening, inheritance by threads, reading, the profile, the report.
+# Rests on samples: see tests/run.
 . "$(dirname "$0")/tap.bash"
 
 use_seam

@@ -3,6 +3,7 @@
 # The engine pmu at work, without a PMU: a stand-in (tests/support/pmu_stand_in.c) makes the task clock of
 # the kernel out as AMD's IBS and its counters of accesses. What is real: the kernel's events, ring buffer,
 # signals and periods, and the whole path from there to the report. What is not: the hardware.
+# Rests on samples: see tests/run.
 . "$(dirname "$0")/tap.bash"
 
 use_seam

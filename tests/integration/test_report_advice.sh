@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # reuse-report --sector-hints and --traffic: the programs of the sector-cache study and others whose
 # best division is known, from counts and from simulated samples; and questions without an answer.
+# Rests on samples: see tests/run.
 . "$(dirname "$0")/tap.bash"
 here=$(cd "$(dirname "$0")" && pwd)
 reuse_run="$REUSE_BUILDDIR/postproc/reuse-run -q"
@@ -195,9 +196,16 @@ check "traffic: what is written back lies within its bounds" json "all(0.92 * lo
 check "... which samples alone do not tell better" json 'd["traffic"][0]["levels"][1]["write_back_bytes"] is None'
 check "traffic: the names of the metrics" json 'all(k in d["traffic"][0] for k in ("ls_bytes", "l2_bytes", "l3_bytes", "mem_bytes", "l2_ls", "l3_ls", "mem_ls"))'
 check "traffic: 8 bytes an access" json 'abs(d["traffic"][0]["ls_bytes"] / d["traffic"][0]["accesses"] - 8) < 0.1'
-check "traffic: shares add up" json 'abs(sum(l["memory_share"] for l in d["traffic"][0]["levels"]) - 1) < 1e-6'
-check "traffic: impacts add up" json 'abs(sum(l["memory_impact"] for l in d["traffic"][0]["levels"]) - 1) < 1e-6'
+# Memory's part is left out where its misses are not known: the matrix is about as large as this L3.
+adds_up() {
+    json "(lambda parts: abs(sum(p for p in parts if p is not None) - 1) < 1e-6 or None in parts and sum(p for p in parts if p is not None) < 1)([l[\"$1\"] for l in d[\"traffic\"][0][\"levels\"]])"
+}
+check "traffic: shares add up" adds_up memory_share
+check "traffic: impacts add up" adds_up memory_impact
 check "traffic: beside the machine of the run" json 'len({t["machine"] for t in d["traffic"]}) == 2'
+run cat truth.json
+check "traffic: counted shares add up" json 'abs(sum(l["memory_share"] for l in d["traffic"][0]["levels"]) - 1) < 1e-6'
+check "traffic: counted impacts add up" json 'abs(sum(l["memory_impact"] for l in d["traffic"][0]["levels"]) - 1) < 1e-6'
 run "$report" --traffic --machine skylake-sp samples.rprof
 check "traffic: says that nothing was measured" out_has 'Measured: nothing'
 check "traffic: capacity, not conflicts" out_has 'capacity: the misses are those of a fully associative cache'

@@ -4,6 +4,7 @@
 # takes under 8 s of processor time as text, under 12 s as JSON, which lists more, and under 500 MB.
 # Processor time grows by a third and more where others compete for the caches: on two busy processors
 # it was 4.5 s and 5.5 s.
+# Rests on timing: see tests/run.
 . "$(dirname "$0")/tap.bash"
 here=$(cd "$(dirname "$0")" && pwd)
 report=$REUSE_BUILDDIR/postproc/reuse-report

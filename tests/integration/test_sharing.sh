@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Communication end to end: what reuse-report says of exact profiles of the microbenchmarks against their
 # truth, and how the profiles are shown.
+# Rests on samples: see tests/run.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 launcher=$REUSE_BUILDDIR/postproc/reuse-run
 report=$REUSE_BUILDDIR/postproc/reuse-report

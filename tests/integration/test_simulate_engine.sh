@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # reuse-run --engine simulate, end to end: samples, watches and counts of one run in one profile.
+# Rests on samples: see tests/run.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 simulate="$REUSE_BUILDDIR/postproc/reuse-run --engine simulate --seed 7"
 report=$REUSE_BUILDDIR/postproc/reuse-report

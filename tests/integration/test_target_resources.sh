@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that count, close or use up what they have, or give it up, profiled and not.
+# Rests on timing: see tests/run.
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"
 descriptors=$programs/target_descriptors restrictions=$programs/target_restrictions
 

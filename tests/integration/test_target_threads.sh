@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Threads, exceptions, libraries that come and go, and stacks near their end, profiled and not.
+# Rests on timing: see tests/run.
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"
 
 target "one closing line, and only one" --loud -- "$programs/target_plain"
