@@ -41,4 +41,10 @@ enforces_safety() {
 }
 each enforces_safety
 check "signal-safe code includes signal_safe.h last" test ! -s "$work/out"
+
+version=$(sed -n 's/^AC_INIT(\[libreuse\], \[\([0-9.]*\)\].*/\1/p' configure.ac)
+IFS=. read -r major minor patch <<<"$version"
+check "reuse.h has the version of configure.ac" grep -qx "#define REUSE_VERSION \"$version\"" runtime/reuse.h
+check "... and its number" grep -qx "#define REUSE_VERSION_NUMBER $((10000 * major + 100 * minor + patch))" runtime/reuse.h
+check "the newest changes are of this version" grep -q "^## $version" <(grep -m 1 '^## ' CHANGELOG.md)
 finish
