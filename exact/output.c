@@ -22,6 +22,7 @@
 #include "histograms.h"
 #include "locality.h"
 #include "modules.h"
+#include "output_file.h"
 #include "output_run.h"
 #include "partition_groups.h"
 #include "partitions.h"
@@ -80,15 +81,14 @@ static int create_file(void)
         buffer = malloc(PROFILE_WRITER_BUFFER);
     /* Who was in this process, or its parent, before may have written under that name. */
     bool first = !forked && settings->generation == 0;
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (first ? O_TRUNC : O_EXCL);
     size_t length = strlen(path);
     int descriptor = -1;
     errno = ENOMEM;
     if (buffer != NULL)
-        descriptor = open(path, flags, 0666);
-    for (unsigned i = 0; descriptor < 0 && !first && errno == EEXIST && i < 1000; i++) {
+        descriptor = output_file_create(path, first);
+    for (unsigned i = 0; descriptor < 0 && errno == EEXIST && i < 1000; i++) {
         snprintf(path + length, sizeof path - length, i == 0 ? ".%d" : ".%d.%u", (int)getpid(), i);
-        descriptor = open(path, flags, 0666);
+        descriptor = output_file_create(path, false);
     }
     if (descriptor < 0) {
         give_up("cannot create", errno);
@@ -114,7 +114,7 @@ static bool begin(void)
         pthread_mutex_unlock(&lock);
         return false;
     }
-    profile_writer_set_descriptor(&writer, descriptor);
+    (void)profile_writer_set_descriptor(&writer, descriptor);
     return true;
 }
 

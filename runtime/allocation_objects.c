@@ -11,14 +11,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "allocation_sites.h"
 #include "allocation_thread.h"
+#include "own/raw_call.h"
 
 #include "signal_safe.h"
 
@@ -28,6 +31,12 @@ static const uint64_t default_block_bytes = UINT64_C(256) << 20;
 
 struct part {
     uint64_t base, size;
+};
+
+/* Held with signals blocked: a handler of the target may leave by a jump, and never come back. */
+struct lock {
+    _Atomic bool held;
+    unsigned long mask; /* of signals, before; belongs to who holds it */
 };
 
 /*
@@ -42,8 +51,8 @@ static struct {
     uint64_t heap_start; /* of the brk area; 0 unknown */
     _Atomic uint64_t node_bytes_left;
     _Atomic bool paused;
-    _Atomic bool mappings_lock; /* of changes to LAYER_MAPPING */
-    _Atomic bool parts_lock;    /* of changes to LAYER_PART and the list of parts */
+    struct lock mappings_lock; /* of changes to LAYER_MAPPING */
+    struct lock parts_lock;    /* of changes to LAYER_PART and the list of parts */
     _Atomic uint32_t part_count;
     struct part part_list[PARTS_MAX];
 } objects;
@@ -51,15 +60,27 @@ static struct {
 _Atomic bool allocation_following;
 struct release_filter allocation_filter;
 
-static void lock(_Atomic bool *held)
+/* Faults stay: blocked, they would kill. */
+static const unsigned long signals_but_faults =
+    ~(1UL << (SIGSEGV - 1) | 1UL << (SIGBUS - 1) | 1UL << (SIGILL - 1) | 1UL << (SIGFPE - 1));
+
+static void lock(struct lock *lock)
 {
-    while (atomic_exchange_explicit(held, true, memory_order_acquire))
+    unsigned long before = 0;
+
+    raw_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&signals_but_faults, (long)&before, sizeof before,
+             0, 0);
+    while (atomic_exchange_explicit(&lock->held, true, memory_order_acquire))
         sched_yield();
+    lock->mask = before;
 }
 
-static void unlock(_Atomic bool *held)
+static void unlock(struct lock *lock)
 {
-    atomic_store_explicit(held, false, memory_order_release);
+    const unsigned long before = lock->mask;
+
+    atomic_store_explicit(&lock->held, false, memory_order_release);
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
 }
 
 static void *obtain(size_t bytes)
@@ -459,8 +480,9 @@ void allocation_fork_child(void)
 {
     if (!atomic_load_explicit(&allocation_following, memory_order_acquire))
         return;
-    unlock(&objects.mappings_lock);
-    unlock(&objects.parts_lock);
+    /* Who held them is not in the child. */
+    atomic_store(&objects.mappings_lock.held, false);
+    atomic_store(&objects.parts_lock.held, false);
     allocation_sites_fork_child();
     thread_cache_fork_child();
 }

@@ -132,12 +132,15 @@ void descriptor_release(int descriptor)
 
     if (tape_supplies() || !descriptor_is_ours(descriptor))
         return;
-    /* In one: once it is not ours, the target may put a descriptor of its own there. */
+    /* In one: once it is not ours, the target may put a descriptor of its own there. Another thread
+     * may have released it meanwhile, to give way to the target. */
     signals_block(&before);
     descriptors_hold_limit();
-    syscall(SYS_close, descriptor);
-    atomic_fetch_and_explicit(&owned[descriptor / 64], ~(UINT64_C(1) << (descriptor % 64)),
-                              memory_order_relaxed);
+    if (descriptor_is_ours(descriptor)) {
+        syscall(SYS_close, descriptor);
+        atomic_fetch_and_explicit(&owned[descriptor / 64], ~(UINT64_C(1) << (descriptor % 64)),
+                                  memory_order_relaxed);
+    }
     descriptors_let_limit_go();
     signals_restore(&before);
     errno = saved;

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "interpose.h"
 #include "process.h"
 #include "unwind.h"
@@ -144,6 +145,47 @@ static long sigaction_by_number(long number, int signal, const struct kernel_sig
     return 0;
 }
 
+/* close(2) and the like: ours stay open, as with the functions of that name. */
+static long close_by_number(long number, int descriptor)
+{
+    (void)number;
+    return close(descriptor);
+}
+
+static long close_range_by_number(long number, unsigned first, unsigned last, int flags)
+{
+    (void)number;
+    return close_range(first, last, flags);
+}
+
+static long dup2_by_number(long number, int from, int to)
+{
+    (void)number;
+    return dup2(from, to);
+}
+
+static long dup3_by_number(long number, int from, int to, int flags)
+{
+    (void)number;
+    return dup3(from, to, flags);
+}
+
+static void *descriptor_call(long number, long descriptor, long to)
+{
+    if (!process_is_ours())
+        return next;
+    switch (number) {
+    case SYS_close:
+        return descriptor_is_ours((int)descriptor) ? (void *)close_by_number : next;
+    case SYS_close_range:
+        return (void *)close_range_by_number;
+    case SYS_dup3:
+        return descriptor_may_be_ours((int)to) ? (void *)dup3_by_number : next;
+    default:
+        return descriptor_may_be_ours((int)to) ? (void *)dup2_by_number : next;
+    }
+}
+
 /* Before the call; where it goes on. */
 void *syscall_note(long number, long a, long b, long c) __attribute__((visibility("hidden"), used));
 void *syscall_note(long number, long a, long b, long c)
@@ -168,6 +210,13 @@ void *syscall_note(long number, long a, long b, long c)
         if (a == SIGTRAP || a == SIGSEGV || a == SIGBUS)
             return (void *)sigaction_by_number;
         break;
+    case SYS_close:
+    case SYS_close_range:
+#if defined(SYS_dup2)
+    case SYS_dup2:
+#endif
+    case SYS_dup3:
+        return descriptor_call(number, a, b);
     default:
         break;
     }

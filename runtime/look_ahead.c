@@ -4,7 +4,6 @@
 
 #include <link.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "own/raw_call.h"
 #include "sampling/call_path.h"
 #include "settings.h"
+#include "stub_memory.h"
 #include "tape.h"
 #include "watch.h"
 
@@ -45,6 +45,8 @@ static struct {
     struct pooled one[INTERPRETERS_MAX];
 } interpreters;
 
+static struct stub_memory stubs; /* written once at start-up */
+
 static int find_own_code(struct dl_phdr_info *module, size_t size, void *unused)
 {
     (void)size;
@@ -66,15 +68,14 @@ static int find_own_code(struct dl_phdr_info *module, size_t size, void *unused)
 void look_ahead_create(void)
 {
     void *cache = memory_map(DECODE_CACHE_BYTES);
-    void *stubs = mmap(NULL, STUB_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     dl_iterate_phdr(find_own_code, NULL);
-    /* Where memory must not be both writable and executable, SIMD results stay unknown. */
-    if (stubs == MAP_FAILED)
-        stubs = NULL;
+    /* Without them SIMD results stay unknown. */
+    if (ARCH_HAS_STUBS)
+        stubs = stub_memory_create(STUB_BYTES);
     if (cache)
-        decode_cache_create(cache, DECODE_CACHE_BYTES, stubs, stubs ? STUB_BYTES : 0);
+        decode_cache_create(cache, DECODE_CACHE_BYTES, stubs.executable,
+                            stubs.executable ? STUB_BYTES : 0, stubs.to_writable);
     interpreters.count = settings.cpus < INTERPRETERS_MAX - INTERPRETERS_SPARE
                              ? (unsigned)settings.cpus + INTERPRETERS_SPARE
                              : INTERPRETERS_MAX;
@@ -87,6 +88,8 @@ void look_ahead_create(void)
 void look_ahead_reset_after_fork(void)
 {
     decode_cache_after_fork();
+    if (stubs.executable)
+        decode_cache_lost_stubs(stub_memory_renew(&stubs, STUB_BYTES));
     for (unsigned i = 0; i < interpreters.count; i++) {
         struct pooled *one = &interpreters.one[i];
 

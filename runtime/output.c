@@ -321,10 +321,10 @@ void output_before_exec(void)
     output_flush();
 }
 
-void output_move_descriptor(int from, int to)
+bool output_move_descriptor(int from, int to)
 {
-    if (atomic_load(&state) == OUTPUT_OPEN && writer.descriptor == from)
-        profile_writer_set_descriptor(&writer, to);
+    return atomic_load(&state) != OUTPUT_OPEN || writer.descriptor != from ||
+           profile_writer_set_descriptor(&writer, to);
 }
 
 void output_forget(void)

@@ -77,11 +77,14 @@ struct pmu_thread {
     void *ring[PMU_EVENTS_MAX];  /* page and buffer of each; NULL without */
     struct pmu_witness witness;
     _Atomic bool enabled; /* also written by threads that pause others */
-    uint64_t period;
-    uint64_t stands_for; /* events of the unit that a record of a sampler stands for */
-    uint64_t ours;       /* accesses of our own handlers: no part of any distance */
-    uint64_t last;       /* accesses at the last sample */
-    uint64_t first;      /* what the first sample stands for; 0 once it is taken */
+    uint64_t period;      /* of the samplers; longer than `asked` by what handlers of ours add */
+    uint64_t asked;       /* the target's own accesses from one sample to the next */
+    uint64_t set_at;      /* accesses when the period was set, and then: */
+    uint64_t ours_then;   /* `ours` */
+    uint64_t stands_for;  /* events of the unit that a record of a sampler stands for */
+    uint64_t ours;        /* accesses of our own handlers: no part of any distance */
+    uint64_t last;        /* accesses at the last sample */
+    uint64_t first;       /* what the first sample stands for; 0 once it is taken */
     struct pmu_losses losses;
 };
 
@@ -121,8 +124,12 @@ void pmu_thread_forget(struct pmu_thread *);
 int pmu_thread_enable(struct pmu_thread *);
 void pmu_thread_disable(struct pmu_thread *);
 
-/* New period, counted from now. */
-void pmu_thread_set_period(struct pmu_thread *, uint64_t period);
+/*
+ * New period, counted from now, in accesses of the target, which has made `now` of them. The unit
+ * counts while handlers of ours run as well: by how much that made the last period too short, this
+ * one is longer. So as many samples are taken as the target's accesses alone would bring.
+ */
+void pmu_thread_set_period(struct pmu_thread *, uint64_t period, uint64_t now);
 
 /* Accesses that the thread has made, without ours. `self`: it is the calling thread. Scaled up when
  * the kernel had to share counters out. */
@@ -152,7 +159,7 @@ void pmu_thread_move_descriptor(struct pmu_thread *, int from, int to);
 void pmu_thread_set_first_period(struct pmu_thread *, struct random *, uint64_t mean);
 
 /* Accesses that a sample stands for, once for each sample: from the last one to `now`; where the
- * period counts accesses, the period. */
+ * period counts accesses, the period that was asked for. */
 uint64_t pmu_thread_weight(struct pmu_thread *, uint64_t now);
 
 #endif

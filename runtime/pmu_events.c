@@ -189,10 +189,24 @@ void pmu_thread_disable(struct pmu_thread *thread)
     for_all(thread, PERF_EVENT_IOC_DISABLE);
 }
 
-void pmu_thread_set_period(struct pmu_thread *thread, uint64_t period)
+/* Events from one sample to the next that were of our handlers, since the period was set. */
+static uint64_t ours_in_period(const struct pmu_thread *thread, uint64_t now)
+{
+    uint64_t ours = thread->ours - thread->ours_then, target = now - thread->set_at;
+
+    if (ours == 0 || now < thread->set_at)
+        return 0;
+    return (uint64_t)((double)thread->period * (double)ours / (double)(ours + target));
+}
+
+void pmu_thread_set_period(struct pmu_thread *thread, uint64_t period, uint64_t now)
 {
     uint64_t multiple = choice()->period_multiple;
 
+    thread->asked = period;
+    period += ours_in_period(thread, now);
+    thread->set_at = now;
+    thread->ours_then = thread->ours;
     period = (period + multiple - 1) / multiple * multiple;
     if (period < choice()->period_least)
         period = choice()->period_least;
@@ -311,13 +325,13 @@ uint64_t pmu_thread_weight(struct pmu_thread *thread, uint64_t now)
         thread->first = 0;
         return since;
     }
-    return choice()->counts_accesses ? thread->period : since;
+    return choice()->counts_accesses ? thread->asked : since;
 }
 
 void pmu_thread_set_first_period(struct pmu_thread *thread, struct random *random, uint64_t mean)
 {
     thread->first = mean;
-    pmu_thread_set_period(thread, sample_first_period(random, mean));
+    pmu_thread_set_period(thread, sample_first_period(random, mean), 0);
     thread->stands_for = mean;
 }
 

@@ -313,6 +313,11 @@ void process_announce(void)
         output_note(NOTE_INFORMATION, pmu_witness_refusal());
 }
 
+static bool has_no_register(void)
+{
+    return settings.trap_ns == 0 || settings.options.registers == 0;
+}
+
 static void start(void)
 {
     const char *refusal;
@@ -348,12 +353,16 @@ static void start(void)
     take_inheritance();
     if (!take_signals())
         return;
-    if (settings.trap_ns == 0) {
+    if (has_no_register()) {
         line_begin(&line);
-        line_text(&line, "no debug register is free (a debugger?): only reuses within the next ");
+        line_text(&line, settings.options.registers == 0
+                             ? "no debug register is to be used"
+                             : "no debug register is free (a debugger?)");
+        line_text(&line, ": only reuses within the next ");
         line_number(&line, BURST_ACCESSES);
         line_text(&line, " accesses are seen");
-        say_error(&line);
+        if (settings.options.registers > 0)
+            say_error(&line);
     }
     taped = replay_begin_recording();
     process_begin_engine();
@@ -365,7 +374,7 @@ static void start(void)
         return;
     }
     process_announce();
-    if (settings.trap_ns == 0)
+    if (has_no_register())
         output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
     process_end_begin();
     signals_block(&before);
@@ -402,7 +411,12 @@ void process_yield_descriptor(int descriptor)
     signals_block(&before);
     /* Adopt a copy, then let the original go: the event or file lives on in the copy. */
     copy = descriptor_adopt((int)syscall(SYS_dup, descriptor));
-    output_move_descriptor(descriptor, copy);
+    if (!output_move_descriptor(descriptor, copy)) {
+        /* Whoever wants the number comes again. */
+        descriptor_release(copy);
+        signals_restore(&before);
+        return;
+    }
     tape_move_descriptor(descriptor, copy);
     thread_move_descriptor(descriptor, copy);
     shared_watch_move_descriptor(descriptor, copy);

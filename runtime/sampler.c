@@ -97,7 +97,7 @@ static void rearm_hardware(struct thread *thread, uint64_t app_now)
     }
     least = (uint64_t)((double)governor_least_period(&thread->governor) * rate);
     mean = mean < least ? least : mean;
-    pmu_thread_set_period(&thread->pmu, sample_period(&thread->random, mean));
+    pmu_thread_set_period(&thread->pmu, sample_period(&thread->random, mean), app_now);
     served_adapt(thread, mean);
 }
 

@@ -61,10 +61,14 @@ static struct {
 static void open_registers(void)
 {
     int expected = SHARED_CLOSED;
+    unsigned left = settings.options.registers;
 
     if (!atomic_compare_exchange_strong(&shared.state, &expected, SHARED_CHANGING))
         return;
-    for (shared.count = 0; shared.count < SHARED_REGISTERS; shared.count++) {
+    /* The private ones come first. */
+    left = left < WATCH_PRIVATE ? 0 : left - WATCH_PRIVATE;
+    left = left < SHARED_REGISTERS ? left : SHARED_REGISTERS;
+    for (shared.count = 0; shared.count < left; shared.count++) {
         int descriptor = descriptor_adopt(perf_watch_open(true));
 
         if (descriptor < 0)

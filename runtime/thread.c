@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bursts.h"
@@ -29,6 +30,9 @@
 
 /* What one burst is expected to cost beyond its signal, until it has been measured. */
 enum { BURST_COST_NS = 250 * 1000 };
+
+/* For another thread to finish what it does to one of ours, ms. */
+enum { ENDING_NAPS = 200 };
 
 /* The calling thread's; set by its own thread. */
 static __thread struct thread *current __attribute__((tls_model("initial-exec")));
@@ -321,6 +325,21 @@ static void sum_losses(const struct thread *thread)
     atomic_flag_clear_explicit(&pmu_losses_lock, memory_order_release);
 }
 
+/* Another thread that ends one of the watches is about to disarm its register: the number must not
+ * be given out meanwhile, for a clock perhaps. Kept rather, if that thread does not get on. */
+static void release_registers(struct thread *thread)
+{
+    for (unsigned i = 0; i < thread->watches.count; i++) {
+        unsigned naps = 0;
+
+        while (atomic_load(&thread->watches.watch[i].state) == WATCH_ENDING && naps++ < ENDING_NAPS)
+            syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
+        if (atomic_load(&thread->watches.watch[i].state) != WATCH_ENDING)
+            descriptor_release(thread->registers[i]);
+    }
+    thread->watches.count = 0;
+}
+
 static void finish(struct thread *thread, enum watch_end reason)
 {
     sigset_t before;
@@ -358,9 +377,7 @@ static void finish(struct thread *thread, enum watch_end reason)
         };
 
         output_append(RECORD_THREAD_END, &end, sizeof end, NULL, 0);
-        for (unsigned i = 0; i < thread->watches.count; i++)
-            descriptor_release(thread->registers[i]);
-        thread->watches.count = 0;
+        release_registers(thread);
         step_over_end_thread(thread);
         descriptor_release(thread->clock);
         thread->clock = -1;

@@ -190,7 +190,7 @@ unsigned watch_registers(struct thread *thread)
     if (thread->registers_opened)
         return thread->watches.count;
     thread->registers_opened = true;
-    while (count < WATCH_PRIVATE) {
+    while (count < WATCH_PRIVATE && count < settings.options.registers) {
         int descriptor = descriptor_adopt(perf_watch_open(false));
 
         if (descriptor < 0)

@@ -39,6 +39,9 @@ const struct option_description option_table[OPTION_COUNT] = {
                          "stop sampling then; the program runs on"},
     [OPTION_SHARING] = {"REUSE_SHARING", "no-sharing", 0, NULL, "0", "1", "1 or 0",
                         "do not watch what other threads store"},
+    [OPTION_REGISTERS] = {"REUSE_REGISTERS", "registers", 0, "N", NULL, "4",
+                          "a whole number from 0 to 4",
+                          "debug registers to use; leave the others alone"},
     [OPTION_SEED] = {"REUSE_SEED", "seed", 0, "N", NULL, "",
                      "a whole number from 0 to 18446744073709551615",
                      "of the random choices, to repeat a run"},
@@ -316,6 +319,11 @@ static bool apply(struct options *options, enum option_id id, const char *value)
         return true;
     case OPTION_SHARING:
         return parse_switch(value, &options->sharing);
+    case OPTION_REGISTERS:
+        if (!parse_whole(value, &whole) || whole > OPTIONS_REGISTERS_MAX)
+            return false;
+        options->registers = (unsigned)whole;
+        return true;
     case OPTION_SEED:
         if (!parse_whole(value, &options->seed))
             return false;

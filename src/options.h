@@ -27,6 +27,7 @@ enum option_id {
     OPTION_EVENT,
     OPTION_DURATION,
     OPTION_SHARING,
+    OPTION_REGISTERS,
     OPTION_SEED,
     OPTION_LINE_SIZES,
     OPTION_REGIONS,
@@ -89,6 +90,7 @@ enum {
     OPTIONS_REGIONS_MAX = 4096,
     OPTIONS_LINE_SIZES_MAX = 4,
     OPTIONS_PARTITIONS_MAX = 8,
+    OPTIONS_REGISTERS_MAX = 4,
     OPTIONS_GROUPS_MAX = 4096,
     OPTIONS_MESSAGE_MAX = 512, /* enough for any message made here */
 };
@@ -113,6 +115,7 @@ struct options {
     unsigned follow;       /* FOLLOW_* */
     double duration;       /* seconds of wall time after which sampling stops; 0: no limit */
     bool sharing;          /* watch other threads' stores; off saves registers and time */
+    unsigned registers;    /* debug registers to use at most, 0..OPTIONS_REGISTERS_MAX */
     bool quiet;            /* no line on stderr except errors */
     bool verbose;          /* more lines on stderr */
     bool seed_given;       /* else the engine draws a seed and records it */

@@ -3,6 +3,8 @@
  * What of the runtime depends on the processor. Each machine has a header beside this one that
  * defines all of what follows. Signal-safe.
  *
+ *     ARCH_HAS_STUBS
+ *         Whether the interpreter runs instructions on the processor itself (isa/interpreter.h).
  *     ARCH_TRAPS_BEFORE_ACCESS
  *         Whether a debug register traps before the access (Arm) or after it (x86). Before it, the
  *         handler must not return with the register armed on that word: the access would never

@@ -7,6 +7,7 @@
 
 enum {
     ARCH_TRAPS_BEFORE_ACCESS = false,
+    ARCH_HAS_STUBS = true,
     ARCH_SYSTEM_CALL_CHANGES = 1 << 0 | 1 << 1 | 1 << 11, /* rax, rcx, r11 */
     ARCH_LINKAGE_STUB_BYTES = 1,
     ARCH_SIGNAL_FRAMES_UNDESCRIBED = false,

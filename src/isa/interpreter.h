@@ -158,14 +158,21 @@ int instruction_accesses(const void *code, size_t size, const struct interpreter
  * Shared decode cache: set up once per process before the first interpreter runs. On x86 only: A64
  * words are decoded alone and kept by each interpreter, so that there these functions do nothing.
  * memory is zeroed, size bytes (1 MiB or more pays off; 4 MiB is the runtime's choice); executable
- * may be NULL or a region that is both writable and executable (or two views of one), for the stubs
- * that run single SIMD/FP instructions on copied state; without it such results are poisoned.
+ * may be NULL or a region for the stubs that run single SIMD/FP instructions on copied state;
+ * without it such results are poisoned. A stub is written to_writable bytes from where it is
+ * executed: 0 for memory that is both writable and executable, else the way to another view of the
+ * same.
  */
-void decode_cache_create(void *memory, size_t size, void *executable, size_t executable_size);
+void decode_cache_create(void *memory, size_t size, void *executable, size_t executable_size,
+                         ptrdiff_t to_writable);
 
 /* For the child after fork(), before it interprets: forgets readers that exist only in the parent.
  */
 void decode_cache_after_fork(void);
+
+/* For the same, if the memory of the stubs has not come along: the cache is empty, and has stubs
+ * again only if there is memory for them in the same place. */
+void decode_cache_lost_stubs(bool renewed);
 
 /* Bytes that a processor saves of its registers, general ones aside, at most (tiles have 8 KiB). */
 enum { INTERPRETER_STATE_MAX = 16384 };

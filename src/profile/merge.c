@@ -18,8 +18,9 @@ static bool explain_output(const struct profile_merge *merge, int error, char *m
     bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
     return profile_explain(message, size, "cannot write '%s': %s; %s", merge->out_path,
                            strerror(error),
-                           full ? "make room, or name a file on another disk"
-                                : "name a file in a directory that you may write to");
+                           full              ? "make room, or name a file on another disk"
+                           : error == EEXIST ? "it is no profile: name another file"
+                                             : "name a file in a directory that you may write to");
 }
 
 static bool explain_memory(char *message, size_t size)
@@ -52,18 +53,46 @@ void merge_append(struct profile_merge *merge, enum record_type type, const void
     (void)profile_writer_append(&merge->writer, type, fixed, fixed_size, tail, tail_size, 0);
 }
 
+/* Something that would be lost. */
+static bool is_no_profile(const char *path)
+{
+    char begin[sizeof PROFILE_MAGIC - 1];
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t size = descriptor < 0 ? 0 : read(descriptor, begin, sizeof begin);
+    if (descriptor >= 0)
+        (void)close(descriptor);
+    return size != 0 &&
+           (size != (ssize_t)sizeof begin || memcmp(begin, PROFILE_MAGIC, sizeof begin) != 0);
+}
+
+/* The file is its owner's alone, as those that it is made of. What lies there under that name is of
+ * a process that is gone, or a trap. */
+static int create_part(const char *path)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int descriptor = open(path, flags, 0600);
+    if (descriptor < 0 && errno == EEXIST && unlink(path) == 0)
+        descriptor = open(path, flags, 0600);
+    return descriptor;
+}
+
 /* A device or the like is written to as it is; a name gets its file at the end. */
 static int open_output(struct profile_merge *merge)
 {
     struct stat status;
-    if (stat(merge->out_path, &status) == 0 && !S_ISREG(status.st_mode))
+    bool exists = stat(merge->out_path, &status) == 0;
+    if (exists && !S_ISREG(status.st_mode))
         return open(merge->out_path, O_WRONLY | O_CLOEXEC);
+    if (exists && is_no_profile(merge->out_path)) {
+        errno = EEXIST;
+        return -1;
+    }
     size_t size = strlen(merge->out_path) + 32;
     merge->part_path = malloc(size);
     if (!merge->part_path)
         return -1;
     (void)snprintf(merge->part_path, size, "%s.%ld.part", merge->out_path, (long)getpid());
-    int descriptor = open(merge->part_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int descriptor = create_part(merge->part_path);
     if (descriptor < 0) {
         int error = errno;
         free(merge->part_path);

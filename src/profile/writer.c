@@ -304,15 +304,18 @@ bool profile_writer_flush(struct profile_writer *writer, uint64_t now_ns)
     return open;
 }
 
-void profile_writer_set_descriptor(struct profile_writer *writer, int descriptor)
+bool profile_writer_set_descriptor(struct profile_writer *writer, int descriptor)
 {
     int saved_errno = errno;
+    bool set = false;
     /* The owner will close the old number next: nobody may be writing to it. */
     if (take_lock_patiently(writer) && wait_until_written(writer, FLUSH_NAPS)) {
         writer->descriptor = descriptor;
         release_lock(writer);
+        set = true;
     }
     errno = saved_errno;
+    return set;
 }
 
 void profile_writer_close(struct profile_writer *writer, uint64_t now_ns)

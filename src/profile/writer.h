@@ -66,8 +66,9 @@ struct profile_writer {
 void profile_writer_open(struct profile_writer *, int descriptor, unsigned char *buffer,
                          uint64_t flush_interval_ns);
 
-/* The descriptor was moved by the owner (dup to another number, before the old one is closed). */
-void profile_writer_set_descriptor(struct profile_writer *, int descriptor);
+/* The descriptor was moved by the owner (dup to another number, before the old one is closed).
+ * False: a write has been under way for some time, the old number is still in use. */
+bool profile_writer_set_descriptor(struct profile_writer *, int descriptor);
 
 /*
  * Appends one record: the fixed part and an optional tail (text with its NUL, or bins); pads to 8.

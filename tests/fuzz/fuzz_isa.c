@@ -45,7 +45,7 @@ static struct interpreter *make_interpreter(void)
     void *stubs = mmap(NULL, SMALL_CACHE, rw | PROT_EXEC, anonymous, -1, 0);
     if (memory == MAP_FAILED || cache == MAP_FAILED || stubs == MAP_FAILED)
         abort();
-    decode_cache_create(cache, SMALL_CACHE, stubs, SMALL_CACHE);
+    decode_cache_create(cache, SMALL_CACHE, stubs, SMALL_CACHE, 0);
     const struct interpreter_options options = {.read = read_memory};
     return interpreter_create(memory, &options);
 }

@@ -83,7 +83,7 @@ void tracer_setup(void)
         perror("mmap");
         exit(1);
     }
-    decode_cache_create(cache, cache_size, code, code_size);
+    decode_cache_create(cache, cache_size, code, code_size, 0);
     const struct interpreter_options options = {.read = read_child, .read_context = &memory};
     interpreter = interpreter_create(state, &options);
 }

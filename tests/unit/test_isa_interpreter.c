@@ -59,7 +59,7 @@ static void fresh(size_t cache_size, bool executable)
     sigaction(SIGSEGV, &action, NULL);
     sigaction(SIGBUS, &action, NULL);
     memset(cache, 0, CACHE);
-    decode_cache_create(cache, cache_size, executable ? stubs : NULL, executable ? STUBS : 0);
+    decode_cache_create(cache, cache_size, executable ? stubs : NULL, executable ? STUBS : 0, 0);
     const struct interpreter_options options = {.read = NULL};
     interpreter_set_options(interpreter, &options);
     memset(data, 0, sizeof data);
@@ -462,7 +462,7 @@ static void test_small_cache(void **state)
     assert_true(end.resets > start.resets);
     assert_true(end.blocks > start.blocks);
     /* No cache at all works, too. */
-    decode_cache_create(NULL, 0, NULL, 0);
+    decode_cache_create(NULL, 0, NULL, 0, 0);
     begin(NULL);
     run(CAPACITY, 1000);
     assert_int_equal(at.ip, address_of(code + 2000));

@@ -542,7 +542,7 @@ static int setup(void **state)
         sandbox == MAP_FAILED || code == MAP_FAILED || stack == MAP_FAILED)
         return -1;
     detect_extended();
-    decode_cache_create(cache, cache_size, stubs, stub_size);
+    decode_cache_create(cache, cache_size, stubs, stub_size, 0);
     const struct interpreter_options options = {.read = NULL};
     interpreter = interpreter_create(memory, &options);
     syscall(SYS_arch_prctl, ARCH_GET_FS, &before.registers.fs_base);

@@ -128,6 +128,10 @@ static void accepts_limits(void **state)
     assert_int_equal(set(OPTION_LINE_SIZE, "32"), 0);
     assert_int_equal(set(OPTION_LINE_SIZE, "4096"), 0);
     assert_int_equal(options.line_size, 4096);
+    assert_int_equal(set(OPTION_REGISTERS, "0"), 0);
+    assert_int_equal(options.registers, 0);
+    assert_int_equal(set(OPTION_REGISTERS, "4"), 0);
+    assert_int_equal(options.registers, 4);
     assert_int_equal(set(OPTION_SEED, "18446744073709551615"), 0);
     assert_true(options.seed == UINT64_MAX && options.seed_given);
     assert_int_equal(set(OPTION_SEED, "0"), 0);
@@ -188,6 +192,8 @@ static void refuses_what_is_beyond(void **state)
         {OPTION_DURATION, "forever"},
         {OPTION_SEED, "18446744073709551616"},
         {OPTION_SEED, "-1"},
+        {OPTION_REGISTERS, "5"},
+        {OPTION_REGISTERS, "all"},
         {OPTION_SHARING, "yes"},
         {OPTION_SHARING, "01"},
         {OPTION_QUIET, "2"},

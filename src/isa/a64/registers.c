@@ -149,15 +149,22 @@ bool interpreter_get_vector(const struct interpreter *it, unsigned n, uint8_t by
 
 /* Decoded words are kept by each interpreter, and nothing is run on the processor itself. */
 
-void decode_cache_create(void *memory, size_t size, void *executable, size_t executable_size)
+void decode_cache_create(void *memory, size_t size, void *executable, size_t executable_size,
+                         ptrdiff_t to_writable)
 {
     (void)memory;
     (void)size;
     (void)executable;
     (void)executable_size;
+    (void)to_writable;
 }
 
 void decode_cache_after_fork(void) {}
+
+void decode_cache_lost_stubs(bool renewed)
+{
+    (void)renewed;
+}
 
 void interpreter_processor(void (*piece)(void *bytes, size_t size))
 {

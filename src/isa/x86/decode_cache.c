@@ -22,12 +22,14 @@ struct generation {
 
 /* Written by decode_cache_create() before any interpreter runs; then only through atomics. */
 static struct generation generations[GENERATIONS];
+static ptrdiff_t stubs_to_writable; /* likewise */
 static atomic_uint current;
 /* Held while generations are switched; never waited for. */
 static atomic_flag switching = ATOMIC_FLAG_INIT;
 static atomic_ullong blocks_inserted, instructions_decoded, resets, uncached;
 
-void decode_cache_create(void *memory, size_t size, void *executable, size_t executable_size)
+void decode_cache_create(void *memory, size_t size, void *executable, size_t executable_size,
+                         ptrdiff_t to_writable)
 {
     size_t half = (memory ? size / GENERATIONS : 0) & ~(size_t)63;
     size_t stub_half = (executable ? executable_size / GENERATIONS : 0) & ~(size_t)63;
@@ -46,6 +48,7 @@ void decode_cache_create(void *memory, size_t size, void *executable, size_t exe
         atomic_store(&g->stubs_used, 0);
         atomic_store(&g->readers, 0);
     }
+    stubs_to_writable = to_writable;
     atomic_store(&current, 0);
 }
 
@@ -54,6 +57,23 @@ void decode_cache_after_fork(void)
     for (unsigned i = 0; i < GENERATIONS; i++)
         atomic_store(&generations[i].readers, 0);
     atomic_flag_clear(&switching);
+}
+
+static void empty(struct generation *g)
+{
+    memset((void *)g->table, 0, g->slots * sizeof *g->table);
+    atomic_store(&g->blocks_used, 0);
+    atomic_store(&g->stubs_used, 0);
+}
+
+void decode_cache_lost_stubs(bool renewed)
+{
+    for (unsigned i = 0; i < GENERATIONS; i++) {
+        if (atomic_load(&generations[i].blocks_used) > 0)
+            empty(&generations[i]);
+        if (!renewed)
+            generations[i].stubs_size = 0;
+    }
 }
 
 void decode_cache_statistics(struct decode_cache_statistics *statistics)
@@ -109,9 +129,7 @@ static void switch_generation(unsigned full)
     unsigned other = 1 - full;
     struct generation *g = &generations[other];
     if (atomic_load(&current) == full && atomic_load(&g->readers) == 0) {
-        memset((void *)g->table, 0, g->slots * sizeof *g->table);
-        atomic_store(&g->blocks_used, 0);
-        atomic_store(&g->stubs_used, 0);
+        empty(g);
         atomic_store(&current, other);
         atomic_fetch_add(&resets, 1);
     }
@@ -172,4 +190,9 @@ uint8_t *decode_cache_stub_room(unsigned generation, size_t size)
 {
     struct generation *g = &generations[generation];
     return take(g->stubs, g->stubs_size, &g->stubs_used, size);
+}
+
+uint8_t *decode_cache_stub_writable(uint8_t *stub)
+{
+    return stub + stubs_to_writable;
 }

@@ -28,9 +28,12 @@ struct block *decode_cache_find(unsigned generation, uint64_t ip);
 struct block *decode_cache_insert(unsigned generation, const struct block *block);
 
 /*
- * Room for executable bytes: address to write to, which is also where they run; NULL if there is
- * none. Never freed; gone with the generation.
+ * Room for executable bytes: the address that they run at; NULL if there is none. Never freed; gone
+ * with the generation.
  */
 uint8_t *decode_cache_stub_room(unsigned generation, size_t size);
+
+/* Where such bytes are written. */
+uint8_t *decode_cache_stub_writable(uint8_t *stub);
 
 #endif

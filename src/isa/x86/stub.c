@@ -349,7 +349,7 @@ bool x86_decode_stub(struct emitter *e)
     uint8_t *stub = decode_cache_stub_room(e->generation, assembly.size);
     if (!stub)
         return false;
-    memcpy(stub, assembly.bytes, assembly.size);
+    memcpy(decode_cache_stub_writable(stub), assembly.bytes, assembly.size);
 
     bool loads = plan.memory && plan.memory->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
     bool stores = plan.memory && plan.memory->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
