@@ -2,7 +2,7 @@
 /* See self_test.h. Signal-safe. */
 #include "pmu/self_test.h"
 
-#include <string.h>
+#include "pmu/reason.h"
 
 #include "signal_safe.h"
 
@@ -83,38 +83,16 @@ void self_test_count(struct self_test *test, const struct pmu_event *event, uint
 
 /* ---- reasons ---- */
 
-static void append(char *text, const char *more)
-{
-    size_t used = strlen(text);
-
-    while (used + 1 < SELF_TEST_REASON && *more)
-        text[used++] = *more++;
-    text[used] = '\0';
-}
-
-static void append_number(char *text, uint64_t number)
-{
-    char digits[21];
-    unsigned at = sizeof digits - 1;
-
-    digits[at] = '\0';
-    do {
-        digits[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number);
-    append(text, digits + at);
-}
-
 static bool fail(char *reason, const char *before, uint64_t number, const char *between,
                  uint64_t other, const char *after)
 {
     reason[0] = '\0';
-    append(reason, "self-test: ");
-    append(reason, before);
-    append_number(reason, number);
-    append(reason, between);
-    append_number(reason, other);
-    append(reason, after);
+    reason_append(reason, SELF_TEST_REASON, "self-test: ");
+    reason_append(reason, SELF_TEST_REASON, before);
+    reason_append_number(reason, SELF_TEST_REASON, number);
+    reason_append(reason, SELF_TEST_REASON, between);
+    reason_append_number(reason, SELF_TEST_REASON, other);
+    reason_append(reason, SELF_TEST_REASON, after);
     return false;
 }
 
