@@ -26,6 +26,15 @@ unsigned kernel_version(const char *release)
     return major << 16 | take_number(&release);
 }
 
+bool kernel_lacks_sigtrap(int error, unsigned kernel)
+{
+    return (error == E2BIG || error == EINVAL) && kernel < KERNEL_SIGTRAP;
+}
+
+const char kernel_without_sigtrap[] =
+    "events bring SIGTRAP from Linux 5.13 on (RHEL 9 has it, RHEL 8 not): use such a kernel, or "
+    "reuse-run -e exact, which needs no events";
+
 /* "; this is 6.1" */
 static void append_kernel(char *text, unsigned kernel)
 {
