@@ -129,6 +129,17 @@ static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t
     governor_spend(&thread->governor, cost, false);
 }
 
+/* The thread's application time when it was interrupted; ours: CPU time that is not its own. */
+static uint64_t application_time(const struct thread *thread, uint64_t entered, uint64_t ours)
+{
+    if (thread_is_counted(thread))
+        return pmu_thread_accesses(&thread->pmu, true);
+    if (!pmu_in_use())
+        return entered > ours ? entered - ours : 0;
+    entered = thread_cpu_ns();
+    return thread_clock_accesses(thread, entered > ours ? entered - ours : 0);
+}
+
 static void observe(struct entry *entry)
 {
     struct thread *thread = entry->thread;
@@ -137,9 +148,7 @@ static void observe(struct entry *entry)
     uint64_t overhead = atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed), cost;
 
     thread->events++;
-    entry->app_now = pmu_in_use()                  ? pmu_thread_accesses(&thread->pmu, true)
-                     : entered > overhead + hidden ? entered - overhead - hidden
-                                                   : 0;
+    entry->app_now = application_time(thread, entered, overhead + hidden);
     handle(entry);
     if (thread->events % TOTALS_EVERY == 0)
         thread_write_totals(thread, entry->app_now);
@@ -153,7 +162,7 @@ static void observe(struct entry *entry)
     thread->rate_cost_ns = 0;
     atomic_store_explicit(&thread->overhead_ns, overhead + cost, memory_order_relaxed);
     /* What the handler itself accessed has been counted, and is not the target's. */
-    if (pmu_in_use())
+    if (thread_is_counted(thread))
         thread->pmu.ours += pmu_thread_accesses(&thread->pmu, true) - entry->app_now;
 }
 
@@ -174,6 +183,13 @@ static void take(void *argument)
     cost_end(entry->cookie.kind == EVENT_CLOCK ? settings.trigger_ns : settings.trap_ns);
 }
 
+static volatile unsigned trials;
+
+unsigned handler_trials(void)
+{
+    return trials;
+}
+
 void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *context)
 {
     struct thread *thread = thread_current();
@@ -183,6 +199,10 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
     if (cookie.kind == EVENT_CALIBRATION) {
         if (calibration.running)
             calibration_event(cookie, thread_cpu_ns());
+        return;
+    }
+    if (cookie.kind == EVENT_TRIAL) {
+        trials = trials + 1;
         return;
     }
     if (!thread || !atomic_load_explicit(&thread->alive, memory_order_relaxed)) {

@@ -11,6 +11,9 @@
 /* A trap_handler (interpose_signal.h). Signal-safe. */
 void handler_enter(struct event_cookie, bool asynchronous, ucontext_t *);
 
+/* Signals of events of kind EVENT_TRIAL so far: they are counted, and nothing else is done. */
+unsigned handler_trials(void);
+
 /* Whether a CPU clock can be opened at all: 0 or -errno. */
 int handler_probe(void);
 

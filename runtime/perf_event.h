@@ -17,7 +17,8 @@ enum event_kind {
     EVENT_WATCH = 2,
     EVENT_SHARED_WATCH = 3,
     EVENT_CALIBRATION = 4,
-    EVENT_STEP = 5
+    EVENT_STEP = 5,
+    EVENT_TRIAL = 6
 };
 
 /*

@@ -45,6 +45,7 @@ struct pmu_losses {
     uint64_t damaged;   /* records that could not be read */
     uint64_t
         no_ring; /* threads whose buffer could not be locked: the above are not known of them */
+    uint64_t by_clock; /* threads that were refused hardware events: see thread_clock.h */
     /* Counters were shared out with others': longest time an event was wanted and not on a counter,
      * and for how long it was wanted, ns. Counts are scaled up. With several kinds of cores: time
      * in which none of their units counted; nothing is scaled up for it. */

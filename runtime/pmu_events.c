@@ -391,6 +391,7 @@ void pmu_thread_sum_losses(const struct pmu_thread *thread, struct pmu_losses *s
     sum->throttled += thread->losses.throttled;
     sum->damaged += thread->losses.damaged;
     sum->no_ring += thread->samplers > 0 && !thread->ring[0];
+    sum->by_clock += thread->losses.by_clock;
     sum->no_witness += thread->losses.no_witness;
     if (thread->losses.refusal)
         sum->refusal = thread->losses.refusal;

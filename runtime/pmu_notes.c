@@ -69,7 +69,11 @@ static void note_samplers(const struct pmu_losses *losses)
     add(&list, losses->damaged, " records unreadable");
     add(&list, losses->no_ring,
         " threads without a buffer (sysctl kernel.perf_event_mlock_kb, ulimit -l)");
-    end(&list, losses->throttled + losses->records > 0 ? NOTE_WARNING : NOTE_INFORMATION);
+    add(&list, losses->by_clock,
+        " threads sampled by their CPU clock, for the kernel refused them hardware events: their "
+        "accesses are modelled, as CPU time at the other threads' rate");
+    end(&list, losses->throttled + losses->records + losses->by_clock > 0 ? NOTE_WARNING
+                                                                          : NOTE_INFORMATION);
     if (pmu_has_kinds_of_cores())
         note_shared("hardware counters: up to ", losses->off_ns, losses->enabled_ns,
                     " % of a thread's time nothing counted: it ran on a kind of core whose unit is "

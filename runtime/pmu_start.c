@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "handler.h"
 #include "perf_event.h"
 #include "pmu/refusal.h"
 #include "pmu/self_test.h"
@@ -14,15 +15,14 @@
 #include "tape.h"
 
 enum {
-    PASSES = 60,   /* of the loop: some 245 000 accesses, a fraction of a millisecond */
-    PERIOD = 4000, /* a multiple of what every unit rounds to; all samples fit into the ring */
     /* Of the witness: no unit's least interval is longer; some hundred loads that fit as well. */
     WITNESS_PERIOD = 4096,
     WITNESS_LOADS = 1000,
 };
 
-/* What the loop sweeps over. */
+/* What the loop sweeps over, and how. */
 static uint64_t self_test_array[SELF_TEST_WORDS];
+static struct self_test_plan plan;
 
 static void add_record(void *context, const struct access_record *record, uint64_t weight)
 {
@@ -96,11 +96,11 @@ static bool read_sysfs(void *context, const char *path, char *text, size_t size)
 static bool try_unit(char *reason)
 {
     const struct pmu_choice *choice = &pmu_engine.choice;
-    struct self_test test = {.period = PERIOD};
+    struct self_test test = {.period = plan.period};
     struct pmu_thread thread;
     uint64_t before[PMU_EVENTS_MAX];
     const struct pmu_event *tried = &choice->sampler[0];
-    int result = pmu_thread_open_events(&thread, PERIOD, 0, false, &tried);
+    int result = pmu_thread_open_events(&thread, plan.period, 0, false, &tried);
 
     if (result < 0) {
         explain(-result, tried, reason);
@@ -121,7 +121,7 @@ static bool try_unit(char *reason)
     }
     for (unsigned i = 0; i < thread.counters; i++)
         before[i] = pmu_event_count(&thread, i);
-    self_test_run(&test, self_test_array, PASSES);
+    self_test_run(&test, self_test_array, plan.passes);
     test.begin = tape_value(TAPE_SETTING, test.begin);
     test.end = tape_value(TAPE_SETTING, test.end);
     /* A unit that counts operations has no word on accesses. */
@@ -131,9 +131,19 @@ static bool try_unit(char *reason)
     pmu_thread_disable(&thread);
     pmu_thread_drain(&thread, add_record, &test);
     test.lost = thread.losses.records;
+    test.throttled = thread.losses.throttled;
     self_test_unreadable(&test, thread.losses.damaged);
     pmu_thread_close(&thread);
     return self_test_judge(&test, choice, reason);
+}
+
+/* Of load latencies: a quarter of the samplers' period, for PEBS follows one load at a time. */
+static uint64_t witness_interval(bool loads)
+{
+    uint64_t usual = loads ? WITNESS_LOADS : WITNESS_PERIOD;
+    uint64_t longer = loads ? plan.period / 4 : plan.period;
+
+    return longer > usual ? longer : usual;
 }
 
 /*
@@ -144,10 +154,11 @@ static bool try_witness(char *reason)
 {
     const struct pmu_choice *choice = &pmu_engine.witness;
     bool loads = choice->sampler[0].kinds == ACCESS_LOAD;
-    struct self_test test = {.period = loads ? 0 : WITNESS_PERIOD};
+    uint64_t interval = witness_interval(loads);
+    struct self_test test = {.period = loads ? 0 : interval};
     struct pmu_losses losses = {0};
     struct pmu_witness witness;
-    int result = pmu_witness_open(&witness, loads ? WITNESS_LOADS : WITNESS_PERIOD);
+    int result = pmu_witness_open(&witness, interval);
 
     if (result == 0 && witness.leader >= 0)
         result = perf_event_control(witness.leader, PERF_EVENT_IOC_ENABLE, NULL);
@@ -158,7 +169,7 @@ static bool try_witness(char *reason)
         pmu_witness_close(&witness);
         return false;
     }
-    self_test_run(&test, self_test_array, PASSES);
+    self_test_run(&test, self_test_array, plan.passes);
     test.begin = tape_value(TAPE_SETTING, test.begin);
     test.end = tape_value(TAPE_SETTING, test.end);
     if (loads)
@@ -166,6 +177,7 @@ static bool try_witness(char *reason)
     perf_event_control(witness.descriptor, PERF_EVENT_IOC_DISABLE, NULL);
     pmu_witness_drain(&witness, false, &losses, add_record, &test);
     test.lost = losses.records;
+    test.throttled = losses.throttled;
     self_test_unreadable(&test, losses.damaged);
     pmu_witness_close(&witness);
     return self_test_judge(&test, choice, reason);
@@ -190,6 +202,44 @@ static bool choose_witness(const struct pmu_machine *machine, const char *event,
     snprintf(reason, PMU_REASON_MAX,
              "the kernel shows no load latency event (cpu/events/mem-loads)");
     return false;
+}
+
+/*
+ * The samplers once more, now with the signals that a run wants of them, and the witness beside
+ * them: these are other attributes, which a kernel may refuse, and signals may stay away. Kernels
+ * before 6.1 stop a hardware event at its first signal until the thread's next switch, so several
+ * have to come.
+ */
+static bool try_signals(char *reason)
+{
+    enum { PERIOD = 32 * 1024, SIGNALS = 4, ROUNDS_MAX = 40 };
+    const struct event_cookie cookie = {.kind = EVENT_TRIAL};
+    const struct pmu_event *tried = &pmu_engine.choice.sampler[0];
+    uint64_t period = plan.period > PERIOD ? plan.period : PERIOD;
+    unsigned before = handler_trials(), signals = 0;
+    struct self_test done = {0};
+    struct pmu_thread thread;
+    int result = pmu_thread_open_events(&thread, period, event_cookie_pack(cookie), true, &tried);
+
+    if (result == 0)
+        result = pmu_thread_enable(&thread);
+    if (result < 0) {
+        explain(-result, tried, reason);
+        pmu_thread_close(&thread);
+        return false;
+    }
+    for (unsigned round = 0; round < ROUNDS_MAX && signals < SIGNALS && !tape_supplies(); round++) {
+        self_test_run(&done, self_test_array, plan.passes);
+        signals = handler_trials() - before;
+    }
+    pmu_thread_close(&thread);
+    signals = (unsigned)tape_value(TAPE_SETTING, signals);
+    if (signals < SIGNALS)
+        snprintf(reason, PMU_REASON_MAX,
+                 "%s: only %u signals came in %llu accesses (Linux before 6.1 loses those of "
+                 "hardware events)",
+                 tried->name, signals, (unsigned long long)(done.loads + done.stores));
+    return signals >= SIGNALS;
 }
 
 static void describe_served_by(void)
@@ -274,6 +324,8 @@ bool pmu_start(const char *event, char *reason)
         return false;
     }
     witness = choose_witness(&machine, event, refusal);
+    plan = self_test_plan(
+        tape_value(TAPE_SETTING, tape_supplies() ? 0 : pmu_max_sample_rate(machine.context)));
     if (!try_unit(reason))
         return false;
     if (pmu_engine.choice.counters == 0 && !pmu_engine.choice.counts_accesses) {
@@ -282,6 +334,8 @@ bool pmu_start(const char *event, char *reason)
         return false;
     }
     pmu_engine.has_witness = witness && try_witness(refusal);
+    if (!try_signals(reason))
+        return false;
     if (!pmu_engine.has_witness && refusal[0] != '\0')
         snprintf(pmu_engine.witness_refusal, sizeof pmu_engine.witness_refusal,
                  "what served the accesses is not told: %s", refusal);

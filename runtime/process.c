@@ -24,6 +24,7 @@
 #include "interpose_signal.h"
 #include "interpose_syscall.h"
 #include "interpose_thread.h"
+#include "kernel_refusal.h"
 #include "level_counts.h"
 #include "look_ahead.h"
 #include "maps.h"
@@ -73,40 +74,6 @@ static bool bind_functions(void)
     say_begin(false, false);
     say_error(&line);
     return false;
-}
-
-/* Why perf refused, and what would change it. */
-static void tell_refusal(int error)
-{
-    struct line line;
-    char paranoid[16] = "";
-    int descriptor = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
-
-    if (descriptor >= 0) {
-        ssize_t n = read(descriptor, paranoid, sizeof paranoid - 1);
-
-        paranoid[n > 0 ? n - 1 : 0] = '\0';
-        close(descriptor);
-    }
-    line_begin(&line);
-    line_text(&line, "the program runs unprofiled: perf_event_open refused the CPU clock (");
-    line_error(&line, error);
-    if ((error == EACCES || error == EPERM) && paranoid[0] > '2' && paranoid[1] == '\0') {
-        line_text(&line, "): kernel.perf_event_paranoid is ");
-        line_text(&line, paranoid);
-        line_text(&line, ", needed is 2: sysctl kernel.perf_event_paranoid=2");
-    } else if (error == EACCES || error == EPERM) {
-        line_text(&line, "): a seccomp filter or container policy forbids it: see reuse-doctor");
-    } else if (error == ENOSYS) {
-        line_text(&line,
-                  "): a seccomp filter answers so (docker: --cap-add=PERFMON), or the kernel is "
-                  "built without performance events: see reuse-doctor");
-    } else if (error == EMFILE) {
-        line_text(&line, "): no file descriptor is free: raise `ulimit -n`");
-    } else {
-        line_text(&line, "): see reuse-doctor");
-    }
-    say_error(&line);
 }
 
 static void tell_surroundings(const char *refusal)
@@ -269,7 +236,7 @@ static bool take_signals(void)
     }
     result = settings.trigger_ns != 0 ? 0 : handler_calibrate();
     if (result < 0)
-        tell_refusal(-result);
+        kernel_tell_refusal(-result);
     else if (fault_guard_begin())
         return true;
     else
@@ -347,11 +314,11 @@ static void start(void)
     descriptors_begin();
     result = handler_probe();
     if (result < 0) {
-        tell_refusal(-result);
+        kernel_tell_refusal(-result);
         return;
     }
     take_inheritance();
-    if (!take_signals())
+    if (kernel_kills_blocked() || !take_signals())
         return;
     if (has_no_register()) {
         line_begin(&line);

@@ -53,7 +53,7 @@ void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronou
 
     thread->totals.expirations++;
     step_over_expiry(thread);
-    if (pmu_in_use())
+    if (thread_is_counted(thread))
         hardware_expiry(thread, app_now);
     else if (thread->expires_ns < HANDLER_NS_MAX)
         perf_clock_set_period(thread->clock, PARKED_PERIOD_NS);
@@ -90,6 +90,7 @@ static void rearm_hardware(struct thread *thread, uint64_t app_now)
         return;
     cpu = thread_cpu_time(thread);
     rate = cpu ? (double)app_now / (double)cpu : 1;
+    thread_clock_tell_rate(rate);
     if (mean == 0) {
         mean =
             (uint64_t)((double)governor_next_period(&thread->governor, cpu, output_bytes()) * rate);
@@ -119,8 +120,12 @@ void sampler_rearm(struct thread *thread, uint64_t app_now)
         thread_trigger(thread, false);
         return;
     }
-    if (pmu_in_use()) {
+    if (thread_is_counted(thread)) {
         rearm_hardware(thread, app_now);
+        return;
+    }
+    if (pmu_in_use()) {
+        set_clock(thread, thread_clock_next(thread));
         return;
     }
     if (rate_wants_clock(thread, &period)) {

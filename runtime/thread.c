@@ -121,6 +121,7 @@ static void initialise(struct thread *thread)
 {
     thread->id = atomic_fetch_add(&thread_ids, 1) + 1;
     thread->clock = -1;
+    thread->instead = (struct thread_clock){0};
     pmu_thread_forget(&thread->pmu);
     atomic_flag_clear(&thread->serving);
     watch_begin_thread(thread);
@@ -211,8 +212,13 @@ static void start_counters(struct thread *thread)
     int result = pmu_thread_open(&thread->pmu, mean, event_cookie_pack(cookie));
 
     if (result < 0) {
-        thread->totals.lost[LOSS_THREAD]++;
-        tell_failure(-result);
+        result = thread_clock_open(thread, -result);
+        if (result < 0) {
+            thread->totals.lost[LOSS_THREAD]++;
+            tell_failure(-result);
+        } else if (!atomic_load(&paused)) {
+            perf_event_enable(thread->clock);
+        }
         return;
     }
     pmu_thread_set_first_period(&thread->pmu, &thread->random, mean);
@@ -296,8 +302,15 @@ uint64_t thread_cpu_time(const struct thread *thread)
 
 uint64_t thread_app_ns(const struct thread *thread)
 {
+    if (thread->instead.rate > 0)
+        return thread_clock_accesses(thread, thread_cpu_time(thread));
     return pmu_in_use() ? pmu_thread_accesses(&thread->pmu, thread == current)
                         : thread_cpu_time(thread);
+}
+
+bool thread_is_counted(const struct thread *thread)
+{
+    return pmu_in_use() && thread->instead.rate == 0;
 }
 
 bool thread_has_trigger(const struct thread *thread)

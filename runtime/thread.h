@@ -26,6 +26,7 @@
 #include "sampling/random.h"
 #include "sampling/switches.h"
 #include "sampling/turn.h"
+#include "thread_clock.h"
 
 enum {
     THREAD_KNOWN_LOOPS = 32,
@@ -113,6 +114,7 @@ struct thread {
 
     /* mechanisms */
     int clock;                   /* CPU clock that triggers samples; -1 */
+    struct thread_clock instead; /* of the hardware's events, where these were refused */
     struct pmu_thread pmu;       /* the hardware's events, where they trigger and count instead */
     struct served_table *served; /* what their records tell (served.h); NULL without */
     atomic_flag serving;         /* somebody works on it, or drains their buffers */
@@ -228,6 +230,9 @@ void thread_carry(struct thread *);
 
 /* Whether the thread is sampled at all: its trigger was opened. */
 bool thread_has_trigger(const struct thread *);
+
+/* Whether hardware counts the thread's accesses, and interrupts it. */
+bool thread_is_counted(const struct thread *);
 
 /* Starts or stops the thread's trigger. */
 void thread_trigger(struct thread *, bool enable);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Does a task-clock event deliver SIGTRAP to the thread that uses CPU time? */
 #include <errno.h>
+#include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "doctor/perf.h"
@@ -29,6 +32,29 @@ static void spin(uint64_t cpu_ns)
     }
 }
 
+/* Before Linux 5.18 a blocked SIGTRAP did not wait for the end of that: tried in a child. */
+static bool blocked_signal_kills(struct perf_event_attr *attributes)
+{
+    enum { SPIN_NS = 5000000 };
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        sigset_t set;
+
+        prctl(PR_SET_DUMPABLE, 0);
+        sigemptyset(&set);
+        sigaddset(&set, SIGTRAP);
+        sigprocmask(SIG_BLOCK, &set, NULL);
+        attributes->disabled = 0;
+        perf_open(attributes);
+        spin(SPIN_NS);
+        _exit(0);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
+           WTERMSIG(status) == SIGTRAP;
+}
+
 void probe_clock(struct finding *finding)
 {
     enum { SPIN_MS = 50, PERIOD_NS = 1000000 };
@@ -49,7 +75,9 @@ void probe_clock(struct finding *finding)
         if (error == EINVAL || error == E2BIG) {
             finding_meaning(finding,
                             "events cannot deliver SIGTRAP: the kernel is older than 5.13");
-            finding_remedy(finding, "use a kernel from 5.13 on (Debian: 12 or newer)");
+            finding_remedy(finding,
+                           "use a kernel from 5.13 on (Debian 12, RHEL 9); without: reuse-run -e "
+                           "exact, which needs no events");
         }
         return;
     }
@@ -57,6 +85,16 @@ void probe_clock(struct finding *finding)
     spin((uint64_t)SPIN_MS * 1000000u);
     ioctl(event, PERF_EVENT_IOC_DISABLE, 0);
     close(event);
+
+    if (blocked_signal_kills(&attributes)) {
+        finding_result(finding, FINDING_MISSING, "an event whose SIGTRAP is blocked kills");
+        finding_meaning(finding,
+                        "the runtime blocks SIGTRAP now and then: programs run unprofiled");
+        finding_remedy(finding,
+                       "use a kernel from 5.18 on, or a distribution's with that mend (later "
+                       "ones of RHEL 9)");
+        return;
+    }
 
     int seen = expirations;
     enum finding_state state = seen >= SPIN_MS / 2 ? FINDING_WORKS

@@ -30,7 +30,8 @@
 #include "pmu/spe.h"
 #include "support/event_names.h"
 
-enum { PASSES = 3000, PERIOD = 256 * 40, RING_PAGES = 64, AUX_PAGES = 64 };
+/* 12 million accesses, and some hundred samples: not so many that a tick's allowance is used up. */
+enum { PASSES = 3000, PERIOD = 65536, RING_PAGES = 64, AUX_PAGES = 64 };
 
 static uint64_t array[SELF_TEST_WORDS];
 
@@ -61,6 +62,22 @@ static void attributes_of(const struct pmu_event *event, struct perf_event_attr 
     attributes->exclude_kernel = attributes->exclude_hv = !event->with_kernel;
 }
 
+/* Whether the kernel takes the event as a run opens it. */
+static bool opens_with_signals(const struct perf_event_attr *attributes)
+{
+    struct perf_event_attr with = *attributes;
+    int descriptor;
+
+    with.wakeup_events = 1;
+    with.sigtrap = 1;
+    with.sig_data = 1;
+    with.remove_on_exec = 1;
+    descriptor = perf_open(&with);
+    if (descriptor >= 0)
+        close(descriptor);
+    return descriptor >= 0;
+}
+
 /* 0, or errno of what failed. */
 static int open_sampler(struct trial *trial, const struct pmu_event *event)
 {
@@ -69,7 +86,7 @@ static int open_sampler(struct trial *trial, const struct pmu_event *event)
 
     attributes_of(event, &attributes);
     attributes.precise_ip = event->precise & 3;
-    attributes.sample_period = PERIOD;
+    attributes.sample_period = trial->test.period;
     attributes.sample_type = trial->choice.sample_type;
     descriptor = perf_open(&attributes);
     if (descriptor < 0 && errno == EINVAL && attributes.sample_type & PERF_SAMPLE_WEIGHT_STRUCT) {
@@ -81,6 +98,8 @@ static int open_sampler(struct trial *trial, const struct pmu_event *event)
     if (descriptor < 0)
         return errno;
     trial->samplers[trial->opened_samplers++] = descriptor;
+    if (trial->choice.unit != PMU_SPE && !opens_with_signals(&attributes))
+        return errno;
     if (trial->page)
         return ioctl(descriptor, PERF_EVENT_IOC_SET_OUTPUT, trial->samplers[0]) ? errno : 0;
     trial->page = mmap(NULL, (1 + RING_PAGES) * trial->page_size, PROT_READ | PROT_WRITE,
@@ -122,7 +141,7 @@ static int open_latencies(struct trial *trial)
     }
     attributes_of(&choice->sampler[0], &attributes);
     attributes.precise_ip = choice->sampler[0].precise & 3;
-    attributes.sample_period = PERIOD;
+    attributes.sample_period = trial->test.period;
     attributes.sample_type = trial->choice.sample_type; /* as the kernel took it */
     trial->beside[0] = perf_open_in_group(&attributes, trial->beside[1]);
     if (trial->beside[0] < 0)
@@ -243,6 +262,8 @@ static void drain_ring(struct trial *trial, struct perf_event_mmap_page *page, b
             continue;
         else if (stream.event == STREAM_LOST)
             trial->test.lost += stream.count;
+        else if (stream.event == STREAM_THROTTLED)
+            trial->test.throttled++;
         else if (stream.event == STREAM_AUX && trial->aux.bytes)
             aux_take(&trial->aux, stream.offset, stream.count, stream.flags, take_spe, trial);
     }
@@ -251,14 +272,16 @@ static void drain_ring(struct trial *trial, struct perf_event_mmap_page *page, b
 /* 0 with a filled-in test, or errno. */
 static int run_trial(struct trial *trial)
 {
-    int error = open_all(trial);
+    struct self_test_plan plan = self_test_plan(pmu_max_sample_rate(getenv("REUSE_PMU_SYSFS")));
+    int error;
 
+    trial->test.period = plan.period > PERIOD ? plan.period : PERIOD;
+    error = open_all(trial);
     if (error)
         return error;
     memset(array, 1, sizeof array);
-    trial->test.period = PERIOD;
     control_all(trial, PERF_EVENT_IOC_ENABLE);
-    self_test_run(&trial->test, array, PASSES);
+    self_test_run(&trial->test, array, plan.passes > PASSES ? plan.passes : PASSES);
     control_all(trial, PERF_EVENT_IOC_DISABLE);
     count_all(trial);
     drain_ring(trial, trial->page, false);

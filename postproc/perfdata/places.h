@@ -8,8 +8,7 @@
 
 #include <stdint.h>
 
-#include "perfdata/recording.h"
-#include "symbols/symbols.h"
+#include "perfdata/loaded_files.h"
 
 enum place_kind {
     PLACE_VARIABLE,
@@ -28,21 +27,14 @@ struct data_place {
     uint64_t offset;    /* within the variable or mapping */
 };
 
-struct code_place {
-    const char *function; /* NULL: unknown */
-    const char *file;     /* NULL: unknown */
-    const char *module;   /* NULL: unknown */
-    uint32_t line;        /* 0: unknown */
-};
-
 /* Parallel to recording->accesses. */
 struct places {
     struct data_place *data;
     struct code_place *code;
 };
 
-/* Names all accesses. Symbols, strings and recording must outlive the result. */
-struct places *places_create(const struct recording *, const struct file_search *, struct symbols *,
+/* Names all accesses. Files, strings and recording must outlive the result. */
+struct places *places_create(const struct recording *, struct loaded_files *,
                              struct intern_table *strings);
 void places_free(struct places *);
 

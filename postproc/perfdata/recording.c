@@ -9,12 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "perfdata/recorded_names.h"
 #include "pmu/bytes.h"
 #include "pmu/ibs.h"
 #include "pmu/spe.h"
-
-/* Not in the headers of the oldest system that we build on. */
-enum { MISC_MMAP_BUILD_ID = 1 << 14 };
 
 bool recording_is_perf_data(const char *path)
 {
@@ -28,70 +26,10 @@ bool recording_is_perf_data(const char *path)
                     memcmp(magic, "PERFFILE", 8) == 0);
 }
 
-/* ---- records that give names ---- */
-
-/* A text inside a record; NULL if it has no end. */
-static const char *text_at(const struct perf_file_record *record, size_t at)
-{
-    if (at >= record->header.size || !memchr(record->bytes + at, 0, record->header.size - at))
-        return NULL;
-    return (const char *)record->bytes + at;
-}
-
-static void add_map(struct recording *recording, const struct perf_file_record *record,
-                    uint64_t time)
-{
-    bool second = record->header.type == PERF_RECORD_MMAP2;
-    size_t name = second ? 72 : 40;
-    struct recorded_map map = {.time = time, .path = text_at(record, name)};
-    const uint8_t *bytes = record->bytes;
-
-    if (!map.path || (record->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
-        return;
-    map.pid = load32(bytes + 8);
-    map.start = load64(bytes + 16);
-    map.end = map.start + load64(bytes + 24);
-    map.offset = load64(bytes + 32);
-    if (map.end <= map.start)
-        return;
-    if (second && record->header.misc & MISC_MMAP_BUILD_ID && bytes[40] <= RECORDED_BUILD_ID_MAX) {
-        map.build_id = bytes + 44;
-        map.build_id_size = bytes[40];
-    }
-    ARRAY_PUSH(&recording->maps, map);
-}
-
-static void add_thread(struct recording *recording, const struct perf_file_record *record)
-{
-    struct recorded_thread thread = {.name = text_at(record, 16)};
-
-    if (!thread.name)
-        return;
-    thread.pid = load32(record->bytes + 8);
-    thread.tid = load32(record->bytes + 12);
-    for (size_t i = 0; i < recording->threads.count; i++)
-        if (recording->threads.items[i].tid == thread.tid) {
-            recording->threads.items[i] = thread;
-            return;
-        }
-    ARRAY_PUSH(&recording->threads, thread);
-}
-
-static void add_fork(struct recording *recording, const struct perf_file_record *record)
-{
-    struct recorded_fork fork = {0};
-
-    if (record->header.size < 16)
-        return;
-    fork.pid = load32(record->bytes + 8);
-    fork.parent = load32(record->bytes + 12);
-    if (fork.pid != fork.parent)
-        ARRAY_PUSH(&recording->forks, fork);
-}
-
 /* ---- accesses ---- */
 
-static void add_access(struct recording *recording, const struct access_record *access)
+/* Whether it is one that the report is about. */
+static bool add_access(struct recording *recording, const struct access_record *access)
 {
     enum access_use use = access_use(access);
 
@@ -99,6 +37,29 @@ static void add_access(struct recording *recording, const struct access_record *
         ARRAY_PUSH(&recording->accesses, *access);
     else
         recording->left_out[use]++;
+    return use == USE_ACCESS;
+}
+
+static void add_stack(struct recording *recording, const struct perf_layout *layout,
+                      const struct perf_sample *sample, bool is_access)
+{
+    enum { ABI_64 = 2 }; /* PERF_SAMPLE_REGS_ABI_64 */
+    struct recorded_sample recorded = {
+        .pid = sample->pid,
+        .tid = sample->tid,
+        .time = layout->sample_type & PERF_SAMPLE_TIME ? sample->time : UINT64_MAX,
+        .access = is_access ? recording->accesses.count - 1 : SIZE_MAX,
+        .stack = {.chain = sample->callchain, .chain_count = sample->callchain_count},
+    };
+
+    if (sample->user_registers && sample->user_abi == ABI_64 && sample->stack) {
+        recorded.stack.registers = sample->user_registers;
+        recorded.stack.register_mask = layout->registers_user;
+        recorded.stack.bytes = sample->stack;
+        recorded.stack.size = sample->stack_size;
+    }
+    if (recorded.stack.chain || recorded.stack.registers)
+        ARRAY_PUSH(&recording->samples, recorded);
 }
 
 /* What decides on how a sample is read. */
@@ -142,6 +103,7 @@ static void add_sample(struct reading *reading, const struct perf_file_record *r
     struct access_record access, registers_access;
     struct ibs_registers registers;
     struct perf_sample sample;
+    bool is_access;
 
     if (!event ||
         !perf_sample_decode(&event->layout, record->bytes, record->header.size, &sample)) {
@@ -166,7 +128,9 @@ static void add_sample(struct reading *reading, const struct perf_file_record *r
                               &access);
         reading->pebs_seen |= access.kinds != 0;
     }
-    add_access(recording, &access);
+    is_access = add_access(recording, &access);
+    if (access.privilege != PRIVILEGE_KERNEL && access.privilege != PRIVILEGE_HYPERVISOR)
+        add_stack(recording, &event->layout, &sample, is_access);
 }
 
 /* ---- SPE ---- */
@@ -228,17 +192,6 @@ static void add_aux(struct reading *reading, aux_buffers *buffers,
 
 /* ---- the whole file ---- */
 
-static int compare_maps(const void *left, const void *right)
-{
-    const struct recorded_map *a = left, *b = right;
-
-    if (a->pid != b->pid)
-        return a->pid < b->pid ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->time < b->time ? -1 : a->time > b->time;
-}
-
 /* First what gives names: the file is not in the order of time. */
 static void read_names(struct reading *reading)
 {
@@ -248,29 +201,16 @@ static void read_names(struct reading *reading)
     size_t at = 0;
 
     while (perf_file_next(&recording->file, &at, &record)) {
-        const struct perf_file_event *event;
+        const struct perf_file_event *event = NULL;
 
-        switch (record.header.type) {
-        case PERF_RECORD_MMAP:
-        case PERF_RECORD_MMAP2:
+        if (record.header.type == PERF_RECORD_MMAP || record.header.type == PERF_RECORD_MMAP2)
             event = event_of(reading, &record);
-            if (event &&
-                perf_record_identity(&event->layout, record.bytes, record.header.size, &identity))
-                add_map(recording, &record, identity.time);
-            break;
-        case PERF_RECORD_COMM:
-            add_thread(recording, &record);
-            break;
-        case PERF_RECORD_FORK:
-            add_fork(recording, &record);
-            break;
-        default:
-            break;
-        }
+        if (!event ||
+            !perf_record_identity(&event->layout, record.bytes, record.header.size, &identity))
+            identity.time = UINT64_MAX;
+        recorded_names_take(recording, &record, identity.time);
     }
-    if (recording->maps.count > 0)
-        qsort(recording->maps.items, recording->maps.count, sizeof recording->maps.items[0],
-              compare_maps);
+    recorded_names_sort(recording);
 }
 
 /* False if the file is compressed. */
@@ -322,6 +262,9 @@ static void read_machine(struct reading *reading)
     perf_file_string(&recording->file, PERF_FEATURE_CPU_DESCRIPTION, recording->processor,
                      sizeof recording->processor);
     perf_file_string(&recording->file, PERF_FEATURE_CPUID, cpuid, sizeof cpuid);
+    perf_file_string(&recording->file, PERF_FEATURE_ARCHITECTURE, recording->machine,
+                     sizeof recording->machine);
+    perf_file_event_name(&recording->file, 0, recording->event, sizeof recording->event);
     reading->ibs_type = perf_file_pmu_type(&recording->file, "ibs_op");
     reading->unit = UNIT_GENERIC;
     if (sscanf(cpuid, "GenuineIntel,%u,%u", &family, &model) == 2)
@@ -413,7 +356,7 @@ struct recording *recording_load(const char *path, char *message, size_t message
                  path);
         recording_free(recording);
         recording = NULL;
-    } else if (recording->accesses.count == 0 && reading.unknown) {
+    } else if (recording->accesses.count + recording->samples.count == 0 && reading.unknown) {
         snprintf(
             message, message_size,
             "%s has samples with fields that are not known here (bits 0x%llx of sample_type or "
@@ -421,7 +364,7 @@ struct recording *recording_load(const char *path, char *message, size_t message
             path, (unsigned long long)reading.unknown);
         recording_free(recording);
         recording = NULL;
-    } else if (recording->accesses.count == 0) {
+    } else if (recording->accesses.count + recording->samples.count == 0) {
         snprintf(message, message_size,
                  "%s has no sampled access of user space with an address (record with `perf mem "
                  "record` or `perf c2c record`)",
@@ -441,75 +384,10 @@ void recording_free(struct recording *recording)
     if (!recording)
         return;
     free(recording->accesses.items);
+    free(recording->samples.items);
     free(recording->maps.items);
     free(recording->threads.items);
     free(recording->forks.items);
     free(recording->bytes);
     free(recording);
-}
-
-/* ---- questions ---- */
-
-/* Index of the first map of pid that starts above the address. */
-static size_t upper_map(const struct recording *recording, uint32_t pid, uint64_t address)
-{
-    size_t low = 0, high = recording->maps.count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const struct recorded_map *map = &recording->maps.items[middle];
-
-        if (map->pid < pid || (map->pid == pid && map->start <= address))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static const struct recorded_map *own_map(const struct recording *recording, uint32_t pid,
-                                          uint64_t address, uint64_t time)
-{
-    enum { OVERLAPS = 64 }; /* mappings that may lie one upon the other */
-    size_t at = upper_map(recording, pid, address);
-    const struct recorded_map *best = NULL;
-
-    for (size_t i = 0; i < OVERLAPS && at > 0; i++) {
-        const struct recorded_map *map = &recording->maps.items[--at];
-
-        if (map->pid != pid)
-            break;
-        if (address < map->end && map->time <= time && (!best || map->time > best->time))
-            best = map;
-    }
-    return best;
-}
-
-const struct recorded_map *recording_map(const struct recording *recording, uint32_t pid,
-                                         uint64_t address, uint64_t time)
-{
-    enum { GENERATIONS = 8 };
-
-    for (int i = 0; i < GENERATIONS; i++) {
-        const struct recorded_map *map = own_map(recording, pid, address, time);
-        uint32_t parent = pid;
-
-        if (map)
-            return map;
-        for (size_t k = 0; k < recording->forks.count; k++)
-            if (recording->forks.items[k].pid == pid)
-                parent = recording->forks.items[k].parent;
-        if (parent == pid)
-            return NULL;
-        pid = parent;
-    }
-    return NULL;
-}
-
-const char *recording_thread_name(const struct recording *recording, uint32_t tid)
-{
-    for (size_t i = 0; i < recording->threads.count; i++)
-        if (recording->threads.items[i].tid == tid)
-            return recording->threads.items[i].name;
-    return NULL;
 }

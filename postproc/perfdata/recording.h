@@ -2,7 +2,8 @@
 /*
  * What a perf.data file of `perf mem record` or `perf c2c record` holds of memory accesses: the
  * sampled ones in user space, and the mappings and threads by which they get names. PEBS samples,
- * IBS samples with raw registers, and SPE's AUX data.
+ * IBS samples with raw registers, and SPE's AUX data. And the stacks of samples, where they were
+ * recorded (--call-graph), be they accesses or not.
  */
 #ifndef REUSE_POSTPROC_RECORDING_H
 #define REUSE_POSTPROC_RECORDING_H
@@ -37,6 +38,24 @@ struct recorded_fork {
     uint32_t pid, parent;
 };
 
+/* The stack of a sample, as it was recorded. Pointers lead into the file, unaligned. */
+struct recorded_stack {
+    const uint8_t *chain; /* --call-graph fp: chain_count words, innermost first */
+    uint64_t chain_count;
+    const uint8_t *registers; /* --call-graph dwarf: those of register_mask; NULL: none */
+    uint64_t register_mask;   /* PERF_REG_X86_*, PERF_REG_ARM64_* */
+    const uint8_t *bytes;     /* of the stack, from the stack pointer on */
+    uint64_t size;
+};
+
+/* A sample of user space that has a stack. */
+struct recorded_sample {
+    uint32_t pid, tid;
+    uint64_t time;
+    size_t access; /* in `accesses`; SIZE_MAX: it is none */
+    struct recorded_stack stack;
+};
+
 struct recording {
     uint8_t *bytes;
     size_t size;
@@ -45,8 +64,9 @@ struct recording {
     ARRAY(struct recorded_map) maps;      /* sorted by pid and start */
     ARRAY(struct recorded_thread) threads;
     ARRAY(struct recorded_fork) forks;
+    ARRAY(struct recorded_sample) samples;
     const char *units; /* "PEBS", "IBS", "SPE" or "hardware events" */
-    char command[1024], processor[256], host[256];
+    char command[1024], processor[256], host[256], machine[64], event[128];
     /* what is not among the accesses, and why */
     uint64_t left_out[USE_COUNT];
     uint64_t lost, throttled, truncated;
@@ -55,7 +75,8 @@ struct recording {
 /* Whether the file begins like one of perf's, of whatever kind. */
 bool recording_is_perf_data(const char *path);
 
-/* NULL with one line in `message` that names the file and the cause. */
+/* NULL with one line in `message` that names the file and the cause. A recording without accesses
+ * is one if it has stacks. */
 struct recording *recording_load(const char *path, char *message, size_t message_size);
 void recording_free(struct recording *);
 

@@ -100,8 +100,7 @@ void perfdata_objects(const struct perfdata_view *view, struct document *documen
     section_table(section, table);
 }
 
-/* "file.c:12", or the best that is known. */
-static char *line_text(const struct code_place *place)
+char *perfdata_line_text(const struct code_place *place)
 {
     const char *slash = place->file ? strrchr(place->file, '/') : NULL;
 
@@ -114,7 +113,7 @@ static size_t put_line(const struct perfdata_view *view, struct document *docume
                        struct cell *cells)
 {
     const struct code_place *place = &view->places->code[access];
-    char *text = line_text(place);
+    char *text = perfdata_line_text(place);
 
     cells[0] = cell_text(document, text);
     free(text);

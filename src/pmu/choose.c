@@ -8,6 +8,7 @@
 #include "pmu/format_terms.h"
 #include "pmu/ibs.h"
 #include "pmu/models.h"
+#include "pmu/reason.h"
 
 #include "signal_safe.h"
 
@@ -17,22 +18,12 @@ enum { TEXT = 256, PATH = 128 };
 static const uint64_t common_sample_type =
     PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
 
-/* Appends to a terminated text of `size` bytes; cuts. */
-static void append(char *text, size_t size, const char *more)
-{
-    size_t used = strlen(text);
-
-    while (used + 1 < size && *more)
-        text[used++] = *more++;
-    text[used] = '\0';
-}
-
 static void compose(char *text, size_t size, const char *a, const char *b, const char *c)
 {
     text[0] = '\0';
-    append(text, size, a);
-    append(text, size, b);
-    append(text, size, c);
+    reason_append(text, size, a);
+    reason_append(text, size, b);
+    reason_append(text, size, c);
 }
 
 /* attr.type of a PMU; -1 if the kernel does not show it. */
@@ -355,7 +346,7 @@ static bool parse_event(const struct pmu_machine *machine, const char *text, cha
     compose(pmu, PATH, exists(machine, "cpu", "type") ? "cpu" : "cpu_core", "", "");
     if (text[0] == 'r' && format_hexadecimal(text + 1, &event->config)) {
         event->type = PERF_TYPE_RAW;
-        append(event->name, sizeof event->name, text);
+        reason_append(event->name, sizeof event->name, text);
         return true;
     }
     if (!slash)
@@ -372,7 +363,7 @@ static bool parse_event(const struct pmu_machine *machine, const char *text, cha
     if (type < 0)
         return false;
     event->type = (uint32_t)type;
-    append(event->name, sizeof event->name, text);
+    reason_append(event->name, sizeof event->name, text);
     return set_terms(machine, pmu, terms, event);
 }
 

@@ -46,6 +46,10 @@ bool processor_of_folder(const char *folder, struct processor *);
  * /sys/bus/event_source/devices, or NULL. */
 bool pmu_read_sysfs(void *context, const char *path, char *text, size_t size);
 
+/* Samples that the kernel takes from an event on a CPU in a second, at most: 0 not known. folder:
+ * as `context` above; there it is the file `perf_event_max_sample_rate`. */
+uint64_t pmu_max_sample_rate(const char *folder);
+
 enum pmu_unit {
     PMU_PEBS,
     PMU_IBS,

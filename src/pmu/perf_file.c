@@ -246,6 +246,43 @@ void perf_file_string(const struct perf_file *file, enum perf_file_feature featu
     text[length] = '\0';
 }
 
+void perf_file_event_name(const struct perf_file *file, size_t index, char *text, size_t size)
+{
+    const uint8_t *bytes;
+    size_t left, attribute;
+
+    text[0] = '\0';
+    if (!perf_file_feature(file, PERF_FEATURE_EVENTS, &bytes, &left) || left < 8 ||
+        load32(bytes) <= index)
+        return;
+    attribute = load32(bytes + 4);
+    bytes += 8;
+    left -= 8;
+    /* Each: the attribute, the number of identifiers, length of the name, name, identifiers. */
+    for (;; index--) {
+        size_t length, identifiers;
+
+        if (left < 8 || left - 8 < attribute)
+            return;
+        identifiers = (size_t)load32(bytes + attribute) * 8;
+        length = load32(bytes + attribute + 4);
+        bytes += attribute + 8;
+        left -= attribute + 8;
+        if (length > left)
+            return;
+        if (index == 0) {
+            length = length < size ? length : size - 1;
+            memcpy(text, bytes, length);
+            text[length] = '\0';
+            return;
+        }
+        if (identifiers > left - length)
+            return;
+        bytes += length + identifiers;
+        left -= length + identifiers;
+    }
+}
+
 int perf_file_pmu_type(const struct perf_file *file, const char *name)
 {
     const uint8_t *bytes, *end;

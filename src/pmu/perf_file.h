@@ -86,9 +86,11 @@ bool perf_file_aux(const struct perf_file_record *, struct perf_file_aux *);
 
 enum perf_file_feature {
     PERF_FEATURE_HOSTNAME = 3,
+    PERF_FEATURE_ARCHITECTURE = 6,
     PERF_FEATURE_CPU_DESCRIPTION = 8,
     PERF_FEATURE_CPUID = 9,
     PERF_FEATURE_COMMAND_LINE = 11,
+    PERF_FEATURE_EVENTS = 12,
     PERF_FEATURE_PMU_MAPPINGS = 16,
 };
 
@@ -98,6 +100,10 @@ bool perf_file_feature(const struct perf_file *, enum perf_file_feature, const u
 
 /* A feature that is one string, copied and terminated; "" without it. */
 void perf_file_string(const struct perf_file *, enum perf_file_feature, char *text, size_t size);
+
+/* The name that `perf record` gave an event, "cpu-clock:u", copied and terminated; "" if the file
+ * does not tell. */
+void perf_file_event_name(const struct perf_file *, size_t index, char *text, size_t size);
 
 /* Number (attr.type) of the PMU with this name on the machine of the file; -1 unknown. */
 int perf_file_pmu_type(const struct perf_file *, const char *name);

@@ -82,6 +82,18 @@ bool pmu_read_sysfs(void *context, const char *path, char *text, size_t size)
     return true;
 }
 
+uint64_t pmu_max_sample_rate(const char *folder)
+{
+    uint64_t rate;
+    char text[32];
+
+    if (!pmu_read_sysfs((void *)(uintptr_t)(folder ? folder : "/proc/sys/kernel"),
+                        "perf_event_max_sample_rate", text, sizeof text) ||
+        !format_number(text, &rate))
+        return 0;
+    return rate;
+}
+
 bool processor_of_folder(const char *folder, struct processor *processor)
 {
     unsigned family, model;

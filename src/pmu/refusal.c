@@ -3,7 +3,8 @@
 #include "pmu/refusal.h"
 
 #include <errno.h>
-#include <string.h>
+
+#include "pmu/reason.h"
 
 #include "signal_safe.h"
 
@@ -25,37 +26,24 @@ unsigned kernel_version(const char *release)
     return major << 16 | take_number(&release);
 }
 
-static void append(char *text, const char *more)
+bool kernel_lacks_sigtrap(int error, unsigned kernel)
 {
-    size_t used = strlen(text);
-
-    while (used + 1 < PMU_REASON_MAX && *more)
-        text[used++] = *more++;
-    text[used] = '\0';
+    return (error == E2BIG || error == EINVAL) && kernel < KERNEL_SIGTRAP;
 }
 
-static void append_number(char *text, unsigned number)
-{
-    char digits[11];
-    unsigned at = sizeof digits - 1;
-
-    digits[at] = '\0';
-    do {
-        digits[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number);
-    append(text, digits + at);
-}
+const char kernel_without_sigtrap[] =
+    "events bring SIGTRAP from Linux 5.13 on (RHEL 9 has it, RHEL 8 not): use such a kernel, or "
+    "reuse-run -e exact, which needs no events";
 
 /* "; this is 6.1" */
 static void append_kernel(char *text, unsigned kernel)
 {
     if (kernel == 0)
         return;
-    append(text, "; this is ");
-    append_number(text, kernel >> 16);
-    append(text, ".");
-    append_number(text, kernel & 0xffff);
+    reason_append(text, PMU_REASON_MAX, "; this is ");
+    reason_append_number(text, PMU_REASON_MAX, kernel >> 16);
+    reason_append(text, PMU_REASON_MAX, ".");
+    reason_append_number(text, PMU_REASON_MAX, kernel & 0xffff);
 }
 
 bool pmu_explain_ibs(const struct pmu_choice *choice, int error, unsigned kernel, char *reason,
@@ -67,19 +55,22 @@ bool pmu_explain_ibs(const struct pmu_choice *choice, int error, unsigned kernel
     if (choice->unit != PMU_IBS || !(denied || (error == EINVAL && (older || kernel == 0))))
         return false;
     if (!denied) {
-        append(reason, "the kernel samples no single threads with IBS (from Linux 6.2 on");
+        reason_append(reason, PMU_REASON_MAX,
+                      "the kernel samples no single threads with IBS (from Linux 6.2 on");
         *remedy = "use a newer kernel; from 6.14 on it needs no privilege";
     } else if (older) {
-        append(reason, "the kernel neither samples single threads with IBS (from Linux 6.2 on) nor "
-                       "gives it to unprivileged users (6.14");
+        reason_append(reason, PMU_REASON_MAX,
+                      "the kernel neither samples single threads with IBS (from Linux 6.2 on) nor "
+                      "gives it to unprivileged users (6.14");
         *remedy = "use a newer kernel; CAP_PERFMON does not help here";
     } else {
-        append(reason, "the kernel cannot keep its own samples out of IBS (ibs_op/format/swfilt, "
-                       "from Linux 6.14 on");
+        reason_append(reason, PMU_REASON_MAX,
+                      "the kernel cannot keep its own samples out of IBS (ibs_op/format/swfilt, "
+                      "from Linux 6.14 on");
         *remedy = "use such a kernel, or run with CAP_PERFMON";
     }
     append_kernel(reason, kernel);
-    append(reason, ")");
+    reason_append(reason, PMU_REASON_MAX, ")");
     return true;
 }
 

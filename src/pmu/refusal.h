@@ -8,6 +8,9 @@
  * unprivileged users need; before, it answers EACCES to them. Sources: the kernel's
  * arch/x86/events/amd/ibs.c and kernel/events/core.c, tools/perf/Documentation/perf-amd-ibs.txt.
  *
+ * SIGTRAP. Events bring it from Linux 5.13 on (attr.sigtrap); before, the kernel answers E2BIG, as
+ * the attributes have grown with it, or EINVAL. RHEL 8 has 4.18.
+ *
  * SPE. Its driver is a module of many distributions, and virtual machines hide the unit.
  *
  * Pure; signal-safe.
@@ -20,8 +23,19 @@
 /* Version of a kernel: major << 16 | minor. 0: not known. */
 enum { KERNEL_IBS_OF_THREADS = 6 << 16 | 2, KERNEL_IBS_WITHOUT_PRIVILEGE = 6 << 16 | 14 };
 
+/* Events bring SIGTRAP from the first on; a blocked one waits, instead of killing, from the second.
+ */
+enum { KERNEL_SIGTRAP = 5 << 16 | 13, KERNEL_SIGTRAP_WAITS = 5 << 16 | 18 };
+
 /* Of uname(2)'s release, "6.1.0-18-amd64". */
 unsigned kernel_version(const char *release);
+
+/* Whether an event that wants SIGTRAP was refused because the kernel does not know that: it finds
+ * the attributes too large, or a bit that it does not know. kernel 0: not known. */
+bool kernel_lacks_sigtrap(int error, unsigned kernel);
+
+/* What is possible on such a kernel. */
+extern const char kernel_without_sigtrap[];
 
 /* Why ibs_op was refused with `error`, appended to the text in `reason` (at least PMU_REASON_MAX
  * bytes), and what helps; false, and nothing appended: the refusal is not of IBS' own kind. */

@@ -21,7 +21,23 @@ enum {
     SELF_TEST_WORDS = 4096, /* of the array: 32 KiB */
     SELF_TEST_REASON = 256, /* bytes of a reason, enough for any */
     SELF_TEST_SAMPLES_LEAST = 16,
+    SELF_TEST_THROTTLED_LEAST = 4,
 };
+
+/* How the loop is to be run. */
+struct self_test_plan {
+    uint64_t period; /* of the samplers */
+    unsigned passes;
+};
+
+/*
+ * For a kernel that lets an event interrupt a CPU so many times a second
+ * (kernel.perf_event_max_sample_rate, which it lowers by itself when interrupts take long; 0: not
+ * known). Usually a fraction of a millisecond with all its samples within one tick; where that
+ * would be throttled, samples lie farther apart and the loop takes longer, up to a tenth of a
+ * second.
+ */
+struct self_test_plan self_test_plan(uint64_t samples_per_second);
 
 struct self_test {
     /* what was done */
@@ -37,6 +53,7 @@ struct self_test {
     uint64_t inside;   /* addresses in the array */
     uint64_t inside_loads;
     uint64_t damaged, lost;
+    uint64_t throttled; /* times that the kernel stopped an event until its next tick */
 };
 
 /* The loop: two loads and one store in each pass over three words, `passes` times over `array`,
@@ -54,7 +71,8 @@ void self_test_count(struct self_test *, const struct pmu_event *, uint64_t coun
  * The verdict. False with one line in `reason` that has the numbers. Units with exact counters have
  * to be right within 5 %; those that count speculative accesses within 40 %. At least half of the
  * samples that were to be expected have to come, nine in ten accesses have to lie inside the array,
- * and the share of loads among them must be that of the loop within what chance allows.
+ * and the share of loads among them must be that of the loop within what chance allows. Of a unit
+ * that the kernel throttled, how many samples come says nothing: SELF_TEST_THROTTLED_LEAST suffice.
  */
 bool self_test_judge(const struct self_test *, const struct pmu_choice *, char *reason);
 

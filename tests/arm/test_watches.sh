@@ -40,7 +40,7 @@ holds "they are watched" 'r["watches"]["reused"] > 0'
 # handler included: a budget would be spent on them.
 sampling="--period 10000000"
 profiled "exclusive pairs of two threads" 100 "$programs/arm/exclusive_counters" 2 "$rounds"
-holds "both threads are sampled" 'r["samples"] > 10 and [t["samples"] > 0 for t in r["threads"]] == [True, True]'
+holds "both threads are sampled" 'r["samples"] > 10 and [t["bursts"] > 0 for t in r["threads"]] == [True, True]'
 holds "both threads are watched" 'r["watches"]["reused"] > 0'
 sampling=$usual
 profiled "four threads on arrays of their own" 100 "$micro/stream" --iterations 1

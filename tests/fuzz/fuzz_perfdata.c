@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "fuzz/driver.h"
-#include "perfdata/recording.h"
+#include "perfdata/stacks.h"
 
 const char fuzz_target[] = "random bytes as a perf.data file";
 
@@ -28,6 +28,26 @@ static void look_up(const struct recording *recording)
         fuzz_require(strlen(recording->maps.items[i].path) < FUZZ_INPUT_MAX);
 }
 
+/* Contexts of call chains, and of registers with a stack whose files are not there. */
+static void follow_stacks(const struct recording *recording)
+{
+    const struct file_search search = {.sysroot = "/nowhere"};
+    struct intern_table *strings = intern_table_create();
+    struct symbols *symbols = symbols_create(&search, strings);
+    struct loaded_files *files = loaded_files_create(recording, &search, symbols, strings);
+    struct stacks *stacks = stacks_create(recording, files);
+
+    for (size_t i = 0; i < recording->samples.count; i++)
+        fuzz_require(stacks->context[i] == UINT32_MAX ||
+                     stacks->context[i] < stacks->contexts.count);
+    for (size_t i = 0; i < stacks->contexts.count; i++)
+        fuzz_require(stacks->contexts.items[i].count > 0);
+    stacks_free(stacks);
+    loaded_files_free(files);
+    symbols_free(symbols);
+    intern_table_free(strings);
+}
+
 void fuzz_check(const uint8_t *input, size_t size)
 {
     char path[32], message[512] = "";
@@ -38,10 +58,12 @@ void fuzz_check(const uint8_t *input, size_t size)
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     recording_is_perf_data(path);
     recording = recording_load(path, message, sizeof message);
-    if (recording)
+    if (recording) {
         look_up(recording);
-    else
+        follow_stacks(recording);
+    } else {
         fuzz_require(message[0] && !strchr(message, '\n'));
+    }
     recording_free(recording);
     close(file);
 }

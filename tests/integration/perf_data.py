@@ -3,9 +3,10 @@
 """Writes perf.data files by the format's documentation, not with our encoders: what `perf mem record` leaves
 on Intel, AMD and Arm of a program whose symbols are given.
 
-usage: perf_data.py intel|amd|arm FILE PROGRAM CODE_ADDRESS DATA_ADDRESS [--cut N]
+usage: perf_data.py intel|amd|arm FILE PROGRAM CODE_ADDRESS DATA_ADDRESS [--cut N] [--caller ADDRESS]
 
-Link-time addresses in hexadecimal. The program is mapped at BASE. Two threads: 100 loads and stores of
+--caller: on Intel, samples of the variable have call chains that lead to the function at that address; the others'
+chains have one frame. Link-time addresses in hexadecimal. The program is mapped at BASE. Two threads: 100 loads and stores of
 thread 1001 at the first word of the variable, 50 stores of thread 1002 at its second word, 20 loads of the
 heap, 10 samples in the kernel."""
 import struct
@@ -15,6 +16,7 @@ PID, FIRST, SECOND, BASE = 1001, 1001, 1002, 0x555555554000
 HEAP, KERNEL = 0x555555800000, 0xffffffff81000000
 
 SAMPLE_IP, SAMPLE_TID, SAMPLE_TIME, SAMPLE_ADDR, SAMPLE_RAW = 1, 2, 4, 8, 1 << 10
+SAMPLE_CALLCHAIN, CONTEXT_KERNEL, CONTEXT_USER = 1 << 5, -128 & (1 << 64) - 1, -512 & (1 << 64) - 1
 SAMPLE_WEIGHT, SAMPLE_DATA_SRC, SAMPLE_IDENTIFIER = 1 << 14, 1 << 15, 1 << 16
 
 
@@ -70,6 +72,12 @@ def spe_record(tid, ip, address, store, level, latency):
     return packets + b"\0" * (55 - len(packets)) + b"\x71" + struct.pack("<Q", 12345)
 
 
+def chain(kernel, ip, caller):
+    """As the kernel walks it: marks, the place itself, return addresses."""
+    words = [CONTEXT_KERNEL, ip] if kernel else [CONTEXT_USER, ip] + ([BASE + caller + 1] if caller else [])
+    return struct.pack(f"<{len(words) + 1}Q", len(words), *words)
+
+
 def string(text):
     text = text.encode() + b"\0"
     text += b"\0" * (-len(text) % 64)
@@ -85,6 +93,9 @@ def main():
         "arm": (8, 1 << 33, SAMPLE_TID | SAMPLE_TIME),
     }[machine]
     sample_type |= SAMPLE_IDENTIFIER
+    caller = int(sys.argv[sys.argv.index("--caller") + 1], 16) if "--caller" in sys.argv else None
+    if caller:
+        sample_type |= SAMPLE_CALLCHAIN
 
     def identity(tid=PID, time=1000):
         return struct.pack("<IIQQ", PID, tid, time, 42)
@@ -98,7 +109,8 @@ def main():
         misc = (1 if kernel else 2) | 1 << 14
         start = struct.pack("<QQIIQ", 42, ip, PID, tid, time)
         if machine == "intel":
-            body = start + struct.pack("<QQQ", address, latency, data_src(store, level, hitm))
+            stack = chain(kernel, ip, caller if address < HEAP else None) if caller else b""
+            body = start + struct.pack("<Q", address) + stack + struct.pack("<QQ", latency, data_src(store, level, hitm))
             records += record(9, misc, body)
         elif machine == "amd":
             raw = ibs_raw(ip, address, store, level, latency)

@@ -92,6 +92,36 @@ check "threads: all are counted" holds "len([t for t in r['threads'] if t['acces
 profile -- "$micro/chase" --seconds 0.5
 check "a pointer chase" holds "r['engine'] == 'pmu' and r['samples'] >= 5"
 
+# Four threads of the same work; three of them are refused the hardware's events.
+measure_rate 2097152 1000
+export PMU_STAND_IN_REFUSE=threads
+profile --period 3000000 -- "$micro/sweep" --bytes 1M --iterations 4000 --threads 4
+unset PMU_STAND_IN_REFUSE
+check "threads refused: the program ends as ever" status_is 0
+check "threads refused: one line says so" err_has 'sampled by its CPU clock: its hardware events were refused .EBUSY'
+check "threads refused: they have samples" \
+    holds "r['engine'] == 'pmu' and len([t for t in r['threads'] if t['bursts'] > 0]) >= 4"
+check "threads refused: their accesses are those of their time" holds "0.2 < counted < 5"
+check "threads refused: the report says of how many" \
+    holds "any('threads sampled by their CPU clock' in n for n in r['notes'])"
+
+# A kernel that has lowered the rate at which events may interrupt: the self-test takes longer.
+mkdir -p "$work/slow"
+cp -r "$work/sysfs/." "$work/slow"
+echo 20000 >"$work/slow/perf_event_max_sample_rate"
+export PMU_STAND_IN_PASSES=3073
+unit=slow
+profile --period 1500000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
+unset PMU_STAND_IN_PASSES
+check "a lowered sample rate: the engine is used" err_has 'pmu engine, [0-9]+ samples'
+
+export PMU_STAND_IN_REFUSE=signals
+unit=sysfs
+profile -- "$micro/sweep" --bytes 256K --iterations 400
+unset PMU_STAND_IN_REFUSE
+check "events that bring no signal are found out before the run" \
+    err_has 'passed over: .*only 0 signals came in [0-9]+ accesses .Linux before 6.1'
+
 unit=intel
 profile --period 1500000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
 check "PEBS, two events: the program ends as ever" status_is 0

@@ -132,14 +132,16 @@ for round in range(60):
         b[random.randrange(len(b))] = random.choice([0, 255, random.randrange(256)])
     b = b[:random.randint(len(b) // 2, len(b))]
     open(name + ".damaged", "wb").write(b)
-    p = subprocess.run([report, "--format", "json", "--summary", "--objects", "--lines", "--sharing", name + ".damaged"],
+    p = subprocess.run([report, "--format", "json", "--summary", "--objects", "--lines", "--contexts", "--sharing",
+                        name + ".damaged"],
                        capture_output=True, timeout=60)
     if p.returncode not in (0, 1) or (p.returncode == 1 and (p.stdout or p.stderr.count(b"\n") != 1)):
         sys.exit(f"round {round} of {name}: status {p.returncode} {p.stderr[:300]}")
 PYTHON
 seed=${TEST_SEED:-$RANDOM}
 echo "# TEST_SEED=$seed"
-run python3 "$work/damage.py" "$report" "$seed" "$work/intel.data" "$work/amd.data" "$work/arm.data"
+python3 "${make_file[@]}" intel "$work/chain.data" "$work/program" "$code" "$data" --caller "$(address main)"
+run python3 "$work/damage.py" "$report" "$seed" "$work/intel.data" "$work/chain.data" "$work/amd.data" "$work/arm.data"
 check "damaged files are survived" status_is 0
 
 finish

@@ -50,6 +50,20 @@ else
     check "without obstacle: one closing line" err_is_one_line
 fi
 
+# A version that does not tell whether a blocked SIGTRAP waits: it is tried, and here it does.
+if $usable && command -v setarch >/dev/null && setarch --uname-2.6 true 2>/dev/null; then
+    start setarch --uname-2.6 "$reuse_run" ./sweep
+    check "a kernel of an old version: unchanged" unchanged
+    check "a kernel of an old version: what it does decides" [ "$(profiles)" -eq 1 ]
+    start setarch --uname-2.6 "$deny" E2BIG "$reuse_run" ./sweep
+    if [ "$status" -ne 99 ]; then
+        check "a kernel without sigtrap: unchanged" unchanged
+        check "a kernel without sigtrap: one line says what is possible" err_is_one_line
+        check "a kernel without sigtrap: which versions have it" \
+            err_has 'unprofiled: .*E2BIG.*SIGTRAP from Linux 5.13 on .RHEL 9 has it, RHEL 8 not.'
+    fi
+fi
+
 run "$deny" EPERM true
 if [ "$status" -eq 99 ]; then
     skip "seccomp" "filters cannot be installed here"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * deny_perf EPERM|ENOSYS|EACCES|kill PROGRAM [ARGS]: runs a program under a seccomp filter that
- * answers perf_event_open as container run-times do. Needs no privileges. Exit status 99: the
+ * deny_perf EPERM|ENOSYS|EACCES|E2BIG|kill PROGRAM [ARGS]: runs a program under a seccomp filter
+ * that answers perf_event_open as container run-times do. Needs no privileges. Exit status 99: the
  * filter cannot be installed.
  */
 #include <errno.h>
@@ -23,6 +23,8 @@ static unsigned answer_named(const char *name)
         return SECCOMP_RET_ERRNO | ENOSYS;
     if (strcmp(name, "EACCES") == 0)
         return SECCOMP_RET_ERRNO | EACCES;
+    if (strcmp(name, "E2BIG") == 0)
+        return SECCOMP_RET_ERRNO | E2BIG;
     return SECCOMP_RET_KILL_PROCESS;
 }
 

@@ -26,9 +26,11 @@
  * PMU_STAND_IN_ARRAY: place of the self-test's array in libreuse.so (hexadecimal).
  * PMU_STAND_IN_RATE: accesses per 1000 ns of CPU time, default 1000.
  * PMU_STAND_IN_OPERATIONS: operations that SPE counts for each access, default 4.
+ * PMU_STAND_IN_PASSES: of the self-test's loop, default 60.
  * PMU_STAND_IN_LOST: if set, the ring says at the self-test's end that records were lost.
  * PMU_STAND_IN_REFUSE: "ring": no memory may be locked; "aux": no AUX area; "witness": no event
- * that brings no signal after the self-test; "busy": the PMU is taken.
+ * that brings no signal after the self-test; "busy": the PMU is taken; "threads": other threads
+ * than the first get no events; "signals": an event brings none.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -110,6 +112,11 @@ uint64_t stand_in_number(const char *variable, int base, uint64_t fallback)
     const char *text = getenv(variable);
 
     return text ? strtoull(text, NULL, base) : fallback;
+}
+
+uint64_t stand_in_test_accesses(void)
+{
+    return stand_in_number("PMU_STAND_IN_PASSES", 10, 60) * 4095;
 }
 
 static unsigned char thirds_of(const struct perf_event_attr *attributes)
@@ -248,6 +255,8 @@ static long open_event(const struct perf_event_attr *given, const long *a)
     role.test = !running;
     if (refuses("busy") || (role.silent && running && refuses("witness")))
         return -EBUSY;
+    if (refuses("threads") && stand_in_kernel(SYS_gettid, a) != stand_in_kernel(SYS_getpid, a))
+        return -EBUSY;
     if (role.samples && (role.silent || getenv("PMU_STAND_IN_DATA"))) {
         role.maker = maker_create(unit_of(given), role.thirds, given);
         if (!role.maker)
@@ -258,7 +267,7 @@ static long open_event(const struct perf_event_attr *given, const long *a)
         role.thirds && !role.silent ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_DUMMY;
     attributes.config1 = attributes.config2 = 0;
     attributes.precise_ip = 0;
-    if (role.silent)
+    if (role.silent || refuses("signals"))
         attributes.sample_period = 0;
     else if (role.samples)
         attributes.sample_period = nanoseconds(given->sample_period, role.thirds);
@@ -284,9 +293,8 @@ static long read_counter(struct role *role, const long *a)
 
     if (role->test) {
         /* before and after the loop */
-        values[0] = role->reads++ && !role->other_kind
-                        ? (uint64_t)STAND_IN_TEST_ACCESSES / 3 * role->thirds
-                        : 0;
+        values[0] =
+            role->reads++ && !role->other_kind ? stand_in_test_accesses() / 3 * role->thirds : 0;
     } else {
         result = stand_in_kernel(SYS_read, a);
         memcpy(values, (void *)a[1], sizeof values);

@@ -17,6 +17,9 @@ long stand_in_kernel(long number, const long arguments[6]);
 /* A number from the environment. */
 uint64_t stand_in_number(const char *variable, int base, uint64_t fallback);
 
+/* Accesses of the self-test's loop: passes over 4096 words, three in each step. */
+uint64_t stand_in_test_accesses(void);
+
 enum made_unit {
     MADE_IBS,
     MADE_COUNTS,    /* events of all loads, or all stores: no source of data is told */
@@ -42,8 +45,6 @@ enum {
     STAND_IN_RING = 4 * STAND_IN_PAGE,
     STAND_IN_AUX = 64 * 1024,
     STAND_IN_BUFFERS = STAND_IN_PAGE + STAND_IN_RING + STAND_IN_AUX,
-    /* The self-test's loop: 60 passes over 4096 words, three in each step. */
-    STAND_IN_TEST_ACCESSES = 60 * 4095,
 };
 
 /* NULL without memory. It is one of the calling thread's. */

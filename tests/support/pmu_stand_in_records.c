@@ -149,7 +149,7 @@ void maker_fill_test(struct maker *maker)
     dl_iterate_phdr(find_library, &array);
     array += stand_in_number("PMU_STAND_IN_ARRAY", 16, 0);
     random_seed(&maker->random, 1);
-    for (unsigned i = 0; i < STAND_IN_TEST_ACCESSES / maker->period; i++) {
+    for (unsigned i = 0; i < stand_in_test_accesses() / maker->period; i++) {
         unsigned which = (unsigned)random_below(&maker->random, 3);
 
         if ((maker->thirds == 2 && which == 2) || (maker->thirds == 1 && which != 2))

@@ -2,13 +2,16 @@
 /* Why a unit that is there cannot be used: kernels' documented answers, and machines of files. */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
+#include "blocked_trap.h"
 #include "pmu/refusal.h"
 #include "support/text_files.h"
 
@@ -22,6 +25,35 @@ static void versions(void **state)
     assert_int_equal(kernel_version("7"), 0);
     assert_int_equal(kernel_version(""), 0);
     assert_int_equal(kernel_version("gVisor"), 0);
+}
+
+/* perf_event_open's answers to attr.sigtrap, by version: RHEL 8's, RHEL 9's, and others'. */
+static void kernels_without_sigtrap(void **state)
+{
+    (void)state;
+    assert_true(kernel_lacks_sigtrap(E2BIG, kernel_version("4.18.0-553.el8_10.aarch64")));
+    assert_true(kernel_lacks_sigtrap(EINVAL, kernel_version("5.10.0-28-arm64")));
+    assert_true(kernel_lacks_sigtrap(E2BIG, 0));
+    assert_false(kernel_lacks_sigtrap(EINVAL, kernel_version("5.14.0-503.el9.aarch64")));
+    assert_false(kernel_lacks_sigtrap(EACCES, kernel_version("4.18.0-553.el8_10.aarch64")));
+    assert_true(kernel_version("5.14.0-503.el9.x86_64") < KERNEL_SIGTRAP_WAITS);
+    assert_true(kernel_version("5.18.0") >= KERNEL_SIGTRAP_WAITS);
+}
+
+/* A kernel that kills whoever has blocked the signal of an event, and this one. */
+static void dies(void)
+{
+    raise(SIGTRAP);
+}
+
+static void ends(void) {}
+
+static void blocked_traps(void **state)
+{
+    (void)state;
+    assert_int_equal(blocked_trap_of(dies), TRAP_KILLS);
+    assert_int_equal(blocked_trap_of(ends), TRAP_WAITS);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
 }
 
 /* Each kernel's answer, to a user with and without CAP_PERFMON. */
@@ -101,8 +133,8 @@ static void spe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions),
-        cmocka_unit_test(ibs),
+        cmocka_unit_test(versions),      cmocka_unit_test(kernels_without_sigtrap),
+        cmocka_unit_test(blocked_traps), cmocka_unit_test(ibs),
         cmocka_unit_test(spe),
     };
 

@@ -205,6 +205,48 @@ static void test_overflow_unit(void **state)
     assert_non_null(strstr(reason, "15 interrupts"));
 }
 
+/* No more samples than the kernel allows, on any processor and with ticks of any length; and
+ * enough. */
+static void test_lowered_sample_rates(void **state)
+{
+    (void)state;
+    for (uint64_t rate = 1000; rate < 80000; rate += 1000) {
+        struct self_test_plan plan = self_test_plan(rate);
+        double accesses = (double)plan.passes * (SELF_TEST_WORDS / 3 * 3);
+
+        for (double per_second = 0.2e9; per_second <= 4e9; per_second += 0.2e9)
+            assert_true(per_second / (double)plan.period <= (double)rate);
+        /* A third of them may be missing: only loads, or only stores, are sampled. */
+        assert_true(accesses / (double)plan.period >= 2 * SELF_TEST_SAMPLES_LEAST);
+        assert_int_equal(plan.period % 65536, 0);
+        assert_true(accesses <= 0.3e9);
+    }
+    assert_int_equal(self_test_plan(1).period, self_test_plan(1000).period);
+    assert_int_equal(self_test_plan(0).period, self_test_plan(100000).period);
+    assert_int_equal(self_test_plan(0).passes, 60);
+}
+
+/* A unit that was stopped until the next tick brought few samples: what they say still counts. */
+static void test_throttled_unit(void **state)
+{
+    struct self_test test = {.period = PERIOD, .throttled = 1};
+    char reason[SELF_TEST_REASON];
+
+    (void)state;
+    self_test_run(&test, array, PASSES);
+    self_test_count(&test, &ibs.counter[0], test.loads + test.stores);
+    test.samples = test.accesses = test.inside = SELF_TEST_THROTTLED_LEAST;
+    test.inside_loads = 3;
+    assert_true(self_test_judge(&test, &ibs, reason));
+    test.throttled = 0;
+    assert_false(self_test_judge(&test, &ibs, reason));
+    test.throttled = 1;
+    test.inside = 0;
+    assert_false(self_test_judge(&test, &ibs, reason));
+    test.samples = test.accesses = test.inside = SELF_TEST_THROTTLED_LEAST - 1;
+    assert_false(self_test_judge(&test, &ibs, reason));
+}
+
 /* The loop does what it says, as far as memory tells: every third word is the one two before it. */
 static void test_loop(void **state)
 {
@@ -283,7 +325,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_honest_units),      cmocka_unit_test(test_lying_units),
-        cmocka_unit_test(test_overflow_unit),     cmocka_unit_test(test_loop),
+        cmocka_unit_test(test_overflow_unit),     cmocka_unit_test(test_lowered_sample_rates),
+        cmocka_unit_test(test_throttled_unit),    cmocka_unit_test(test_loop),
         cmocka_unit_test(test_ring_against_copy), cmocka_unit_test(test_ring_of_anything),
     };
 
