@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/compare/condition.h"
 #include "support/memory.h"
 
 enum report_section {
@@ -76,6 +77,10 @@ struct report_options {
     const char *sysroot;  /* "" when not given */
     ARRAY(const char *) debug_directories;
     bool merge;
+    bool diff; /* of the first `before` profiles and the others */
+    size_t before;
+    ARRAY(struct condition) conditions; /* of --fail-if */
+    bool fail_if_unsure;
     bool verbose;
     ARRAY(const char *) profiles;
 };
