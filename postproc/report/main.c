@@ -14,6 +14,7 @@
 #include "placement/topology.h"
 #include "profile/merge.h"
 #include "report/compare/compare.h"
+#include "report/export/export.h"
 #include "report/options.h"
 #include "report/progress.h"
 #include "report/render.h"
@@ -214,13 +215,16 @@ static int judge_run(const struct report_options *options, struct model *model,
     return judge(options, NULL, &figures, document);
 }
 
-static int render_matrix(const struct report_options *options, struct model *model)
+/* What has a form of its own: the matrix alone, or a profile as other tools have it. */
+static int render_alone(const struct report_options *options, struct model *model)
 {
     char *text;
     size_t size;
     FILE *memory = open_text(&text, &size);
     char message[1024];
-    bool written = write_matrix_alone(model, memory, message, sizeof(message));
+    bool (*const write)(struct model *, FILE *, char *, size_t) =
+        format_is_export(options->format) ? export_write : write_matrix_alone;
+    bool written = write(model, memory, message, sizeof(message));
     int status;
 
     fclose(memory);
@@ -235,8 +239,8 @@ static int render(const struct report_options *options, struct model *model)
     struct document *document;
     int status;
 
-    if (options->csv_layout != CSV_LAYOUT_NONE)
-        return render_matrix(options, model);
+    if (options->csv_layout != CSV_LAYOUT_NONE || format_is_export(options->format))
+        return render_alone(options, model);
     document = document_create();
     build_document(model, document);
     if (model->failure == NULL) {
@@ -346,6 +350,9 @@ static int report_perf_data(const struct report_options *options)
     char message[1024];
     int status;
 
+    if (format_is_export(options->format))
+        return fail("a perf.data file has no calling contexts for the formats of other tools: "
+                    "text, json or csv");
     if (options->diff || options->conditions.count > 0)
         return fail("a perf.data file has no reuse to compare: --diff and --fail-if want profiles "
                     "of reuse-run");

@@ -10,6 +10,7 @@
 #include "access.h"
 #include "report/compare/arguments.h"
 #include "report/cpu_groups.h"
+#include "report/export/export.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -113,7 +114,8 @@ static const char help[] =
     "      --runtime HOW    transfers in barriers and locks: split, drop or include\n"
     "      --csv-layout L   the matrix alone, as table or for eagermap\n"
     "      --top N          rows of the longer tables (default 10)\n"
-    "      --format FORM    text, json or csv\n"
+    "      --format FORM    text, json or csv; or of other tools: callgrind,\n"
+    "                       collapsed[:EVENT], speedscope or pprof\n"
     "      --stdio          the same as --format text\n"
     "  -o, --output FILE    write there instead of standard output\n"
     "      --sysroot DIR    the profile's files are below DIR\n"
@@ -177,15 +179,9 @@ static int take_word(const char *option, const char *value, const char *const *w
 
 static bool take_format(struct report_options *options, const char *name)
 {
-    static const char *const names[] = {"text", "json", "csv"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (strcmp(name, names[i]) == 0) {
-            options->format = (enum report_format)i;
-            return true;
-        }
-    }
-    return wrong("unknown format '%s': text, json or csv", name);
+    if (format_parse(name, options))
+        return true;
+    return wrong("unknown format '%s': " FORMAT_LIST, name);
 }
 
 static bool take_matrix_option(struct report_options *options, int option, const char *value)
@@ -366,6 +362,10 @@ static bool is_consistent(struct report_options *options)
         return wrong("--topology is for %s", "--placement");
     if (options->thread != 0 && options->sections[SECTION_PLACEMENT])
         return wrong("--placement is about all threads: it takes no %s", "--thread");
+    if (format_is_export(options->format) &&
+        (options->diff || options->conditions.count > 0 || any_section(options)))
+        return wrong("the formats of other tools have call stacks alone: they take no %s",
+                     "section, --diff or --fail-if");
     if (!comparison_is_consistent(options))
         return false;
     if (!options->merge)
