@@ -247,9 +247,10 @@ static void add_left_out(struct comparison_side sides[SIDES], const struct subje
         return;
     if (newer == NULL)
         newer = line_texts_newer(sides[SIDE_AFTER].texts);
-    text = format_string("%zu lines are left out: %s was changed after the program that ran was "
+    text = format_string("%zu line%s left out: %s was changed after the program that ran was "
                          "built, so their text is not known. The functions are compared.",
-                         list->left_out, newer != NULL ? newer : "their file");
+                         list->left_out, list->left_out == 1 ? " is" : "s are",
+                         newer != NULL ? newer : "their file");
     table_remark(document, table, text);
     free(text);
 }

@@ -164,6 +164,31 @@ static double accesses_of(const struct matching *matching, size_t number)
     return most;
 }
 
+static double size_of_change(const struct change *change)
+{
+    return change->verdict == CHANGE_UNKNOWN ? 0 : fabs(change->absolute.value);
+}
+
+/*
+ * Changes that the runs show come first, each kind by size: large ones that may be chance would
+ * push them out.
+ */
+static void sort_by_change(const struct matching *matching, size_t focus, struct valued *order,
+                           size_t count)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, size_of_change(&matching->subjects.items[order[i].number].misses[focus]));
+    for (size_t i = 0; i < count; i++) {
+        const struct change *change = &matching->subjects.items[order[i].number].misses[focus];
+        bool shown = change->verdict == CHANGE_LESS || change->verdict == CHANGE_MORE;
+
+        order[i].value = size_of_change(change) - (shown ? 0 : most);
+    }
+    sort_descending(order, count);
+}
+
 /* Numbers of the `top` subjects with the largest changes; the caller frees them. */
 static struct valued *choose(struct matching *matching, size_t focus, size_t top, size_t *count)
 {
@@ -173,16 +198,9 @@ static struct valued *choose(struct matching *matching, size_t focus, size_t top
     for (size_t i = 0; i < all; i++)
         order[i] = (struct valued){(uint32_t)i, accesses_of(matching, i)};
     sort_descending(order, all);
-    for (; candidates < all && candidates < CANDIDATES_PER_ROW * top; candidates++) {
-        uint32_t number = order[candidates].number;
-
-        if (!(order[candidates].value > 0))
-            break;
-        evaluate(matching, number, focus);
-        order[candidates].value =
-            fabs(matching->subjects.items[number].misses[focus].absolute.value);
-    }
-    sort_descending(order, candidates);
+    while (candidates < all && candidates < CANDIDATES_PER_ROW * top && order[candidates].value > 0)
+        evaluate(matching, order[candidates++].number, focus);
+    sort_by_change(matching, focus, order, candidates);
     *count = candidates < top ? candidates : top;
     return order;
 }
