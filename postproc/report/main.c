@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reuse-report: shows what profiles say. Exit status 0, 1 on failure, 2 on wrong usage. */
+/* reuse-report: shows what profiles say. Exit status 0, 1 on failure, 2 on wrong usage, 3
+ * when a condition of --fail-if holds. */
 #include <dirent.h>
 #include <errno.h>
 #include <locale.h>
@@ -12,13 +13,15 @@
 #include "perfdata/sections.h"
 #include "placement/topology.h"
 #include "profile/merge.h"
+#include "report/compare/compare.h"
+#include "report/export/export.h"
 #include "report/options.h"
 #include "report/progress.h"
 #include "report/render.h"
 #include "report/sections.h"
 #include "support/memory.h"
 
-enum { STATUS_FAILURE = 1, STATUS_USAGE = 2 };
+enum { STATUS_FAILURE = 1, STATUS_USAGE = 2, STATUS_CONDITION = 3 };
 
 static int fail(const char *message)
 {
@@ -170,33 +173,146 @@ static void render_document(const struct report_options *options, const struct d
     free(text);
 }
 
-static int render(const struct report_options *options, struct model *model)
+/* The document as asked for, written out; stands for the whole command's status. */
+static int put_document(const struct report_options *options, const struct document *document)
 {
-    struct document *document = document_create();
+    char *text;
+    size_t size;
+    FILE *memory = open_text(&text, &size);
+    int status;
+
+    render_document(options, document, memory);
+    fclose(memory);
+    status = write_out(options, text, size);
+    free(text);
+    return status;
+}
+
+/* Lines on conditions follow the report. */
+static int judge(const struct report_options *options, const struct run_figures *before,
+                 const struct run_figures *after, struct document *document)
+{
+    char *lines;
+    size_t size;
+    FILE *memory = open_text(&lines, &size);
+    bool fails = judge_conditions(options, before, after, document, memory);
+    int status;
+
+    fclose(memory);
+    status = put_document(options, document);
+    fputs(lines, stderr);
+    free(lines);
+    return status != 0 ? status : fails ? STATUS_CONDITION : 0;
+}
+
+static int judge_run(const struct report_options *options, struct model *model,
+                     struct document *document)
+{
+    struct run_figures figures;
+
+    if (options->conditions.count > 0)
+        figures_of(model, false, &figures);
+    return judge(options, NULL, &figures, document);
+}
+
+/* What has a form of its own: the matrix alone, or a profile as other tools have it. */
+static int render_alone(const struct report_options *options, struct model *model)
+{
     char *text;
     size_t size;
     FILE *memory = open_text(&text, &size);
     char message[1024];
-    bool written = true;
+    bool (*const write)(struct model *, FILE *, char *, size_t) =
+        format_is_export(options->format) ? export_write : write_matrix_alone;
+    bool written = write(model, memory, message, sizeof(message));
     int status;
 
-    if (options->csv_layout != CSV_LAYOUT_NONE) {
-        written = write_matrix_alone(model, memory, message, sizeof(message));
-    } else {
-        build_document(model, document);
-        if (model->failure != NULL) {
-            fclose(memory);
-            free(text);
-            document_free(document);
-            return fail(model->failure);
-        }
-        render_document(options, document, memory);
-    }
     fclose(memory);
     warn_of_wrong_files(model);
     status = written ? write_out(options, text, size) : fail(message);
     free(text);
+    return status;
+}
+
+static int render(const struct report_options *options, struct model *model)
+{
+    struct document *document;
+    int status;
+
+    if (options->csv_layout != CSV_LAYOUT_NONE || format_is_export(options->format))
+        return render_alone(options, model);
+    document = document_create();
+    build_document(model, document);
+    if (model->failure == NULL) {
+        warn_of_wrong_files(model);
+        status = judge_run(options, model, document);
+    } else {
+        status = fail(model->failure);
+    }
     document_free(document);
+    return status;
+}
+
+/* Loads profiles; false, with a line on stderr, if one cannot be read. */
+static bool load(const char *const *names, size_t count, struct profile **profiles)
+{
+    char message[1024];
+
+    for (size_t i = 0; i < count; i++) {
+        profiles[i] = profile_load(names[i], message, sizeof(message));
+        if (profiles[i] == NULL) {
+            fail(message);
+            return false;
+        }
+    }
+    return true;
+}
+
+static int compare(const struct report_options *options, struct model *const models[SIDES])
+{
+    struct document *document = document_create();
+    struct comparison_side sides[SIDES];
+    int status;
+
+    progress_stage("comparing");
+    for (size_t side = 0; side < SIDES; side++)
+        comparison_side_init(&sides[side], models[side]);
+    section_diff(sides, document);
+    for (size_t side = 0; side < SIDES; side++)
+        warn_of_wrong_files(models[side]);
+    status = judge(options, &sides[SIDE_BEFORE].figures, &sides[SIDE_AFTER].figures, document);
+    for (size_t side = 0; side < SIDES; side++)
+        comparison_side_free(&sides[side]);
+    document_free(document);
+    return status;
+}
+
+static int report_difference(const struct report_options *options)
+{
+    size_t count = options->profiles.count,
+           counts[SIDES] = {options->before, count - options->before};
+    struct profile **profiles = allocate_zeroed(count, sizeof(profiles[0]));
+    struct model *models[SIDES] = {NULL, NULL};
+    char message[1024];
+    int status = 0;
+
+    progress_begin();
+    progress_stage("reading profiles");
+    if (!load(options->profiles.items, count, profiles))
+        status = STATUS_FAILURE;
+    for (size_t side = 0, first = 0; side < SIDES && status == 0; first += counts[side++]) {
+        models[side] = model_create(options, (const struct profile *const *)profiles + first,
+                                    counts[side], message, sizeof(message));
+        if (models[side] == NULL)
+            status = fail(message);
+    }
+    if (status == 0)
+        status = compare(options, models);
+    for (size_t side = 0; side < SIDES; side++)
+        model_free(models[side]);
+    for (size_t i = 0; i < count; i++)
+        profile_free(profiles[i]);
+    free(profiles);
     return status;
 }
 
@@ -212,11 +328,8 @@ static int report(const struct report_options *options, const char *const *names
 
     progress_begin();
     progress_stage("reading profiles");
-    for (size_t i = 0; i < count && status == 0; i++) {
-        profiles[i] = profile_load(names[i], message, sizeof(message));
-        if (profiles[i] == NULL)
-            status = fail(message);
-    }
+    if (status == 0 && !load(names, count, profiles))
+        status = STATUS_FAILURE;
     if (status == 0) {
         progress_stage("finding modules and symbols");
         model = model_create(options, (const struct profile *const *)profiles, count, message,
@@ -233,14 +346,16 @@ static int report(const struct report_options *options, const char *const *names
 /* A perf.data file in place of a profile: no reuse, but what addresses and data sources tell. */
 static int report_perf_data(const struct report_options *options)
 {
-    void (*const renderers[])(const struct document *, FILE *) = {
-        [FORMAT_TEXT] = render_text, [FORMAT_JSON] = render_json, [FORMAT_CSV] = render_csv};
-    char *text = NULL, message[1024];
     struct document *document;
-    size_t size = 0;
-    FILE *memory;
+    char message[1024];
     int status;
 
+    if (format_is_export(options->format))
+        return fail("a perf.data file has no calling contexts for the formats of other tools: "
+                    "text, json or csv");
+    if (options->diff || options->conditions.count > 0)
+        return fail("a perf.data file has no reuse to compare: --diff and --fail-if want profiles "
+                    "of reuse-run");
     if (options->profiles.count > 1)
         return fail("a perf.data file is reported on alone: name one file");
     progress_begin();
@@ -248,11 +363,7 @@ static int report_perf_data(const struct report_options *options)
     document = perfdata_document(options, options->profiles.items[0], message, sizeof(message));
     if (document == NULL)
         return fail(message);
-    memory = open_text(&text, &size);
-    renderers[options->format](document, memory);
-    fclose(memory);
-    status = write_out(options, text, size);
-    free(text);
+    status = put_document(options, document);
     document_free(document);
     return status;
 }
@@ -308,6 +419,7 @@ int main(int argc, char **argv)
     case OPTIONS_RUN:
         status = options.merge               ? merge(&options)
                  : names_perf_data(&options) ? report_perf_data(&options)
+                 : options.diff              ? report_difference(&options)
                  : options.profiles.count > 0
                      ? report(&options, options.profiles.items, options.profiles.count)
                      : report_newest(&options);

@@ -69,6 +69,7 @@ struct data_object {
     uint64_t blocks;             /* heap: allocated blocks; 0: unknown */
     const char *function, *file; /* of the allocation or declaration; NULL: unknown */
     uint32_t line;
+    const char *module;    /* heap: of the code that allocates; NULL: unknown */
     struct data_type type; /* what its memory consists of; no module: not known */
 };
 

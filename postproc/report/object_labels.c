@@ -132,6 +132,8 @@ static void name_by_context(struct labelling *labelling, size_t profile,
     object->function = source->function;
     object->file = source->file;
     object->line = source->line;
+    if (frames[found.frame].module != NULL)
+        object->module = symbol_module_name(frames[found.frame].module);
     object->type = found.type;
     if (found.newer_source != NULL)
         intern_table_string(labelling->newer_sources, found.newer_source);

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "access.h"
+#include "report/compare/arguments.h"
 #include "report/cpu_groups.h"
+#include "report/export/export.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -31,6 +33,9 @@ enum {
     OPTION_SYSROOT,
     OPTION_DEBUG_DIR,
     OPTION_MERGE,
+    OPTION_DIFF,
+    OPTION_FAIL_IF,
+    OPTION_FAIL_IF_UNSURE,
     OPTION_HELP,
     OPTION_VERSION,
 };
@@ -65,6 +70,9 @@ static const struct option long_options[] = {
     {"sysroot", required_argument, NULL, OPTION_SYSROOT},
     {"debug-dir", required_argument, NULL, OPTION_DEBUG_DIR},
     {"merge", no_argument, NULL, OPTION_MERGE},
+    {"diff", no_argument, NULL, OPTION_DIFF},
+    {"fail-if", required_argument, NULL, OPTION_FAIL_IF},
+    {"fail-if-unsure", no_argument, NULL, OPTION_FAIL_IF_UNSURE},
     {"verbose", no_argument, NULL, 'v'},
     {"help", no_argument, NULL, OPTION_HELP},
     {"version", no_argument, NULL, OPTION_VERSION},
@@ -73,6 +81,7 @@ static const struct option long_options[] = {
 
 static const char help[] =
     "Usage: reuse-report [OPTIONS] [PROFILE...]\n"
+    "       reuse-report --diff BEFORE AFTER    (several: BEFORE... : AFTER...)\n"
     "       reuse-report --merge -o ALL.rprof PROFILE...\n"
     "Shows what a profile says; the newest *.rprof here if none is named.\n"
     "\n"
@@ -105,16 +114,22 @@ static const char help[] =
     "      --runtime HOW    transfers in barriers and locks: split, drop or include\n"
     "      --csv-layout L   the matrix alone, as table or for eagermap\n"
     "      --top N          rows of the longer tables (default 10)\n"
-    "      --format FORM    text, json or csv\n"
+    "      --format FORM    text, json or csv; or of other tools: callgrind,\n"
+    "                       collapsed[:EVENT], speedscope or pprof\n"
     "      --stdio          the same as --format text\n"
     "  -o, --output FILE    write there instead of standard output\n"
     "      --sysroot DIR    the profile's files are below DIR\n"
     "      --debug-dir DIR  look for separate debug files there too\n"
+    "      --diff           what changed from one run, or several, to others\n"
+    "      --fail-if COND   exit with 3 if 'l2.miss_ratio > 5%' or the like holds,\n"
+    "                       'diff.l2.misses > 10%' with --diff; repeatable\n"
+    "      --fail-if-unsure exit with 3 also where the interval does not decide\n"
     "      --merge          reduce the profiles to one, written to -o FILE\n"
     "  -v, --verbose        also what is rarely of interest\n"
     "      --help, --version\n"
     "\n"
-    "Exit status: 0, 1 on failure, 2 on wrong usage. See reuse-report(1).\n";
+    "Exit status: 0, 1 on failure, 2 on wrong usage, 3 when a condition of --fail-if\n"
+    "holds. See reuse-report(1).\n";
 
 static bool wrong(const char *format, const char *value)
 {
@@ -164,15 +179,9 @@ static int take_word(const char *option, const char *value, const char *const *w
 
 static bool take_format(struct report_options *options, const char *name)
 {
-    static const char *const names[] = {"text", "json", "csv"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (strcmp(name, names[i]) == 0) {
-            options->format = (enum report_format)i;
-            return true;
-        }
-    }
-    return wrong("unknown format '%s': text, json or csv", name);
+    if (format_parse(name, options))
+        return true;
+    return wrong("unknown format '%s': " FORMAT_LIST, name);
 }
 
 static bool take_matrix_option(struct report_options *options, int option, const char *value)
@@ -233,6 +242,17 @@ static bool take_group(struct report_options *options, const char *value)
     return true;
 }
 
+static bool take_condition(struct report_options *options, const char *text)
+{
+    struct condition condition;
+    char message[512];
+
+    if (!condition_parse(text, &condition, message, sizeof(message)))
+        return wrong("%s", message);
+    ARRAY_PUSH(&options->conditions, condition);
+    return true;
+}
+
 static bool take_option(struct report_options *options, int option, const char *value)
 {
     uint64_t number;
@@ -289,6 +309,14 @@ static bool take_option(struct report_options *options, int option, const char *
     case OPTION_MERGE:
         options->merge = true;
         return true;
+    case OPTION_DIFF:
+        options->diff = true;
+        return true;
+    case OPTION_FAIL_IF:
+        return take_condition(options, value);
+    case OPTION_FAIL_IF_UNSURE:
+        options->fail_if_unsure = true;
+        return true;
     case 'v':
         options->verbose = true;
         return true;
@@ -306,7 +334,24 @@ static bool any_section(const struct report_options *options)
     return false;
 }
 
-static bool is_consistent(const struct report_options *options)
+static bool comparison_is_consistent(struct report_options *options)
+{
+    for (size_t i = 0; i < options->conditions.count && !options->diff; i++)
+        if (options->conditions.items[i].difference)
+            return wrong("'%s' is about two runs: it needs --diff",
+                         options->conditions.items[i].text);
+    if (options->fail_if_unsure && options->conditions.count == 0)
+        return wrong("--fail-if-unsure is for %s", "--fail-if");
+    if (!options->diff)
+        return true;
+    if (any_section(options) || options->thread != 0)
+        return wrong("--diff has tables of its own: it takes no %s", "section and no --thread");
+    if (!arguments_split_sides(options->profiles.items, &options->profiles.count, &options->before))
+        return wrong("--diff wants two profiles, or several on each side of a%s", " ':'");
+    return true;
+}
+
+static bool is_consistent(struct report_options *options)
 {
     if (options->thread != 0 && options->profiles.count > 1)
         return wrong("--thread wants one profile: a number may mean %s",
@@ -317,15 +362,21 @@ static bool is_consistent(const struct report_options *options)
         return wrong("--topology is for %s", "--placement");
     if (options->thread != 0 && options->sections[SECTION_PLACEMENT])
         return wrong("--placement is about all threads: it takes no %s", "--thread");
+    if (format_is_export(options->format) &&
+        (options->diff || options->conditions.count > 0 || any_section(options)))
+        return wrong("the formats of other tools have call stacks alone: they take no %s",
+                     "section, --diff or --fail-if");
+    if (!comparison_is_consistent(options))
+        return false;
     if (!options->merge)
         return true;
     if (options->output == NULL)
         return wrong("--merge needs -o FILE%s", "");
     if (options->profiles.count == 0)
         return wrong("--merge needs the profiles to merge%s", "");
-    if (any_section(options) || options->machine != NULL || options->line_size != 0 ||
-        options->group != NULL || options->thread != 0 || options->region != NULL ||
-        options->format != FORMAT_TEXT)
+    if (options->diff || options->conditions.count > 0 || any_section(options) ||
+        options->machine != NULL || options->line_size != 0 || options->group != NULL ||
+        options->thread != 0 || options->region != NULL || options->format != FORMAT_TEXT)
         return wrong("--merge writes a profile: it takes no %s", "section or filter");
     return true;
 }
@@ -393,5 +444,6 @@ enum options_result report_options_parse(struct report_options *options, int arg
 void report_options_free(struct report_options *options)
 {
     free(options->debug_directories.items);
+    free(options->conditions.items);
     free(options->profiles.items);
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/compare/condition.h"
 #include "support/memory.h"
 
 enum report_section {
@@ -55,11 +56,20 @@ enum csv_layout {
 /* Fewer threads than cores: close to each other, far apart, or what costs less. */
 enum placement_style { PLACEMENT_AUTO, PLACEMENT_PACK, PLACEMENT_SPREAD };
 
-enum report_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
+enum report_format {
+    FORMAT_TEXT,
+    FORMAT_JSON,
+    FORMAT_CSV,
+    FORMAT_CALLGRIND, /* from here on those of other tools: export/export.h */
+    FORMAT_COLLAPSED,
+    FORMAT_SPEEDSCOPE,
+    FORMAT_PPROF,
+};
 
 struct report_options {
     bool sections[SECTION_COUNT];
     enum report_format format;
+    const char *event;   /* of collapsed stacks; NULL: misses of the level that matters most */
     const char *machine; /* name or file; NULL: that of the run */
     const char *group;   /* CPUs that share a cache (cpu_groups.h); NULL: as the machine says */
     uint32_t line_size;  /* 0: that of the run */
@@ -76,6 +86,10 @@ struct report_options {
     const char *sysroot;  /* "" when not given */
     ARRAY(const char *) debug_directories;
     bool merge;
+    bool diff; /* of the first `before` profiles and the others */
+    size_t before;
+    ARRAY(struct condition) conditions; /* of --fail-if */
+    bool fail_if_unsure;
     bool verbose;
     ARRAY(const char *) profiles;
 };
