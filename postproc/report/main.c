@@ -12,6 +12,7 @@
 #include "perfdata/sections.h"
 #include "placement/topology.h"
 #include "profile/merge.h"
+#include "report/html/page.h"
 #include "report/options.h"
 #include "report/progress.h"
 #include "report/render.h"
@@ -150,21 +151,34 @@ static void put_script(const char *script, const char *report, FILE *stream)
     fputs(script, stream);
 }
 
-static void render_document(const struct report_options *options, const struct document *document,
-                            FILE *stream)
+/* model: NULL where the document was made without one. */
+static void render_form(const struct report_options *options, const struct document *document,
+                        const struct model *model, FILE *stream)
 {
-    void (*const renderers[])(const struct document *, FILE *) = {
+    static void (*const renderers[])(const struct document *, FILE *) = {
         [FORMAT_TEXT] = render_text, [FORMAT_JSON] = render_json, [FORMAT_CSV] = render_csv};
+
+    if (options->format != FORMAT_HTML) {
+        renderers[options->format](document, stream);
+        return;
+    }
+    progress_stage("page");
+    render_html(document, options, model, stream);
+}
+
+static void render_document(const struct report_options *options, const struct document *document,
+                            const struct model *model, FILE *stream)
+{
     char *text;
     size_t size;
     FILE *memory;
 
     if (options->format != FORMAT_TEXT || options->output == NULL || document->script == NULL) {
-        renderers[options->format](document, stream);
+        render_form(options, document, model, stream);
         return;
     }
     memory = open_text(&text, &size);
-    renderers[options->format](document, memory);
+    render_form(options, document, model, memory);
     fclose(memory);
     put_script(document->script, text, stream);
     free(text);
@@ -190,7 +204,7 @@ static int render(const struct report_options *options, struct model *model)
             document_free(document);
             return fail(model->failure);
         }
-        render_document(options, document, memory);
+        render_document(options, document, model, memory);
     }
     fclose(memory);
     warn_of_wrong_files(model);
@@ -233,8 +247,6 @@ static int report(const struct report_options *options, const char *const *names
 /* A perf.data file in place of a profile: no reuse, but what addresses and data sources tell. */
 static int report_perf_data(const struct report_options *options)
 {
-    void (*const renderers[])(const struct document *, FILE *) = {
-        [FORMAT_TEXT] = render_text, [FORMAT_JSON] = render_json, [FORMAT_CSV] = render_csv};
     char *text = NULL, message[1024];
     struct document *document;
     size_t size = 0;
@@ -249,7 +261,7 @@ static int report_perf_data(const struct report_options *options)
     if (document == NULL)
         return fail(message);
     memory = open_text(&text, &size);
-    renderers[options->format](document, memory);
+    render_form(options, document, NULL, memory);
     fclose(memory);
     status = write_out(options, text, size);
     free(text);

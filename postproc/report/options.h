@@ -55,7 +55,7 @@ enum csv_layout {
 /* Fewer threads than cores: close to each other, far apart, or what costs less. */
 enum placement_style { PLACEMENT_AUTO, PLACEMENT_PACK, PLACEMENT_SPREAD };
 
-enum report_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
+enum report_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_HTML };
 
 struct report_options {
     bool sections[SECTION_COUNT];
@@ -75,6 +75,7 @@ struct report_options {
     const char *output;   /* NULL: standard output */
     const char *sysroot;  /* "" when not given */
     ARRAY(const char *) debug_directories;
+    bool no_source; /* html: without the text of source files */
     bool merge;
     bool verbose;
     ARRAY(const char *) profiles;
