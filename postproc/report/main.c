@@ -15,6 +15,7 @@
 #include "profile/merge.h"
 #include "report/compare/compare.h"
 #include "report/export/export.h"
+#include "report/html/page.h"
 #include "report/options.h"
 #include "report/progress.h"
 #include "report/render.h"
@@ -153,35 +154,50 @@ static void put_script(const char *script, const char *report, FILE *stream)
     fputs(script, stream);
 }
 
-static void render_document(const struct report_options *options, const struct document *document,
-                            FILE *stream)
+/* model: NULL where the document was made without one. */
+static void render_form(const struct report_options *options, const struct document *document,
+                        const struct model *model, FILE *stream)
 {
-    void (*const renderers[])(const struct document *, FILE *) = {
+    static void (*const renderers[])(const struct document *, FILE *) = {
         [FORMAT_TEXT] = render_text, [FORMAT_JSON] = render_json, [FORMAT_CSV] = render_csv};
+
+    if (options->format != FORMAT_HTML) {
+        renderers[options->format](document, stream);
+        return;
+    }
+    progress_stage("page");
+    render_html(document, options, model, stream);
+}
+
+static void render_document(const struct report_options *options, const struct document *document,
+                            const struct model *model, FILE *stream)
+{
     char *text;
     size_t size;
     FILE *memory;
 
     if (options->format != FORMAT_TEXT || options->output == NULL || document->script == NULL) {
-        renderers[options->format](document, stream);
+        render_form(options, document, model, stream);
         return;
     }
     memory = open_text(&text, &size);
-    renderers[options->format](document, memory);
+    render_form(options, document, model, memory);
     fclose(memory);
     put_script(document->script, text, stream);
     free(text);
 }
 
-/* The document as asked for, written out; stands for the whole command's status. */
-static int put_document(const struct report_options *options, const struct document *document)
+/* The document as asked for, written out; stands for the whole command's status. model: as above.
+ */
+static int put_document(const struct report_options *options, const struct document *document,
+                        const struct model *model)
 {
     char *text;
     size_t size;
     FILE *memory = open_text(&text, &size);
     int status;
 
-    render_document(options, document, memory);
+    render_document(options, document, model, memory);
     fclose(memory);
     status = write_out(options, text, size);
     free(text);
@@ -190,7 +206,8 @@ static int put_document(const struct report_options *options, const struct docum
 
 /* Lines on conditions follow the report. */
 static int judge(const struct report_options *options, const struct run_figures *before,
-                 const struct run_figures *after, struct document *document)
+                 const struct run_figures *after, const struct model *model,
+                 struct document *document)
 {
     char *lines;
     size_t size;
@@ -199,7 +216,7 @@ static int judge(const struct report_options *options, const struct run_figures 
     int status;
 
     fclose(memory);
-    status = put_document(options, document);
+    status = put_document(options, document, model);
     fputs(lines, stderr);
     free(lines);
     return status != 0 ? status : fails ? STATUS_CONDITION : 0;
@@ -212,7 +229,7 @@ static int judge_run(const struct report_options *options, struct model *model,
 
     if (options->conditions.count > 0)
         figures_of(model, false, &figures);
-    return judge(options, NULL, &figures, document);
+    return judge(options, NULL, &figures, model, document);
 }
 
 /* What has a form of its own: the matrix alone, or a profile as other tools have it. */
@@ -280,7 +297,8 @@ static int compare(const struct report_options *options, struct model *const mod
     section_diff(sides, document);
     for (size_t side = 0; side < SIDES; side++)
         warn_of_wrong_files(models[side]);
-    status = judge(options, &sides[SIDE_BEFORE].figures, &sides[SIDE_AFTER].figures, document);
+    status =
+        judge(options, &sides[SIDE_BEFORE].figures, &sides[SIDE_AFTER].figures, NULL, document);
     for (size_t side = 0; side < SIDES; side++)
         comparison_side_free(&sides[side]);
     document_free(document);
@@ -363,7 +381,7 @@ static int report_perf_data(const struct report_options *options)
     document = perfdata_document(options, options->profiles.items[0], message, sizeof(message));
     if (document == NULL)
         return fail(message);
-    status = put_document(options, document);
+    status = put_document(options, document, NULL);
     document_free(document);
     return status;
 }

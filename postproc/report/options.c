@@ -30,6 +30,8 @@ enum {
     OPTION_TOP,
     OPTION_FORMAT,
     OPTION_STDIO,
+    OPTION_HTML,
+    OPTION_NO_SOURCE,
     OPTION_SYSROOT,
     OPTION_DEBUG_DIR,
     OPTION_MERGE,
@@ -39,6 +41,9 @@ enum {
     OPTION_HELP,
     OPTION_VERSION,
 };
+
+/* Rows of the longer tables unless --top says otherwise: a page can be searched. */
+enum { TOP = 10, TOP_OF_PAGE = 40 };
 
 static const struct option long_options[] = {
     {"summary", no_argument, NULL, OPTION_SECTION + SECTION_SUMMARY},
@@ -66,6 +71,8 @@ static const struct option long_options[] = {
     {"top", required_argument, NULL, OPTION_TOP},
     {"format", required_argument, NULL, OPTION_FORMAT},
     {"stdio", no_argument, NULL, OPTION_STDIO},
+    {"html", required_argument, NULL, OPTION_HTML},
+    {"no-source", no_argument, NULL, OPTION_NO_SOURCE},
     {"output", required_argument, NULL, 'o'},
     {"sysroot", required_argument, NULL, OPTION_SYSROOT},
     {"debug-dir", required_argument, NULL, OPTION_DEBUG_DIR},
@@ -85,8 +92,8 @@ static const char help[] =
     "       reuse-report --merge -o ALL.rprof PROFILE...\n"
     "Shows what a profile says; the newest *.rprof here if none is named.\n"
     "\n"
-    "Sections (default: --summary --objects --lines; with JSON and CSV all but\n"
-    "--traffic and --sector-hints):\n"
+    "Sections (default: --summary --objects --lines; with other forms than text all\n"
+    "but --traffic and --sector-hints):\n"
     "      --summary        the run, how it was measured, and a verdict\n"
     "      --histogram      reuse times and stack distances\n"
     "      --mrc            miss ratio as a function of cache size\n"
@@ -113,10 +120,13 @@ static const char help[] =
     "      --by WHAT        the matrix by thread or by core\n"
     "      --runtime HOW    transfers in barriers and locks: split, drop or include\n"
     "      --csv-layout L   the matrix alone, as table or for eagermap\n"
-    "      --top N          rows of the longer tables (default 10)\n"
-    "      --format FORM    text, json or csv; or of other tools: callgrind,\n"
+    "      --top N          rows of the longer tables (default 10; html 40)\n"
+    "      --format FORM    text, json, csv or html; of other tools: callgrind,\n"
     "                       collapsed[:EVENT], speedscope or pprof\n"
     "      --stdio          the same as --format text\n"
+    "      --html FILE      a page with charts and annotated source: the same as\n"
+    "                       --format html -o FILE\n"
+    "      --no-source      html: without the text of source files\n"
     "  -o, --output FILE    write there instead of standard output\n"
     "      --sysroot DIR    the profile's files are below DIR\n"
     "      --debug-dir DIR  look for separate debug files there too\n"
@@ -297,6 +307,13 @@ static bool take_option(struct report_options *options, int option, const char *
     case OPTION_STDIO:
         options->format = FORMAT_TEXT;
         return true;
+    case OPTION_NO_SOURCE:
+        options->no_source = true;
+        return true;
+    case OPTION_HTML:
+        options->format = FORMAT_HTML;
+        options->output = value;
+        return true;
     case 'o':
         options->output = value;
         return true;
@@ -368,6 +385,8 @@ static bool is_consistent(struct report_options *options)
                      "section, --diff or --fail-if");
     if (!comparison_is_consistent(options))
         return false;
+    if (options->no_source && options->format != FORMAT_HTML)
+        return wrong("--no-source is for %s", "--format html");
     if (!options->merge)
         return true;
     if (options->output == NULL)
@@ -405,7 +424,6 @@ enum options_result report_options_parse(struct report_options *options, int arg
     int option;
 
     memset(options, 0, sizeof(*options));
-    options->top = 10;
     options->sysroot = "";
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":o:v", long_options, NULL)) != -1) {
@@ -436,6 +454,8 @@ enum options_result report_options_parse(struct report_options *options, int arg
         ARRAY_PUSH(&options->profiles, argv[i]);
     if (!is_consistent(options))
         return OPTIONS_WRONG;
+    if (options->top == 0)
+        options->top = options->format == FORMAT_HTML ? TOP_OF_PAGE : TOP;
     choose_default_sections(options);
     choose_default_machine(options);
     return OPTIONS_RUN;

@@ -60,6 +60,7 @@ enum report_format {
     FORMAT_TEXT,
     FORMAT_JSON,
     FORMAT_CSV,
+    FORMAT_HTML,
     FORMAT_CALLGRIND, /* from here on those of other tools: export/export.h */
     FORMAT_COLLAPSED,
     FORMAT_SPEEDSCOPE,
@@ -85,6 +86,7 @@ struct report_options {
     const char *output;   /* NULL: standard output */
     const char *sysroot;  /* "" when not given */
     ARRAY(const char *) debug_directories;
+    bool no_source; /* html: without the text of source files */
     bool merge;
     bool diff; /* of the first `before` profiles and the others */
     size_t before;

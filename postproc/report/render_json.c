@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/document_json.h"
 #include "report/render.h"
 
 /* The object that a dotted key's last part belongs to; *last is that part. */
@@ -141,7 +142,7 @@ static void append_text(json_t *root, const char *key, const char *text)
     json_array_append_new(array, json_string(text));
 }
 
-void render_json(const struct document *document, FILE *stream)
+json_t *document_json(const struct document *document)
 {
     json_t *root = json_object();
 
@@ -172,6 +173,13 @@ void render_json(const struct document *document, FILE *stream)
                 append_text(root, block->key, block->paragraph);
         }
     }
+    return root;
+}
+
+void render_json(const struct document *document, FILE *stream)
+{
+    json_t *root = document_json(document);
+
     json_dumpf(root, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(10));
     fputc('\n', stream);
     json_decref(root);

@@ -31,6 +31,10 @@ static const struct column finding_columns[] = {
     {.key = "type"},
     {.key = "type_size"},
     {.key = "line_sizes"},
+    {.key = "first_offset"},
+    {.key = "first_size"},
+    {.key = "second_offset"},
+    {.key = "second_size"},
 };
 
 enum {
@@ -51,7 +55,11 @@ enum {
     CHANGE,
     TYPE,
     TYPE_SIZE,
-    SIZES
+    SIZES,
+    FIRST_OFFSET,
+    FIRST_SIZE,
+    SECOND_OFFSET,
+    SECOND_SIZE
 };
 
 static const struct column size_columns[] = {
@@ -131,6 +139,23 @@ static void add_change(struct document *document, struct row *row,
     free(change);
 }
 
+/* Where the two lie in their structure, or in the array; objects side by side are in neither. */
+static void put_offsets(struct row *row, const struct false_sharing *finding)
+{
+    static const size_t cells[][2] = {{FIRST_OFFSET, FIRST_SIZE}, {SECOND_OFFSET, SECOND_SIZE}};
+
+    if (finding->collision == COLLISION_OBJECTS)
+        return;
+    for (size_t i = 0; i < 2; i++) {
+        const struct collision_side *side = &finding->sides[i];
+        uint64_t start = finding->collision == COLLISION_MEMBERS ? side->instance_offset : 0;
+
+        row->cells[cells[i][0]] = cell_value(CELL_BYTES, (double)(side->offset - start));
+        if (side->size > 0)
+            row->cells[cells[i][1]] = cell_value(CELL_BYTES, (double)side->size);
+    }
+}
+
 static void add_finding(const struct model *model, struct document *document, struct table *table,
                         const struct communication_view *view, const struct false_sharing *finding)
 {
@@ -162,6 +187,7 @@ static void add_finding(const struct model *model, struct document *document, st
     row->cells[TYPE_SIZE] =
         finding->type_size > 0 ? cell_value(CELL_BYTES, (double)finding->type_size) : cell_empty();
     row->cells[SIZES] = cell_table(size_table(document, finding));
+    put_offsets(row, finding);
     add_change(document, row, view, finding, analysis_line_size(model->analysis));
 }
 

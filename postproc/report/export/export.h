@@ -13,7 +13,7 @@
  */
 bool format_parse(const char *name, struct report_options *);
 
-#define FORMAT_LIST "text, json, csv, callgrind, collapsed[:EVENT], speedscope or pprof"
+#define FORMAT_LIST "text, json, csv, html, callgrind, collapsed[:EVENT], speedscope or pprof"
 
 /* Whether the format is one of another tool, which export_write() writes. */
 bool format_is_export(enum report_format);

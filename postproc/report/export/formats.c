@@ -8,6 +8,7 @@ static const char *const names[] = {
     [FORMAT_TEXT] = "text",
     [FORMAT_JSON] = "json",
     [FORMAT_CSV] = "csv",
+    [FORMAT_HTML] = "html",
     [FORMAT_CALLGRIND] = "callgrind",
     [FORMAT_COLLAPSED] = "collapsed",
     [FORMAT_SPEEDSCOPE] = "speedscope",
