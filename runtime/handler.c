@@ -156,6 +156,8 @@ static void observe(struct entry *entry)
         sampler_rearm(thread, entry->app_now);
     cost = spent_since(entered) + hidden;
     governor_spend(&thread->governor, (cost - hidden) / REFILL_ONE_IN, false);
+    atomic_fetch_add_explicit(&thread->besides_ns, (cost - hidden) / REFILL_ONE_IN,
+                              memory_order_relaxed);
     /* An exploration for the access rate is paid from its own purse. */
     governor_spend(&thread->governor, cost - thread->rate_cost_ns, false);
     governor_spend(&thread->governor, thread->rate_cost_ns, true);

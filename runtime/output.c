@@ -31,6 +31,7 @@
 #include "tape.h"
 #include "thread.h"
 #include "timebase.h"
+#include "tree.h"
 
 #include "signal_safe.h"
 
@@ -43,6 +44,8 @@ static _Atomic int state;
 static struct profile_writer writer; /* has its own lock */
 static unsigned char *buffer;
 static char path[OPTIONS_OUTPUT_MAX + PATH_MAX]; /* absolute; written before the file is opened */
+static char all[OPTIONS_OUTPUT_MAX + PATH_MAX];  /* likewise, of all processes */
+static bool named_by_process;                    /* the path has the process's number in it */
 static _Atomic uint64_t samples;
 static uint64_t started_ns; /* CLOCK_MONOTONIC; written at start-up and after fork */
 static _Atomic bool loss_told;
@@ -98,6 +101,33 @@ bool output_expand(const char *pattern, const char *complaint, char expanded[OPT
     return false;
 }
 
+const char *output_all(void)
+{
+    return all;
+}
+
+/* What differs between the processes of the run becomes a star, at `at` in what a shell is told. */
+static void choose_all(const char *pattern, size_t at)
+{
+    static const char suffix[] = ".rprof";
+    bool same = true;
+
+    named_by_process = false;
+    for (; *pattern; pattern++) {
+        bool star = *pattern == '%' && *++pattern != '%';
+
+        /* Files of one name are numbered before the suffix. */
+        if (same && strcmp(pattern, suffix) == 0)
+            all[at++] = '*';
+        all[at++] = *pattern;
+        if (star)
+            all[at - 1] = '*';
+        named_by_process |= star && *pattern == 'p';
+        same &= !star;
+    }
+    all[at] = '\0';
+}
+
 /* The pattern, expanded, below the directory that is current now. */
 static bool choose_path(const struct options *options)
 {
@@ -111,6 +141,8 @@ static bool choose_path(const struct options *options)
         path[prefix++] = '/';
     }
     memcpy(path + prefix, expanded, strlen(expanded) + 1);
+    memcpy(all, path, prefix);
+    choose_all(options->output, prefix);
     return true;
 }
 
@@ -133,10 +165,13 @@ static const char *advice(int error)
     }
 }
 
+/* Once in a tree: a folder that cannot be written to is the same for all. */
 static void tell_open_failure(int error)
 {
     struct line line;
 
+    if (!tree_first_failure())
+        return;
     line_begin(&line);
     line_text(&line, "no profile: cannot create ");
     line_text(&line, path);
@@ -169,7 +204,8 @@ static void append_cache(const struct record_cache *cache)
 static bool open_file(void)
 {
     struct run_text text;
-    int descriptor = descriptor_adopt(profile_file_create(path, sizeof path)), error = -descriptor;
+    int descriptor = descriptor_adopt(profile_file_create(path, sizeof path, named_by_process));
+    int error = -descriptor;
 
     if (!buffer)
         buffer = memory_map(PROFILE_WRITER_BUFFER);
@@ -179,6 +215,7 @@ static bool open_file(void)
         return false;
     }
     profile_writer_open(&writer, descriptor, buffer, FLUSH_INTERVAL_NS);
+    tree_count_profile(true);
     if (tape_mode == TAPE_REPLAYS) {
         /* The tape has the records of its own run. */
         atomic_store(&state, OUTPUT_OPEN);
@@ -223,6 +260,11 @@ static bool open_lazily(void)
     for (uint32_t i = 1; i <= regions_count(); i++)
         region_announce(i);
     return true;
+}
+
+void output_insist(void)
+{
+    open_lazily();
 }
 
 static void tell_write_failure(void)
@@ -313,6 +355,7 @@ void output_before_exec(void)
         if (atomic_compare_exchange_strong(&state, &expected, OUTPUT_LAZY)) {
             descriptor_release(writer.descriptor);
             syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+            tree_count_profile(false);
         }
         return;
     }
@@ -334,17 +377,10 @@ void output_forget(void)
 
 void output_finish(void)
 {
-    int now = atomic_load(&state);
     struct record_end end = {.monotonic_ns = monotonic_ns()};
 
-    if (now != OUTPUT_OPEN) {
+    if (atomic_load(&state) != OUTPUT_OPEN) {
         atomic_store(&state, OUTPUT_CLOSED);
-        return;
-    }
-    if (output_samples() == 0) {
-        atomic_store(&state, OUTPUT_CLOSED);
-        descriptor_release(writer.descriptor);
-        syscall(SYS_unlinkat, AT_FDCWD, path, 0);
         return;
     }
     if (tape_mode != TAPE_REPLAYS) {

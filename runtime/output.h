@@ -22,6 +22,9 @@ bool output_begin(const struct options *, bool eager);
 /* Expands %p, %h ... of a file's name. False after one line to the user that begins so. */
 bool output_expand(const char *pattern, const char *complaint, char expanded[OPTIONS_OUTPUT_MAX]);
 
+/* Opens the file though no sample was taken: the first process of a tree leaves one. */
+void output_insist(void);
+
 /* Appends one record; all signals must be blocked or the caller be a handler. */
 bool output_append(enum record_type, const void *fixed, size_t size, const void *tail,
                    size_t tail_size);
@@ -39,7 +42,7 @@ uint64_t output_bytes(void);
 /* Writes what is buffered: before exec, abort, a quick death. Signal-safe. */
 void output_flush(void);
 
-/* Final records, closes the file; removes it if no sample was ever taken. */
+/* Final records, closes the file. */
 void output_finish(void);
 
 /* After fork, in the child: forgets the parent's file; a new one is opened with the first sample.
@@ -57,6 +60,9 @@ bool output_move_descriptor(int from, int to);
 
 /* Path of the file, or "" while none is open. */
 const char *output_path(void);
+
+/* The same for the files of all processes of the run, as a shell would find them. */
+const char *output_all(void);
 
 /* False when records no longer reach the file; the user has been told. */
 bool output_usable(void);

@@ -43,6 +43,7 @@
 #include "tape.h"
 #include "thread.h"
 #include "timebase.h"
+#include "tree.h"
 #include "watch.h"
 
 struct settings settings;
@@ -97,7 +98,8 @@ static void read_settings(void)
         line_text(&line, message);
         line_text(&line, "; the default is used");
         say_begin(false, false);
-        say_error(&line);
+        if (say_is_named() || !tree_is_inherited())
+            say_error(&line);
     }
     say_begin(options->quiet, options->verbose);
     settings.sharing = options->sharing;
@@ -252,7 +254,6 @@ static void take_inheritance(void)
 
     if (settings.options.record_raw[0] != '\0' || !inheritance_take(&inheritance))
         return;
-    process_is_follower = true;
     process_is_without_hardware = !inheritance.has_hardware;
     settings.trigger_ns = inheritance.trigger_ns;
     settings.trap_ns = inheritance.trap_ns;
@@ -268,7 +269,10 @@ static void leave_inheritance(void)
         .has_hardware = !tried || pmu_in_use() || level_counts_are_made(),
     };
 
-    if (!process_is_follower && settings.options.follow & FOLLOW_EXEC)
+    if (!(settings.options.follow & FOLLOW_EXEC))
+        return;
+    tree_leave();
+    if (!process_is_follower)
         inheritance_leave(&inheritance);
 }
 
@@ -290,7 +294,7 @@ static void start(void)
     const char *refusal;
     struct line line;
     sigset_t before;
-    uint64_t low, high;
+    uint64_t low, high, entered = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     bool taped;
     int result;
 
@@ -335,7 +339,9 @@ static void start(void)
     process_begin_engine();
     if (taped)
         tape_end();
+    process_is_follower = !tree_begin(say_is_named());
     if (!output_begin(&settings.options, !process_is_follower)) {
+        leave_inheritance();
         fault_guard_end();
         signal_end();
         return;
@@ -355,9 +361,9 @@ static void start(void)
     process_fork_begin();
     atomic_store(&process_pid, getpid());
     main_stack(&low, &high);
-    thread_start(low, high);
-    signals_restore(&before);
     leave_inheritance();
+    thread_charge_start(thread_start(low, high), entered);
+    signals_restore(&before);
 }
 
 void process_start(void)
@@ -387,6 +393,7 @@ void process_yield_descriptor(int descriptor)
     tape_move_descriptor(descriptor, copy);
     thread_move_descriptor(descriptor, copy);
     shared_watch_move_descriptor(descriptor, copy);
+    tree_move_descriptor(descriptor, copy);
     level_counts_move_descriptor(descriptor, copy);
     descriptor_release(descriptor);
     signals_restore(&before);

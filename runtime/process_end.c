@@ -24,33 +24,56 @@
 #include "tape.h"
 #include "thread.h"
 #include "timebase.h"
+#include "tree.h"
 
 /* What at_quick_exit() is made of; of no object that could be unloaded. */
 int __cxa_at_quick_exit(void (*)(void *), void *);
 
-static void closing_line(uint64_t samples, uint64_t app_ns, uint64_t overhead_ns)
+static void tell_count(struct line *line, uint64_t count, const char *one, const char *many)
+{
+    line_number(line, count);
+    line_text(line, count == 1 ? one : many);
+}
+
+static void tell_samples(struct line *line, const struct tree_sums *sums)
+{
+    if (sums->samples > 0)
+        line_number(line, sums->samples);
+    line_text(line, sums->samples > 0 ? " samples" : "no sample");
+    if (sums->processes > 1) {
+        line_text(line, " of ");
+        line_number(line, sums->processes);
+        line_text(line, " processes in ");
+        tell_count(line, sums->profiles, " profile", " profiles");
+    }
+    if (sums->running > 0) {
+        line_text(line, ", ");
+        tell_count(line, sums->running, " of them has not ended", " of them have not ended");
+    }
+    if (sums->samples == 0) {
+        line_text(line, " (too short: ");
+        line_fixed(line, sums->app_ns / 100000, 1);
+        line_text(line, " ms of CPU time)");
+    }
+}
+
+/* For all processes of the tree, by the first one. What is taken is said in relation to the time
+ * that the program would need alone, as in the report. */
+static void closing_line(const struct tree_sums *sums)
 {
     struct line line;
 
     line_begin(&line);
-    if (samples == 0) {
-        line_text(&line, "no sample in ");
-        line_number(&line, app_ns / 1000000);
-        line_text(&line, " ms of CPU time; no profile written");
-        /* Every short command of a script would say so, and every process of a tree. */
-        if (app_ns < 20000000 || process_is_follower)
-            say_verbose(&line);
-        else
-            say(&line);
-        return;
-    }
     line_text(&line, pmu_in_use() ? "pmu engine, " : "clock engine, ");
-    line_number(&line, samples);
-    line_text(&line, " samples, ");
-    line_fixed(&line, app_ns ? overhead_ns * 1000 / app_ns : 0, 1);
+    tell_samples(&line, sums);
+    line_text(&line, ", ");
+    line_fixed(&line, sums->app_ns ? sums->overhead_ns * 1000 / sums->app_ns : 0, 1);
     line_text(&line, " % of CPU time taken; look at it with: reuse-report ");
-    line_text(&line, output_path());
-    say(&line);
+    line_text(&line, sums->profiles > 1 ? output_all() : output_path());
+    if (process_is_follower)
+        say_verbose(&line);
+    else
+        say(&line);
 }
 
 static unsigned char *own_stack; /* mapped at start-up */
@@ -97,10 +120,13 @@ static void note_unprofiled(uint64_t profiled_ns)
 
 static void finish(void *unused)
 {
-    uint64_t app_ns = 0, overhead_ns = 0, samples;
+    uint64_t app_ns = 0, overhead_ns = 0;
+    struct tree_sums sums;
     struct line line;
 
     (void)unused;
+    if (!process_is_follower)
+        output_insist();
     for (struct thread *thread = thread_first(); thread; thread = thread->next)
         thread_finish(thread, WATCH_PROCESS_ENDED);
     if (pmu_in_use())
@@ -109,9 +135,10 @@ static void finish(void *unused)
     note_unprofiled(app_ns + overhead_ns);
     attribution_finish();
     level_counts_write();
-    samples = output_samples();
-    if (output_usable() || samples == 0) {
-        closing_line(samples, app_ns, overhead_ns);
+    tree_report(output_samples(), app_ns, overhead_ns);
+    tree_end(&sums);
+    if (output_usable()) {
+        closing_line(&sums);
     } else {
         line_begin(&line);
         line_text(&line, "the profile is incomplete");
@@ -175,6 +202,7 @@ INTERPOSED void abort(void)
 
 void process_before_exec(void)
 {
+    uint64_t app_ns, overhead_ns;
     sigset_t before;
 
     if (!process_is_ours())
@@ -184,6 +212,9 @@ void process_before_exec(void)
         bursts_end_thread(thread);
     threads_write_totals();
     level_counts_write();
+    thread_totals(&app_ns, &overhead_ns);
+    tree_report(output_samples(), app_ns, overhead_ns);
+    tree_before_exec();
     output_before_exec();
     tape_flush();
     signals_restore(&before);

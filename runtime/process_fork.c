@@ -20,6 +20,7 @@
 #include "settings.h"
 #include "tape.h"
 #include "thread.h"
+#include "tree.h"
 #include "watch.h"
 
 /* Signals stay blocked over the fork, so that nothing of ours is half done in the child. */
@@ -65,11 +66,13 @@ static void begin_child(void *unused)
     scratch_create(settings.cpus);
     atomic_store(&process_pid, follow ? getpid() : 0);
     if (follow) {
+        tree_after_fork();
         output_reset_after_fork();
         thread_reset_after_fork();
         if (!process_is_without_hardware)
             level_counts_begin();
     } else {
+        tree_forget();
         output_forget();
         thread_forget_all();
         attribution_stop();

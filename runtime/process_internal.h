@@ -12,7 +12,7 @@
  * child. */
 extern _Atomic pid_t process_pid;
 
-/* A process of ours has started this one, which therefore writes and says nothing without a sample.
+/* Not the first process of its tree (tree.h): writes nothing without a sample, has no closing line.
  * Written at start-up and by a forked child. */
 extern bool process_is_follower;
 

@@ -15,6 +15,7 @@
 
 #include "profile/format.h"
 #include "timebase.h"
+#include "tree.h"
 
 #include "signal_safe.h"
 
@@ -146,7 +147,7 @@ int profile_file_open(const char *path, const void *signature, size_t size)
 }
 
 /* A descriptor, -errno, or -EEXIST for a file that must not be overwritten. */
-static int try_name(const char *path, uint64_t since_ns)
+static int try_name(const char *path, uint64_t since_ns, bool keep)
 {
     struct stat status;
     int descriptor = open_file(path, PROFILE_MAGIC, sizeof PROFILE_MAGIC - 1, &status);
@@ -157,18 +158,26 @@ static int try_name(const char *path, uint64_t since_ns)
     written =
         (uint64_t)status.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)status.st_mtim.tv_nsec;
     if ((syscall(SYS_flock, descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) ||
-        (status.st_size > 0 && since_ns != 0 && written >= since_ns)) {
+        (status.st_size > 0 && (keep || (since_ns != 0 && written >= since_ns)))) {
         syscall(SYS_close, descriptor);
         return -EEXIST;
     }
     return empty(descriptor);
 }
 
-int profile_file_create(char *path, size_t size)
+/* When the run began, or this process did; 0 when unknown. */
+static uint64_t begin_ns(void)
+{
+    uint64_t process = process_start_ns(), run = tree_start_ns();
+
+    return run != 0 && (process == 0 || run < process) ? run : process;
+}
+
+int profile_file_create(char *path, size_t size, bool keep)
 {
     char base[8192];
-    uint64_t since = process_start_ns();
-    int descriptor = try_name(path, since);
+    uint64_t since = begin_ns();
+    int descriptor = try_name(path, since, keep);
 
     if (descriptor != -EEXIST || strlen(path) >= sizeof base)
         return descriptor;
@@ -176,7 +185,7 @@ int profile_file_create(char *path, size_t size)
     for (unsigned number = 2; descriptor == -EEXIST && number < NAMES_MAX; number++) {
         if (!numbered(base, number, path, size))
             return -ENAMETOOLONG;
-        descriptor = try_name(path, since);
+        descriptor = try_name(path, since, keep);
     }
     return descriptor;
 }

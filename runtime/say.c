@@ -135,9 +135,14 @@ void say(const struct line *line)
         print(line);
 }
 
+bool say_is_named(void)
+{
+    return started == (pid_t)raw_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
 void say_error(const struct line *line)
 {
-    if (!is_quiet || started == 0 || started == (pid_t)raw_call(SYS_getpid, 0, 0, 0, 0, 0, 0))
+    if (!is_quiet || started == 0 || say_is_named())
         print(line);
 }
 

@@ -28,6 +28,9 @@ void line_error(struct line *, int error);
 /* Remembers what stderr is; once at start-up. */
 void say_begin(bool quiet, bool verbose);
 
+/* The user has named this program to reuse-run, which has become it. */
+bool say_is_named(void);
+
 /* Prints "libreuse: TEXT". say() is dropped when quiet; say_error() only in programs that the
  * profiled one has started; say_verbose() needs -v. */
 void say(const struct line *);

@@ -127,6 +127,7 @@ static void initialise(struct thread *thread)
     watch_begin_thread(thread);
     step_over_begin_thread(thread);
     atomic_store(&thread->overhead_ns, 0);
+    atomic_store(&thread->besides_ns, 0);
     thread->carried_ns = 0;
     thread->in_handler = false;
     thread->events = 0;
@@ -174,6 +175,7 @@ void thread_write_totals(struct thread *thread, uint64_t app_ns)
     thread->totals.monotonic_ns = monotonic_ns();
     thread->totals.app_ns = app_ns;
     thread->totals.handler_ns = atomic_load(&thread->overhead_ns);
+    thread->totals.besides_ns = atomic_load(&thread->besides_ns);
     output_append(RECORD_TOTALS, &thread->totals, sizeof thread->totals, NULL, 0);
     served_write(thread);
 }
@@ -286,6 +288,13 @@ struct thread *thread_start(uint64_t stack_low, uint64_t stack_high)
     return thread;
 }
 
+void thread_charge_start(struct thread *thread, uint64_t entered)
+{
+    /* A replay begins after start-up. */
+    if (thread && tape_mode == TAPE_OFF)
+        atomic_store(&thread->overhead_ns, thread_cpu_ns() - entered);
+}
+
 void thread_become(struct thread *thread)
 {
     current = thread;
@@ -381,7 +390,7 @@ static void finish(struct thread *thread, enum watch_end reason)
     governor_end(&thread->governor, cpu);
     atomic_fetch_add(&carried_ns, thread->carried_ns);
     atomic_fetch_add(&ended_app_ns, cpu);
-    atomic_fetch_add(&ended_overhead_ns, thread->totals.handler_ns);
+    atomic_fetch_add(&ended_overhead_ns, thread->totals.handler_ns + thread->totals.besides_ns);
     if (reason == WATCH_THREAD_ENDED) {
         struct record_thread_end end = {
             .thread_id = thread->id,
@@ -450,6 +459,11 @@ void thread_totals(uint64_t *app_ns, uint64_t *overhead_ns)
 {
     *app_ns = atomic_load(&ended_app_ns);
     *overhead_ns = atomic_load(&ended_overhead_ns);
+    for (struct thread *thread = thread_first(); thread; thread = thread->next)
+        if (atomic_load(&thread->alive)) {
+            *app_ns += thread_cpu_time(thread);
+            *overhead_ns += atomic_load(&thread->overhead_ns) + atomic_load(&thread->besides_ns);
+        }
 }
 
 void threads_pause(bool pause)

@@ -127,6 +127,7 @@ struct thread {
 
     /* time */
     _Atomic uint64_t overhead_ns; /* our share of the thread's CPU clock; read by other threads */
+    _Atomic uint64_t besides_ns;  /* what we cost it beside that, estimated; likewise */
     uint64_t period_ns;           /* mean period in force: the weight of the next burst */
     uint64_t expires_ns;          /* what the clock was set to */
     uint64_t carried_ns;          /* of expiries that gave no sample through our own fault */
@@ -197,7 +198,12 @@ void threads_write_totals(void);
 /* What the hardware's events did not deliver, in finished threads. */
 void thread_pmu_losses(struct pmu_losses *);
 
-/* Sums over all threads, finished ones included. */
+/* Start-up, from the thread's CPU time `entered` on, was for the profiler as well: of the first
+ * thread (NULL: none), before it goes on. */
+void thread_charge_start(struct thread *, uint64_t entered);
+
+/* Sums over all threads, finished ones included: their CPU time without ours, and what profiling
+ * has cost, as the report states it. */
 void thread_totals(uint64_t *app_ns, uint64_t *overhead_ns);
 
 /* Stops sampling in all threads, those that start from now on included; or goes on. */

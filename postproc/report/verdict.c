@@ -98,6 +98,15 @@ static void name_object(struct model *model, struct document *document, struct s
     free(share);
 }
 
+/* No clock has expired in any of the programs. */
+static bool is_unsampled(const struct model *model)
+{
+    for (size_t p = 0; p < model->profile_count; p++)
+        if (model->profiles[p]->bursts.count > 0 || model->profiles[p]->samples.count > 0)
+            return false;
+    return !model->exact;
+}
+
 static void judge_misses(struct model *model, struct document *document, struct section *section)
 {
     size_t level = model_focus_level(model);
@@ -106,6 +115,14 @@ static void judge_misses(struct model *model, struct document *document, struct 
     const char *name = level_name(model, document, level);
     char *share, *most;
 
+    if (is_unsampled(model)) {
+        say(document, section,
+            format_string("Too short for a sample: nothing is known of its accesses. Let it work "
+                          "longer or on more data; or run it many times and report all profiles "
+                          "together; or have every access counted, with reuse-run --engine "
+                          "exact."));
+        return;
+    }
     if (model->observations == 0 || !(model->accesses.value > 0)) {
         say(document, section, format_string("No access was observed: there is nothing to say."));
         return;

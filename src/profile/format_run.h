@@ -167,6 +167,8 @@ struct record_totals {
     uint64_t bursts;
     uint64_t markers, foreseen; /* set; and of these trapped at the foreseen instruction */
     uint64_t stops, bridged;    /* in bursts: met; and of these gone on from, in the same burst */
+    uint64_t besides_ns; /* what profiling cost outside handlers, estimated: caches to be filled
+                            again, context switches with our events */
 };
 
 enum note_severity { NOTE_INFORMATION = 1, NOTE_WARNING = 2 };

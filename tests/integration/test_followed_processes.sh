@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Processes that a profiled one starts: without a sample they leave nothing and say nothing, with
-# samples they have a profile like any other; what was handed down to them may be nonsense.
+# Processes that a profiled one starts: without a sample they leave nothing, with samples they have a
+# profile like any other, and the first process says one line for all of them. What was handed down to
+# them may be nonsense.
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"
 
 run=$work/run
@@ -11,9 +12,50 @@ cd "$run" || exit 1
 # No clock expires: no process has a sample.
 REUSE_PERIOD=1000000000000 LD_PRELOAD=$library sh -c \
     'i=0; while [ $i -lt 30 ]; do /bin/true; (exit 3); i=$((i + 1)); done' 2>err
-check "30 programs and 30 forks without a sample: one line at most" \
-    test "$(grep -c '^libreuse: ' err)" -le 1 -a "$(grep -vc '^libreuse: ' err)" -eq 0
-check "and no file" test "$(find . -name '*.rprof' | wc -l)" -eq 0
+check "30 programs and 30 forks without a sample: one line in all" test "$(grep -c . err)" -eq 1
+check "... that counts them" \
+    grep -qE '^libreuse: clock engine, no sample of 61 processes in 1 profile .too short: .* % of CPU time taken' err
+check "... and one file, of the first process" test "$(find . -name '*.rprof' | wc -l)" -eq 1
+run "$report" ./*.rprof
+check "whose report says what to do" out_has 'Too short for a sample'
+check "... and is one" status_is 0
+rm -f ./*.rprof
+
+# Killed, replaced, left running: the others are counted all the same.
+REUSE_PERIOD=1000000000000 LD_PRELOAD=$library sh -c \
+    'sh -c "kill -9 \$\$" 2>killed; (exit 0); exec sh -c "(exit 0); exit 0"' 2>err
+check "a process is killed: one line, of which it has not ended" \
+    grep -qE 'of [0-9]+ processes in 1 profile, 1 of them has not ended' err
+check "... and no other" test "$(grep -c . err)" -eq 1
+rm -f ./*.rprof
+LD_PRELOAD=$library REUSE_TREE=1:2:3:4 REUSE_QUIET=1 sh -c 'exit 3' >out 2>err
+check "a run that has ended is nobody's" test $? -eq 3 -a ! -s err
+LD_PRELOAD=$library REUSE_TREE=nonsense sh -c 'exit 3' 2>err
+check "nonsense for a run: one is begun" test "$(grep -c . err)" -eq 1
+rm -f ./*.rprof
+LD_PRELOAD=$library REUSE_OUTPUT=nowhere/%p.rprof REUSE_PERIOD=1000000 sh -c \
+    'for i in 1 2 3; do (i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done); done; exit 3' 2>err
+check "a folder that is not there: one line for all, and the program runs" test $? -eq 3 -a \
+    "$(grep -c . err)" -eq 1
+for budget in 0 100; do
+    LD_PRELOAD=$library REUSE_BUDGET=$budget sh -c '(exit 0); /bin/true; (exit 3)' 2>err
+    check "a budget of $budget %: it is refused once" \
+        test $? -eq 3 -a "$(grep -c 'the default is used' err)" -eq 1
+done
+rm -f ./*.rprof
+
+# Another PID namespace has the same numbers: nothing of one run destroys what is of another.
+if unshare --fork --pid --mount-proc true 2>/dev/null; then
+    for i in 1 2 3; do
+        LD_PRELOAD='' unshare --fork --pid --mount-proc env LD_PRELOAD="$library" REUSE_QUIET=1 \
+            REUSE_OUTPUT=%p.rprof sh -c 'exit 0'
+    done
+    check "the same number in three namespaces: three profiles" \
+        test "$(find . -name '*.rprof' | wc -l)" -eq 3
+    rm -f ./*.rprof
+else
+    skip "PID namespaces" "they cannot be made here"
+fi
 
 burn='my $x = 0; my @a = (1 .. 5000); for (1 .. 400) { $x += $_ for @a } print "$x\n"'
 if command -v perl >/dev/null; then

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the processes of a run have in common: the first one, which says at its end what became of
+ * all of them, and those that it started, and so on, as far as they are followed. They add up what
+ * they have done in one page of memory. A forked child has it already; a program that was started
+ * finds it through the first process, whose number stands in the variable REUSE_TREE. Where it
+ * cannot be found (the first process has ended, another PID namespace, a sandbox), a process counts
+ * for itself alone, and says nothing either.
+ *
+ * tree_begin() and tree_leave() are for start-up; the others are signal-safe. Counts are accurate
+ * but for processes that were killed: what they did since they last reported is missing, and they
+ * are taken for running.
+ */
+#ifndef REUSE_RUNTIME_TREE_H
+#define REUSE_RUNTIME_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tree_sums {
+    uint64_t processes; /* that profiling began in, this one included */
+    uint64_t running;   /* of these, not ended, but for this one; or killed */
+    uint64_t profiles;  /* files */
+    uint64_t samples;
+    uint64_t app_ns, overhead_ns; /* CPU time without the profiler's, and the profiler's */
+};
+
+/*
+ * Once at start-up: joins the tree that the environment names, or begins one. `named`: the user has
+ * named this very program, which is therefore the first of a tree. Returns whether it is.
+ */
+bool tree_begin(bool named);
+
+/* Whether a tree is named in the environment: its first process has told what all are to be told.
+ */
+bool tree_is_inherited(void);
+
+/* Puts the tree into the environment, for the programs that this process starts. */
+void tree_leave(void);
+
+/* In a forked child that is followed. */
+void tree_after_fork(void);
+
+/* In a forked child that is not followed: it belongs to none. */
+void tree_forget(void);
+
+/* When the run began, CLOCK_REALTIME in ns; 0: not known. */
+uint64_t tree_start_ns(void);
+
+/* This process has a profile, or has removed the one that it had. */
+void tree_count_profile(bool has);
+
+/* Whether no process of the tree has yet failed to create its profile. From now on one has. */
+bool tree_first_failure(void);
+
+/* What this process has done in all since it began. */
+void tree_report(uint64_t samples, uint64_t app_ns, uint64_t overhead_ns);
+
+/* The program is about to be replaced, and counted anew if the next one is followed. */
+void tree_before_exec(void);
+
+/* This process ends. The sums of the tree, or of what is known of it. */
+void tree_end(struct tree_sums *);
+
+/* One of our descriptors has a new number. */
+void tree_move_descriptor(int from, int to);
+
+#endif
