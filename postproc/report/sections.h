@@ -8,6 +8,9 @@
 #include "report/document.h"
 #include "report/model.h"
 
+/* What to do, most CPU time first. */
+void section_findings(struct model *, struct document *, bool shown);
+
 /* shown: in text and CSV. The facts of the run are in every JSON report. */
 void section_summary(struct model *, struct document *, bool shown);
 void section_histogram(struct model *, struct document *);
