@@ -50,7 +50,4 @@ void add_served_lines(struct model *, struct document *, struct section *);
 /* The summary's facts on bursts, what they foresaw, and watches. */
 void add_observed(struct model *, struct document *, struct section *);
 
-/* A few sentences on what to look at. */
-void add_verdict(struct model *, struct document *, struct section *);
-
 #endif

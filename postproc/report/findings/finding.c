@@ -27,16 +27,19 @@ static const double node_blocks = 256, node_bytes = 1024;
 static const double used_part = 0.5;
 
 /* Reuses after more than this part of all that is touched come back in another pass over it. */
-static const double another_pass = 0.7;
+static const double another_pass = 0.55;
 
 /* Loops come back after the same amount of data each time; what is random does not. */
-static const double sharp = 0.8;
+static const double sharp = 0.85;
 
 /* More of the late reuses are in another loop than this: the loops are passes over one thing. */
 static const double passes = 0.6;
 
 /* Data in a cache of which this much is left over fits. */
 static const double fits = 0.8;
+
+/* What needs hardly more than a cache has is noise of the model. */
+static const double hardly_more = 1.2;
 
 static double used_of_line(const struct access_evidence *evidence)
 {
@@ -54,7 +57,8 @@ static bool comes_back_within_a_pass(const struct access_evidence *evidence)
 {
     double all = evidence->object_bytes > 0 ? evidence->object_bytes : evidence->touched_bytes;
 
-    return evidence->need_bytes > 0 && evidence->need_bytes < another_pass * all;
+    return evidence->need_bytes > hardly_more * evidence->inner_bytes &&
+           evidence->need_bytes < another_pass * all;
 }
 
 static enum pattern pattern_of_whole_lines(const struct access_evidence *evidence)
@@ -67,8 +71,9 @@ static enum pattern pattern_of_whole_lines(const struct access_evidence *evidenc
 
 static bool is_of_nodes(const struct access_evidence *evidence)
 {
-    return evidence->blocks >= node_blocks && evidence->object_bytes > 0 &&
-           evidence->object_bytes < node_bytes;
+    return evidence->small_blocks ||
+           (evidence->blocks >= node_blocks && evidence->object_bytes > 0 &&
+            evidence->object_bytes < node_bytes);
 }
 
 static bool uses_few_members(const struct access_evidence *evidence)
@@ -119,7 +124,8 @@ enum finding_weight finding_weight(struct estimate time, double *longer)
     double distance = fabs(time.value - FINDING_TIME_MIN);
 
     *longer = 1;
-    if (time.hi < FINDING_TIME_MIN)
+    if (time.hi < FINDING_TIME_MIN ||
+        (time.lo < FINDING_TIME_MIN && time.hi < 2 * FINDING_TIME_MIN))
         return FINDING_NOTHING;
     if (time.lo >= FINDING_TIME_MIN)
         return FINDING_CLEAR;

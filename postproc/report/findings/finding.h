@@ -38,13 +38,16 @@ struct access_evidence {
     size_t bursts;
     struct estimate time; /* share of the CPU time that its misses may take */
     double line_bytes;
-    double width;           /* mean bytes of an access; 0: not known */
-    double visits;          /* to another line than before, per access */
-    double object_bytes;    /* largest block, or the variable; 0: not known */
-    double blocks;          /* allocated ones; 0: not known */
-    double touched_bytes;   /* by the run, in all; 0: not known */
-    double level_bytes;     /* the cache that matters most for it */
-    double outer_bytes;     /* the outermost cache */
+    double width;         /* mean bytes of an access; 0: not known */
+    double visits;        /* to another line than before, per access */
+    double object_bytes;  /* largest block, or the variable; 0: not known */
+    double blocks;        /* allocated ones; 0: not known */
+    double touched_bytes; /* by the run, in all; 0: not known */
+    bool small_blocks;    /* of the heap, most of them not tracked one by one */
+    double level_bytes;   /* the cache whose misses take most of its time */
+    double fall_bytes;    /* the outermost cache that is too small for need_bytes */
+    double inner_bytes;   /* the innermost cache */
+
     double need_bytes;      /* the cache that would hold its late reuses; 0: none was found */
     uint64_t element_bytes; /* all places seen lie apart by multiples of it; 0: too few seen */
     uint64_t element_used;  /* bytes of it that are used */

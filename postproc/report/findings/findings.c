@@ -36,6 +36,20 @@ static double cpu_time_of(const struct model *model)
     return sum;
 }
 
+static size_t silent_looks(const struct model *model)
+{
+    size_t sum = 0;
+
+    for (size_t p = 0; p < model->profile_count; p++)
+        for (size_t i = 0; i < model->profiles[p]->totals.count; i++) {
+            const struct record_totals *totals = &model->profiles[p]->totals.items[i];
+
+            if (model_looks_at(model, model->profiles[p], totals->thread_id))
+                sum += totals->lost[LOSS_UNREADABLE];
+        }
+    return sum;
+}
+
 static bool is_same_line(const struct code_line *a, const struct code_line *b)
 {
     return a->file == b->file && a->line == b->line && a->function == b->function;
@@ -101,6 +115,13 @@ static struct finding *finding_for(struct findings *findings, enum pattern patte
     return &findings->items.items[findings->items.count - 1];
 }
 
+/* What stands for blocks that nobody told apart is no name for an object. */
+static bool is_untracked(const struct model *model, uint32_t object)
+{
+    return object != GROUP_NONE &&
+           strncmp(model->objects.items[object].name, "heap, ", strlen("heap, ")) == 0;
+}
+
 static void take_place(struct model *model, struct findings *findings,
                        const struct access_place *place)
 {
@@ -108,6 +129,11 @@ static void take_place(struct model *model, struct findings *findings,
     enum pattern pattern = pattern_of(&place->evidence);
     struct finding *finding;
 
+    if (pattern == PATTERN_IN_ORDER) {
+        if (findings->in_order_at.function == NULL)
+            findings->in_order_at = *line;
+        findings->in_order = sum_of(findings->in_order, place->evidence.time);
+    }
     if (pattern == PATTERN_NONE || pattern == PATTERN_IN_ORDER)
         return;
     finding = finding_for(findings, pattern, line->function);
@@ -122,7 +148,8 @@ static void take_place(struct model *model, struct findings *findings,
             finding->bursts = place->evidence.bursts;
     }
     add_line(finding, line, place->evidence.time);
-    add_object(model, finding, place->object);
+    if (!is_untracked(model, place->object))
+        add_object(model, finding, place->object);
 }
 
 /* Misses cannot take longer than their number times their latency. */
@@ -237,6 +264,8 @@ static void complete(struct model *model, struct finding *finding)
 
     order_lines(finding);
     finding->weight = finding_weight(finding->time, &finding->longer);
+    if (finding->modelled && finding->time.lo > 0 && finding->time.value >= FINDING_TIME_MIN)
+        finding->weight = FINDING_CLEAR;
     saving = pattern_saving(finding->pattern, &finding->evidence);
     finding->gain = (struct estimate){finding->time.value * saving.value,
                                       finding->time.lo * saving.lo, finding->time.hi * saving.hi};
@@ -284,6 +313,7 @@ const struct findings *findings_of(struct model *model)
     findings = model->findings = allocate_zeroed(1, sizeof(*findings));
     access_costs_of(&model->machine, &findings->costs);
     findings->cpu_ns = cpu_time_of(model);
+    findings->silent = silent_looks(model);
     findings->timed = !model->exact && findings->cpu_ns > 0;
     access_places_find(model, &findings->costs, &places);
     findings->memory = places.time;

@@ -27,6 +27,7 @@ struct finding {
     const char *object_kind;                  /* of the first; NULL: not known */
     double object_bytes;                      /* of the first; 0: not known */
     size_t object_count;
+    bool modelled; /* from rates: the interval spans what machines differ in */
     size_t bursts; /* that it rests on; 0: exact */
     struct access_evidence evidence;
     struct code_line elsewhere; /* function NULL: none */
@@ -36,7 +37,10 @@ struct finding {
 struct findings {
     ARRAY(struct finding) items;
     struct access_costs costs;
-    struct estimate memory; /* share of the CPU time that misses may take, all of them together */
+    struct estimate memory;   /* share of the CPU time that misses may take, all of them together */
+    struct estimate in_order; /* of it, on data that is used in order */
+    struct code_line in_order_at; /* most of that; function NULL: none */
+    size_t silent;                /* looks at a thread that met no memory access */
     bool timed; /* shares are of CPU time as measured, else of a time that is modelled */
     /* The line at which threads were found most often when a burst began. */
     struct code_line hot; /* function NULL: not known */

@@ -24,7 +24,7 @@ static const double after_fall = 0.4;
 
 struct candidate {
     uint32_t line, object;
-    double accesses, width_sum, load_sum;
+    double accesses, width_sum, load_sum, small_sum;
     size_t size_point;
 };
 
@@ -54,6 +54,8 @@ static void note_access(struct search *search, size_t observation, uint32_t grou
     weight = analysis_probe_weight(search->model->analysis, observation);
     candidate->accesses += weight;
     candidate->width_sum += weight * probe->width;
+    candidate->small_sum +=
+        probe->tracked_log2 > 0 || probe->object_kind == OBJECT_HEAP_UNTRACKED ? weight : 0;
     candidate->load_sum += probe->kind == ACCESS_LOAD ? weight : 0;
     if (probe->reuse_ip == 0)
         search->late.labels[observation] = group;
@@ -207,6 +209,17 @@ static size_t costly_level(const struct search *search, const struct curve_point
     return level;
 }
 
+/* The outermost cache that is clearly smaller than this. */
+static double level_too_small(const struct model *model, double bytes)
+{
+    size_t level = 0;
+
+    while (level + 1 < model->machine.levels &&
+           1.2 * (double)model->machine.caches[level + 1].bytes < bytes)
+        level++;
+    return (double)model->machine.caches[level].bytes;
+}
+
 static void describe_object(const struct search *search, uint32_t object,
                             struct access_evidence *evidence)
 {
@@ -323,7 +336,9 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     find_fall(model, points, evidence);
     level = costly_level(search, points);
     evidence->level_bytes = (double)model->machine.caches[level].bytes;
-    evidence->outer_bytes = (double)model->machine.caches[model->machine.levels - 1].bytes;
+    evidence->inner_bytes = (double)model->machine.caches[0].bytes;
+    evidence->fall_bytes = level_too_small(model, evidence->need_bytes);
+    evidence->small_blocks = candidate->small_sum > 0.5 * candidate->accesses;
     describe_object(search, candidate->object, evidence);
     if (model->exact)
         return;

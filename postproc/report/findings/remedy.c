@@ -11,7 +11,7 @@
 /* Three tiles share a cache, and other data wants room as well. */
 static double tile_side(const struct access_evidence *evidence)
 {
-    double side = sqrt(evidence->level_bytes / 3 / fmax(1, evidence->width));
+    double side = sqrt(evidence->fall_bytes / 3 / fmax(1, evidence->width));
 
     return fmax(8, 8 * floor(side / 8));
 }
@@ -25,7 +25,7 @@ static char *remedy_across_lines(const struct access_evidence *evidence, const c
 
 static char *remedy_too_large(const struct access_evidence *evidence, const char *object)
 {
-    char *fit = number_bytes(evidence->level_bytes / 2);
+    char *fit = number_bytes(evidence->fall_bytes / 2);
     char *text = format_string("tile the loops around it, so that at most %s pass between two uses "
                                "of %s",
                                fit, object);
@@ -84,8 +84,10 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
 static char *reason_of_nodes(const struct access_evidence *evidence)
 {
     char *blocks = number_count(evidence->blocks), *bytes = number_bytes(evidence->object_bytes);
-    char *text = format_string("%s blocks of up to %s each, and %.2f new lines per access", blocks,
-                               bytes, evidence->visits);
+    char *text = format_string("%s%ssmall blocks of the heap%s%s, and %.2f new lines per access",
+                               evidence->blocks > 0 ? blocks : "", evidence->blocks > 0 ? " " : "",
+                               evidence->object_bytes > 0 ? " of up to " : "",
+                               evidence->object_bytes > 0 ? bytes : "", evidence->visits);
 
     free(bytes);
     free(blocks);
@@ -94,7 +96,7 @@ static char *reason_of_nodes(const struct access_evidence *evidence)
 
 static char *reason_of_distance(const struct access_evidence *evidence)
 {
-    char *need = number_bytes(evidence->need_bytes), *level = number_bytes(evidence->level_bytes);
+    char *need = number_bytes(evidence->need_bytes), *level = number_bytes(evidence->fall_bytes);
     char *text = format_string("%.2f new lines per access; a line is used again after %s of other "
                                "data, always about as much (%s fit)",
                                evidence->visits, need, level);

@@ -176,19 +176,24 @@ static char *where_text(struct model *model, const struct finding *finding)
 static void say_time(const struct finding *finding, size_t number, const char *time_word,
                      struct paragraph *screen)
 {
-    char *time = range(finding->time), *gain = range(finding->gain), *text;
+    char *gain = range(finding->gain), *text;
+    double most = ceil(100 * finding->time.hi);
 
-    if (finding->weight == FINDING_OPEN)
-        text = format_string("%zu. %s: takes %s of the %s. Run about %.1f times as long to be sure "
-                             "that it matters.",
-                             number, what_of(finding->pattern), time, time_word, finding->longer);
+    if (finding->modelled)
+        text = format_string("%zu. %s: worth at most %.0f %% of the %s; %.0f %% is likely "
+                             "(modelled from rates; -e exact counts).",
+                             number, what_of(finding->pattern), most, time_word,
+                             100 * finding->time.value);
+    else if (finding->weight == FINDING_OPEN)
+        text = format_string("%zu. %s: worth at most %.0f %% of the %s, and perhaps nothing: run "
+                             "about %.1f times as long to be sure.",
+                             number, what_of(finding->pattern), most, time_word, finding->longer);
     else
-        text = format_string("%zu. %s: worth at most %s of the %s (a gain of %s is expected).",
-                             number, what_of(finding->pattern), time, time_word, gain);
+        text = format_string("%zu. %s: worth at most %.0f %% of the %s; %s is expected.", number,
+                             what_of(finding->pattern), most, time_word, gain);
     paragraph_add(screen, 0, 3, text);
     free(text);
     free(gain);
-    free(time);
 }
 
 static void say_finding(struct model *model, const struct finding *finding, size_t number,
@@ -202,7 +207,10 @@ static void say_finding(struct model *model, const struct finding *finding, size
     free(text);
     free(where);
     if (*finding->remedy != '\0') {
-        text = format_string("Do: %s.", finding->remedy);
+        size_t length = strlen(finding->remedy);
+
+        text = format_string("Do: %s%s", finding->remedy,
+                             finding->remedy[length - 1] == '.' ? "" : ".");
         paragraph_add(screen, 3, 7, text);
         free(text);
     }
@@ -228,26 +236,48 @@ static char *hot_text(struct model *model, const struct findings *findings)
     return text;
 }
 
+/* Misses take time, and nothing that the record shows would spare them. */
+static char *unavoidable_text(struct model *model, const struct findings *findings,
+                              const char *time_word)
+{
+    char *memory = range(findings->memory), *text;
+
+    if (findings->in_order.value > 0.5 * findings->memory.value &&
+        findings->in_order_at.function != NULL)
+        text = format_string("Nothing to gain that the record shows: misses take at most %s of the "
+                             "%s, most of it on data that is used in order (first at %s), which "
+                             "prefetches hide in part.",
+                             memory, time_word, code_line_text(model, &findings->in_order_at));
+    else
+        text = format_string("No pattern with a known cure: misses take at most %s of the %s. "
+                             "See --lines and --objects.",
+                             memory, time_word);
+    free(memory);
+    return text;
+}
+
 static char *nothing_text(struct model *model, const struct findings *findings,
                           const char *time_word)
 {
-    char *memory = range(findings->memory), *hot = hot_text(model, findings), *text;
+    char *memory, *hot, *text;
 
+    if (findings->silent > model->bursts && findings->silent >= EVIDENCE_BURSTS_MIN)
+        return format_string("Nothing to gain: memory is not the problem. At %zu of %zu random "
+                             "moments of its %s the program made no memory access for thousands "
+                             "of instructions: it calculates.",
+                             findings->silent, findings->silent + model->bursts, time_word);
     if (!(model->accesses.value > 0))
-        text = copy_string("No access was observed: there is nothing to say.");
-    else if (!model->exact && model->bursts < MODEL_BURSTS_MIN)
-        text = format_string("%zu burst%s: too few for a verdict. Run longer, or with a larger "
+        return copy_string("No access was observed: there is nothing to say.");
+    if (!model->exact && model->bursts < EVIDENCE_BURSTS_MIN)
+        return format_string("%zu burst%s: too few for a verdict. Run longer, or with a larger "
                              "budget.",
                              model->bursts, model->bursts == 1 ? "" : "s");
-    else if (findings->memory.hi < FINDING_TIME_MIN)
-        text = format_string("Nothing to gain: memory is not the problem. Misses take %s of the "
-                             "%s.%s",
-                             memory, time_word, hot);
-    else
-        text = format_string("Nothing to gain that the record shows: misses take at most %s of the "
-                             "%s, on data that is used in order or in too many places to "
-                             "name.%s",
-                             memory, time_word, hot);
+    if (findings->memory.hi >= 2 * FINDING_TIME_MIN)
+        return unavoidable_text(model, findings, time_word);
+    memory = range(findings->memory);
+    hot = hot_text(model, findings);
+    text = format_string("Nothing to gain: memory is not the problem. Misses take %s of the %s.%s",
+                         memory, time_word, hot);
     free(hot);
     free(memory);
     return text;

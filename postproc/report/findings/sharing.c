@@ -115,7 +115,8 @@ static void add_false(struct model *model, struct findings *findings,
 
     if (worth == PARTING_WORTHLESS)
         return;
-    if (worth == PARTING_UNCERTAIN)
+    finding.modelled = false_sharing_is_modelled(found);
+    if (worth == PARTING_UNCERTAIN && !finding.modelled)
         transfers.lo = 0;
     finding.time = time_of_transfers(model, findings, transfers, limit_of(findings, &found->cost));
     for (size_t i = 0; i < view->count; i++)
@@ -141,6 +142,7 @@ struct shared_object {
     uint32_t object;
     ARRAY(struct line_user_place) places;
     struct intern_table *threads, *lines;
+    double transfers, modelled;
 };
 
 static void note_end(struct shared_object *shared, const struct flow *flow,
@@ -163,6 +165,7 @@ static void add_true(struct model *model, struct findings *findings,
     struct finding finding = {.pattern = PATTERN_TRUE_SHARING,
                               .bursts = model->exact ? 0 : model->bursts};
 
+    finding.modelled = shared->modelled > 0.5 * shared->transfers;
     finding.time = time_of_transfers(model, findings, transfers, limit_of(findings, &cost));
     add_lines(view, labels, group, &finding);
     name_object(view, shared->object, NULL, &finding);
@@ -174,8 +177,8 @@ static void add_true(struct model *model, struct findings *findings,
 /* Threads that take turns on one CPU move nothing. */
 static bool moves_something(const struct flow *flow)
 {
-    return !(flow->source.cpu_known && flow->destination.cpu_known &&
-             flow->source.cpu == flow->destination.cpu);
+    return flow->modelled || !(flow->source.cpu_known && flow->destination.cpu_known &&
+                               flow->source.cpu == flow->destination.cpu);
 }
 
 static void add_true_sharing(struct model *model, struct findings *findings,
@@ -195,6 +198,8 @@ static void add_true_sharing(struct model *model, struct findings *findings,
             ARRAY_PUSH(&objects, ((struct shared_object){.object = view->to_object[i],
                                                          .threads = intern_table_create(),
                                                          .lines = intern_table_create()}));
+        objects.items[labels[i]].transfers += flow->transfers;
+        objects.items[labels[i]].modelled += flow->modelled ? flow->transfers : 0;
         note_end(&objects.items[labels[i]], flow, &flow->source);
         note_end(&objects.items[labels[i]], flow, &flow->destination);
     }
