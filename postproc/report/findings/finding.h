@@ -39,7 +39,7 @@ struct access_evidence {
     struct estimate time; /* share of the CPU time that its misses may take */
     double line_bytes;
     double width;         /* mean bytes of an access; 0: not known */
-    double visits;        /* to another line than before, per access */
+    double visits;        /* to lines that are not in the innermost cache, per access */
     double object_bytes;  /* largest block, or the variable; 0: not known */
     double blocks;        /* allocated ones; 0: not known */
     double touched_bytes; /* by the run, in all; 0: not known */

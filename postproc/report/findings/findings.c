@@ -8,6 +8,7 @@
 #include "report/findings/burst_time.h"
 #include "report/findings/places.h"
 #include "report/next_uses.h"
+#include "report/runtime_code.h"
 
 /* The access clock limits what misses can take where this much of it is known. */
 static const double rate_known = 0.5;
@@ -101,6 +102,14 @@ static void add_object(struct model *model, struct finding *finding, uint32_t ob
     finding->objects[finding->object_count++] = data->name;
 }
 
+/* Compilers make several functions of one: "f [omp 0]" and "f [omp 1]". */
+static bool is_same_function(const char *a, const char *b)
+{
+    size_t length = strcspn(a, "[");
+
+    return length == strcspn(b, "[") && strncmp(a, b, length) == 0;
+}
+
 /* What a loop does to several lines and objects in one way is one finding. */
 static struct finding *finding_for(struct findings *findings, enum pattern pattern,
                                    const char *function)
@@ -109,7 +118,7 @@ static struct finding *finding_for(struct findings *findings, enum pattern patte
 
     for (size_t i = 0; i < findings->items.count; i++)
         if (findings->items.items[i].pattern == pattern &&
-            strcmp(findings->items.items[i].lines[0].function, function) == 0)
+            is_same_function(findings->items.items[i].lines[0].function, function))
             return &findings->items.items[i];
     ARRAY_PUSH(&findings->items, fresh);
     return &findings->items.items[findings->items.count - 1];
@@ -183,27 +192,39 @@ static void limit_by_rate(const struct model *model, struct findings *findings,
     }
 }
 
+/* What a thread was doing when a burst began: the line; function NULL: not known. */
+static struct code_line line_of_moment(struct model *model, const struct moment *moment)
+{
+    const struct record_burst *burst = moment->burst;
+    const struct record_context *context =
+        profile_context(model->profiles[moment->profile], burst->context_id);
+
+    if (context == NULL)
+        return (struct code_line){.function = NULL};
+    return model_own_line(model, moment->profile, context->ip, burst->context_id,
+                          burst->monotonic_ns);
+}
+
+/* The function with most time, and the time in the threading runtime. */
 static void find_hot_line(struct model *model, struct findings *findings)
 {
     moment_list moments = {0};
     struct intern_table *keys = intern_table_create();
     ARRAY(struct code_line) lines = {0};
-    uint32_t *labels;
+    uint32_t *labels, *runtime;
     struct estimate *shares;
 
     burst_time_moments(model, &moments);
     labels = allocate_zeroed(moments.count, sizeof(*labels));
+    runtime = allocate_zeroed(moments.count, sizeof(*runtime));
     for (size_t i = 0; i < moments.count; i++) {
-        const struct record_burst *burst = moments.items[i].burst;
-        size_t profile = moments.items[i].profile;
-        const struct record_context *context =
-            profile_context(model->profiles[profile], burst->context_id);
-        struct code_line line;
+        struct code_line line = line_of_moment(model, &moments.items[i]);
 
-        labels[i] = GROUP_NONE;
-        if (context == NULL)
+        labels[i] = runtime[i] = GROUP_NONE;
+        if (line.function == NULL)
             continue;
-        line = model_own_line(model, profile, context->ip, burst->context_id, burst->monotonic_ns);
+        if (runtime_code_class(line.module, line.function) == CODE_RUNTIME)
+            runtime[i] = 0;
         labels[i] = intern_table_insert(keys, &line.function, sizeof(line.function));
         if (labels[i] == lines.count)
             ARRAY_PUSH(&lines, line);
@@ -215,6 +236,10 @@ static void find_hot_line(struct model *model, struct findings *findings)
             findings->hot = lines.items[i];
         }
     free(shares);
+    shares = burst_time_of_moments(&moments, runtime, 1);
+    findings->runtime_time = moments.count > 0 ? shares[0] : (struct estimate){0, 0, 0};
+    free(shares);
+    free(runtime);
     free(labels);
     free(lines.items);
     free(moments.items);

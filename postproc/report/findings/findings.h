@@ -45,7 +45,8 @@ struct findings {
     /* The line at which threads were found most often when a burst began. */
     struct code_line hot; /* function NULL: not known */
     struct estimate hot_time;
-    double cpu_ns; /* of all threads that are looked at; 0: not known */
+    struct estimate runtime_time; /* in the threading runtime: barriers, locks, spinning */
+    double cpu_ns;                /* of all threads that are looked at; 0: not known */
 };
 
 /* Found when first asked for; lives as long as the model. */

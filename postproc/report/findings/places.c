@@ -10,9 +10,6 @@
 #include "report/next_uses.h"
 #include "support/descending.h"
 
-/* Lines of a visit stay in a cache of this size until the next access of the loop. */
-static const double visit_bytes = 4096;
-
 /* A line of source with fewer accesses takes little time, whatever they cost. */
 static const double accesses_min = 0.0005;
 
@@ -33,7 +30,7 @@ struct search {
     const struct access_costs *costs;
     struct grouping all, late;
     ARRAY(struct candidate) candidates;
-    double sizes[MACHINE_LEVELS_MAX + 1]; /* that of a visit, then the levels */
+    double sizes[MACHINE_LEVELS_MAX]; /* of the levels */
 };
 
 static void note_access(struct search *search, size_t observation, uint32_t group)
@@ -126,9 +123,9 @@ static double quick_cost(const struct search *search, uint32_t group)
 {
     const struct candidate *candidate = &search->candidates.items[group];
     struct subset subset = grouping_subset(&search->all, group);
-    double ratios[MACHINE_LEVELS_MAX + 1] = {0};
-    struct curve_point points[MACHINE_LEVELS_MAX + 1];
-    size_t n = search->costs->levels + 1;
+    double ratios[MACHINE_LEVELS_MAX] = {0};
+    struct curve_point points[MACHINE_LEVELS_MAX];
+    size_t n = search->costs->levels;
 
     if (search->model->exact) {
         analysis_miss_ratio_curve(search->model->analysis, subset, search->sizes, n, points);
@@ -138,7 +135,7 @@ static double quick_cost(const struct search *search, uint32_t group)
                0) {
         return 0;
     }
-    return access_cost_of_misses(search->costs, ratios + 1,
+    return access_cost_of_misses(search->costs, ratios,
                                  in_order(search, mean_width(search, candidate), ratios[0]));
 }
 
@@ -179,7 +176,7 @@ static size_t point_below(const struct model *model, double bytes)
 static void find_fall(const struct model *model, const struct curve_point *points,
                       struct access_evidence *evidence)
 {
-    size_t at = point_below(model, visit_bytes);
+    size_t at = model->level_size[0];
     double first = points[at].miss_ratio.value;
 
     while (at < model->size_count && !points[at].beyond &&
@@ -309,7 +306,8 @@ static bool has_indexes(const struct search *search, uint32_t group)
             (width != 4 && width != 8) || other->load_sum < 0.99 * other->accesses ||
             other->accesses < 0.5 * own->accesses || other->accesses > 2 * own->accesses)
             continue;
-        if (analysis_miss_ratios(search->model->analysis, subset, &visit_bytes, 1, &ratio) == 0 &&
+        if (analysis_miss_ratios(search->model->analysis, subset, &search->sizes[0], 1, &ratio) ==
+                0 &&
             in_order(search, width, ratio))
             return true;
     }
@@ -331,7 +329,7 @@ static void examine(struct search *search, uint32_t group, struct access_place *
                               model->size_count, points);
     evidence->line_bytes = analysis_line_size(model->analysis);
     evidence->width = mean_width(search, candidate);
-    evidence->visits = points[point_below(model, visit_bytes)].miss_ratio.value;
+    evidence->visits = points[model->level_size[0]].miss_ratio.value;
     *cost = cost_of_points(search, points, evidence_is_in_order(evidence));
     find_fall(model, points, evidence);
     level = costly_level(search, points);
@@ -372,7 +370,7 @@ static struct estimate cost_of_rest(const struct search *search, const struct ac
                                     const struct time_part *parts)
 {
     const struct model *model = search->model;
-    double visits = model->whole[point_below(model, visit_bytes)].miss_ratio.value, width = 0;
+    double visits = model->whole[model->level_size[0]].miss_ratio.value, width = 0;
     double accesses = model->accesses.value, known = 0;
     struct estimate whole;
 
@@ -428,7 +426,7 @@ static int compare_places(const void *left, const void *right)
 void access_places_find(struct model *model, const struct access_costs *costs,
                         struct access_places *places)
 {
-    struct search search = {.model = model, .costs = costs, .sizes = {visit_bytes}};
+    struct search search = {.model = model, .costs = costs};
     struct time_part *parts;
     struct valued *chosen;
     size_t count;
@@ -438,7 +436,7 @@ void access_places_find(struct model *model, const struct access_costs *costs,
         !model_splits(model))
         return;
     for (size_t i = 0; i < costs->levels; i++)
-        search.sizes[i + 1] = (double)model->machine.caches[i].bytes;
+        search.sizes[i] = (double)model->machine.caches[i].bytes;
     group_accesses(&search);
     chosen = choose(&search, &count);
     parts = allocate_zeroed(count + 1, sizeof(*parts));

@@ -11,7 +11,7 @@
 #include "report/section_support.h"
 #include "report/sections.h"
 
-enum { SCREEN = 24, LINES_BELOW = 5, SHOWN_MAX = 4 };
+enum { SCREEN = 24, LINES_BELOW = 6, SHOWN_MAX = 4 };
 
 static const struct column columns[] = {
     {.key = "pattern"},
@@ -283,6 +283,23 @@ static char *nothing_text(struct model *model, const struct findings *findings,
     return text;
 }
 
+/* Time that threads spend on each other rather than on data. */
+static void say_runtime(const struct findings *findings, const char *time_word,
+                        struct paragraph *screen)
+{
+    char *time, *text;
+
+    if (findings->runtime_time.lo < 2 * FINDING_TIME_MIN)
+        return;
+    time = range(findings->runtime_time);
+    text = format_string("%s of the %s is spent in the threading runtime: threads wait for each "
+                         "other (uneven work, locks, too short loops).",
+                         time, time_word);
+    paragraph_add(screen, 0, 0, text);
+    free(text);
+    free(time);
+}
+
 static char *below_text(const struct model *model, const struct findings *findings, size_t shown,
                         size_t uncertain)
 {
@@ -336,6 +353,7 @@ static void put_screen(struct model *model, const struct findings *findings,
         paragraph_add(screen, 0, 0, text);
         free(text);
     }
+    say_runtime(findings, time_word, screen);
     text = below_text(model, findings, shown, uncertain);
     paragraph_add(screen, 0, 0, text);
     free(text);
