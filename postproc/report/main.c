@@ -80,6 +80,9 @@ static void build_document(struct model *model, struct document *document)
         [SECTION_SECTOR_HINTS] = {section_sector_hints, "sector hints"},
     };
 
+    progress_stage("findings");
+    if (wanted[SECTION_SUMMARY])
+        section_findings(model, document, true);
     progress_stage("summary");
     section_summary(model, document, wanted[SECTION_SUMMARY]);
     for (size_t i = 0; i < SECTION_COUNT; i++)

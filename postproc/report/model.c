@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/communication_view.h"
+#include "report/findings/findings.h"
 #include "report/shared_caches.h"
 #include "support/descending.h"
 
@@ -305,6 +306,7 @@ void model_free(struct model *model)
     free(model->lines.items);
     free(model->objects.items);
     communication_view_free(model->communication);
+    findings_free(model->findings);
     shared_caches_free(model->shared.items, model->shared.count);
     free(model->threads.items);
     free(model->remarks.items);

@@ -90,6 +90,7 @@ struct thread_entry {
     const char *pid, *host, *rank; /* of its process; NULL: unknown */
 };
 
+struct findings;
 struct shared_cache;
 
 struct model {
@@ -139,6 +140,7 @@ struct model {
     ARRAY(struct thread_entry) threads;
 
     struct communication_view *communication; /* NULL until asked for */
+    struct findings *findings;                 /* findings/findings.h; NULL until asked for */
 
     ARRAY(const char *) remarks; /* on names, for the notes */
     char *failure; /* of a section that cannot answer: one line for the user; NULL: none */

@@ -97,6 +97,7 @@ struct seen_uses {
     struct tally locations;
     ARRAY(uint32_t) numbers; /* of the locations */
     double total;
+    size_t watched; /* of them, those that came after their bursts */
 };
 
 static void note_use(struct seen_uses *seen, uint32_t location, double weight)
@@ -137,6 +138,7 @@ static void note_late_uses(struct model *model, const struct grouping *grouping,
         analysis_watch(model->analysis, i, &profile);
         note_use(seen, resolver_code(model->resolver, profile, end->ip, end->monotonic_ns, true),
                  analysis_watch_weight(model->analysis, i));
+        seen->watched++;
     }
 }
 
@@ -249,6 +251,7 @@ void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t
     }
     if (own.member_count > 0)
         note_late_uses(model, grouping, group, &seen);
+    out->watched = seen.watched;
     if (seen.total > 0)
         collect_uses(model, &seen.locations, seen.numbers.items, seen.total, out);
     find_object(model, grouping, group, &objects, object_numbers.items, out);

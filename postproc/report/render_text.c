@@ -99,6 +99,35 @@ static const char *plus_minus(void)
 /* An interval that is so many times the value tells its reader as much without a number. */
 #define NOTHING_KNOWN 1e4
 
+/* Shares in percent, short: the ends of a range. */
+static char *range_end(enum cell_kind kind, double value)
+{
+    if (kind != CELL_SHARE)
+        return bare_number(kind, value);
+    return format_string(value <= 0 || value >= 0.0995 ? "%.0f" : "%.1f", 100 * value);
+}
+
+/* 12.3+-0.5 would go below zero or above all, or says less than its two ends. */
+static bool is_better_as_range(const struct cell *cell, double half)
+{
+    const struct estimate *value = &cell->value;
+
+    if (cell->kind == CELL_SHARE)
+        return half >= 0.0005 && (value->value - half < 0 || value->value + half > 1);
+    return half >= value->value;
+}
+
+/* 0 to 3; the caller frees it. */
+static char *number_range(const struct cell *cell)
+{
+    char *lo = range_end(cell->kind, cell->value.lo), *hi = range_end(cell->kind, cell->value.hi);
+    char *text = format_string("%s to %s", lo, hi);
+
+    free(lo);
+    free(hi);
+    return text;
+}
+
 /* 12.3+-0.5: the larger half of the interval stands for both. */
 static char *number_with_interval(const struct cell *cell)
 {
@@ -119,6 +148,10 @@ static char *number_with_interval(const struct cell *cell)
         text = format_string("%s%s?", number, plus_minus());
         free(number);
         return text;
+    }
+    if (is_better_as_range(cell, half)) {
+        free(number);
+        return number_range(cell);
     }
     spread = cell->kind == CELL_SHARE ? format_string("%.1f", fmax(100 * half, 0.1))
                                       : bare_number(cell->kind, half);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "report/folded_rows.h"
 #include "report/next_uses.h"
 #include "report/section_support.h"
 #include "report/sections.h"
@@ -143,7 +144,8 @@ void section_lines(struct model *model, struct document *document)
         model, document, before, sizeof(before) / sizeof(*before), LEVELS_SHARE_OF_MISSES, after,
         sizeof(after) / sizeof(*after), &levels, &count);
     struct table *table;
-    char *text;
+    struct folded_rows folded = {0};
+    char *text, *left_out;
 
     model_label_lines(model);
     ranking = model_rank(model, &model->by_line);
@@ -153,12 +155,16 @@ void section_lines(struct model *model, struct document *document)
         document_table(document, "lines", text, basis_text(model, document, ""), columns, count);
     free(text);
     for (size_t i = 0; i < ranking->count; i++)
-        add_line(model, document, table, levels, &ranking->items[i]);
+        if (!fold_line(model, i, ranking->items[i].group, &folded))
+            add_line(model, document, table, levels, &ranking->items[i]);
+    left_out = folded_text(&folded, "line");
     text = format_string(
-        "late by: median stack distance of the accesses that miss in %s.%s",
+        "%s%slate by: median stack distance of the accesses that miss in %s.%s",
+        left_out != NULL ? left_out : "", left_out != NULL ? " " : "",
         level_name(model, document, 0),
         model->exact ? "" : " The next use is what bursts and watches saw, not scaled.");
     remark_few_bursts(document, table, BURSTS, text);
+    free(left_out);
     free(text);
     section_table(section, table);
     add_served_lines(model, document, section);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/folded_rows.h"
 #include "report/numbers.h"
 #include "report/section_support.h"
 #include "report/sections.h"
@@ -85,7 +86,8 @@ void section_objects(struct model *model, struct document *document)
         model, document, before, sizeof(before) / sizeof(*before), LEVELS_MISS_RATIO, after,
         sizeof(after) / sizeof(*after), &levels, &count);
     struct table *table;
-    char *title, *more;
+    struct folded_rows folded = {0};
+    char *title, *more, *left_out;
 
     model_label_objects(model);
     ranking = model_rank(model, &model->by_object);
@@ -96,12 +98,18 @@ void section_objects(struct model *model, struct document *document)
                            columns, count);
     free(title);
     for (size_t i = 0; i < ranking->count; i++)
-        add_object(model, document, table, levels, &ranking->items[i]);
-    more = model->by_object.count > ranking->count
-               ? format_string("%zu objects in all: see --top.", model->by_object.count)
-               : NULL;
+        if (!fold_object(model, i, ranking->items[i].group, &folded))
+            add_object(model, document, table, levels, &ranking->items[i]);
+    left_out = folded_text(&folded, "object");
+    more =
+        model->by_object.count > ranking->count
+            ? format_string("%s%s%zu objects in all: see --top.", left_out != NULL ? left_out : "",
+                            left_out != NULL ? " " : "", model->by_object.count)
+        : left_out != NULL ? copy_string(left_out)
+                           : NULL;
     remark_few_bursts(document, table, BURSTS, more);
     free(more);
+    free(left_out);
     section_table(section, table);
     add_served_objects(model, document, section);
 }

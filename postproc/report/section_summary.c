@@ -399,6 +399,5 @@ void section_summary(struct model *model, struct document *document, bool shown)
         add_misses(model, document, section);
         add_shared_misses(model, document, section);
         add_served_sources(model, document, section);
-        add_verdict(model, document, section);
     }
 }

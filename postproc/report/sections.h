@@ -8,6 +8,9 @@
 #include "report/document.h"
 #include "report/model.h"
 
+/* What to do, most CPU time first. */
+void section_findings(struct model *, struct document *, bool shown);
+
 /* shown: in text and CSV. The facts of the run are in every JSON report. */
 void section_summary(struct model *, struct document *, bool shown);
 void section_histogram(struct model *, struct document *);
@@ -46,8 +49,5 @@ void add_served_lines(struct model *, struct document *, struct section *);
 
 /* The summary's facts on bursts, what they foresaw, and watches. */
 void add_observed(struct model *, struct document *, struct section *);
-
-/* A few sentences on what to look at. */
-void add_verdict(struct model *, struct document *, struct section *);
 
 #endif

@@ -396,22 +396,3 @@ void add_sharing_fact(struct model *model, struct document *document, struct sec
     free(share);
     free(number);
 }
-
-void add_sharing_verdict(struct model *model, struct document *document, struct section *section)
-{
-    struct communication_view *view = communication_view_of(model);
-    struct advice_sum worthy;
-    false_sharing_list findings;
-
-    if (view->communication == NULL || view->threads.count < 2)
-        return;
-    findings = false_sharing_find(model, view);
-    worthy = sum_of(model, &findings, PARTING_WORTHY);
-    if (worthy.count > 0) {
-        char *text = say_worthy(model, &worthy);
-
-        section_paragraph(document, section, "verdict", text);
-        free(text);
-    }
-    free(findings.items);
-}

@@ -20,7 +20,4 @@ void add_sharing_advice(struct model *, struct communication_view *, struct docu
 /* One fact for the summary, if threads share anything. */
 void add_sharing_fact(struct model *, struct document *, struct section *);
 
-/* For the summary: that there is false sharing worth parting, if there is. */
-void add_sharing_verdict(struct model *, struct document *, struct section *);
-
 #endif

@@ -3,7 +3,8 @@
 #ifndef REUSE_POSTPROC_DEMANGLE_H
 #define REUSE_POSTPROC_DEMANGLE_H
 
-/* The readable name without parameters; NULL if it is not a mangled name. The caller frees it. */
+/* The readable name without parameters, what a compiler made of a function as "f [omp 4]"; NULL if
+ * the name is readable as it is. The caller frees it. */
 char *demangle(const char *linkage_name);
 
 #endif

@@ -309,7 +309,16 @@ const char *entry_name(const struct dwarf_file *file, struct entry entry)
 {
     const char *name = name_along_references(file, entry, take_linkage_name);
 
-    return name != NULL ? name : entry_plain_name(file, entry);
+    char *readable;
+
+    if (name != NULL)
+        return name;
+    name = entry_plain_name(file, entry);
+    readable = name != NULL ? demangle(name) : NULL;
+    if (readable != NULL)
+        name = intern_table_string(file->strings, readable);
+    free(readable);
+    return name;
 }
 
 void entry_children(struct entry entry, entry_visitor visit, void *context)

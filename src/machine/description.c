@@ -18,6 +18,8 @@ struct description {
     unsigned bandwidth_line[MACHINE_LEVELS_MAX + 1], sector_line[MACHINE_LEVELS_MAX + 1];
     struct machine_bandwidth bandwidth[MACHINE_LEVELS_MAX + 1]; /* by level; 0: memory */
     uint32_t sector_ways[MACHINE_LEVELS_MAX + 1];
+    unsigned latency_line[MACHINE_LEVELS_MAX + 1];
+    double latency_ns[MACHINE_LEVELS_MAX + 1];
     char cause[256];
 };
 
@@ -189,6 +191,22 @@ static bool parse_sector(struct description *d, char **fields, size_t n)
     return true;
 }
 
+static bool parse_latency(struct description *d, char **fields, size_t n)
+{
+    uint32_t level;
+    char *rest;
+
+    if (n != 2)
+        return refuse(d, "latency needs %s", "a level or memory, and ns from a load to its use");
+    if (!parse_level(d, fields[0], true, &level))
+        return false;
+    d->latency_ns[level] = strtod(fields[1], &rest);
+    if (!isdigit((unsigned char)*fields[1]) || *rest || !isfinite(d->latency_ns[level]))
+        return refuse(d, "latency \"%s\" is not a number of ns", fields[1]);
+    d->latency_line[level] = d->line;
+    return true;
+}
+
 static bool parse_numa(struct description *d, char **fields, size_t n)
 {
     if (n != 2)
@@ -209,6 +227,7 @@ static bool parse_line(struct description *d, char *line)
     } keys[] = {{"cache", parse_cache},
                 {"bandwidth", parse_bandwidth},
                 {"sector", parse_sector},
+                {"latency", parse_latency},
                 {"numa", parse_numa}};
     char *comment = strchr(line, '#'), *fields[FIELDS_MAX + 1];
 
@@ -230,7 +249,7 @@ static bool parse_line(struct description *d, char *line)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i].key) == 0)
             return keys[i].parse(d, fields, split(value, fields));
-    return refuse(d, "\"%s\" is none of name, cache, bandwidth, sector and numa", key);
+    return refuse(d, "\"%s\" is none of name, cache, bandwidth, sector, latency and numa", key);
 }
 
 /*
@@ -259,6 +278,7 @@ static bool assign_levels(struct description *d)
     struct machine *machine = d->machine;
 
     machine->memory = d->bandwidth[0];
+    machine->memory_latency_ns = d->latency_ns[0];
     for (uint32_t level = 1; level <= MACHINE_LEVELS_MAX; level++) {
         struct machine_cache *cache = NULL;
         for (size_t i = 0; i < machine->levels; i++)
@@ -267,8 +287,11 @@ static bool assign_levels(struct description *d)
         if (cache) {
             cache->bandwidth = d->bandwidth[level];
             cache->sector_ways = d->sector_ways[level];
-        } else if (d->bandwidth_line[level] || d->sector_line[level]) {
-            d->line = d->sector_line[level] ? d->sector_line[level] : d->bandwidth_line[level];
+            cache->latency_ns = d->latency_ns[level];
+        } else if (d->bandwidth_line[level] || d->sector_line[level] || d->latency_line[level]) {
+            d->line = d->sector_line[level]      ? d->sector_line[level]
+                      : d->bandwidth_line[level] ? d->bandwidth_line[level]
+                                                 : d->latency_line[level];
             snprintf(d->cause, sizeof d->cause, "there is no cache of level %u", level);
             return false;
         }

@@ -39,6 +39,7 @@ struct machine_cache {
     enum cache_content content;
     uint32_t sector_ways; /* ways that a sector cache can divide; 0: it has none */
     struct machine_bandwidth bandwidth;
+    double latency_ns; /* from a load that hits here to its use; 0: not known */
 };
 
 struct machine {
@@ -46,6 +47,7 @@ struct machine {
     size_t levels;
     struct machine_cache caches[MACHINE_LEVELS_MAX]; /* data and unified, inner to outer */
     struct machine_bandwidth memory;
+    double memory_latency_ns; /* of the nearest NUMA domain; 0: not known */
     uint32_t numa_domains; /* 0: not known */
     uint32_t domain_cores;
 };

@@ -41,8 +41,13 @@ check "text: what bursts foresaw" out_has '^Look-ahead: +97 of 100 forecasts cam
 check "text: watches" out_has '^Watches: +500 begun: [0-9]+ used again, 0 never .*'
 check "text: losses in words" out_has '^Lost: +5 clock expiries met no memory access'
 check "text: notes of the runtime" out_has '^engine pmu was passed over'
-check "text: the verdict names the line and the object" \
-    out_has "^Look first at .*report_program.c:$(line_of dot) in dot, which uses matrix"
+check "text: findings come first" test "$(head -n 1 out)" = "== Findings =="
+check "text: they fit a screen" test "$(grep -n '^== Summary' out | cut -d: -f1)" -le 25
+# The matrix is read in order out of L3: the line that the time goes to is named.
+check "text: the verdict says what takes the time" \
+    out_has "^Nothing to gain: memory is not the problem. Misses take [0-9]+( to [0-9]+)? % of the CPU"
+check "text: the verdict names the line" out_has "spent in dot .*report_program.c:$(line_of dot)"
+check "text: latencies that are assumed" out_has '^Latencies: L2 4, L3 15, memory 90, .* \(assumed\)'
 check "text: an interval with every estimate" out_has '^L2 +1 MiB +[0-9.]+\+-[0-9.]+ '
 run env LC_ALL=C.UTF-8 "$report" p.rprof
 check "text: the sign is +- only where there is no other" out_has '^L2 +1 MiB +[0-9.]+±[0-9.]+ '
@@ -50,7 +55,10 @@ check "text: the sign is +- only where there is no other" out_has '^L2 +1 MiB +[
 for section in summary:Summary 'histogram:How late' 'mrc:Miss ratio by' threads:Threads \
     'objects:Data objects' 'lines:Source lines' 'contexts:Calling contexts'; do
     run "$report" "--${section%%:*}" p.rprof
-    check "--${section%%:*} alone" test "$(grep -c '^== ' out)" -eq 2 -a \
+    # The findings are the head of the summary.
+    heads=2
+    test "${section%%:*}" = summary && heads=3
+    check "--${section%%:*} alone" test "$(grep -c '^== ' out)" -eq "$heads" -a \
         "$(grep -c "^== ${section#*:}" out)" -eq 1
     check "--${section%%:*}: 80 columns" narrow
 done
@@ -72,6 +80,9 @@ check "json: watches add up" json_says 'r["watches"]["armed"] == 500 ==
     r["watches"]["reused"] + r["watches"]["evicted"] == 500'
 check "json: losses and overhead" json_says 'r["lost"]["unreadable"] == 5 and
     r["lost"]["context"] == 3 and r["overhead"]["handler_ns"] == 40000000'
+check "json: findings, and the time of misses" json_says 'r["findings"] == [] and
+    0 < r["time"]["memory"]["lo"] <= r["time"]["memory"]["hi"] < 0.06 and
+    r["time"]["hottest"] == "dot" and r["time"]["measured"]'
 check "json: the curve falls, inside its interval" json_says 'len(r["mrc"]) >= 48 and
     all(a["bytes"] < b["bytes"] and a["miss_ratio"] >= b["miss_ratio"]
         for a, b in zip(r["mrc"], r["mrc"][1:])) and

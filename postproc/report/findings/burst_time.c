@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/findings/burst_time.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "support/memory.h"
+
+/* Sums over bursts of weight w and share s; of a part, whose cost in the current burst is `cost`.
+ */
+struct sums {
+    double cost, ws, wws, wwss;
+    size_t bursts;
+};
+
+struct weights {
+    double w, ww;
+    size_t bursts;
+};
+
+static void end_part(struct sums *part, double weight, double all)
+{
+    double share = all > 0 ? part->cost / all : 0;
+
+    part->bursts += part->cost > 0;
+    part->ws += weight * share;
+    part->wws += weight * weight * share;
+    part->wwss += weight * weight * share * share;
+    part->cost = 0;
+}
+
+/* The share with its costs `factor` times as high and all else as it is. */
+static double scaled_share(double share, double factor)
+{
+    return share * factor / (1 - share + share * factor);
+}
+
+static double part_of(double part, double whole)
+{
+    return whole > 0 ? part / whole : 1;
+}
+
+static struct estimate share_of(const struct sums *sums, const struct weights *all,
+                                const struct estimate *cost)
+{
+    double n = (double)all->bursts, share, variance, half, low, high;
+
+    if (!(all->w > 0))
+        return (struct estimate){0, 0, 1};
+    share = fmin(1, sums->ws / all->w);
+    if (n < 2)
+        return (struct estimate){share, 0, 1};
+    variance = (sums->wwss - 2 * share * sums->wws + share * share * all->ww) / (all->w * all->w);
+    /* Quantile of Student's distribution, to a few percent. */
+    half = (1.96 + 2.6 / (n - 1)) * sqrt(fmax(0, variance) * n / (n - 1));
+    low = share - scaled_share(share, part_of(cost->lo, cost->value));
+    high = scaled_share(share, part_of(cost->hi, cost->value)) - share;
+    return (struct estimate){share, fmax(0, share - hypot(half, low)),
+                             fmin(1, share + hypot(half, high))};
+}
+
+static struct estimate share_of_exact(const struct model *model, const uint32_t *labels,
+                                      struct time_part *parts, size_t count, double hit_ns)
+{
+    double all = hit_ns * model->accesses.value, costly = 0;
+    double *costs = allocate_zeroed(count + 1, sizeof(*costs));
+
+    for (size_t i = 0; i < model->observations; i++) {
+        const struct record_histogram *histogram = analysis_histogram(model->analysis, i, NULL);
+
+        if (labels[i] < count && histogram->measure == MEASURE_STACK_DISTANCE)
+            costs[labels[i]] += (double)histogram->accesses * parts[labels[i]].cost_ns.value;
+    }
+    for (size_t p = 0; p < count; p++)
+        costly += costs[p];
+    all += costly;
+    for (size_t p = 0; p < count; p++) {
+        double share = all > 0 ? costs[p] / all : 0;
+
+        parts[p].share = (struct estimate){share, share, share};
+    }
+    free(costs);
+    costly = all > 0 ? costly / all : 0;
+    return (struct estimate){costly, costly, costly};
+}
+
+/* The mean cost of all parts, weighed by what each takes. */
+static struct estimate mean_cost(const struct time_part *parts, size_t count)
+{
+    struct estimate sum = {0};
+
+    for (size_t p = 0; p < count; p++) {
+        double share = parts[p].share.value, value = parts[p].cost_ns.value;
+
+        if (!(value > 0))
+            continue;
+        sum.value += share;
+        sum.lo += share * parts[p].cost_ns.lo / value;
+        sum.hi += share * parts[p].cost_ns.hi / value;
+    }
+    return sum;
+}
+
+struct estimate burst_time_shares(const struct model *model, const uint32_t *labels,
+                                  struct time_part *parts, size_t count, double hit_ns)
+{
+    struct sums *sums = allocate_zeroed(count + 1, sizeof(*sums)), *total = &sums[count];
+    struct weights all = {0};
+    struct estimate cost, share;
+    double burst_ns = 0;
+
+    if (model->exact) {
+        free(sums);
+        return share_of_exact(model, labels, parts, count, hit_ns);
+    }
+    for (size_t i = 0; i < model->observations; i++) {
+        const struct analysed_probe *probe = analysis_probe(model->analysis, i, NULL);
+        double n = (double)probe->count, weight;
+
+        burst_ns += n * hit_ns;
+        if (labels[i] < count) {
+            sums[labels[i]].cost += n * parts[labels[i]].cost_ns.value;
+            total->cost += n * parts[labels[i]].cost_ns.value;
+            burst_ns += n * parts[labels[i]].cost_ns.value;
+        }
+        if (i + 1 < model->observations &&
+            analysis_probe(model->analysis, i + 1, NULL)->burst == probe->burst)
+            continue;
+        weight = (double)analysis_probe_burst(model->analysis, i)->weight_ns;
+        all.w += weight;
+        all.ww += weight * weight;
+        all.bursts++;
+        for (size_t p = 0; p <= count; p++)
+            end_part(&sums[p], weight, burst_ns);
+        burst_ns = 0;
+    }
+    for (size_t p = 0; p < count; p++) {
+        parts[p].bursts = sums[p].bursts;
+        parts[p].share = share_of(&sums[p], &all, &parts[p].cost_ns);
+    }
+    cost = mean_cost(parts, count);
+    share = share_of(total, &all, &cost);
+    free(sums);
+    return share;
+}
+
+void burst_time_moments(const struct model *model, moment_list *moments)
+{
+    const struct record_burst *last = NULL;
+
+    for (size_t i = 0; !model->exact && i < model->observations; i++) {
+        const struct record_burst *burst = analysis_probe_burst(model->analysis, i);
+        struct moment moment = {.burst = burst};
+
+        if (burst == last)
+            continue;
+        last = burst;
+        analysis_probe(model->analysis, i, &moment.profile);
+        ARRAY_PUSH(moments, moment);
+    }
+}
+
+struct estimate *burst_time_of_moments(const moment_list *moments, const uint32_t *labels,
+                                       size_t count)
+{
+    struct sums *sums = allocate_zeroed(count, sizeof(*sums));
+    struct estimate *shares = allocate_zeroed(count, sizeof(*shares));
+    const struct estimate certain = {1, 1, 1};
+    struct weights all = {.bursts = moments->count};
+
+    for (size_t i = 0; i < moments->count; i++) {
+        double weight = (double)moments->items[i].burst->weight_ns;
+
+        all.w += weight;
+        all.ww += weight * weight;
+        if (labels[i] >= count)
+            continue;
+        sums[labels[i]].cost = 1;
+        end_part(&sums[labels[i]], weight, 1);
+    }
+    for (size_t g = 0; g < count; g++)
+        shares[g] = share_of(&sums[g], &all, &certain);
+    free(sums);
+    return shares;
+}

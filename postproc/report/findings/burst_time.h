@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shares of CPU time. Bursts are taken at random moments of CPU time, each stands for a part of it;
+ * within a burst, time is dealt out by what its accesses cost (access_costs.h). Intervals are those
+ * of a ratio estimated from clusters (Cochran 1977, 6.8): the burst is the unit.
+ */
+#ifndef REUSE_POSTPROC_BURST_TIME_H
+#define REUSE_POSTPROC_BURST_TIME_H
+
+#include "report/model.h"
+
+/* Accesses that are alike in what they cost. */
+struct time_part {
+    struct estimate cost_ns; /* that misses add to each access */
+    struct estimate share;   /* result: part of the CPU time that this takes */
+    size_t bursts;           /* result: in which the part occurs; 0 of exact profiles */
+};
+
+/*
+ * labels: the part of each observation, GROUP_NONE or `count` and above: costs no more than a hit.
+ * Fills in shares; returns that of all parts together. Of exact profiles shares are those of the
+ * modelled time, without interval.
+ */
+struct estimate burst_time_shares(const struct model *, const uint32_t *labels,
+                                  struct time_part *parts, size_t count, double hit_ns);
+
+/*
+ * Shares of the CPU time by what the thread was doing when its burst began. labels: of each burst
+ * (see burst_time_moments()), groups 0 .. count - 1. The caller frees shares[count].
+ */
+struct moment {
+    const struct record_burst *burst;
+    size_t profile;
+};
+typedef ARRAY(struct moment) moment_list;
+void burst_time_moments(const struct model *, moment_list *);
+struct estimate *burst_time_of_moments(const moment_list *, const uint32_t *labels, size_t count);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/findings/finding.h"
+
+#include <math.h>
+
+const char *const pattern_names[PATTERN_COUNT] = {
+    [PATTERN_NONE] = "none",
+    [PATTERN_IN_ORDER] = "in order",
+    [PATTERN_PASSES] = "passes",
+    [PATTERN_ACROSS_LINES] = "across lines",
+    [PATTERN_TOO_LARGE] = "too large",
+    [PATTERN_FEW_MEMBERS] = "few members",
+    [PATTERN_LINKED] = "linked nodes",
+    [PATTERN_INDEXED] = "indexed",
+    [PATTERN_ANYWHERE] = "anywhere",
+    [PATTERN_FALSE_SHARING] = "false sharing",
+    [PATTERN_TRUE_SHARING] = "true sharing",
+};
+
+/* At least this part of each line is used while it is there: whole lines. */
+static const double dense = 0.5;
+
+/* Nodes: more blocks than this, each of less than so many bytes. */
+static const double node_blocks = 256, node_bytes = 1024;
+
+/* A structure of which more than this part is used has nothing to part. */
+static const double used_part = 0.5;
+
+/* Reuses after more than this part of all that is touched come back in another pass over it. */
+static const double another_pass = 0.55;
+
+/* Loops come back after the same amount of data each time; what is random does not. */
+static const double sharp = 0.85;
+
+/* More of the late reuses are in another loop than this: the loops are passes over one thing. */
+static const double passes = 0.6;
+
+/* Data in a cache of which this much is left over fits. */
+static const double fits = 0.8;
+
+/* What needs hardly more than a cache has is noise of the model. */
+static const double hardly_more = 1.2;
+
+static double used_of_line(const struct access_evidence *evidence)
+{
+    double used = evidence->visits > 0 ? evidence->width / evidence->visits : evidence->line_bytes;
+
+    return fmin(1, used / evidence->line_bytes);
+}
+
+bool evidence_is_in_order(const struct access_evidence *evidence)
+{
+    return evidence->width > 0 && evidence->line_bytes > 0 && used_of_line(evidence) >= dense;
+}
+
+static bool comes_back_within_a_pass(const struct access_evidence *evidence)
+{
+    double all = evidence->object_bytes > 0 ? evidence->object_bytes : evidence->touched_bytes;
+
+    return evidence->need_bytes > hardly_more * evidence->inner_bytes &&
+           evidence->need_bytes < another_pass * all;
+}
+
+static enum pattern pattern_of_whole_lines(const struct access_evidence *evidence)
+{
+    if (evidence->late_reuses >= EVIDENCE_REUSES_MIN && evidence->reused_elsewhere > passes)
+        return PATTERN_PASSES;
+    return comes_back_within_a_pass(evidence) && evidence->sharpness >= sharp ? PATTERN_TOO_LARGE
+                                                                              : PATTERN_IN_ORDER;
+}
+
+static bool is_of_nodes(const struct access_evidence *evidence)
+{
+    return evidence->small_blocks ||
+           (evidence->blocks >= node_blocks && evidence->object_bytes > 0 &&
+            evidence->object_bytes < node_bytes);
+}
+
+static bool uses_few_members(const struct access_evidence *evidence)
+{
+    return (double)evidence->element_bytes >= evidence->line_bytes / 2 &&
+           (double)evidence->element_bytes < evidence->object_bytes / 2 &&
+           (double)evidence->element_used <= used_part * (double)evidence->element_bytes;
+}
+
+enum pattern pattern_of(const struct access_evidence *evidence)
+{
+    if (evidence->bursts < EVIDENCE_BURSTS_MIN || !(evidence->width > 0))
+        return PATTERN_NONE;
+    if (is_of_nodes(evidence))
+        return PATTERN_LINKED;
+    if (evidence_is_in_order(evidence))
+        return pattern_of_whole_lines(evidence);
+    if (uses_few_members(evidence))
+        return PATTERN_FEW_MEMBERS;
+    if (comes_back_within_a_pass(evidence) && evidence->sharpness >= sharp)
+        return PATTERN_ACROSS_LINES;
+    if (evidence->object_bytes < fits * evidence->level_bytes)
+        return PATTERN_NONE;
+    return evidence->indexed ? PATTERN_INDEXED : PATTERN_ANYWHERE;
+}
+
+struct estimate pattern_saving(enum pattern pattern, const struct access_evidence *evidence)
+{
+    static const struct estimate savings[PATTERN_COUNT] = {
+        [PATTERN_PASSES] = {0.4, 0.2, 0.6},      [PATTERN_ACROSS_LINES] = {0.7, 0.5, 0.9},
+        [PATTERN_TOO_LARGE] = {0.5, 0.2, 0.8},   [PATTERN_LINKED] = {0.7, 0.4, 0.95},
+        [PATTERN_INDEXED] = {0.6, 0.3, 0.9},     [PATTERN_ANYWHERE] = {0.6, 0.3, 0.8},
+        [PATTERN_FALSE_SHARING] = {0.9, 0.7, 1}, [PATTERN_TRUE_SHARING] = {0.8, 0.5, 1},
+        [PATTERN_FEW_MEMBERS] = {0.7, 0.5, 0.9},
+    };
+    struct estimate saving = savings[pattern];
+
+    if (pattern == PATTERN_FEW_MEMBERS && evidence->element_bytes > 0)
+        saving.hi = 1 - fmin(0.5, (double)evidence->element_used / (double)evidence->element_bytes);
+    if (saving.value > saving.hi)
+        saving.value = saving.hi;
+    return saving;
+}
+
+enum finding_weight finding_weight(struct estimate time, double *longer)
+{
+    double half = fmax(time.value - time.lo, time.hi - time.value);
+    double distance = fabs(time.value - FINDING_TIME_MIN);
+
+    *longer = 1;
+    if (time.hi < FINDING_TIME_MIN ||
+        (time.lo < FINDING_TIME_MIN && time.hi < 2 * FINDING_TIME_MIN))
+        return FINDING_NOTHING;
+    if (time.lo >= FINDING_TIME_MIN)
+        return FINDING_CLEAR;
+    /* Intervals shrink with the root of the length of the run. */
+    *longer = distance > 0 ? fmin(100, fmax(1.5, pow(half / distance, 2))) : 100;
+    return FINDING_OPEN;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Findings: problems of a program with its memory, each with the CPU time that it may cost, the
+ * evidence for it and the change that cures it. Made from numbers alone (evidence), by one set of
+ * rules, so that no two of them contradict each other.
+ *
+ * Shares of CPU time are at most what the problem costs: a latency is counted in full, though
+ * processors overlap some of it.
+ */
+#ifndef REUSE_POSTPROC_FINDING_H
+#define REUSE_POSTPROC_FINDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "estimate.h"
+
+/* What is wrong, recognised by how accesses follow each other. */
+enum pattern {
+    PATTERN_NONE,          /* nothing that the record shows a cure for */
+    PATTERN_IN_ORDER,      /* whole lines, one after the other, come back in the next pass only */
+    PATTERN_PASSES,        /* the same, but another loop is what uses them next */
+    PATTERN_ACROSS_LINES,  /* the inner loop goes across lines that an outer one comes back to */
+    PATTERN_TOO_LARGE,     /* comes back to whole lines after more than a cache holds */
+    PATTERN_FEW_MEMBERS,   /* the same few bytes of every structure */
+    PATTERN_LINKED,        /* from node to node, each allocated by itself, or by a loaded pointer */
+    PATTERN_INDEXED,       /* anywhere in an array, by numbers that another array holds */
+    PATTERN_ANYWHERE,      /* anywhere in a large block */
+    PATTERN_FALSE_SHARING, /* threads use different bytes of one line */
+    PATTERN_TRUE_SHARING,  /* threads write the same bytes */
+    PATTERN_COUNT
+};
+extern const char *const pattern_names[PATTERN_COUNT]; /* in JSON and CSV */
+
+/* What is known of the accesses of one line of source to one object. */
+struct access_evidence {
+    size_t bursts;
+    struct estimate time; /* share of the CPU time that its misses may take */
+    double line_bytes;
+    double width;         /* mean bytes of an access; 0: not known */
+    double visits;        /* to lines that are not in the innermost cache, per access */
+    double object_bytes;  /* largest block, or the variable; 0: not known */
+    double blocks;        /* allocated ones; 0: not known */
+    double touched_bytes; /* by the run, in all; 0: not known */
+    bool small_blocks;    /* of the heap, most of them not tracked one by one */
+    double level_bytes;   /* the cache whose misses take most of its time */
+    double fall_bytes;    /* the outermost cache that is too small for need_bytes */
+    double inner_bytes;   /* the innermost cache */
+
+    double need_bytes;      /* the cache that would hold its late reuses; 0: none was found */
+    uint64_t element_bytes; /* all places seen lie apart by multiples of it; 0: too few seen */
+    uint64_t element_used;  /* bytes of it that are used */
+    double sharpness;       /* part of its misses that a cache of a third of need_bytes still has */
+    bool indexed;           /* its loop reads numbers in order that may be its indexes */
+    size_t late_reuses;     /* seen by watches */
+    double reused_elsewhere; /* part of them that happens in another loop */
+};
+
+/* Bursts that it takes to recognise a pattern, each of some thousand accesses; late reuses for what
+ * rests on these. How much time it takes is for the interval of the time to say. */
+enum { EVIDENCE_BURSTS_MIN = 4, EVIDENCE_REUSES_MIN = 3 };
+
+enum pattern pattern_of(const struct access_evidence *);
+
+/* Whether lines follow each other, which prefetchers see. */
+bool evidence_is_in_order(const struct access_evidence *);
+
+/*
+ * The part of a problem's time that curing it saves, at least and at most, by what cures of its
+ * kind do: modelled, and checked by trying it.
+ */
+struct estimate pattern_saving(enum pattern, const struct access_evidence *);
+
+/* One sentence on what to change; the caller frees it. object: a name for it. */
+char *pattern_remedy(enum pattern, const struct access_evidence *, const char *object,
+                     const char *elsewhere);
+
+/* Why it is believed, without a full stop; the caller frees it. */
+char *pattern_reason(enum pattern, const struct access_evidence *);
+
+/* A share of the CPU time below which a reader's time is worth more. */
+#define FINDING_TIME_MIN 0.03
+
+/*
+ * What to make of a share of time: FINDING_CLEAR: it is worth it for certain; FINDING_OPEN: the
+ * interval says both, and runs of *longer times the length would decide.
+ */
+enum finding_weight { FINDING_NOTHING, FINDING_OPEN, FINDING_CLEAR };
+enum finding_weight finding_weight(struct estimate time, double *longer);
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/findings/findings.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings/burst_time.h"
+#include "report/findings/places.h"
+#include "report/next_uses.h"
+#include "report/runtime_code.h"
+
+/* The access clock limits what misses can take where this much of it is known. */
+static const double rate_known = 0.5;
+
+static const char *keep(struct model *model, char *text)
+{
+    const char *kept = intern_table_string(model->strings, text);
+
+    free(text);
+    return kept;
+}
+
+static double cpu_time_of(const struct model *model)
+{
+    double sum = 0;
+
+    for (size_t p = 0; p < model->profile_count; p++) {
+        const struct profile *profile = model->profiles[p];
+
+        if (profile_counts_accesses(profile))
+            return 0;
+        for (size_t i = 0; i < profile->totals.count; i++)
+            if (model_looks_at(model, profile, profile->totals.items[i].thread_id))
+                sum += (double)profile->totals.items[i].app_ns;
+    }
+    return sum;
+}
+
+static size_t silent_looks(const struct model *model)
+{
+    size_t sum = 0;
+
+    for (size_t p = 0; p < model->profile_count; p++)
+        for (size_t i = 0; i < model->profiles[p]->totals.count; i++) {
+            const struct record_totals *totals = &model->profiles[p]->totals.items[i];
+
+            if (model_looks_at(model, model->profiles[p], totals->thread_id))
+                sum += totals->lost[LOSS_UNREADABLE];
+        }
+    return sum;
+}
+
+static bool is_same_line(const struct code_line *a, const struct code_line *b)
+{
+    return a->file == b->file && a->line == b->line && a->function == b->function;
+}
+
+static bool overlap(struct estimate a, struct estimate b)
+{
+    return a.lo <= b.hi && b.lo <= a.hi;
+}
+
+/* Parts of one whole: what one of them has more, the others may have less. */
+static struct estimate sum_of(struct estimate a, struct estimate b)
+{
+    double value = fmin(1, a.value + b.value);
+
+    return (struct estimate){value, fmax(0, value - hypot(a.value - a.lo, b.value - b.lo)),
+                             fmin(1, value + hypot(a.hi - a.value, b.hi - b.value))};
+}
+
+static void add_line(struct finding *finding, const struct code_line *line, struct estimate time)
+{
+    for (size_t i = 0; i < finding->line_count; i++)
+        if (is_same_line(&finding->lines[i], line)) {
+            finding->line_times[i] = sum_of(finding->line_times[i], time);
+            return;
+        }
+    if (finding->line_count == FINDING_LINES_MAX)
+        return;
+    finding->lines[finding->line_count] = *line;
+    finding->line_times[finding->line_count++] = time;
+}
+
+static void add_object(struct model *model, struct finding *finding, uint32_t object)
+{
+    const struct data_object *data;
+
+    if (object == GROUP_NONE)
+        return;
+    data = &model->objects.items[object];
+    for (size_t i = 0; i < finding->object_count; i++)
+        if (finding->objects[i] == data->name)
+            return;
+    if (finding->object_count == FINDING_OBJECTS_MAX)
+        return;
+    if (finding->object_count == 0) {
+        finding->object_kind = data->kind;
+        finding->object_bytes = (double)data->size * fmax(1, (double)data->blocks);
+    }
+    finding->objects[finding->object_count++] = data->name;
+}
+
+/* Compilers make several functions of one: "f [omp 0]" and "f [omp 1]". */
+static bool is_same_function(const char *a, const char *b)
+{
+    size_t length = strcspn(a, "[");
+
+    return length == strcspn(b, "[") && strncmp(a, b, length) == 0;
+}
+
+/* What a loop does to several lines and objects in one way is one finding. */
+static struct finding *finding_for(struct findings *findings, enum pattern pattern,
+                                   const char *function)
+{
+    struct finding fresh = {.pattern = pattern};
+
+    for (size_t i = 0; i < findings->items.count; i++)
+        if (findings->items.items[i].pattern == pattern &&
+            is_same_function(findings->items.items[i].lines[0].function, function))
+            return &findings->items.items[i];
+    ARRAY_PUSH(&findings->items, fresh);
+    return &findings->items.items[findings->items.count - 1];
+}
+
+/* What stands for blocks that nobody told apart is no name for an object. */
+static bool is_untracked(const struct model *model, uint32_t object)
+{
+    return object != GROUP_NONE &&
+           strncmp(model->objects.items[object].name, "heap, ", strlen("heap, ")) == 0;
+}
+
+static void take_place(struct model *model, struct findings *findings,
+                       const struct access_place *place)
+{
+    const struct code_line *line = &model->lines.items[place->line];
+    enum pattern pattern = pattern_of(&place->evidence);
+    struct finding *finding;
+
+    if (pattern == PATTERN_IN_ORDER) {
+        if (findings->in_order_at.function == NULL)
+            findings->in_order_at = *line;
+        findings->in_order = sum_of(findings->in_order, place->evidence.time);
+    }
+    if (pattern == PATTERN_NONE || pattern == PATTERN_IN_ORDER)
+        return;
+    finding = finding_for(findings, pattern, line->function);
+    if (finding->line_count == 0) {
+        finding->evidence = place->evidence;
+        finding->elsewhere = place->reused_at;
+        finding->bursts = model->exact ? 0 : place->evidence.bursts;
+        finding->time = place->evidence.time;
+    } else {
+        finding->time = sum_of(finding->time, place->evidence.time);
+        if (place->evidence.bursts > finding->bursts)
+            finding->bursts = place->evidence.bursts;
+    }
+    add_line(finding, line, place->evidence.time);
+    if (!is_untracked(model, place->object))
+        add_object(model, finding, place->object);
+}
+
+/* Misses cannot take longer than their number times their latency. */
+static void limit_by_rate(const struct model *model, struct findings *findings,
+                          const struct access_places *places)
+{
+    struct access_rate_summary rate;
+    double busy, limit;
+
+    if (model->exact || findings->cpu_ns <= 0)
+        return;
+    rate = analysis_access_rate(model->analysis);
+    if (rate.readings == 0 || rate.covered < rate_known || rate.agreement < rate_known)
+        return;
+    busy = places->time.value;
+    if (!(busy < 1) || !(busy > 0))
+        return;
+    /* What the model takes per access, of the time, is what its latencies add up to. */
+    limit = model->accesses.hi * findings->costs.hit_ns / findings->cpu_ns * busy / (1 - busy);
+    if (limit >= busy)
+        return;
+    findings->memory.hi = fmin(findings->memory.hi, limit);
+    findings->memory.value = fmin(findings->memory.value, limit);
+    findings->memory.lo = fmin(findings->memory.lo, limit);
+    for (size_t i = 0; i < findings->items.count; i++) {
+        struct finding *finding = &findings->items.items[i];
+
+        finding->time.value *= limit / busy;
+        finding->time.lo *= limit / busy;
+        finding->time.hi *= limit / busy;
+    }
+}
+
+/* What a thread was doing when a burst began: the line; function NULL: not known. */
+static struct code_line line_of_moment(struct model *model, const struct moment *moment)
+{
+    const struct record_burst *burst = moment->burst;
+    const struct record_context *context =
+        profile_context(model->profiles[moment->profile], burst->context_id);
+
+    if (context == NULL)
+        return (struct code_line){.function = NULL};
+    return model_own_line(model, moment->profile, context->ip, burst->context_id,
+                          burst->monotonic_ns);
+}
+
+/* The function with most time, and the time in the threading runtime. */
+static void find_hot_line(struct model *model, struct findings *findings)
+{
+    moment_list moments = {0};
+    struct intern_table *keys = intern_table_create();
+    ARRAY(struct code_line) lines = {0};
+    uint32_t *labels, *runtime;
+    struct estimate *shares;
+
+    burst_time_moments(model, &moments);
+    labels = allocate_zeroed(moments.count, sizeof(*labels));
+    runtime = allocate_zeroed(moments.count, sizeof(*runtime));
+    for (size_t i = 0; i < moments.count; i++) {
+        struct code_line line = line_of_moment(model, &moments.items[i]);
+
+        labels[i] = runtime[i] = GROUP_NONE;
+        if (line.function == NULL)
+            continue;
+        if (runtime_code_class(line.module, line.function) == CODE_RUNTIME)
+            runtime[i] = 0;
+        labels[i] = intern_table_insert(keys, &line.function, sizeof(line.function));
+        if (labels[i] == lines.count)
+            ARRAY_PUSH(&lines, line);
+    }
+    shares = burst_time_of_moments(&moments, labels, lines.count);
+    for (size_t i = 0; i < lines.count; i++)
+        if (shares[i].value > findings->hot_time.value) {
+            findings->hot_time = shares[i];
+            findings->hot = lines.items[i];
+        }
+    free(shares);
+    shares = burst_time_of_moments(&moments, runtime, 1);
+    findings->runtime_time = moments.count > 0 ? shares[0] : (struct estimate){0, 0, 0};
+    free(shares);
+    free(runtime);
+    free(labels);
+    free(lines.items);
+    free(moments.items);
+    intern_table_free(keys);
+}
+
+/* Its lines by time; the first is not told from the second where their intervals overlap. */
+static void order_lines(struct finding *finding)
+{
+    for (size_t i = 1; i < finding->line_count; i++)
+        for (size_t k = i; k > 0 && finding->line_times[k].value > finding->line_times[k - 1].value;
+             k--) {
+            struct code_line line = finding->lines[k];
+            struct estimate time = finding->line_times[k];
+
+            finding->lines[k] = finding->lines[k - 1];
+            finding->line_times[k] = finding->line_times[k - 1];
+            finding->lines[k - 1] = line;
+            finding->line_times[k - 1] = time;
+        }
+    finding->either =
+        finding->line_count > 1 && overlap(finding->line_times[0], finding->line_times[1]);
+}
+
+static const char *check_of(enum pattern pattern)
+{
+    switch (pattern) {
+    case PATTERN_FALSE_SHARING:
+    case PATTERN_TRUE_SHARING:
+        return "reuse-report --sharing";
+    case PATTERN_PASSES:
+    case PATTERN_ACROSS_LINES:
+    case PATTERN_TOO_LARGE:
+        return "reuse-report --blocking --lines";
+    default:
+        return "reuse-report --objects --lines";
+    }
+}
+
+static void complete(struct model *model, struct finding *finding)
+{
+    const char *object = finding->object_count > 0 ? finding->objects[0] : "its data";
+    const char *elsewhere = finding->elsewhere.function != NULL
+                                ? code_line_text(model, &finding->elsewhere)
+                                : "the next one";
+    struct estimate saving;
+
+    order_lines(finding);
+    finding->weight = finding_weight(finding->time, &finding->longer);
+    if (finding->modelled && finding->time.lo > 0 && finding->time.value >= FINDING_TIME_MIN)
+        finding->weight = FINDING_CLEAR;
+    saving = pattern_saving(finding->pattern, &finding->evidence);
+    finding->gain = (struct estimate){finding->time.value * saving.value,
+                                      finding->time.lo * saving.lo, finding->time.hi * saving.hi};
+    finding->check = check_of(finding->pattern);
+    if (finding->remedy == NULL)
+        finding->remedy =
+            keep(model, pattern_remedy(finding->pattern, &finding->evidence, object, elsewhere));
+    if (finding->reason == NULL)
+        finding->reason = keep(model, pattern_reason(finding->pattern, &finding->evidence));
+}
+
+static int compare_findings(const void *left, const void *right)
+{
+    const struct finding *a = left, *b = right;
+
+    if (a->weight != b->weight)
+        return a->weight < b->weight ? 1 : -1;
+    if (a->time.value != b->time.value)
+        return a->time.value < b->time.value ? 1 : -1;
+    return strcmp(a->reason, b->reason);
+}
+
+/* Those that cost next to nothing are no findings. */
+static void finish(struct model *model, struct findings *findings)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < findings->items.count; i++) {
+        complete(model, &findings->items.items[i]);
+        if (findings->items.items[i].weight != FINDING_NOTHING)
+            findings->items.items[kept++] = findings->items.items[i];
+    }
+    findings->items.count = kept;
+    if (kept > 0)
+        qsort(findings->items.items, kept, sizeof(*findings->items.items), compare_findings);
+}
+
+const struct findings *findings_of(struct model *model)
+{
+    struct access_places places;
+    struct findings *findings;
+
+    if (model->findings != NULL)
+        return model->findings;
+    findings = model->findings = allocate_zeroed(1, sizeof(*findings));
+    access_costs_of(&model->machine, &findings->costs);
+    findings->cpu_ns = cpu_time_of(model);
+    findings->silent = silent_looks(model);
+    findings->timed = !model->exact && findings->cpu_ns > 0;
+    access_places_find(model, &findings->costs, &places);
+    findings->memory = places.time;
+    for (size_t i = 0; i < places.items.count; i++)
+        take_place(model, findings, &places.items.items[i]);
+    limit_by_rate(model, findings, &places);
+    free(places.items.items);
+    findings_add_sharing(model, findings);
+    find_hot_line(model, findings);
+    finish(model, findings);
+    return findings;
+}
+
+void findings_free(struct findings *findings)
+{
+    if (findings == NULL)
+        return;
+    free(findings->items.items);
+    free(findings);
+}

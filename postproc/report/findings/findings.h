@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one list of findings: all evidence (locality, layout, sharing) through one engine, weighed by
+ * CPU time, most first. What the first screen of a report shows.
+ */
+#ifndef REUSE_POSTPROC_FINDINGS_H
+#define REUSE_POSTPROC_FINDINGS_H
+
+#include "report/findings/access_costs.h"
+#include "report/findings/finding.h"
+#include "report/model.h"
+
+enum { FINDING_LINES_MAX = 4, FINDING_OBJECTS_MAX = 3 };
+
+struct finding {
+    enum pattern pattern;
+    struct estimate time; /* share of the CPU time: at most what the problem costs */
+    struct estimate gain; /* of it, what the remedy is expected to save: modelled */
+    enum finding_weight weight;
+    double longer; /* FINDING_OPEN: times the length of the run that would decide */
+    /* Most time first. Where nothing separates the first from the second, `either` is set. */
+    struct code_line lines[FINDING_LINES_MAX];
+    struct estimate line_times[FINDING_LINES_MAX];
+    size_t line_count;
+    bool either;
+    const char *objects[FINDING_OBJECTS_MAX]; /* names */
+    const char *object_kind;                  /* of the first; NULL: not known */
+    double object_bytes;                      /* of the first; 0: not known */
+    size_t object_count;
+    bool modelled; /* from rates: the interval spans what machines differ in */
+    size_t bursts; /* that it rests on; 0: exact */
+    struct access_evidence evidence;
+    struct code_line elsewhere; /* function NULL: none */
+    const char *reason, *remedy, *check;
+};
+
+struct findings {
+    ARRAY(struct finding) items;
+    struct access_costs costs;
+    struct estimate memory;   /* share of the CPU time that misses may take, all of them together */
+    struct estimate in_order; /* of it, on data that is used in order */
+    struct code_line in_order_at; /* most of that; function NULL: none */
+    size_t silent;                /* looks at a thread that met no memory access */
+    bool timed; /* shares are of CPU time as measured, else of a time that is modelled */
+    /* The line at which threads were found most often when a burst began. */
+    struct code_line hot; /* function NULL: not known */
+    struct estimate hot_time;
+    struct estimate runtime_time; /* in the threading runtime: barriers, locks, spinning */
+    double cpu_ns;                /* of all threads that are looked at; 0: not known */
+};
+
+/* Found when first asked for; lives as long as the model. */
+const struct findings *findings_of(struct model *);
+void findings_free(struct findings *);
+
+/* ---- parts of the engine ---- */
+
+/* What threads do to each other: false and true sharing. Appends to findings->items. */
+void findings_add_sharing(struct model *, struct findings *);
+
+#endif

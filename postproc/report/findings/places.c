@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/findings/places.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings/burst_time.h"
+#include "report/findings/layout.h"
+#include "report/next_uses.h"
+#include "support/descending.h"
+
+/* A line of source with fewer accesses takes little time, whatever they cost. */
+static const double accesses_min = 0.0005;
+
+/* Two places whose bursts are as often the same ones as this are in one loop. */
+static const double one_loop = 0.5;
+
+/* Past this part of the first misses a fall of the curve is done. */
+static const double after_fall = 0.4;
+
+struct candidate {
+    uint32_t line, object;
+    double accesses, width_sum, load_sum, small_sum;
+    size_t size_point;
+};
+
+struct search {
+    struct model *model;
+    const struct access_costs *costs;
+    struct grouping all, late;
+    ARRAY(struct candidate) candidates;
+    double sizes[MACHINE_LEVELS_MAX]; /* of the levels */
+};
+
+static void note_access(struct search *search, size_t observation, uint32_t group)
+{
+    struct candidate *candidate = &search->candidates.items[group];
+    double weight;
+
+    if (search->model->exact) {
+        const struct record_histogram *histogram =
+            analysis_histogram(search->model->analysis, observation, NULL);
+
+        if (histogram->measure == MEASURE_STACK_DISTANCE)
+            candidate->accesses += (double)histogram->accesses;
+        return;
+    }
+    const struct analysed_probe *probe = analysis_probe(search->model->analysis, observation, NULL);
+
+    weight = analysis_probe_weight(search->model->analysis, observation);
+    candidate->accesses += weight;
+    candidate->width_sum += weight * probe->width;
+    candidate->small_sum +=
+        probe->tracked_log2 > 0 || probe->object_kind == OBJECT_HEAP_UNTRACKED ? weight : 0;
+    candidate->load_sum += probe->kind == ACCESS_LOAD ? weight : 0;
+    if (probe->reuse_ip == 0)
+        search->late.labels[observation] = group;
+}
+
+/* Labels every observation with its line and object taken together. */
+static void group_accesses(struct search *search)
+{
+    struct model *model = search->model;
+    struct intern_table *keys = intern_table_create();
+
+    model_label_lines(model);
+    if (!model->exact)
+        model_label_objects(model);
+    search->all.labels = allocate_zeroed(model->observations, sizeof(uint32_t));
+    search->late.labels = allocate_zeroed(model->observations, sizeof(uint32_t));
+    for (size_t i = 0; i < model->observations; i++) {
+        uint32_t key[2] = {model->by_line.labels[i],
+                           model->exact ? (uint32_t)GROUP_NONE : model->by_object.labels[i]};
+        uint32_t group;
+
+        search->all.labels[i] = search->late.labels[i] = GROUP_NONE;
+        if (key[0] == GROUP_NONE)
+            continue;
+        group = intern_table_insert(keys, key, sizeof(key));
+        if (group == search->candidates.count)
+            ARRAY_PUSH(&search->candidates, ((struct candidate){.line = key[0], .object = key[1]}));
+        search->all.labels[i] = group;
+        note_access(search, i, group);
+    }
+    intern_table_free(keys);
+    search->all.count = search->late.count = search->candidates.count;
+    search->late.accesses = allocate_zeroed(search->candidates.count, sizeof(double));
+    if (!model->exact) {
+        grouping_list_members(&search->all, model->observations);
+        grouping_list_members(&search->late, model->observations);
+    }
+}
+
+static void free_search(struct search *search)
+{
+    grouping_free(&search->all);
+    grouping_free(&search->late);
+    free(search->candidates.items);
+}
+
+static double mean_width(const struct search *search, const struct candidate *candidate)
+{
+    if (search->model->exact) {
+        double width = analysis_counted_width(search->model->analysis);
+
+        return isfinite(width) ? width : 0;
+    }
+    return candidate->accesses > 0 ? candidate->width_sum / candidate->accesses : 0;
+}
+
+static bool in_order(const struct search *search, double width, double visits)
+{
+    struct access_evidence evidence = {.width = width,
+                                       .visits = visits,
+                                       .line_bytes = analysis_line_size(search->model->analysis)};
+
+    return evidence_is_in_order(&evidence);
+}
+
+/* ns that misses add to an access of the group, without an interval. */
+static double quick_cost(const struct search *search, uint32_t group)
+{
+    const struct candidate *candidate = &search->candidates.items[group];
+    struct subset subset = grouping_subset(&search->all, group);
+    double ratios[MACHINE_LEVELS_MAX] = {0};
+    struct curve_point points[MACHINE_LEVELS_MAX];
+    size_t n = search->costs->levels;
+
+    if (search->model->exact) {
+        analysis_miss_ratio_curve(search->model->analysis, subset, search->sizes, n, points);
+        for (size_t i = 0; i < n; i++)
+            ratios[i] = points[i].miss_ratio.value;
+    } else if (analysis_miss_ratios(search->model->analysis, subset, search->sizes, n, ratios) !=
+               0) {
+        return 0;
+    }
+    return access_cost_of_misses(search->costs, ratios,
+                                 in_order(search, mean_width(search, candidate), ratios[0]));
+}
+
+static double ratio_end(struct estimate ratio, int end)
+{
+    return end == 0 ? ratio.value : end < 0 ? ratio.lo : ratio.hi;
+}
+
+static struct estimate cost_of_points(const struct search *search, const struct curve_point *points,
+                                      bool ordered)
+{
+    double ends[3];
+
+    for (int end = -1; end <= 1; end++) {
+        double ratios[MACHINE_LEVELS_MAX];
+
+        for (size_t i = 0; i < search->costs->levels; i++) {
+            const struct curve_point *point = &points[search->model->level_size[i]];
+
+            ratios[i] = point->beyond && end < 0 ? 0 : ratio_end(point->miss_ratio, end);
+        }
+        ends[end + 1] = access_cost_of_misses(search->costs, ratios, ordered);
+    }
+    return (struct estimate){ends[1], ends[0], ends[2]};
+}
+
+/* The point of the largest size that is not above `bytes`. */
+static size_t point_below(const struct model *model, double bytes)
+{
+    size_t at = 0;
+
+    while (at + 1 < model->size_count && model->sizes[at + 1] <= bytes)
+        at++;
+    return at;
+}
+
+/* Where the curve has fallen, and how much of its misses are left well before that. */
+static void find_fall(const struct model *model, const struct curve_point *points,
+                      struct access_evidence *evidence)
+{
+    size_t at = model->level_size[0];
+    double first = points[at].miss_ratio.value;
+
+    while (at < model->size_count && !points[at].beyond &&
+           points[at].miss_ratio.value > after_fall * first)
+        at++;
+    if (at == model->size_count || points[at].beyond || !(first > 0))
+        return;
+    evidence->need_bytes = model->sizes[at];
+    evidence->sharpness = points[point_below(model, model->sizes[at] / 3)].miss_ratio.value / first;
+}
+
+/* The level whose misses take most of the time. */
+static size_t costly_level(const struct search *search, const struct curve_point *points)
+{
+    double most = 0;
+    size_t level = 0;
+
+    for (size_t i = 0; i < search->costs->levels; i++) {
+        double cost = points[search->model->level_size[i]].miss_ratio.value *
+                      (search->costs->latency_ns[i + 1] - search->costs->latency_ns[i]);
+
+        if (cost > most) {
+            most = cost;
+            level = i;
+        }
+    }
+    return level;
+}
+
+/* The outermost cache that is clearly smaller than this. */
+static double level_too_small(const struct model *model, double bytes)
+{
+    size_t level = 0;
+
+    while (level + 1 < model->machine.levels &&
+           1.2 * (double)model->machine.caches[level + 1].bytes < bytes)
+        level++;
+    return (double)model->machine.caches[level].bytes;
+}
+
+static void describe_object(const struct search *search, uint32_t object,
+                            struct access_evidence *evidence)
+{
+    const struct data_object *data;
+
+    if (object == GROUP_NONE)
+        return;
+    data = &search->model->objects.items[object];
+    evidence->object_bytes = (double)data->size;
+    evidence->blocks = (double)data->blocks;
+    evidence->touched_bytes = (double)data->size * fmax(1, (double)data->blocks);
+}
+
+/* Part of the bursts with members of one subset that have members of the other. */
+static double bursts_in_common(const struct model *model, struct subset a, struct subset b)
+{
+    size_t k = 0, common = 0, all = 0;
+    uint32_t last = GROUP_NONE;
+
+    for (size_t i = 0; i < a.member_count; i++) {
+        uint32_t burst = analysis_probe(model->analysis, a.members[i], NULL)->burst;
+
+        if (burst == last)
+            continue;
+        last = burst;
+        all++;
+        while (k < b.member_count &&
+               analysis_probe(model->analysis, b.members[k], NULL)->burst < burst)
+            k++;
+        common += k < b.member_count &&
+                  analysis_probe(model->analysis, b.members[k], NULL)->burst == burst;
+    }
+    return all > 0 ? (double)common / (double)all : 0;
+}
+
+static bool is_line(const struct code_line *a, const struct code_line *b)
+{
+    return a->file == b->file && a->line == b->line && a->function == b->function;
+}
+
+static uint32_t number_of_line(const struct model *model, const struct code_line *line)
+{
+    for (size_t i = 0; i < model->lines.count; i++)
+        if (is_line(&model->lines.items[i], line))
+            return (uint32_t)i;
+    return GROUP_NONE;
+}
+
+/* Where late reuses happen: in the place's own loop or elsewhere. */
+static void find_reuses(struct search *search, uint32_t group, struct access_place *place)
+{
+    struct subset own = grouping_subset(&search->all, group);
+    struct next_uses uses;
+    double most = 0;
+
+    next_uses_of(search->model, &search->late, group, &uses);
+    place->evidence.late_reuses = uses.watched;
+    for (size_t i = 0; i < uses.count; i++) {
+        uint32_t line = number_of_line(search->model, &uses.uses[i].line);
+        bool elsewhere =
+            line == GROUP_NONE ||
+            (line != place->line &&
+             bursts_in_common(search->model, own, grouping_subset(&search->model->by_line, line)) <
+                 one_loop);
+
+        if (!elsewhere)
+            continue;
+        place->evidence.reused_elsewhere += uses.uses[i].share;
+        if (uses.uses[i].share > most) {
+            most = uses.uses[i].share;
+            place->reused_at = uses.uses[i].line;
+        }
+    }
+}
+
+/* Whether the same line of source reads numbers in order, about as many as this group accesses. */
+static bool has_indexes(const struct search *search, uint32_t group)
+{
+    const struct candidate *own = &search->candidates.items[group];
+
+    for (uint32_t g = 0; g < search->candidates.count; g++) {
+        const struct candidate *other = &search->candidates.items[g];
+        double width = mean_width(search, other), ratio;
+        struct subset subset = grouping_subset(&search->all, g);
+
+        if (g == group || other->line != own->line || other->object == own->object ||
+            (width != 4 && width != 8) || other->load_sum < 0.99 * other->accesses ||
+            other->accesses < 0.5 * own->accesses || other->accesses > 2 * own->accesses)
+            continue;
+        if (analysis_miss_ratios(search->model->analysis, subset, &search->sizes[0], 1, &ratio) ==
+                0 &&
+            in_order(search, width, ratio))
+            return true;
+    }
+    return false;
+}
+
+static void examine(struct search *search, uint32_t group, struct access_place *place,
+                    struct estimate *cost)
+{
+    struct model *model = search->model;
+    const struct candidate *candidate = &search->candidates.items[group];
+    struct access_evidence *evidence = &place->evidence;
+    struct curve_point points[MODEL_SIZES_MAX];
+    size_t level;
+
+    *place = (struct access_place){
+        .line = candidate->line, .object = candidate->object, .accesses = candidate->accesses};
+    analysis_miss_ratio_curve(model->analysis, grouping_subset(&search->all, group), model->sizes,
+                              model->size_count, points);
+    evidence->line_bytes = analysis_line_size(model->analysis);
+    evidence->width = mean_width(search, candidate);
+    evidence->visits = points[model->level_size[0]].miss_ratio.value;
+    *cost = cost_of_points(search, points, evidence_is_in_order(evidence));
+    find_fall(model, points, evidence);
+    level = costly_level(search, points);
+    evidence->level_bytes = (double)model->machine.caches[level].bytes;
+    evidence->inner_bytes = (double)model->machine.caches[0].bytes;
+    evidence->fall_bytes = level_too_small(model, evidence->need_bytes);
+    evidence->small_blocks = candidate->small_sum > 0.5 * candidate->accesses;
+    describe_object(search, candidate->object, evidence);
+    if (model->exact)
+        return;
+    layout_of_accesses(model, grouping_subset(&search->all, group), evidence);
+    evidence->indexed = has_indexes(search, group);
+    find_reuses(search, group, place);
+}
+
+/* The groups that may take most time, in that order; the caller frees them. */
+static struct valued *choose(const struct search *search, size_t *count)
+{
+    struct valued *order = allocate_zeroed(search->candidates.count, sizeof(*order));
+
+    *count = 0;
+    for (uint32_t g = 0; g < search->candidates.count; g++) {
+        double accesses = search->candidates.items[g].accesses;
+
+        if (accesses < accesses_min * search->model->accesses.value)
+            continue;
+        order[*count] = (struct valued){g, accesses * quick_cost(search, g)};
+        *count += order[*count].value > 0;
+    }
+    sort_descending(order, *count);
+    if (*count > PLACES_MAX)
+        *count = PLACES_MAX;
+    return order;
+}
+
+/* What all that was not examined costs: the misses of the whole less those of the places. */
+static struct estimate cost_of_rest(const struct search *search, const struct access_places *places,
+                                    const struct time_part *parts)
+{
+    const struct model *model = search->model;
+    double visits = model->whole[model->level_size[0]].miss_ratio.value, width = 0;
+    double accesses = model->accesses.value, known = 0;
+    struct estimate whole;
+
+    for (size_t i = 0; i < search->candidates.count; i++)
+        width += search->candidates.items[i].width_sum / fmax(1, accesses);
+    whole = cost_of_points(search, model->whole, in_order(search, width, visits));
+    for (size_t i = 0; i < places->items.count; i++) {
+        known += places->items.items[i].accesses * parts[i].cost_ns.value;
+        accesses -= places->items.items[i].accesses;
+    }
+    known = fmax(0, model->accesses.value * whole.value - known);
+    if (!(accesses > 0.001 * model->accesses.value))
+        return (struct estimate){0, 0, 0};
+    return (struct estimate){known / accesses, 0, known / accesses};
+}
+
+static void find_shares(struct search *search, const struct valued *chosen, struct time_part *parts,
+                        struct access_places *places)
+{
+    struct model *model = search->model;
+    size_t count = places->items.count;
+    uint32_t *part_of = allocate_zeroed(search->candidates.count, sizeof(*part_of));
+    uint32_t *labels = allocate_zeroed(model->observations, sizeof(*labels));
+
+    for (size_t g = 0; g < search->candidates.count; g++)
+        part_of[g] = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        part_of[chosen[i].number] = (uint32_t)i;
+    parts[count].cost_ns = cost_of_rest(search, places, parts);
+    for (size_t i = 0; i < model->observations; i++)
+        labels[i] = search->all.labels[i] == GROUP_NONE ? (uint32_t)GROUP_NONE
+                                                        : part_of[search->all.labels[i]];
+    places->time = burst_time_shares(model, labels, parts, count + 1, search->costs->hit_ns);
+    for (size_t i = 0; i < count; i++) {
+        places->items.items[i].evidence.time = parts[i].share;
+        places->items.items[i].evidence.bursts =
+            model->exact ? (size_t)EVIDENCE_BURSTS_MIN : parts[i].bursts;
+    }
+    free(labels);
+    free(part_of);
+}
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct access_place *a = left, *b = right;
+    double x = a->evidence.time.value, y = b->evidence.time.value;
+
+    if (x != y)
+        return x > y ? -1 : 1;
+    return (a->line > b->line) - (a->line < b->line);
+}
+
+void access_places_find(struct model *model, const struct access_costs *costs,
+                        struct access_places *places)
+{
+    struct search search = {.model = model, .costs = costs};
+    struct time_part *parts;
+    struct valued *chosen;
+    size_t count;
+
+    *places = (struct access_places){.time = {0, 0, 0}};
+    if (costs->levels == 0 || model->observations == 0 || !(model->accesses.value > 0) ||
+        !model_splits(model))
+        return;
+    for (size_t i = 0; i < costs->levels; i++)
+        search.sizes[i] = (double)model->machine.caches[i].bytes;
+    group_accesses(&search);
+    chosen = choose(&search, &count);
+    parts = allocate_zeroed(count + 1, sizeof(*parts));
+    for (size_t i = 0; i < count; i++) {
+        struct access_place place;
+
+        examine(&search, chosen[i].number, &place, &parts[i].cost_ns);
+        ARRAY_PUSH(&places->items, place);
+    }
+    find_shares(&search, chosen, parts, places);
+    if (count > 0)
+        qsort(places->items.items, count, sizeof(*places->items.items), compare_places);
+    free(parts);
+    free(chosen);
+    free_search(&search);
+}

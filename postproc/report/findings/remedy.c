@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What findings say: the reason to believe a pattern, and the change that cures it. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/findings/finding.h"
+#include "report/numbers.h"
+#include "support/memory.h"
+
+/* Three tiles share a cache, and other data wants room as well. */
+static double tile_side(const struct access_evidence *evidence)
+{
+    double side = sqrt(evidence->fall_bytes / 3 / fmax(1, evidence->width));
+
+    return fmax(8, 8 * floor(side / 8));
+}
+
+static char *remedy_across_lines(const struct access_evidence *evidence, const char *object)
+{
+    return format_string("interchange the loops, so that the inner one goes along the lines of "
+                         "%s; where that cannot be, tile them (%.0f x %.0f elements)",
+                         object, tile_side(evidence), tile_side(evidence));
+}
+
+static char *remedy_too_large(const struct access_evidence *evidence, const char *object)
+{
+    char *fit = number_bytes(evidence->fall_bytes / 2);
+    char *text = format_string("tile the loops around it, so that at most %s pass between two uses "
+                               "of %s",
+                               fit, object);
+
+    free(fit);
+    return text;
+}
+
+static char *remedy_few_members(const struct access_evidence *evidence, const char *object)
+{
+    return format_string("move what is used here, %" PRIu64 " of every %" PRIu64
+                         " bytes of %s, into an array of its own (hot and cold parts), or pack "
+                         "the elements if the rest is padding",
+                         evidence->element_used, evidence->element_bytes, object);
+}
+
+char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidence,
+                     const char *object, const char *elsewhere)
+{
+    switch (pattern) {
+    case PATTERN_PASSES:
+        return format_string("fuse the loops (here and %s), or do all of them on one block of %s "
+                             "after the other",
+                             elsewhere, object);
+    case PATTERN_ACROSS_LINES:
+        return remedy_across_lines(evidence, object);
+    case PATTERN_TOO_LARGE:
+        return remedy_too_large(evidence, object);
+    case PATTERN_FEW_MEMBERS:
+        return remedy_few_members(evidence, object);
+    case PATTERN_LINKED:
+        return format_string("keep the nodes of %s in an array or a pool, in the order in which "
+                             "they are visited (indexes instead of pointers); or a flat, sorted or "
+                             "hashed container; or prefetch the next node",
+                             object);
+    case PATTERN_INDEXED:
+        return format_string("renumber or sort so that neighbouring turns use neighbouring "
+                             "elements of %s (reverse Cuthill-McKee for meshes and sparse "
+                             "matrices, space-filling order for particles)",
+                             object);
+    case PATTERN_ANYWHERE:
+        return format_string("partition or sort the look-ups in %s, or issue several at a time "
+                             "with prefetches; make its elements smaller; huge pages",
+                             object);
+    case PATTERN_FALSE_SHARING:
+        return format_string("part them: %s", elsewhere);
+    case PATTERN_TRUE_SHARING:
+        return format_string("give each thread a copy of %s of its own and add them up at the end "
+                             "(or batch the updates, or split the lock)",
+                             object);
+    default:
+        return copy_string("");
+    }
+}
+
+static char *reason_of_nodes(const struct access_evidence *evidence)
+{
+    char *blocks = number_count(evidence->blocks), *bytes = number_bytes(evidence->object_bytes);
+    char *text = format_string("%s%ssmall blocks of the heap%s%s, and %.2f new lines per access",
+                               evidence->blocks > 0 ? blocks : "", evidence->blocks > 0 ? " " : "",
+                               evidence->object_bytes > 0 ? " of up to " : "",
+                               evidence->object_bytes > 0 ? bytes : "", evidence->visits);
+
+    free(bytes);
+    free(blocks);
+    return text;
+}
+
+static char *reason_of_distance(const struct access_evidence *evidence)
+{
+    char *need = number_bytes(evidence->need_bytes), *level = number_bytes(evidence->fall_bytes);
+    char *text = format_string("%.2f new lines per access; a line is used again after %s of other "
+                               "data, always about as much (%s fit)",
+                               evidence->visits, need, level);
+
+    free(level);
+    free(need);
+    return text;
+}
+
+static char *reason_of_places(const struct access_evidence *evidence, const char *how)
+{
+    char *size = number_bytes(fmax(evidence->object_bytes, evidence->touched_bytes));
+    char *level = number_bytes(evidence->level_bytes);
+    char *text = format_string("%.2f new lines per access, %s %s (%s fit)", evidence->visits, how,
+                               size, level);
+
+    free(level);
+    free(size);
+    return text;
+}
+
+char *pattern_reason(enum pattern pattern, const struct access_evidence *evidence)
+{
+    switch (pattern) {
+    case PATTERN_PASSES:
+        return format_string("whole lines in order; %.0f %% of %zu late reuses are in another loop",
+                             100 * evidence->reused_elsewhere, evidence->late_reuses);
+    case PATTERN_ACROSS_LINES:
+    case PATTERN_TOO_LARGE:
+        return reason_of_distance(evidence);
+    case PATTERN_FEW_MEMBERS:
+        return format_string("%" PRIu64 " bytes used of every %" PRIu64
+                             ", and %.2f new lines per access",
+                             evidence->element_used, evidence->element_bytes, evidence->visits);
+    case PATTERN_LINKED:
+        return reason_of_nodes(evidence);
+    case PATTERN_INDEXED:
+        return reason_of_places(evidence, "at indexes that are loaded, anywhere in");
+    case PATTERN_ANYWHERE:
+        return reason_of_places(evidence, "in no order, anywhere in");
+    default:
+        return copy_string("");
+    }
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The first screen: findings before anything else, in at most 24 lines of 80 columns. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings/findings.h"
+#include "report/findings/paragraph.h"
+#include "report/next_uses.h"
+#include "report/numbers.h"
+#include "report/section_support.h"
+#include "report/sections.h"
+
+enum { SCREEN = 24, LINES_BELOW = 6, SHOWN_MAX = 4 };
+
+static const struct column columns[] = {
+    {.key = "pattern"},
+    {.key = "certain"},
+    {.key = "time_share", .interval = INTERVAL_SUFFIXED},
+    {.key = "gain", .interval = INTERVAL_SUFFIXED},
+    {.key = "file"},
+    {.key = "line"},
+    {.key = "function"},
+    {.key = "lines"},
+    {.key = "object"},
+    {.key = "objects"},
+    {.key = "bursts"},
+    {.key = "why"},
+    {.key = "remedy"},
+    {.key = "check"},
+    {.key = "longer"},
+};
+enum {
+    PATTERN,
+    CERTAIN,
+    TIME,
+    GAIN,
+    FILE_NAME,
+    LINE,
+    FUNCTION,
+    LINES,
+    OBJECT,
+    OBJECTS,
+    BURSTS,
+    WHY,
+    REMEDY,
+    CHECK,
+    LONGER
+};
+
+static const struct column line_columns[] = {{.key = "file"}, {.key = "line"}, {.key = "function"}};
+static const struct column object_columns[] = {{.key = "name"}};
+
+#define COLUMNS(columns) columns, sizeof(columns) / sizeof(*(columns))
+
+static struct table *lines_table(struct document *document, const struct finding *finding)
+{
+    struct table *table = document_table(document, NULL, NULL, NULL, COLUMNS(line_columns));
+
+    for (size_t i = 0; i < finding->line_count; i++) {
+        struct row *row = table_row(table);
+
+        row->cells[0] = cell_text(document, finding->lines[i].file);
+        if (finding->lines[i].line > 0)
+            row->cells[1] = cell_value(CELL_NUMBER, finding->lines[i].line);
+        row->cells[2] = cell_text(document, finding->lines[i].function);
+    }
+    return table;
+}
+
+static struct table *objects_table(struct document *document, const struct finding *finding)
+{
+    struct table *table = document_table(document, NULL, NULL, NULL, COLUMNS(object_columns));
+
+    for (size_t i = 0; i < finding->object_count; i++)
+        table_row(table)->cells[0] = cell_text(document, finding->objects[i]);
+    return table;
+}
+
+static void add_row(struct document *document, struct table *table, const struct finding *finding)
+{
+    struct row *row = table_row(table);
+
+    row->cells[PATTERN] = cell_text(document, pattern_names[finding->pattern]);
+    row->cells[CERTAIN] = cell_truth(finding->weight == FINDING_CLEAR);
+    row->cells[TIME] = cell_estimate(CELL_SHARE, finding->time);
+    row->cells[GAIN] = cell_estimate(CELL_SHARE, finding->gain);
+    if (finding->line_count > 0) {
+        row->cells[FILE_NAME] = cell_text(document, finding->lines[0].file);
+        if (finding->lines[0].line > 0)
+            row->cells[LINE] = cell_value(CELL_NUMBER, finding->lines[0].line);
+        row->cells[FUNCTION] = cell_text(document, finding->lines[0].function);
+    }
+    row->cells[LINES] = cell_table(lines_table(document, finding));
+    if (finding->object_count > 0)
+        row->cells[OBJECT] = cell_text(document, finding->objects[0]);
+    row->cells[OBJECTS] = cell_table(objects_table(document, finding));
+    if (finding->bursts > 0)
+        row->cells[BURSTS] = cell_value(CELL_COUNT, (double)finding->bursts);
+    row->cells[WHY] = cell_text(document, finding->reason);
+    row->cells[REMEDY] = cell_text(document, finding->remedy);
+    row->cells[CHECK] = cell_text(document, finding->check);
+    if (finding->weight == FINDING_OPEN)
+        row->cells[LONGER] = cell_value(CELL_FACTOR, finding->longer);
+}
+
+/* "40 to 72 %"; the caller frees it. */
+static char *range(struct estimate share)
+{
+    double lo = round(100 * share.lo), hi = round(100 * share.hi);
+
+    return lo < hi ? format_string("%.0f to %.0f %%", lo, hi) : format_string("%.0f %%", hi);
+}
+
+static const char *what_of(enum pattern pattern)
+{
+    static const char *const words[PATTERN_COUNT] = {
+        [PATTERN_PASSES] = "Loops pass over the same data one after the other",
+        [PATTERN_ACROSS_LINES] = "The inner loop goes across cache lines",
+        [PATTERN_TOO_LARGE] = "Data comes back after more than a cache holds",
+        [PATTERN_FEW_MEMBERS] = "Little is used of each structure",
+        [PATTERN_LINKED] = "From node to node, each somewhere in memory",
+        [PATTERN_INDEXED] = "Indexes lead anywhere in an array",
+        [PATTERN_ANYWHERE] = "Random access to a large block",
+        [PATTERN_FALSE_SHARING] = "False sharing: threads use one cache line",
+        [PATTERN_TRUE_SHARING] = "True sharing: threads write the same data",
+    };
+
+    return words[pattern];
+}
+
+/* "a.c:17 or 21 in f, on x (heap, 32 MiB)"; the caller frees it. */
+static char *where_text(struct model *model, const struct finding *finding)
+{
+    char *text, *longer;
+
+    if (finding->line_count == 0)
+        text = copy_string("somewhere in the program");
+    else
+        text = copy_string(code_line_text(model, &finding->lines[0]));
+    for (size_t i = 1; i < finding->line_count; i++) {
+        bool same_file =
+            finding->lines[i].file == finding->lines[0].file && finding->lines[i].line > 0;
+        const char *word = i == 1 && finding->either && finding->pattern != PATTERN_PASSES &&
+                                   finding->line_count == 2
+                               ? " or "
+                               : ", ";
+
+        longer = same_file ? format_string("%s%s%u", text, word, finding->lines[i].line)
+                           : format_string("%s%s%s", text, word,
+                                           code_line_text(model, &finding->lines[i]));
+        free(text);
+        text = longer;
+    }
+    if (finding->line_count > 0 && finding->lines[0].file != NULL) {
+        longer = format_string("%s in %s", text, finding->lines[0].function);
+        free(text);
+        text = longer;
+    }
+    for (size_t i = 0; i < finding->object_count; i++) {
+        longer = format_string("%s%s%s", text, i == 0 ? ", on " : " and ", finding->objects[i]);
+        free(text);
+        text = longer;
+    }
+    if (finding->object_count == 1 && finding->object_bytes > 0) {
+        char *size = number_bytes(finding->object_bytes);
+
+        longer = format_string("%s (%s, %s)", text, finding->object_kind, size);
+        free(size);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static void say_time(const struct finding *finding, size_t number, const char *time_word,
+                     struct paragraph *screen)
+{
+    char *gain = range(finding->gain), *text;
+    double most = ceil(100 * finding->time.hi);
+
+    if (finding->modelled)
+        text = format_string("%zu. %s: worth at most %.0f %% of the %s; %.0f %% is likely "
+                             "(modelled from rates; -e exact counts).",
+                             number, what_of(finding->pattern), most, time_word,
+                             100 * finding->time.value);
+    else if (finding->weight == FINDING_OPEN)
+        text = format_string("%zu. %s: worth at most %.0f %% of the %s, and perhaps nothing: run "
+                             "about %.1f times as long to be sure.",
+                             number, what_of(finding->pattern), most, time_word, finding->longer);
+    else
+        text = format_string("%zu. %s: worth at most %.0f %% of the %s; %s is expected.", number,
+                             what_of(finding->pattern), most, time_word, gain);
+    paragraph_add(screen, 0, 3, text);
+    free(text);
+    free(gain);
+}
+
+static void say_finding(struct model *model, const struct finding *finding, size_t number,
+                        const char *time_word, struct paragraph *screen)
+{
+    char *where = where_text(model, finding), *text;
+
+    say_time(finding, number, time_word, screen);
+    text = format_string("At %s.", where);
+    paragraph_add(screen, 3, 3, text);
+    free(text);
+    free(where);
+    if (*finding->remedy != '\0') {
+        size_t length = strlen(finding->remedy);
+
+        text = format_string("Do: %s%s", finding->remedy,
+                             finding->remedy[length - 1] == '.' ? "" : ".");
+        paragraph_add(screen, 3, 7, text);
+        free(text);
+    }
+    text = finding->bursts > 0
+               ? format_string("Why: %s [%zu bursts]. Check: %s", finding->reason, finding->bursts,
+                               finding->check)
+               : format_string("Why: %s [exact]. Check: %s", finding->reason, finding->check);
+    paragraph_add(screen, 3, 8, text);
+    free(text);
+}
+
+/* Where the time goes, when it is not memory that takes it. */
+static char *hot_text(struct model *model, const struct findings *findings)
+{
+    char *time, *text;
+
+    if (findings->hot.function == NULL)
+        return copy_string("");
+    time = range(findings->hot_time);
+    text = format_string(" Most of it is spent in %s (%s), near %s.", findings->hot.function, time,
+                         code_line_text(model, &findings->hot));
+    free(time);
+    return text;
+}
+
+/* Misses take time, and nothing that the record shows would spare them. */
+static char *unavoidable_text(struct model *model, const struct findings *findings,
+                              const char *time_word)
+{
+    char *memory = range(findings->memory), *text;
+
+    if (findings->in_order.value > 0.5 * findings->memory.value &&
+        findings->in_order_at.function != NULL)
+        text = format_string("Nothing to gain that the record shows: misses take at most %s of the "
+                             "%s, most of it on data that is used in order (first at %s), which "
+                             "prefetches hide in part.",
+                             memory, time_word, code_line_text(model, &findings->in_order_at));
+    else
+        text = format_string("No pattern with a known cure: misses take at most %s of the %s. "
+                             "See --lines and --objects.",
+                             memory, time_word);
+    free(memory);
+    return text;
+}
+
+/* No clock has expired in any of the programs. */
+static bool is_unsampled(const struct model *model, const struct findings *findings)
+{
+    for (size_t p = 0; p < model->profile_count; p++)
+        if (model->profiles[p]->bursts.count > 0 || model->profiles[p]->samples.count > 0)
+            return false;
+    return !model->exact && findings->silent == 0;
+}
+
+static char *nothing_text(struct model *model, const struct findings *findings,
+                          const char *time_word)
+{
+    char *memory, *hot, *text;
+
+    if (is_unsampled(model, findings))
+        return copy_string("Too short for a sample: nothing is known of its accesses. Let it work "
+                           "longer or on more data; or run it many times and report all profiles "
+                           "together; or have every access counted, with reuse-run --engine "
+                           "exact.");
+    if (findings->silent > model->bursts && findings->silent >= EVIDENCE_BURSTS_MIN)
+        return format_string("Nothing to gain: memory is not the problem. At %zu of %zu random "
+                             "moments of its %s the program made no memory access for thousands "
+                             "of instructions: it calculates.",
+                             findings->silent, findings->silent + model->bursts, time_word);
+    if (!(model->accesses.value > 0))
+        return copy_string("No access was observed: there is nothing to say.");
+    if (!model->exact && model->bursts < EVIDENCE_BURSTS_MIN)
+        return format_string("%zu burst%s: too few for a verdict. Run longer, or with a larger "
+                             "budget.",
+                             model->bursts, model->bursts == 1 ? "" : "s");
+    if (findings->memory.hi >= 2 * FINDING_TIME_MIN)
+        return unavoidable_text(model, findings, time_word);
+    memory = range(findings->memory);
+    hot = hot_text(model, findings);
+    text = format_string("Nothing to gain: memory is not the problem. Misses take %s of the %s.%s",
+                         memory, time_word, hot);
+    free(hot);
+    free(memory);
+    return text;
+}
+
+/* Time that threads spend on each other rather than on data. */
+static void say_runtime(const struct findings *findings, const char *time_word,
+                        struct paragraph *screen)
+{
+    char *time, *text;
+
+    if (findings->runtime_time.lo < 2 * FINDING_TIME_MIN)
+        return;
+    time = range(findings->runtime_time);
+    text = format_string("%s of the %s is spent in the threading runtime: threads wait for each "
+                         "other (uneven work, locks, too short loops).",
+                         time, time_word);
+    paragraph_add(screen, 0, 0, text);
+    free(text);
+    free(time);
+}
+
+static char *below_text(const struct model *model, const struct findings *findings, size_t shown,
+                        size_t uncertain)
+{
+    char *costs = access_costs_text(&findings->costs, &model->machine);
+    size_t left = findings->items.count - shown - uncertain;
+    char *more =
+        left > 0 ? format_string("%zu more finding%s (--format json). ", left, left == 1 ? "" : "s")
+                 : copy_string("");
+    char *few = uncertain > 0 ? format_string("%zu more with too few samples to tell. ", uncertain)
+                              : copy_string("");
+    char *text = format_string("%s%sLatencies: %s. Shares of time are modelled, at 95 %%; what "
+                               "overlaps in time is not ranked.",
+                               more, few, costs);
+
+    free(few);
+    free(more);
+    free(costs);
+    return text;
+}
+
+static bool says_something(const struct findings *findings, size_t i)
+{
+    return findings->items.items[i].weight == FINDING_CLEAR || i == 0;
+}
+
+static void put_screen(struct model *model, const struct findings *findings,
+                       struct paragraph *screen)
+{
+    const char *time_word = findings->timed ? "CPU time" : "modelled time";
+    size_t shown = 0, uncertain = 0;
+    char *text;
+
+    for (size_t i = 0; i < findings->items.count; i++) {
+        struct paragraph one = {.text = NULL};
+
+        if (!says_something(findings, i)) {
+            uncertain++;
+            continue;
+        }
+        if (shown == SHOWN_MAX)
+            continue;
+        say_finding(model, &findings->items.items[i], shown + 1, time_word, &one);
+        if (shown == 0 || screen->lines + one.lines + LINES_BELOW <= SCREEN) {
+            paragraph_append(screen, &one);
+            shown++;
+        }
+        paragraph_free(&one);
+    }
+    if (findings->items.count == 0) {
+        text = nothing_text(model, findings, time_word);
+        paragraph_add(screen, 0, 0, text);
+        free(text);
+    }
+    say_runtime(findings, time_word, screen);
+    text = below_text(model, findings, shown, uncertain);
+    paragraph_add(screen, 0, 0, text);
+    free(text);
+}
+
+void section_findings(struct model *model, struct document *document, bool shown)
+{
+    struct section *section = document_section(document, "findings", "Findings", shown);
+    const struct findings *findings = findings_of(model);
+    struct table *table = document_table(document, "findings", NULL, NULL, COLUMNS(columns));
+    struct paragraph screen = {.text = NULL};
+
+    for (size_t i = 0; i < findings->items.count; i++)
+        add_row(document, table, &findings->items.items[i]);
+    section_table(section, table);
+    section_fact(section, "time.memory", NULL, INTERVAL_OBJECT,
+                 cell_estimate(CELL_SHARE, findings->memory));
+    section_fact(section, "time.hottest", NULL, INTERVAL_NONE,
+                 cell_text(document, findings->hot.function));
+    section_fact(section, "time.measured", NULL, INTERVAL_NONE, cell_truth(findings->timed));
+    put_screen(model, findings, &screen);
+    section_verbatim(document, section, NULL, screen.text);
+    paragraph_free(&screen);
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The findings of programs with one known problem each: line, object and remedy; and silence on the same
+# programs without it. On simulated hardware, with small caches: the input is the same every time.
+. "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
+reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
+reuse_report=$REUSE_BUILDDIR/postproc/reuse-report
+source=$REUSE_SRCDIR/tests/integration/programs/patterns.c
+export LC_ALL=C
+cd "$work" || exit 1
+cat >machine.conf <<'CONF'
+name = small
+cache = 1 4K   64 8 1
+cache = 2 64K  64 8 1
+cache = 3 256K 64 8 1
+latency = 1 1
+latency = 2 4
+latency = 3 15
+latency = memory 90
+CONF
+needs_qemu "findings"
+gcc -std=gnu11 -g -O2 -fno-tree-vectorize -o patterns "$source" -lpthread || exit 1
+line_of() { grep -n "mark: $1 " "$source" | cut -d: -f1; }
+record() { # KIND SIZE TURNS
+    "$reuse_run" -q -e simulate --seed 1 -p 20000 -o "$1.rprof" ./patterns "$@" >log 2>&1 || cat log
+    run "$reuse_report" --summary --format json --machine machine.conf "$1.rprof"
+}
+# The first finding has the pattern, one of the marked lines and the object.
+finds() { # PATTERN MARK OBJECT
+    python3 - "$1" "$(line_of "$2")" "$3" <<'END'
+import json, sys
+findings = json.load(open("out"))["findings"]
+for f in findings:
+    print("#", f["pattern"], f["time_share"], f["file"], f["line"], f["object"], f["certain"])
+pattern, line, name = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+first = findings[0]
+assert first["pattern"] == pattern and first["certain"], first
+assert line in [at["line"] for at in first["lines"]], first
+assert name in [thing["name"] for thing in first["objects"]], first
+assert first["gain_lo"] <= first["gain"] <= first["gain_hi"] <= first["time_share_hi"] <= 1
+END
+}
+silent() {
+    python3 - <<'END'
+import json
+findings = json.load(open("out"))["findings"]
+assert not [f for f in findings if f["certain"]], findings
+END
+}
+bad() { # KIND SIZE TURNS PATTERN MARK OBJECT
+    record "$1" "$2" "$3"
+    check "$1: $4, at line and object" finds "$4" "$5" "$6"
+}
+good() { # KIND SIZE TURNS
+    record "$@"
+    check "$1: nothing to cure" silent
+}
+
+bad by-columns 256 8 "across lines" column grid
+run "$reuse_report" --machine machine.conf by-columns.rprof
+check "the first line of the screen names the problem" \
+    test "$(sed -n 2p out | grep -c '^1\. The inner loop goes across cache lines: worth at most')" -eq 1
+check "the screen says what to do" out_has '^ +Do: interchange the loops'
+check "findings fit a screen" test "$(grep -n '^== Summary' out | cut -d: -f1)" -le 25
+check "latencies come from the description" out_has "^Latencies: L2 4, L3 15, memory 90, .* \(of the machine's"
+good by-rows 256 8
+bad list 20000 20 "linked nodes" list 'nodes[i]'
+good list-as-array 60000 8
+bad wide-records 10000 40 "few members" record records
+bad table 200000 1 anywhere table numbers
+bad gather-anywhere 50000 2 indexed gather x
+good gather-near 50000 2
+bad passes 30000 6 passes third b
+good fused 30000 6
+bad product-naive 96 1 "across lines" product b
+good product-blocked 64 2
+good arithmetic 1 2
+finish

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rules of the findings: patterns from evidence, what they cost, what is said of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings/access_costs.h"
+#include "report/findings/finding.h"
+#include "report/findings/paragraph.h"
+#include "support/memory.h"
+#include "symbols/demangle.h"
+
+#define KIB 1024.0
+#define MIB (1024 * KIB)
+
+/* Doubles, one line each, anywhere in 64 MiB. */
+static const struct access_evidence anywhere = {.bursts = 30,
+                                                .time = {0.5, 0.4, 0.6},
+                                                .line_bytes = 64,
+                                                .width = 8,
+                                                .visits = 1,
+                                                .object_bytes = 64 * MIB,
+                                                .blocks = 1,
+                                                .touched_bytes = 64 * MIB,
+                                                .level_bytes = 32 * MIB,
+                                                .fall_bytes = 32 * MIB,
+                                                .inner_bytes = 32 * KIB};
+
+static void test_random_access(void **state)
+{
+    struct access_evidence evidence = anywhere;
+
+    (void)state;
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+    evidence.indexed = true;
+    assert_int_equal(pattern_of(&evidence), PATTERN_INDEXED);
+    evidence.object_bytes = 16 * MIB; /* fits the cache that its misses are counted for */
+    assert_int_equal(pattern_of(&evidence), PATTERN_NONE);
+    evidence = anywhere;
+    evidence.bursts = EVIDENCE_BURSTS_MIN - 1;
+    assert_int_equal(pattern_of(&evidence), PATTERN_NONE);
+    evidence = anywhere;
+    evidence.width = 0;
+    assert_int_equal(pattern_of(&evidence), PATTERN_NONE);
+}
+
+/* A column of 2048 lines between two uses of a line: a fall that is sharp, and well within a pass.
+ */
+static void test_across_lines(void **state)
+{
+    struct access_evidence evidence = anywhere;
+
+    (void)state;
+    evidence.need_bytes = 140 * KIB;
+    evidence.sharpness = 0.97;
+    assert_int_equal(pattern_of(&evidence), PATTERN_ACROSS_LINES);
+    evidence.sharpness = 0.6; /* what skewed random access looks like */
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+    evidence.sharpness = 0.97;
+    evidence.need_bytes = 40 * MIB; /* after a pass over most of it */
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+    evidence.need_bytes = 33 * KIB; /* hardly more than the innermost cache has */
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+}
+
+static void test_whole_lines(void **state)
+{
+    struct access_evidence evidence = anywhere;
+
+    (void)state;
+    evidence.visits = 0.125;
+    assert_true(evidence_is_in_order(&evidence));
+    assert_int_equal(pattern_of(&evidence), PATTERN_IN_ORDER);
+    evidence.late_reuses = EVIDENCE_REUSES_MIN;
+    evidence.reused_elsewhere = 0.9;
+    assert_int_equal(pattern_of(&evidence), PATTERN_PASSES);
+    evidence.late_reuses--;
+    assert_int_equal(pattern_of(&evidence), PATTERN_IN_ORDER);
+    evidence.need_bytes = 140 * KIB;
+    evidence.sharpness = 1;
+    assert_int_equal(pattern_of(&evidence), PATTERN_TOO_LARGE);
+    evidence.visits = 1;
+    assert_false(evidence_is_in_order(&evidence));
+}
+
+static void test_layouts(void **state)
+{
+    struct access_evidence evidence = anywhere;
+
+    (void)state;
+    evidence.element_bytes = 128;
+    evidence.element_used = 16;
+    assert_int_equal(pattern_of(&evidence), PATTERN_FEW_MEMBERS);
+    assert_true(pattern_saving(PATTERN_FEW_MEMBERS, &evidence).hi < 0.9);
+    evidence.element_used = 100;
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+    evidence.element_bytes = evidence.element_used = 8;
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+    evidence.blocks = 1e6;
+    evidence.object_bytes = 48;
+    assert_int_equal(pattern_of(&evidence), PATTERN_LINKED);
+    evidence.object_bytes = 4096;
+    assert_int_not_equal(pattern_of(&evidence), PATTERN_LINKED);
+    evidence.small_blocks = true;
+    assert_int_equal(pattern_of(&evidence), PATTERN_LINKED);
+}
+
+/* Each pattern that is shown has a name, a remedy with the object's name in it, and a reason. */
+static void test_texts(void **state)
+{
+    (void)state;
+    for (int pattern = 0; pattern < PATTERN_COUNT; pattern++) {
+        struct estimate saving = pattern_saving((enum pattern)pattern, &anywhere);
+        char *remedy, *reason;
+
+        assert_non_null(pattern_names[pattern]);
+        assert_true(saving.lo <= saving.value && saving.value <= saving.hi && saving.hi <= 1);
+        remedy = pattern_remedy((enum pattern)pattern, &anywhere, "thing", "thing elsewhere");
+        reason = pattern_reason((enum pattern)pattern, &anywhere);
+        if (pattern > PATTERN_IN_ORDER) {
+            assert_non_null(strstr(remedy, "thing"));
+            assert_true(saving.lo > 0);
+            if (pattern < PATTERN_FALSE_SHARING)
+                assert_true(*reason != '\0');
+        }
+        free(remedy);
+        free(reason);
+    }
+}
+
+static void test_weights(void **state)
+{
+    double longer;
+
+    (void)state;
+    assert_int_equal(finding_weight((struct estimate){0.3, 0.2, 0.4}, &longer), FINDING_CLEAR);
+    assert_int_equal(finding_weight((struct estimate){0.01, 0, 0.02}, &longer), FINDING_NOTHING);
+    assert_int_equal(finding_weight((struct estimate){0.2, 0, 0.5}, &longer), FINDING_OPEN);
+    /* 0.3 of half an interval has to become 0.2 - 0.03. */
+    assert_true(fabs(longer - pow(0.3 / 0.17, 2)) < 1e-9);
+}
+
+static void test_costs(void **state)
+{
+    struct machine machine = {
+        .levels = 2, .caches = {{.level = 1, .bytes = 32768}, {.level = 2, .bytes = 1 << 20}}};
+    const double ratios[] = {0.5, 0.1};
+    struct access_costs costs;
+    char *text;
+
+    (void)state;
+    access_costs_of(&machine, &costs);
+    assert_false(costs.described);
+    machine.caches[0].latency_ns = 1;
+    machine.caches[1].latency_ns = 5;
+    machine.memory_latency_ns = 105;
+    access_costs_of(&machine, &costs);
+    assert_true(costs.described);
+    /* Half of the accesses wait 4 ns longer, a tenth another 100. */
+    assert_true(fabs(access_cost_of_misses(&costs, ratios, false) - 12) < 1e-9);
+    assert_true(access_cost_of_misses(&costs, ratios, true) < 1.2);
+    text = access_costs_text(&costs, &machine);
+    assert_string_equal(text,
+                        "L2 5, memory 105, another core 100 ns (of the machine's description)");
+    free(text);
+}
+
+static void test_paragraphs(void **state)
+{
+    struct paragraph one = {.text = NULL}, other = {.text = NULL};
+    char longest[200];
+
+    (void)state;
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    paragraph_add(&one, 0, 3, "short");
+    assert_string_equal(one.text, "short\n");
+    paragraph_add(&other, 2, 4, longest);
+    assert_int_equal(other.lines, 3);
+    assert_int_equal(strcspn(other.text, "\n"), PARAGRAPH_WIDTH);
+    paragraph_append(&one, &other);
+    assert_int_equal(one.lines, 4);
+    paragraph_free(&other);
+    paragraph_free(&one);
+}
+
+static void check_name(const char *linkage_name, const char *expected)
+{
+    char *readable = demangle(linkage_name);
+
+    if (expected == NULL)
+        assert_null(readable);
+    else
+        assert_string_equal(readable, expected);
+    free(readable);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    check_name("main", NULL);
+    check_name("main._omp_fn.4", "main [omp 4]");
+    check_name("_ZL5scalePdi._omp_fn.0", "scale [omp 0]");
+    check_name("_Z5scaleIdEvRSt6vectorIT_SaIS1_EE._omp_fn.1", "scale<double> [omp 1]");
+    check_name("work.constprop.0", "work [constant 0]");
+    check_name("work.cold", "work [cold]");
+    check_name(".cold", NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_access), cmocka_unit_test(test_across_lines),
+        cmocka_unit_test(test_whole_lines),   cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_texts),         cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_costs),         cmocka_unit_test(test_paragraphs),
+        cmocka_unit_test(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
