@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -77,20 +78,36 @@ bool output_usable(void)
     return now != OUTPUT_FAILED && now != OUTPUT_CLOSED;
 }
 
+/* The program's file. Without /proc, after chroot(2) perhaps, as it was known before, or as it was
+ * called. */
+static const char *program_name(void)
+{
+    static char name[PATH_MAX];
+    char found[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", found, sizeof found - 1);
+    const char *called = (const char *)getauxval(AT_EXECFN);
+
+    if (length > 0) {
+        found[length] = '\0';
+        memcpy(name, found, (size_t)length + 1);
+    } else if (name[0] == '\0' && called && strlen(called) < sizeof name) {
+        memcpy(name, called, strlen(called) + 1);
+    }
+    return name;
+}
+
 bool output_expand(const char *pattern, const char *complaint, char expanded[OPTIONS_OUTPUT_MAX])
 {
     struct output_names names;
-    char reason[OPTIONS_MESSAGE_MAX], program[PATH_MAX];
+    char reason[OPTIONS_MESSAGE_MAX];
     struct utsname system;
     struct line line;
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
 
-    program[length > 0 ? length : 0] = '\0';
     uname(&system);
     names.pid = getpid();
     names.host = system.nodename;
     names.rank = options_find_rank((const char *const *)environ);
-    names.program = tape_mode == TAPE_REPLAYS ? "replay" : program;
+    names.program = tape_mode == TAPE_REPLAYS ? "replay" : program_name();
     if (options_expand_output(pattern, &names, expanded, OPTIONS_OUTPUT_MAX, reason,
                               sizeof reason) == 0)
         return true;
@@ -200,16 +217,26 @@ static void append_cache(const struct record_cache *cache)
     append(RECORD_CACHE, cache, sizeof *cache, NULL, 0);
 }
 
+static bool is_regular(int descriptor)
+{
+    struct stat status;
+
+    return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 /* Opens the file and writes what describes the run. The caller has moved state to OPENING. */
 static bool open_file(void)
 {
     struct run_text text;
-    int descriptor = descriptor_adopt(profile_file_create(path, sizeof path, named_by_process));
-    int error = -descriptor;
+    int created = profile_file_create(path, sizeof path, named_by_process);
+    bool is_new = created >= 0 && is_regular(created);
+    int descriptor = descriptor_adopt(created), error = -descriptor;
 
     if (!buffer)
         buffer = memory_map(PROFILE_WRITER_BUFFER);
     if (descriptor < 0 || !buffer) {
+        if (is_new)
+            syscall(SYS_unlinkat, AT_FDCWD, path, 0);
         tell_open_failure(error);
         atomic_store(&state, OUTPUT_FAILED);
         return false;
@@ -270,17 +297,23 @@ void output_insist(void)
 static void tell_write_failure(void)
 {
     struct line line;
+    bool nothing;
 
     if (atomic_exchange(&loss_told, true))
         return;
+    /* Without a single record it would be a file that the report refuses. */
+    nothing = writer.written_bytes <= sizeof(struct profile_file_header);
+    if (nothing && writer.regular)
+        syscall(SYS_unlinkat, AT_FDCWD, path, 0);
     line_begin(&line);
-    line_text(&line, "the profile ends here: cannot write to ");
+    line_text(&line,
+              nothing ? "no profile: cannot write to " : "the profile ends here: cannot write to ");
     line_text(&line, path);
     line_text(&line, " (");
     line_error(&line, writer.error);
-    line_text(&line, writer.state == WRITER_DISK_FULL
-                         ? ", disk full); what is written stays readable"
-                         : "); what is written stays readable");
+    line_text(&line, writer.state == WRITER_DISK_FULL ? ", disk full)" : ")");
+    if (!nothing)
+        line_text(&line, "; what is written stays readable");
     say_error(&line);
     atomic_store(&state, OUTPUT_FAILED);
 }
