@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Choosing and trying the unit at start-up. See pmu.h. Not signal-safe. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "handler.h"
+#include "interpose_signal.h"
 #include "perf_event.h"
 #include "pmu/refusal.h"
 #include "pmu/self_test.h"
@@ -219,6 +221,7 @@ static bool try_signals(char *reason)
     unsigned before = handler_trials(), signals = 0;
     struct self_test done = {0};
     struct pmu_thread thread;
+    sigset_t trap, mask;
     int result = pmu_thread_open_events(&thread, period, event_cookie_pack(cookie), true, &tried);
 
     if (result == 0)
@@ -228,10 +231,15 @@ static bool try_signals(char *reason)
         pmu_thread_close(&thread);
         return false;
     }
+    /* What is recorded is done with signals blocked. */
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    signals_change(SIG_UNBLOCK, &trap, &mask);
     for (unsigned round = 0; round < ROUNDS_MAX && signals < SIGNALS && !tape_supplies(); round++) {
         self_test_run(&done, self_test_array, plan.passes);
         signals = handler_trials() - before;
     }
+    signals_change(SIG_SETMASK, &mask, NULL);
     pmu_thread_close(&thread);
     signals = (unsigned)tape_value(TAPE_SETTING, signals);
     if (signals < SIGNALS)

@@ -14,6 +14,7 @@
 #include "doctor/finding.h"
 #include "doctor/output.h"
 #include "doctor/probe.h"
+#include "doctor/silicon_test.h"
 #include "launcher/engine_qemu.h"
 
 static void (*const probes[FINDING_PROGRAM])(struct finding *) = {
@@ -43,11 +44,10 @@ static void conclude(const struct finding *findings, struct verdict verdicts[ENG
         verdicts[0] =
             (struct verdict){"clock", FINDING_LIMITED, "sharing between threads is not observed"};
 
-    /* Never usable yet; says whether waiting for it would help on this machine. */
-    bool precise = findings[FINDING_PRECISE].state != FINDING_MISSING;
-    verdicts[1] = (struct verdict){"pmu", FINDING_MISSING,
-                                   precise ? "not part of this version; the hardware would serve it"
-                                           : "no hardware samples with addresses"};
+    verdicts[1] = (struct verdict){"pmu", findings[FINDING_PRECISE].state,
+                                   "bursts by hardware counters, which count accesses"};
+    if (verdicts[1].state == FINDING_MISSING)
+        verdicts[1].reason = "no hardware samples with addresses";
 
     verdicts[2] = (struct verdict){"exact", findings[FINDING_QEMU].state,
                                    "every access, under qemu-user (also: simulate)"};
@@ -70,6 +70,11 @@ static void print_usage(void)
          "Tries what profiling needs on this machine, and says what would enable more;\n"
          "with PROGRAM, also whether that program can be profiled.\n\n"
          "      --format NAME   text (default) or json\n"
+         "      --silicon-test  run programs of known truth under the engine pmu, some\n"
+         "                      fifteen minutes, and write how far it is from the truth\n"
+         "      --engine NAME   ... under pmu (default), clock or simulate\n"
+         "      --cases LIST    ... some of the programs only\n"
+         "  -o, --output FILE   ... there (default reuse-silicon-test.json)\n"
          "  -h, --help          this text\n"
          "  -V, --version       the version\n\n"
          "Exit status: 0 if at least one engine works, 1 if none does, 2 for wrong usage.");
@@ -78,22 +83,38 @@ static void print_usage(void)
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"format", required_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {NULL, 0, NULL, 0},
+        {"format", required_argument, NULL, 'f'}, {"silicon-test", no_argument, NULL, 's'},
+        {"engine", required_argument, NULL, 'e'}, {"cases", required_argument, NULL, 'c'},
+        {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
     };
+    struct silicon_options silicon = {.engine = "pmu", .output = "reuse-silicon-test.json"};
     struct verdict verdicts[ENGINES];
-    bool json = false;
+    bool json = false, silicon_wanted = false;
     int option;
 
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":hV", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":hVo:", options, NULL)) != -1) {
         switch (option) {
         case 'f':
             json = strcmp(optarg, "json") == 0;
             if (!json && strcmp(optarg, "text") != 0)
                 return usage_error("--format is text or json, not", optarg);
+            break;
+        case 's':
+            silicon_wanted = true;
+            break;
+        case 'e':
+            silicon.engine = optarg;
+            if (strcmp(optarg, "pmu") != 0 && strcmp(optarg, "clock") != 0 &&
+                strcmp(optarg, "simulate") != 0)
+                return usage_error("--engine is pmu, clock or simulate, not", optarg);
+            break;
+        case 'c':
+            silicon.cases = optarg;
+            break;
+        case 'o':
+            silicon.output = optarg;
             break;
         case 'h':
             print_usage();
@@ -107,6 +128,8 @@ int main(int argc, char **argv)
             return usage_error("unknown option", argv[optind - 1]);
         }
     }
+    if (silicon_wanted)
+        return silicon_test(&silicon);
     if (argc - optind > 1)
         return usage_error("only one program can be looked at, not also", argv[optind + 1]);
 

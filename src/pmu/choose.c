@@ -144,7 +144,8 @@ static void add_small_cores(const struct pmu_machine *machine, struct pmu_choice
 
 static bool choose_intel(const struct pmu_machine *machine, struct pmu_choice *choice, char *reason)
 {
-    const struct intel_model *model = intel_model_find(machine->processor.model);
+    const struct intel_model *model =
+        intel_model_find(machine->processor.family, machine->processor.model);
     int64_t cpu = pmu_type(machine, "cpu"), core = pmu_type(machine, "cpu_core");
 
     choice->unit = PMU_PEBS;

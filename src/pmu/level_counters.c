@@ -146,7 +146,7 @@ enum { MIDR_A64FX = 0x46000010, MIDR_MASK = 0xff00fff0 }; /* implementer and par
 /* Haswell .. Granite Rapids, without those whose cores are not all of one kind. */
 static const struct row *intel_rows(unsigned model)
 {
-    const struct intel_model *known = intel_model_find(model);
+    const struct intel_model *known = intel_model_find(INTEL_FAMILY, model);
 
     if (!known)
         return NULL;

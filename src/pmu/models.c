@@ -55,8 +55,8 @@ const struct intel_model intel_models[] = {
      "MEM_INST_RETIRED:ALL_STORES",
      0x81d0,
      0x82d0},
-    {"Alder Lake, Raptor Lake",
-     {0x97, 0x9a, 0xb7, 0xba, 0xbf},
+    {"Alder Lake, Raptor Lake, Bartlett Lake",
+     {0x97, 0x9a, 0xb7, 0xba, 0xbf, 0xd7},
      {NULL},
      "MEM_INST_RETIRED:ALL_LOADS",
      "MEM_INST_RETIRED:ALL_STORES",
@@ -97,6 +97,13 @@ const struct intel_model intel_models[] = {
      "MEM_INST_RETIRED:ALL_STORES",
      0x81d0,
      0x82d0},
+    {"Panther Lake",
+     {0xcc},
+     {NULL},
+     "MEM_INST_RETIRED:ALL_LOADS",
+     "MEM_INST_RETIRED:ALL_STORES",
+     0x81d0,
+     0x82d0},
     {"Alder Lake-N (small cores only)",
      {0xbe},
      {NULL},
@@ -104,8 +111,8 @@ const struct intel_model intel_models[] = {
      "MEM_UOPS_RETIRED:ALL_STORES",
      0x81d0,
      0x82d0},
-    {"Sierra Forest (small cores only)",
-     {0xaf},
+    {"Sierra Forest, Grand Ridge, Clearwater Forest (small cores only)",
+     {0xaf, 0xb6, 0xdd},
      {NULL},
      "MEM_UOPS_RETIRED:ALL_LOADS",
      "MEM_UOPS_RETIRED:ALL_STORES",
@@ -114,14 +121,16 @@ const struct intel_model intel_models[] = {
 };
 const unsigned intel_model_count = sizeof intel_models / sizeof intel_models[0];
 
-const struct intel_model intel_small_core = {.name = "Gracemont, Crestmont, Skymont",
+const struct intel_model intel_small_core = {.name = "Gracemont, Crestmont, Skymont, Darkmont",
                                              .loads = "MEM_UOPS_RETIRED:ALL_LOADS",
                                              .stores = "MEM_UOPS_RETIRED:ALL_STORES",
                                              .loads_config = 0x81d0,
                                              .stores_config = 0x82d0};
 
-const struct intel_model *intel_model_find(unsigned model)
+const struct intel_model *intel_model_find(unsigned family, unsigned model)
 {
+    if (family != INTEL_FAMILY)
+        return NULL;
     for (unsigned i = 0; i < intel_model_count; i++)
         for (unsigned k = 0; k < MODELS_OF_ROW; k++)
             if (model != 0 && intel_models[i].models[k] == model)

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-enum { MODELS_OF_ROW = 8 };
+enum { MODELS_OF_ROW = 8, INTEL_FAMILY = 6 };
 
 /*
  * Intel: events of the core PMU that sample every retired load and store with its address (PEBS).
@@ -28,8 +28,9 @@ extern const unsigned intel_model_count;
 /* The small cores of hybrid processors (PMU cpu_atom) and of Sierra Forest. */
 extern const struct intel_model intel_small_core;
 
-/* Intel's row for a model; NULL if none. */
-const struct intel_model *intel_model_find(unsigned model);
+/* Intel's row for a family and model; NULL if none. Later families (19: Diamond Rapids) number
+ * their models anew, and their events are not known here. */
+const struct intel_model *intel_model_find(unsigned family, unsigned model);
 
 /* AMD: events that count dispatched loads and stores; ibs_op samples. */
 struct amd_model {

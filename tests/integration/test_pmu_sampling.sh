@@ -93,7 +93,6 @@ profile -- "$micro/chase" --seconds 0.5
 check "a pointer chase" holds "r['engine'] == 'pmu' and r['samples'] >= 5"
 
 # Four threads of the same work; three of them are refused the hardware's events.
-measure_rate 2097152 1000
 export PMU_STAND_IN_REFUSE=threads
 profile --period 3000000 -- "$micro/sweep" --bytes 1M --iterations 4000 --threads 4
 unset PMU_STAND_IN_REFUSE
@@ -150,7 +149,7 @@ done
 wait "$program"
 SCRIPT
     unit=hybrid mover="bash $work/moved"
-    profile --period 1500000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
+    profile --period 6000000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
     mover=
     check "kinds of cores: the program ends as ever" status_is 0
     check "kinds of cores: the engine is used" err_has 'pmu engine, [0-9]+ samples'

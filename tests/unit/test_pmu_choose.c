@@ -71,9 +71,10 @@ static void test_no_model_twice(void **state)
             for (unsigned k = 0; k < MODELS_OF_ROW; k++)
                 rows += intel_models[i].models[k] == model;
         assert_in_range(rows, 0, 1);
-        assert_int_equal(intel_model_find(model) != NULL, rows);
+        assert_int_equal(intel_model_find(6, model) != NULL, rows);
+        assert_null(intel_model_find(19, model));
     }
-    assert_null(intel_model_find(0));
+    assert_null(intel_model_find(6, 0));
 }
 
 /* ---- machines made of files ---- */
@@ -122,6 +123,37 @@ static void test_intel_machines(void **state)
         assert_true(choice.sample_type & PERF_SAMPLE_ADDR);
         assert_int_equal(choice.period_multiple, 1);
     }
+}
+
+/* Codes as in the kernel's event lists (tools/perf/pmu-events/arch/x86) of 2025. */
+static void test_newer_intel(void **state)
+{
+    static const struct text_file hybrid[] = {
+        {"cpu_core/type", "4"}, {"cpu_atom/type", "10"}, {NULL, NULL}};
+    const struct processor panther_lake = {VENDOR_INTEL, 6, 0xcc, 0, 0};
+    const struct processor small_cores[] = {{VENDOR_INTEL, 6, 0xb6, 0, 0},
+                                            {VENDOR_INTEL, 6, 0xdd, 0, 0}};
+    const struct processor diamond_rapids = {VENDOR_INTEL, 19, 0x01, 0, 0};
+    struct pmu_choice choice;
+    char reason[PMU_REASON_MAX];
+
+    (void)state;
+    assert_true(choose(hybrid, panther_lake, "", &choice, reason));
+    assert_int_equal(choice.core_kinds, 2);
+    assert_int_equal(choice.samplers, 4);
+    assert_non_null(strstr(choice.sampler[0].name, "cpu_core/MEM_INST_RETIRED:ALL_LOADS"));
+    assert_non_null(strstr(choice.sampler[3].name, "cpu_atom/MEM_UOPS_RETIRED:ALL_STORES"));
+    assert_int_equal(choice.sampler[3].type, 10);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(choose(intel_files, small_cores[i], "", &choice, reason));
+        assert_non_null(strstr(choice.sampler[0].name, "MEM_UOPS_RETIRED:ALL_LOADS"));
+        assert_int_equal(choice.sampler[0].config, 0x81d0);
+        assert_true(choice.counts_accesses);
+    }
+    /* Its events are not known: the kernel's names, which count no accesses. */
+    assert_true(choose(intel_files, diamond_rapids, "", &choice, reason));
+    assert_int_equal(choice.sampler[0].config, 0x01cd);
+    assert_false(choice.counts_accesses);
 }
 
 /* A model of tomorrow: by what the kernel shows. */
@@ -390,10 +422,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_intel_encodings), cmocka_unit_test(test_amd_encodings),
         cmocka_unit_test(test_no_model_twice),  cmocka_unit_test(test_intel_machines),
-        cmocka_unit_test(test_unknown_intel),   cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_latencies),       cmocka_unit_test(test_hybrid),
-        cmocka_unit_test(test_amd_machines),    cmocka_unit_test(test_overrides),
-        cmocka_unit_test(test_format_files),    cmocka_unit_test(test_this_machine),
+        cmocka_unit_test(test_newer_intel),     cmocka_unit_test(test_unknown_intel),
+        cmocka_unit_test(test_groups),          cmocka_unit_test(test_latencies),
+        cmocka_unit_test(test_hybrid),          cmocka_unit_test(test_amd_machines),
+        cmocka_unit_test(test_overrides),       cmocka_unit_test(test_format_files),
+        cmocka_unit_test(test_this_machine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
