@@ -53,11 +53,21 @@ struct estimate estimate_product(struct estimate a, struct estimate b)
                              value + hypot(above(a) * b.hi, above(b) * a.value)};
 }
 
+/* What multiplying and dividing exact numbers leaves of a difference of zero. */
+#define ROUNDING 1e-9
+
+/* Both are exact, and the same. */
+static bool is_same(struct estimate a, struct estimate b)
+{
+    return a.hi - a.lo <= ROUNDING * a.hi && b.hi - b.lo <= ROUNDING * b.hi &&
+           fabs(a.value - b.value) <= ROUNDING * fmax(a.value, b.value);
+}
+
 static enum change_verdict verdict_of(const struct change *change)
 {
     if (change->before.once || change->after.once)
         return CHANGE_ONCE;
-    if (change->absolute.lo == 0 && change->absolute.hi == 0)
+    if (is_same(change->before.value, change->after.value))
         return CHANGE_NONE;
     if (change->absolute.lo > 0)
         return CHANGE_MORE;
@@ -92,6 +102,8 @@ const char *change_word(enum change_verdict verdict)
         return "the same";
     case CHANGE_NOT_SEEN:
         return "none shown";
+    case CHANGE_FEW:
+        return "too few bursts";
     case CHANGE_ONCE:
         return "one run";
     case CHANGE_UNKNOWN:

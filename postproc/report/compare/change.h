@@ -27,6 +27,7 @@ enum change_verdict {
     CHANGE_UNKNOWN,  /* one side does not know */
     CHANGE_ONCE,     /* one side was measured once */
     CHANGE_NONE,     /* the same, both exact */
+    CHANGE_FEW,      /* an interval rests on too few bursts to decide */
     CHANGE_NOT_SEEN, /* the interval holds zero: no difference that these runs can show */
     CHANGE_LESS,
     CHANGE_MORE,
@@ -49,7 +50,7 @@ struct estimate estimate_ratio(struct estimate a, struct estimate b);
 /* a * b, both at least 0. */
 struct estimate estimate_product(struct estimate a, struct estimate b);
 
-/* "less", "more", "the same", "none shown", "one run" or "not known". */
+/* "less", "more", "the same", "none shown", "too few bursts", "one run" or "not known". */
 const char *change_word(enum change_verdict);
 
 #endif

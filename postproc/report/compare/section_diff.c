@@ -82,7 +82,7 @@ static char *relative_text(double relative, bool as_factor)
 #define RELATIVE_MAX 9
 
 /* What division leaves of an interval without a width. */
-#define RELATIVE_ROUNDING 1e-9
+#define RELATIVE_ROUNDING 1e-6
 
 /* "-90 % (-91 to -89)"; the caller frees it. */
 static char *change_text(const struct change *change)
@@ -148,7 +148,9 @@ static void fill_subject(struct document *document, struct row *row, const char 
     if (change->after.known)
         row->cells[AFTER_TEXT] = cell_value(CELL_COUNT, change->after.value.value);
     row->cells[CHANGE_TEXT] =
-        cell_text(document, change->verdict == CHANGE_NOT_SEEN ? "none shown" : text);
+        cell_text(document, change->verdict == CHANGE_NOT_SEEN || change->verdict == CHANGE_FEW
+                                ? change_word(change->verdict)
+                                : text);
     fill_change(document, row->cells + CHANGE, CELL_COUNT, change);
     row->cells[KIND] = cell_text(document, kind);
     free(text);
@@ -237,22 +239,53 @@ static bool is_idle(const struct change *change)
             !(change->after.value.value > 0));
 }
 
-static void add_left_out(struct comparison_side sides[SIDES], const struct subject_list *list,
-                         struct document *document, struct table *table)
+/* Below the table: what is not in it. */
+static void add_remark(struct comparison_side sides[SIDES], const struct subject_list *list,
+                       size_t folded, struct document *document, struct table *table)
 {
     const char *newer = line_texts_newer(sides[SIDE_BEFORE].texts);
-    char *text;
+    char *left_out, *text;
 
-    if (list->left_out == 0)
-        return;
     if (newer == NULL)
         newer = line_texts_newer(sides[SIDE_AFTER].texts);
-    text = format_string("%zu line%s left out: %s was changed after the program that ran was "
-                         "built, so their text is not known. The functions are compared.",
-                         list->left_out, list->left_out == 1 ? " is" : "s are",
-                         newer != NULL ? newer : "their file");
+    left_out = list->left_out > 0
+                   ? format_string("%zu line%s left out: %s was changed after the program that "
+                                   "ran was built, so their text is not known. The functions are "
+                                   "compared. ",
+                                   list->left_out, list->left_out == 1 ? " is" : "s are",
+                                   newer != NULL ? newer : "their file")
+                   : copy_string("");
+    text = format_string("%s%zu in all, %zu of them in both%s", left_out, list->all, list->matched,
+                         folded > 0 ? "; changes below 0.1 % of all misses, or not known, are not "
+                                      "shown."
+                                    : ".");
     table_remark(document, table, text);
     free(text);
+    free(left_out);
+}
+
+/* Part of all misses that a change must be to be shown. */
+#define NEGLIGIBLE_SHARE 0.001
+
+/* In text: too small a part of all misses to read about. */
+static bool is_negligible(const struct comparison_side sides[SIDES], const struct subject *subject,
+                          size_t level)
+{
+    const struct change *change = &subject->misses[level];
+    double all = fmax(sides[SIDE_BEFORE].figures.misses[level].value.value,
+                      sides[SIDE_AFTER].figures.misses[level].value.value);
+
+    if (sides[SIDE_AFTER].model->options->format != FORMAT_TEXT)
+        return false;
+    return change->verdict == CHANGE_UNKNOWN ||
+           fabs(change->absolute.value) < NEGLIGIBLE_SHARE * all;
+}
+
+static const char *subjects_basis(const struct comparison_side sides[SIDES])
+{
+    return sides[SIDE_BEFORE].model->exact && sides[SIDE_AFTER].model->exact
+               ? "Exact, without coherence misses: these are counted for the run alone."
+               : NULL;
 }
 
 static void add_subjects(struct comparison_side sides[SIDES], enum subject_kind kind,
@@ -264,12 +297,12 @@ static void add_subjects(struct comparison_side sides[SIDES], enum subject_kind 
                   [SUBJECT_LINE] = {"diff.lines", "source line (function: its text)"},
                   [SUBJECT_FUNCTION] = {"diff.functions", "function"}};
     struct model *after = sides[SIDE_AFTER].model;
-    size_t focus = comparison_focus(sides);
+    size_t focus = comparison_focus(sides), folded = 0;
     struct subject_list list = subjects_compare(sides, kind, after->options->top);
     char *title = format_string("%s misses by %s, the largest change first",
                                 level_name(after, document, focus), tables[kind].title);
-    struct table *table =
-        document_table(document, tables[kind].key, title, NULL, subject_columns, MISS_COLUMNS);
+    struct table *table = document_table(document, tables[kind].key, title, subjects_basis(sides),
+                                         subject_columns, MISS_COLUMNS);
 
     for (size_t i = 0; i < list.count; i++) {
         const struct subject *subject = &list.items[i];
@@ -277,15 +310,17 @@ static void add_subjects(struct comparison_side sides[SIDES], enum subject_kind 
 
         if (is_idle(&subject->misses[focus]))
             continue;
+        if (is_negligible(sides, subject, focus)) {
+            folded++;
+            continue;
+        }
         row = table_row(table);
         fill_subject(document, row, subject->name, subject->kind, &subject->misses[focus]);
         row->cells[SEEN_BEFORE] = cell_truth(subject->seen[SIDE_BEFORE]);
         row->cells[SEEN_AFTER] = cell_truth(subject->seen[SIDE_AFTER]);
         row->cells[LEVELS] = cell_table(levels_of(sides, document, subject));
     }
-    add_left_out(sides, &list, document, table);
-    if (table->rows.count == 0 && table->remark == NULL)
-        table_remark(document, table, "Nothing changed, and nothing is new.");
+    add_remark(sides, &list, folded, document, table);
     section_table(section, table);
     subjects_free(&list);
     free(title);

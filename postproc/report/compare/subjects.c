@@ -120,17 +120,36 @@ static void regroup(struct matching *matching, enum side side)
         grouping_list_members(grouping, model->observations);
 }
 
-/* Most of the side's misses that a part can have which none of its bursts touched. */
-static struct figure unseen(const struct comparison_side *side, size_t level)
+/* The exact engine puts instructions that hardly count into one line of this name. */
+static const char rest_of_code[] = "other instructions";
+
+/* Misses of the instructions that an exact profile does not tell apart. */
+static double misses_of_rest(const struct matching *matching, enum side side, size_t level)
 {
-    struct figure figure = side->figures.misses[level];
+    uint32_t rest = intern_table_find(matching->keys, rest_of_code, strlen(rest_of_code));
+    const struct comparison_side *on = &matching->sides[side];
+
+    if (matching->kind == SUBJECT_OBJECT || rest == INTERN_TABLE_NONE ||
+        !matching->subjects.items[rest].seen[side])
+        return 0;
+    return figure_misses(on->model, grouping_subset(&matching->matched[side].grouping, rest), level)
+               .value.value /
+           (double)on->model->profile_count;
+}
+
+/* Most of the side's misses that a part can have which it did not see. */
+static struct figure unseen(const struct matching *matching, enum side side, size_t level)
+{
+    const struct comparison_side *on = &matching->sides[side];
+    struct figure figure = on->figures.misses[level];
 
     if (!figure.known)
         return figure;
     figure.value.value = figure.value.lo = 0;
-    figure.value.hi *= side->model->exact || side->model->bursts == 0
-                           ? 0
-                           : 1 - pow(0.05, 1 / (double)side->model->bursts);
+    if (on->model->exact)
+        figure.value.hi = misses_of_rest(matching, side, level);
+    else if (on->model->bursts > 0)
+        figure.value.hi *= 1 - pow(0.05, 1 / (double)on->model->bursts);
     return figure;
 }
 
@@ -140,17 +159,31 @@ static struct figure misses_on(const struct matching *matching, enum side side, 
     const struct comparison_side *on = &matching->sides[side];
 
     if (!matching->subjects.items[number].seen[side])
-        return unseen(on, level);
+        return unseen(matching, side, level);
     return figure_divided(
         figure_misses(on->model, grouping_subset(&matching->matched[side].grouping, number), level),
         (double)on->model->profile_count);
 }
 
+/* Whether a side saw the subject too rarely for an interval to rely on. */
+static bool is_rare(const struct matching *matching, enum side side, uint32_t number)
+{
+    const struct model *model = matching->sides[side].model;
+
+    return !model->exact && matching->subjects.items[number].seen[side] &&
+           analysis_burst_count(model->analysis, grouping_subset(&matching->matched[side].grouping,
+                                                                 number)) < MODEL_BURSTS_MIN;
+}
+
 static void evaluate(struct matching *matching, uint32_t number, size_t level)
 {
-    matching->subjects.items[number].misses[level] =
-        change_between(misses_on(matching, SIDE_BEFORE, number, level),
-                       misses_on(matching, SIDE_AFTER, number, level));
+    struct change *change = &matching->subjects.items[number].misses[level];
+
+    *change = change_between(misses_on(matching, SIDE_BEFORE, number, level),
+                             misses_on(matching, SIDE_AFTER, number, level));
+    if ((change->verdict == CHANGE_LESS || change->verdict == CHANGE_MORE) &&
+        (is_rare(matching, SIDE_BEFORE, number) || is_rare(matching, SIDE_AFTER, number)))
+        change->verdict = CHANGE_FEW;
 }
 
 /* The larger of the accesses that the two sides make, per file. */

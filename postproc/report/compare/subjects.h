@@ -35,7 +35,7 @@ struct subject_list {
 /*
  * At most `top` subjects. What a sampled side did not see may have been missed in all of its
  * bursts: it is zero, and at most what the rule of three allows (1 - 0.05^(1/bursts) of the
- * misses).
+ * misses). Exact profiles do not tell rare instructions apart: it is at most what these have.
  */
 struct subject_list subjects_compare(struct comparison_side sides[SIDES], enum subject_kind,
                                      size_t top);
