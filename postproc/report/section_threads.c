@@ -18,6 +18,8 @@ static const struct column before[] = {
     {.key = "accesses_share", .heading = "share\n%", .optional = true},
 };
 
+static const struct column after[] = {{.key = "mrc"}};
+
 enum { TID, NAME, PID, HOST, RANK, CPU, BURSTS, ACCESSES, SHARE };
 
 static struct cell number_cell(const char *text)
@@ -25,8 +27,9 @@ static struct cell number_cell(const char *text)
     return text != NULL ? cell_value(CELL_NUMBER, strtod(text, NULL)) : cell_empty();
 }
 
+/* with_curve: false for those of many threads that make the fewest accesses. */
 static void add_thread(struct model *model, struct document *document, struct table *table,
-                       size_t levels, uint32_t group)
+                       size_t levels, uint32_t group, bool with_curve)
 {
     const struct thread_entry *thread = &model->threads.items[group];
     struct ranked_group ranked = {.group = group, .accesses = model->by_thread.accesses[group]};
@@ -49,6 +52,9 @@ static void add_thread(struct model *model, struct document *document, struct ta
         analysis_miss_ratio_curve(model->analysis, grouping_subset(&model->by_thread, group),
                                   model->sizes, model->size_count, ranked.points);
         fill_levels(model, document, table, row, levels, LEVELS_MISS_RATIO, &ranked);
+        if (with_curve)
+            row->cells[levels + model->machine.levels] =
+                cell_table(curve_table(model, document, NULL, ranked.points, NULL));
     }
 }
 
@@ -59,9 +65,9 @@ void section_threads(struct model *model, struct document *document)
     struct table *table;
     size_t levels, count, shown;
     char *more;
-    const struct column *columns =
-        columns_with_levels(model, document, before, sizeof(before) / sizeof(*before),
-                            LEVELS_MISS_RATIO, NULL, 0, &levels, &count);
+    const struct column *columns = columns_with_levels(
+        model, document, before, sizeof(before) / sizeof(*before), LEVELS_MISS_RATIO, after,
+        sizeof(after) / sizeof(*after), &levels, &count);
 
     model_label_threads(model);
     table = document_table(document, "threads", "Most accesses first",
@@ -75,7 +81,7 @@ void section_threads(struct model *model, struct document *document)
                 ? model->options->top
                 : model->threads.count;
     for (size_t i = 0; i < shown; i++)
-        add_thread(model, document, table, levels, order[i].number);
+        add_thread(model, document, table, levels, order[i].number, i < model->options->top);
     more = shown < model->threads.count
                ? format_string("%zu more threads: see --top.", model->threads.count - shown)
                : NULL;

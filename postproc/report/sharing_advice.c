@@ -148,7 +148,11 @@ static void put_offsets(struct row *row, const struct false_sharing *finding)
         return;
     for (size_t i = 0; i < 2; i++) {
         const struct collision_side *side = &finding->sides[i];
-        uint64_t start = finding->collision == COLLISION_MEMBERS ? side->instance_offset : 0;
+        uint64_t start;
+
+        if (side->offset == OFFSET_UNKNOWN)
+            continue;
+        start = finding->collision == COLLISION_MEMBERS ? side->instance_offset : 0;
 
         row->cells[cells[i][0]] = cell_value(CELL_BYTES, (double)(side->offset - start));
         if (side->size > 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Headless Chromium, driven through its debugging pipe: no driver and no package beyond Python's own.
 
-    browser = Browser("chromium", folder)      folder: scratch space
+    browser = Browser("chromium", folder)      folder: scratch space; patience: seconds
     page = browser.open("file:///...")         when it is loaded
     page.evaluate("1 + 1")                     the value of an expression, as JSON has it
     page.errors                                errors on the console, exceptions, refused loads
@@ -14,14 +14,13 @@ import json
 import os
 import select
 import subprocess
-import time
 
 
 class Browser:
-    def __init__(self, program, folder, deadline=120):
+    def __init__(self, program, folder, patience=90):
         to_browser, self.output = os.pipe()
         self.input, from_browser = os.pipe()
-        self.deadline = time.monotonic() + deadline
+        self.patience = patience
         self.buffer, self.last, self.pages = b"", 0, {}
 
         def own_numbers():
@@ -44,8 +43,7 @@ class Browser:
     def receive(self):
         """The next message; events go to their page."""
         while b"\0" not in self.buffer:
-            left = self.deadline - time.monotonic()
-            if left <= 0 or not select.select([self.input], [], [], left)[0]:
+            if not select.select([self.input], [], [], self.patience)[0]:
                 raise TimeoutError("the browser does not answer")
             got = os.read(self.input, 1 << 20)
             if not got:
@@ -108,7 +106,8 @@ class Page:
         if method == "Page.loadEventFired":
             self.loaded = True
         elif method == "Runtime.exceptionThrown":
-            self.errors.append(parameters["exceptionDetails"]["text"])
+            details = parameters["exceptionDetails"]
+            self.errors.append(details.get("exception", {}).get("description", details["text"]))
         elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "assert"):
             self.errors.append(str(parameters["args"]))
         elif method == "Log.entryAdded" and parameters["entry"]["level"] == "error":

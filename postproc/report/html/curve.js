@@ -80,29 +80,34 @@ function readCurve(svg, points, over, x, box, name) {
             (over.length > 0 ? "; of " + name + " " + words(nearest(over, p.bytes)) : ""));
     });
 }
+function nameOf(kind, one) {
+    var name = (one.name || "?") + (kind === "thread" ? " (" + one.tid + ")" : "");
+    return name.length > 60 ? name.slice(0, 57) + "…" : name;
+}
 attempt("curve", function () {
     var place = report.mrc && report.mrc.length ? figure("curve") : null;
     if (!place)
         return;
-    var objects = (report.objects || []).filter(function (object) { return object.mrc; });
-    var holder = d3.select(place);
-    if (objects.length > 0) {
-        var row = element("div", {"class": "controls"});
-        var label = element("label", {}, "Compare with ");
-        var list = element("select", {id: "curve-object"});
-        list.appendChild(element("option", {value: ""}, "nothing"));
-        objects.forEach(function (object, i) {
-            var text = object.name.length > 60 ? object.name.slice(0, 57) + "…" : object.name;
-            list.appendChild(element("option", {value: i}, text));
+    var holder = d3.select(place), groups = {object: report.objects || [], thread: report.threads || []};
+    var list = element("select", {id: "curve-object"}), row = element("div", {"class": "controls"});
+    var label = element("label", {}, "Compare with ");
+    list.appendChild(element("option", {value: ""}, "nothing"));
+    Object.keys(groups).forEach(function (kind) {
+        var group = element("optgroup", {label: kind + "s"});
+        groups[kind].forEach(function (one, i) {
+            if (one.mrc)
+                group.appendChild(element("option", {value: kind + " " + i}, nameOf(kind, one)));
         });
-        list.addEventListener("change", function () {
-            var object = list.value === "" ? null : objects[Number(list.value)];
-            drawCurve(holder, report.mrc, object && object.mrc, object && object.name);
-        });
-        label.appendChild(list);
-        row.appendChild(label);
-        place.appendChild(row);
-    }
+        if (group.firstChild)
+            list.appendChild(group);
+    });
+    list.addEventListener("change", function () {
+        var chosen = list.value.split(" "), one = (groups[chosen[0]] || [])[Number(chosen[1])];
+        drawCurve(holder, report.mrc, one && one.mrc, one && nameOf(chosen[0], one));
+    });
+    label.appendChild(list);
+    row.appendChild(label);
+    place.appendChild(row);
     holder.append("p").attr("class", "readout").attr("aria-live", "polite")
         .text(machines.name ? "Marks: caches of " + machines.name + "; dashed: of the machine of the run." : "");
     drawCurve(holder, report.mrc, null, null);

@@ -8,16 +8,14 @@
 #include "report/html/escape.h"
 #include "report/model.h"
 
-/* Objects beyond these have no curve in the page, which would outgrow its 2 MB; rows of pairs and
- * the like beyond these are not drawn. */
-enum { CURVES_MAX = 100, ROWS_DRAWN = 2000 };
+/* Objects and threads beyond these have no curve in the page, which would outgrow its 2 MB; rows of
+ * pairs and the like beyond these are not drawn. */
+enum { CURVES_MAX = 60, ROWS_DRAWN = 2000 };
 
-static void drop_curves(json_t *root)
+static void drop_curves(json_t *rows)
 {
-    json_t *objects = json_object_get(root, "objects");
-
-    for (size_t i = CURVES_MAX; i < json_array_size(objects); i++)
-        json_object_del(json_array_get(objects, i), "mrc");
+    for (size_t i = CURVES_MAX; i < json_array_size(rows); i++)
+        json_object_del(json_array_get(rows, i), "mrc");
 }
 
 static void shorten(json_t *value)
@@ -72,7 +70,8 @@ void html_data(const struct document *document, const struct model *model, FILE 
 {
     json_t *root = document_json(document);
 
-    drop_curves(root);
+    drop_curves(json_object_get(root, "objects"));
+    drop_curves(json_object_get(root, "threads"));
     shorten(root);
     put_data("report", root, stream);
     put_data("machines", machines(model), stream);

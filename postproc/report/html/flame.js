@@ -17,22 +17,22 @@ function tree(measure) {
     });
     return listed(root);
 }
-// Children as lists, and what a node has itself kept apart, as partitions want it.
+// Children as lists, under a name of their own: a layout writes to what it calls children.
 function listed(node) {
     var children = Object.keys(node.children).map(function (key) { return listed(node.children[key]); });
-    return {name: node.name, place: node.place, amount: node.value, children: children};
+    return {name: node.name, place: node.place, amount: node.value, parts: children};
 }
 function drawFlame(place, root, whole, told) {
     var width = 860, row = 20, depth = 0;
     var readout = place.querySelector(".readout");
     (function measure(node, level) {
         depth = Math.max(depth, level);
-        node.children.forEach(function (child) { measure(child, level + 1); });
+        node.parts.forEach(function (child) { measure(child, level + 1); });
     }(root, 1));
     d3.select(place).selectAll("svg").remove();
     var frames = [];
     var partition = d3.layout.partition().sort(function (a, b) { return d3.descending(a.amount, b.amount); })
-        .children(function (node) { return node.children.length ? withOwn(node) : null; })
+        .children(function (node) { return node.parts.length ? withOwn(node) : null; })
         .value(function (node) { return node.amount; });
     partition.nodes(root).forEach(function (node) {
         if (!node.own && node.dx > 0.001)
@@ -43,7 +43,7 @@ function drawFlame(place, root, whole, told) {
         .attr("role", "group").attr("aria-label", "Flame graph; the table below has the contexts");
     frames.forEach(function (node) {
         var x = node.x * width, w = node.dx * width, y = height - (node.depth + 1) * row;
-        var own = node.amount - d3.sum(node.children || [], function (child) { return child.own ? 0 : child.amount; });
+        var own = node.amount - d3.sum(node.parts, function (child) { return child.amount; });
         var shade = Math.max(2, Math.min(9, Math.round(9 * Math.sqrt(Math.max(0, own) / whole.amount))));
         var words = node.name + (node.place ? " (" + node.place + ")" : "") + ": " + percent(node.amount / whole.amount) + told;
         var rect = svg.append("rect").attr({"class": "frame q" + shade, x: x, y: y, width: w, height: row - 1,
@@ -63,8 +63,8 @@ function drawFlame(place, root, whole, told) {
 }
 // A partition adds its children up: the rest of a node that no child has stands as an empty one.
 function withOwn(node) {
-    var rest = node.amount - d3.sum(node.children, function (child) { return child.amount; });
-    return rest > 1e-9 * node.amount ? node.children.concat([{own: true, name: "", amount: rest, children: []}]) : node.children;
+    var rest = node.amount - d3.sum(node.parts, function (child) { return child.amount; });
+    return rest > 1e-9 * node.amount ? node.parts.concat([{own: true, name: "", amount: rest, parts: []}]) : node.parts;
 }
 attempt("flame", function () {
     var contexts = report.contexts || [];

@@ -45,11 +45,11 @@ function drawLayout(place, layout, line) {
             .text((member.name.length > 50 ? member.name.slice(0, 47) + "…" : member.name) + "  +" + member.offset +
                 ", thread" + (member.threads.length === 1 ? " " : "s ") + member.threads.join(", ") + ", " + count(member.transfers) + " false transfers");
     });
-    for (var at = first; at <= last; at += line) {
+    d3.range(first, last + 1, line).forEach(function (at) {
         svg.append("line").attr({"class": "ruler-line", x1: x(at), x2: x(at), y1: 12, y2: bar + 24});
         if ((last - first) / line <= 12 || at === first)
             svg.append("text").attr({"class": at === last ? "end" : "", x: x(at) + (at === last ? -3 : 3), y: 11}).text("+" + at);
-    }
+    });
 }
 attempt("layouts", function () {
     var table = document.getElementById("layout-table"), place = table ? figure("layouts") : null;
