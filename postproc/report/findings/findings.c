@@ -110,15 +110,24 @@ static bool is_same_function(const char *a, const char *b)
     return length == strcspn(b, "[") && strncmp(a, b, length) == 0;
 }
 
+static bool has_object(const struct finding *finding, const char *object)
+{
+    for (size_t i = 0; i < finding->object_count; i++)
+        if (finding->objects[i] == object)
+            return true;
+    return false;
+}
+
 /* What a loop does to several lines and objects in one way is one finding. */
 static struct finding *finding_for(struct findings *findings, enum pattern pattern,
-                                   const char *function)
+                                   const char *function, const char *object)
 {
     struct finding fresh = {.pattern = pattern};
 
     for (size_t i = 0; i < findings->items.count; i++)
         if (findings->items.items[i].pattern == pattern &&
-            is_same_function(findings->items.items[i].lines[0].function, function))
+            (is_same_function(findings->items.items[i].lines[0].function, function) ||
+             (pattern == PATTERN_PASSES && has_object(&findings->items.items[i], object))))
             return &findings->items.items[i];
     ARRAY_PUSH(&findings->items, fresh);
     return &findings->items.items[findings->items.count - 1];
@@ -145,7 +154,9 @@ static void take_place(struct model *model, struct findings *findings,
     }
     if (pattern == PATTERN_NONE || pattern == PATTERN_IN_ORDER)
         return;
-    finding = finding_for(findings, pattern, line->function);
+    finding =
+        finding_for(findings, pattern, line->function,
+                    place->object != GROUP_NONE ? model->objects.items[place->object].name : NULL);
     if (finding->line_count == 0) {
         finding->evidence = place->evidence;
         finding->elsewhere = place->reused_at;

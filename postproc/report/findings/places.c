@@ -274,6 +274,7 @@ static void find_reuses(struct search *search, uint32_t group, struct access_pla
 
     next_uses_of(search->model, &search->late, group, &uses);
     place->evidence.late_reuses = uses.watched;
+    place->evidence.late_spread = uses.late_spread;
     for (size_t i = 0; i < uses.count; i++) {
         uint32_t line = number_of_line(search->model, &uses.uses[i].line);
         bool elsewhere =
