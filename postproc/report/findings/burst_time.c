@@ -160,6 +160,18 @@ void burst_time_moments(const struct model *model, moment_list *moments)
     }
 }
 
+/* What was never seen, or always, may have happened or not so often: Clopper and Pearson (1934). */
+static struct estimate widened(struct estimate share, size_t n)
+{
+    double unseen = n > 0 ? 1 - pow(0.05, 1 / (double)n) : 1;
+
+    if (share.value <= 0)
+        share.hi = fmax(share.hi, unseen);
+    if (share.value >= 1)
+        share.lo = fmin(share.lo, 1 - unseen);
+    return share;
+}
+
 struct estimate *burst_time_of_moments(const moment_list *moments, const uint32_t *labels,
                                        size_t count)
 {
@@ -179,7 +191,19 @@ struct estimate *burst_time_of_moments(const moment_list *moments, const uint32_
         end_part(&sums[labels[i]], weight, 1);
     }
     for (size_t g = 0; g < count; g++)
-        shares[g] = share_of(&sums[g], &all, &certain);
+        shares[g] = widened(share_of(&sums[g], &all, &certain), all.bursts);
     free(sums);
     return shares;
+}
+
+struct code_line code_line_of_moment(struct model *model, const struct moment *moment)
+{
+    const struct record_burst *burst = moment->burst;
+    const struct record_context *context =
+        profile_context(model->profiles[moment->profile], burst->context_id);
+
+    if (context == NULL)
+        return (struct code_line){.function = NULL};
+    return model_own_line(model, moment->profile, context->ip, burst->context_id,
+                          burst->monotonic_ns);
 }

@@ -33,6 +33,8 @@ struct moment {
     size_t profile;
 };
 typedef ARRAY(struct moment) moment_list;
+/* The line of the instruction; function NULL: not known. */
+struct code_line code_line_of_moment(struct model *, const struct moment *);
 void burst_time_moments(const struct model *, moment_list *);
 struct estimate *burst_time_of_moments(const moment_list *, const uint32_t *labels, size_t count);
 

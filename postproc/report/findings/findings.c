@@ -203,19 +203,6 @@ static void limit_by_rate(const struct model *model, struct findings *findings,
     }
 }
 
-/* What a thread was doing when a burst began: the line; function NULL: not known. */
-static struct code_line line_of_moment(struct model *model, const struct moment *moment)
-{
-    const struct record_burst *burst = moment->burst;
-    const struct record_context *context =
-        profile_context(model->profiles[moment->profile], burst->context_id);
-
-    if (context == NULL)
-        return (struct code_line){.function = NULL};
-    return model_own_line(model, moment->profile, context->ip, burst->context_id,
-                          burst->monotonic_ns);
-}
-
 /* The function with most time, and the time in the threading runtime. */
 static void find_hot_line(struct model *model, struct findings *findings)
 {
@@ -229,7 +216,7 @@ static void find_hot_line(struct model *model, struct findings *findings)
     labels = allocate_zeroed(moments.count, sizeof(*labels));
     runtime = allocate_zeroed(moments.count, sizeof(*runtime));
     for (size_t i = 0; i < moments.count; i++) {
-        struct code_line line = line_of_moment(model, &moments.items[i]);
+        struct code_line line = code_line_of_moment(model, &moments.items[i]);
 
         labels[i] = runtime[i] = GROUP_NONE;
         if (line.function == NULL)
