@@ -101,8 +101,19 @@ static struct estimate mean_cost(const struct time_part *parts, size_t count)
     return sum;
 }
 
+/* Accesses in its burst that a group of probes stands for. */
+static double accesses_of(const struct model *model, size_t observation, bool objects)
+{
+    double count = (double)analysis_probe(model->analysis, observation, NULL)->count;
+    double weight = objects ? analysis_probe_weight(model->analysis, observation) : 0;
+
+    return weight > 0 ? count * analysis_probe_object_weight(model->analysis, observation) / weight
+                      : count;
+}
+
 struct estimate burst_time_shares(const struct model *model, const uint32_t *labels,
-                                  struct time_part *parts, size_t count, double hit_ns)
+                                  struct time_part *parts, size_t count, double hit_ns,
+                                  bool objects)
 {
     struct sums *sums = allocate_zeroed(count + 1, sizeof(*sums)), *total = &sums[count];
     struct weights all = {0};
@@ -115,7 +126,7 @@ struct estimate burst_time_shares(const struct model *model, const uint32_t *lab
     }
     for (size_t i = 0; i < model->observations; i++) {
         const struct analysed_probe *probe = analysis_probe(model->analysis, i, NULL);
-        double n = (double)probe->count, weight;
+        double n = accesses_of(model, i, objects), weight;
 
         burst_ns += n * hit_ns;
         if (labels[i] < count) {

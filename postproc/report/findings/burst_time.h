@@ -18,11 +18,12 @@ struct time_part {
 
 /*
  * labels: the part of each observation, GROUP_NONE or `count` and above: costs no more than a hit.
- * Fills in shares; returns that of all parts together. Of exact profiles shares are those of the
- * modelled time, without interval.
+ * objects: the parts are data objects, see struct subset. Fills in shares; returns that of all
+ * parts together. Of exact profiles shares are those of the modelled time, without interval.
  */
 struct estimate burst_time_shares(const struct model *, const uint32_t *labels,
-                                  struct time_part *parts, size_t count, double hit_ns);
+                                  struct time_part *parts, size_t count, double hit_ns,
+                                  bool objects);
 
 /*
  * Shares of the CPU time by what the thread was doing when its burst began. labels: of each burst

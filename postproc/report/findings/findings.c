@@ -8,6 +8,7 @@
 #include "report/findings/burst_time.h"
 #include "report/findings/places.h"
 #include "report/next_uses.h"
+#include "report/object_labels.h"
 #include "report/runtime_code.h"
 
 /* The access clock limits what misses can take where this much of it is known. */
@@ -137,7 +138,7 @@ static struct finding *finding_for(struct findings *findings, enum pattern patte
 static bool is_untracked(const struct model *model, uint32_t object)
 {
     return object != GROUP_NONE &&
-           strncmp(model->objects.items[object].name, "heap, ", strlen("heap, ")) == 0;
+           strcmp(model->objects.items[object].name, OBJECT_NAME_UNTRACKED) == 0;
 }
 
 static void take_place(struct model *model, struct findings *findings,
