@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/next_uses.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/descending.h"
 
 const char *code_line_text(struct model *model, const struct code_line *line)
 {
@@ -97,7 +100,8 @@ struct seen_uses {
     struct tally locations;
     ARRAY(uint32_t) numbers; /* of the locations */
     double total;
-    size_t watched; /* of them, those that came after their bursts */
+    size_t watched;            /* of them, those that came after their bursts */
+    ARRAY(struct valued) late; /* their times */
 };
 
 static void note_use(struct seen_uses *seen, uint32_t location, double weight)
@@ -122,6 +126,26 @@ static void note_early_use(struct model *model, size_t observation, struct seen_
             analysis_probe_weight(model->analysis, observation));
 }
 
+static void note_time(const struct model *model, size_t watch, const struct record_watch_end *end,
+                      struct seen_uses *seen)
+{
+    const struct record_sample *sample = analysis_watch(model->analysis, watch, NULL);
+    double time = end->app_ns > sample->app_ns ? (double)(end->app_ns - sample->app_ns) : 0;
+
+    ARRAY_PUSH(&seen->late, ((struct valued){(uint32_t)watch, time}));
+}
+
+/* Upper over lower quartile; 0 of fewer than four times. */
+static double spread_of(struct seen_uses *seen)
+{
+    size_t n = seen->late.count;
+
+    if (n < 4)
+        return 0;
+    sort_descending(seen->late.items, n);
+    return seen->late.items[n / 4].value / fmax(1, seen->late.items[n - 1 - n / 4].value);
+}
+
 /* Later ones, that watches saw. */
 static void note_late_uses(struct model *model, const struct grouping *grouping, uint32_t group,
                            struct seen_uses *seen)
@@ -139,6 +163,7 @@ static void note_late_uses(struct model *model, const struct grouping *grouping,
         note_use(seen, resolver_code(model->resolver, profile, end->ip, end->monotonic_ns, true),
                  analysis_watch_weight(model->analysis, i));
         seen->watched++;
+        note_time(model, i, end, seen);
     }
 }
 
@@ -252,6 +277,8 @@ void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t
     if (own.member_count > 0)
         note_late_uses(model, grouping, group, &seen);
     out->watched = seen.watched;
+    out->late_spread = spread_of(&seen);
+    free(seen.late.items);
     if (seen.total > 0)
         collect_uses(model, &seen.locations, seen.numbers.items, seen.total, out);
     find_object(model, grouping, group, &objects, object_numbers.items, out);

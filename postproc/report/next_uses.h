@@ -15,6 +15,7 @@ enum { NEXT_USES_MAX = 4 };
 struct next_uses {
     struct next_use uses[NEXT_USES_MAX]; /* most frequent first */
     size_t count;
+    double late_spread;  /* upper over lower quartile of their times to the next use; 0: too few */
     size_t watched;      /* reuses among them that watches saw, after their bursts */
     uint32_t object;     /* with most of the group's misses; GROUP_NONE: unknown */
     double object_share; /* of the group's accesses */

@@ -222,7 +222,7 @@ static uint32_t object_of_address(struct labelling *labelling,
     struct data_object object = {.name = "unknown memory", .kind = "unknown"};
 
     if (reference->kind == OBJECT_HEAP_UNTRACKED) {
-        object.name = "heap, small blocks not tracked";
+        object.name = OBJECT_NAME_UNTRACKED;
         object.kind = "heap";
     } else if (mapping != NULL && mapping->path[0] != '\0') {
         object.name = intern_table_string(model->strings, mapping->path);

@@ -16,6 +16,9 @@ struct object_reference {
     uint64_t monotonic_ns;
 };
 
+/* The object that small blocks of the heap are, of which nobody knows where they come from. */
+#define OBJECT_NAME_UNTRACKED "heap, small blocks not tracked"
+
 /*
  * Appends the objects that the references lead to, and labels each reference with the number of its
  * object. References of kind OBJECT_KIND_NONE get GROUP_NONE. offsets, unless NULL, gets where in

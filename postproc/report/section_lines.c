@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "report/findings/code_time.h"
 #include "report/folded_rows.h"
 #include "report/next_uses.h"
 #include "report/section_support.h"
@@ -18,7 +19,11 @@ static const struct column before[] = {
     {.key = "object_share"},
     {.key = "bursts", .heading = "bursts"},
     {.key = "accesses", .interval = INTERVAL_SUFFIXED},
-    {.key = "accesses_share", .heading = "accesses\n%", .interval = INTERVAL_SUFFIXED},
+    {.key = "accesses_share",
+     .heading = "accesses\n%",
+     .interval = INTERVAL_SUFFIXED,
+     .optional = true},
+    {.key = "time_share", .heading = "CPU time\n%", .interval = INTERVAL_SUFFIXED},
 };
 
 static const struct column after[] = {
@@ -31,7 +36,19 @@ static const struct column after[] = {
 static const struct column use_columns[] = {
     {.key = "file"}, {.key = "line"}, {.key = "function"}, {.key = "share"}};
 
-enum { PLACE, FILE_NAME, LINE, FUNCTION, MODULE, OBJECT, OBJECT_SHARE, BURSTS, ACCESSES, SHARE };
+enum {
+    PLACE,
+    FILE_NAME,
+    LINE,
+    FUNCTION,
+    MODULE,
+    OBJECT,
+    OBJECT_SHARE,
+    BURSTS,
+    ACCESSES,
+    SHARE,
+    TIME_SHARE
+};
 enum { LATE, MEDIAN, TIME, REUSE_FROM };
 
 /* Median reuse time of a subset; false when more than half is never used again or beyond. */
@@ -101,7 +118,7 @@ static void add_detail(struct model *model, struct document *document, struct ro
 }
 
 static void add_line(struct model *model, struct document *document, struct table *table,
-                     size_t levels, const struct ranked_group *ranked)
+                     size_t levels, const struct ranked_group *ranked, const struct estimate *times)
 {
     const struct code_line *line = &model->lines.items[ranked->group];
     struct subset subset = grouping_subset(&model->by_line, ranked->group);
@@ -125,6 +142,8 @@ static void add_line(struct model *model, struct document *document, struct tabl
         cell_estimate(CELL_COUNT, analysis_subset_accesses(model->analysis, subset));
     row->cells[SHARE] =
         cell_estimate(CELL_SHARE, share_of_accesses(model, &model->by_line, ranked->group));
+    if (times != NULL)
+        row->cells[TIME_SHARE] = cell_estimate(CELL_SHARE, times[ranked->group]);
     fill_levels(model, document, table, row, levels, LEVELS_SHARE_OF_MISSES, ranked);
     row->cells[tail + LATE] = distance_cell(model, ranked->points, model->level_size[0]);
     row->cells[tail + MEDIAN] = distance_cell(model, ranked->points, MODEL_SIZES_MAX);
@@ -145,6 +164,7 @@ void section_lines(struct model *model, struct document *document)
         sizeof(after) / sizeof(*after), &levels, &count);
     struct table *table;
     struct folded_rows folded = {0};
+    struct estimate *times = code_time_of_lines(model);
     char *text, *left_out;
 
     model_label_lines(model);
@@ -156,7 +176,8 @@ void section_lines(struct model *model, struct document *document)
     free(text);
     for (size_t i = 0; i < ranking->count; i++)
         if (!fold_line(model, i, ranking->items[i].group, &folded))
-            add_line(model, document, table, levels, &ranking->items[i]);
+            add_line(model, document, table, levels, &ranking->items[i], times);
+    free(times);
     left_out = folded_text(&folded, "line");
     text = format_string(
         "%s%slate by: median stack distance of the accesses that miss in %s.%s",

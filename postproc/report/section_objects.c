@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/findings/object_time.h"
 #include "report/folded_rows.h"
 #include "report/numbers.h"
 #include "report/section_support.h"
@@ -19,7 +20,11 @@ static const struct column before[] = {
     {.key = "alloc.line"},
     {.key = "bursts", .heading = "bursts"},
     {.key = "accesses", .interval = INTERVAL_SUFFIXED},
-    {.key = "accesses_share", .heading = "accesses\n%", .interval = INTERVAL_SUFFIXED},
+    {.key = "accesses_share",
+     .heading = "accesses\n%",
+     .interval = INTERVAL_SUFFIXED,
+     .optional = true},
+    {.key = "time_share", .heading = "CPU time\n%", .interval = INTERVAL_SUFFIXED},
 };
 
 static const struct column after[] = {
@@ -27,7 +32,7 @@ static const struct column after[] = {
     {.key = "mrc"},
 };
 
-enum { NAME, KIND, SIZE, BLOCKS, FUNCTION, FILE_NAME, LINE, BURSTS, ACCESSES, SHARE };
+enum { NAME, KIND, SIZE, BLOCKS, FUNCTION, FILE_NAME, LINE, BURSTS, ACCESSES, SHARE, TIME_SHARE };
 
 static void add_detail(struct model *model, struct document *document, struct row *row,
                        const struct data_object *object)
@@ -49,7 +54,8 @@ static void add_detail(struct model *model, struct document *document, struct ro
 }
 
 static void add_object(struct model *model, struct document *document, struct table *table,
-                       size_t levels, const struct ranked_group *ranked)
+                       size_t levels, const struct ranked_group *ranked,
+                       const struct estimate *time)
 {
     const struct data_object *object = &model->objects.items[ranked->group];
     struct subset subset = grouping_subset(&model->by_object, ranked->group);
@@ -69,6 +75,8 @@ static void add_object(struct model *model, struct document *document, struct ta
         cell_estimate(CELL_COUNT, analysis_subset_accesses(model->analysis, subset));
     row->cells[SHARE] =
         cell_estimate(CELL_SHARE, share_of_accesses(model, &model->by_object, ranked->group));
+    if (time != NULL)
+        row->cells[TIME_SHARE] = cell_estimate(CELL_SHARE, *time);
     fill_levels(model, document, table, row, levels, LEVELS_MISS_RATIO, ranked);
     row->cells[levels + model->machine.levels] =
         cell_estimate(CELL_SHARE, model_share_of_misses(model, ranked, model_focus_level(model)));
@@ -87,10 +95,12 @@ void section_objects(struct model *model, struct document *document)
         sizeof(after) / sizeof(*after), &levels, &count);
     struct table *table;
     struct folded_rows folded = {0};
+    struct estimate *times;
     char *title, *more, *left_out;
 
     model_label_objects(model);
     ranking = model_rank(model, &model->by_object);
+    times = object_time_of_ranking(model, ranking);
     title = format_string("Most misses at %s first",
                           level_name(model, document, model_focus_level(model)));
     table = document_table(document, "objects", title,
@@ -99,7 +109,9 @@ void section_objects(struct model *model, struct document *document)
     free(title);
     for (size_t i = 0; i < ranking->count; i++)
         if (!fold_object(model, i, ranking->items[i].group, &folded))
-            add_object(model, document, table, levels, &ranking->items[i]);
+            add_object(model, document, table, levels, &ranking->items[i],
+                       times != NULL ? &times[i] : NULL);
+    free(times);
     left_out = folded_text(&folded, "object");
     more =
         model->by_object.count > ranking->count

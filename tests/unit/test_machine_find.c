@@ -158,11 +158,14 @@ static void description(void **state)
     assert_int_equal(machine.caches[2].bytes, 1 << 30);
     assert_int_equal(machine.caches[2].ways, 0);
     assert_int_equal(machine.caches[2].sharing_cpus, 16);
-    text = "sector = 1 3\nbandwidth=1 100.5 200\nbandwidth = memory 8\n"
+    text = "sector = 1 3\nbandwidth=1 100.5 200\nbandwidth = memory 8\nlatency = 1 1.5\nlatency = "
+           "memory 80\n"
            "cache = 1 48K 64 12 1 # first\ncache = 2 2M 64 16 1 victim\nnuma = 2 4\n";
     if (!find_text(text, &machine, message, sizeof message))
         fail_msg("%s", message);
     assert_int_equal(machine.caches[0].sector_ways, 3);
+    assert_true(machine.caches[0].latency_ns == 1.5 && machine.caches[1].latency_ns == 0);
+    assert_true(machine.memory_latency_ns == 80);
     assert_true(machine.caches[0].bandwidth.core == 100.5);
     assert_true(machine.caches[0].bandwidth.group == 200);
     assert_true(machine.caches[1].bandwidth.core == 0);
@@ -207,6 +210,9 @@ static void refused(void **state)
         {"cache = 1 32K 64 8 1\nbandwidth = 1 fast\n", ":2: bandwidth \"fast\""},
         {"cache = 1 32K 64 8 1\nbandwidth = 1 -3\n", "-3"},
         {"cache = 1 32K 64 8 1\nbandwidth = memory\n", "bandwidth needs"},
+        {"cache = 1 32K 64 8 1\nlatency = 2 10\n", ":2: there is no cache of level 2"},
+        {"cache = 1 32K 64 8 1\nlatency = memory slow\n", ":2: latency \"slow\""},
+        {"cache = 1 32K 64 8 1\nlatency = 1\n", "latency needs"},
         {"cache = 1 32K 64 8 1\nnuma = 0 4\n", "at least one"},
         {"cache = 1 32K 64 8 1\nnuma = 4\n", "numa needs"},
         {"cache = 1 32K 64 8 1\ncache = 2 16K 64 8 1\n", "outwards"},

@@ -37,6 +37,9 @@ static void test_random_access(void **state)
 
     (void)state;
     assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+    evidence.touched_bytes = 8 * KIB; /* of which little can be elsewhere than in L1 */
+    assert_int_equal(pattern_of(&evidence), PATTERN_NONE);
+    evidence.touched_bytes = anywhere.touched_bytes;
     evidence.indexed = true;
     assert_int_equal(pattern_of(&evidence), PATTERN_INDEXED);
     evidence.object_bytes = 16 * MIB; /* fits the cache that its misses are counted for */
@@ -62,6 +65,12 @@ static void test_across_lines(void **state)
     evidence.sharpness = 0.6; /* what skewed random access looks like */
     assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
     evidence.sharpness = 0.97;
+    evidence.need_bytes = 8 * MIB; /* beyond what a burst sees */
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+    evidence.late_spread = 4.8;
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+    evidence.late_spread = 1.2;
+    assert_int_equal(pattern_of(&evidence), PATTERN_ACROSS_LINES);
     evidence.need_bytes = 40 * MIB; /* after a pass over most of it */
     assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
     evidence.need_bytes = 33 * KIB; /* hardly more than the innermost cache has */
@@ -103,6 +112,7 @@ static void test_layouts(void **state)
     assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
     evidence.blocks = 1e6;
     evidence.object_bytes = 48;
+    evidence.touched_bytes = 48e6;
     assert_int_equal(pattern_of(&evidence), PATTERN_LINKED);
     evidence.object_bytes = 4096;
     assert_int_not_equal(pattern_of(&evidence), PATTERN_LINKED);

@@ -101,8 +101,19 @@ static struct estimate mean_cost(const struct time_part *parts, size_t count)
     return sum;
 }
 
+/* Accesses in its burst that a group of probes stands for. */
+static double accesses_of(const struct model *model, size_t observation, bool objects)
+{
+    double count = (double)analysis_probe(model->analysis, observation, NULL)->count;
+    double weight = objects ? analysis_probe_weight(model->analysis, observation) : 0;
+
+    return weight > 0 ? count * analysis_probe_object_weight(model->analysis, observation) / weight
+                      : count;
+}
+
 struct estimate burst_time_shares(const struct model *model, const uint32_t *labels,
-                                  struct time_part *parts, size_t count, double hit_ns)
+                                  struct time_part *parts, size_t count, double hit_ns,
+                                  bool objects)
 {
     struct sums *sums = allocate_zeroed(count + 1, sizeof(*sums)), *total = &sums[count];
     struct weights all = {0};
@@ -115,7 +126,7 @@ struct estimate burst_time_shares(const struct model *model, const uint32_t *lab
     }
     for (size_t i = 0; i < model->observations; i++) {
         const struct analysed_probe *probe = analysis_probe(model->analysis, i, NULL);
-        double n = (double)probe->count, weight;
+        double n = accesses_of(model, i, objects), weight;
 
         burst_ns += n * hit_ns;
         if (labels[i] < count) {
@@ -160,6 +171,18 @@ void burst_time_moments(const struct model *model, moment_list *moments)
     }
 }
 
+/* What was never seen, or always, may have happened or not so often: Clopper and Pearson (1934). */
+static struct estimate widened(struct estimate share, size_t n)
+{
+    double unseen = n > 0 ? 1 - pow(0.05, 1 / (double)n) : 1;
+
+    if (share.value <= 0)
+        share.hi = fmax(share.hi, unseen);
+    if (share.value >= 1)
+        share.lo = fmin(share.lo, 1 - unseen);
+    return share;
+}
+
 struct estimate *burst_time_of_moments(const moment_list *moments, const uint32_t *labels,
                                        size_t count)
 {
@@ -179,7 +202,19 @@ struct estimate *burst_time_of_moments(const moment_list *moments, const uint32_
         end_part(&sums[labels[i]], weight, 1);
     }
     for (size_t g = 0; g < count; g++)
-        shares[g] = share_of(&sums[g], &all, &certain);
+        shares[g] = widened(share_of(&sums[g], &all, &certain), all.bursts);
     free(sums);
     return shares;
+}
+
+struct code_line code_line_of_moment(struct model *model, const struct moment *moment)
+{
+    const struct record_burst *burst = moment->burst;
+    const struct record_context *context =
+        profile_context(model->profiles[moment->profile], burst->context_id);
+
+    if (context == NULL)
+        return (struct code_line){.function = NULL};
+    return model_own_line(model, moment->profile, context->ip, burst->context_id,
+                          burst->monotonic_ns);
 }

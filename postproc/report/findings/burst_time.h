@@ -18,11 +18,12 @@ struct time_part {
 
 /*
  * labels: the part of each observation, GROUP_NONE or `count` and above: costs no more than a hit.
- * Fills in shares; returns that of all parts together. Of exact profiles shares are those of the
- * modelled time, without interval.
+ * objects: the parts are data objects, see struct subset. Fills in shares; returns that of all
+ * parts together. Of exact profiles shares are those of the modelled time, without interval.
  */
 struct estimate burst_time_shares(const struct model *, const uint32_t *labels,
-                                  struct time_part *parts, size_t count, double hit_ns);
+                                  struct time_part *parts, size_t count, double hit_ns,
+                                  bool objects);
 
 /*
  * Shares of the CPU time by what the thread was doing when its burst began. labels: of each burst
@@ -33,6 +34,8 @@ struct moment {
     size_t profile;
 };
 typedef ARRAY(struct moment) moment_list;
+/* The line of the instruction; function NULL: not known. */
+struct code_line code_line_of_moment(struct model *, const struct moment *);
 void burst_time_moments(const struct model *, moment_list *);
 struct estimate *burst_time_of_moments(const moment_list *, const uint32_t *labels, size_t count);
 

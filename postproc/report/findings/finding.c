@@ -32,11 +32,17 @@ static const double another_pass = 0.55;
 /* Loops come back after the same amount of data each time; what is random does not. */
 static const double sharp = 0.85;
 
+/* Nor does it take the same time each time: quartiles of exponential times are 4.8 apart. */
+static const double same_time = 2;
+
+/* Reuses after fewer lines than a burst has accesses are seen within it, by the thousand. */
+static const double lines_of_burst = 4096;
+
 /* More of the late reuses are in another loop than this: the loops are passes over one thing. */
 static const double passes = 0.6;
 
-/* Data in a cache of which this much is left over fits. */
-static const double fits = 0.8;
+/* Data of hardly more than a cache's size fits for the most part. */
+static const double fits = 1.2;
 
 /* What needs hardly more than a cache has is noise of the model. */
 static const double hardly_more = 1.2;
@@ -61,12 +67,22 @@ static bool comes_back_within_a_pass(const struct access_evidence *evidence)
            evidence->need_bytes < another_pass * all;
 }
 
+/* Reuses that always come after as much, as loops make them. Beyond a burst, watches have to say.
+ */
+static bool is_regular(const struct access_evidence *evidence)
+{
+    bool seen_whole = evidence->need_bytes <= lines_of_burst * evidence->line_bytes;
+
+    return evidence->sharpness >= sharp &&
+           (seen_whole || (evidence->late_spread > 0 && evidence->late_spread < same_time));
+}
+
 static enum pattern pattern_of_whole_lines(const struct access_evidence *evidence)
 {
     if (evidence->late_reuses >= EVIDENCE_REUSES_MIN && evidence->reused_elsewhere > passes)
         return PATTERN_PASSES;
-    return comes_back_within_a_pass(evidence) && evidence->sharpness >= sharp ? PATTERN_TOO_LARGE
-                                                                              : PATTERN_IN_ORDER;
+    return comes_back_within_a_pass(evidence) && is_regular(evidence) ? PATTERN_TOO_LARGE
+                                                                      : PATTERN_IN_ORDER;
 }
 
 static bool is_of_nodes(const struct access_evidence *evidence)
@@ -83,9 +99,15 @@ static bool uses_few_members(const struct access_evidence *evidence)
            (double)evidence->element_used <= used_part * (double)evidence->element_bytes;
 }
 
+/* What takes half of the innermost cache at most has no misses to speak of. */
+static bool is_small(const struct access_evidence *evidence)
+{
+    return evidence->touched_bytes > 0 && evidence->touched_bytes < evidence->inner_bytes / 2;
+}
+
 enum pattern pattern_of(const struct access_evidence *evidence)
 {
-    if (evidence->bursts < EVIDENCE_BURSTS_MIN || !(evidence->width > 0))
+    if (evidence->bursts < EVIDENCE_BURSTS_MIN || !(evidence->width > 0) || is_small(evidence))
         return PATTERN_NONE;
     if (is_of_nodes(evidence))
         return PATTERN_LINKED;
@@ -93,7 +115,7 @@ enum pattern pattern_of(const struct access_evidence *evidence)
         return pattern_of_whole_lines(evidence);
     if (uses_few_members(evidence))
         return PATTERN_FEW_MEMBERS;
-    if (comes_back_within_a_pass(evidence) && evidence->sharpness >= sharp)
+    if (comes_back_within_a_pass(evidence) && is_regular(evidence))
         return PATTERN_ACROSS_LINES;
     if (evidence->object_bytes < fits * evidence->level_bytes)
         return PATTERN_NONE;
@@ -124,8 +146,7 @@ enum finding_weight finding_weight(struct estimate time, double *longer)
     double distance = fabs(time.value - FINDING_TIME_MIN);
 
     *longer = 1;
-    if (time.hi < FINDING_TIME_MIN ||
-        (time.lo < FINDING_TIME_MIN && time.hi < 2 * FINDING_TIME_MIN))
+    if (time.value < FINDING_TIME_MIN)
         return FINDING_NOTHING;
     if (time.lo >= FINDING_TIME_MIN)
         return FINDING_CLEAR;

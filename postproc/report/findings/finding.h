@@ -53,6 +53,7 @@ struct access_evidence {
     uint64_t element_used;  /* bytes of it that are used */
     double sharpness;       /* part of its misses that a cache of a third of need_bytes still has */
     bool indexed;           /* its loop reads numbers in order that may be its indexes */
+    double late_spread;     /* upper over lower quartile of the times to late reuses; 0: too few */
     size_t late_reuses;     /* seen by watches */
     double reused_elsewhere; /* part of them that happens in another loop */
 };

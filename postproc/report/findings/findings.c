@@ -8,6 +8,7 @@
 #include "report/findings/burst_time.h"
 #include "report/findings/places.h"
 #include "report/next_uses.h"
+#include "report/object_labels.h"
 #include "report/runtime_code.h"
 
 /* The access clock limits what misses can take where this much of it is known. */
@@ -110,15 +111,24 @@ static bool is_same_function(const char *a, const char *b)
     return length == strcspn(b, "[") && strncmp(a, b, length) == 0;
 }
 
+static bool has_object(const struct finding *finding, const char *object)
+{
+    for (size_t i = 0; i < finding->object_count; i++)
+        if (finding->objects[i] == object)
+            return true;
+    return false;
+}
+
 /* What a loop does to several lines and objects in one way is one finding. */
 static struct finding *finding_for(struct findings *findings, enum pattern pattern,
-                                   const char *function)
+                                   const char *function, const char *object)
 {
     struct finding fresh = {.pattern = pattern};
 
     for (size_t i = 0; i < findings->items.count; i++)
         if (findings->items.items[i].pattern == pattern &&
-            is_same_function(findings->items.items[i].lines[0].function, function))
+            (is_same_function(findings->items.items[i].lines[0].function, function) ||
+             (pattern == PATTERN_PASSES && has_object(&findings->items.items[i], object))))
             return &findings->items.items[i];
     ARRAY_PUSH(&findings->items, fresh);
     return &findings->items.items[findings->items.count - 1];
@@ -128,7 +138,7 @@ static struct finding *finding_for(struct findings *findings, enum pattern patte
 static bool is_untracked(const struct model *model, uint32_t object)
 {
     return object != GROUP_NONE &&
-           strncmp(model->objects.items[object].name, "heap, ", strlen("heap, ")) == 0;
+           strcmp(model->objects.items[object].name, OBJECT_NAME_UNTRACKED) == 0;
 }
 
 static void take_place(struct model *model, struct findings *findings,
@@ -145,7 +155,9 @@ static void take_place(struct model *model, struct findings *findings,
     }
     if (pattern == PATTERN_NONE || pattern == PATTERN_IN_ORDER)
         return;
-    finding = finding_for(findings, pattern, line->function);
+    finding =
+        finding_for(findings, pattern, line->function,
+                    place->object != GROUP_NONE ? model->objects.items[place->object].name : NULL);
     if (finding->line_count == 0) {
         finding->evidence = place->evidence;
         finding->elsewhere = place->reused_at;
@@ -192,19 +204,6 @@ static void limit_by_rate(const struct model *model, struct findings *findings,
     }
 }
 
-/* What a thread was doing when a burst began: the line; function NULL: not known. */
-static struct code_line line_of_moment(struct model *model, const struct moment *moment)
-{
-    const struct record_burst *burst = moment->burst;
-    const struct record_context *context =
-        profile_context(model->profiles[moment->profile], burst->context_id);
-
-    if (context == NULL)
-        return (struct code_line){.function = NULL};
-    return model_own_line(model, moment->profile, context->ip, burst->context_id,
-                          burst->monotonic_ns);
-}
-
 /* The function with most time, and the time in the threading runtime. */
 static void find_hot_line(struct model *model, struct findings *findings)
 {
@@ -218,7 +217,7 @@ static void find_hot_line(struct model *model, struct findings *findings)
     labels = allocate_zeroed(moments.count, sizeof(*labels));
     runtime = allocate_zeroed(moments.count, sizeof(*runtime));
     for (size_t i = 0; i < moments.count; i++) {
-        struct code_line line = line_of_moment(model, &moments.items[i]);
+        struct code_line line = code_line_of_moment(model, &moments.items[i]);
 
         labels[i] = runtime[i] = GROUP_NONE;
         if (line.function == NULL)

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "report/findings/burst_time.h"
+#include "report/findings/curve_evidence.h"
 #include "report/findings/layout.h"
 #include "report/next_uses.h"
+#include "report/object_labels.h"
 #include "support/descending.h"
 
 /* A line of source with fewer accesses takes little time, whatever they cost. */
@@ -15,9 +17,6 @@ static const double accesses_min = 0.0005;
 
 /* Two places whose bursts are as often the same ones as this are in one loop. */
 static const double one_loop = 0.5;
-
-/* Past this part of the first misses a fall of the curve is done. */
-static const double after_fall = 0.4;
 
 struct candidate {
     uint32_t line, object;
@@ -109,7 +108,7 @@ static double mean_width(const struct search *search, const struct candidate *ca
     return candidate->accesses > 0 ? candidate->width_sum / candidate->accesses : 0;
 }
 
-static bool in_order(const struct search *search, double width, double visits)
+static bool is_in_order(const struct search *search, double width, double visits)
 {
     struct access_evidence evidence = {.width = width,
                                        .visits = visits,
@@ -136,85 +135,7 @@ static double quick_cost(const struct search *search, uint32_t group)
         return 0;
     }
     return access_cost_of_misses(search->costs, ratios,
-                                 in_order(search, mean_width(search, candidate), ratios[0]));
-}
-
-static double ratio_end(struct estimate ratio, int end)
-{
-    return end == 0 ? ratio.value : end < 0 ? ratio.lo : ratio.hi;
-}
-
-static struct estimate cost_of_points(const struct search *search, const struct curve_point *points,
-                                      bool ordered)
-{
-    double ends[3];
-
-    for (int end = -1; end <= 1; end++) {
-        double ratios[MACHINE_LEVELS_MAX];
-
-        for (size_t i = 0; i < search->costs->levels; i++) {
-            const struct curve_point *point = &points[search->model->level_size[i]];
-
-            ratios[i] = point->beyond && end < 0 ? 0 : ratio_end(point->miss_ratio, end);
-        }
-        ends[end + 1] = access_cost_of_misses(search->costs, ratios, ordered);
-    }
-    return (struct estimate){ends[1], ends[0], ends[2]};
-}
-
-/* The point of the largest size that is not above `bytes`. */
-static size_t point_below(const struct model *model, double bytes)
-{
-    size_t at = 0;
-
-    while (at + 1 < model->size_count && model->sizes[at + 1] <= bytes)
-        at++;
-    return at;
-}
-
-/* Where the curve has fallen, and how much of its misses are left well before that. */
-static void find_fall(const struct model *model, const struct curve_point *points,
-                      struct access_evidence *evidence)
-{
-    size_t at = model->level_size[0];
-    double first = points[at].miss_ratio.value;
-
-    while (at < model->size_count && !points[at].beyond &&
-           points[at].miss_ratio.value > after_fall * first)
-        at++;
-    if (at == model->size_count || points[at].beyond || !(first > 0))
-        return;
-    evidence->need_bytes = model->sizes[at];
-    evidence->sharpness = points[point_below(model, model->sizes[at] / 3)].miss_ratio.value / first;
-}
-
-/* The level whose misses take most of the time. */
-static size_t costly_level(const struct search *search, const struct curve_point *points)
-{
-    double most = 0;
-    size_t level = 0;
-
-    for (size_t i = 0; i < search->costs->levels; i++) {
-        double cost = points[search->model->level_size[i]].miss_ratio.value *
-                      (search->costs->latency_ns[i + 1] - search->costs->latency_ns[i]);
-
-        if (cost > most) {
-            most = cost;
-            level = i;
-        }
-    }
-    return level;
-}
-
-/* The outermost cache that is clearly smaller than this. */
-static double level_too_small(const struct model *model, double bytes)
-{
-    size_t level = 0;
-
-    while (level + 1 < model->machine.levels &&
-           1.2 * (double)model->machine.caches[level + 1].bytes < bytes)
-        level++;
-    return (double)model->machine.caches[level].bytes;
+                                 is_in_order(search, mean_width(search, candidate), ratios[0]));
 }
 
 static void describe_object(const struct search *search, uint32_t object,
@@ -274,6 +195,7 @@ static void find_reuses(struct search *search, uint32_t group, struct access_pla
 
     next_uses_of(search->model, &search->late, group, &uses);
     place->evidence.late_reuses = uses.watched;
+    place->evidence.late_spread = uses.late_spread;
     for (size_t i = 0; i < uses.count; i++) {
         uint32_t line = number_of_line(search->model, &uses.uses[i].line);
         bool elsewhere =
@@ -292,6 +214,32 @@ static void find_reuses(struct search *search, uint32_t group, struct access_pla
     }
 }
 
+static bool is_untracked(const struct search *search, const struct candidate *candidate)
+{
+    return candidate->object != GROUP_NONE &&
+           strcmp(search->model->objects.items[candidate->object].name, OBJECT_NAME_UNTRACKED) == 0;
+}
+
+/* Small blocks that are not tracked are like those that are, which the same line uses. */
+static uint32_t object_of(const struct search *search, uint32_t group)
+{
+    const struct candidate *own = &search->candidates.items[group];
+    uint32_t object = own->object;
+    double most = 0;
+
+    if (!is_untracked(search, own))
+        return object;
+    for (size_t g = 0; g < search->candidates.count; g++) {
+        const struct candidate *other = &search->candidates.items[g];
+
+        if (other->line != own->line || is_untracked(search, other) || other->small_sum <= most)
+            continue;
+        most = other->small_sum;
+        object = other->object;
+    }
+    return object;
+}
+
 /* Whether the same line of source reads numbers in order, about as many as this group accesses. */
 static bool has_indexes(const struct search *search, uint32_t group)
 {
@@ -308,7 +256,7 @@ static bool has_indexes(const struct search *search, uint32_t group)
             continue;
         if (analysis_miss_ratios(search->model->analysis, subset, &search->sizes[0], 1, &ratio) ==
                 0 &&
-            in_order(search, width, ratio))
+            is_in_order(search, width, ratio))
             return true;
     }
     return false;
@@ -321,23 +269,18 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     const struct candidate *candidate = &search->candidates.items[group];
     struct access_evidence *evidence = &place->evidence;
     struct curve_point points[MODEL_SIZES_MAX];
-    size_t level;
 
-    *place = (struct access_place){
-        .line = candidate->line, .object = candidate->object, .accesses = candidate->accesses};
+    *place = (struct access_place){.line = candidate->line,
+                                   .object = object_of(search, group),
+                                   .accesses = candidate->accesses};
     analysis_miss_ratio_curve(model->analysis, grouping_subset(&search->all, group), model->sizes,
                               model->size_count, points);
     evidence->line_bytes = analysis_line_size(model->analysis);
     evidence->width = mean_width(search, candidate);
-    evidence->visits = points[model->level_size[0]].miss_ratio.value;
-    *cost = cost_of_points(search, points, evidence_is_in_order(evidence));
-    find_fall(model, points, evidence);
-    level = costly_level(search, points);
-    evidence->level_bytes = (double)model->machine.caches[level].bytes;
-    evidence->inner_bytes = (double)model->machine.caches[0].bytes;
-    evidence->fall_bytes = level_too_small(model, evidence->need_bytes);
+    curve_evidence(model, search->costs, points, evidence);
+    *cost = access_place_cost(model, search->costs, points, evidence_is_in_order(evidence));
     evidence->small_blocks = candidate->small_sum > 0.5 * candidate->accesses;
-    describe_object(search, candidate->object, evidence);
+    describe_object(search, place->object, evidence);
     if (model->exact)
         return;
     layout_of_accesses(model, grouping_subset(&search->all, group), evidence);
@@ -376,7 +319,8 @@ static struct estimate cost_of_rest(const struct search *search, const struct ac
 
     for (size_t i = 0; i < search->candidates.count; i++)
         width += search->candidates.items[i].width_sum / fmax(1, accesses);
-    whole = cost_of_points(search, model->whole, in_order(search, width, visits));
+    whole = access_place_cost(search->model, search->costs, model->whole,
+                              is_in_order(search, width, visits));
     for (size_t i = 0; i < places->items.count; i++) {
         known += places->items.items[i].accesses * parts[i].cost_ns.value;
         accesses -= places->items.items[i].accesses;
@@ -403,7 +347,7 @@ static void find_shares(struct search *search, const struct valued *chosen, stru
     for (size_t i = 0; i < model->observations; i++)
         labels[i] = search->all.labels[i] == GROUP_NONE ? (uint32_t)GROUP_NONE
                                                         : part_of[search->all.labels[i]];
-    places->time = burst_time_shares(model, labels, parts, count + 1, search->costs->hit_ns);
+    places->time = burst_time_shares(model, labels, parts, count + 1, search->costs->hit_ns, false);
     for (size_t i = 0; i < count; i++) {
         places->items.items[i].evidence.time = parts[i].share;
         places->items.items[i].evidence.bursts =

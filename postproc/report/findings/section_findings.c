@@ -240,19 +240,20 @@ static char *hot_text(struct model *model, const struct findings *findings)
 static char *unavoidable_text(struct model *model, const struct findings *findings,
                               const char *time_word)
 {
-    char *memory = range(findings->memory), *text;
+    double memory = ceil(100 * findings->memory.hi);
+    char *text;
 
     if (findings->in_order.value > 0.5 * findings->memory.value &&
         findings->in_order_at.function != NULL)
-        text = format_string("Nothing to gain that the record shows: misses take at most %s of the "
-                             "%s, most of it on data that is used in order (first at %s), which "
-                             "prefetches hide in part.",
-                             memory, time_word, code_line_text(model, &findings->in_order_at));
+        text = format_string(
+            "Nothing to gain that the record shows: misses take at most %.0f %% of the "
+            "%s, most of it on data that is used in order (first at %s), which "
+            "prefetches hide in part.",
+            memory, time_word, code_line_text(model, &findings->in_order_at));
     else
-        text = format_string("No pattern with a known cure: misses take at most %s of the %s. "
+        text = format_string("No pattern with a known cure: misses take at most %.0f %% of the %s. "
                              "See --lines and --objects.",
                              memory, time_word);
-    free(memory);
     return text;
 }
 
@@ -286,11 +287,13 @@ static char *nothing_text(struct model *model, const struct findings *findings,
         return format_string("%zu burst%s: too few for a verdict. Run longer, or with a larger "
                              "budget.",
                              model->bursts, model->bursts == 1 ? "" : "s");
-    if (findings->memory.hi >= 2 * FINDING_TIME_MIN)
+    if (findings->memory.value >= 2 * FINDING_TIME_MIN)
         return unavoidable_text(model, findings, time_word);
     memory = range(findings->memory);
     hot = hot_text(model, findings);
-    text = format_string("Nothing to gain: memory is not the problem. Misses take %s of the %s.%s",
+    text = format_string("%s: memory is not the problem. Misses take %s of the %s.%s",
+                         findings->memory.hi >= 2 * FINDING_TIME_MIN ? "Probably nothing to gain"
+                                                                     : "Nothing to gain",
                          memory, time_word, hot);
     free(hot);
     free(memory);
