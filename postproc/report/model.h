@@ -140,7 +140,7 @@ struct model {
     ARRAY(struct thread_entry) threads;
 
     struct communication_view *communication; /* NULL until asked for */
-    struct findings *findings;                 /* findings/findings.h; NULL until asked for */
+    struct findings *findings;                /* findings/findings.h; NULL until asked for */
 
     ARRAY(const char *) remarks; /* on names, for the notes */
     char *failure; /* of a section that cannot answer: one line for the user; NULL: none */

@@ -7,6 +7,9 @@
 
 #include "support/descending.h"
 
+/* With so many uses that came late, those that came early, and missed nowhere, are left out. */
+enum { LATE_USES_MIN = 3 };
+
 const char *code_line_text(struct model *model, const struct code_line *line)
 {
     const char *place = place_text(model->strings, line->file, line->line);
@@ -266,16 +269,17 @@ void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t
     memset(out, 0, sizeof(*out));
     out->object = GROUP_NONE;
     model_label_objects(model);
+    if (own.member_count > 0)
+        note_late_uses(model, grouping, group, &seen);
     for (size_t k = 0; k < own.member_count; k++) {
         size_t i = own.members[k];
 
         tally_add(&objects, model->by_object.labels[i], analysis_probe_weight(model->analysis, i));
         if (objects.weights.count > object_numbers.count)
             ARRAY_PUSH(&object_numbers, model->by_object.labels[i]);
-        note_early_use(model, i, &seen);
+        if (seen.watched < LATE_USES_MIN)
+            note_early_use(model, i, &seen);
     }
-    if (own.member_count > 0)
-        note_late_uses(model, grouping, group, &seen);
     out->watched = seen.watched;
     out->late_spread = spread_of(&seen);
     free(seen.late.items);

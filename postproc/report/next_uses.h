@@ -7,7 +7,7 @@
 
 struct next_use {
     struct code_line line;
-    double share; /* of the group's observed reuses, by weight */
+    double share; /* of the group's observed reuses, by weight: of late ones where some were seen */
 };
 
 enum { NEXT_USES_MAX = 4 };

@@ -183,7 +183,9 @@ void section_lines(struct model *model, struct document *document)
         "%s%slate by: median stack distance of the accesses that miss in %s.%s",
         left_out != NULL ? left_out : "", left_out != NULL ? " " : "",
         level_name(model, document, 0),
-        model->exact ? "" : " The next use is what bursts and watches saw, not scaled.");
+        model->exact
+            ? ""
+            : " The next use is that of late reuses where watches saw some, else what bursts saw.");
     remark_few_bursts(document, table, BURSTS, text);
     free(left_out);
     free(text);

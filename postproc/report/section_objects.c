@@ -34,14 +34,33 @@ static const struct column after[] = {
 
 enum { NAME, KIND, SIZE, BLOCKS, FUNCTION, FILE_NAME, LINE, BURSTS, ACCESSES, SHARE, TIME_SHARE };
 
+/* ", 1.00 M blocks of up to 48 B, 45.8 MiB at most"; empty for a single one. The caller frees it.
+ */
+static char *blocks_text(const struct data_object *object)
+{
+    char *blocks, *each, *all, *text;
+
+    if (object->blocks <= 1)
+        return copy_string("");
+    blocks = number_count((double)object->blocks);
+    each = number_bytes((double)object->size);
+    all = number_bytes((double)object->size * (double)object->blocks);
+    text = object->size > 0 ? format_string(", %s blocks of up to %s, allocated in all: at most %s",
+                                            blocks, each, all)
+                            : format_string(", %s blocks", blocks);
+    free(all);
+    free(each);
+    free(blocks);
+    return text;
+}
+
 static void add_detail(struct model *model, struct document *document, struct row *row,
                        const struct data_object *object)
 {
     const char *place = place_text(model->strings, object->file, object->line);
     bool global = strcmp(object->kind, "global") == 0;
-    char *blocks = object->blocks > 1 ? number_count((double)object->blocks) : NULL;
-    char *detail = format_string("%s%s%s%s%s%s%s%s", object->kind, blocks != NULL ? ", " : "",
-                                 blocks != NULL ? blocks : "", blocks != NULL ? " blocks" : "",
+    char *blocks = blocks_text(object);
+    char *detail = format_string("%s%s%s%s%s%s", object->kind, blocks,
                                  place == NULL ? ""
                                  : global      ? ", declared at "
                                                : ", allocated at ",

@@ -155,20 +155,51 @@ struct estimate burst_time_shares(const struct model *model, const uint32_t *lab
     return share;
 }
 
-void burst_time_moments(const struct model *model, moment_list *moments)
+/* Lines by instruction and context, each looked up once. */
+struct seen_lines {
+    struct intern_table *keys;
+    ARRAY(struct code_line) lines;
+};
+
+static struct code_line line_of(struct model *model, struct seen_lines *seen,
+                                const struct record_burst *burst, size_t profile)
 {
+    const struct record_context *context =
+        profile_context(model->profiles[profile], burst->context_id);
+    uint64_t key[2] = {profile, burst->context_id};
+    uint32_t number;
+
+    if (context == NULL)
+        return (struct code_line){.function = NULL};
+    number = intern_table_insert(seen->keys, key, sizeof(key));
+    if (number == seen->lines.count) {
+        struct code_line line =
+            model_own_line(model, profile, context->ip, burst->context_id, burst->monotonic_ns);
+
+        ARRAY_PUSH(&seen->lines, line);
+    }
+    return seen->lines.items[number];
+}
+
+void burst_time_moments(struct model *model, moment_list *moments)
+{
+    struct seen_lines seen = {.keys = intern_table_create()};
     const struct record_burst *last = NULL;
 
     for (size_t i = 0; !model->exact && i < model->observations; i++) {
         const struct record_burst *burst = analysis_probe_burst(model->analysis, i);
         struct moment moment = {.burst = burst};
+        size_t profile;
 
         if (burst == last)
             continue;
         last = burst;
-        analysis_probe(model->analysis, i, &moment.profile);
+        analysis_probe(model->analysis, i, &profile);
+        moment.line = line_of(model, &seen, burst, profile);
         ARRAY_PUSH(moments, moment);
     }
+    free(seen.lines.items);
+    intern_table_free(seen.keys);
 }
 
 /* What was never seen, or always, may have happened or not so often: Clopper and Pearson (1934). */
@@ -205,16 +236,4 @@ struct estimate *burst_time_of_moments(const moment_list *moments, const uint32_
         shares[g] = widened(share_of(&sums[g], &all, &certain), all.bursts);
     free(sums);
     return shares;
-}
-
-struct code_line code_line_of_moment(struct model *model, const struct moment *moment)
-{
-    const struct record_burst *burst = moment->burst;
-    const struct record_context *context =
-        profile_context(model->profiles[moment->profile], burst->context_id);
-
-    if (context == NULL)
-        return (struct code_line){.function = NULL};
-    return model_own_line(model, moment->profile, context->ip, burst->context_id,
-                          burst->monotonic_ns);
 }

@@ -31,12 +31,10 @@ struct estimate burst_time_shares(const struct model *, const uint32_t *labels,
  */
 struct moment {
     const struct record_burst *burst;
-    size_t profile;
+    struct code_line line; /* of the instruction; function NULL: not known */
 };
 typedef ARRAY(struct moment) moment_list;
-/* The line of the instruction; function NULL: not known. */
-struct code_line code_line_of_moment(struct model *, const struct moment *);
-void burst_time_moments(const struct model *, moment_list *);
+void burst_time_moments(struct model *, moment_list *);
 struct estimate *burst_time_of_moments(const moment_list *, const uint32_t *labels, size_t count);
 
 #endif

@@ -34,10 +34,11 @@ struct estimate *code_time_of_lines(struct model *model)
     burst_time_moments(model, &moments);
     labels = allocate_zeroed(moments.count, sizeof(*labels));
     for (size_t i = 0; i < moments.count; i++) {
-        struct code_line line = code_line_of_moment(model, &moments.items[i]);
-        struct line_key key = key_of(&line);
+        const struct code_line *line = &moments.items[i].line;
+        struct line_key key = key_of(line);
 
-        labels[i] = line.function != NULL ? intern_table_find(keys, &key, sizeof(key)) : GROUP_NONE;
+        labels[i] =
+            line->function != NULL ? intern_table_find(keys, &key, sizeof(key)) : GROUP_NONE;
     }
     shares = burst_time_of_moments(&moments, labels, model->lines.count);
     free(labels);

@@ -217,7 +217,7 @@ static void find_hot_line(struct model *model, struct findings *findings)
     labels = allocate_zeroed(moments.count, sizeof(*labels));
     runtime = allocate_zeroed(moments.count, sizeof(*runtime));
     for (size_t i = 0; i < moments.count; i++) {
-        struct code_line line = code_line_of_moment(model, &moments.items[i]);
+        struct code_line line = moments.items[i].line;
 
         labels[i] = runtime[i] = GROUP_NONE;
         if (line.function == NULL)

@@ -18,6 +18,9 @@ static const double accesses_min = 0.0005;
 /* Two places whose bursts are as often the same ones as this are in one loop. */
 static const double one_loop = 0.5;
 
+/* Less of the modelled time than this cannot add up to a finding. */
+static const double time_min = 0.005;
+
 struct candidate {
     uint32_t line, object;
     double accesses, width_sum, load_sum, small_sum;
@@ -292,6 +295,8 @@ static void examine(struct search *search, uint32_t group, struct access_place *
 static struct valued *choose(const struct search *search, size_t *count)
 {
     struct valued *order = allocate_zeroed(search->candidates.count, sizeof(*order));
+    double all = search->costs->hit_ns * search->model->accesses.value;
+    size_t kept = 0;
 
     *count = 0;
     for (uint32_t g = 0; g < search->candidates.count; g++) {
@@ -300,8 +305,13 @@ static struct valued *choose(const struct search *search, size_t *count)
         if (accesses < accesses_min * search->model->accesses.value)
             continue;
         order[*count] = (struct valued){g, accesses * quick_cost(search, g)};
-        *count += order[*count].value > 0;
+        all += order[(*count)++].value;
     }
+    /* Nor is what takes little of all that they take worth a closer look. */
+    for (size_t i = 0; i < *count; i++)
+        if (order[i].value > time_min * all)
+            order[kept++] = order[i];
+    *count = kept;
     sort_descending(order, *count);
     if (*count > PLACES_MAX)
         *count = PLACES_MAX;
