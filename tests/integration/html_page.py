@@ -60,16 +60,29 @@ NUMBERS = """[...document.querySelectorAll("table[data-table]")].flatMap(table =
     ["", 0, fact.dataset.key, Number(fact.dataset.v)]))"""
 
 
-def compare(report, numbers):
-    """Numbers of the page that JSON does not have, or has otherwise; and how many there are."""
+def differences(holder, shown):
+    """What of the page's numbers by key JSON's object does not have, or has otherwise."""
     wrong = []
-    for table, row, key, shown in numbers:
-        rows = member(report, table) if table else [report]
-        told = member(rows[row], key) if rows is not None and row < len(rows) else None
+    for key, number in shown.items():
+        told = member(holder, key)
         if isinstance(told, dict):
             told = told["value"]
-        if told is None or not math.isclose(told, shown, rel_tol=1e-9, abs_tol=1e-12):
-            wrong.append((table, row, key, shown, told))
+        if told is None or not math.isclose(told, number, rel_tol=1e-9, abs_tol=1e-12):
+            wrong.append((key, number, told))
+    return wrong
+
+
+def compare(report, numbers):
+    """Rows of the page of which JSON has none alike; rows that are equal in what they are sorted by may
+    stand in another order."""
+    rows = {}
+    for table, row, key, shown in numbers:
+        rows.setdefault((table, row), {})[key] = shown
+    wrong = []
+    for (table, row), shown in rows.items():
+        told = (member(report, table) or []) if table else [report]
+        if all(differences(one, shown) for one in told):
+            wrong.append((table, row, differences(told[row], shown) if row < len(told) else "no such row"))
     return wrong
 
 

@@ -57,8 +57,8 @@ function marks(svg, x, top, bottom) {
             return;
         svg.append("line").attr({"class": "mark" + (run ? " run" : ""), x1: x(cache.bytes), x2: x(cache.bytes),
             y1: top, y2: bottom});
-        svg.append("text").attr({"class": "middle mark-name" + (run ? " run" : ""), x: x(cache.bytes),
-            y: run ? bottom - 6 : top - 5}).text((run ? "run's L" : "L") + cache.level);
+        svg.append("text").attr({"class": run ? "mark-name run" : "middle mark-name", x: x(cache.bytes) + (run ? 4 : 0),
+            y: run ? top + 12 : top - 5}).text((run ? "run's L" : "L") + cache.level);
     }
     (machines.run || []).forEach(function (cache) { mark(cache, true); });
     (machines.shown || []).forEach(function (cache) { mark(cache, false); });

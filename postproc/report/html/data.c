@@ -8,24 +8,66 @@
 #include "report/html/escape.h"
 #include "report/model.h"
 
-/* Objects and threads beyond these have no curve in the page, which would outgrow its 2 MB; rows of
- * pairs and the like beyond these are not drawn. */
-enum { CURVES_MAX = 60, ROWS_DRAWN = 2000 };
+/* Objects and threads beyond these have no curve in the page, which would outgrow its 2 MB. */
+enum { CURVES_MAX = 60 };
 
-static void drop_curves(json_t *rows)
+/* What is drawn: everything else stands in the page's tables. The members of rows; NULL: all. */
+static const struct {
+    const char *key;
+    const char *members[4];
+} drawn[] = {
+    {"mrc", {NULL}},
+    {"misses", {NULL}},
+    {"objects", {"name", "mrc"}},
+    {"threads", {"name", "tid", "mrc"}},
+    {"contexts", {"frames", "accesses", "misses"}},
+};
+static const char *const drawn_of_sharing[] = {"threads", "all", "true", "false",
+                                               "raw",     "war", "waw"};
+
+static json_t *row_with(const json_t *row, const char *const members[4])
 {
-    for (size_t i = CURVES_MAX; i < json_array_size(rows); i++)
-        json_object_del(json_array_get(rows, i), "mrc");
+    json_t *kept = json_object();
+
+    for (size_t i = 0; i < 4 && members[i] != NULL; i++)
+        json_object_set(kept, members[i], json_object_get(row, members[i]));
+    return kept;
 }
 
-static void shorten(json_t *value)
+static json_t *rows_with(json_t *rows, const char *const members[4])
 {
-    const char *key;
-    json_t *inner;
+    json_t *kept = json_array();
 
-    while (json_is_array(value) && json_array_size(value) > ROWS_DRAWN)
-        json_array_remove(value, json_array_size(value) - 1);
-    json_object_foreach(value, key, inner) shorten(inner);
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        json_t *row = row_with(json_array_get(rows, i), members);
+
+        if (i >= CURVES_MAX)
+            json_object_del(row, "mrc");
+        json_array_append_new(kept, row);
+    }
+    return kept;
+}
+
+static json_t *drawn_part(json_t *root)
+{
+    json_t *part = json_object(), *sharing = json_object();
+    json_t *mapping = json_object_get(json_object_get(root, "placement"), "mapping");
+
+    for (size_t i = 0; i < sizeof(drawn) / sizeof(*drawn); i++) {
+        json_t *rows = json_object_get(root, drawn[i].key);
+
+        if (drawn[i].members[0] == NULL)
+            json_object_set(part, drawn[i].key, rows);
+        else
+            json_object_set_new(part, drawn[i].key, rows_with(rows, drawn[i].members));
+    }
+    for (size_t i = 0; i < sizeof(drawn_of_sharing) / sizeof(*drawn_of_sharing); i++)
+        json_object_set(sharing, drawn_of_sharing[i],
+                        json_object_get(json_object_get(root, "sharing"), drawn_of_sharing[i]));
+    json_object_set_new(part, "sharing", sharing);
+    if (mapping != NULL)
+        json_object_set_new(part, "placement", json_pack("{s:O}", "mapping", mapping));
+    return part;
 }
 
 static void put_data(const char *id, json_t *value, FILE *stream)
@@ -70,9 +112,7 @@ void html_data(const struct document *document, const struct model *model, FILE 
 {
     json_t *root = document_json(document);
 
-    drop_curves(json_object_get(root, "objects"));
-    drop_curves(json_object_get(root, "threads"));
-    shorten(root);
-    put_data("report", root, stream);
+    put_data("report", drawn_part(root), stream);
+    json_decref(root);
     put_data("machines", machines(model), stream);
 }

@@ -31,7 +31,7 @@ static void read_library(const char *folder, struct html_library_text *library, 
     free(path);
 }
 
-void html_libraries_read(struct html_library_text libraries[LIBRARIES])
+void html_libraries_read(struct html_library_text libraries[LIBRARIES], bool source)
 {
     const char *given = getenv("REUSE_JAVASCRIPT");
     const char *folder = given != NULL && *given != '\0' ? given : "/usr/share/javascript";
@@ -39,7 +39,9 @@ void html_libraries_read(struct html_library_text libraries[LIBRARIES])
     for (size_t i = 0; i < LIBRARIES; i++) {
         libraries[i].name = known[i].name;
         libraries[i].package = known[i].package;
-        read_library(folder, &libraries[i], known[i].script);
+        libraries[i].wanted = i != LIBRARY_SOURCE || source;
+        if (libraries[i].wanted)
+            read_library(folder, &libraries[i], known[i].script);
     }
 }
 
@@ -56,7 +58,7 @@ char *html_libraries_missing(const struct html_library_text libraries[LIBRARIES]
     char *list = NULL, *longer;
 
     for (size_t i = 0; i < LIBRARIES; i++) {
-        if (libraries[i].script != NULL)
+        if (!libraries[i].wanted || libraries[i].script != NULL)
             continue;
         longer = format_string("%s%s%s", list != NULL ? list : "", list != NULL ? " and " : "",
                                libraries[i].package);

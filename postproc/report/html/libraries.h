@@ -7,7 +7,7 @@
 #ifndef REUSE_POSTPROC_HTML_LIBRARIES_H
 #define REUSE_POSTPROC_HTML_LIBRARIES_H
 
-#include <stddef.h>
+#include <stdbool.h>
 
 enum html_library { LIBRARY_CHARTS, LIBRARY_SOURCE, LIBRARIES };
 
@@ -16,10 +16,12 @@ struct html_library_text {
     const char *package; /* that has it */
     char *script;        /* NULL: it is not installed, or its licence is not */
     char *licence;
+    bool wanted;
 };
 
-/* Reads both. What is missing has no script: see html_libraries_missing(). */
-void html_libraries_read(struct html_library_text libraries[LIBRARIES]);
+/* source: also the one that colours source. What is missing has no script: see
+ * html_libraries_missing(). */
+void html_libraries_read(struct html_library_text libraries[LIBRARIES], bool source);
 void html_libraries_free(struct html_library_text libraries[LIBRARIES]);
 
 /* "libjs-d3 and libjs-highlight.js"; NULL if none is missing. The caller frees it. */

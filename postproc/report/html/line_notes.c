@@ -139,16 +139,21 @@ size_t line_note_levels(const struct line_notes *notes)
     return 0;
 }
 
-/* By what its lines miss at the level that matters most, or by what they access. */
-static double heat_of(const struct line_note *note)
+/* At the level that matters most, as far as it is known; negative: it is not. */
+static double misses_of(const struct line_note *note)
 {
     double misses = line_note_misses(note, 1);
 
-    if (misses < 0)
-        misses = line_note_misses(note, 0);
-    if (misses >= 0 || note->lines == NULL)
-        return misses > 0 ? misses : 0;
-    return lookup_number(note->lines, note->row, "accesses_share", 0);
+    return misses < 0 ? line_note_misses(note, 0) : misses;
+}
+
+double line_note_heat(const struct line_note *note)
+{
+    double misses = misses_of(note);
+
+    if (note->lines == NULL)
+        return 0;
+    return misses >= 0 ? misses : lookup_number(note->lines, note->row, "accesses_share", 0);
 }
 
 static int compare_lines(const void *left, const void *right)
@@ -181,8 +186,12 @@ void line_notes_collect(const struct document *document, struct line_notes *out)
         struct file_notes *file = &out->files.items[i];
 
         qsort(file->lines.items, file->lines.count, sizeof(file->lines.items[0]), compare_lines);
-        for (size_t k = 0; k < file->lines.count; k++)
-            file->heat += heat_of(&file->lines.items[k]);
+        for (size_t k = 0; k < file->lines.count; k++) {
+            const struct line_note *note = &file->lines.items[k];
+
+            file->heat += line_note_heat(note);
+            file->accesses |= note->lines != NULL && misses_of(note) < 0;
+        }
     }
     if (out->files.count > 0)
         qsort(out->files.items, out->files.count, sizeof(out->files.items[0]), compare_files);

@@ -32,7 +32,8 @@ struct line_note {
 
 struct file_notes {
     const char *path;
-    double heat; /* share of all misses, or of the accesses where there are none, of its lines */
+    double heat;   /* what its lines have of all misses, or of the accesses: see line_note_heat() */
+    bool accesses; /* heat is of the accesses, at least in part */
     ARRAY(struct line_note) lines; /* ascending */
 };
 
@@ -48,6 +49,10 @@ void line_notes_free(struct line_notes *);
 /* NULL: nothing is known of it. */
 const struct line_note *line_notes_find(const struct line_notes *, const char *file, uint32_t line,
                                         size_t *file_number);
+
+/* Part of all misses at the second level, or the first if there is no other; of the accesses where
+ * that is not known. */
+double line_note_heat(const struct line_note *);
 
 /* Part of all misses of a level (0: the first) that the line makes; negative: not known. */
 double line_note_misses(const struct line_note *, size_t level);

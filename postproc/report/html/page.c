@@ -300,7 +300,7 @@ void render_html(const struct document *document, const struct report_options *o
     char *missing;
 
     choose_nonce(&page);
-    html_libraries_read(page.libraries);
+    html_libraries_read(page.libraries, !options->no_source);
     missing = html_libraries_missing(page.libraries);
     if (missing != NULL)
         fprintf(stderr,

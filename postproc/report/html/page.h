@@ -2,7 +2,7 @@
 /*
  * A document as one page for a browser: everything in one file, nothing loaded from elsewhere,
  * readable without scripts and on paper. Its tables hold the numbers of the JSON form, its charts
- * are drawn from that form, which it embeds.
+ * are drawn from the parts of that form which it embeds.
  */
 #ifndef REUSE_POSTPROC_HTML_PAGE_H
 #define REUSE_POSTPROC_HTML_PAGE_H

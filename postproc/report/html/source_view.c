@@ -12,7 +12,7 @@
 
 /* Files up to so many lines are shown whole; of others what is around the lines with figures.
  * Lines without figures stand in runs, one element for many lines. */
-enum { LINES_WHOLE = 2000, LINES_AROUND = 40, RUN_LINES = 200, LINKS_SHOWN = 4 };
+enum { LINES_WHOLE = 2000, LINES_AROUND = 40, RUN_LINES = 200, LINKS_SHOWN = 4, HOTTEST_SHOWN = 5 };
 
 /* A file on its way into the page. */
 struct view {
@@ -233,6 +233,41 @@ static void put_head(const struct view *view)
           view->stream);
 }
 
+/* The next line below `before`, in order of heat and then of lines; NULL: there is none. */
+static const struct line_note *next_hottest(const struct file_notes *file,
+                                            const struct line_note *before)
+{
+    const struct line_note *found = NULL;
+
+    for (size_t i = 0; i < file->lines.count; i++) {
+        const struct line_note *note = &file->lines.items[i];
+        double heat = line_note_heat(note);
+        bool later = before == NULL || heat < line_note_heat(before) ||
+                     (heat == line_note_heat(before) && note > before);
+
+        if (later && heat > 0 && (found == NULL || heat > line_note_heat(found)))
+            found = note;
+    }
+    return found;
+}
+
+/* Where to jump to. */
+static void put_hottest(const struct view *view)
+{
+    const struct line_note *note = next_hottest(view->file, NULL);
+
+    if (note == NULL)
+        return;
+    fputs("<p class=\"hottest\">Hottest: ", view->stream);
+    for (size_t i = 0; i < HOTTEST_SHOWN && note != NULL; i++) {
+        fprintf(view->stream, "%s<a href=\"#f%zu-%" PRIu32 "\">line %" PRIu32 "</a> (%.1f %%)",
+                i > 0 ? ", " : "", view->number, note->line, note->line,
+                100 * line_note_heat(note));
+        note = next_hottest(view->file, note);
+    }
+    fputs("</p>\n", view->stream);
+}
+
 static void put_file(struct view *view, const struct source_options *options)
 {
     const struct file_notes *file = view->file;
@@ -244,14 +279,15 @@ static void put_file(struct view *view, const struct source_options *options)
             view->number == 0 ? " open" : "");
     html_name(file->path, view->stream);
     fprintf(view->stream,
-            "</b> <span>%zu line%s with figures, %.1f %% of the misses</span>"
-            "</summary>\n",
-            file->lines.count, file->lines.count == 1 ? "" : "s", 100 * file->heat);
+            "</b> <span>%zu line%s with figures, %.1f %% of the %s</span></summary>\n",
+            file->lines.count, file->lines.count == 1 ? "" : "s", 100 * file->heat,
+            file->accesses ? "accesses" : "misses");
     if (gap != NULL) {
         fputs("<p class=\"gap\">", view->stream);
         html_text(gap, view->stream);
         fputs("</p>\n", view->stream);
     }
+    put_hottest(view);
     put_head(view);
     for (size_t i = 0; i < file->lines.count; i++) {
         put_between(view, last, file->lines.items[i].line);

@@ -43,7 +43,11 @@ function addFilter(table) {
     line.appendChild(told);
     table.parentNode.parentNode.insertBefore(line, table.parentNode);
 }
+// So many rows take a browser long to lay out: only what is in view is.
+var LARGE = 1500;
 attempt("tables", function () {
+    if (document.getElementsByTagName("tr").length > LARGE)
+        document.getElementById("main").classList.add("large");
     document.querySelectorAll("table.data").forEach(function (table) {
         if (table.tBodies[0].rows.length < 2)
             return;
