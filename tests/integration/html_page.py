@@ -204,7 +204,7 @@ def empty(address, _report):
     name = os.path.basename(address)
     page = browser.open(address)
     tell(f"{name}: a page that says that there is nothing", not page.errors and "No access was observed" in
-         page.evaluate("document.querySelector('.verdicts').textContent"), str(page.errors))
+         page.evaluate("document.querySelector('.conclusion').textContent"), str(page.errors))
     page.close()
 
 

@@ -29,6 +29,8 @@ static const struct column columns[] = {
     {.key = "remedy"},
     {.key = "check"},
     {.key = "longer"},
+    {.key = "title"},
+    {.key = "where"},
 };
 enum {
     PATTERN,
@@ -45,7 +47,9 @@ enum {
     WHY,
     REMEDY,
     CHECK,
-    LONGER
+    LONGER,
+    TITLE,
+    WHERE
 };
 
 static const struct column line_columns[] = {{.key = "file"}, {.key = "line"}, {.key = "function"}};
@@ -75,33 +79,6 @@ static struct table *objects_table(struct document *document, const struct findi
     for (size_t i = 0; i < finding->object_count; i++)
         table_row(table)->cells[0] = cell_text(document, finding->objects[i]);
     return table;
-}
-
-static void add_row(struct document *document, struct table *table, const struct finding *finding)
-{
-    struct row *row = table_row(table);
-
-    row->cells[PATTERN] = cell_text(document, pattern_names[finding->pattern]);
-    row->cells[CERTAIN] = cell_truth(finding->weight == FINDING_CLEAR);
-    row->cells[TIME] = cell_estimate(CELL_SHARE, finding->time);
-    row->cells[GAIN] = cell_estimate(CELL_SHARE, finding->gain);
-    if (finding->line_count > 0) {
-        row->cells[FILE_NAME] = cell_text(document, finding->lines[0].file);
-        if (finding->lines[0].line > 0)
-            row->cells[LINE] = cell_value(CELL_NUMBER, finding->lines[0].line);
-        row->cells[FUNCTION] = cell_text(document, finding->lines[0].function);
-    }
-    row->cells[LINES] = cell_table(lines_table(document, finding));
-    if (finding->object_count > 0)
-        row->cells[OBJECT] = cell_text(document, finding->objects[0]);
-    row->cells[OBJECTS] = cell_table(objects_table(document, finding));
-    if (finding->bursts > 0)
-        row->cells[BURSTS] = cell_value(CELL_COUNT, (double)finding->bursts);
-    row->cells[WHY] = cell_text(document, finding->reason);
-    row->cells[REMEDY] = cell_text(document, finding->remedy);
-    row->cells[CHECK] = cell_text(document, finding->check);
-    if (finding->weight == FINDING_OPEN)
-        row->cells[LONGER] = cell_value(CELL_FACTOR, finding->longer);
 }
 
 /* "40 to 72 %"; the caller frees it. */
@@ -173,35 +150,72 @@ static char *where_text(struct model *model, const struct finding *finding)
     return text;
 }
 
-static void say_time(const struct finding *finding, size_t number, const char *time_word,
-                     struct paragraph *screen)
+/* What it is and what it is worth; the caller frees it. */
+static char *title_text(const struct finding *finding, const char *time_word)
 {
-    char *gain = range(finding->gain), *text;
+    const char *what = what_of(finding->pattern);
     double most = ceil(100 * finding->time.hi);
+    char *gain, *text;
 
     if (finding->modelled)
-        text = format_string("%zu. %s: worth at most %.0f %% of the %s; %.0f %% is likely "
-                             "(modelled from rates; -e exact counts).",
-                             number, what_of(finding->pattern), most, time_word,
-                             100 * finding->time.value);
-    else if (finding->weight == FINDING_OPEN)
-        text = format_string("%zu. %s: worth at most %.0f %% of the %s, and perhaps nothing: run "
-                             "about %.1f times as long to be sure.",
-                             number, what_of(finding->pattern), most, time_word, finding->longer);
-    else
-        text = format_string("%zu. %s: worth at most %.0f %% of the %s; %s is expected.", number,
-                             what_of(finding->pattern), most, time_word, gain);
-    paragraph_add(screen, 0, 3, text);
-    free(text);
+        return format_string(
+            "%s: worth at most %.0f %% of the %s; %.0f %% is likely (modelled from "
+            "rates; -e exact counts).",
+            what, most, time_word, 100 * finding->time.value);
+    if (finding->weight == FINDING_OPEN)
+        return format_string("%s: worth at most %.0f %% of the %s, and perhaps nothing: run about "
+                             "%.1f times as long to be sure.",
+                             what, most, time_word, finding->longer);
+    gain = range(finding->gain);
+    text = format_string("%s: worth at most %.0f %% of the %s; %s is expected.", what, most,
+                         time_word, gain);
     free(gain);
+    return text;
+}
+
+static void add_row(struct model *model, struct document *document, struct table *table,
+                    const struct finding *finding, const char *time_word)
+{
+    struct row *row = table_row(table);
+    char *title = title_text(finding, time_word), *where = where_text(model, finding);
+
+    row->cells[PATTERN] = cell_text(document, pattern_names[finding->pattern]);
+    row->cells[CERTAIN] = cell_truth(finding->weight == FINDING_CLEAR);
+    row->cells[TIME] = cell_estimate(CELL_SHARE, finding->time);
+    row->cells[GAIN] = cell_estimate(CELL_SHARE, finding->gain);
+    if (finding->line_count > 0) {
+        row->cells[FILE_NAME] = cell_text(document, finding->lines[0].file);
+        if (finding->lines[0].line > 0)
+            row->cells[LINE] = cell_value(CELL_NUMBER, finding->lines[0].line);
+        row->cells[FUNCTION] = cell_text(document, finding->lines[0].function);
+    }
+    row->cells[LINES] = cell_table(lines_table(document, finding));
+    if (finding->object_count > 0)
+        row->cells[OBJECT] = cell_text(document, finding->objects[0]);
+    row->cells[OBJECTS] = cell_table(objects_table(document, finding));
+    if (finding->bursts > 0)
+        row->cells[BURSTS] = cell_value(CELL_COUNT, (double)finding->bursts);
+    row->cells[WHY] = cell_text(document, finding->reason);
+    row->cells[REMEDY] = cell_text(document, finding->remedy);
+    row->cells[CHECK] = cell_text(document, finding->check);
+    if (finding->weight == FINDING_OPEN)
+        row->cells[LONGER] = cell_value(CELL_FACTOR, finding->longer);
+    row->cells[TITLE] = cell_text(document, title);
+    row->cells[WHERE] = cell_text(document, where);
+    free(where);
+    free(title);
 }
 
 static void say_finding(struct model *model, const struct finding *finding, size_t number,
                         const char *time_word, struct paragraph *screen)
 {
-    char *where = where_text(model, finding), *text;
+    char *where = where_text(model, finding), *title, *text;
 
-    say_time(finding, number, time_word, screen);
+    title = title_text(finding, time_word);
+    text = format_string("%zu. %s", number, title);
+    paragraph_add(screen, 0, 3, text);
+    free(text);
+    free(title);
     text = format_string("At %s.", where);
     paragraph_add(screen, 3, 3, text);
     free(text);
@@ -346,10 +360,9 @@ static bool says_something(const struct findings *findings, size_t i)
     return findings->items.items[i].weight == FINDING_CLEAR || i == 0;
 }
 
-static void put_screen(struct model *model, const struct findings *findings,
-                       struct paragraph *screen)
+static void put_screen(struct model *model, const struct findings *findings, const char *time_word,
+                       const char *conclusion, struct paragraph *screen)
 {
-    const char *time_word = findings->timed ? "CPU time" : "modelled time";
     size_t shown = 0, uncertain = 0;
     char *text;
 
@@ -369,11 +382,8 @@ static void put_screen(struct model *model, const struct findings *findings,
         }
         paragraph_free(&one);
     }
-    if (findings->items.count == 0) {
-        text = nothing_text(model, findings, time_word);
-        paragraph_add(screen, 0, 0, text);
-        free(text);
-    }
+    if (conclusion != NULL)
+        paragraph_add(screen, 0, 0, conclusion);
     say_runtime(findings, time_word, screen);
     text = below_text(model, findings, shown, uncertain);
     paragraph_add(screen, 0, 0, text);
@@ -385,17 +395,24 @@ void section_findings(struct model *model, struct document *document, bool shown
     struct section *section = document_section(document, "findings", "Findings", shown);
     const struct findings *findings = findings_of(model);
     struct table *table = document_table(document, "findings", NULL, NULL, COLUMNS(columns));
+    const char *time_word = findings->timed ? "CPU time" : "modelled time";
+    char *conclusion = findings->items.count == 0 ? nothing_text(model, findings, time_word) : NULL;
+    char *latencies = access_costs_text(&findings->costs, &model->machine);
     struct paragraph screen = {.text = NULL};
 
     for (size_t i = 0; i < findings->items.count; i++)
-        add_row(document, table, &findings->items.items[i]);
+        add_row(model, document, table, &findings->items.items[i], time_word);
     section_table(section, table);
     section_fact(section, "time.memory", NULL, INTERVAL_OBJECT,
                  cell_estimate(CELL_SHARE, findings->memory));
     section_fact(section, "time.hottest", NULL, INTERVAL_NONE,
                  cell_text(document, findings->hot.function));
     section_fact(section, "time.measured", NULL, INTERVAL_NONE, cell_truth(findings->timed));
-    put_screen(model, findings, &screen);
+    section_fact(section, "time.latencies", NULL, INTERVAL_NONE, cell_text(document, latencies));
+    section_fact(section, "conclusion", NULL, INTERVAL_NONE, cell_text(document, conclusion));
+    put_screen(model, findings, time_word, conclusion, &screen);
     section_verbatim(document, section, NULL, screen.text);
     paragraph_free(&screen);
+    free(latencies);
+    free(conclusion);
 }

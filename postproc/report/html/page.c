@@ -92,12 +92,17 @@ static bool is_summary(const struct section *section)
     return strcmp(section->name, "summary") == 0;
 }
 
+/* Shown in a form of its own before all parts. */
+static bool begins_page(const struct section *section)
+{
+    return is_summary(section) || strcmp(section->name, "findings") == 0;
+}
+
 /* Charts need numbers that are in the JSON form only, so they can stand where no block does. */
 static bool has_content(const struct section *section)
 {
     for (size_t i = 0; i < section->blocks.count; i++)
-        if (html_block_is_shown(&section->blocks.items[i]) &&
-            !summary_is_verdict(&section->blocks.items[i]))
+        if (html_block_is_shown(&section->blocks.items[i]))
             return section->shown;
     return false;
 }
@@ -124,8 +129,7 @@ static void put_section(const struct page *page, const struct section *section)
     if (rank > 0 && known_sections[rank - 1].chart != NULL)
         put_chart(page, known_sections[rank - 1].chart, known_sections[rank - 1].words);
     for (size_t i = 0; i < section->blocks.count; i++)
-        if (!summary_is_verdict(&section->blocks.items[i]))
-            html_block(&section->blocks.items[i], &page->notes, page->stream);
+        html_block(&section->blocks.items[i], &page->notes, page->stream);
     if (strcmp(section->name, "sharing") == 0 && html_layouts_known(page->document))
         html_layouts(page->document, page->stream);
     fputs("</section>\n", page->stream);
@@ -205,7 +209,7 @@ static void list_parts(const struct page *page, part_list *parts)
             const struct section *section = &page->document->sections.items[i];
             struct part part = {section->name, section->title, section, false, false};
 
-            if (rank_of(section) == rank && !is_summary(section) && has_content(section))
+            if (rank_of(section) == rank && !begins_page(section) && has_content(section))
                 ARRAY_PUSH(parts, part);
         }
         if (rank == 0 && has_tables(summary)) {
@@ -247,8 +251,9 @@ static void put_body(const struct page *page)
     html_summary_head(page->document, page->stream);
     fputs("</header>\n<div class=\"page\">\n", page->stream);
     put_contents(page, &parts);
-    fputs("<main id=\"main\">\n<section id=\"s-verdict\" aria-label=\"Verdict\">\n", page->stream);
-    html_summary_verdicts(page->document, page->stream);
+    fputs("<main id=\"main\">\n<section id=\"s-findings\" aria-label=\"Findings\">\n",
+          page->stream);
+    html_summary_findings(page->document, page->stream);
     fputs("</section>\n", page->stream);
     for (size_t i = 0; i < parts.count; i++) {
         const struct part *part = &parts.items[i];

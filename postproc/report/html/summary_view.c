@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/html/summary_view.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "report/html/cells.h"
@@ -52,45 +53,62 @@ void html_summary_head(const struct document *document, FILE *stream)
     fputs("</ul>\n", stream);
 }
 
-bool summary_is_verdict(const struct block *block)
+static void put_line(const char *class_name, const char *before, const char *text, FILE *stream)
 {
-    const char *dot = block->key != NULL ? strrchr(block->key, '.') : NULL;
-
-    return block->kind == BLOCK_PARAGRAPH && block->key != NULL &&
-           strcmp(dot != NULL ? dot + 1 : block->key, "verdict") == 0;
+    if (text == NULL || *text == '\0')
+        return;
+    fprintf(stream, "<p class=\"%s\">%s", class_name, before);
+    html_text(text, stream);
+    fputs("</p>\n", stream);
 }
 
-/* Sections may repeat what the summary says of them. */
-static bool is_said_before(const struct document *document, const struct block *wanted)
+static void put_finding(const struct table *findings, size_t row, FILE *stream)
 {
-    for (size_t i = 0; i < document->sections.count; i++)
-        for (size_t k = 0; k < document->sections.items[i].blocks.count; k++) {
-            const struct block *block = &document->sections.items[i].blocks.items[k];
-
-            if (block == wanted)
-                return false;
-            if (summary_is_verdict(block) && strcmp(block->paragraph, wanted->paragraph) == 0)
-                return true;
-        }
-    return false;
+    fputs("<li>", stream);
+    put_line("title", "", lookup_text(findings, row, "title"), stream);
+    put_line("where", "At ", lookup_text(findings, row, "where"), stream);
+    put_line("remedy", "<b>Do</b> ", lookup_text(findings, row, "remedy"), stream);
+    put_line("why", "<b>Why</b> ", lookup_text(findings, row, "why"), stream);
+    put_line("check", "<b>Check</b> ", lookup_text(findings, row, "check"), stream);
+    fputs("</li>\n", stream);
 }
 
-static void put_verdicts(const struct document *document, FILE *stream)
+static bool is_certain(const struct table *findings, size_t row)
 {
-    size_t count = 0;
+    const struct cell *certain = lookup_cell(findings, row, "certain");
 
-    for (size_t i = 0; i < document->sections.count; i++)
-        for (size_t k = 0; k < document->sections.items[i].blocks.count; k++) {
-            const struct block *block = &document->sections.items[i].blocks.items[k];
+    return certain != NULL && certain->kind == CELL_TRUTH && certain->value.value != 0;
+}
 
-            if (!summary_is_verdict(block) || is_said_before(document, block))
-                continue;
-            fputs(count++ == 0 ? "<ol class=\"verdicts\">\n<li>" : "<li>", stream);
-            html_text(block->paragraph, stream);
-            fputs("</li>\n", stream);
+/* As the first screen of the text has them: those that are certain, and the first one. */
+static void put_findings(const struct document *document, const struct table *findings,
+                         FILE *stream)
+{
+    const struct fact *conclusion = lookup_fact(document, "conclusion");
+    const struct fact *latencies = lookup_fact(document, "time.latencies");
+    size_t uncertain = 0;
+
+    if (findings != NULL && findings->rows.count > 0) {
+        fputs("<ol class=\"findings\">\n", stream);
+        for (size_t i = 0; i < findings->rows.count; i++) {
+            if (i == 0 || is_certain(findings, i))
+                put_finding(findings, i, stream);
+            else
+                uncertain++;
         }
-    if (count > 0)
         fputs("</ol>\n", stream);
+    } else if (conclusion != NULL && conclusion->cell.kind == CELL_TEXT) {
+        put_line("conclusion", "", conclusion->cell.text, stream);
+    }
+    fputs("<p class=\"aside\">", stream);
+    if (uncertain > 0)
+        fprintf(stream, "%zu more with too few samples to tell. ", uncertain);
+    if (latencies != NULL && latencies->cell.kind == CELL_TEXT) {
+        fputs("Latencies: ", stream);
+        html_text(latencies->cell.text, stream);
+        fputs(". Shares of time are modelled, at 95 %.", stream);
+    }
+    fputs("</p>\n", stream);
 }
 
 static void put_tile(const struct table *misses, size_t row, FILE *stream)
@@ -107,11 +125,11 @@ static void put_tile(const struct table *misses, size_t row, FILE *stream)
     fputs("</i></li>\n", stream);
 }
 
-void html_summary_verdicts(const struct document *document, FILE *stream)
+void html_summary_findings(const struct document *document, FILE *stream)
 {
     const struct table *misses = lookup_table(document, "misses");
 
-    put_verdicts(document, stream);
+    put_findings(document, lookup_table(document, "findings"), stream);
     if (misses == NULL || misses->rows.count == 0)
         return;
     fputs("<ul class=\"tiles\">\n", stream);

@@ -3,7 +3,6 @@
 #ifndef REUSE_POSTPROC_HTML_SUMMARY_VIEW_H
 #define REUSE_POSTPROC_HTML_SUMMARY_VIEW_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "report/document.h"
@@ -14,10 +13,7 @@ const char *summary_program(const struct document *);
 /* Program, command, and how the run was measured in a line. */
 void html_summary_head(const struct document *, FILE *);
 
-/* The verdicts, and a tile for each cache level. */
-void html_summary_verdicts(const struct document *, FILE *);
-
-/* Whether html_summary_verdicts() shows the paragraph, which is then not repeated. */
-bool summary_is_verdict(const struct block *);
+/* The findings, and a tile for each cache level. */
+void html_summary_findings(const struct document *, FILE *);
 
 #endif
