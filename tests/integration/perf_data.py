@@ -5,8 +5,8 @@ on Intel, AMD and Arm of a program whose symbols are given.
 
 usage: perf_data.py intel|amd|arm FILE PROGRAM CODE_ADDRESS DATA_ADDRESS [--cut N] [--caller ADDRESS]
 
---caller: on Intel, samples of the variable have call chains that lead to the function at that address; the others'
-chains have one frame. Link-time addresses in hexadecimal. The program is mapped at BASE. Two threads: 100 loads and stores of
+--caller: on Intel, samples of the variable have call chains that lead to the function at that address; the
+others' chains have one frame. Link-time addresses in hexadecimal. The program is mapped at BASE. Two threads: 100 loads and stores of
 thread 1001 at the first word of the variable, 50 stores of thread 1002 at its second word, 20 loads of the
 heap, 10 samples in the kernel."""
 import struct
@@ -110,7 +110,8 @@ def main():
         start = struct.pack("<QQIIQ", 42, ip, PID, tid, time)
         if machine == "intel":
             stack = chain(kernel, ip, caller if address < HEAP else None) if caller else b""
-            body = start + struct.pack("<Q", address) + stack + struct.pack("<QQ", latency, data_src(store, level, hitm))
+            served = struct.pack("<QQ", latency, data_src(store, level, hitm))
+            body = start + struct.pack("<Q", address) + stack + served
             records += record(9, misc, body)
         elif machine == "amd":
             raw = ibs_raw(ip, address, store, level, latency)

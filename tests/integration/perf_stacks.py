@@ -27,7 +27,8 @@ def stacks_of_perf(path, program):
 def stacks_of_report(path, program):
     stacks = collections.Counter()
     for context in json.load(open(path))["contexts"]:
-        stacks[tuple(frame["function"] for frame in context["frames"] if frame["module"] == program)] += context["samples"]
+        names = tuple(frame["function"] for frame in context["frames"] if frame["module"] == program)
+        stacks[names] += context["samples"]
     return stacks
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Calling contexts of perf.data: call chains, and registers with stacks, that `perf record` makes here of a CPU clock,
-# against the stacks that perf prints of the same file; and call chains of sampled accesses, from a file that is made up.
+# Calling contexts of perf.data: call chains, and registers with stacks, that `perf record` makes here of a CPU
+# clock, against the stacks that perf prints of the same file; and call chains of sampled accesses, from a file
+# that is made up.
 . "$(dirname "$0")/tap.bash"
 
 report=$REUSE_BUILDDIR/postproc/reuse-report
@@ -66,7 +67,8 @@ fi
 # against_perf KIND: the same stacks as perf's, of a recording by that --call-graph
 against_perf() {
     local kind=$1 file=$work/$1.data
-    if ! perf record -q -e cpu-clock:u -F 997 --call-graph "$kind" -o "$file" "$work/program" >"$work/out" 2>"$work/err"; then
+    if ! perf record -q -N -e cpu-clock:u -F 997 --call-graph "$kind" -o "$file" "$work/program" \
+        >"$work/out" 2>"$work/err"; then
         skip "$kind: the stacks that perf prints" "perf cannot record: $(head -n 1 "$work/err")"
         return
     fi
@@ -88,7 +90,8 @@ stacks = [[f["function"] for f in c["frames"]] for c in json.load(open(sys.argv[
 sys.exit(not any("compare" in s and "main" in s and s.index("main") > s.index("compare") + 1 for s in stacks))' \
         "$work/dwarf.json"
     run "$report" --contexts "$work/dwarf.data"
-    check "text: what was sampled, and that it is no access" out_has 'samples of cpu-clock:u in user space: they are no accesses'
+    check "text: what was sampled, and that it is no access" \
+        out_has 'samples of cpu-clock:u in user space: they are no accesses'
     check "... a context" out_has 'touch < (left|right|compare)'
     run "$report" "$work/dwarf.data"
     check "other sections need accesses" fails_with 1 'no sampled access.*--contexts shows the stacks'
