@@ -346,6 +346,10 @@ static void start(void)
         return;
     descriptors_begin();
     result = handler_probe();
+    if (result == -ENOSYS && surroundings_are_emulated()) {
+        tell_surroundings("QEMU runs it, and has no performance events");
+        return;
+    }
     if (result < 0) {
         tell_refusal(-result);
         return;
