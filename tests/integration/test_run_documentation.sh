@@ -44,7 +44,7 @@ complete_words() {
 offers() { # EXPECTED COMMAND WORDS...
     [ "$(complete_words "${@:2}" | tr '\n' ' ')" = "$1 " ]
 }
-check "completion of an option" offers "--regions" reuse-run --reg
+check "completion of an option" offers "--regions" reuse-run --regio
 check "completion of an engine" offers "simulate" reuse-run -e s
 check "completion of a value behind =" offers "exec" reuse-run --follow = ex
 check "every option of reuse-run is offered" \
