@@ -15,13 +15,14 @@ enum { ARENA_BYTES = 1 << 16 };
 static _Alignas(64) unsigned char arena[ARENA_BYTES];
 static _Atomic size_t arena_used;
 
-static __thread unsigned resolving __attribute__((tls_model("initial-exec")));
+/* Volatile: dlsym() is declared not to call back, and it does. */
+static __thread volatile unsigned resolving __attribute__((tls_model("initial-exec")));
 
 static void *look_up(const char *name)
 {
-    resolving++;
+    resolving = resolving + 1;
     void *function = dlsym(RTLD_NEXT, name);
-    resolving--;
+    resolving = resolving - 1;
     return function;
 }
 
@@ -55,15 +56,27 @@ void *interpose_real(const char *name)
     return look_up(name);
 }
 
+void *interpose_first(const char *name)
+{
+    resolving = resolving + 1;
+    /* RTLD_DEFAULT would look into this library first: it is linked with -Bsymbolic. */
+    void *const program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+    void *const function = program == NULL ? NULL : dlsym(program, name);
+    if (program != NULL)
+        dlclose(program);
+    resolving = resolving - 1;
+    return function;
+}
+
 void interpose_loading_begin(void)
 {
-    resolving++;
+    resolving = resolving + 1;
     interpose_allocation_forget_real();
 }
 
 void interpose_loading_end(void)
 {
-    resolving--;
+    resolving = resolving - 1;
 }
 
 bool interpose_is_resolving(void)

@@ -19,6 +19,9 @@
  */
 void *interpose_real(const char *name);
 
+/* The definition that the program itself is bound to: ours, or that of a library before us. */
+void *interpose_first(const char *name);
+
 /* Once at start-up: finds what the target may call first in a handler. */
 void interpose_prepare(void);
 

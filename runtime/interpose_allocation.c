@@ -347,12 +347,36 @@ INTERPOSED void *realloc(void *pointer, size_t size)
     return reallocate(pointer, size, &caller);
 }
 
+/* The program's realloc(), if it is another's: of an allocator before us, which has the blocks. */
+static void *(*front_realloc(void))(void *, size_t)
+{
+    static void *(*_Atomic known)(void *, size_t);
+    void *(*found)(void *, size_t) = known;
+    if (found == NULL) {
+        *(void **)&found = interpose_first("realloc");
+        known = found = found == NULL ? realloc : found;
+    }
+    return found == realloc ? NULL : found;
+}
+
+/* Later, a thread may hold locks of the loader's, or wait for them. */
+static void __attribute__((constructor)) find_front_realloc(void)
+{
+    front_realloc();
+}
+
 INTERPOSED void *reallocarray(void *pointer, size_t count, size_t size)
 {
     const struct unwind_start caller = UNWIND_START_OF_CALLER();
     size_t bytes;
-    return __builtin_mul_overflow(count, size, &bytes) ? missing()
-                                                       : reallocate(pointer, bytes, &caller);
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return missing();
+    /* An allocator that leaves this one to the C library, which asks realloc() as the program does.
+     */
+    void *(*front)(void *, size_t) = front_realloc();
+    if (front != NULL)
+        return front(pointer, bytes);
+    return reallocate(pointer, bytes, &caller);
 }
 
 INTERPOSED void *mmap(void *address, size_t length, int protection, int flags, int descriptor,

@@ -317,6 +317,10 @@ static void start(void)
         return;
     descriptors_begin();
     result = handler_probe();
+    if (result == -ENOSYS && surroundings_are_emulated()) {
+        tell_surroundings("QEMU runs it, and has no performance events");
+        return;
+    }
     if (result < 0) {
         kernel_tell_refusal(-result);
         return;

@@ -3,11 +3,14 @@
 #include "surroundings.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "signal_safe.h"
 
@@ -57,6 +60,19 @@ static void tracer_name(char *name, size_t size)
         read_text(path, name, size);
         return;
     }
+}
+
+bool surroundings_are_emulated(void)
+{
+#if defined(__x86_64__)
+    enum { HYPERVISOR_LEAF = 0x40000000 };
+    unsigned highest, words[3];
+
+    __cpuid(HYPERVISOR_LEAF, highest, words[0], words[1], words[2]);
+    return memcmp(words, "TCGTCGTCGTCG", sizeof words) == 0;
+#else
+    return false;
+#endif
 }
 
 const char *surroundings_refusal(void)

@@ -2,10 +2,15 @@
 #ifndef REUSE_RUNTIME_SURROUNDINGS_H
 #define REUSE_RUNTIME_SURROUNDINGS_H
 
+#include <stdbool.h>
+
 /*
  * Why nothing can be sampled in what this process runs in: a debugger or a tool that takes SIGTRAP,
  * or the processor's debug registers, for its own. One line for the user, or NULL. Signal-safe.
  */
 const char *surroundings_refusal(void);
+
+/* QEMU translates the program's instructions. Told by its processors, on x86_64 only. */
+bool surroundings_are_emulated(void);
 
 #endif

@@ -42,6 +42,7 @@ __errno_location where the thread's errno is: wrappers set it, handlers keep it
 __register_atfork pthread_atfork(): the only way to be told of a fork
 _dl_find_object call frame information; without a lock, safe in handlers (glibc 2.35)
 dl_iterate_phdr which objects are loaded: at start-up and after dlclose(), never in a handler or malloc()
+dlopen which realloc() the program itself is bound to: at start-up
 dlsym finds what the wrappers pass on to
 getauxval where the kernel's clocks are, at start-up
 LIST

@@ -70,6 +70,45 @@ check "a module that has become a pipe: the report comes" status_is 0
 check "a file without end: one line" test "$(cat status) $(wc -l <endless.err)" = "1 1"
 check "... that says why" grep -q 'is not a libreuse profile' endless.err
 
+# Where nothing can be written, no file is left that the report would take for the newest profile.
+mkdir limits
+(
+    cd limits || exit
+    ulimit -f 2
+    "$reuse_run" -q "$plain" words >/dev/null 2>&1
+)
+(
+    cd limits || exit
+    ulimit -n 4
+    "$reuse_run" -q "$plain" words >/dev/null 2>&1
+)
+check "limits: no file that is no profile" test "$(find limits -name '*.rprof' -size -2 | wc -l)" = 0
+if [ "$(id -u)" -eq 0 ] && command -v perl >/dev/null; then
+    mkdir jail
+    run "$reuse_run" -q -o '%e.%p.rprof' perl -e \
+        'chroot("jail") && chdir("/"); my $p = fork; if (!$p) { $x += $_ for 1 .. 6e6; exit } waitpid $p, 0'
+    check "after chroot the program keeps its name" test -n "$(find jail -name 'perl*.rprof')"
+else
+    skip "after chroot the program keeps its name" "needs root and perl"
+fi
+
+# Merged profiles.
+"$report" --merge -o merged.rprof fresh.rprof fresh.rprof
+check "a merged profile is its owner's alone" test "$(mode_of merged.rprof)" = 600
+run "$report" --merge -o text.rprof fresh.rprof
+check "... and replaces nothing that is no profile" grep -q mine text.rprof
+check "... which is said" err_has 'it is no profile'
+
+# The exact engine's.
+if command -v qemu-x86_64 >/dev/null && [ -e "$REUSE_BUILDDIR/exact/.libs/libreuse-exact.so" ]; then
+    run "$reuse_run" -e exact -o exact.rprof "$plain" words
+    check "an exact profile is its owner's alone" test "$(mode_of exact.rprof)" = 600
+    run "$reuse_run" -e exact -o text.rprof "$plain" words
+    check "... and replaces nothing that is no profile" grep -q mine text.rprof
+else
+    skip "an exact profile is its owner's alone" "the engine is not there"
+fi
+
 # Messages.
 bash -c "('$reuse_run' -o p.rprof '$plain' words >out; echo \$? >status) 2>&1 | true"
 check "nobody reads the messages: the program lives" test "$(cat status)" = 3

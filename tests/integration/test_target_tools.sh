@@ -20,8 +20,21 @@ refuses() {
 }
 
 refuses "under gdb" gdb gdb -q -batch -ex run "$programs/target_plain"
+refuses "under qemu-user" qemu-x86_64 qemu-x86_64 "$programs/target_plain"
+run "$reuse_run" -q -o '%e.%p.rprof' qemu-x86_64 "$programs/target_plain"
+check "under qemu-user, quietly" err_is_empty
 refuses "under valgrind" valgrind valgrind -q "$programs/target_plain"
 target "a program that traces another" --profiles 0 -- "$programs/target_tracer" "$programs/target_plain"
+
+# An allocator before us, which leaves some functions to the C library: their blocks are its own.
+allocator=$(/sbin/ldconfig -p | awk '/libjemalloc\.so\.2/ { print $NF; exit }')
+seq 50000 | tac >numbers
+if [ -n "$allocator" ]; then
+    run env LD_PRELOAD="$allocator:$library" REUSE_QUIET=1 sort numbers
+    check "an allocator before us" cmp out <(sort numbers)
+else
+    skip "an allocator before us" "libjemalloc2 is not installed"
+fi
 
 # sanitized NAME FLAGS STATUS: gcc's, which wants to be the first library and looks for leaks.
 cat >leak.c <<'C'

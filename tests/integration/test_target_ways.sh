@@ -50,6 +50,14 @@ for end in quick-exit exit-group execveat exec-call; do
     ended "$ways" $end
 done
 
+target "descriptors closed by number" -- "$ways" close-call
+ended "$ways" close-call
+export REUSE_REGISTERS=0
+target "debug registers of the program's own" -- "$ways" breakpoints
+unset REUSE_REGISTERS
+run "$reuse_run" -q -o "$work/p.rprof" grep -c ' .wx' /proc/self/maps
+check "no memory is writable and executable" test "$(cat "$work/out")" = 0
+
 target "SIGTRAP by System V's functions" -- "$ways" sigset
 target "SIGTRAP by rt_sigaction(2)" -- "$ways" sigaction-call
 

@@ -5,11 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -165,6 +168,53 @@ static int run_exec_call(void)
     return 1;
 }
 
+/* ---- descriptors and debug registers ---- */
+
+/* By number, what is not the program's to close. */
+static int run_close_call(void)
+{
+    int count = 0;
+
+    burn(BURN_MS);
+    for (int descriptor = 3; descriptor < 5000; descriptor++)
+        count += syscall(SYS_close, descriptor) == 0;
+    printf("closed %d, then all: %ld\n", count, syscall(SYS_close_range, 3u, ~0u, 0));
+    printf("lowest: %d\n", open("/dev/null", O_RDONLY));
+    burn(BURN_MS);
+    return 0;
+}
+
+/* Takes all debug registers for itself. */
+static int run_breakpoints(void)
+{
+    static volatile long watched;
+    struct perf_event_attr attributes = {
+        .size = sizeof attributes,
+        .type = PERF_TYPE_BREAKPOINT,
+        .bp_type = HW_BREAKPOINT_W,
+        .bp_len = HW_BREAKPOINT_LEN_8,
+        .bp_addr = (uintptr_t)&watched,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+    unsigned long hits = 0;
+    int opened = 0, last = -1, descriptor;
+
+    burn(BURN_MS);
+    while (opened < 4 && (descriptor = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1,
+                                                    PERF_FLAG_FD_CLOEXEC)) >= 0) {
+        last = descriptor;
+        opened++;
+    }
+    for (int i = 0; i < 10; i++)
+        watched = i;
+    if (last >= 0 && read(last, &hits, sizeof hits) != sizeof hits)
+        return 1;
+    printf("opened %d, stores seen: %lu\n", opened, hits);
+    burn(BURN_MS);
+    return 0;
+}
+
 /* ---- SIGTRAP by System V's functions and by number ---- */
 
 static volatile int handled;
@@ -244,6 +294,8 @@ static const struct {
     {"exit-group", run_exit_group},
     {"execveat", run_execveat},
     {"exec-call", run_exec_call},
+    {"close-call", run_close_call},
+    {"breakpoints", run_breakpoints},
     {"sigset", run_sigset},
     {"sigaction-call", run_sigaction_call},
 };
