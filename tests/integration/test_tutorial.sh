@@ -16,7 +16,7 @@ check "there are commands" test "$(wc -l <"$work/commands")" -ge 12
 check "each example compares what it changed" test "$(grep -c -- '--diff' "$work/commands")" -ge 3
 cd "$work" || exit 1
 # So short a run may end before its first sample, and leave no profile.
-export REUSE_PERIOD=1000000
+export REUSE_PERIOD=200000
 before=0
 while IFS= read -r command; do
     run bash -c "(exit $before); $command"
