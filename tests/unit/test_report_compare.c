@@ -145,7 +145,7 @@ static void test_conditions(void **state)
     NEAR(condition.limit, -2500);
     condition = parsed("cpu_time > 1.5 s");
     NEAR(condition.limit, 1.5e9);
-    condition = parsed("l1.coherence > 0.01");
+    condition = parsed("l1.coherence > 0.01 ");
     assert_int_equal(condition.metric, METRIC_COHERENCE);
 }
 
