@@ -72,6 +72,7 @@ check "exact: by line and function" says 'all((s["before"], s["after"], s["verdi
     for s in (d["lines"][0], d["functions"][0]))'
 run "$report" --diff x.rprof y.rprof
 check "exact: text" out_has '^L2 misses +500 +100 +-80 % +less$'
+check "the answer stands first" out_has '^Changed: L1 misses -80 %, L2 misses -80 %\. No difference'
 check "exact: no CPU time" bash -c '! grep -q "^CPU time" "$1"' - "$work/out"
 
 run "$report" --format json --diff a.rprof a2.rprof : b.rprof b2.rprof

@@ -64,13 +64,13 @@ if command -v callgrind_annotate >/dev/null; then
 else
     skip "callgrind_annotate" "valgrind is not installed"
 fi
-if command -v go >/dev/null; then
+if HOME=$work go tool pprof --help >/dev/null 2>&1; then
     run env HOME="$work" go tool pprof -top p.pprof
     check "go tool pprof opens it" test "$status" -eq 0
     check "go tool pprof: the event that it shows first" out_has '^Type: L2m$'
     check "go tool pprof: the function" out_has ' 100% +dot$'
 else
-    skip "go tool pprof" "golang-go is not installed"
+    skip "go tool pprof" "there is no go with this tool"
 fi
 
 # Every access counted: no contexts, so lines.

@@ -92,6 +92,9 @@ static void test_nothing_before(void **state)
     assert_true(isnan(change.relative.value));
     assert_int_equal(change_between(known(0, 0, 10), known(5, 4, 6)).verdict, CHANGE_NOT_SEEN);
     assert_int_equal(change_between((struct figure){0}, known(5, 4, 6)).verdict, CHANGE_UNKNOWN);
+    /* Of which nothing is known but that it was not seen. */
+    assert_int_equal(change_between(known(0, 0, INFINITY), known(0, 0, INFINITY)).verdict,
+                     CHANGE_NOT_SEEN);
 }
 
 static void test_once(void **state)
@@ -145,7 +148,7 @@ static void test_conditions(void **state)
     NEAR(condition.limit, -2500);
     condition = parsed("cpu_time > 1.5 s");
     NEAR(condition.limit, 1.5e9);
-    condition = parsed("l1.coherence > 0.01");
+    condition = parsed("l1.coherence > 0.01 ");
     assert_int_equal(condition.metric, METRIC_COHERENCE);
 }
 

@@ -59,7 +59,8 @@ struct estimate estimate_product(struct estimate a, struct estimate b)
 /* Both are exact, and the same. */
 static bool is_same(struct estimate a, struct estimate b)
 {
-    return a.hi - a.lo <= ROUNDING * a.hi && b.hi - b.lo <= ROUNDING * b.hi &&
+    return isfinite(a.hi) && isfinite(b.hi) && a.hi - a.lo <= ROUNDING * a.hi &&
+           b.hi - b.lo <= ROUNDING * b.hi &&
            fabs(a.value - b.value) <= ROUNDING * fmax(a.value, b.value);
 }
 

@@ -101,6 +101,17 @@ static bool take_operator(struct parser *parser)
     return true;
 }
 
+/* Whether only this, and blanks, is left. */
+static bool ends_with(const struct parser *parser, const char *text)
+{
+    struct parser rest = *parser;
+
+    if (!take(&rest, text))
+        return false;
+    skip_blanks(&rest);
+    return *rest.at == '\0';
+}
+
 static bool take_unit(struct parser *parser)
 {
     static const struct {
@@ -120,13 +131,13 @@ static bool take_unit(struct parser *parser)
     enum unit unit = condition_unit(condition);
 
     skip_blanks(parser);
-    if (condition->difference && strcmp(parser->at, "%") == 0) {
+    if (condition->difference && ends_with(parser, "%")) {
         condition->relative = true;
         condition->limit /= 100;
         return true;
     }
     for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-        if (units[i].unit == unit && strcmp(parser->at, units[i].name) == 0) {
+        if (units[i].unit == unit && ends_with(parser, units[i].name)) {
             condition->limit *= units[i].factor;
             return true;
         }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "report/compare/answer.h"
 #include "report/compare/compare.h"
 #include "report/numbers.h"
 #include "report/section_support.h"
@@ -156,26 +157,37 @@ static void fill_subject(struct document *document, struct row *row, const char 
     free(text);
 }
 
-static void add_figure(struct document *document, struct table *table, const char *what,
-                       enum cell_kind kind, const struct figure *before, const struct figure *after)
+/* The table of totals, and the sentence that it amounts to. */
+struct totals {
+    struct document *document;
+    struct table *table;
+    struct answer answer;
+};
+
+static void add_figure(struct totals *totals, const char *what, enum cell_kind kind,
+                       const struct figure *before, const struct figure *after)
 {
     struct change change = change_between(*before, *after);
     struct row *row;
+    char *amount;
 
     if (!before->known && !after->known)
         return;
-    row = table_row(table);
-    row->cells[0] = cell_text(document, what);
-    fill_change(document, row->cells + 1, kind, &change);
+    row = table_row(totals->table);
+    row->cells[0] = cell_text(totals->document, what);
+    fill_change(totals->document, row->cells + 1, kind, &change);
+    amount = change_text(&change);
+    answer_add(&totals->answer, what, &change, amount);
+    free(amount);
 }
 
-static void add_level_figures(struct comparison_side sides[SIDES], struct document *document,
-                              struct table *table)
+static void add_level_figures(const struct comparison_side sides[SIDES], struct totals *totals)
 {
     for (size_t i = 0; i < comparison_levels(sides); i++) {
-        char *what = format_string("%s misses", level_name(sides[SIDE_AFTER].model, document, i));
+        char *what =
+            format_string("%s misses", level_name(sides[SIDE_AFTER].model, totals->document, i));
 
-        add_figure(document, table, what, CELL_COUNT, &sides[SIDE_BEFORE].figures.misses[i],
+        add_figure(totals, what, CELL_COUNT, &sides[SIDE_BEFORE].figures.misses[i],
                    &sides[SIDE_AFTER].figures.misses[i]);
         free(what);
     }
@@ -205,15 +217,20 @@ static void add_totals(struct comparison_side sides[SIDES], struct document *doc
                 "of private LRU caches. CPU time is measured.",
         COLUMNS(figure_columns));
 
-    add_figure(document, table, "CPU time", CELL_TIME, &before->cpu_ns, &after->cpu_ns);
-    add_figure(document, table, "accesses", CELL_COUNT, &before->accesses, &after->accesses);
-    add_level_figures(sides, document, table);
-    add_figure(document, table, "transfers", CELL_COUNT, &before->transfers, &after->transfers);
-    add_figure(document, table, "true sharing", CELL_COUNT, &before->true_sharing,
-               &after->true_sharing);
-    add_figure(document, table, "false sharing", CELL_COUNT, &before->false_sharing,
-               &after->false_sharing);
+    struct totals totals = {.document = document, .table = table};
+    char *answer;
+
+    add_figure(&totals, "CPU time", CELL_TIME, &before->cpu_ns, &after->cpu_ns);
+    add_figure(&totals, "accesses", CELL_COUNT, &before->accesses, &after->accesses);
+    add_level_figures(sides, &totals);
+    add_figure(&totals, "transfers", CELL_COUNT, &before->transfers, &after->transfers);
+    add_figure(&totals, "true sharing", CELL_COUNT, &before->true_sharing, &after->true_sharing);
+    add_figure(&totals, "false sharing", CELL_COUNT, &before->false_sharing, &after->false_sharing);
     table_remark(document, table, totals_remark(sides));
+    answer = answer_text(&totals.answer);
+    if (*answer != '\0')
+        section_paragraph(document, section, "diff.verdict", answer);
+    free(answer);
     section_table(section, table);
 }
 

@@ -88,6 +88,13 @@ static void add_stack(struct call_graph *graph, const struct export_stack *stack
     free(seen);
 }
 
+/* What is in a profile must not end the line that it stands in. */
+static void put_text(const char *text, FILE *stream)
+{
+    for (; *text != '\0'; text++)
+        fputc((unsigned char)*text < ' ' ? '?' : *text, stream);
+}
+
 /* "(7) name" the first time, "(7)" after that: a name may itself begin with a parenthesis. */
 static void put_name(struct call_graph *graph, const char *tag, const char *name, FILE *stream)
 {
@@ -97,8 +104,7 @@ static void put_name(struct call_graph *graph, const char *tag, const char *name
     if (!graph->written[number]) {
         graph->written[number] = true;
         fputc(' ', stream);
-        for (; *name != '\0'; name++)
-            fputc((unsigned char)*name < ' ' ? '?' : *name, stream);
+        put_text(name, stream);
     }
     fputc('\n', stream);
 }
@@ -143,8 +149,9 @@ static int compare_costs(const void *left, const void *right)
 
 static void put_header(const struct export_stacks *stacks, FILE *stream)
 {
-    fprintf(stream, "# callgrind format\nversion: 1\ncreator: reuse-report\ncmd: %s\n",
-            profile_run_text(stacks->model->profiles[0], "command", "unknown"));
+    fprintf(stream, "# callgrind format\nversion: 1\ncreator: reuse-report\ncmd: ");
+    put_text(profile_run_text(stacks->model->profiles[0], "command", "unknown"), stream);
+    fputc('\n', stream);
     fprintf(stream, "desc: Basis: %s\n", export_basis(stacks->model));
     fprintf(stream, "desc: Unit: %s; calls are not counted, each is given as 1\n", export_unit);
     fprintf(stream, "positions: line\n");
