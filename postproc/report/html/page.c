@@ -137,7 +137,8 @@ static void put_section(const struct page *page, const struct section *section)
 
 static bool has_lines(const struct page *page)
 {
-    return page->options->sections[SECTION_LINES] || page->notes.files.count > 0;
+    return page->notes.files.count > 0 ||
+           (page->model != NULL && page->options->sections[SECTION_LINES]);
 }
 
 static void put_source(const struct page *page)

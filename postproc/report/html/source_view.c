@@ -14,6 +14,9 @@
  * Lines without figures stand in runs, one element for many lines. */
 enum { LINES_WHOLE = 2000, LINES_AROUND = 40, RUN_LINES = 200, LINKS_SHOWN = 4, HOTTEST_SHOWN = 5 };
 
+/* Of less no line is worth a jump. */
+#define HEAT_MIN 0.0005
+
 /* A file on its way into the page. */
 struct view {
     const struct line_notes *notes;
@@ -245,7 +248,7 @@ static const struct line_note *next_hottest(const struct file_notes *file,
         bool later = before == NULL || heat < line_note_heat(before) ||
                      (heat == line_note_heat(before) && note > before);
 
-        if (later && heat > 0 && (found == NULL || heat > line_note_heat(found)))
+        if (later && heat > HEAT_MIN && (found == NULL || heat > line_note_heat(found)))
             found = note;
     }
     return found;
