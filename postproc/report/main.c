@@ -20,6 +20,7 @@
 #include "report/progress.h"
 #include "report/render.h"
 #include "report/sections.h"
+#include "report/together.h"
 #include "support/memory.h"
 
 enum { STATUS_FAILURE = 1, STATUS_USAGE = 2, STATUS_CONDITION = 3 };
@@ -339,7 +340,8 @@ static int report_difference(const struct report_options *options)
 
 static int report(const struct report_options *options, const char *const *names, size_t count)
 {
-    struct profile **profiles = allocate_zeroed(count, sizeof(profiles[0]));
+    const struct profile *profiles[1];
+    struct profile *profile = NULL;
     struct model *model = NULL;
     char message[1024];
     int status = options->topology == NULL ||
@@ -349,18 +351,19 @@ static int report(const struct report_options *options, const char *const *names
 
     progress_begin();
     progress_stage("reading profiles");
-    if (status == 0 && !load(names, count, profiles))
-        status = STATUS_FAILURE;
+    if (status == 0) {
+        profile = load_together(names, count, message, sizeof(message));
+        if (profile == NULL)
+            status = fail(message);
+    }
     if (status == 0) {
         progress_stage("finding modules and symbols");
-        model = model_create(options, (const struct profile *const *)profiles, count, message,
-                             sizeof(message));
+        profiles[0] = profile;
+        model = model_create(options, profiles, 1, message, sizeof(message));
         status = model != NULL ? render(options, model) : fail(message);
     }
     model_free(model);
-    for (size_t i = 0; i < count; i++)
-        profile_free(profiles[i]);
-    free(profiles);
+    profile_free(profile);
     return status;
 }
 

@@ -158,8 +158,9 @@ static bool build(struct analysis *analysis)
         analysis->options.bootstrap = replicates_for(analysis);
     if (replicates_create(analysis))
         return false;
+    analysis->known = calloc(1, sizeof *analysis->known);
     analysis->open = open_lines_create(analysis);
-    return analysis->open != NULL;
+    return analysis->known && analysis->open;
 }
 
 struct analysis *analysis_create(const struct profile *const *profiles, size_t profile_count,
@@ -220,6 +221,9 @@ void analysis_free(struct analysis *analysis)
     if (!analysis)
         return;
     open_lines_free(analysis->open);
+    for (int objects = 0; objects < 2 && analysis->known; objects++)
+        free(analysis->known->accesses[objects]);
+    free(analysis->known);
     loop_rates_free(&analysis->rates);
     free(analysis->bursts);
     free(analysis->probes);

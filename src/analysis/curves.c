@@ -99,7 +99,7 @@ struct miss_split analysis_misses(const struct analysis *analysis, struct subset
 
     uint32_t replicates = replicate_count(analysis);
     struct miss_shares *shares = results.shares, *cold = results.cold;
-    double accesses = analysis_subset_accesses(analysis, subset).value;
+    double accesses = results.accesses[0];
     double footprint =
         accesses > 0 ? fmin(1, analysis_footprint(analysis) / analysis->line_size / accesses) : 1;
     double unknown = shares[0].unknown, floor = least_claim(analysis, &results, 0);
@@ -138,27 +138,48 @@ struct estimate analysis_subset_accesses(const struct analysis *analysis, struct
     return (struct estimate){out.value, out.value / factor, out.value * factor};
 }
 
+/* By replicate. Those of everything are kept: most questions are about parts of it. *own: what the
+ * caller has to free. NULL: out of memory. */
+static const double *accesses_of_whole(const struct analysis *analysis, struct subset whole,
+                                       double **own)
+{
+    double **known = &analysis->known->accesses[whole.objects];
+    bool all = !whole.groups && !whole.members;
+    struct results results;
+
+    *own = NULL;
+    if (all && *known)
+        return *known;
+    if (evaluate(analysis, whole, (struct places){.n = 0}, &results))
+        return NULL;
+    *(all ? known : own) = results.accesses;
+    results.accesses = NULL;
+    results_free(&results);
+    return all ? *known : *own;
+}
+
 struct estimate analysis_share_of_accesses(const struct analysis *analysis, struct subset part,
                                            struct subset whole)
 {
-    struct results of_part, of_whole;
+    struct results of_part;
     struct estimate out = {0, 0, 1};
+    const double *all;
+    double *own;
 
     if (analysis->exact) {
-        double all = exact_accesses(analysis, whole).value;
-        double share = all > 0 ? exact_accesses(analysis, part).value / all : 0;
+        double accesses = exact_accesses(analysis, whole).value;
+        double share = accesses > 0 ? exact_accesses(analysis, part).value / accesses : 0;
 
         return (struct estimate){share, share, share};
     }
     if (evaluate(analysis, part, (struct places){.n = 0}, &of_part))
         return out;
-    if (evaluate(analysis, whole, (struct places){.n = 0}, &of_whole) == 0) {
-        for (uint32_t r = 0; r < replicate_count(analysis); r++)
-            of_part.accesses[r] =
-                of_whole.accesses[r] > 0 ? of_part.accesses[r] / of_whole.accesses[r] : 0;
+    all = accesses_of_whole(analysis, whole, &own);
+    for (uint32_t r = 0; r < replicate_count(analysis) && all; r++)
+        of_part.accesses[r] = all[r] > 0 ? of_part.accesses[r] / all[r] : 0;
+    if (all)
         out = replicate_interval(analysis, of_part.accesses, 0, of_part.bursts);
-        results_free(&of_whole);
-    }
+    free(own);
     results_free(&of_part);
     return out;
 }

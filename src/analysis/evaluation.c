@@ -15,194 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/evaluation_parts.h"
+
 /* Fewer bursts than this with a miss: their scatter says little of how rare they are. */
 enum { MISSING_ENOUGH = 4 };
-
-/* Resolved probes that hit from a place on, where no other thread came to the line meanwhile. */
-struct hit_part {
-    uint32_t stratum;
-    size_t place; /* the number of places: nowhere */
-    double time;  /* from use to use: open_lines_time_place() */
-    double count;
-};
-
-/* What one burst has of the subset. */
-struct part {
-    uint32_t burst;
-    double probes;       /* count */
-    double *resolved;    /* by place: of these, resolved ones that miss */
-    size_t first, opens; /* range of open parts */
-    size_t first_hit, hits;
-};
-
-struct open_part {
-    uint32_t stratum;
-    double count;
-};
-
-struct parts {
-    struct part *items;
-    size_t count;
-    double *resolved;
-    struct open_part *opens;
-    size_t open_count;
-    struct hit_part *hits; /* where visits of other threads were seen */
-    size_t hit_count, hit_room;
-};
-
-static void parts_free(struct parts *parts)
-{
-    free(parts->items);
-    free(parts->resolved);
-    free(parts->opens);
-    free(parts->hits);
-}
-
-/* ---- one burst ---- */
-
-/* The share of a bin of whole numbers low .. high-1 that is `bound` or more. */
-static double share_from(double low, double high, double bound)
-{
-    if (bound <= low)
-        return 1;
-    return bound >= high ? 0 : (high - bound) / (high - low);
-}
-
-static bool add_hit(struct parts *parts, struct hit_part hit)
-{
-    if (parts->hit_count == parts->hit_room) {
-        size_t room = 2 * parts->hit_room + 1024;
-        struct hit_part *larger = realloc(parts->hits, room * sizeof *larger);
-
-        if (!larger)
-            return false;
-        parts->hits = larger;
-        parts->hit_room = room;
-    }
-    parts->hits[parts->hit_count++] = hit;
-    return true;
-}
-
-/* Resolved probes of one entry at each place. */
-static bool add_resolved(const struct analysis *analysis, const struct places *places,
-                         const struct analysed_probe *probe, const struct probe_count *entry,
-                         double factor, struct parts *parts, struct part *part)
-{
-    unsigned distance = probe_code_distance(entry->code), time = probe_code_time(entry->code);
-    double low = probe_distance_low(distance), high = probe_distance_low(distance + 1);
-    double first = probe_time_low(time), end = probe_time_low(time + 1),
-           middle = (first + end - 1) / 2;
-    double dilation = analysis->bursts[probe->burst].dilation, hit = 0;
-    bool visited = analysis->invalidations_seen || analysis->crossing_count;
-
-    /* What others touch meanwhile comes on top. */
-    if (places->lines) {
-        low += open_lines_of_others(analysis, probe->burst, first);
-        high += open_lines_of_others(analysis, probe->burst, end - 1);
-    }
-    for (size_t k = 0; k <= places->n; k++) {
-        double misses = k == places->n ? 0
-                        : places->lines
-                            ? share_from(low, high, ceil(places->lines[k]))
-                            : share_from(first, end, floor(places->times[k] / dilation) + 1);
-
-        if (k < places->n)
-            part->resolved[k] += factor * entry->count * misses;
-        if (!visited || 1 - misses <= hit)
-            continue;
-        if (!add_hit(parts,
-                     (struct hit_part){probe->stratum, k, open_lines_time_place(middle * dilation),
-                                       factor * entry->count * (1 - misses - hit)}))
-            return false;
-        part->hits++;
-        hit = 1 - misses;
-    }
-    return true;
-}
-
-static void add_open(struct parts *parts, struct part *part, const struct analysed_probe *probe,
-                     double factor)
-{
-    if (probe->open == 0)
-        return;
-    for (size_t i = part->first; i < part->first + part->opens; i++)
-        if (parts->opens[i].stratum == probe->stratum) {
-            parts->opens[i].count += factor * probe->open;
-            return;
-        }
-    parts->opens[parts->open_count++] = (struct open_part){probe->stratum, factor * probe->open};
-    part->opens++;
-}
-
-static bool add_probe(const struct analysis *analysis, const struct places *places,
-                      const struct analysed_probe *probe, double factor, struct parts *parts)
-{
-    struct part *part = parts->count ? &parts->items[parts->count - 1] : NULL;
-
-    if (!part || part->burst != probe->burst) {
-        part = &parts->items[parts->count];
-        *part = (struct part){.burst = probe->burst,
-                              .resolved = parts->resolved + parts->count * places->n,
-                              .first = parts->open_count,
-                              .first_hit = parts->hit_count};
-        parts->count++;
-    }
-    part->probes += factor * probe->count;
-    add_open(parts, part, probe, factor);
-    for (uint32_t k = probe->first; k < probe->first + probe->entries; k++)
-        if (!probe_code_open(analysis->counts[k].code) &&
-            !add_resolved(analysis, places, probe, &analysis->counts[k], factor, parts, part))
-            return false;
-    return true;
-}
-
-static size_t bursts_of(const struct analysis *analysis, struct subset subset, size_t *probes)
-{
-    size_t n = subset.members ? subset.member_count : analysis->probe_count, bursts = 0;
-    uint32_t last = NO_BURST;
-
-    *probes = 0;
-    for (size_t k = 0; k < n; k++) {
-        size_t i = subset.members ? subset.members[k] : k;
-
-        if (analysis->probes[i].count == 0 || (!subset.members && !in_subset(subset, i)))
-            continue;
-        ++*probes;
-        bursts += analysis->probes[i].burst != last;
-        last = analysis->probes[i].burst;
-    }
-    return bursts;
-}
-
-static int list_parts(const struct analysis *analysis, struct subset subset,
-                      const struct places *places, struct parts *parts)
-{
-    size_t n = subset.members ? subset.member_count : analysis->probe_count, probes;
-    size_t bursts = bursts_of(analysis, subset, &probes);
-
-    *parts = (struct parts){.items = malloc((bursts + 1) * sizeof *parts->items),
-                            .resolved = calloc(bursts * places->n + 1, sizeof *parts->resolved),
-                            .opens = malloc((probes + 1) * sizeof *parts->opens)};
-    if (!parts->items || !parts->resolved || !parts->opens) {
-        parts_free(parts);
-        return -1;
-    }
-    for (size_t k = 0; k < n; k++) {
-        size_t i = subset.members ? subset.members[k] : k;
-
-        const struct analysed_probe *probe = &analysis->probes[i];
-        double factor = subset.objects ? analysis_object_factor(analysis, probe) : 1;
-
-        if (probe->count > 0 && (subset.members || in_subset(subset, i)) &&
-            !add_probe(analysis, places, probe, factor, parts)) {
-            parts_free(parts);
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* ---- replicates ---- */
 
 static void add_shares(struct miss_shares *sum, const struct miss_shares *one, double weight)
 {
@@ -224,12 +40,19 @@ static void divide_shares(struct miss_shares *sum, double weight)
     sum->crossing /= weight;
 }
 
-/* Scratch of one replicate. */
+/* Scratch. Bursts are gone through once for all replicates, whose sums lie side by side. */
 struct sums {
-    double *opens; /* by stratum */
-    double *hits;  /* [stratum][place, and one more]: resolved probes that hit from there on */
+    uint32_t replicates;
+    double *weights; /* of the burst under way, by replicate */
+    double *all;     /* accesses, by replicate */
+    double *missed;  /* [place][replicate]: resolved probes that miss */
+    /* Strata of which the subset has open lines, in order; and by stratum, its place there. */
+    uint32_t *strata, *stratum_place;
+    size_t stratum_count;
+    double *opens;          /* [place in strata][replicate] */
+    double *hits;           /* [stratum][place, and one more]: resolved probes that hit from there
+                               on; of one replicate */
     double *eviction_times; /* by place: open_lines_time_place(); of all replicates */
-    struct miss_shares *at_time;
 };
 
 /*
@@ -280,53 +103,103 @@ static void sum_up_visited(const struct analysis *analysis, uint32_t replicate,
     }
 }
 
-static int add_up(const struct analysis *analysis, const struct parts *parts,
-                  const struct places *places, uint32_t replicate, struct sums *sums,
-                  struct results *out)
+/* Resolved and open probes of all bursts, in all replicates. Zeros are common in both factors. */
+static void sum_parts(const struct analysis *analysis, const struct parts *parts,
+                      const struct places *places, struct sums *sums)
 {
-    uint32_t stride = places->value_only ? 1 : replicate_count(analysis);
-    double *opens = sums->opens;
-    const struct miss_shares *cold = open_lines_at_size(analysis, INFINITY, replicate);
-    double all = 0;
+    const uint32_t replicates = sums->replicates;
 
-    memset(opens, 0, (analysis->stratum_count + 1) * sizeof *opens);
+    for (size_t i = 0; i < parts->count; i++) {
+        const struct part *part = &parts->items[i];
+        double *weights = sums->weights;
+
+        replicate_burst_weights(analysis, part->burst, replicates, weights);
+        for (uint32_t r = 0; r < replicates; r++)
+            sums->all[r] += weights[r] * part->probes;
+        for (size_t k = 0; k < places->n; k++) {
+            double *missed = sums->missed + k * replicates, resolved = part->resolved[k];
+
+            for (uint32_t r = 0; r < replicates && resolved != 0; r++)
+                missed[r] += weights[r] * resolved;
+        }
+        for (size_t k = part->first; k < part->first + part->opens; k++) {
+            const struct open_part *open = &parts->opens[k];
+            double *opens = sums->opens + sums->stratum_place[open->stratum] * replicates;
+
+            for (uint32_t r = 0; r < replicates; r++)
+                opens[r] += weights[r] * open->count;
+        }
+    }
+}
+
+/* Resolved probes of lines that others came to, in one replicate. */
+static void sum_visited(const struct analysis *analysis, const struct parts *parts,
+                        const struct places *places, uint32_t replicate, struct sums *sums,
+                        struct miss_shares *shares)
+{
+    if (parts->hit_count == 0)
+        return;
     memset(sums->hits, 0, analysis->stratum_count * (places->n + 1) * sizeof *sums->hits);
     for (size_t i = 0; i < parts->count; i++) {
         const struct part *part = &parts->items[i];
         double weight = analysis->bursts[part->burst].weight *
                         replicate_burst_factor(analysis, replicate, part->burst);
 
-        if (!(weight > 0))
-            continue;
-        all += weight * part->probes;
-        for (size_t k = 0; k < places->n; k++)
-            out->shares[k * stride + replicate].missed += weight * part->resolved[k];
-        for (size_t k = part->first; k < part->first + part->opens; k++)
-            opens[parts->opens[k].stratum] += weight * parts->opens[k].count;
-        add_visited(analysis, parts, part, weight, replicate, places, sums,
-                    out->shares + replicate);
+        if (weight > 0)
+            add_visited(analysis, parts, part, weight, replicate, places, sums, shares);
     }
+    sum_up_visited(analysis, replicate, places, sums, shares);
+}
+
+/* What open lines do at one place, in all replicates. */
+static int add_opens(const struct analysis *analysis, const struct places *places, size_t place,
+                     const struct sums *sums, struct miss_shares *shares)
+{
+    const uint32_t replicates = sums->replicates;
+    const struct miss_shares *of = NULL;
+
+    if (places->lines && !(of = open_lines_at_size(analysis, places->lines[place], 0)))
+        return -1;
+    for (uint32_t r = 0; r < replicates; r++) {
+        for (size_t i = 0; i < sums->stratum_count; i++) {
+            uint32_t stratum = sums->strata[i];
+            struct miss_shares at_time;
+            double opens = sums->opens[i * replicates + r];
+
+            if (!(opens > 0))
+                continue;
+            if (!of)
+                at_time = open_lines_at_time(analysis, places->times[place], r, stratum);
+            add_shares(&shares[r], of ? &of[r * analysis->stratum_count + stratum] : &at_time,
+                       opens);
+        }
+        divide_shares(&shares[r], sums->all[r]);
+    }
+    return 0;
+}
+
+static int add_up(const struct analysis *analysis, const struct parts *parts,
+                  const struct places *places, struct sums *sums, struct results *out)
+{
+    const uint32_t replicates = sums->replicates;
+    const struct miss_shares *cold = open_lines_at_size(analysis, INFINITY, 0);
+
     if (!cold)
         return -1;
-    sum_up_visited(analysis, replicate, places, sums, out->shares + replicate);
-    for (size_t g = 0; g < analysis->stratum_count; g++)
-        add_shares(&out->cold[replicate], &cold[g], opens[g]);
-    for (size_t k = 0; k < places->n; k++) {
-        const struct miss_shares *of = sums->at_time;
-
-        if (places->lines)
-            of = open_lines_at_size(analysis, places->lines[k], replicate);
-        else
-            open_lines_at_time(analysis, places->times[k], replicate, sums->at_time);
-        if (!of)
-            return -1;
-        for (size_t g = 0; g < analysis->stratum_count; g++)
-            if (opens[g] > 0)
-                add_shares(&out->shares[k * stride + replicate], &of[g], opens[g]);
-        divide_shares(&out->shares[k * stride + replicate], all);
+    sum_parts(analysis, parts, places, sums);
+    for (uint32_t r = 0; r < replicates; r++) {
+        for (size_t k = 0; k < places->n; k++)
+            out->shares[k * replicates + r].missed = sums->missed[k * replicates + r];
+        sum_visited(analysis, parts, places, r, sums, out->shares + r);
+        for (size_t i = 0; i < sums->stratum_count; i++)
+            add_shares(&out->cold[r], &cold[r * analysis->stratum_count + sums->strata[i]],
+                       sums->opens[i * replicates + r]);
+        divide_shares(&out->cold[r], sums->all[r]);
+        out->accesses[r] = sums->all[r] * replicate_time_factor(analysis, r);
     }
-    divide_shares(&out->cold[replicate], all);
-    out->accesses[replicate] = all * replicate_time_factor(analysis, replicate);
+    for (size_t k = 0; k < places->n; k++)
+        if (add_opens(analysis, places, k, sums, out->shares + k * replicates))
+            return -1;
     return 0;
 }
 
@@ -342,23 +215,13 @@ static double claim_of(const struct analysis *analysis, size_t stratum)
     return ended ? fmin(1, 3.0 / (double)ended) : 1;
 }
 
-/* Bursts that show a miss at each place: resolved ones, or open ones of which some miss. opens:
- * scratch, by stratum. */
+/* Bursts that show a miss at each place: resolved ones, or open ones of which some miss. The
+ * estimate is the first replicate. */
 static int count_missing(const struct analysis *analysis, const struct parts *parts,
-                         const struct places *places, double *opens, struct results *out)
+                         const struct places *places, const struct sums *sums, struct results *out)
 {
-    double all = 0;
-
-    memset(opens, 0, (analysis->stratum_count + 1) * sizeof *opens);
-    for (size_t i = 0; i < parts->count; i++) {
-        const struct part *part = &parts->items[i];
-        double weight = analysis->bursts[part->burst].weight;
-
-        out->probes += part->probes / (double)parts->count;
-        all += weight * part->probes;
-        for (size_t j = part->first; j < part->first + part->opens; j++)
-            opens[parts->opens[j].stratum] += weight * parts->opens[j].count;
-    }
+    for (size_t i = 0; i < parts->count; i++)
+        out->probes += parts->items[i].probes / (double)parts->count;
     for (size_t k = 0; k < places->n; k++) {
         const struct miss_shares *of =
             places->lines ? open_lines_at_size(analysis, places->lines[k], 0) : NULL;
@@ -373,9 +236,12 @@ static int count_missing(const struct analysis *analysis, const struct parts *pa
                 misses = !of || of[parts->opens[j].stratum].missed > 0;
             out->missing[k] += misses;
         }
-        for (size_t g = 0; g < analysis->stratum_count && of; g++)
-            if (opens[g] > 0 && !(of[g].missed > 0))
-                out->open_claim[k] += opens[g] / all * claim_of(analysis, g);
+        for (size_t i = 0; i < sums->stratum_count && of; i++) {
+            double opens = sums->opens[i * sums->replicates];
+
+            if (opens > 0 && !(of[sums->strata[i]].missed > 0))
+                out->open_claim[k] += opens / sums->all[0] * claim_of(analysis, sums->strata[i]);
+        }
     }
     return 0;
 }
@@ -392,32 +258,54 @@ void results_free(struct results *results)
 
 static void sums_free(struct sums *sums)
 {
+    free(sums->weights);
+    free(sums->strata);
     free(sums->opens);
     free(sums->hits);
     free(sums->eviction_times);
-    free(sums->at_time);
+}
+
+/* The strata of open parts, in order: sums over them do not depend on which burst came first. */
+static void list_strata(const struct analysis *analysis, const struct parts *parts,
+                        struct sums *sums)
+{
+    for (size_t i = 0; i < parts->open_count; i++)
+        sums->stratum_place[parts->opens[i].stratum] = 1;
+    for (uint32_t g = 0; g < analysis->stratum_count; g++)
+        if (sums->stratum_place[g]) {
+            sums->stratum_place[g] = (uint32_t)sums->stratum_count;
+            sums->strata[sums->stratum_count++] = g;
+        }
 }
 
 /* 0 or -1; sums_free() in both cases. */
 static int sums_create(const struct analysis *analysis, const struct places *places,
-                       struct sums *sums)
+                       const struct parts *parts, struct sums *sums)
 {
-    size_t strata = analysis->stratum_count + 1;
+    size_t strata = analysis->stratum_count;
+    uint32_t replicates = places->value_only ? 1 : replicate_count(analysis);
 
     *sums = (struct sums){
-        .opens = malloc(strata * sizeof *sums->opens),
-        .hits = malloc(strata * (places->n + 1) * sizeof *sums->hits),
+        .replicates = replicates,
+        .weights = calloc((places->n + 2) * replicates, sizeof *sums->weights),
+        .strata = calloc(2 * strata + 1, sizeof *sums->strata),
         .eviction_times = malloc((places->n + 1) * sizeof *sums->eviction_times),
-        .at_time = malloc(strata * sizeof *sums->at_time),
     };
-    if (!sums->opens || !sums->hits || !sums->eviction_times || !sums->at_time)
+    if (parts->hit_count)
+        sums->hits = malloc(strata * (places->n + 1) * sizeof *sums->hits);
+    if (!sums->weights || !sums->strata || !sums->eviction_times ||
+        (parts->hit_count && !sums->hits))
         return -1;
+    sums->all = sums->weights + replicates;
+    sums->missed = sums->all + replicates;
+    sums->stratum_place = sums->strata + strata;
+    list_strata(analysis, parts, sums);
+    sums->opens = calloc(sums->stratum_count * replicates + 1, sizeof *sums->opens);
     for (size_t k = 0; k < places->n; k++)
-        sums->eviction_times[k] =
-            places->lines ? open_lines_eviction_time(analysis, places->lines[k]) : places->times[k];
-    for (size_t k = 0; k < places->n; k++)
-        sums->eviction_times[k] = open_lines_time_place(sums->eviction_times[k]);
-    return 0;
+        sums->eviction_times[k] = open_lines_time_place(
+            places->lines ? open_lines_eviction_time(analysis, places->lines[k])
+                          : places->times[k]);
+    return sums->opens ? 0 : -1;
 }
 
 int evaluate(const struct analysis *analysis, struct subset subset, struct places places,
@@ -435,18 +323,18 @@ int evaluate(const struct analysis *analysis, struct subset subset, struct place
         .missing = calloc(places.n + 1, sizeof *out->missing),
         .open_claim = calloc(places.n + 1, sizeof *out->open_claim),
     };
-    if (sums_create(analysis, &places, &sums) == 0 && out->shares && out->cold && out->accesses &&
-        out->missing && out->open_claim)
+    if (out->shares && out->cold && out->accesses && out->missing && out->open_claim)
         result = list_parts(analysis, subset, &places, &parts);
     if (result == 0) {
         out->bursts = parts.count;
-        for (uint32_t r = 0; r < replicates && result == 0; r++)
-            result = add_up(analysis, &parts, &places, r, &sums, out);
+        result = sums_create(analysis, &places, &parts, &sums);
         if (result == 0)
-            result = count_missing(analysis, &parts, &places, sums.opens, out);
+            result = add_up(analysis, &parts, &places, &sums, out);
+        if (result == 0)
+            result = count_missing(analysis, &parts, &places, &sums, out);
+        sums_free(&sums);
         parts_free(&parts);
     }
-    sums_free(&sums);
     if (result)
         results_free(out);
     return result;

@@ -95,6 +95,11 @@ struct miss_shares {
     double crossing;    /* reused in time, by another thread that shares the cache */
 };
 
+/* Answers that are kept; by subset.objects. */
+struct known_answers {
+    double *accesses[2]; /* of everything, by replicate; NULL: not asked for yet */
+};
+
 struct analysis {
     struct analysis_options options;
     struct cache_groups groups; /* options.groups points here, or nowhere */
@@ -136,6 +141,7 @@ struct analysis {
     size_t crossing_count;
 
     struct open_lines *open;
+    struct known_answers *known;
     float *rate_factors;  /* replicates.c: [replicate][loop] */
     uint8_t *times_drawn; /* [replicate][burst], of those that draw */
     double *time_factors; /* [replicate], likewise */
@@ -228,6 +234,9 @@ uint32_t replicate_count(const struct analysis *);
 enum assumption replicate_assumption(const struct analysis *, uint32_t replicate);
 /* Times that the burst is drawn, and the factor of its loop's rate. */
 double replicate_burst_factor(const struct analysis *, uint32_t replicate, uint32_t burst);
+/* Its weight times that factor, in the first `count` replicates. */
+void replicate_burst_weights(const struct analysis *, uint32_t burst, uint32_t count,
+                             double *weights);
 /*
  * Bursts are taken at regular times: how much time they stand for is certain, only what they hit is
  * drawn. By this factor a replicate's accesses are brought to the same time.
@@ -255,10 +264,9 @@ void open_lines_free(struct open_lines *);
  * miss. Kept once computed. NULL: out of memory. */
 const struct miss_shares *open_lines_at_size(const struct analysis *, double lines,
                                              uint32_t replicate);
-/* The same of those that are used again at or after that time (accesses); not kept: out of memory
- * of the caller, [strata]. */
-void open_lines_at_time(const struct analysis *, double time, uint32_t replicate,
-                        struct miss_shares *of);
+/* The same, of a stratum, of those that are used again at or after that time (accesses). */
+struct miss_shares open_lines_at_time(const struct analysis *, double time, uint32_t replicate,
+                                      uint32_t stratum);
 /* Where a time (accesses) lies on the grid of the following two: to be found once for many. */
 double open_lines_time_place(double time);
 /* Share of the lines of a stratum that no other thread stores to for so long. */

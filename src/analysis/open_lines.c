@@ -297,25 +297,24 @@ const struct miss_shares *open_lines_at_size(const struct analysis *analysis, do
     return size->of ? size->of + replicate * strata : NULL;
 }
 
-void open_lines_at_time(const struct analysis *analysis, double time, uint32_t replicate,
-                        struct miss_shares *of)
+struct miss_shares open_lines_at_time(const struct analysis *analysis, double time,
+                                      uint32_t replicate, uint32_t stratum)
 {
     const struct fate *fate = &analysis->open->fates[replicate];
+    struct miss_shares of = {.missed = fate->unseen[stratum].left};
 
-    for (size_t g = 0; g < analysis->stratum_count; g++) {
-        of[g] = (struct miss_shares){.missed = fate->unseen[g].left};
-        of[g].unknown = time > fate->unseen[g].lost ? of[g].missed : 0;
-        for (size_t k = fate->first[g]; k < fate->first[g + 1]; k++) {
-            const struct outcome *outcome = &fate->outcomes[k];
+    of.unknown = time > fate->unseen[stratum].lost ? of.missed : 0;
+    for (size_t k = fate->first[stratum]; k < fate->first[stratum + 1]; k++) {
+        const struct outcome *outcome = &fate->outcomes[k];
 
-            if (outcome->time > time)
-                of[g].missed += (double)outcome->mass;
-            else if (outcome->kind == STEP_CROSSED)
-                of[g].crossing += (double)outcome->mass;
-            else
-                of[g].invalidated += (double)outcome->mass * (1 - (double)outcome->valid);
-        }
+        if (outcome->time > time)
+            of.missed += (double)outcome->mass;
+        else if (outcome->kind == STEP_CROSSED)
+            of.crossing += (double)outcome->mass;
+        else
+            of.invalidated += (double)outcome->mass * (1 - (double)outcome->valid);
     }
+    return of;
 }
 
 double open_lines_time_place(double time)

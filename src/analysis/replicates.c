@@ -189,6 +189,24 @@ double replicate_burst_factor(const struct analysis *analysis, uint32_t replicat
            replicate_rate_factor(analysis, replicate, analysis->bursts[burst].loop);
 }
 
+void replicate_burst_weights(const struct analysis *analysis, uint32_t burst, uint32_t count,
+                             double *weights)
+{
+    const struct analysed_burst *of = &analysis->bursts[burst];
+    const uint8_t *drawn = analysis->times_drawn + burst;
+    const float *factors = analysis->rate_factors + of->loop;
+    uint32_t last = analysis->options.bootstrap, r;
+
+    for (r = 1; r < count && r <= last; r++) {
+        unsigned times = drawn[r * analysis->burst_count];
+
+        weights[r] = times ? of->weight * (times * (double)factors[r * analysis->rates.count]) : 0;
+    }
+    for (; r < count; r++)
+        weights[r] = of->weight;
+    weights[0] = of->weight;
+}
+
 unsigned replicate_times_drawn(const struct analysis *analysis, uint32_t replicate, uint32_t sample)
 {
     uint32_t burst = analysis->samples[sample].burst;

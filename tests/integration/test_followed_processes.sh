@@ -69,6 +69,26 @@ if command -v perl >/dev/null; then
             REUSE_OUTPUT=%e.rprof perl -e "$burn" >out2 2>err
         check "handed down: '${nonsense:0:30}'" sh -c "cmp -s out out2 && test ! -s err -a -s perl.rprof"
     done
+    # Several processes of one run, told together or merged before: the same.
+    rm -f ./*.rprof
+    LD_PRELOAD=$library REUSE_QUIET=1 REUSE_PERIOD=200000 REUSE_OUTPUT=%e.%p.rprof \
+        sh -c "perl -e '$burn' & perl -e '$burn'; (exit 0); wait" >out 2>err
+    check "each process has a profile" test "$(find . -name 'perl.*.rprof' | wc -l)" -eq 2
+    "$report" --merge -o merged.rp ./*.rprof
+    for format in text json; do
+        # Remarks name the file.
+        TMPDIR=$work "$report" --format $format ./*.rprof | sed -E 's/[^ "]+\.rp(rof)?//' >direct.$format
+        "$report" --format $format merged.rp | sed -E 's/[^ "]+\.rp(rof)?//' >merged.$format
+        check "reported together or merged: the same ($format)" \
+            sh -c "test -s direct.$format && cmp direct.$format merged.$format"
+    done
+    check "... and each process is in it" python3 - <<'END'
+import json
+report = json.load(open("direct.json"))
+pids = {thread["pid"] for thread in report["threads"]}
+assert report["processes"] == 3 and len(pids) == 3, (report["processes"], pids)
+END
+    check "nothing is left behind" test -z "$(find "$work" -name 'reuse-report.*')"
 else
     skip "programs that are started" "perl is not installed"
 fi
