@@ -45,7 +45,6 @@ static void print_counts(const struct profile *profile)
     COUNT("line_end", line_ends);
     COUNT("turn", turns);
     COUNT("served", served);
-    COUNT("rate", rates);
     COUNT("progress", progress);
     COUNT("totals", totals);
     COUNT("burst", bursts);

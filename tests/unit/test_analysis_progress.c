@@ -163,7 +163,7 @@ static void a_program_that_is_slow_after_bursts(void **state)
 static void words_that_are_set_back(void **state)
 {
     const struct program program = {
-        .rate = 1, .cold = 0.9, .visit = 20, .wraps = 250000, .word = true};
+        .rate = 1, .cold = 0.95, .visit = 20, .wraps = 250000, .word = true};
 
     (void)state;
     assert_rate(&program, 1, 1, 0.05);
