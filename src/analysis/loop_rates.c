@@ -16,9 +16,6 @@ enum { INSTRUCTION_BYTES_MAX = 15 };
 /* Noise of a reading's ends: the middle one of three counts twice, and each has 0.7 us. A time
  * that seems to be shorter, or nothing, may well be as long as that. */
 #define ENDS_DEVIATION_NS 1700.0
-/* Bursts without a reading may be in code that is unlike the rest: what moves on for long is more
- * often found where the program does the same for long. Of ln(rate), if none had one. */
-#define UNREAD_DEVIATION 0.8
 
 static int compare_loops(const void *a, const void *b)
 {
@@ -165,11 +162,10 @@ static long locate_readings(const struct profile *profile, size_t p, const struc
 static void measure_loop(struct loop_rate *loop, struct rate_reading *readings, size_t n)
 {
     struct rate_estimate estimate = rate_combine(readings, n);
-    double unread = loop->bursts > n ? 1 - (double)n / (double)loop->bursts : 0;
 
     loop->per_ns = estimate.per_ns;
     loop->log_deviation = estimate.log_deviation;
-    loop->common_deviation = fmin(1, hypot(estimate.common_deviation, UNREAD_DEVIATION * unread));
+    loop->common_deviation = fmin(1, estimate.common_deviation);
     loop->readings = estimate.readings;
     loop->agreeing = estimate.agreeing;
     loop->measured = true;

@@ -130,7 +130,6 @@ static void print_sums(const struct profile *profile)
     SUM("totals.armed", totals, armed);
     SUM("served.latency", served, latency);
     print("counter.estimate", counter_estimates);
-    SUM("rate.elapsed_ns", rates, elapsed_ns);
     SUM("progress.accesses", progress, accesses);
     SUM("cache.bytes", caches, bytes);
     print("module.path", path_bytes);
