@@ -6,8 +6,8 @@
  *     rate = base * (1 + 40 x)^-c.
  *
  * A line that comes from a cache of a million bytes takes some ten times as long as an access that
- * hits, one from memory a hundred times: c is about 1 (0.6 to 1.5 between programs), and is fitted
- * to those loops of the run that have been read. Pure.
+ * hits, one from memory a hundred times. Which of them it is the burst does not tell: c is about 1,
+ * and is fitted to those loops of the run that have been read. Pure.
  */
 #ifndef REUSE_ANALYSIS_OPEN_COST_H
 #define REUSE_ANALYSIS_OPEN_COST_H

@@ -14,6 +14,7 @@
 #include "analysis/access_clock.h"
 #include "analysis/analysis.h"
 #include "analysis/loop_rates.h"
+#include "analysis/open_cost.h"
 #include "analysis/rate_estimate.h"
 #include "isa/interpreter.h"
 #include "sampling/random.h"
@@ -264,6 +265,64 @@ static void loops_borrow(void **state)
     profile_free(profile);
 }
 
+/* Loops of ten accesses per ns that wait for memory as open lines say, by a known exponent: what
+ * the loops say is found, from few of them what was known before. */
+static void open_lines_cost_what_loops_say(void **state)
+{
+    (void)state;
+    for (int truth = 0; truth <= 2; truth++) {
+        struct open_cost_fit fit = {0};
+        for (int i = 0; i < 400; i++) {
+            struct record_burst burst = {.touches = 400, .open = (uint32_t)i % 200};
+            double cost = open_cost_log(&burst);
+
+            assert_float_equal(cost, log(1 + 40 * (i % 200) / 400.), 1e-12);
+            open_cost_add(&fit, log(10) - truth * cost, cost, 0.5);
+        }
+        assert_float_equal(open_cost_exponent(&fit, log(2), 1), truth, 0.03);
+    }
+    assert_float_equal(open_cost_exponent(&(struct open_cost_fit){0}, log(2), 1), 1, 1e-12);
+    assert_float_equal(open_cost_log(&(struct record_burst){0}), 0, 0);
+}
+
+/* Two loops with and one without readings: it is as much slower as its open lines say. */
+static void open_lines_make_borrowed_rates_slow(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/reuse-rates-XXXXXX";
+    struct profile_builder builder;
+    const struct profile *profile;
+    struct loop_rates rates;
+    uint64_t time = 0;
+
+    begin_profile(&builder, path);
+    uint32_t one = profile_builder_thread(&builder, 1, "one");
+    add_loop(&builder, one, 0x10000, 30, &time);
+    const struct probe_count open = {probe_code(true, 0, 0), 1};
+    const struct builder_group group = {.probe = {.ip = 1}, .counts = &open, .sizes = {1}};
+    for (int i = 0; i < 10; i++) {
+        struct record_burst burst = profile_builder_default_burst(one, 0);
+
+        burst.loop = 0x900000;
+        burst.app_ns = time += 1000000;
+        profile_builder_burst(&builder, &burst, &group, 1);
+    }
+    for (int i = 0; i < 30; i++)
+        profile_builder_rate(&builder, one, 0x10000, 400000, 100000);
+    profile_builder_finish(&builder);
+    profile = profile_builder_load(path);
+    unlink(path);
+    assert_int_equal(loop_rates_create(&profile, 1, &rates), 0);
+    struct loop_rate *quick = &rates.loops[loop_rates_find(&rates, 0, 0x10000)];
+    struct loop_rate *slow = &rates.loops[loop_rates_find(&rates, 0, 0x900000)];
+    assert_float_equal(quick->per_ns.value, 4, 0.1);
+    assert_float_equal(slow->cost, 41, 4);
+    assert_float_equal(slow->per_ns.value * slow->cost / quick->per_ns.value, 0.9, 0.15);
+    assert_true(slow->per_ns.hi / slow->per_ns.lo > 10);
+    loop_rates_free(&rates);
+    profile_free((struct profile *)profile);
+}
+
 /* A thread that computes in one place and waits in the kernel in another, with four accesses on the
  * way. */
 static void system_calls_leave_little_time_for_accesses(void **state)
@@ -385,6 +444,8 @@ int main(void)
         cmocka_unit_test(no_agreement_is_a_wide_interval),
         cmocka_unit_test(clock_runs_at_the_samples_rates),
         cmocka_unit_test(loops_borrow),
+        cmocka_unit_test(open_lines_cost_what_loops_say),
+        cmocka_unit_test(open_lines_make_borrowed_rates_slow),
         cmocka_unit_test(system_calls_leave_little_time_for_accesses),
         cmocka_unit_test(without_readings_the_range_is_wide),
         cmocka_unit_test(counted_accesses_are_not_set_off),
