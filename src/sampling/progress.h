@@ -60,8 +60,8 @@ void progress_begin(struct progress_words *);
 /* A word that is known from earlier bursts; false: no room. */
 bool progress_keep(struct progress_words *, uint64_t address, uint8_t width);
 
-/* Aligned words that these accesses store to are followed from now on, as far as there is room: that
- * of words given up, too. */
+/* Aligned words that these accesses store to are followed from now on, as far as there is room:
+ * that of words given up, too. */
 void progress_find(struct progress_words *, const struct access *, size_t n);
 
 /* The word's value after so many accesses of the burst. known: it could be read. */
