@@ -28,7 +28,9 @@ enum {
     PERIOD_TO_TRIGGER = 3,
 };
 
-/* Of the stretches, ns. The long one is shortened by LOOP_SHORTER for loops that end within it. */
+/* Of the first stretch (`brief` in the profile) and the second, ns. The program is slow at the
+ * beginning of the first: the second counts. It is shortened by LOOP_SHORTER for loops that end
+ * within it. */
 static const double brief_ns = 2500e3, long_ns = 1000e3;
 /* What looking costs in the handler until it has been measured, ns. */
 static const uint64_t look_ns_guess = 10 * 1000;
