@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replicates: half-samples of neighbouring bursts, and the rates of loops as their readings allow.
- * A burst is drawn with all its probes and watches: it is the unit of sampling, never the access.
- *
- * Bursts of a thread come at nearly even intervals of its time (sample_period()), so how much of
- * the run each phase takes is known better than from as many random times. Two neighbours are
- * therefore a stratum, of which a replicate takes one twice (McCarthy 1969); where pairs begin is
- * drawn for each replicate and thread. What varies slowly does not count as chance, as in von
- * Neumann's mean square successive difference (1941). A burst without a neighbour is drawn by
- * Poisson's distribution (Hanley and MacGibbon 2006).
- *
- * Drawn by hashing (seed, replicate, index), so that a subset sees the same draws as the whole and
- * the result does not depend on the order of questions.
+ * Replicates: Poisson bootstrap over whole bursts (Hanley and MacGibbon 2006), and over the rates
+ * of loops as their readings allow. A burst is drawn with all its probes and watches: it is the
+ * unit of sampling, never the access. Drawn by hashing (seed, replicate, index), so that a subset
+ * sees the same draws as the whole and the result does not depend on the order of questions.
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/internal.h"
 
@@ -23,8 +14,6 @@
 #define COMMON_DRAW ((uint64_t)1 << 63)
 /* Samples of no burst are drawn by themselves. */
 #define SAMPLE_DRAW ((uint64_t)1 << 62)
-/* Where the pairs of a thread begin. */
-#define THREAD_DRAW ((uint64_t)1 << 61)
 
 static uint64_t mix(uint64_t x)
 {
@@ -110,50 +99,20 @@ static double time_factor(const struct analysis *analysis, uint32_t replicate)
     return drawn > 0 ? all / drawn : 1;
 }
 
-/* What a thread's next burst meets, if not an earlier one that waits for its neighbour. */
-enum { NOBODY_WAITS = UINT32_MAX, FIRST_IS_ALONE = UINT32_MAX - 1 };
-
-/* times: by burst. waiting: room for the threads. Bursts of a thread come in the order of its time.
- */
-static void draw_bursts(const struct analysis *analysis, uint32_t replicate, uint32_t *waiting,
-                        uint8_t *times)
-{
-    for (size_t t = 0; t < analysis->thread_count; t++)
-        waiting[t] = draw(analysis, replicate, THREAD_DRAW | t) & 1 ? FIRST_IS_ALONE : NOBODY_WAITS;
-    for (uint32_t i = 0; i < analysis->burst_count; i++) {
-        uint32_t *before = &waiting[analysis->bursts[i].thread];
-        uint64_t bits = draw(analysis, replicate, i);
-
-        times[i] = (uint8_t)poisson((uint32_t)(bits >> 32));
-        if (*before == FIRST_IS_ALONE) {
-            *before = NOBODY_WAITS;
-        } else if (*before == NOBODY_WAITS) {
-            *before = i;
-        } else {
-            times[i] = bits & 1 ? 2 : 0;
-            times[*before] = bits & 1 ? 0 : 2;
-            *before = NOBODY_WAITS;
-        }
-    }
-}
-
 int replicates_create(struct analysis *analysis)
 {
     uint32_t replicates = analysis->options.bootstrap + 1;
     size_t loops = analysis->rates.count;
-    uint32_t *waiting = malloc((analysis->thread_count + 1) * sizeof *waiting);
 
     analysis->rate_factors = malloc((replicates * loops + 1) * sizeof *analysis->rate_factors);
     analysis->times_drawn = malloc(replicates * analysis->burst_count + 1);
     analysis->time_factors = malloc(replicates * sizeof *analysis->time_factors);
-    if (!waiting || !analysis->rate_factors || !analysis->times_drawn || !analysis->time_factors) {
-        free(waiting);
+    if (!analysis->rate_factors || !analysis->times_drawn || !analysis->time_factors)
         return -1;
-    }
-    memset(analysis->times_drawn, 1, analysis->burst_count);
-    for (uint32_t r = 1; r < replicates; r++)
-        draw_bursts(analysis, r, waiting, &analysis->times_drawn[r * analysis->burst_count]);
-    free(waiting);
+    for (uint32_t r = 0; r < replicates; r++)
+        for (size_t i = 0; i < analysis->burst_count; i++)
+            analysis->times_drawn[r * analysis->burst_count + i] =
+                r ? (uint8_t)poisson((uint32_t)(draw(analysis, r, i) >> 32)) : 1;
     for (uint32_t r = 0; r < replicates; r++)
         analysis->time_factors[r] = time_factor(analysis, r);
     for (uint32_t r = 0; r < replicates; r++) {
@@ -226,17 +185,19 @@ double replicate_weight(const struct analysis *analysis, uint32_t replicate, uin
 }
 
 /*
- * Half a 95 % interval over the standard error, with few bursts: Student's t (Cornish-Fisher
- * expansion, Abramowitz and Stegun 26.7.5) with the degrees of freedom that successive differences
- * have, two for three bursts (von Neumann 1941).
+ * Half a 95 % interval over the standard error, with few bursts: Student's t with bursts - 1
+ * degrees of freedom (Cornish-Fisher expansion, Abramowitz and Stegun 26.7.5), and the bootstrap's
+ * bias sqrt(M / (M - 1)).
  */
 static double quantile(size_t bursts)
 {
-    double z = 1.959964, f = bursts > 3 ? 2 * (double)bursts / 3 : 2;
+    double z = 1.959964, f = bursts > 2 ? (double)bursts - 1 : 1;
 
     if (bursts <= 2)
         return 12.7;
-    return z + (pow(z, 3) + z) / (4 * f) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * f * f);
+    return (z + (pow(z, 3) + z) / (4 * f) +
+            (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * f * f)) *
+           sqrt((double)bursts / f);
 }
 
 static double half_interval(const struct analysis *analysis, const double *values, double value,
@@ -251,9 +212,8 @@ static double half_interval(const struct analysis *analysis, const double *value
     return n > 1 ? quantile(bursts) * sqrt(squares / (double)n) : 0;
 }
 
-/* Widens an interval by what an assumption changes: to both sides, for it is a doubt and no bound,
- * and in squares, for chance knows nothing of it; but where other threads come once at most, that
- * bounds from above. */
+/* Widens an interval by what an assumption changes: to both sides, for it is a doubt and no bound;
+ * but where other threads come once at most, that bounds from above. */
 static void widen(const struct analysis *analysis, const double *values, double value, double half,
                   struct estimate *interval)
 {
@@ -264,8 +224,8 @@ static void widen(const struct analysis *analysis, const double *values, double 
             interval->hi = fmax(interval->hi, value + half + fmax(0, values[r] - value));
             continue;
         }
-        interval->lo = fmin(interval->lo, value - hypot(half, apart));
-        interval->hi = fmax(interval->hi, value + hypot(half, apart));
+        interval->lo = fmin(interval->lo, value - half - apart);
+        interval->hi = fmax(interval->hi, value + half + apart);
     }
 }
 
