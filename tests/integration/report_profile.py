@@ -59,9 +59,6 @@ print(f"context 0 {return_address('main', 'dot'):#x}")  # 1
 print(f"context 1 {matrix_ip:#x}\ncontext 1 {weights_ip:#x}")  # 2, 3
 print(f"context 0 {return_address('main', 'malloc'):#x}")  # 4
 print("site 4 1\nsite_totals 1 1 8000000 8000000")
-for thread in 1, 2:
-    for _ in range(20):
-        print(f"rate {thread} {matrix_ip:#x} {int(PER_NS * 1e6 * random.gauss(1, 0.02))} 1000000")
 
 
 def probes(ip, context, what, wide):
@@ -85,6 +82,8 @@ for i in range(BURSTS):
     probes(matrix_ip, 2, MATRIX, i // 4 % 4 == 0)
     probes(weights_ip, 3, WEIGHTS, i // 4 % 4 == 0)
     print(f"burst {thread} 2 loop={matrix_ip:#x}")
+    # As in a real loop, each burst has a reading of the access rate.
+    print(f"rate {thread} {matrix_ip:#x} {int(PER_NS * 1e6 * random.gauss(1, 0.02))} 1000000")
     if i % 8 < 7:
         continue
     on_matrix = i % 16 == 15

@@ -50,7 +50,7 @@ run "$report" --format collapsed:Foo p.rprof
 check "an event that there is not: a line with those that there are" fails_with 1 \
     "no event 'Foo'; there are Acc, L1m, L2m, L3m, Inv"
 run "$report" --format flame p.rprof
-check "a format that there is not" fails_with 2 "unknown format 'flame': text, json, csv, callgrind"
+check "a format that there is not" fails_with 2 "unknown format 'flame': text, json, csv, html, callgrind"
 run "$report" --format pprof --objects p.rprof
 check "no sections in other tools' formats" fails_with 2 "call stacks alone"
 
