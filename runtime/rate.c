@@ -7,7 +7,6 @@
 
 #include "look_ahead.h"
 #include "output.h"
-#include "rate_internal.h"
 #include "scratch.h"
 #include "settings.h"
 #include "timebase.h"
@@ -17,8 +16,10 @@
 enum {
     /* To find the loop head at which a register is read. */
     HEAD_ACCESSES = 4096,
-    FAILURES_MAX = 3, /* of a known word in a row before it is forgotten */
-    MISSED_MAX = 4,   /* looks put off in a reading */
+    FIND_UNTIL = BURST_ACCESSES / 2, /* a word found later would hardly be followed */
+    IDLE_PARTS = 3,                  /* without a move, after which a word is given up */
+    FAILURES_MAX = 3,                /* of a known word in a row before it is forgotten */
+    MISSED_MAX = 4,                  /* looks put off in a reading */
     LOOP_SHORTER = 4,
     SHORTER_MAX = 2,
     LONGER_ONE_IN = 8, /* readings in a shortened stretch that went well */
@@ -28,12 +29,116 @@ enum {
     PERIOD_TO_TRIGGER = 3,
 };
 
-/* Of the first stretch (`brief` in the profile) and the second, ns. The program is slow at the
- * beginning of the first: the second counts. It is shortened by LOOP_SHORTER for loops that end
- * within it. */
-static const double brief_ns = 2500e3, long_ns = 1000e3;
+/* Of the stretches, ns. The long one is shortened by LOOP_SHORTER for loops that end within it. */
+static const double brief_ns = 60e3, long_ns = 1500e3;
 /* What looking costs in the handler until it has been measured, ns. */
 static const uint64_t look_ns_guess = 10 * 1000;
+
+/* ---- while the burst is interpreted ---- */
+
+static struct known_loop *known_loop(struct thread *thread, uint64_t loop, bool make)
+{
+    struct known_loop *oldest = &thread->known_loops[0];
+
+    for (unsigned i = 0; i < THREAD_KNOWN_LOOPS; i++) {
+        struct known_loop *known = &thread->known_loops[i];
+
+        if (known->last_use > 0 && known->loop == loop) {
+            known->last_use = thread->totals.bursts + 1;
+            return known;
+        }
+        if (known->last_use < oldest->last_use)
+            oldest = known;
+    }
+    if (!make)
+        return NULL;
+    *oldest = (struct known_loop){.loop = loop, .last_use = thread->totals.bursts + 1};
+    return oldest;
+}
+
+static void look_at_words(struct scratch *scratch, uint64_t accesses)
+{
+    struct progress_words *words = &scratch->words;
+
+    for (unsigned i = 0; i < words->count; i++) {
+        struct progress_word *word = &words->words[i];
+        uint64_t value = 0;
+        bool known;
+
+        if (word->void_)
+            continue;
+        known = interpreter_peek(scratch->thread->interpreter, word->address, word->width, &value);
+        progress_look(word, known, value, accesses);
+        if (!word->kept && word->progress.parts >= word->changes + IDLE_PARTS)
+            word->void_ = true;
+    }
+}
+
+void rate_follow(struct scratch *scratch, size_t n)
+{
+    uint32_t seen = burst_count(scratch->burst);
+
+    if (n == 0)
+        return;
+    if (seen <= FIND_UNTIL)
+        progress_find(&scratch->words, scratch->thread->batch, n);
+    look_at_words(scratch, seen);
+}
+
+/*
+ * Progress of a register at the head, counted over the whole of what was seen, so that visits too
+ * long to be seen whole count like others. False: that cannot be told.
+ */
+static bool progress_at(const struct loop_head *head, const struct odometer *odometer,
+                        uint64_t seen, struct rate_variable *variable)
+{
+    unsigned number = odometer->register_number;
+    double visits = head ? head->visits : 0, step = odometer->even ? 1 : 0;
+
+    if (visits >= 2)
+        step =
+            odometer_progress(odometer, head->first[number], head->snapshot[number]) / (visits - 1);
+    if (step <= 0)
+        return false;
+    *variable = (struct rate_variable){.kind = PROGRESS_REGISTER,
+                                       .odometer = *odometer,
+                                       .accesses = seen,
+                                       .progress = step * visits,
+                                       .squares = step * step * visits,
+                                       .parts = (uint32_t)visits};
+    variable->odometer.stack_pointer = head ? head->stack_pointer : 0;
+    return true;
+}
+
+/* The registers that an earlier burst of the loop has found serve it, as long as their head is met
+ * or nothing better is. */
+void rate_follow_end(struct scratch *scratch)
+{
+    struct thread *thread = scratch->thread;
+    const struct loop_head *hottest = loops_hottest(&thread->loops), *head;
+    uint64_t seen = interpreter_accesses(thread->interpreter);
+    struct odometer found[LOOP_ODOMETERS];
+    struct known_loop *known;
+    unsigned n = 0;
+
+    scratch->registers = 0;
+    if (!hottest || seen == 0)
+        return;
+    known = known_loop(thread, hottest->ip, false);
+    head = known ? loops_head(&thread->loops, known->odometers[0].head) : NULL;
+    if (!head)
+        n = loops_odometers(&thread->loops, seen, found);
+    if (n > 0) {
+        if (!known)
+            known = known_loop(thread, hottest->ip, true);
+        known->count = n;
+        memcpy(known->odometers, found, sizeof found);
+        head = loops_head(&thread->loops, found[0].head);
+    }
+    for (unsigned i = 0; known && i < known->count; i++)
+        scratch->registers +=
+            progress_at(head, &known->odometers[i], seen, &scratch->odometers[scratch->registers]);
+}
 
 /* ---- readings ---- */
 
@@ -97,23 +202,7 @@ static bool heads_are_met(struct thread *thread)
     return true;
 }
 
-/* Progress of a register since its reading began, up to the interruption. False: its head was not
- * met in the same activation. */
-static bool register_position(struct thread *thread, const struct rate_variable *variable,
-                              double *position)
-{
-    const struct odometer *odometer = &variable->odometer;
-    const struct loop_head *head = loops_head(&thread->loops, odometer->head);
-
-    if (!head || head->stack_pointer != odometer->stack_pointer ||
-        !(head->known >> odometer->register_number & 1))
-        return false;
-    *position =
-        odometer_progress(odometer, variable->base, head->first[odometer->register_number]) -
-        (double)head->first_accesses * variable->progress / variable->accesses;
-    return true;
-}
-
+/* Progress since the reading began, up to the interruption. */
 static void read_register(struct thread *thread, struct rate_variable *variable, unsigned look)
 {
     struct odometer *odometer = &variable->odometer;
@@ -121,9 +210,16 @@ static void read_register(struct thread *thread, struct rate_variable *variable,
 
     if (look == 0 && head && odometer->stack_pointer == 0)
         odometer->stack_pointer = head->stack_pointer;
-    if (look == 0 && head)
+    if (!head || head->stack_pointer != odometer->stack_pointer ||
+        !(head->known >> odometer->register_number & 1)) {
+        variable->lost = true;
+        return;
+    }
+    if (look == 0)
         variable->base = head->first[odometer->register_number];
-    variable->lost = !register_position(thread, variable, &variable->position[look]);
+    variable->position[look] =
+        odometer_progress(odometer, variable->base, head->first[odometer->register_number]) -
+        (double)head->first_accesses * variable->progress / variable->accesses;
 }
 
 static void read_word(struct thread *thread, struct rate_variable *variable, unsigned look)
@@ -181,7 +277,7 @@ void rate_consider(struct scratch *scratch, ucontext_t *context, uint64_t app_no
     rate->time[0] = app_now;
     rate->step_ns[0] = brief_ns;
     rate->step_ns[1] = long_ns;
-    known = rate_known_loop(thread, rate->loop, false);
+    known = known_loop(thread, rate->loop, false);
     for (unsigned i = 0; known && i < known->shorter; i++)
         rate->step_ns[1] /= LOOP_SHORTER;
     thread->rate_cost_ns += thread_cpu_ns() - started;
@@ -261,7 +357,7 @@ static bool moved_on(const struct rate_variable *variable)
 /* A loop that ended within the stretch is read over a shorter one the next time. */
 static void learn_length(struct thread *thread, bool good)
 {
-    struct known_loop *known = rate_known_loop(thread, thread->rate.loop, false);
+    struct known_loop *known = known_loop(thread, thread->rate.loop, false);
 
     if (!known)
         return;
@@ -330,43 +426,38 @@ void rate_end(struct thread *thread)
     rate->phase = RATE_IDLE;
 }
 
-static void set_rest(const struct rate_reading *rate, struct rate_variable *variable,
-                     double position)
-{
-    variable->rest_ns = rate->next - rate->time[RATE_LOOKS - 1];
-    variable->rest = position - variable->position[RATE_LOOKS - 1];
-}
-
-void rate_rest_of_words(struct thread *thread, uint64_t app_now)
+/* Where the words of the last reading stand at the next burst. */
+static void read_rest(struct thread *thread, uint64_t app_now)
 {
     struct rate_reading *rate = &thread->rate;
     uint64_t value;
 
-    if (rate->phase != RATE_WAITING)
-        rate->phase = RATE_IDLE;
-    rate->next = app_now;
     for (unsigned i = 0; rate->phase == RATE_WAITING && i < rate->count; i++) {
         struct rate_variable *variable = &rate->variables[i];
 
-        if (variable->kind == PROGRESS_WORD && !variable->lost &&
-            interpreter_peek(thread->interpreter, variable->address, variable->width, &value))
-            set_rest(rate, variable, progress_change(variable->width, variable->base, value));
-    }
-}
-
-void rate_rest_of_registers(struct thread *thread)
-{
-    struct rate_reading *rate = &thread->rate;
-    double position;
-
-    for (unsigned i = 0; rate->phase == RATE_WAITING && i < rate->count; i++) {
-        struct rate_variable *variable = &rate->variables[i];
-
-        if (variable->kind == PROGRESS_REGISTER && !variable->lost &&
-            register_position(thread, variable, &position))
-            set_rest(rate, variable, position);
+        if (variable->kind != PROGRESS_WORD || variable->lost ||
+            !interpreter_peek(thread->interpreter, variable->address, variable->width, &value))
+            continue;
+        variable->rest_ns = app_now - rate->time[RATE_LOOKS - 1];
+        variable->rest = progress_change(variable->width, variable->base, value) -
+                         variable->position[RATE_LOOKS - 1];
     }
     rate_end(thread);
+}
+
+void rate_follow_begin(struct scratch *scratch)
+{
+    struct thread *thread = scratch->thread;
+
+    if (burst_count(scratch->burst) > 0)
+        return;
+    read_rest(thread, scratch->record.app_ns);
+    progress_begin(&scratch->words);
+    for (unsigned i = 0; i < THREAD_KNOWN_WORDS; i++)
+        if (thread->known_words[i].address)
+            progress_keep(&scratch->words, thread->known_words[i].address,
+                          thread->known_words[i].width);
+    look_at_words(scratch, 0);
 }
 
 bool rate_look(struct thread *thread, ucontext_t *context, uint64_t app_now)

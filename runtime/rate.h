@@ -4,10 +4,9 @@
  *
  * While a burst is interpreted, variables are found that move on as the program does: registers at
  * a loop head, words of memory that only grow or only shrink (sampling/loops.h, progress.h). What
- * they move by per access the burst tells; what they move by per ns the time up to the next burst
- * does, or two stretches of it: the first tells whether a variable was set back, the second, when
- * caches are warm again, how fast it moves. The division is the report's: it has all bursts of a
- * variable.
+ * they move by per access the burst tells; what they move by per ns two stretches of time after it
+ * do. Of the two the difference counts: both begin on the caches that our handler has left. The
+ * division is the report's: it has all bursts of a variable.
  *
  * Signal-safe; called from the clock's handler.
  */

@@ -66,7 +66,6 @@ struct rate_reading {
     unsigned missed;                /* looks put off */
     unsigned looks;                 /* so far */
     uint64_t time[RATE_LOOKS];      /* app time of the looks */
-    uint64_t next;                  /* app time of the next burst */
     double step_ns[RATE_LOOKS - 1]; /* planned time between them */
     uint64_t spent_ns;              /* since the last sample: added to the next one's weight */
 };

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "analysis/sampled_time.h"
+#include "analysis/refill.h"
 
 /* Bursts near in time that a variable's progress per access is taken from: a program does not do
  * the same all the time. */
@@ -29,13 +29,14 @@ enum { WINDOW = 12 };
 /* Of the size that it had in the burst; fewer steps in the long stretch tell nothing. */
 #define STEPS_LEAST 6.0
 #define BURSTS_LEAST 8.0
-/* A variable that is set back moves by less than half of what it would have, however often. In
- * terms of its pace up to the next burst, none of the parts of that time has less or more than: */
-#define SLOWEST_PART 0.55
-#define FASTEST_PART 1.8
+/* A variable that is set back moves by less than half of what it would have, however often. Up to
+ * the next burst it moves, in terms of its pace in the long stretch, by no less and no more than:
+ */
+#define REST_SLOWER 0.55
+#define REST_FASTER 1.8
 /* The program is slower for some milliseconds after a burst: by so much, ln, give or take, before
  * anything is known; worth so many readings. */
-#define COLD 0.05
+#define COLD 0.1
 #define COLD_DEVIATION 0.05
 #define COLD_PRIOR 3.0
 
@@ -92,79 +93,25 @@ static double scatter(const struct record_progress *record)
     return (fmax(0, record->squares - progress * step) + step * step) / progress;
 }
 
-/* Whether a stretch had between `least` and `most` times as much progress as the pace says, give or
- * take chance. */
-static bool agrees(double progress, double expected, double scatter, double least, double most)
-{
-    double chance = CHANCE * sqrt(scatter * expected);
-
-    return progress >= least * expected - chance && progress <= most * expected + chance;
-}
-
-/* The brief stretch begins on caches that are cold. */
-static bool brief_agrees(const struct moved *moved, double pace, double most)
-{
-    const struct record_progress *record = moved->record;
-    double ns = (double)record->brief_ns, warm = fmax(0, ns - SLACK_NS);
-    double progress = moved->sign * record->brief_progress, variance = scatter(record) * pace * ns;
-
-    return progress <= most * pace * ns + CHANCE * sqrt(variance) &&
-           progress >= SLOWER * pace * warm - CHANCE * sqrt(variance);
-}
-
-/* So many steps of it tell something. In thousands of accesses a variable that the burst has found
- * must move by more than there; a local one of a function that returns does not. */
-static bool enough(const struct record_progress *record, double progress)
-{
-    return progress > 0 && progress >= STEPS_LEAST * scatter(record) &&
-           !(record->flags & PROGRESS_FOUND && progress < BURSTS_LEAST * fabs(record->progress));
-}
-
-/* It moved on up to the next burst, no part of the time at quite another pace: there it was not set
- * back, nor has it become another one. */
-static bool moved_until_next(const struct moved *moved)
-{
-    const struct record_progress *record = moved->record;
-    double brief = (double)record->brief_ns, lengthy = (double)record->long_ns;
-    double rest = (double)record->rest_ns;
-    double all =
-        moved->sign * (record->brief_progress + record->long_progress + record->rest_progress);
-    double pace = all / (brief + lengthy + rest);
-
-    return rest > 0 && enough(record, all) && brief_agrees(moved, pace, FASTEST_PART) &&
-           agrees(moved->sign * record->long_progress, pace * lengthy, scatter(record),
-                  SLOWEST_PART, FASTEST_PART) &&
-           agrees(moved->sign * record->rest_progress, pace * rest, scatter(record), SLOWEST_PART,
-                  FASTEST_PART);
-}
-
 /* It moved on in both stretches, about equally fast. */
 static bool moved_on(const struct moved *moved)
 {
     const struct record_progress *record = moved->record;
     double lengthy = moved->sign * record->long_progress;
+    double brief = moved->sign * record->brief_progress, pace, expected, variance;
 
-    return moved->sign * record->brief_progress >= 0 && enough(record, lengthy) &&
-           brief_agrees(moved, lengthy / (double)record->long_ns, FASTER);
-}
-
-/* Sets how fast it moved; false: that cannot be told. */
-static bool set_pace(struct moved *moved)
-{
-    const struct record_progress *record = moved->record;
-    double ns = (double)record->brief_ns + (double)record->long_ns + (double)record->rest_ns;
-
-    if (record->long_ns == 0 || record->brief_ns == 0)
+    if (record->long_ns == 0 || record->brief_ns == 0 || lengthy <= 0 || brief < 0 ||
+        lengthy < STEPS_LEAST * scatter(record))
         return false;
-    moved->until_next = moved_until_next(moved);
-    if (moved->until_next)
-        moved->pace = moved->sign *
-                      (record->brief_progress + record->long_progress + record->rest_progress) / ns;
-    else if (moved_on(moved))
-        moved->pace = moved->sign * record->long_progress / (double)record->long_ns;
-    else
+    /* In thousands of accesses it must move by more than in the burst; a local variable of a
+     * function that returns does not. */
+    if (record->flags & PROGRESS_FOUND && lengthy < BURSTS_LEAST * fabs(record->progress))
         return false;
-    return true;
+    pace = lengthy / (double)record->long_ns;
+    expected = pace * (double)record->brief_ns;
+    variance = scatter(record) * expected;
+    return brief <= FASTER * expected + CHANCE * sqrt(variance) &&
+           brief >= SLOWER * fmax(0, expected - pace * SLACK_NS) - CHANCE * sqrt(variance);
 }
 
 /* In one of the stretches it was set back. */
@@ -176,6 +123,22 @@ static bool moved_back(const struct moved *moved)
            (moved->sign * record->long_progress < 0 || moved->sign * record->brief_progress < 0);
 }
 
+/* How fast it moved: up to the next burst, unless it was set back, or became another one. */
+static void set_pace(struct moved *moved)
+{
+    const struct record_progress *record = moved->record;
+    double lengthy = record->long_progress / (double)record->long_ns;
+    double ns = (double)record->brief_ns + (double)record->long_ns + (double)record->rest_ns;
+    double rest = record->rest_ns > 0 ? record->rest_progress / (double)record->rest_ns : 0;
+
+    moved->until_next = rest / lengthy >= REST_SLOWER && rest / lengthy <= REST_FASTER;
+    moved->pace =
+        moved->sign *
+        (moved->until_next
+             ? (record->brief_progress + record->long_progress + record->rest_progress) / ns
+             : lengthy);
+}
+
 /* ln of how much faster the program is between bursts than in the long stretches after them. */
 static double warm_up(const struct moved *moved, size_t n, double *deviation)
 {
@@ -184,7 +147,7 @@ static double warm_up(const struct moved *moved, size_t n, double *deviation)
     for (size_t i = 0; i < n; i++) {
         const struct record_progress *record = moved[i].record;
 
-        if (moved[i].until_next && moved_on(&moved[i])) {
+        if (moved[i].until_next) {
             sum += log(moved[i].pace * moved[i].sign * (double)record->long_ns /
                        record->long_progress);
             count++;
@@ -263,9 +226,6 @@ static struct progress_reading middle(const struct moved *moved, size_t n)
             break;
     }
     return (struct progress_reading){.loop = moved[i].record->loop,
-                                     .thread_id = moved[i].record->thread_id,
-                                     .app_ns = moved[i].record->app_ns,
-                                     .until_next = moved[i].until_next,
                                      .per_ns = fmin(FASTEST_RATE, moved[i].per_ns),
                                      .elapsed_ns = (double)moved[i].record->long_ns,
                                      .deviation = moved[i].deviation};
@@ -289,7 +249,7 @@ static size_t list_moved(const struct profile *profile, struct moved *moved)
             moved[k].sign = sum < 0 ? -1 : 1;
             read += moved[k].record->long_ns > 0 && moved[k].record->brief_ns > 0;
             back += moved_back(&moved[k]);
-            if (set_pace(&moved[k]))
+            if (moved_on(&moved[k]))
                 moved[kept++] = moved[k];
         }
         /* An inner loop's counter begins anew within a stretch, and is behind where it was as often
@@ -315,6 +275,8 @@ long progress_rates(const struct profile *profile, struct progress_reading **out
         return -1;
     }
     n = list_moved(profile, moved);
+    for (size_t i = 0; i < n; i++)
+        set_pace(&moved[i]);
     double deviation, warm = warm_up(moved, n, &deviation);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && compare_variables(moved[i].record, moved[end].record) == 0;)
@@ -338,6 +300,5 @@ long progress_rates(const struct profile *profile, struct progress_reading **out
         readings[count++] = middle(&moved[i], end - i);
     }
     free(moved);
-    progress_to_sampled_time(profile, readings, count);
     return (long)count;
 }

@@ -11,21 +11,13 @@
 #ifndef REUSE_ANALYSIS_PROGRESS_RATES_H
 #define REUSE_ANALYSIS_PROGRESS_RATES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "profile/reader.h"
 
-/* No processor makes more accesses in a ns: six in each cycle at 5 GHz is the most that any could.
- */
-#define FASTEST_RATE 30.0
-
 struct progress_reading {
     uint64_t loop;
-    uint32_t thread_id;
-    bool until_next; /* it covers all of the time up to the thread's next burst */
-    uint64_t app_ns; /* of its burst */
     double per_ns, elapsed_ns;
     double deviation; /* standard error of ln(progress per access), which readings share */
 };

@@ -3,21 +3,26 @@
  * The access rate of one loop from its readings. Pure. docs/estimators.md, "the access rate".
  *
  * A reading is accesses / elapsed from a random point in time on. Its expectation is the rate
- * averaged over time, so readings are averaged arithmetically, each by how well it can tell.
+ * averaged over time, so readings that are right are averaged arithmetically. An odometer that
+ * is set back between two looks, or wraps, reads low, never high; accesses that were foreseen do
+ * not, nor does an odometer of which it is known when the loop will end.
  */
 #ifndef REUSE_ANALYSIS_RATE_ESTIMATE_H
 #define REUSE_ANALYSIS_RATE_ESTIMATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "estimate.h"
 
 struct rate_reading {
     double per_ns; /* > 0 */
+    bool odometer; /* else accesses that were foreseen */
+    bool can_wrap; /* an odometer of which that is not known */
     /* Error of its elapsed time, ns per access counted. Not in proportion to the time that happened
      * to elapse, or code that runs fast would count for less. */
     double noise;
-    double deviation; /* of ln(rate), in common with other readings */
+    double deviation; /* of ln(rate), in common with other readings; 0 unless by progress */
 };
 
 struct rate_estimate {

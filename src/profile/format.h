@@ -60,21 +60,21 @@ struct record_header {
 enum { PROFILE_RECORD_MAX = 1 << 20 };
 
 enum record_type {
-    RECORD_SCHEMA = 1,  /* text: every record type and field of the writer, for foreign readers */
-    RECORD_RUN,         /* text pairs: key NUL value NUL ... ; the keys are listed below */
-    RECORD_CACHE,       /* struct record_cache: one cache of the run's machine */
-    RECORD_MODULE,      /* struct record_module: a loaded ELF object */
-    RECORD_MODULE_END,  /* struct record_module_end: unloaded */
-    RECORD_MAPPING,     /* struct record_mapping: a mapped file or anonymous mapping */
-    RECORD_THREAD,      /* struct record_thread */
-    RECORD_THREAD_END,  /* struct record_thread_end */
-    RECORD_CONTEXT,     /* struct record_context: one node of the calling-context tree */
-    RECORD_SITE,        /* struct record_site: an allocation context = a heap data object */
-    RECORD_SITE_TOTALS, /* struct record_site_totals: cumulative, the last one counts */
-    RECORD_SAMPLE,      /* struct record_sample */
-    RECORD_WATCH_END,   /* struct record_watch_end */
-    /* 14 is free: no writer of this format has used it. */
-    RECORD_TOTALS = 15,  /* struct record_totals: per thread, cumulative, the last one counts */
+    RECORD_SCHEMA = 1,   /* text: every record type and field of the writer, for foreign readers */
+    RECORD_RUN,          /* text pairs: key NUL value NUL ... ; the keys are listed below */
+    RECORD_CACHE,        /* struct record_cache: one cache of the run's machine */
+    RECORD_MODULE,       /* struct record_module: a loaded ELF object */
+    RECORD_MODULE_END,   /* struct record_module_end: unloaded */
+    RECORD_MAPPING,      /* struct record_mapping: a mapped file or anonymous mapping */
+    RECORD_THREAD,       /* struct record_thread */
+    RECORD_THREAD_END,   /* struct record_thread_end */
+    RECORD_CONTEXT,      /* struct record_context: one node of the calling-context tree */
+    RECORD_SITE,         /* struct record_site: an allocation context = a heap data object */
+    RECORD_SITE_TOTALS,  /* struct record_site_totals: cumulative, the last one counts */
+    RECORD_SAMPLE,       /* struct record_sample */
+    RECORD_WATCH_END,    /* struct record_watch_end */
+    RECORD_RATE,         /* struct record_rate: one reading of the access rate */
+    RECORD_TOTALS,       /* struct record_totals: per thread, cumulative, the last one counts */
     RECORD_NOTE,         /* struct record_note: one line for the user */
     RECORD_END,          /* struct record_end: the run ended in order */
     RECORD_HISTOGRAM,    /* struct record_histogram: counts from an engine that saw every access */

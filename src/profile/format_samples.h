@@ -245,6 +245,35 @@ struct record_turn {
     uint64_t steps[TURN_COUNTERS];
 };
 
+enum rate_method {
+    RATE_WATCH_AHEAD = 1, /* predicted accesses, timed by watches */
+    RATE_ODOMETER = 2,    /* a register or memory word with a constant step per loop visit */
+    RATE_EXACT = 3,       /* counted */
+};
+
+enum rate_flags {
+    RATE_UNPROVEN = 1, /* an odometer of which it is not known when it will be set back */
+};
+
+/*
+ * Accesses made by the thread in elapsed_ns of its app time, in code of the given loop: what a long
+ * stretch has more than a short one, so that what each loses at its beginning is in neither, but in
+ * loss_ns.
+ */
+struct record_rate {
+    uint32_t thread_id;
+    uint8_t method;   /* enum rate_method */
+    uint8_t accepted; /* 1: passed the method's own checks; 0: kept for diagnosis only */
+    uint16_t flags;   /* enum rate_flags */
+    uint64_t loop;
+    uint64_t head; /* loop head that carried the odometer, 0 for watches */
+    uint64_t monotonic_ns;
+    uint64_t app_ns; /* at the start of the reading */
+    uint64_t accesses;
+    uint64_t elapsed_ns;
+    int64_t loss_ns; /* below 0 where signals cost less than calibrated */
+};
+
 enum progress_kind {
     PROGRESS_REGISTER = 1, /* place: its number; counted in visits of the loop head */
     PROGRESS_WORD = 2,     /* place: its address; counted in its value */

@@ -158,6 +158,17 @@ static void merge_samples(struct merge_input *input)
     }
 }
 
+static void merge_rates(struct merge_input *input)
+{
+    for (size_t i = 0; i < input->profile->rates.count; i++) {
+        struct record_rate rate = input->profile->rates.items[i];
+        rate.thread_id = merge_thread(input, rate.thread_id);
+        rate.loop = code_if_set(input, rate.loop, rate.monotonic_ns);
+        rate.head = code_if_set(input, rate.head, rate.monotonic_ns);
+        merge_append(input->merge, RECORD_RATE, &rate, sizeof(rate), NULL, 0);
+    }
+}
+
 /* Addresses of data are told apart by thread. */
 static void merge_progress(struct merge_input *input)
 {
@@ -270,6 +281,7 @@ void merge_input_records(struct merge_input *input)
     merge_bursts(input);
     merge_samples(input);
     merge_line_watches(input);
+    merge_rates(input);
     merge_progress(input);
     merge_served(input);
     merge_transfers(input);

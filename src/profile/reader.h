@@ -59,6 +59,7 @@ struct profile {
     PROFILE_ARRAY(struct record_line_end) line_ends;         /* first one per sample, sorted */
     PROFILE_ARRAY(struct record_turn) turns;                 /* in file order */
     PROFILE_ARRAY(struct record_served) served;              /* in file order */
+    PROFILE_ARRAY(struct record_rate) rates;                 /* in file order */
     PROFILE_ARRAY(struct record_progress) progress;          /* in file order */
     PROFILE_ARRAY(struct record_totals) totals;              /* last one per thread, sorted */
     PROFILE_ARRAY(const struct record_note *) notes;

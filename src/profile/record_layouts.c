@@ -87,6 +87,7 @@ const struct record_layout record_layouts[] = {
     {.type = RECORD_LINE_END, .id_size = 8, .keep = KEEP_FIRST, FIXED(record_line_end, line_ends)},
     {.type = RECORD_TURN, FIXED(record_turn, turns)},
     {.type = RECORD_SERVED, FIXED(record_served, served)},
+    {.type = RECORD_RATE, FIXED(record_rate, rates)},
     {.type = RECORD_PROGRESS, FIXED(record_progress, progress)},
     {.type = RECORD_TOTALS, .id_size = 4, .keep = KEEP_LAST, FIXED(record_totals, totals)},
     {.type = RECORD_NOTE, WITH_TAIL(record_note, text, TAIL_TEXT, notes)},

@@ -49,27 +49,8 @@ bool progress_keep(struct progress_words *words, uint64_t address, uint8_t width
     return word;
 }
 
-/* Words that have been given up make room for others: most are, soon, and what moves on steadily
- * may be stored to first when the table has been full for long. */
-static void make_room(struct progress_words *words)
-{
-    unsigned kept = 0;
-
-    memset(words->slots, 0, sizeof words->slots);
-    for (unsigned i = 0; i < words->count; i++) {
-        if (words->words[i].void_ && !words->words[i].kept)
-            continue;
-        words->words[kept] = words->words[i];
-        *slot_of(words, words->words[kept].address) = (uint16_t)(kept + 1);
-        kept++;
-    }
-    words->count = kept;
-}
-
 void progress_find(struct progress_words *words, const struct access *accesses, size_t n)
 {
-    if (words->count == PROGRESS_WORDS)
-        make_room(words);
     for (size_t i = 0; i < n; i++) {
         const struct access *access = &accesses[i];
 
@@ -92,9 +73,7 @@ void progress_look(struct progress_word *word, bool known, uint64_t value, uint6
     }
     if (word->begun) {
         change = progress_change(word->width, word->value, value);
-        /* One that is known counts whatever it does: were bursts left out in which it moves back,
-         * the others would have too much of its progress. */
-        if (!word->kept && change * progress->moved < 0) {
+        if (change * progress->moved < 0) {
             word->void_ = true;
             return;
         }
@@ -111,9 +90,10 @@ void progress_look(struct progress_word *word, bool known, uint64_t value, uint6
 
 bool progress_is_steady(const struct progress_word *word)
 {
-    enum { CHANGES_LEAST = 3 };
+    enum { PARTS_LEAST = 3 };
 
-    return !word->void_ && word->changes >= CHANGES_LEAST;
+    return !word->void_ && word->progress.parts >= PARTS_LEAST &&
+           2 * word->changes > word->progress.parts;
 }
 
 double progress_evenness(const struct progress *progress)

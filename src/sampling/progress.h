@@ -60,14 +60,13 @@ void progress_begin(struct progress_words *);
 /* A word that is known from earlier bursts; false: no room. */
 bool progress_keep(struct progress_words *, uint64_t address, uint8_t width);
 
-/* Aligned words that these accesses store to are followed from now on, as far as there is room:
- * that of words given up, too. */
+/* Aligned words that these accesses store to are followed from now on. */
 void progress_find(struct progress_words *, const struct access *, size_t n);
 
 /* The word's value after so many accesses of the burst. known: it could be read. */
 void progress_look(struct progress_word *, bool known, uint64_t value, uint64_t accesses);
 
-/* It moved in three parts or more, one way. */
+/* It moved in most parts, one way. */
 bool progress_is_steady(const struct progress_word *);
 
 /* How evenly, 0 to 1: 1 if by as much in each part. */

@@ -200,7 +200,7 @@ def main():
                         ("invalidation", "app_ns"), ("line_event", "elapsed_ns"),
                         ("context", "ip"),
                         ("thread", "tid"), ("totals", "armed"), ("served", "latency"),
-                        ("counter", "estimate"),
+                        ("counter", "estimate"), ("rate", "elapsed_ns"),
                         ("progress", "accesses"), ("cache", "bytes")):
         plain, _, index = field.rstrip("]").partition("[")
         values = [item[plain][int(index)] if index else item[plain] for item in found[name]]

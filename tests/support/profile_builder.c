@@ -304,31 +304,20 @@ void profile_builder_invalidation(struct profile_builder *builder,
 }
 
 void profile_builder_rate(struct profile_builder *builder, uint32_t thread_id, uint64_t loop,
-                          uint64_t accesses, uint64_t elapsed_ns)
+                          uint64_t app_ns, uint64_t accesses, uint64_t elapsed_ns)
 {
-    enum { PARTS = 512 };
-    /* Each a burst of its own, later than any that the file has. */
-    uint64_t now = tick(builder);
-    struct record_progress record = {
+    struct record_rate rate = {
         .thread_id = thread_id,
-        .kind = PROGRESS_WORD,
-        .width = 8,
+        .method = RATE_ODOMETER,
+        .accepted = 1,
         .loop = loop,
-        .place = loop,
-        .monotonic_ns = now,
-        .app_ns = (UINT64_C(1) << 62) + now,
-        .accesses = BURST_ACCESSES,
-        .progress = BURST_ACCESSES,
-        .squares = (double)BURST_ACCESSES * BURST_ACCESSES / PARTS,
-        .parts = PARTS,
-        .brief_ns = elapsed_ns,
-        .long_ns = elapsed_ns,
-        .rest_ns = elapsed_ns,
-        .brief_progress = (double)accesses,
-        .long_progress = (double)accesses,
-        .rest_progress = (double)accesses,
+        .head = loop,
+        .monotonic_ns = tick(builder),
+        .app_ns = app_ns,
+        .accesses = accesses,
+        .elapsed_ns = elapsed_ns,
     };
-    append(builder, RECORD_PROGRESS, &record, sizeof(record), NULL, 0);
+    append(builder, RECORD_RATE, &rate, sizeof(rate), NULL, 0);
 }
 
 void profile_builder_progress(struct profile_builder *builder, uint32_t thread_id, uint64_t loop,

@@ -89,10 +89,9 @@ void profile_builder_watch_end(struct profile_builder *, const struct record_sam
 void profile_builder_invalidation(struct profile_builder *, const struct record_sample *,
                                   uint32_t thread_id, uint64_t watched_ns);
 
-/* A reading of a word that moves by 1 per access: accesses in elapsed_ns in the loop (0: none), as
- * many before and after that. At least some hundred accesses. */
+/* An accepted reading: accesses in elapsed_ns in the loop (0: none). */
 void profile_builder_rate(struct profile_builder *, uint32_t thread_id, uint64_t loop,
-                          uint64_t accesses, uint64_t elapsed_ns);
+                          uint64_t app_ns, uint64_t accesses, uint64_t elapsed_ns);
 /* A register that moved by `progress` in a burst of so many accesses, as much in 1 us after it and
  * twice as much in 2 us. */
 void profile_builder_progress(struct profile_builder *, uint32_t thread_id, uint64_t loop,

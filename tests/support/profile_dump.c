@@ -45,6 +45,7 @@ static void print_counts(const struct profile *profile)
     COUNT("line_end", line_ends);
     COUNT("turn", turns);
     COUNT("served", served);
+    COUNT("rate", rates);
     COUNT("progress", progress);
     COUNT("totals", totals);
     COUNT("burst", bursts);
@@ -130,6 +131,7 @@ static void print_sums(const struct profile *profile)
     SUM("totals.armed", totals, armed);
     SUM("served.latency", served, latency);
     print("counter.estimate", counter_estimates);
+    SUM("rate.elapsed_ns", rates, elapsed_ns);
     SUM("progress.accesses", progress, accesses);
     SUM("cache.bytes", caches, bytes);
     print("module.path", path_bytes);

@@ -206,7 +206,7 @@ void write_every_record(const char *path)
             profile_builder_watch_end(&builder, &sample, WATCH_REUSED, i * 500);
         write_line_watch(&builder, &sample, thread);
     }
-    profile_builder_rate(&builder, thread, 0x401000, 500, 1000);
+    profile_builder_rate(&builder, thread, 0x401000, 1000, 500, 1000);
     profile_builder_progress(&builder, thread, 0x401000, 2000, 1000);
     write_served(&builder, thread);
     write_counter(&builder);

@@ -387,7 +387,7 @@ static bool run_command(const char *command, char *line)
         uint32_t thread = (uint32_t)number(&line);
         uint64_t loop = number(&line), accesses = number(&line);
 
-        profile_builder_rate(&builder, thread, loop, accesses, number(&line));
+        profile_builder_rate(&builder, thread, loop, 0, accesses, number(&line));
     } else if (strcmp(command, "probes") == 0) {
         make_probes(line);
     } else if (strcmp(command, "burst") == 0) {

@@ -339,7 +339,7 @@ void sharing_trace_sample(const struct sharing_trace *trace,
     for (uint32_t i = 1; i <= SHARING_THREADS; i++) {
         profile_builder_thread(&simulation->builder, (int32_t)(1000 + i), "thread");
         for (unsigned reading = 0; reading < 20; reading++)
-            profile_builder_rate(&simulation->builder, i, 0x401000, 1000000,
+            profile_builder_rate(&simulation->builder, i, 0x401000, 1000 * reading, 1000000,
                                  1000000 * simulation->threads);
     }
     line_watch_begin(&simulation->watch, &mechanism);

@@ -130,6 +130,7 @@ static void check(const struct expectation *expected, const struct sampling *cha
     struct sampling sampling = default_sampling(&trace);
     if (change) {
         sampling.reading_noise = change->reading_noise;
+        sampling.wrapped = change->wrapped;
         sampling.blind = change->blind;
         sampling.blind_accessed = change->blind_accessed;
         if (change->period_late_ns > 0)
@@ -193,13 +194,13 @@ static void a_changing_period_does_not_bias(void **state)
     check(&(struct expectation){"phases, period x 4", trace_phases, 0.06, 0.03, 0.85}, &change, 64);
 }
 
-static void noisy_readings_are_survived(void **state)
+static void noisy_and_wrapped_readings_are_survived(void **state)
 {
     (void)state;
-    struct sampling change = {.reading_noise = 0.2};
-    check(&(struct expectation){"sweep, noisy readings", trace_sweep, 0.015, 0.010, 0.90}, &change,
+    struct sampling change = {.reading_noise = 0.05, .wrapped = 0.4};
+    check(&(struct expectation){"sweep, 40 % wrapped", trace_sweep, 0.015, 0.010, 0.90}, &change,
           64);
-    check(&(struct expectation){"stencil, noisy readings", trace_stencil, 0.015, 0.010, 0.88},
+    check(&(struct expectation){"stencil, 40 % wrapped", trace_stencil, 0.015, 0.010, 0.88},
           &change, 64);
 }
 
@@ -262,7 +263,7 @@ int main(void)
         cmocka_unit_test(larger_lines_stay_within_their_intervals),
         cmocka_unit_test(phases_are_weighted_by_their_rates),
         cmocka_unit_test(a_changing_period_does_not_bias),
-        cmocka_unit_test(noisy_readings_are_survived),
+        cmocka_unit_test(noisy_and_wrapped_readings_are_survived),
         cmocka_unit_test(blind_traps_fall_back_to_independent_words),
         cmocka_unit_test(looks_at_other_words_only),
         cmocka_unit_test(nothing_is_extrapolated),

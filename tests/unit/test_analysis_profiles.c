@@ -34,7 +34,7 @@ static uint32_t begin(void)
     app_ns = 0;
     uint32_t thread = profile_builder_thread(&builder, 1, "one");
     for (int i = 0; i < 20; i++)
-        profile_builder_rate(&builder, thread, 0, 1000000, 1000000);
+        profile_builder_rate(&builder, thread, 0, 1, 1000000, 1000000);
     return thread;
 }
 
@@ -387,7 +387,7 @@ static void add_random_records(struct random *random, uint32_t thread)
     if (random_below(random, 4) == 0)
         profile_builder_record(&builder, RECORD_INVALIDATION, &invalidation, sizeof invalidation);
     if (random_below(random, 4) == 0)
-        profile_builder_rate(&builder, thread, anything(random), anything(random),
+        profile_builder_rate(&builder, thread, anything(random), anything(random), anything(random),
                              anything(random));
 }
 

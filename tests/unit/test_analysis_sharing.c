@@ -332,7 +332,7 @@ static void many_small_threads(void **state)
                 profile_builder_watch_end(&builder, &sample,
                                           i % 2 ? WATCH_THREAD_ENDED : WATCH_REUSED, 500000);
         }
-        profile_builder_rate(&builder, thread, 0, 1000000, 1000000);
+        profile_builder_rate(&builder, thread, 0, 1000, 1000000, 1000000);
     }
     profile_builder_finish(&builder);
     struct profile *profile = profile_builder_load(path);

@@ -53,7 +53,7 @@ static double part_in_octave(double mean, double spread, uint64_t seed)
     profile_builder_defaults(&builder);
     uint32_t thread = profile_builder_thread(&builder, 1, "one");
     for (int i = 0; i < 20; i++)
-        profile_builder_rate(&builder, thread, 0, 1000000, 1000000);
+        profile_builder_rate(&builder, thread, 0, 1, 1000000, 1000000);
     for (int i = 0; i < SAMPLES; i++) {
         struct record_sample sample = profile_builder_default_sample(thread, 0);
         double elapsed = mean + spread * (2 * uniform() - 1) + 700 * normal();

@@ -296,7 +296,7 @@ static void write_process(int number, const char *engine)
         add_burst(&process, i);
     for (int i = 0; i < 200; i++)
         add_sample(&process);
-    profile_builder_rate(builder, process.threads[0], process.solver + 64, 1000, 10);
+    profile_builder_rate(builder, process.threads[0], process.solver + 64, 1, 1000, 10);
     struct record_totals totals = {.thread_id = process.threads[0], .samples = 200};
     struct record_thread_end end = {.thread_id = process.threads[1], .app_ns = 77};
     struct record_mapping mapping = {.start = 0x7000000, .end = 0x8000000};

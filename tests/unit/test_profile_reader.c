@@ -288,20 +288,20 @@ static void test_other_versions_of_records(void **state)
 {
     (void)state;
     struct {
-        struct record_progress progress;
+        struct record_rate rate;
         uint64_t later;
-    } longer = {.progress = {.thread_id = 1, .accesses = 11, .long_ns = 12}, .later = 13};
-    profile_builder_record(&builder, RECORD_PROGRESS, &longer, sizeof(longer));
-    profile_builder_record(&builder, RECORD_PROGRESS, &longer, 16); /* as an older writer had it */
+    } longer = {.rate = {.thread_id = 1, .accesses = 11, .elapsed_ns = 12}, .later = 13};
+    profile_builder_record(&builder, RECORD_RATE, &longer, sizeof(longer));
+    profile_builder_record(&builder, RECORD_RATE, &longer, 16); /* as an older writer had it */
     profile_builder_record(&builder, (enum record_type)999, "unknown", 8);
     profile_builder_record(&builder, RECORD_MODULE, &longer, 8); /* too short for its path */
     struct record_context nameless = {.context_id = 0};
     profile_builder_record(&builder, RECORD_CONTEXT, &nameless, sizeof(nameless));
     struct profile *profile = finish_and_load();
-    assert_int_equal(profile->progress.count, 2);
-    assert_memory_equal(&profile->progress.items[0], &longer.progress, sizeof(longer.progress));
-    assert_int_equal(profile->progress.items[1].thread_id, 1);
-    assert_int_equal(profile->progress.items[1].accesses, 0);
+    assert_int_equal(profile->rates.count, 2);
+    assert_memory_equal(&profile->rates.items[0], &longer.rate, sizeof(longer.rate));
+    assert_int_equal(profile->rates.items[1].thread_id, 1);
+    assert_int_equal(profile->rates.items[1].accesses, 0);
     assert_int_equal(profile->unknown_records, 1);
     assert_int_equal(profile->invalid_records, 2);
     assert_int_equal(profile->modules.count, 0);

@@ -62,55 +62,6 @@ static void a_full_table_keeps_what_it_has(void **state)
     assert_true(progress_keep(&words, 0x1000, 8));
 }
 
-/* Most words are given up soon; what moves on may be stored to after the table has been full. */
-static void words_given_up_make_room(void **state)
-{
-    (void)state;
-    progress_begin(&words);
-    assert_true(progress_keep(&words, 0x500, 8));
-    for (uint64_t i = 0; i < PROGRESS_WORDS; i++)
-        store(0x1000 + 8 * i, 8);
-    assert_int_equal(words.count, PROGRESS_WORDS);
-    for (unsigned i = 0; i < PROGRESS_WORDS; i++)
-        words.words[i].void_ = i % 2 == 0;
-    store(0x9000000, 8);
-    assert_int_equal(words.count, PROGRESS_WORDS / 2 + 2);
-    /* What is known stays, given up or not; so does what has not been given up. */
-    assert_int_equal(words.words[0].address, 0x500);
-    assert_int_equal(words.words[1].address, 0x1000);
-    assert_int_equal(words.words[words.count - 1].address, 0x9000000);
-    for (unsigned i = 0; i < words.count; i++)
-        store(words.words[i].address, 8);
-    assert_int_equal(words.count, PROGRESS_WORDS / 2 + 2);
-}
-
-/* A line counter moves a few times in a burst. */
-static void words_that_move_now_and_then_are_steady(void **state)
-{
-    struct progress_word word = {.width = 8};
-
-    (void)state;
-    for (uint64_t i = 0; i < 8; i++) {
-        progress_look(&word, true, i / 2, 512 * i);
-        assert_true(progress_is_steady(&word) == (i / 2 >= 3));
-    }
-}
-
-/* A word that is known is followed wherever it goes: the bursts in which it moves back belong to
- * its mean. */
-static void known_words_may_go_back(void **state)
-{
-    struct progress_word word = {.width = 8, .kept = true};
-
-    (void)state;
-    for (uint64_t i = 0; i < 9; i++)
-        progress_look(&word, true, i < 3 ? 10 + i : 20 - 2 * i, 512 * i);
-    assert_false(word.void_);
-    assert_true(word.progress.moved == -6);
-    assert_int_equal(word.progress.parts, 8);
-    assert_int_equal(word.progress.accesses, 8 * 512);
-}
-
 /* What happened before the first look does not count: the word was found by it. */
 static void progress_counts_from_the_first_look_on(void **state)
 {
@@ -153,9 +104,6 @@ int main(void)
         cmocka_unit_test(changes_are_signed_and_wrap),
         cmocka_unit_test(aligned_words_that_are_stored_to_are_found_once),
         cmocka_unit_test(a_full_table_keeps_what_it_has),
-        cmocka_unit_test(words_given_up_make_room),
-        cmocka_unit_test(words_that_move_now_and_then_are_steady),
-        cmocka_unit_test(known_words_may_go_back),
         cmocka_unit_test(progress_counts_from_the_first_look_on),
         cmocka_unit_test(words_that_go_back_or_stand_still_are_not_steady),
     };
