@@ -203,7 +203,7 @@ def hostile(address, report):
 def empty(address, _report):
     name = os.path.basename(address)
     page = browser.open(address)
-    tell(f"{name}: a page that says that there is nothing", not page.errors and "No access was observed" in
+    tell(f"{name}: a page that says that there is nothing", not page.errors and "Too short for a sample" in
          page.evaluate("document.querySelector('.conclusion').textContent"), str(page.errors))
     page.close()
 

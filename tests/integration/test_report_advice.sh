@@ -52,8 +52,13 @@ check "... and in CSV" test "$(grep -c '[0-9]' out)" -gt 0
 
 # --- 200 objects, 2000 bursts: a matter of seconds
 python3 "$here/report_large.py" "$report" 2000 | "$script" large.rprof || exit 1
-run bash -c 'TIMEFORMAT=%U; time "$1" --sector-hints --format json large.rprof >json' - "$report"
-check "hints for 200 objects within 5 s of CPU time" awk '{ exit !($1 < 5) }' err
+# In units of the report itself, for machines differ by more than the hints do: 2.5 to 3 times were seen.
+seconds_of() {
+    bash -c 'TIMEFORMAT=%U; time "$@" >json' - "$report" --format json "$@" large.rprof 2>&1
+}
+run awk -v hints="$(seconds_of --sector-hints)" -v plain="$(seconds_of)" 'BEGIN { print hints, plain }'
+"$report" --sector-hints --format json large.rprof >json
+check "hints for 200 objects within five times the CPU time of the report" awk '{ exit !($1 > 0 && $1 < 5 * $2) }' out
 cp json out
 check "... have rows" json 'd["sector_hints"]'
 check "... that name what to isolate" json 'all(r["data_struct"] for r in d["sector_hints"])'
