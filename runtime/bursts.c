@@ -15,6 +15,7 @@
 #include "output.h"
 #include "own/raw_call.h"
 #include "rate.h"
+#include "sampler.h"
 #include "sampling/line_visit.h"
 #include "settings.h"
 #include "timebase.h"
@@ -413,6 +414,9 @@ void bursts_go_on(struct thread *thread, struct scratch *scratch, ucontext_t *co
     scratch->record.stops++;
     scratch->record.stop = 0;
     advance(scratch, context, app_now);
+    /* This is a trap: the clock was set when the burst began, and knows nothing of a reading. */
+    if (!pmu_in_use())
+        sampler_rearm_for_rate(thread);
 }
 
 void bursts_end_early(struct scratch *scratch)

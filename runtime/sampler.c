@@ -108,6 +108,14 @@ static void set_clock(struct thread *thread, uint64_t period)
     perf_clock_set_period(thread->clock, period);
 }
 
+void sampler_rearm_for_rate(struct thread *thread)
+{
+    uint64_t period;
+
+    if (rate_wants_clock(thread, &period))
+        set_clock(thread, period);
+}
+
 void sampler_rearm(struct thread *thread, uint64_t app_now)
 {
     uint64_t mean, period;
