@@ -11,8 +11,8 @@
 
 #include <stddef.h>
 
-/* The version that a program was built with, as `reuse-run --version` tells it of a run: 10000 major +
- * 100 minor + patch. */
+/* The version that a program was built with, as `reuse-run --version` tells it of a run: 10000
+ * major + 100 minor + patch. */
 #define REUSE_VERSION "0.2.0"
 #define REUSE_VERSION_NUMBER 200
 
