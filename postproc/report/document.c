@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "report/numbers.h"
 #include "support/utf8.h"
 
 struct document *document_create(void)
@@ -222,4 +223,22 @@ struct cell cell_table(struct table *table)
 struct cell cell_truth(bool truth)
 {
     return (struct cell){.kind = CELL_TRUTH, .value = {truth, truth, truth}};
+}
+
+char *cell_number_text(enum cell_kind kind, double value)
+{
+    switch (kind) {
+    case CELL_COUNT:
+        return number_count(value);
+    case CELL_BYTES:
+        return number_bytes(value);
+    case CELL_SHARE:
+        return number_percent(value);
+    case CELL_TIME:
+        return number_time(value);
+    case CELL_FACTOR:
+        return format_string("%.2f", value);
+    default:
+        return format_string("%.0f", value);
+    }
 }

@@ -166,4 +166,7 @@ struct cell cell_below(enum cell_kind, struct estimate);
 struct cell cell_table(struct table *);
 struct cell cell_truth(bool);
 
+/* A value as text shows it, without its interval; the caller frees it. */
+char *cell_number_text(enum cell_kind, double value);
+
 #endif

@@ -73,24 +73,6 @@ static void put_shortened(const char *text, size_t width, FILE *stream)
     put_safely(text + start, strlen(text + start), stream);
 }
 
-static char *bare_number(enum cell_kind kind, double value)
-{
-    switch (kind) {
-    case CELL_COUNT:
-        return number_count(value);
-    case CELL_BYTES:
-        return number_bytes(value);
-    case CELL_SHARE:
-        return number_percent(value);
-    case CELL_TIME:
-        return number_time(value);
-    case CELL_FACTOR:
-        return format_string("%.2f", value);
-    default:
-        return format_string("%.0f", value);
-    }
-}
-
 static const char *plus_minus(void)
 {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "\u00b1" : "+-";
@@ -103,7 +85,7 @@ static const char *plus_minus(void)
 static char *range_end(enum cell_kind kind, double value)
 {
     if (kind != CELL_SHARE)
-        return bare_number(kind, value);
+        return cell_number_text(kind, value);
     return format_string(value <= 0 || value >= 0.0995 ? "%.0f" : "%.1f", 100 * value);
 }
 
@@ -133,11 +115,11 @@ static char *number_with_interval(const struct cell *cell)
 {
     const struct estimate *value = &cell->value;
     double half = fmax(value->hi - value->value, value->value - value->lo);
-    char *number = bare_number(cell->kind, value->value), *spread, *text;
+    char *number = cell_number_text(cell->kind, value->value), *spread, *text;
 
     if (cell->bound) {
         free(number);
-        number = bare_number(cell->kind, value->hi);
+        number = cell_number_text(cell->kind, value->hi);
         text = format_string("< %s", number);
         free(number);
         return text;
@@ -154,7 +136,7 @@ static char *number_with_interval(const struct cell *cell)
         return number_range(cell);
     }
     spread = cell->kind == CELL_SHARE ? format_string("%.1f", fmax(100 * half, 0.1))
-                                      : bare_number(cell->kind, half);
+                                      : cell_number_text(cell->kind, half);
     text = format_string("%s%s%s", number, plus_minus(), spread);
     free(spread);
     free(number);

@@ -13,27 +13,9 @@
 /* Names up to NAME_WHOLE bytes are shown whole, of others so much of both ends. */
 enum { NAME_WHOLE = 320, NAME_HEAD = 60, NAME_TAIL = 60 };
 
-static char *number_text(enum cell_kind kind, double value)
-{
-    switch (kind) {
-    case CELL_COUNT:
-        return number_count(value);
-    case CELL_BYTES:
-        return number_bytes(value);
-    case CELL_SHARE:
-        return number_percent(value);
-    case CELL_TIME:
-        return number_time(value);
-    case CELL_FACTOR:
-        return format_string("%.2f", value);
-    default:
-        return format_string("%.0f", value);
-    }
-}
-
 static void put_number(enum cell_kind kind, double value, FILE *stream)
 {
-    char *text = number_text(kind, value);
+    char *text = cell_number_text(kind, value);
 
     fputs(text, stream);
     free(text);
@@ -54,8 +36,8 @@ static void put_interval(const struct cell *cell, FILE *stream)
         fputs("<small>not known well</small>", stream);
         return;
     }
-    low = number_text(cell->kind, fmax(value->lo, 0));
-    high = number_text(cell->kind, value->hi);
+    low = cell_number_text(cell->kind, fmax(value->lo, 0));
+    high = cell_number_text(cell->kind, value->hi);
     if (strcmp(low, high) != 0)
         fprintf(stream, "<small>%s to %s</small>", low, high);
     free(high);
