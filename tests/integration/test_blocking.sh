@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-report --blocking on kernels of which it is known what helps them.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 reuse_run=$REUSE_BUILDDIR/postproc/reuse-run

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-doctor --silicon-test, where every access is simulated: the document that owners of machines send back.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 doctor=$REUSE_BUILDDIR/postproc/reuse-doctor

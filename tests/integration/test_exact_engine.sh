@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-run --engine exact, end to end: counts that are known, all kinds of programs and of ends.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 run_exact="$REUSE_BUILDDIR/postproc/reuse-run --engine exact"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Heap objects of the exact engine: named as the clock engine names them, with every access counted
 # (tests/support/exact_objects.cc).
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"

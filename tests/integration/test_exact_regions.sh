@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Regions of the exact engine: chosen functions, callees included, and spans of the API; stores of
 # known number (tests/support/exact_regions.cc).
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # The findings of programs with one known problem each: line, object and remedy; and silence on the same
 # programs without it. On simulated hardware, with small caches: the input is the same every time.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # The microbenchmarks' command lines, their Matrix Market reader, and threads.
 . "$REUSE_SRCDIR/tests/integration/tap.bash"
 programs=$REUSE_BUILDDIR/microbench

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-report and input that is not what it should be: one line that names the file and the cause,
 # the right exit status, nothing on standard output.
 . "$(dirname "$0")/tap.bash"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-report --diff and --fail-if, on profiles whose truth is known.
 . "$(dirname "$0")/tap.bash"
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Profiles in the formats of other tools, read by these tools or by a parser of the test's own.
 . "$(dirname "$0")/tap.bash"
 here=$(cd "$(dirname "$0")" && pwd)

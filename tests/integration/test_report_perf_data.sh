@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-report on what `perf mem record` leaves on Intel, AMD and Arm, and on what it must refuse.
 . "$(dirname "$0")/tap.bash"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # What documents and completes the commands agrees with the commands.
 . "$REUSE_SRCDIR/tests/integration/tap.bash"
 tools=$REUSE_BUILDDIR/postproc
@@ -21,7 +22,7 @@ mapfile -t doctor_options < <(options_of "$tools/reuse-doctor")
 check "reuse-run has options" [ "${#run_options[@]}" -ge 12 ]
 check "reuse-run(1) has every option" documented "$man/reuse-run.1" "${run_options[@]}"
 check "reuse-doctor(1) has every option" documented "$man/reuse-doctor.1" "${doctor_options[@]}"
-mapfile -t variables < <(grep -oE '"REUSE_[A-Z_]+"' "$REUSE_SRCDIR/src/options.c" | tr -d '"' | sort -u)
+mapfile -t variables < <(grep -oE '"REUSE_[A-Z_]+"' "$REUSE_SRCDIR/src/base/options.c" | tr -d '"' | sort -u)
 check "the table has variables" [ "${#variables[@]}" -ge 12 ]
 check "reuse-run(1) has every variable" documented "$man/reuse-run.1" "${variables[@]}"
 check "libreuse(7) has every variable" documented "$man/libreuse.7" "${variables[@]}"

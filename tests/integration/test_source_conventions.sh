@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # What every source file has to keep to, and what no compiler checks.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 cd "$REUSE_SRCDIR" || exit 1
@@ -15,7 +16,7 @@ fi
 grep -vx LICENSE "$work/files" | while IFS= read -r file; do
     grep -qI '' "$file" 2>/dev/null && echo "$file" # text; recordings are not
 done >"$work/sources"
-check "there are sources" grep -qx src/access.h "$work/sources"
+check "there are sources" grep -qx src/base/access.h "$work/sources"
 
 # each TEST: writes the sources for which it fails.
 each() {
