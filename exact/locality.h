@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/reader.h"
+#include "profile/histogram_bin.h"
 #include "reuse/exact_counts.h"
 #include "reuse/exact_dirty.h"
 #include "stream.h"

@@ -6,7 +6,7 @@
 
 enum {
     WHOLE_OPERAND_MAX = 8, /* bytes; QEMU may report wider ones in pieces */
-    OPERAND_MAX = 64,      /* wider ones count as accesses of 64 bytes: src/access.h */
+    OPERAND_MAX = 64,      /* wider ones count as accesses of 64 bytes: src/base/access.h */
 };
 
 bool operands_decode(const void *code, size_t size, struct instruction *instruction)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creating the profile's file without destroying anything else: as runtime/profile_file.h does. */
+/* Creating the profile's file without destroying anything else: as runtime/output/profile_file.h
+ * does. */
 #ifndef REUSE_EXACT_OUTPUT_FILE_H
 #define REUSE_EXACT_OUTPUT_FILE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The bytes in which a simulated PMU hands its records over: those of Intel's PEBS, AMD's IBS or
- * Arm's SPE, read again by the decoders of src/pmu that read the real ones.
+ * Arm's SPE, read again by the decoders of src/observe/pmu that read the real ones.
  */
 #ifndef REUSE_EXACT_SIMULATE_LAYOUT_H
 #define REUSE_EXACT_SIMULATE_LAYOUT_H

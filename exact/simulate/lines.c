@@ -199,12 +199,12 @@ void lines_batch(struct lines_thread *thread, const struct stream_access *entrie
     for (unsigned i = 0; i < thread->visits_open;) {
         struct line_visit_open *open = &thread->visits[i];
 
-        for (; open->next < count && open->seen < LINE_VISIT_ACCESSES; open->next++) {
+        for (; open->next < count && open->seen < VISIT_ACCESSES; open->next++) {
             feed(&open->visit, &entries[open->next]);
             open->seen += stream_uses(&entries[open->next]);
         }
         open->next = 0;
-        if (open->seen >= LINE_VISIT_ACCESSES)
+        if (open->seen >= VISIT_ACCESSES)
             end_visit(thread, i);
         else
             i++;
@@ -220,10 +220,10 @@ static void find_own_visit(const struct lines_thread *thread, const struct strea
     const struct stream_access *begin = thread->guest->begin;
     uint64_t line = line_start(stream_address(access), line_size);
 
-    if (access - begin < LINE_VISIT_ACCESSES)
+    if (access - begin < VISIT_ACCESSES)
         return;
     offered->flags |= SAMPLE_LINE_VISIT;
-    for (begin = access - LINE_VISIT_ACCESSES; begin <= access; begin++) {
+    for (begin = access - VISIT_ACCESSES; begin <= access; begin++) {
         uint64_t bytes = line_mask(line, line_size, stream_address(begin), stream_width(begin));
 
         offered->accessed |= bytes;

@@ -171,7 +171,8 @@ void probe_seccomp(struct finding *finding)
 void probe_descriptors(struct finding *finding)
 {
     /* The runtime keeps to the upper half of what it may use of the first 4096 descriptors
-     * (runtime/descriptors.h), and takes a clock and four watchpoints for each thread. */
+     * (runtime/interposition/descriptors.h), and takes a clock and four watchpoints for each
+     * thread. */
     enum { DESCRIPTORS_USED_MAX = 4096, DESCRIPTORS_PER_THREAD = 5, THREADS_COMFORTABLE = 64 };
     struct rlimit limit;
     finding_tried(finding, "getrlimit(RLIMIT_NOFILE)");

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "perfdata/sections.h"
-#include "report/tally.h"
+#include "report/model/tally.h"
 
 static const struct column access_columns[] = {
     {.heading = "innermost line", .flexible = true}, TALLY_COLUMNS, {.key = "frames"}};

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "perfdata/sections.h"
-#include "report/tally.h"
+#include "report/model/tally.h"
 
 static const struct column columns[] = {
     {.key = "address", .heading = "line at"},

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "perfdata/sections.h"
-#include "report/tally.h"
+#include "report/model/tally.h"
 
 static void add_fact(struct document *document, struct section *section, const char *key,
                      const char *label, const char *text)

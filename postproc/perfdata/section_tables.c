@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "perfdata/sections.h"
-#include "report/tally.h"
+#include "report/model/tally.h"
 
 static const struct column object_columns[] = {
     {.key = "name", .heading = "object", .flexible = true},

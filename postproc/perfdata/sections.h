@@ -4,9 +4,9 @@
 #ifndef REUSE_POSTPROC_PERFDATA_SECTIONS_H
 #define REUSE_POSTPROC_PERFDATA_SECTIONS_H
 
+#include "document/document.h"
 #include "perfdata/places.h"
 #include "perfdata/stacks.h"
-#include "report/document.h"
 #include "report/options.h"
 
 struct perfdata_view {

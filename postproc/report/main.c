@@ -10,17 +10,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "document/render.h"
 #include "perfdata/sections.h"
 #include "placement/topology.h"
 #include "profile/merge.h"
 #include "report/compare/compare.h"
 #include "report/export/export.h"
 #include "report/html/page.h"
+#include "report/model/progress.h"
+#include "report/model/together.h"
 #include "report/options.h"
-#include "report/progress.h"
-#include "report/render.h"
-#include "report/sections.h"
-#include "report/together.h"
+#include "report/sections/sections.h"
 #include "support/memory.h"
 
 enum { STATUS_FAILURE = 1, STATUS_USAGE = 2, STATUS_CONDITION = 3 };

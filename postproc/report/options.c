@@ -9,8 +9,8 @@
 
 #include "access.h"
 #include "report/compare/arguments.h"
-#include "report/cpu_groups.h"
 #include "report/export/export.h"
+#include "report/placement/cpu_groups.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 #include "config.h"
-#include "interpose.h"
+#include "interposition/interpose.h"
 
 enum library { LIBRARY_C, LIBRARY_MATH, LIBRARY_DECODER, LIBRARIES };
 

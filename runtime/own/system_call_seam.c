@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* For tests, in the place of system_call_kernel.c. See system_call.h. */
-#include "interpose.h"
+#include "interposition/interpose.h"
 #include "own/system_call.h"
 
 long system_call_make(long number, const long argument[6])

@@ -23,8 +23,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "output/say.h"
 #include "placement_file.h"
-#include "say.h"
 
 #define INTERPOSED __attribute__((visibility("default")))
 

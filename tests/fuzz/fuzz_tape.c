@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fuzz/driver.h"
-#include "tape_format.h"
+#include "recording/tape_format.h"
 
 const char fuzz_target[] = "random bytes as a tape";
 

@@ -14,10 +14,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "allocation/interpose_allocation.h"
 #include "allocation_preload.h"
-#include "interpose.h"
-#include "interpose_allocation.h"
-#include "unwind.h"
+#include "interposition/interpose.h"
+#include "unwinding/unwind.h"
 
 static struct context_tree *contexts;
 static _Atomic unsigned new_sites, new_mappings, released;

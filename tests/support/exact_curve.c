@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "profile/histogram_bin.h"
 #include "profile/reader.h"
 
 enum { SIZES = 48 };

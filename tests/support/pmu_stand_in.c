@@ -18,7 +18,7 @@
  * which has no addresses to put in; or, as those of what brings none, get records of accesses to
  * the program's data, if the environment says where that is (pmu_stand_in_records.c).
  *
- * Events that count traffic between levels (src/pmu/level_counters.h), raw ones as
+ * Events that count traffic between levels (src/observe/pmu/level_counters.h), raw ones as
  * PMU_STAND_IN_LEVELS names them: "151=0.125,7f1=0.0625:0.5,412e=silent" gives a code (hexadecimal)
  * so many counts per access, the second part of the time on a counter; silent: it opens and counts
  * nothing; wrong: not what it should. Others are refused.

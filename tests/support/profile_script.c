@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/histogram_bin.h"
 #include "support/profile_builder.h"
 
 static struct profile_builder builder;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/line_pace.h"
+#include "analysis/curves/line_pace.h"
 #include "sampling/random.h"
 
 static void points_and_times(void **state)

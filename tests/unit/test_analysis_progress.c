@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/progress_rates.h"
+#include "analysis/rates/progress_rates.h"
 #include "sampling/random.h"
 #include "support/profile_builder.h"
 

@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "analysis/access_clock.h"
 #include "analysis/analysis.h"
-#include "analysis/loop_rates.h"
-#include "analysis/rate_estimate.h"
+#include "analysis/rates/access_clock.h"
+#include "analysis/rates/loop_rates.h"
+#include "analysis/rates/rate_estimate.h"
 #include "isa/interpreter.h"
 #include "sampling/random.h"
 #include "support/profile_builder.h"

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "analysis/sector_search.h"
-#include "analysis/set_conflicts.h"
+#include "analysis/curves/set_conflicts.h"
+#include "analysis/sectors/sector_search.h"
 #include "reuse/exact_stack.h"
 #include "sampling/random.h"
 #include "support/locality_simulator.h"

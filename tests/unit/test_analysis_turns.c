@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/communication_internal.h"
+#include "analysis/communication/communication_internal.h"
 #include "support/profile_builder.h"
 
 enum { STORES = 10, SAMPLED = 397, LOOP = 0x1000, THREAD_TURNS = 100 * 1000 };

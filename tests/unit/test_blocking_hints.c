@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/blocking_hints.h"
+#include "report/traffic/blocking_hints.h"
 
 enum { POINTS = ANALYSIS_CURVE_SIZES };
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/communication.h"
+#include "analysis/communication/communication.h"
 #include "support/profile_builder.h"
 
 static void begin(struct profile_builder *builder, char *path, unsigned threads)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/communication.h"
+#include "analysis/communication/communication.h"
 #include "sampling/random.h"
 #include "support/profile_builder.h"
 #include "support/sharing_trace.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/contention.h"
+#include "analysis/communication/contention.h"
 #include "sampling/random.h"
 
 enum { THREADS_MAX = 5, EVENTS = 400000 };

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "profile/histogram_bin.h"
 #include "reuse/exact_dirty.h"
 #include "sampling/random.h"
 #include "support/test_seed.h"

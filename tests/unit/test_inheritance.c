@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "inheritance.h"
+#include "process/inheritance.h"
 
 static void what_is_left_is_taken(void **state)
 {

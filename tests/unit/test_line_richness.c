@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/line_richness.h"
+#include "analysis/curves/line_richness.h"
 #include "sampling/random.h"
 #include "support/test_seed.h"
 

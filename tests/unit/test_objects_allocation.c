@@ -17,9 +17,9 @@
 
 #include <cmocka.h>
 
-#include "allocation_objects.h"
-#include "allocation_thread.h"
-#include "release_filter.h"
+#include "allocation/allocation_objects.h"
+#include "allocation/allocation_thread.h"
+#include "allocation/release_filter.h"
 
 static struct context_tree *contexts;
 static _Atomic uint32_t announced;

@@ -25,7 +25,7 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
-#include "unwind.h"
+#include "unwinding/unwind.h"
 
 /* Found by handlers; reported afterwards, as nothing may fail inside a handler. */
 static volatile unsigned compared, differing;

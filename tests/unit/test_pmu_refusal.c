@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "blocked_trap.h"
+#include "interposition/blocked_trap.h"
 #include "pmu/refusal.h"
 #include "support/text_files.h"
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "profile/checksum.h"
+#include "profile/histogram_bin.h"
 #include "profile/reader.h"
 #include "sampling/random.h"
 

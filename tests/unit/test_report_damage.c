@@ -16,8 +16,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "report/render.h"
-#include "report/sections.h"
+#include "document/render.h"
+#include "report/sections/sections.h"
 #include "support/profile_mutator.h"
 #include "support/test_seed.h"
 

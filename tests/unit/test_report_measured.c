@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "report/measured.h"
+#include "report/model/measured.h"
 #include "support/profile_builder.h"
 #include "support/scratch_file.h"
 

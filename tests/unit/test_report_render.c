@@ -14,8 +14,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "report/numbers.h"
-#include "report/render.h"
+#include "document/numbers.h"
+#include "document/render.h"
 
 static char *rendered(const struct document *document,
                       void (*render)(const struct document *, FILE *))

@@ -17,10 +17,10 @@
 #include <cmocka.h>
 
 #include "machine/machine.h"
-#include "report/cpu_distance.h"
-#include "report/parting.h"
-#include "report/runtime_code.h"
-#include "report/sharing_matrix.h"
+#include "report/model/parting.h"
+#include "report/model/runtime_code.h"
+#include "report/placement/cpu_distance.h"
+#include "report/sharing/sharing_matrix.h"
 #include "support/profile_builder.h"
 #include "support/test_seed.h"
 

@@ -99,11 +99,48 @@ static void who_reads_again_and_again_polls_and_who_stores_does_not(void **state
     assert_int_equal(flags_after(2, OTHER, ACCESS_LOAD | ACCESS_STORE), LINE_WATCH_MET);
 }
 
+/* It polls from the moment on that our handler lets it: what the handler took is no wait. */
+static void a_wait_is_timed_from_when_the_thread_polls_on(void **state)
+{
+    static struct line_watch watch;
+    struct line_watch_mechanism mechanism = {
+        .arm = arm, .disarm = disarm, .append = append, .line_size = 64, .tolerance_ns = 100};
+    struct line_watch_offer offer = {.thread_id = WRITER, .waits = true, .time_ns = 50};
+    struct line_arrival arrival;
+    struct line_trap trap = {
+        .thread_id = OTHER, .time_ns = 9000, .kind = ACCESS_STORE, .width = 8, .address = WORD};
+    struct random random;
+
+    (void)state;
+    for (unsigned resumed = 0; resumed < 2; resumed++) {
+        memset(&watch, 0, sizeof watch);
+        random_seed(&random, 1);
+        line_watch_begin(&watch, &mechanism);
+        for (;;) {
+            struct record_sample sample = {
+                .sample_id = 3, .address = WORD, .ip = SAMPLED_IP, .kind = ACCESS_LOAD};
+
+            if (line_watch_offer(&watch, &random, &offer, &sample))
+                break;
+        }
+        assert_true(line_watch_waits(&watch, WRITER));
+        assert_false(line_watch_waits(&watch, OTHER));
+        if (resumed)
+            line_watch_resumed(&watch, WRITER, 4000);
+        line_watch_resumed(&watch, OTHER, 8000); /* not the one that waits */
+        trap.generation = watch.generation;
+        assert_int_equal(line_watch_trap(&watch, &trap, &arrival), LINE_TRAP_EVENT);
+        assert_int_equal(arrival.event.elapsed_ns, resumed ? 5000 : 8950);
+        assert_false(line_watch_waits(&watch, WRITER));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_on_the_way_there_is_met),
         cmocka_unit_test(who_reads_again_and_again_polls_and_who_stores_does_not),
+        cmocka_unit_test(a_wait_is_timed_from_when_the_thread_polls_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

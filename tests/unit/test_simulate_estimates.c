@@ -17,6 +17,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/comparison.h"
+#include "profile/histogram_bin.h"
 #include "reuse/exact_stack.h"
 #include "simulate/processor.h"
 #include "support/profile_builder.h"

@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
+#include "document/document.h"
 #include "report/compare/judgement.h"
 #include "report/compare/subjects.h"
-#include "report/document.h"
 
 /* What changed from one run (or several, the mean of their files) to another. */
 void section_diff(struct comparison_side sides[SIDES], struct document *);

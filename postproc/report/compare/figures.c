@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/communication_view.h"
-#include "report/flow_totals.h"
+#include "report/model/communication_view.h"
+#include "report/model/flow_totals.h"
 
 /* Quantiles of Student's t at 97.5 %, by degrees of freedom from 1 on; beyond: nearly the normal.
  */

@@ -4,7 +4,7 @@
 #define REUSE_POSTPROC_REPORT_COMPARE_FIGURES_H
 
 #include "report/compare/change.h"
-#include "report/model.h"
+#include "report/model/model.h"
 
 struct run_figures {
     struct figure cpu_ns; /* of all threads, without the profiler's part */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/numbers.h"
+#include "document/numbers.h"
 
 struct figure condition_figure(const struct condition *condition, const struct run_figures *figures,
                                const char **why)

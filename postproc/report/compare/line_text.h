@@ -6,7 +6,7 @@
 #ifndef REUSE_POSTPROC_REPORT_COMPARE_LINE_TEXT_H
 #define REUSE_POSTPROC_REPORT_COMPARE_LINE_TEXT_H
 
-#include "report/model.h"
+#include "report/model/model.h"
 
 struct line_texts;
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/communication_view.h"
 #include "report/compare/subjects.h"
-#include "report/flow_totals.h"
+#include "report/model/communication_view.h"
+#include "report/model/flow_totals.h"
 #include "support/descending.h"
 
 /* The common number of each object of a side; the caller frees them. */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "document/numbers.h"
 #include "report/compare/compare.h"
-#include "report/numbers.h"
 
 static const char *const side_names[SIDES] = {"before", "after"};
 

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "document/numbers.h"
 #include "report/compare/answer.h"
 #include "report/compare/compare.h"
-#include "report/numbers.h"
-#include "report/section_support.h"
+#include "report/sections/section_support.h"
 
 static const struct column figure_columns[] = {
     {.key = "what", .heading = "what"},

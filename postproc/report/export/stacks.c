@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/numbers.h"
+#include "document/numbers.h"
 
 const char export_unit[] = "accesses";
 

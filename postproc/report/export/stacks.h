@@ -11,7 +11,7 @@
 #ifndef REUSE_POSTPROC_REPORT_EXPORT_STACKS_H
 #define REUSE_POSTPROC_REPORT_EXPORT_STACKS_H
 
-#include "report/model.h"
+#include "report/model/model.h"
 
 enum { EXPORT_EVENTS_MAX = MACHINE_LEVELS_MAX + 2 };
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/contention.h"
+#include "analysis/communication/contention.h"
 #include "support/memory.h"
 
 /*

@@ -7,7 +7,7 @@
 #ifndef REUSE_POSTPROC_BURST_TIME_H
 #define REUSE_POSTPROC_BURST_TIME_H
 
-#include "report/model.h"
+#include "report/model/model.h"
 
 /* Accesses that are alike in what they cost. */
 struct time_part {

@@ -3,7 +3,7 @@
 #ifndef REUSE_POSTPROC_CODE_TIME_H
 #define REUSE_POSTPROC_CODE_TIME_H
 
-#include "report/model.h"
+#include "report/model/model.h"
 
 /*
  * One per line of the model, which is labelled if needed; lines without an access at that moment

@@ -5,7 +5,7 @@
 
 #include "report/findings/access_costs.h"
 #include "report/findings/finding.h"
-#include "report/model.h"
+#include "report/model/model.h"
 
 /* ns that misses add to an access, of a curve at the model's sizes. */
 struct estimate access_place_cost(const struct model *, const struct access_costs *,

@@ -7,9 +7,9 @@
 
 #include "report/findings/burst_time.h"
 #include "report/findings/places.h"
-#include "report/next_uses.h"
-#include "report/object_labels.h"
-#include "report/runtime_code.h"
+#include "report/model/next_uses.h"
+#include "report/model/object_labels.h"
+#include "report/model/runtime_code.h"
 
 /* The access clock limits what misses can take where this much of it is known. */
 static const double rate_known = 0.5;

@@ -5,7 +5,7 @@
 #define REUSE_POSTPROC_LAYOUT_H
 
 #include "report/findings/finding.h"
-#include "report/model.h"
+#include "report/model/model.h"
 
 /*
  * Sets element_bytes and element_used. Each group of probes tells one place, drawn at random: the

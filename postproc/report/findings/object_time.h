@@ -3,7 +3,7 @@
 #ifndef REUSE_POSTPROC_OBJECT_TIME_H
 #define REUSE_POSTPROC_OBJECT_TIME_H
 
-#include "report/model.h"
+#include "report/model/model.h"
 
 /* One per item of the ranking of objects, which must be labelled; hits and misses together. The
  * caller frees it. NULL of exact profiles, whose time is not known. */

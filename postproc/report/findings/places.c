@@ -8,8 +8,8 @@
 #include "report/findings/burst_time.h"
 #include "report/findings/curve_evidence.h"
 #include "report/findings/layout.h"
-#include "report/next_uses.h"
-#include "report/object_labels.h"
+#include "report/model/next_uses.h"
+#include "report/model/object_labels.h"
 #include "support/descending.h"
 
 /* A line of source with fewer accesses takes little time, whatever they cost. */

@@ -8,7 +8,7 @@
 
 #include "report/findings/access_costs.h"
 #include "report/findings/finding.h"
-#include "report/model.h"
+#include "report/model/model.h"
 
 enum { PLACES_MAX = 24 };
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "document/numbers.h"
 #include "report/findings/finding.h"
-#include "report/numbers.h"
 #include "support/memory.h"
 
 /* Three tiles share a cache, and other data wants room as well. */

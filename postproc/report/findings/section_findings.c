@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "document/numbers.h"
 #include "report/findings/findings.h"
 #include "report/findings/paragraph.h"
-#include "report/next_uses.h"
-#include "report/numbers.h"
-#include "report/section_support.h"
-#include "report/sections.h"
+#include "report/model/next_uses.h"
+#include "report/sections/section_support.h"
+#include "report/sections/sections.h"
 
 enum { SCREEN = 24, LINES_BELOW = 6, SHOWN_MAX = 4 };
 

@@ -3,11 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/communication_view.h"
-#include "report/false_sharing.h"
+#include "document/numbers.h"
 #include "report/findings/findings.h"
-#include "report/numbers.h"
-#include "report/parting.h"
+#include "report/model/communication_view.h"
+#include "report/model/parting.h"
+#include "report/sharing/false_sharing.h"
 #include "sampling/line_mask.h"
 
 /* Where time is not measured: that of the accesses, as it is modelled. */

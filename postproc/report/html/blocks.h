@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "report/document.h"
+#include "document/document.h"
 #include "report/html/line_notes.h"
 
 /* Nothing for what text does not show either. notes: lines of the page that a table of lines can

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "document/numbers.h"
 #include "report/html/escape.h"
 #include "report/html/lookup.h"
-#include "report/numbers.h"
 #include "support/memory.h"
 
 /* Names up to NAME_WHOLE bytes are shown whole, of others so much of both ends. */

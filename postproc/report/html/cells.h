@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "report/document.h"
+#include "document/document.h"
 
 /* What stands inside an element: the number with its unit, then its interval as a range. unit:
  * whether shares have their percent sign. */

@@ -4,9 +4,9 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "report/document_json.h"
+#include "document/document_json.h"
 #include "report/html/escape.h"
-#include "report/model.h"
+#include "report/model/model.h"
 
 /* Objects and threads beyond these have no curve in the page, which would outgrow its 2 MB. */
 enum { CURVES_MAX = 60 };

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "report/document.h"
+#include "document/document.h"
 
 struct model;
 

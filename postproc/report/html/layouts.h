@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "report/document.h"
+#include "document/document.h"
 
 /* Whether the document knows such members. */
 bool html_layouts_known(const struct document *);

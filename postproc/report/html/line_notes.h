@@ -3,7 +3,7 @@
 #ifndef REUSE_POSTPROC_HTML_LINE_NOTES_H
 #define REUSE_POSTPROC_HTML_LINE_NOTES_H
 
-#include "report/document.h"
+#include "document/document.h"
 #include "support/memory.h"
 
 /* Another line that has to do with this one. */

@@ -3,7 +3,7 @@
 #ifndef REUSE_POSTPROC_HTML_LOOKUP_H
 #define REUSE_POSTPROC_HTML_LOOKUP_H
 
-#include "report/document.h"
+#include "document/document.h"
 
 /* NULL: the document has no such table, or fact. */
 const struct table *lookup_table(const struct document *, const char *key);

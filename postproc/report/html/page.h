@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "report/document.h"
+#include "document/document.h"
 #include "report/options.h"
 
 struct model;

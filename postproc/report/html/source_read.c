@@ -8,7 +8,7 @@
 #include "report/html/file_text.h"
 #include "report/html/lookup.h"
 #include "report/html/source_view.h"
-#include "report/model.h"
+#include "report/model/model.h"
 #include "symbols/source_text.h"
 
 /*

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "document/numbers.h"
 #include "report/html/cells.h"
 #include "report/html/escape.h"
 #include "report/html/lookup.h"
-#include "report/numbers.h"
 
 /* Files up to so many lines are shown whole; of others what is around the lines with figures.
  * Lines without figures stand in runs, one element for many lines. */

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "report/document.h"
+#include "document/document.h"
 
 /* The path of the program; NULL: the document has none. */
 const char *summary_program(const struct document *);

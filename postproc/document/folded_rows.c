@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "document/folded_rows.h"
+
+#include <string.h>
+
+#include "report/sections/section_support.h"
+
+static bool begins(const char *text, const char *start)
+{
+    return text != NULL && strncmp(text, start, strlen(start)) == 0;
+}
+
+static bool ends(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* Sources of the C library's allocator and of the loader, as its debug information names them. */
+static bool is_background_source(const char *file)
+{
+    static const char *const parts[] = {"/malloc/malloc.c", "/malloc/arena.c", "/elf/dl-",
+                                        "/elf/rtld.c"};
+
+    if (begins(file, "malloc/") || begins(file, "elf/"))
+        return true;
+    for (size_t i = 0; file != NULL && i < sizeof(parts) / sizeof(*parts); i++)
+        if (strstr(file, parts[i]) != NULL)
+            return true;
+    return false;
+}
+
+static bool is_background_object(const struct data_object *object)
+{
+    return strcmp(object->kind, "global") == 0 &&
+           (is_background_source(object->file) || ends(object->name, " .got") ||
+            ends(object->name, " .got.plt") || begins(object->name, "ld-linux") ||
+            begins(object->name, "libreuse.so"));
+}
+
+static bool is_background_line(const struct code_line *line)
+{
+    return is_background_source(line->file) || begins(line->module, "ld-linux") ||
+           begins(line->module, "libreuse.so");
+}
+
+/* Too few bursts, and an interval from next to nothing to more than twice the value. */
+static bool says_nothing(struct model *model, const struct grouping *grouping, uint32_t group)
+{
+    struct estimate share;
+
+    if (model->exact || grouping->bursts[group] >= MODEL_BURSTS_MIN)
+        return false;
+    share = share_of_accesses(model, grouping, group);
+    return share.lo < share.value / 4 && share.hi > 2 * share.value;
+}
+
+static bool shows_all(const struct model *model)
+{
+    return model->options->verbose || model->options->format != FORMAT_TEXT;
+}
+
+static bool fold(struct model *model, const struct grouping *grouping, uint32_t group, size_t rank,
+                 bool background, struct folded_rows *folded)
+{
+    if (shows_all(model) || rank == 0)
+        return false;
+    if (background) {
+        folded->background++;
+        return true;
+    }
+    if (!says_nothing(model, grouping, group))
+        return false;
+    folded->unsure++;
+    return true;
+}
+
+bool fold_object(struct model *model, size_t rank, uint32_t object, struct folded_rows *folded)
+{
+    return fold(model, &model->by_object, object, rank,
+                is_background_object(&model->objects.items[object]), folded);
+}
+
+bool fold_line(struct model *model, size_t rank, uint32_t line, struct folded_rows *folded)
+{
+    return fold(model, &model->by_line, line, rank, is_background_line(&model->lines.items[line]),
+                folded);
+}
+
+char *folded_text(const struct folded_rows *folded, const char *what)
+{
+    const char *plural = folded->unsure == 1 ? "" : "s";
+
+    if (folded->unsure == 0 && folded->background == 0)
+        return NULL;
+    if (folded->background == 0)
+        return format_string("%zu more %s%s with too few samples to tell.", folded->unsure, what,
+                             plural);
+    if (folded->unsure == 0)
+        return format_string("%zu more of the allocator and the loader (-v).", folded->background);
+    return format_string("%zu more %s%s with too few samples to tell, and %zu of the allocator and "
+                         "the loader (-v).",
+                         folded->unsure, what, plural, folded->background);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows that a reader of text is spared: what tells nothing, and what is not the program's. */
+#ifndef REUSE_POSTPROC_FOLDED_ROWS_H
+#define REUSE_POSTPROC_FOLDED_ROWS_H
+
+#include "document/document.h"
+#include "report/model/model.h"
+
+/* What was left out of a table. */
+struct folded_rows {
+    size_t unsure, background;
+};
+
+/* Whether to leave a row out, and counts it. The first row of a ranking always stays, so do all in
+ * JSON and CSV and with -v. */
+bool fold_object(struct model *, size_t rank, uint32_t object, struct folded_rows *);
+bool fold_line(struct model *, size_t rank, uint32_t line, struct folded_rows *);
+
+/* "3 more objects with too few samples to tell; 2 of the allocator and the loader (-v)."; NULL:
+ * none was left out. what: "object". The caller frees it. */
+char *folded_text(const struct folded_rows *, const char *what);
+
+#endif

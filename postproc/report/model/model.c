@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/model/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings/findings.h"
+#include "report/model/communication_view.h"
+#include "report/model/shared_caches.h"
+#include "support/descending.h"
+
+/* Sizes that stand in when nothing is known of the machine: common ones, named as assumed. */
+static const struct machine common_machine = {
+    .name = "assumed",
+    .levels = 3,
+    .caches = {{.level = 1, .bytes = 32 << 10, .line_size = 64, .ways = 8, .sharing_cpus = 1},
+               {.level = 2, .bytes = 1 << 20, .line_size = 64, .ways = 16, .sharing_cpus = 1},
+               {.level = 3, .bytes = 32 << 20, .line_size = 64, .ways = 16, .sharing_cpus = 0}},
+};
+
+static bool choose_machine(struct model *model, char *message, size_t size)
+{
+    if (model->options->machine != NULL)
+        return machine_find(model->options->machine, &model->machine, message, size);
+    if (machine_of_profile(model->profiles[0], &model->machine) && model->machine.levels > 0)
+        return true;
+    model->machine = common_machine;
+    model->machine_assumed = true;
+    return true;
+}
+
+static uint32_t thread_id_of(const struct model *model, int32_t tid)
+{
+    for (size_t p = 0; p < model->profile_count; p++)
+        for (size_t i = 0; i < model->profiles[p]->threads.count; i++)
+            if (model->profiles[p]->threads.items[i].tid == tid)
+                return model->profiles[p]->threads.items[i].thread_id;
+    return 0;
+}
+
+static bool analyse(struct model *model, char *message, size_t size)
+{
+    struct analysis_options options = {.line_size = model->options->line_size};
+
+    if (model->options->line_size == 0 && model->options->machine != NULL &&
+        model->machine.levels > 0 && line_size_is_valid(model->machine.caches[0].line_size))
+        options.line_size = model->machine.caches[0].line_size;
+    if (model->options->thread != 0) {
+        options.thread_id = thread_id_of(model, model->options->thread);
+        if (options.thread_id == 0) {
+            snprintf(message, size, "%s: no thread %d in it (see --threads)",
+                     model->profiles[0]->path, model->options->thread);
+            return false;
+        }
+    }
+    model->asked = options;
+    model->analysis =
+        analysis_create(model->profiles, model->profile_count, &options, message, size);
+    if (model->analysis == NULL)
+        return false;
+    model->exact = analysis_is_exact(model->analysis);
+    model->observations = model->exact ? analysis_histogram_count(model->analysis)
+                                       : analysis_probe_count(model->analysis);
+    return true;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+static void choose_sizes(struct model *model)
+{
+    double sizes[MODEL_SIZES_MAX];
+    size_t count = ANALYSIS_CURVE_SIZES;
+
+    analysis_curve_sizes(sizes);
+    for (size_t i = 0; i < model->machine.levels; i++)
+        sizes[count++] = (double)model->machine.caches[i].bytes;
+    qsort(sizes, count, sizeof(*sizes), compare_doubles);
+    for (size_t i = 0; i < count; i++)
+        if (model->size_count == 0 || sizes[i] > model->sizes[model->size_count - 1])
+            model->sizes[model->size_count++] = sizes[i];
+    for (size_t i = 0; i < model->machine.levels; i++)
+        while (model->sizes[model->level_size[i]] < (double)model->machine.caches[i].bytes)
+            model->level_size[i]++;
+}
+
+/* The curve at all sizes by one question: what the analysis works out for a size serves every
+ * subset. */
+void model_evaluate_curve(const struct model *model, const struct analysis *analysis,
+                          struct subset subset, struct curve_point whole[MODEL_SIZES_MAX],
+                          struct curve_point octaves[MODEL_OCTAVES])
+{
+    double sizes[MODEL_SIZES_MAX + MODEL_OCTAVES];
+    struct curve_point points[MODEL_SIZES_MAX + MODEL_OCTAVES];
+    size_t count = 0, size = 0, octave = 0;
+
+    memcpy(sizes, model->sizes, model->size_count * sizeof(*sizes));
+    count = model->size_count;
+    for (size_t i = 0; i < MODEL_OCTAVES; i++)
+        sizes[count++] = ldexp(1024, (int)i);
+    qsort(sizes, count, sizeof(*sizes), compare_doubles);
+    analysis_miss_ratio_curve(analysis, subset, sizes, count, points);
+    for (size_t i = 0; i < count; i++) {
+        if (size < model->size_count && sizes[i] == model->sizes[size])
+            whole[size++] = points[i];
+        if (octave < MODEL_OCTAVES && sizes[i] == ldexp(1024, (int)octave))
+            octaves[octave++] = points[i];
+    }
+}
+
+/* What the engine that wrote the profile counted beside its bursts. Counts know no regions. */
+static void evaluate_truth(struct model *model)
+{
+    struct analysis_options options = {.source = SOURCE_COUNTS,
+                                       .line_size = analysis_line_size(model->analysis)};
+    char message[256];
+    struct analysis *truth;
+
+    if (model->options->thread != 0)
+        options.thread_id = thread_id_of(model, model->options->thread);
+    if (model->exact || model->options->region != NULL ||
+        !analysis_has_source(model->profiles, model->profile_count, SOURCE_COUNTS))
+        return;
+    truth =
+        analysis_create(model->profiles, model->profile_count, &options, message, sizeof(message));
+    if (truth == NULL)
+        return;
+    model->has_truth = true;
+    model_evaluate_curve(model, truth, (struct subset){0}, model->true_whole, model->true_octaves);
+    analysis_compare(model->analysis, truth, &model->comparison);
+    analysis_free(truth);
+}
+
+static void evaluate_whole(struct model *model)
+{
+    model_evaluate_curve(model, model->analysis, model_whole(model), model->whole, model->octaves);
+    for (size_t i = 0; i < model->machine.levels; i++)
+        model->misses[i] = analysis_misses(model->analysis, model_whole(model),
+                                           (double)model->machine.caches[i].bytes);
+    model->accesses = analysis_subset_accesses(model->analysis, model_whole(model));
+}
+
+static bool code_has_function(struct model *model, size_t profile, uint64_t ip,
+                              uint64_t monotonic_ns, bool after)
+{
+    uint32_t number = resolver_code(model->resolver, profile, ip, monotonic_ns, after);
+    const struct location *location = resolver_location(model->resolver, number);
+
+    for (size_t i = 0; i < location->frames.count; i++) {
+        const char *function = location->frames.items[i].function;
+
+        if (function != NULL && strcmp(function, model->options->region) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of an access whose context could not be taken the instruction is known. */
+static bool context_has_function(struct model *model, size_t profile,
+                                 const struct analysed_probe *probe, uint64_t monotonic_ns)
+{
+    const struct profile *file = model->profiles[profile];
+    const struct record_context *context = profile_context(file, probe->context_id);
+    bool leaf = true;
+
+    if (context == NULL)
+        return code_has_function(model, profile, probe->ip, monotonic_ns, false);
+    for (; context != NULL; context = profile_context(file, context->parent_id)) {
+        if (code_has_function(model, profile, context->ip, monotonic_ns, !leaf))
+            return true;
+        leaf = false;
+    }
+    return false;
+}
+
+static bool span_is_named(const struct model *model, size_t profile, uint32_t region_id)
+{
+    const struct record_region *region =
+        region_id ? profile_region(model->profiles[profile], region_id) : NULL;
+
+    return region != NULL && strcmp(region->name, model->options->region) == 0;
+}
+
+/* Probes: any frame of the context is in the function, or the program said so itself. */
+static size_t label_sampled_region(struct model *model)
+{
+    struct intern_table *contexts = intern_table_create();
+    ARRAY(bool) inside = {0};
+    size_t found = 0;
+
+    for (size_t i = 0; i < model->observations; i++) {
+        struct {
+            size_t profile;
+            uint64_t context, ip;
+        } key = {0};
+        const struct analysed_probe *probe = analysis_probe(model->analysis, i, &key.profile);
+        const struct record_burst *burst = analysis_probe_burst(model->analysis, i);
+        uint32_t number;
+
+        key.context = probe->context_id;
+        key.ip = probe->context_id == 0 ? probe->ip : 0;
+        number = intern_table_insert(contexts, &key, sizeof(key));
+        if (number == inside.count)
+            ARRAY_PUSH(&inside,
+                       context_has_function(model, key.profile, probe, burst->monotonic_ns));
+        bool within = inside.items[number] || span_is_named(model, key.profile, burst->region_id);
+
+        model->region[i] = within ? 0 : GROUP_NONE;
+        found += within;
+    }
+    free(inside.items);
+    intern_table_free(contexts);
+    return found;
+}
+
+/* Exact profiles: the histograms that were taken for the region. */
+static size_t label_exact_region(struct model *model)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < model->observations; i++) {
+        size_t profile;
+        const struct record_histogram *histogram = analysis_histogram(model->analysis, i, &profile);
+        const struct record_region *region =
+            histogram->scope == SCOPE_REGION
+                ? profile_region(model->profiles[profile], (uint32_t)histogram->key)
+                : NULL;
+        bool inside = region != NULL && strcmp(region->name, model->options->region) == 0;
+
+        model->region[i] = inside ? 0 : GROUP_NONE;
+        model->region_is_split |= span_is_named(model, profile, histogram->region_id);
+        found += inside;
+    }
+    return found;
+}
+
+static bool label_region(struct model *model, char *message, size_t size)
+{
+    size_t found;
+
+    if (model->options->region == NULL)
+        return true;
+    model->region = allocate_zeroed(model->observations, sizeof(*model->region));
+    found = model->exact ? label_exact_region(model) : label_sampled_region(model);
+    if (found == 0)
+        snprintf(message, size, "%s: no access in a function or region '%s'",
+                 model->profiles[0]->path, model->options->region);
+    return found > 0;
+}
+
+struct model *model_create(const struct report_options *options,
+                           const struct profile *const *profiles, size_t profile_count,
+                           char *message, size_t message_size)
+{
+    struct model *model = allocate_zeroed(1, sizeof(*model));
+
+    model->options = options;
+    model->profiles = profiles;
+    model->profile_count = profile_count;
+    model->strings = intern_table_create();
+    model->search = (struct file_search){.sysroot = options->sysroot,
+                                         .debug_directories = options->debug_directories.items,
+                                         .debug_directory_count = options->debug_directories.count};
+    model->resolver = resolver_create(profiles, profile_count, &model->search, model->strings);
+    model->namer = allocation_namer_create(&model->search, model->strings);
+    if (!choose_machine(model, message, message_size) || !analyse(model, message, message_size) ||
+        !label_region(model, message, message_size)) {
+        model_free(model);
+        return NULL;
+    }
+    if (!model->exact)
+        model->bursts = analysis_burst_count(model->analysis, model_whole(model));
+    choose_sizes(model);
+    evaluate_whole(model);
+    evaluate_truth(model);
+    return model;
+}
+
+void grouping_free(struct grouping *grouping)
+{
+    free(grouping->labels);
+    free(grouping->accesses);
+    free(grouping->bursts);
+    free(grouping->members);
+    free(grouping->first);
+    free(grouping->ranking.items);
+}
+
+void model_free(struct model *model)
+{
+    if (model == NULL)
+        return;
+    grouping_free(&model->by_line);
+    grouping_free(&model->by_object);
+    grouping_free(&model->by_context);
+    grouping_free(&model->by_thread);
+    for (size_t i = 0; i < model->contexts.count; i++)
+        free(model->contexts.items[i].frames);
+    free(model->contexts.items);
+    free(model->lines.items);
+    free(model->objects.items);
+    communication_view_free(model->communication);
+    findings_free(model->findings);
+    shared_caches_free(model->shared.items, model->shared.count);
+    free(model->threads.items);
+    free(model->remarks.items);
+    free(model->failure);
+    free(model->region);
+    free(model->watched);
+    allocation_namer_free(model->namer);
+    resolver_free(model->resolver);
+    analysis_free(model->analysis);
+    intern_table_free(model->strings);
+    free(model);
+}
+
+struct subset model_whole(const struct model *model)
+{
+    return (struct subset){.groups = model->region, .group = 0};
+}
+
+bool model_looks_at(const struct model *model, const struct profile *profile, uint32_t thread_id)
+{
+    const struct record_thread *thread;
+
+    if (model->options->thread == 0)
+        return true;
+    thread = profile_thread(profile, thread_id);
+    return thread != NULL && thread->tid == model->options->thread;
+}
+
+bool model_splits(const struct model *model)
+{
+    return !model->exact ||
+           (model->options->thread == 0 && (model->region == NULL || model->region_is_split));
+}
+
+bool model_counts(const struct model *model, size_t profile,
+                  const struct record_histogram *histogram)
+{
+    return model->options->region == NULL ? histogram->region_id == 0
+                                          : span_is_named(model, profile, histogram->region_id);
+}
+
+size_t model_focus_level(const struct model *model)
+{
+    return model->machine.levels > 1 ? 1 : 0;
+}
+
+static double misses_of(const struct model *model, const struct ranked_group *group)
+{
+    size_t size = model->level_size[model_focus_level(model)];
+
+    return group->accesses * group->points[size].miss_ratio.value;
+}
+
+/* Keeps the list in order of misses, at most `top` long. */
+static void insert_ranked(const struct model *model, struct ranked_group *list, size_t *count,
+                          size_t top, const struct ranked_group *candidate)
+{
+    double misses = misses_of(model, candidate);
+    size_t at = *count;
+
+    while (at > 0 && misses_of(model, &list[at - 1]) < misses)
+        at--;
+    if (at == top)
+        return;
+    if (*count < top)
+        ++*count;
+    memmove(&list[at + 1], &list[at], (*count - at - 1) * sizeof(*list));
+    list[at] = *candidate;
+}
+
+/* Beyond this many rows' worth of candidates in vain, what is left is small. */
+enum { CANDIDATES_PER_ROW = 8 };
+
+const struct ranking *model_rank(struct model *model, struct grouping *grouping)
+{
+    size_t top = model->options->top < grouping->count ? model->options->top : grouping->count;
+    struct ranking *ranking = &grouping->ranking;
+    struct ranked_group candidate;
+    struct valued *order;
+
+    if (ranking->done)
+        return ranking;
+    ranking->done = true;
+    ranking->items = allocate_zeroed(top, sizeof(*ranking->items));
+    order = allocate_zeroed(grouping->count, sizeof(*order));
+    for (uint32_t i = 0; i < grouping->count; i++)
+        order[i] = (struct valued){i, grouping->accesses[i]};
+    sort_descending(order, grouping->count);
+    for (size_t i = 0; i < grouping->count && i < CANDIDATES_PER_ROW * top; i++) {
+        /* A group cannot have more misses than accesses. */
+        if (order[i].value <= 0 ||
+            (ranking->count == top && order[i].value <= misses_of(model, &ranking->items[top - 1])))
+            break;
+        candidate.group = order[i].number;
+        candidate.accesses = order[i].value;
+        analysis_miss_ratio_curve(model->analysis, grouping_subset(grouping, candidate.group),
+                                  model->sizes, model->size_count, candidate.points);
+        insert_ranked(model, ranking->items, &ranking->count, top, &candidate);
+    }
+    free(order);
+    return ranking;
+}
+
+struct estimate model_part(struct estimate part, double total)
+{
+    double rest = fmax(0, total - part.value);
+
+    return (struct estimate){
+        part.value > 0 ? part.value / (part.value + rest) : 0,
+        part.lo > 0 ? part.lo / (part.lo + rest) : 0,
+        part.hi > 0 ? part.hi / (part.hi + rest) : 0,
+    };
+}
+
+struct estimate model_share_of_misses(const struct model *model, const struct ranked_group *group,
+                                      size_t level)
+{
+    size_t size = model->level_size[level];
+    struct estimate ratio = group->points[size].miss_ratio;
+
+    return model_part((struct estimate){group->accesses * ratio.value, group->accesses * ratio.lo,
+                                        group->accesses * ratio.hi},
+                      model->accesses.value * model->whole[size].miss_ratio.value);
+}
+
+enum median model_median_distance(const struct model *model, const struct curve_point *points,
+                                  size_t from, double *bytes)
+{
+    double half = from < model->size_count ? points[from].miss_ratio.value / 2 : 0.5;
+
+    for (size_t i = from < model->size_count ? from : 0; i < model->size_count; i++) {
+        if (points[i].beyond)
+            return MEDIAN_BEYOND;
+        *bytes = model->sizes[i];
+        if (points[i].miss_ratio.value <= half)
+            return MEDIAN_KNOWN;
+    }
+    return MEDIAN_ABOVE;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/model/next_uses.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/descending.h"
+
+/* With so many uses that came late, those that came early, and missed nowhere, are left out. */
+enum { LATE_USES_MIN = 3 };
+
+const char *code_line_text(struct model *model, const struct code_line *line)
+{
+    const char *place = place_text(model->strings, line->file, line->line);
+    const char *kept;
+    char *text;
+
+    if (place != NULL)
+        return place;
+    if (line->module == NULL || strstr(line->function, line->module) != NULL)
+        return line->function;
+    text = format_string("%s (%s)", line->function, line->module);
+    kept = intern_table_string(model->strings, text);
+    free(text);
+    return kept;
+}
+
+/* Sums of weights by a small number. */
+struct tally {
+    struct intern_table *keys;
+    ARRAY(double) weights;
+};
+
+static void tally_add(struct tally *tally, uint32_t number, double weight)
+{
+    uint32_t slot = intern_table_insert(tally->keys, &number, sizeof(number));
+
+    if (slot == tally->weights.count)
+        ARRAY_PUSH(&tally->weights, 0.0);
+    tally->weights.items[slot] += weight;
+}
+
+static void tally_free(struct tally *tally)
+{
+    intern_table_free(tally->keys);
+    free(tally->weights.items);
+}
+
+/* What tells the group of probes that a watched access is of. */
+struct open_access {
+    uint64_t profile, burst_id, ip, context_id, object;
+};
+
+static uint64_t object_of(uint8_t kind, uint32_t reference)
+{
+    return (uint64_t)kind << 32 | reference;
+}
+
+static struct open_access access_of_watch(const struct model *model, size_t watch)
+{
+    size_t profile;
+    const struct record_sample *sample = analysis_watch(model->analysis, watch, &profile);
+
+    return (struct open_access){profile, sample->burst_id, sample->ip, sample->context_id,
+                                object_of(sample->object_kind, sample->object_reference)};
+}
+
+/* The observation that holds each watched access; GROUP_NONE: none does. */
+static const uint32_t *watched(struct model *model)
+{
+    size_t watches = analysis_watch_count(model->analysis);
+    struct intern_table *keys;
+    ARRAY(uint32_t) found = {0};
+
+    if (model->watched != NULL)
+        return model->watched;
+    keys = intern_table_create();
+    for (size_t i = 0; i < model->observations; i++) {
+        size_t profile;
+        const struct analysed_probe *probe = analysis_probe(model->analysis, i, &profile);
+        struct open_access key = {profile, analysis_probe_burst(model->analysis, i)->burst_id,
+                                  probe->ip, probe->context_id,
+                                  object_of(probe->object_kind, probe->object_reference)};
+
+        if (probe->reuse_ip == 0 && intern_table_insert(keys, &key, sizeof(key)) == found.count)
+            ARRAY_PUSH(&found, (uint32_t)i);
+    }
+    model->watched = allocate_zeroed(watches, sizeof(*model->watched));
+    for (size_t i = 0; i < watches; i++) {
+        struct open_access key = access_of_watch(model, i);
+        uint32_t number = intern_table_find(keys, &key, sizeof(key));
+
+        model->watched[i] = number < found.count ? found.items[number] : GROUP_NONE;
+    }
+    free(found.items);
+    intern_table_free(keys);
+    return model->watched;
+}
+
+/* Uses of a group's lines, by location. */
+struct seen_uses {
+    struct tally locations;
+    ARRAY(uint32_t) numbers; /* of the locations */
+    double total;
+    size_t watched;            /* of them, those that came after their bursts */
+    ARRAY(struct valued) late; /* their times */
+};
+
+static void note_use(struct seen_uses *seen, uint32_t location, double weight)
+{
+    tally_add(&seen->locations, location, weight);
+    if (seen->locations.weights.count > seen->numbers.count)
+        ARRAY_PUSH(&seen->numbers, location);
+    seen->total += weight;
+}
+
+/* Those that came within their bursts. */
+static void note_early_use(struct model *model, size_t observation, struct seen_uses *seen)
+{
+    size_t profile;
+    const struct analysed_probe *probe = analysis_probe(model->analysis, observation, &profile);
+    const struct record_burst *burst = analysis_probe_burst(model->analysis, observation);
+
+    if (probe->reuse_ip != 0 && probe->count > 0)
+        note_use(
+            seen,
+            resolver_code(model->resolver, profile, probe->reuse_ip, burst->monotonic_ns, false),
+            analysis_probe_weight(model->analysis, observation));
+}
+
+static void note_time(const struct model *model, size_t watch, const struct record_watch_end *end,
+                      struct seen_uses *seen)
+{
+    const struct record_sample *sample = analysis_watch(model->analysis, watch, NULL);
+    double time = end->app_ns > sample->app_ns ? (double)(end->app_ns - sample->app_ns) : 0;
+
+    ARRAY_PUSH(&seen->late, ((struct valued){(uint32_t)watch, time}));
+}
+
+/* Upper over lower quartile; 0 of fewer than four times. */
+static double spread_of(struct seen_uses *seen)
+{
+    size_t n = seen->late.count;
+
+    if (n < 4)
+        return 0;
+    sort_descending(seen->late.items, n);
+    return seen->late.items[n / 4].value / fmax(1, seen->late.items[n - 1 - n / 4].value);
+}
+
+/* Later ones, that watches saw. */
+static void note_late_uses(struct model *model, const struct grouping *grouping, uint32_t group,
+                           struct seen_uses *seen)
+{
+    const uint32_t *observation = watched(model);
+
+    for (size_t i = 0; i < analysis_watch_count(model->analysis); i++) {
+        const struct record_watch_end *end = analysis_watch_end(model->analysis, i);
+        size_t profile;
+
+        if (observation[i] == GROUP_NONE || grouping->labels[observation[i]] != group ||
+            end == NULL || end->reason != WATCH_REUSED || end->ip == 0)
+            continue;
+        analysis_watch(model->analysis, i, &profile);
+        note_use(seen, resolver_code(model->resolver, profile, end->ip, end->monotonic_ns, true),
+                 analysis_watch_weight(model->analysis, i));
+        seen->watched++;
+        note_time(model, i, end, seen);
+    }
+}
+
+static struct code_line line_at(struct model *model, uint32_t number)
+{
+    const struct location *location = resolver_location(model->resolver, number);
+    size_t frame = location_own_frame(location);
+
+    return model_line_of_frame(model, location, frame < location->frames.count ? frame : 0);
+}
+
+static bool same_line(const struct code_line *a, const struct code_line *b)
+{
+    return a->function == b->function && a->file == b->file && a->line == b->line;
+}
+
+static int compare_uses(const void *left, const void *right)
+{
+    const struct next_use *a = left, *b = right;
+
+    return (a->share < b->share) - (a->share > b->share);
+}
+
+/* Several instructions of one line are one place. */
+static void collect_uses(struct model *model, const struct tally *locations,
+                         const uint32_t *numbers, double total, struct next_uses *out)
+{
+    ARRAY(struct next_use) uses = {0};
+
+    for (size_t i = 0; i < locations->weights.count; i++) {
+        struct next_use use = {line_at(model, numbers[i]), locations->weights.items[i] / total};
+        size_t at = 0;
+
+        while (at < uses.count && !same_line(&uses.items[at].line, &use.line))
+            at++;
+        if (at < uses.count)
+            uses.items[at].share += use.share;
+        else
+            ARRAY_PUSH(&uses, use);
+    }
+    if (uses.count > 0)
+        qsort(uses.items, uses.count, sizeof(*uses.items), compare_uses);
+    out->count = uses.count < NEXT_USES_MAX ? uses.count : (size_t)NEXT_USES_MAX;
+    if (out->count > 0)
+        memcpy(out->uses, uses.items, out->count * sizeof(*uses.items));
+    free(uses.items);
+}
+
+/* Objects with a smaller part of the group's accesses do not explain it. */
+#define OBJECT_PART_MIN 0.05
+
+/* Of the objects that the group touches, the one with most misses at the focus level. */
+static void find_object(struct model *model, const struct grouping *grouping, uint32_t group,
+                        const struct tally *objects, const uint32_t *numbers, struct next_uses *out)
+{
+    double size = model->sizes[model->level_size[model_focus_level(model)]], most = -1;
+    double total = grouping->accesses[group];
+    struct subset own = grouping_subset(grouping, group);
+    uint32_t *members = allocate_zeroed(own.member_count, sizeof(*members));
+    uint32_t *labels = allocate_zeroed(model->observations, sizeof(*labels));
+
+    for (uint32_t i = 0; i < objects->weights.count; i++) {
+        double accesses = objects->weights.items[i], misses = accesses;
+        struct curve_point point;
+        size_t n = 0;
+
+        if (accesses < OBJECT_PART_MIN * total && objects->weights.count > 1)
+            continue;
+        if (objects->weights.count > 1) {
+            for (size_t k = 0; k < own.member_count; k++)
+                if (model->by_object.labels[own.members[k]] == numbers[i])
+                    labels[members[n++] = own.members[k]] = i + 1;
+            struct subset part = {.groups = labels,
+                                  .group = i + 1,
+                                  .members = members,
+                                  .member_count = n,
+                                  .objects = true};
+
+            analysis_miss_ratio_curve(model->analysis, part, &size, 1, &point);
+            misses = accesses * point.miss_ratio.value;
+        }
+        if (misses > most) {
+            most = misses;
+            out->object = numbers[i];
+            out->object_share = total > 0 ? accesses / total : 0;
+        }
+    }
+    free(members);
+    free(labels);
+}
+
+void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t group,
+                  struct next_uses *out)
+{
+    struct subset own = grouping_subset(grouping, group);
+    struct seen_uses seen = {.locations.keys = intern_table_create()};
+    struct tally objects = {.keys = intern_table_create()};
+    ARRAY(uint32_t) object_numbers = {0};
+
+    memset(out, 0, sizeof(*out));
+    out->object = GROUP_NONE;
+    model_label_objects(model);
+    if (own.member_count > 0)
+        note_late_uses(model, grouping, group, &seen);
+    for (size_t k = 0; k < own.member_count; k++) {
+        size_t i = own.members[k];
+
+        tally_add(&objects, model->by_object.labels[i], analysis_probe_weight(model->analysis, i));
+        if (objects.weights.count > object_numbers.count)
+            ARRAY_PUSH(&object_numbers, model->by_object.labels[i]);
+        if (seen.watched < LATE_USES_MIN)
+            note_early_use(model, i, &seen);
+    }
+    out->watched = seen.watched;
+    out->late_spread = spread_of(&seen);
+    free(seen.late.items);
+    if (seen.total > 0)
+        collect_uses(model, &seen.locations, seen.numbers.items, seen.total, out);
+    find_object(model, grouping, group, &objects, object_numbers.items, out);
+    free(object_numbers.items);
+    free(seen.numbers.items);
+    tally_free(&objects);
+    tally_free(&seen.locations);
+}

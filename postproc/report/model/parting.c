@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/model/parting.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+/* Offset of a member within its structure. */
+static uint64_t member_offset(const struct collision_side *side)
+{
+    return side->offset - side->instance_offset;
+}
+
+struct parting parting_for(const struct false_sharing *finding, uint32_t line_size)
+{
+    struct parting parting = {0};
+    uint64_t begin;
+
+    switch (finding->collision) {
+    case COLLISION_MEMBERS:
+        /* The later member begins a line; the structure is then aligned, and its size a multiple.
+         */
+        begin = round_up(member_offset(&finding->sides[1]), line_size);
+        parting.new_size =
+            round_up(begin + finding->type_size - member_offset(&finding->sides[1]), line_size);
+        parting.padding = parting.new_size - finding->type_size;
+        break;
+    case COLLISION_ELEMENTS:
+        if (finding->parts) {
+            parting.padding = line_size - finding->type_size % line_size;
+            break;
+        }
+        parting.new_size = round_up(finding->type_size, line_size);
+        parting.padding = parting.new_size - finding->type_size;
+        break;
+    case COLLISION_OBJECTS:
+    case COLLISION_BYTES:
+        parting.padding = line_size - 1;
+        break;
+    }
+    return parting;
+}
+
+static char *part_members(const struct false_sharing *finding, uint32_t line_size)
+{
+    struct parting parting = parting_for(finding, line_size);
+    const char *member = finding->sides[1].member + (*finding->sides[1].member == '.');
+
+    if (member_offset(&finding->sides[1]) % line_size == 0)
+        return format_string("Align %s to %" PRIu32 " bytes (alignas, aligned_alloc()): then they "
+                             "lie on two lines.",
+                             finding->type != NULL ? finding->type : "the structure", line_size);
+    return format_string("Begin a line with %s: alignas(%" PRIu32 "), %s grows from %" PRIu64
+                         " to %" PRIu64 " bytes.",
+                         member, line_size, finding->type != NULL ? finding->type : "the structure",
+                         finding->type_size, parting.new_size);
+}
+
+static char *part_elements(const struct false_sharing *finding, uint32_t line_size)
+{
+    struct parting parting = parting_for(finding, line_size);
+
+    if (finding->parts)
+        return format_string("Let each thread's part begin at a multiple of %" PRIu32
+                             " bytes (%" PRIu64 " elements), and the array too.",
+                             line_size,
+                             finding->type_size > 0 && finding->type_size < line_size
+                                 ? line_size / finding->type_size
+                                 : 1);
+    if (parting.padding == 0)
+        return format_string("Align the array to %" PRIu32
+                             " bytes: its elements fill whole lines, but begin in their middle.",
+                             line_size);
+    return format_string("Give each element a line: alignas(%" PRIu32 "), %" PRIu64 " to %" PRIu64
+                         " bytes each; or each thread a copy, combined at the end.",
+                         line_size, finding->type_size, parting.new_size);
+}
+
+static bool is_kind(const data_objects *objects, const struct collision_side *side,
+                    const char *kind)
+{
+    return strcmp(objects->items[side->object].kind, kind) == 0;
+}
+
+char *parting_text(const struct false_sharing *finding, const data_objects *objects,
+                   uint32_t line_size)
+{
+    switch (finding->collision) {
+    case COLLISION_MEMBERS:
+        return part_members(finding, line_size);
+    case COLLISION_ELEMENTS:
+        return part_elements(finding, line_size);
+    case COLLISION_OBJECTS:
+        if (is_kind(objects, &finding->sides[0], "heap") &&
+            is_kind(objects, &finding->sides[1], "heap"))
+            return format_string("Allocate them with aligned_alloc(%" PRIu32
+                                 ", ...), sizes rounded up to %" PRIu32 " bytes.",
+                                 line_size, line_size);
+        return format_string("Declare both alignas(%" PRIu32 "), so that each begins a line.",
+                             line_size);
+    default:
+        if (is_kind(objects, &finding->sides[0], "stack"))
+            return format_string("Keep what the threads use %" PRIu32
+                                 " bytes apart: alignas(%" PRIu32
+                                 ") for variables and members. Which they are is not known on a "
+                                 "stack; the lines of source tell.",
+                                 line_size, line_size);
+        return format_string(
+            "Keep what the threads use %" PRIu32
+            " bytes apart. Where debug information (-g) tells their type, the members are named.",
+            line_size);
+    }
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Notes: what the runtime had to say, and why some names are missing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/sections/sections.h"
+
+static const struct {
+    enum module_state state;
+    const char *words;
+} causes[] = {
+    {MODULE_WRONG_BUILD_ID,
+     "Not the file that ran (its build-id differs), so shown by offset only"},
+    {MODULE_MISSING, "File not found, so shown by offset only (--sysroot says where to look)"},
+    {MODULE_STRIPPED, "Stripped: names from the dynamic symbol table only"},
+    {MODULE_SYMBOLS, "No debug information, so functions but no source lines"},
+};
+
+/* One note for all modules with the same cause: "cause: a, b, c". */
+static void note_modules(struct model *model, struct document *document, struct section *section,
+                         enum module_state state, const char *words)
+{
+    struct symbols *symbols = resolver_symbols(model->resolver);
+    char *text = NULL, *longer;
+
+    for (size_t i = 0; i < symbols_module_count(symbols); i++) {
+        struct symbol_module *module = symbols_module_number(symbols, i);
+
+        if (symbol_module_state(module) != state)
+            continue;
+        longer = text == NULL ? format_string("%s: %s", words, symbol_module_name(module))
+                              : format_string("%s, %s", text, symbol_module_name(module));
+        free(text);
+        text = longer;
+    }
+    if (text != NULL)
+        section_paragraph(document, section, "notes", text);
+    free(text);
+}
+
+static void note_split(struct model *model, struct document *document, struct section *section)
+{
+    struct symbols *symbols = resolver_symbols(model->resolver);
+
+    for (size_t i = 0; i < symbols_module_count(symbols); i++) {
+        struct symbol_module *module = symbols_module_number(symbols, i);
+        char *text;
+
+        if (!symbol_module_is_split(module))
+            continue;
+        text = format_string("%s: debug information in .dwo files is not read; inlined functions "
+                             "and variables of those units have no names",
+                             symbol_module_name(module));
+        section_paragraph(document, section, "notes", text);
+        free(text);
+    }
+}
+
+static void note_end(struct model *model, struct document *document, struct section *section)
+{
+    for (size_t p = 0; p < model->profile_count; p++) {
+        const struct profile *profile = model->profiles[p];
+        char *text;
+
+        if (profile->complete)
+            continue;
+        text = format_string("%s ends early%s: the run was killed, is still going on, or the "
+                             "disk was full. Everything up to its last whole record is used",
+                             profile->path, profile->dropped_bytes > 0 ? ", within a record" : "");
+        section_paragraph(document, section, "notes", text);
+        free(text);
+    }
+}
+
+void section_notes(struct model *model, struct document *document)
+{
+    struct section *section = document_section(document, "notes", "Notes", true);
+
+    note_end(model, document, section);
+    for (size_t p = 0; p < model->profile_count; p++)
+        for (size_t i = 0; i < model->profiles[p]->notes.count; i++)
+            section_paragraph(document, section, "notes", model->profiles[p]->notes.items[i]->text);
+    if (!model_splits(model))
+        section_paragraph(document, section, "notes",
+                          "An exact profile counts lines and objects for the whole process, not "
+                          "for one region or thread");
+    if (model->machine_assumed)
+        section_paragraph(document, section, "notes",
+                          "The profile does not say what caches its machine has; common sizes "
+                          "stand in. --machine names others");
+    for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
+        note_modules(model, document, section, causes[i].state, causes[i].words);
+    note_split(model, document, section);
+    for (size_t i = 0; i < model->remarks.count; i++)
+        section_paragraph(document, section, "notes", model->remarks.items[i]);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The summary's facts on what was observed: bursts, how well they foresaw the run, watches. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "document/numbers.h"
+#include "report/sections/section_support.h"
+#include "report/sections/sections.h"
+
+/* Sums over the threads and profiles that are looked at. */
+struct observed {
+    struct watch_summary watches;
+    uint64_t evicted; /* of the watches, by the policy */
+    uint64_t bursts, probes, markers, foreseen, stops, bridged;
+};
+
+static void count_bursts(const struct model *model, struct observed *out)
+{
+    uint32_t last = UINT32_MAX;
+
+    out->watches = analysis_watches(model->analysis);
+    for (size_t i = 0; i < analysis_watch_count(model->analysis); i++) {
+        const struct record_watch_end *end = analysis_watch_end(model->analysis, i);
+        out->evicted += end != NULL && end->reason == WATCH_EVICTED;
+    }
+    for (size_t i = 0; i < analysis_probe_count(model->analysis); i++) {
+        const struct analysed_probe *probe = analysis_probe(model->analysis, i, NULL);
+
+        out->probes += probe->count;
+        out->bursts += probe->count > 0 && probe->burst != last;
+        last = probe->count > 0 ? probe->burst : last;
+    }
+}
+
+static void count_forecasts(const struct model *model, struct observed *out)
+{
+    for (size_t p = 0; p < model->profile_count; p++) {
+        const struct profile *profile = model->profiles[p];
+
+        for (size_t i = 0; i < profile->totals.count; i++) {
+            const struct record_totals *totals = &profile->totals.items[i];
+
+            if (!model_looks_at(model, profile, totals->thread_id))
+                continue;
+            out->markers += totals->markers;
+            out->foreseen += totals->foreseen;
+            out->stops += totals->stops;
+            out->bridged += totals->bridged;
+        }
+    }
+}
+
+/* What the bursts tell more than one access each, and less than all of theirs. */
+static void add_bursts(struct model *model, struct document *document, struct section *section,
+                       const struct observed *observed)
+{
+    double effect =
+        model->exact || model->machine.levels == 0
+            ? NAN
+            : analysis_design_effect(model->analysis, (double)model->machine.caches[0].bytes);
+    double each = observed->bursts > 0 ? (double)observed->probes / (double)observed->bursts : 0;
+    char *probes = number_count((double)observed->probes), *worth = NULL, *text;
+
+    if (effect > 0)
+        worth = format_string("; each is worth %.0f single ones at %s",
+                              fmax(1, each / fmax(1, effect)), level_name(model, document, 0));
+    text = format_string("%" PRIu64 ", with %s accesses%s", observed->bursts, probes,
+                         worth != NULL ? worth : "");
+    section_fact_as(document, section, "samples", model->exact ? NULL : "Bursts", INTERVAL_NONE,
+                    cell_value(CELL_COUNT, (double)observed->bursts), text);
+    section_fact(section, "bursts", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)observed->bursts));
+    section_fact(section, "probes", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)observed->probes));
+    section_fact(section, "design_effect", NULL, INTERVAL_NONE,
+                 effect > 0 ? cell_value(CELL_NUMBER, effect) : cell_empty());
+    free(text);
+    free(worth);
+    free(probes);
+}
+
+/* How well bursts foresaw what the program then did, and where they could not see on. */
+static void add_look_ahead(struct document *document, struct section *section,
+                           const struct observed *observed)
+{
+    char *text =
+        format_string("%" PRIu64 " of %" PRIu64 " forecasts came true; %" PRIu64 " of %" PRIu64
+                      " stops in bursts bridged",
+                      observed->foreseen, observed->markers, observed->bridged, observed->stops);
+
+    section_fact_as(document, section, "look_ahead.markers",
+                    observed->markers > 0 || observed->stops > 0 ? "Look-ahead" : NULL,
+                    INTERVAL_NONE, cell_value(CELL_COUNT, (double)observed->markers), text);
+    section_fact(section, "look_ahead.foreseen", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)observed->foreseen));
+    section_fact(section, "look_ahead.foreseen_share", NULL, INTERVAL_NONE,
+                 observed->markers > 0 ? cell_value(CELL_SHARE, (double)observed->foreseen /
+                                                                    (double)observed->markers)
+                                       : cell_empty());
+    section_fact(section, "look_ahead.stops", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)observed->stops));
+    section_fact(section, "look_ahead.bridged", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)observed->bridged));
+    free(text);
+}
+
+static void add_watches(struct document *document, struct section *section,
+                        const struct observed *observed, bool exact)
+{
+    const struct watch_summary *watches = &observed->watches;
+    uint64_t lost = watches->censored -
+                    (observed->evicted < watches->censored ? observed->evicted : watches->censored);
+    char *others = lost > 0 ? format_string(", %" PRIu64 " lost", lost) : copy_string("");
+    char *text = format_string("%zu begun: %zu used again, %zu never (data, thread or process "
+                               "ended), %" PRIu64 " evicted by the policy%s; %zu lines were "
+                               "stored to by another thread first",
+                               watches->begun, watches->used, watches->never, observed->evicted,
+                               others, watches->invalidated);
+
+    section_fact_as(document, section, "watches.armed", exact ? NULL : "Watches", INTERVAL_NONE,
+                    cell_value(CELL_COUNT, (double)watches->begun), text);
+    section_fact(section, "watches.reused", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)watches->used));
+    section_fact(section, "watches.invalidated", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)watches->invalidated));
+    section_fact(section, "watches.evicted", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)observed->evicted));
+    section_fact(section, "watches.ended", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)(watches->never + lost)));
+    section_fact(section, "watches.never", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)watches->never));
+    section_fact(section, "watches.largest_weight", NULL, INTERVAL_NONE,
+                 cell_value(CELL_SHARE, watches->heaviest));
+    free(text);
+    free(others);
+}
+
+void add_observed(struct model *model, struct document *document, struct section *section)
+{
+    struct observed observed = {0};
+
+    if (!model->exact) {
+        count_bursts(model, &observed);
+        count_forecasts(model, &observed);
+    }
+    add_bursts(model, document, section, &observed);
+    add_look_ahead(document, section, &observed);
+    add_watches(document, section, &observed, model->exact);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --summary: the run, how it was measured, what was lost, and what to look at. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "document/numbers.h"
+#include "report/model/shared_caches.h"
+#include "report/sections/section_support.h"
+#include "report/sections/sections.h"
+#include "report/sharing/sharing_advice.h"
+
+/* Sums over the threads and profiles that are looked at. */
+struct run_totals {
+    uint64_t handler_ns, cpu_ns, wall_ns;
+    uint64_t lost[LOSS_COUNT];
+    uint64_t lost_records, dropped_bytes, invalid_records, unknown_records;
+    size_t threads, incomplete;
+};
+
+static const struct {
+    const char *key, *words;
+} losses[LOSS_COUNT] = {
+    [LOSS_UNREADABLE] = {"lost.unreadable",
+                         "clock expiries met no memory access that could be read"},
+    [LOSS_ASYNCHRONOUS] = {"lost.asynchronous", "clock expiries came late, their place is unknown"},
+    [LOSS_IN_RUNTIME] = {"lost.in_runtime", "clock expiries fell into the profiler or the loader"},
+    [LOSS_BUFFER] = {"lost.buffer", "records found no room in the output buffer"},
+    [LOSS_NO_REGISTER] = {"lost.no_register", "watches found the debug registers taken"},
+    [LOSS_TRAP_UNKNOWN] = {"lost.trap_unknown", "traps belonged to no watch"},
+    [LOSS_CONTEXT] = {"lost.context", "calling contexts could not be taken"},
+    [LOSS_THREAD] = {"lost.thread", "threads could not be profiled"},
+};
+
+/* A run that was cut short lasted at least until its last record with a time. */
+static uint64_t wall_time_of(const struct profile *profile)
+{
+    uint64_t start = profile_run_number(profile, "start_monotonic_ns", 0), last = 0, wall = 0;
+
+    if (profile->complete)
+        return profile->end.wall_ns;
+    for (size_t i = 0; i < profile->origins.count; i++)
+        wall += profile->origins.items[i]->wall_ns;
+    if (wall > 0)
+        return wall;
+    for (size_t i = 0; i < profile->totals.count; i++)
+        if (profile->totals.items[i].monotonic_ns > last)
+            last = profile->totals.items[i].monotonic_ns;
+    if (profile->bursts.count > 0 &&
+        profile->bursts.items[profile->bursts.count - 1]->monotonic_ns > last)
+        last = profile->bursts.items[profile->bursts.count - 1]->monotonic_ns;
+    return start != 0 && last > start ? last - start : 0;
+}
+
+static struct run_totals add_up(const struct model *model)
+{
+    struct run_totals sum = {0};
+
+    for (size_t p = 0; p < model->profile_count; p++) {
+        const struct profile *profile = model->profiles[p];
+
+        sum.lost_records += profile->lost_records;
+        sum.dropped_bytes += profile->dropped_bytes;
+        sum.invalid_records += profile->invalid_records;
+        sum.unknown_records += profile->unknown_records;
+        sum.wall_ns += wall_time_of(profile);
+        sum.incomplete += !profile->complete;
+        for (size_t i = 0; i < profile->threads.count; i++)
+            sum.threads += model_looks_at(model, profile, profile->threads.items[i].thread_id);
+        for (size_t i = 0; i < profile->totals.count; i++) {
+            const struct record_totals *totals = &profile->totals.items[i];
+
+            if (!model_looks_at(model, profile, totals->thread_id))
+                continue;
+            sum.handler_ns += totals->handler_ns + totals->besides_ns;
+            sum.cpu_ns += profile_counts_accesses(profile) ? 0 : totals->app_ns;
+            for (size_t k = 0; k < LOSS_COUNT; k++)
+                sum.lost[k] += totals->lost[k];
+        }
+    }
+    return sum;
+}
+
+/* The value that all profiles agree on; NULL if they differ or none has it. */
+static const char *common_text(const struct model *model, const char *key)
+{
+    const char *text = profile_run_text(model->profiles[0], key, NULL);
+
+    for (size_t p = 1; text != NULL && p < model->profile_count; p++) {
+        const char *other = profile_run_text(model->profiles[p], key, NULL);
+
+        if (other == NULL || strcmp(other, text) != 0)
+            return NULL;
+    }
+    return text;
+}
+
+static struct cell number_cell(const struct model *model, const char *key)
+{
+    const char *text = common_text(model, key);
+
+    return text != NULL ? cell_value(CELL_NUMBER, strtod(text, NULL)) : cell_empty();
+}
+
+static size_t process_count(const struct model *model)
+{
+    size_t count = 0;
+
+    for (size_t p = 0; p < model->profile_count; p++)
+        count += model->profiles[p]->origins.count > 0 ? model->profiles[p]->origins.count : 1;
+    return count;
+}
+
+static void add_run(struct model *model, struct document *document, struct section *section)
+{
+    const char *host = common_text(model, "host"), *pid = common_text(model, "pid");
+    const char *rank = common_text(model, "rank");
+    size_t processes = process_count(model);
+    char *process;
+
+    section_fact(section, "schema", NULL, INTERVAL_NONE, cell_text(document, "reuse-report/1"));
+    section_fact(section, "program", "Program", INTERVAL_NONE,
+                 cell_text(document, common_text(model, "program")));
+    section_fact(section, "command", "Command", INTERVAL_NONE,
+                 cell_text(document, common_text(model, "command")));
+    if (processes == 1)
+        process = format_string("%s on %s%s%s", pid != NULL ? pid : "?",
+                                host != NULL ? host : "an unknown host",
+                                rank != NULL ? ", rank " : "", rank != NULL ? rank : "");
+    else
+        process = format_string("%zu, on %s", processes, host != NULL ? host : "several hosts");
+    section_fact_as(document, section, "pid", processes == 1 ? "Process" : "Processes",
+                    INTERVAL_NONE, number_cell(model, "pid"), process);
+    free(process);
+    section_fact(section, "host", NULL, INTERVAL_NONE, cell_text(document, host));
+    section_fact(section, "rank", NULL, INTERVAL_NONE, number_cell(model, "rank"));
+    section_fact(section, "processes", NULL, INTERVAL_NONE,
+                 cell_value(CELL_NUMBER, (double)processes));
+}
+
+static void add_time(struct document *document, struct section *section,
+                     const struct run_totals *totals)
+{
+    char *wall = number_time((double)totals->wall_ns), *cpu = number_time((double)totals->cpu_ns);
+    char *text = format_string("%s%s%s%s%zu thread%s%s", totals->wall_ns > 0 ? wall : "",
+                               totals->wall_ns > 0 ? " wall, " : "", totals->cpu_ns > 0 ? cpu : "",
+                               totals->cpu_ns > 0 ? " CPU, " : "", totals->threads,
+                               totals->threads == 1 ? "" : "s",
+                               totals->incomplete > 0 ? "; the profile ends early" : "");
+
+    section_fact_as(document, section, "complete", "Run", INTERVAL_NONE,
+                    cell_truth(totals->incomplete == 0), text);
+    free(text);
+    free(cpu);
+    free(wall);
+}
+
+static void add_measurement(struct model *model, struct document *document, struct section *section)
+{
+    const char *engine = common_text(model, "engine");
+    struct cell accesses = cell_estimate(CELL_COUNT, model->accesses);
+    char *text, *lo, *hi, *value;
+
+    text = format_string("%s%s", engine != NULL ? engine : "several",
+                         model->exact ? " (every access was counted)" : "");
+    section_fact_as(document, section, "engine", "Engine", INTERVAL_NONE,
+                    cell_text(document, engine), text);
+    free(text);
+    section_fact_as(document, section, "line_size", "Line size", INTERVAL_NONE,
+                    cell_value(CELL_NUMBER, analysis_line_size(model->analysis)),
+                    (text = format_string("%u bytes", analysis_line_size(model->analysis))));
+    free(text);
+    value = number_count(model->accesses.value);
+    lo = number_count(model->accesses.lo);
+    hi = number_count(model->accesses.hi);
+    text = model->exact ? format_string("%s (exact)", value)
+                        : format_string("%s (estimated; 95 %% interval %s to %s)", value, lo, hi);
+    section_fact_as(document, section, "accesses", "Accesses", INTERVAL_OBJECT, accesses, text);
+    free(text);
+    free(hi);
+    free(lo);
+    free(value);
+}
+
+static void add_rate(struct model *model, struct document *document, struct section *section)
+{
+    struct access_rate_summary rate = analysis_access_rate(model->analysis);
+    char *text;
+
+    /* The rate of a clock that counts accesses is no news. */
+    if (model->exact || profile_counts_accesses(model->profiles[0]))
+        return;
+    if (rate.readings == 0)
+        text = format_string("not measured, taken as %.2f per ns of CPU time", rate.per_ns.value);
+    else
+        text = format_string("%.2f per ns of CPU time; %zu reading%s, %.0f %% agree with their "
+                             "loop's; %.0f %% of the time is in measured loops",
+                             rate.per_ns.value, rate.readings, rate.readings == 1 ? "" : "s",
+                             100 * rate.agreement, 100 * rate.covered);
+    section_fact_as(document, section, "access_rate.per_ns", "Access rate", INTERVAL_OBJECT,
+                    cell_estimate(CELL_NUMBER, rate.per_ns), text);
+    free(text);
+    section_fact(section, "access_rate.readings", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)rate.readings));
+    section_fact(section, "access_rate.agreement", NULL, INTERVAL_NONE,
+                 cell_value(CELL_SHARE, rate.agreement));
+    section_fact(section, "access_rate.covered", NULL, INTERVAL_NONE,
+                 cell_value(CELL_SHARE, rate.covered));
+    section_fact(section, "access_rate.size_axis_low", NULL, INTERVAL_NONE,
+                 cell_value(CELL_FACTOR, rate.size_axis_low));
+    text = format_string("cache sizes may be off by a factor of %.2f to %.2f: %s",
+                         rate.size_axis_low, rate.size_axis_high,
+                         rate.readings == 0 ? "the access rate is not known"
+                                            : "the access rate is known only that well");
+    /* Within 15 % the readings agree as well as the method can. */
+    section_fact_as(document, section, "access_rate.size_axis_high",
+                    rate.size_axis_low < 0.85 || rate.size_axis_high > 1.15 ? "Size axis" : NULL,
+                    INTERVAL_NONE, cell_value(CELL_FACTOR, rate.size_axis_high), text);
+    free(text);
+}
+
+/* How far off the estimate is, where the engine also counted. */
+static void add_truth(struct model *model, struct document *document, struct section *section)
+{
+    const struct comparison *comparison = &model->comparison;
+    char *text, *bytes;
+
+    if (!model->has_truth)
+        return;
+    bytes = number_bytes(comparison->worst_bytes);
+    text = format_string(
+        "every access was counted as well; the estimated miss ratio is off by "
+        "%.2f points on average over %zu sizes (at most %.2f, at %s), %.0f %% of "
+        "its intervals hold the truth; histograms of stack distances agree to %.1f %%, "
+        "of reuse times to %.1f %%",
+        100 * comparison->error, comparison->sizes, 100 * comparison->worst, bytes,
+        100 * comparison->covered, 100 * comparison->stack_distance_accuracy,
+        100 * comparison->reuse_time_accuracy);
+    section_fact_as(document, section, "truth.mrc_error", "Truth", INTERVAL_NONE,
+                    cell_value(CELL_SHARE, comparison->error), text);
+    free(text);
+    free(bytes);
+    section_fact(section, "truth.mrc_worst", NULL, INTERVAL_NONE,
+                 cell_value(CELL_SHARE, comparison->worst));
+    section_fact(section, "truth.mrc_worst_bytes", NULL, INTERVAL_NONE,
+                 cell_value(CELL_BYTES, comparison->worst_bytes));
+    section_fact(section, "truth.sizes", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)comparison->sizes));
+    section_fact(section, "truth.covered", NULL, INTERVAL_NONE,
+                 cell_value(CELL_SHARE, comparison->covered));
+    section_fact(section, "truth.stack_distance_accuracy", NULL, INTERVAL_NONE,
+                 cell_value(CELL_SHARE, comparison->stack_distance_accuracy));
+    section_fact(section, "truth.reuse_time_accuracy", NULL, INTERVAL_NONE,
+                 cell_value(CELL_SHARE, comparison->reuse_time_accuracy));
+}
+
+/* In relation to the program's own time, as the runtime's closing line and its budget have it. */
+static void add_overhead(struct document *document, struct section *section,
+                         const struct run_totals *totals, bool exact)
+{
+    double share = totals->cpu_ns > 0 ? (double)totals->handler_ns / (double)totals->cpu_ns : 0;
+    char *time = number_time((double)totals->handler_ns);
+    char *text = format_string("%s of CPU time taken by the profiler (part of it estimated), "
+                               "%.1f %% of what the program needs itself",
+                               time, 100 * share);
+
+    section_fact_as(document, section, "overhead.handler_ns",
+                    totals->cpu_ns > 0 && !exact ? "Overhead" : NULL, INTERVAL_NONE,
+                    cell_value(CELL_TIME, (double)totals->handler_ns), text);
+    section_fact(section, "overhead.wall_ns", NULL, INTERVAL_NONE,
+                 cell_value(CELL_TIME, (double)totals->wall_ns));
+    section_fact(section, "overhead.cpu_ns", NULL, INTERVAL_NONE,
+                 cell_value(CELL_TIME, (double)totals->cpu_ns));
+    free(text);
+    free(time);
+}
+
+static void add_loss(struct document *document, struct section *section, const char *key,
+                     uint64_t count, const char *words)
+{
+    char *text = format_string("%" PRIu64 " %s", count, words);
+
+    section_fact_as(document, section, key, count > 0 ? "Lost" : NULL, INTERVAL_NONE,
+                    cell_value(CELL_COUNT, (double)count), text);
+    free(text);
+}
+
+static void add_losses(struct document *document, struct section *section,
+                       const struct run_totals *totals)
+{
+    for (size_t i = 0; i < LOSS_COUNT; i++)
+        if (losses[i].key != NULL)
+            add_loss(document, section, losses[i].key, totals->lost[i], losses[i].words);
+    add_loss(document, section, "lost.records", totals->lost_records,
+             "records never reached the file");
+    add_loss(document, section, "lost.bytes", totals->dropped_bytes,
+             "bytes at the end of the file are no whole record");
+    add_loss(document, section, "lost.invalid_records", totals->invalid_records,
+             "records contradict themselves and were skipped");
+    add_loss(document, section, "lost.unknown_records", totals->unknown_records,
+             "records are of a newer kind and were skipped");
+}
+
+static const struct column miss_columns[] = {
+    {.key = "level", .heading = NULL},
+    {.heading = "cache"},
+    {.key = "bytes", .heading = "size"},
+    {.key = "miss_ratio", .heading = "misses\n% of accesses", .interval = INTERVAL_SUFFIXED},
+    {.key = "cold", .heading = "cold\n%", .interval = INTERVAL_SUFFIXED},
+    {.key = "capacity", .heading = "capacity\n%", .interval = INTERVAL_SUFFIXED},
+    {.key = "coherence", .heading = "coherence\n%", .interval = INTERVAL_SUFFIXED},
+    {.key = "beyond"},
+};
+
+static struct cell part_cell(const struct miss_split *split, struct estimate part)
+{
+    return split->beyond ? cell_beyond() : cell_estimate(CELL_SHARE, part);
+}
+
+static void add_misses(struct model *model, struct document *document, struct section *section)
+{
+    char *title = format_string("Misses of each level (%s)",
+                                model->machine_assumed ? "common sizes: the machine is not known"
+                                : model->options->machine != NULL ? model->machine.name
+                                                                  : "the run's machine");
+    struct table *table = document_table(
+        document, "misses", title,
+        basis_text(model, document, ", modelled as fully associative LRU caches, one per thread"),
+        miss_columns, sizeof(miss_columns) / sizeof(*miss_columns));
+
+    free(title);
+    for (size_t i = 0; i < model->machine.levels; i++) {
+        const struct miss_split *split = &model->misses[i];
+        struct row *row = table_row(table);
+
+        row->cells[0] = cell_value(CELL_NUMBER, model->machine.caches[i].level);
+        row->cells[1] = cell_text(document, level_name(model, document, i));
+        row->cells[2] = cell_value(CELL_BYTES, (double)model->machine.caches[i].bytes);
+        row->cells[3] = part_cell(split, model->whole[model->level_size[i]].miss_ratio);
+        row->cells[4] = part_cell(split, split->cold);
+        row->cells[5] = part_cell(split, split->capacity);
+        row->cells[6] = part_cell(split, split->coherence);
+        row->cells[7] = cell_truth(split->beyond);
+    }
+    table_remark(document, table,
+                 "cold: first use; coherence: another thread wrote the line meanwhile; capacity: "
+                 "the rest. \"beyond\": farther than was watched.");
+    section_table(section, table);
+}
+
+static bool is_shown_elsewhere(const char *key)
+{
+    static const char *const keys[] = {"program", "command", "pid", "host", "engine", "rank"};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Everything that the runtime recorded about the run. */
+static void add_run_keys(struct model *model, struct document *document, struct section *section)
+{
+    const struct profile *profile = model->profiles[0];
+
+    for (size_t i = 0; i + 1 < profile->run.count; i += 2) {
+        const char *name = profile->run.items[i];
+        char *key = format_string("run.%s", name), *label;
+
+        label = format_string("%.14s", name);
+        section_fact(section, document_string(document, key),
+                     model->options->verbose && !is_shown_elsewhere(name)
+                         ? document_string(document, label)
+                         : NULL,
+                     INTERVAL_NONE, cell_text(document, profile->run.items[i + 1]));
+        free(label);
+        free(key);
+    }
+}
+
+void section_summary(struct model *model, struct document *document, bool shown)
+{
+    struct section *section = document_section(document, "summary", "Summary", shown);
+    struct run_totals totals = add_up(model);
+
+    add_run(model, document, section);
+    add_time(document, section, &totals);
+    add_measurement(model, document, section);
+    add_observed(model, document, section);
+    add_rate(model, document, section);
+    add_truth(model, document, section);
+    add_overhead(document, section, &totals, model->exact);
+    add_losses(document, section, &totals);
+    if (shown)
+        add_sharing_fact(model, document, section);
+    add_run_keys(model, document, section);
+    if (shown) {
+        add_misses(model, document, section);
+        add_shared_misses(model, document, section);
+        add_served_sources(model, document, section);
+    }
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe but for look_ahead_create(). */
+#include "bursts/look_ahead.h"
+
+#include <link.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "isa/guarded_memory.h"
+#include "memory/fault_guard.h"
+#include "memory/forbidden.h"
+#include "memory/memory.h"
+#include "memory/stub_memory.h"
+#include "own/raw_call.h"
+#include "process/settings.h"
+#include "recording/tape.h"
+#include "sampling/call_path.h"
+#include "watches/watch.h"
+
+#include "signal_safe.h"
+
+enum {
+    DECODE_CACHE_BYTES = 4 << 20,
+    STUB_BYTES = 1 << 20,
+    INTERPRETERS_MAX = 256,
+    /* More than there are processors: handlers may be preempted. */
+    INTERPRETERS_SPARE = 12,
+    /* Instructions per call of the interpreter: bounds a loop that makes no access at all. */
+    INSTRUCTIONS_PER_ACCESS = 64,
+};
+
+/* Our own code; written once at start-up. */
+static uint64_t own_low, own_high;
+
+/* Of struct thread's interpreters: each serves one look-ahead at a time, of whichever thread. */
+struct pooled {
+    _Atomic bool taken;
+    void *memory; /* of an interpreter; NULL: not used yet. Written by who has taken it */
+};
+static struct {
+    unsigned count; /* written once at start-up */
+    struct pooled one[INTERPRETERS_MAX];
+} interpreters;
+
+static struct stub_memory stubs; /* written once at start-up */
+
+static int find_own_code(struct dl_phdr_info *module, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    for (int i = 0; i < module->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &module->dlpi_phdr[i];
+        uint64_t low = module->dlpi_addr + header->p_vaddr;
+
+        if (header->p_type == PT_LOAD && header->p_flags & PF_X &&
+            (uintptr_t)find_own_code - low < header->p_memsz) {
+            own_low = low;
+            own_high = low + header->p_memsz;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void look_ahead_create(void)
+{
+    void *cache = memory_map(DECODE_CACHE_BYTES);
+
+    dl_iterate_phdr(find_own_code, NULL);
+    /* Without them SIMD results stay unknown. */
+    if (ARCH_HAS_STUBS)
+        stubs = stub_memory_create(STUB_BYTES);
+    if (cache)
+        decode_cache_create(cache, DECODE_CACHE_BYTES, stubs.executable,
+                            stubs.executable ? STUB_BYTES : 0, stubs.to_writable);
+    interpreters.count = settings.cpus < INTERPRETERS_MAX - INTERPRETERS_SPARE
+                             ? (unsigned)settings.cpus + INTERPRETERS_SPARE
+                             : INTERPRETERS_MAX;
+    own_low = tape_value(TAPE_SETTING, own_low);
+    own_high = tape_value(TAPE_SETTING, own_high);
+    if (tape_inside)
+        interpreter_processor(tape_pass_bytes);
+}
+
+void look_ahead_reset_after_fork(void)
+{
+    decode_cache_after_fork();
+    if (stubs.executable)
+        decode_cache_lost_stubs(stub_memory_renew(&stubs, STUB_BYTES));
+    for (unsigned i = 0; i < interpreters.count; i++) {
+        struct pooled *one = &interpreters.one[i];
+
+        /* Another thread was at work on it, and is not here to end that. */
+        if (atomic_exchange(&one->taken, false) && one->memory) {
+            memory_unmap(one->memory, interpreter_memory_size());
+            one->memory = NULL;
+        }
+    }
+}
+
+bool look_ahead_is_runtime(uint64_t ip)
+{
+    return ip - own_low < own_high - own_low;
+}
+
+static void on_call(void *context, uint64_t accesses, uint64_t return_address)
+{
+    struct thread *thread = context;
+
+    if (thread->calls)
+        call_path_add(thread->calls, accesses,
+                      look_ahead_is_runtime(return_address) ? CALL_PATH_HIDDEN : return_address);
+}
+
+static void on_backward_branch(void *context, const struct interpreter *interpreter,
+                               uint64_t target, uint64_t accesses)
+{
+    struct thread *thread = context;
+
+    loops_visit(&thread->loops, target, interpreter_general(interpreter),
+                interpreter_poisoned_registers(interpreter), accesses);
+}
+
+/* The line of a watched word, read by the kernel: a load of ours would trap as the target's do. */
+static bool read_watched(void *context, uint64_t address, void *buffer, size_t size)
+{
+    struct iovec here = {buffer, size}, there = {(void *)(uintptr_t)address, size};
+    bool done = !tape_supplies() && raw_call(SYS_process_vm_readv, getpid(), (long)&here, 1,
+                                             (long)&there, 1, 0) == (long)size;
+
+    (void)context;
+    done = tape_value(TAPE_CALL, done);
+    if (done)
+        tape_bytes(buffer, size);
+    return done;
+}
+
+/* Where some memory must not be read ahead. */
+static bool read_allowed(void *context, uint64_t address, void *buffer, size_t size)
+{
+    (void)context;
+    return !forbidden_at(address, size) && guarded_memory_read(address, buffer, size);
+}
+
+static interpreter_read reader(void)
+{
+    if (tape_mode != TAPE_OFF)
+        return tape_read_memory;
+    return forbidden_any() ? read_allowed : NULL;
+}
+
+static struct interpreter_options options_for(struct thread *thread)
+{
+    return (struct interpreter_options){
+        .read = reader(),
+        .read_avoided = read_watched,
+        .backward_branch = on_backward_branch,
+        .call = on_call,
+        .branch_context = thread,
+    };
+}
+
+static void avoid_watched(struct thread *thread)
+{
+    uint64_t words[2];
+
+    for (unsigned i = 0; i < thread->watches.count; i++)
+        if (atomic_load(&thread->watches.watch[i].state) != WATCH_FREE)
+            interpreter_avoid(thread->interpreter, thread->watches.watch[i].sample.watch_address);
+    line_sharing_words(words);
+    for (unsigned i = 0; i < 2; i++)
+        if (words[i])
+            interpreter_avoid(thread->interpreter, words[i]);
+}
+
+void look_ahead_registers(const ucontext_t *context, struct interpreter_registers *registers)
+{
+    arch_registers(context, tape_value(TAPE_SETTING, (uintptr_t)__builtin_thread_pointer()),
+                   registers);
+}
+
+/* The first that is free: its memory is the most likely to be in a cache. */
+static bool take_interpreter(struct thread *thread)
+{
+    struct interpreter_options options = options_for(thread);
+
+    for (unsigned i = 0; i < interpreters.count; i++) {
+        struct pooled *one = &interpreters.one[i];
+
+        if (atomic_load_explicit(&one->taken, memory_order_relaxed) ||
+            atomic_exchange_explicit(&one->taken, true, memory_order_acquire))
+            continue;
+        if (!one->memory)
+            one->memory = memory_map(interpreter_memory_size());
+        if (one->memory) {
+            thread->interpreter = interpreter_create(one->memory, &options);
+            thread->interpreter_number = i;
+            return true;
+        }
+        atomic_store(&one->taken, false);
+        return false;
+    }
+    return false;
+}
+
+bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
+{
+    struct interpreter_registers registers;
+
+    if (!take_interpreter(thread))
+        return false;
+    fault_guard_enter(context);
+    tape_memory_may_change();
+    loops_begin(&thread->loops);
+    thread->looked = 0;
+    look_ahead_registers(context, &registers);
+    interpreter_begin(thread->interpreter, &registers, arch_extended_state(context));
+    avoid_watched(thread);
+    return true;
+}
+
+void look_ahead_end(struct thread *thread)
+{
+    fault_guard_leave();
+    atomic_store_explicit(&interpreters.one[thread->interpreter_number].taken, false,
+                          memory_order_release);
+    thread->interpreter = NULL;
+}
+
+bool look_ahead_begin_after_access(struct thread *thread, const ucontext_t *context)
+{
+    enum interpreter_stop why = INTERPRETER_BUDGET;
+
+    if (!look_ahead_begin(thread, context))
+        return false;
+    if (ARCH_TRAPS_BEFORE_ACCESS)
+        interpreter_run(thread->interpreter, thread->batch, THREAD_BATCH, 1, &why);
+    if (why == INTERPRETER_BUDGET)
+        return true;
+    look_ahead_end(thread);
+    return false;
+}
+
+/*
+ * What the runtime itself would do is left out of the batch of n accesses. Calls are noted with the
+ * number of accesses before them: from the event `first` on it becomes that of those that are kept.
+ */
+static size_t leave_out(struct thread *thread, size_t n, unsigned first)
+{
+    struct access *batch = thread->batch;
+    struct call_path *calls = thread->calls;
+    unsigned event = first, events = calls ? calls->count : 0;
+    uint64_t looked = thread->looked;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        for (; event < events && calls->events[event].accesses <= looked + i; event++)
+            calls->events[event].accesses = thread->calls_kept + kept;
+        if (!look_ahead_is_runtime(batch[i].ip))
+            batch[kept++] = batch[i];
+    }
+    for (; event < events; event++)
+        calls->events[event].accesses = thread->calls_kept + kept;
+    thread->looked += n;
+    thread->calls_kept += kept;
+    return kept;
+}
+
+static size_t run(struct thread *thread, size_t capacity, uint64_t instructions,
+                  enum interpreter_stop *why)
+{
+    unsigned first = thread->calls ? thread->calls->count : 0;
+    size_t n = interpreter_run(thread->interpreter, thread->batch, capacity, instructions, why);
+
+    return leave_out(thread, n, first);
+}
+
+size_t look_ahead_next(struct thread *thread, size_t capacity, enum interpreter_stop *why)
+{
+    return run(thread, capacity, (uint64_t)capacity * INSTRUCTIONS_PER_ACCESS, why);
+}
+
+size_t look_ahead_step(struct thread *thread, unsigned instructions, enum interpreter_stop *why)
+{
+    size_t n = run(thread, THREAD_BATCH, instructions, why);
+
+    if (*why == INTERPRETER_BUDGET)
+        *why = INTERPRETER_FULL;
+    return n;
+}

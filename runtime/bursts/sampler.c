@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe. */
+#include "bursts/sampler.h"
+
+#include "arch/arch.h"
+#include "bursts/bursts.h"
+#include "bursts/cost_account.h"
+#include "bursts/look_ahead.h"
+#include "bursts/rate.h"
+#include "output/output.h"
+#include "perf_events/perf_event.h"
+#include "perf_events/served.h"
+#include "perf_events/timebase.h"
+#include "process/settings.h"
+#include "sampling/sample.h"
+#include "watches/step_over.h"
+
+#include "signal_safe.h"
+
+enum {
+    /* Accesses; a handler makes some ten thousand, and its own overflow would be no sample. */
+    HARDWARE_PERIOD_MIN = 500 * 1000,
+    /* Samples that a hardware period is kept for, and those at the start that each get their own:
+     * what a sample costs is not known then. */
+    HARDWARE_PERIOD_KEPT = 8,
+    HARDWARE_PERIODS_FIRST = 16,
+    /* While a handler runs, the clock must not expire once more. A period that is longer than a
+     * handler takes sees to that by itself; of the others the clock is parked. */
+    HANDLER_NS_MAX = 4 * 1000 * 1000,
+    PARKED_PERIOD_NS = 1000 * 1000 * 1000,
+};
+
+/* An interrupt of a hardware event: what it stands for, and what the unit has left in its buffer.
+ */
+static void hardware_expiry(struct thread *thread, uint64_t app_now)
+{
+    thread->period_ns = pmu_thread_weight(&thread->pmu, app_now);
+    served_take(thread);
+}
+
+static bool is_rate_look(struct thread *thread, ucontext_t *context, uint64_t app_now)
+{
+    enum cost_part before = cost_enter(COST_RATE);
+    bool probe = rate_look(thread, context, app_now);
+
+    cost_leave(before);
+    return probe;
+}
+
+void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronous, uint64_t app_now)
+{
+    uint64_t ip = arch_ip(context);
+
+    thread->totals.expirations++;
+    step_over_expiry(thread);
+    if (thread_is_counted(thread))
+        hardware_expiry(thread, app_now);
+    else if (thread->expires_ns < HANDLER_NS_MAX)
+        perf_clock_set_period(thread->clock, PARKED_PERIOD_NS);
+    if ((asynchronous || look_ahead_is_runtime(ip)) && rate_missed(thread))
+        return;
+    if (asynchronous) {
+        /* It expired inside one of our handlers, or while the target held SIGTRAP back in a way
+         * that we cannot see. The next sample stands for this one, too. */
+        thread->totals.lost[LOSS_ASYNCHRONOUS]++;
+        thread_carry(thread);
+        return;
+    }
+    if (look_ahead_is_runtime(ip)) {
+        thread->totals.lost[LOSS_IN_RUNTIME]++;
+        return;
+    }
+    if (pmu_in_use() || !is_rate_look(thread, context, app_now))
+        bursts_take(thread, context, app_now);
+}
+
+/*
+ * The period to come, in accesses: what the governor asks for in CPU time, at the thread's own
+ * rate. Drawn anew now and then, so that no rhythm of the target is locked on to; not each time,
+ * for it costs system calls. One that the user has fixed is kept while bursts take no more than
+ * half of the time.
+ */
+static void rearm_hardware(struct thread *thread, uint64_t app_now)
+{
+    uint64_t cpu, mean = settings.options.period, least;
+    double rate;
+
+    if (thread->totals.expirations > HARDWARE_PERIODS_FIRST &&
+        thread->totals.expirations % HARDWARE_PERIOD_KEPT != 0)
+        return;
+    cpu = thread_cpu_time(thread);
+    rate = cpu ? (double)app_now / (double)cpu : 1;
+    thread_clock_tell_rate(rate);
+    if (mean == 0) {
+        mean =
+            (uint64_t)((double)governor_next_period(&thread->governor, cpu, output_bytes()) * rate);
+        mean = mean < HARDWARE_PERIOD_MIN ? HARDWARE_PERIOD_MIN : mean;
+    }
+    least = (uint64_t)((double)governor_least_period(&thread->governor) * rate);
+    mean = mean < least ? least : mean;
+    pmu_thread_set_period(&thread->pmu, sample_period(&thread->random, mean), app_now);
+    served_adapt(thread, mean);
+}
+
+static void set_clock(struct thread *thread, uint64_t period)
+{
+    thread->expires_ns = period;
+    perf_clock_set_period(thread->clock, period);
+}
+
+void sampler_rearm_for_rate(struct thread *thread)
+{
+    uint64_t period;
+
+    if (rate_wants_clock(thread, &period))
+        set_clock(thread, period);
+}
+
+void sampler_rearm(struct thread *thread, uint64_t app_now)
+{
+    uint64_t mean, period;
+
+    if (settings.stop_ns && monotonic_ns() >= settings.stop_ns) {
+        thread_trigger(thread, false);
+        return;
+    }
+    if (!output_usable()) {
+        thread_trigger(thread, false);
+        return;
+    }
+    if (thread_is_counted(thread)) {
+        rearm_hardware(thread, app_now);
+        return;
+    }
+    if (pmu_in_use()) {
+        set_clock(thread, thread_clock_next(thread));
+        return;
+    }
+    if (rate_wants_clock(thread, &period)) {
+        set_clock(thread, period);
+        return;
+    }
+    mean = governor_next_period(&thread->governor, app_now, output_bytes());
+    /* The next burst also stands for the time that a rate reading has just taken. */
+    thread->period_ns = mean + thread->rate.spent_ns;
+    thread->rate.spent_ns = 0;
+    set_clock(thread, sample_period(&thread->random, mean));
+}

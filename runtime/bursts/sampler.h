@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What happens when a thread's CPU clock expires. Signal-safe. */
+#ifndef REUSE_RUNTIME_SAMPLER_H
+#define REUSE_RUNTIME_SAMPLER_H
+
+#include "bursts/thread.h"
+
+/* Takes a burst at the interrupted place. `app_now`: app time of the expiry. */
+void sampler_expiry(struct thread *, ucontext_t *context, bool asynchronous, uint64_t app_now);
+
+/* Sets the clock for the next expiry; last act of the handler. */
+void sampler_rearm(struct thread *, uint64_t app_now);
+
+/* A burst was completed at a trap: sets the clock for the reading of the rate that follows, if any.
+ */
+void sampler_rearm_for_rate(struct thread *);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the runtime keeps for each thread of the target.
+ *
+ * A struct thread is written by its own thread, mostly inside the SIGTRAP handler with all signals
+ * blocked; fields that other threads read or write are atomic and say so. The structs live in
+ * mmaped memory, are never unmapped, and are used again for later threads.
+ */
+#ifndef REUSE_RUNTIME_THREAD_H
+#define REUSE_RUNTIME_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <ucontext.h>
+
+#include "bursts/bridge.h"
+#include "bursts/thread_clock.h"
+#include "isa/interpreter.h"
+#include "perf_events/pmu.h"
+#include "profile/format.h"
+#include "sampling/governor.h"
+#include "sampling/loops.h"
+#include "sampling/private_watch.h"
+#include "sampling/random.h"
+#include "sampling/switches.h"
+#include "sampling/turn.h"
+#include "watches/marker.h"
+
+enum {
+    THREAD_KNOWN_LOOPS = 32,
+    THREAD_WAIT_LOOPS = 4, /* kept; a thread waits in few places */
+    THREAD_REGIONS = 32,   /* nested spans that are told apart */
+    THREAD_KNOWN_WORDS = 8,
+    RATE_LOOKS = 3,
+    RATE_VARIABLES = THREAD_KNOWN_WORDS + LOOP_ODOMETERS + 4,
+    THREAD_BATCH = 512,        /* accesses interpreted at a time */
+    HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
+};
+
+/* A variable whose progress a burst has seen. See rate.h. */
+struct rate_variable {
+    uint8_t kind; /* enum progress_kind; 0: none */
+    uint8_t width;
+    bool found;               /* by this burst */
+    bool lost;                /* it could not be read at a look */
+    uint64_t address;         /* of a word */
+    struct odometer odometer; /* a register */
+    uint64_t accesses;
+    double progress, squares;
+    uint32_t parts;
+    uint64_t base; /* its value at the first look */
+    double position[RATE_LOOKS];
+    double
+        rest; /* progress from the last look to the next burst, in so much app time; 0: unknown */
+    uint64_t rest_ns;
+};
+
+/* A reading of the access rate in progress. */
+struct rate_reading {
+    enum { RATE_IDLE, RATE_TIMING, RATE_WAITING } phase;
+    uint64_t loop; /* of the burst at which it began */
+    unsigned count;
+    struct rate_variable variables[RATE_VARIABLES];
+    unsigned missed;                /* looks put off */
+    unsigned looks;                 /* so far */
+    uint64_t time[RATE_LOOKS];      /* app time of the looks */
+    double step_ns[RATE_LOOKS - 1]; /* planned time between them */
+    uint64_t spent_ns;              /* since the last sample: added to the next one's weight */
+};
+
+/* The registers that tell how far a loop has got; of one head. */
+struct known_loop {
+    uint64_t loop;
+    unsigned count;
+    struct odometer odometers[LOOP_ODOMETERS];
+    uint32_t shorter;  /* how often the long stretch is shortened */
+    uint64_t last_use; /* 1 + bursts of the thread; 0: unused */
+};
+
+/* A word that has moved on since the burst that found it. */
+struct known_word {
+    uint64_t address; /* 0: unused */
+    uint8_t width;
+    uint32_t failures; /* in a row */
+    uint64_t last_use;
+};
+
+/* Registers that wait until a trapped access has been made; see step_over.h. */
+struct step_over {
+    int descriptor;                           /* the execute breakpoint; negative: none */
+    uint32_t generation;                      /* changes with every use */
+    uint64_t until;                           /* where it is; 0: nowhere */
+    unsigned expiries;                        /* samples due meanwhile */
+    unsigned private_aside;                   /* bit per register */
+    unsigned shared_aside;                    /* likewise */
+    uint32_t private_generation[WATCHES_MAX]; /* of the watches that they serve */
+    uint32_t shared_use;                      /* of the shared registers */
+};
+
+struct served_table;
+struct call_path;
+
+struct thread {
+    /* identity */
+    struct thread *next; /* registry; written once */
+    _Atomic bool alive;
+    _Atomic pid_t tid; /* 0: free for use by a later thread */
+    uint32_t id;
+    uint64_t stack_low, stack_high;
+    uint64_t started_ns; /* CLOCK_MONOTONIC */
+    char name[16];
+
+    /* mechanisms */
+    int clock;                   /* CPU clock that triggers samples; -1 */
+    struct thread_clock instead; /* of the hardware's events, where these were refused */
+    struct pmu_thread pmu;       /* the hardware's events, where they trigger and count instead */
+    struct served_table *served; /* what their records tell (served.h); NULL without */
+    atomic_flag serving;         /* somebody works on it, or drains their buffers */
+    bool registers_opened;       /* private debug registers: tried */
+    int registers[WATCHES_MAX];
+    struct step_over step;
+    unsigned char *handler_stack;
+    struct interpreter *interpreter; /* while it looks ahead */
+    unsigned interpreter_number;
+
+    /* time */
+    _Atomic uint64_t overhead_ns; /* our share of the thread's CPU clock; read by other threads */
+    _Atomic uint64_t besides_ns;  /* what we cost it beside that, estimated; likewise */
+    uint64_t period_ns;           /* mean period in force: the weight of the next burst */
+    uint64_t expires_ns;          /* what the clock was set to */
+    uint64_t carried_ns;          /* of expiries that gave no sample through our own fault */
+    bool in_handler;
+    uint64_t events; /* handler entries */
+
+    /* policy */
+    struct random random;
+    struct governor governor;
+    struct switches switches;
+    struct private_watches watches;
+    struct bridge bridge;
+    struct marker marker;
+    bool shareable; /* of the sample that is given a register: its line may be watched in all
+                       threads */
+    struct loops loops;
+    struct call_path *calls; /* of the look-ahead under way; NULL: not wanted */
+    uint64_t calls_kept;     /* accesses that they count so far */
+    uint64_t looked;         /* accesses of the look-ahead under way, our own code's included */
+    struct rate_reading rate;
+    struct known_loop known_loops[THREAD_KNOWN_LOOPS];
+    struct known_word known_words[THREAD_KNOWN_WORDS];
+    uint64_t rate_cost_ns; /* of the handler under way: of readings, not yet told to the governor */
+    struct access batch[THREAD_BATCH];
+    struct wait_loop wait_loops[THREAD_WAIT_LOOPS]; /* in which it was seen to poll */
+    unsigned next_wait_loop;                        /* to be replaced */
+
+    /* output */
+    uint64_t next_sample;
+    unsigned region_depth; /* spans of the API begun and not ended; may exceed THREAD_REGIONS */
+    uint32_t regions[THREAD_REGIONS];
+    struct record_totals totals;
+};
+
+/* The calling thread's, or NULL. Signal-safe. */
+struct thread *thread_current(void);
+
+/* Before the first thread: what they all share of budget. */
+void threads_begin(void);
+
+/* Makes the calling thread known and starts its clock. NULL without memory. */
+struct thread *thread_start(uint64_t stack_low, uint64_t stack_high);
+
+/* The calling thread ends, or the process does: ends its watches and closes its events. */
+void thread_finish(struct thread *, enum watch_end reason);
+
+/* Every known thread, for shutting down; also those that are dead. Signal-safe. */
+struct thread *thread_first(void);
+
+/* Threads of the target alive now, as far as known. */
+unsigned thread_alive_count(void);
+
+/* After fork, in the child: only the calling thread exists, with new events. */
+void thread_reset_after_fork(void);
+
+/* In a child that is not to be profiled: no thread is known. */
+void thread_forget_all(void);
+
+/* Writes the records of all living threads to a new file. Signal-safe. */
+void threads_announce(void);
+
+/* Writes the thread's RECORD_TOTALS as of app_ns. Signal-safe. */
+void thread_write_totals(struct thread *, uint64_t app_ns);
+
+/* Writes RECORD_TOTALS of all living threads. */
+void threads_write_totals(void);
+
+/* What the hardware's events did not deliver, in finished threads. */
+void thread_pmu_losses(struct pmu_losses *);
+
+/* Start-up, from the thread's CPU time `entered` on, was for the profiler as well: of the first
+ * thread (NULL: none), before it goes on. */
+void thread_charge_start(struct thread *, uint64_t entered);
+
+/* Sums over all threads, finished ones included: their CPU time without ours, and what profiling
+ * has cost, as the report states it. */
+void thread_totals(uint64_t *app_ns, uint64_t *overhead_ns);
+
+/* Stops sampling in all threads, those that start from now on included; or goes on. */
+void threads_pause(bool paused);
+
+/* A span of the API begins or ends in the calling thread. */
+void thread_region_begin(struct thread *, uint32_t region_id);
+void thread_region_end(struct thread *);
+
+/* For replaying: the calling thread is this one from now on (or none). */
+void thread_become(struct thread *);
+
+/* One of our descriptors has a new number. */
+void thread_move_descriptor(int from, int to);
+
+/* CPU time of a thread now, without ours. Signal-safe; for other threads accurate to their running
+ * handler. */
+uint64_t thread_cpu_time(const struct thread *);
+
+/* The thread's application time now, as records have it: its CPU time or, with hardware counters,
+ * the accesses that it has made. Likewise. */
+uint64_t thread_app_ns(const struct thread *);
+
+/* What the burst that begins now stands for: the period, and those whose expiries gave no burst
+ * through our own fault, of threads that have ended as well. */
+uint64_t thread_weight(struct thread *);
+
+/* The period that has ended gives no burst: the next one takes it. */
+void thread_carry(struct thread *);
+
+/* Whether hardware counts the thread's accesses, and interrupts it. */
+bool thread_is_counted(const struct thread *);
+
+/* Starts or stops the thread's trigger. */
+void thread_trigger(struct thread *, bool enable);
+
+#endif

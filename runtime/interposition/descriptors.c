@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe. */
+#include "interposition/descriptors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "interposition/interpose_signal.h"
+#include "recording/tape.h"
+#include "spin_hint.h"
+
+#include "signal_safe.h"
+
+/* Bit d: descriptor d is ours. Written by the thread that adopts or releases d. */
+static _Atomic uint64_t owned[DESCRIPTOR_TABLE / 64];
+/* Where our range starts: normally at the target's own limit, where none of its descriptors can be.
+ * Written at start-up. */
+static int lowest = 512;
+
+/* What the target may use, as far as that leaves room for ours below DESCRIPTOR_TABLE. */
+void descriptors_begin(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    lowest = limit.rlim_cur < DESCRIPTOR_TABLE * 3 / 4 ? (int)limit.rlim_cur : DESCRIPTOR_TABLE / 2;
+}
+
+/* Guards the moment in which the limit is not the target's, or a number is given out that is not
+ * yet marked as ours. Signals are blocked meanwhile or this is a handler, so nothing waits for
+ * itself. */
+static atomic_flag limit_lock = ATOMIC_FLAG_INIT;
+
+void descriptors_hold_limit(void)
+{
+    while (atomic_flag_test_and_set_explicit(&limit_lock, memory_order_acquire))
+        spin_hint();
+}
+
+void descriptors_let_limit_go(void)
+{
+    atomic_flag_clear_explicit(&limit_lock, memory_order_release);
+}
+
+static int duplicate_from(int descriptor, int from)
+{
+    return (int)syscall(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, from);
+}
+
+/* Duplicates under another limit; -1 if the limit could not be set or gives no room. */
+static int duplicate_under(int descriptor, const struct rlimit *own, rlim_t current, rlim_t hard)
+{
+    struct rlimit raised = {.rlim_cur = current, .rlim_max = hard};
+    int moved;
+
+    if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL) != 0)
+        return -1;
+    moved = duplicate_from(descriptor, lowest);
+    syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, own, NULL);
+    return moved;
+}
+
+/*
+ * A number at or above `lowest`. The kernel looks at the limit only when it gives a number out:
+ * raised for that moment, it costs the target none of its own. Where it cannot be raised, the upper
+ * half of the target's range must do.
+ */
+static int duplicate(int descriptor)
+{
+    struct rlimit own;
+    int moved = duplicate_from(descriptor, lowest);
+
+    if (moved >= 0)
+        return moved;
+    if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &own) == 0) {
+        if (own.rlim_max >= DESCRIPTOR_TABLE)
+            moved = duplicate_under(descriptor, &own, DESCRIPTOR_TABLE, own.rlim_max);
+        else /* a higher hard limit takes privilege */
+            moved = duplicate_under(descriptor, &own, DESCRIPTOR_TABLE, DESCRIPTOR_TABLE);
+        if (moved < 0)
+            moved = duplicate_from(descriptor, (int)(own.rlim_cur / 2));
+    }
+    return moved;
+}
+
+/* Its new number, which is ours from the moment at which it is there; or -errno. */
+static int take_number(int descriptor)
+{
+    int moved;
+
+    descriptors_hold_limit();
+    moved = duplicate(descriptor);
+    if (moved < 0) {
+        moved = -errno;
+    } else if (moved >= DESCRIPTOR_TABLE) {
+        syscall(SYS_close, moved);
+        moved = -EMFILE;
+    } else {
+        atomic_fetch_or_explicit(&owned[moved / 64], UINT64_C(1) << (moved % 64),
+                                 memory_order_relaxed);
+    }
+    descriptors_let_limit_go();
+    return moved;
+}
+
+static int adopt(int descriptor)
+{
+    int saved = errno, moved = take_number(descriptor);
+
+    syscall(SYS_close, descriptor);
+    errno = saved;
+    return moved;
+}
+
+int descriptor_adopt(int descriptor)
+{
+    if (descriptor < 0)
+        return descriptor;
+    return (int)tape_value(TAPE_CALL, tape_supplies() ? 0 : (uint64_t)adopt(descriptor));
+}
+
+void descriptor_release(int descriptor)
+{
+    int saved = errno;
+    sigset_t before;
+
+    if (tape_supplies() || !descriptor_is_ours(descriptor))
+        return;
+    /* In one: once it is not ours, the target may put a descriptor of its own there. Another thread
+     * may have released it meanwhile, to give way to the target. */
+    signals_block(&before);
+    descriptors_hold_limit();
+    if (descriptor_is_ours(descriptor)) {
+        syscall(SYS_close, descriptor);
+        atomic_fetch_and_explicit(&owned[descriptor / 64], ~(UINT64_C(1) << (descriptor % 64)),
+                                  memory_order_relaxed);
+    }
+    descriptors_let_limit_go();
+    signals_restore(&before);
+    errno = saved;
+}
+
+bool descriptor_may_be_ours(int descriptor)
+{
+    enum { NEVER_OURS = 16 }; /* the usual case: standard input, output, error */
+    struct rlimit limit;
+    int half = lowest;
+
+    if (descriptor < NEVER_OURS)
+        return false;
+    /* Where the limit could not be raised, ours are in the upper half of the target's own. */
+    if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) == 0 &&
+        limit.rlim_cur / 2 < (rlim_t)half)
+        half = (int)(limit.rlim_cur / 2);
+    return descriptor >= half && descriptor < DESCRIPTOR_TABLE;
+}
+
+bool descriptor_is_ours(int descriptor)
+{
+    if (descriptor < 0 || descriptor >= DESCRIPTOR_TABLE)
+        return false;
+    return atomic_load_explicit(&owned[descriptor / 64], memory_order_relaxed) >>
+               (descriptor % 64) &
+           1;
+}
+
+int descriptor_next(int from)
+{
+    for (int d = from < 0 ? 0 : from; d < DESCRIPTOR_TABLE;) {
+        uint64_t word = atomic_load_explicit(&owned[d / 64], memory_order_relaxed) >> (d % 64);
+
+        if (word)
+            return d + __builtin_ctzll(word);
+        d = (d / 64 + 1) * 64;
+    }
+    return -1;
+}
+
+void descriptor_after_fork(void)
+{
+    descriptors_let_limit_go();
+    for (int d = descriptor_next(0); d >= 0; d = descriptor_next(d + 1))
+        descriptor_release(d);
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The wrappers run in the target's normal code or in its handlers; on_trap() is signal-safe. */
+#include "interposition/interpose_signal.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "interposition/interpose.h"
+#include "memory/fault_guard.h"
+#include "own/bound.h"
+#include "own/raw_call.h"
+#include "perf_events/perf_event.h"
+#include "process/process.h"
+#include "spin_hint.h"
+
+#include "signal_safe.h"
+
+enum {
+    TRAP_CODE_PERF = 6, /* TRAP_PERF; not in the C library's headers of Debian 12 */
+    KERNEL_SET_BYTES = 8,
+};
+
+/* Who gets our signals; set once by signal_begin() before the first event is opened. */
+static trap_handler our_handler;
+static _Atomic bool taken;            /* SIGTRAP is ours */
+static _Atomic bool alternate_stacks; /* it is handled on them; never again not */
+
+/* The target's disposition of SIGTRAP. Guarded by disposition_lock with all signals blocked. */
+static struct sigaction target_disposition;
+static atomic_flag disposition_lock = ATOMIC_FLAG_INIT;
+
+/* The C library's own, once signal_begin() has found it; what handlers are installed with. */
+static int (*library_sigaction)(int, const struct sigaction *, struct sigaction *);
+
+int real_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
+{
+    return library_sigaction(signal, action, old);
+}
+
+void signals_change(int how, const sigset_t *set, sigset_t *old)
+{
+    /* The kernel knows the first word of a set. */
+    if (old)
+        memset(old, 0, sizeof *old);
+    raw_call(SYS_rt_sigprocmask, how, (long)set, (long)old, KERNEL_SET_BYTES, 0, 0);
+}
+
+/* Faults come in even so: a guarded load needs them, and one that is blocked kills. */
+static void all_but_faults(sigset_t *set)
+{
+    memset(set, 0xff, sizeof *set);
+    sigdelset(set, SIGSEGV);
+    sigdelset(set, SIGBUS);
+    sigdelset(set, SIGILL);
+    sigdelset(set, SIGFPE);
+}
+
+void signals_block(sigset_t *before)
+{
+    sigset_t all;
+
+    all_but_faults(&all);
+    signals_change(SIG_BLOCK, &all, before);
+}
+
+void signals_restore(const sigset_t *before)
+{
+    signals_change(SIG_SETMASK, before, NULL);
+}
+
+static void lock_disposition(sigset_t *before)
+{
+    signals_block(before);
+    while (atomic_flag_test_and_set_explicit(&disposition_lock, memory_order_acquire))
+        spin_hint();
+}
+
+static void unlock_disposition(const sigset_t *before)
+{
+    atomic_flag_clear_explicit(&disposition_lock, memory_order_release);
+    signals_restore(before);
+}
+
+void signal_call_handler(const struct sigaction *action, int signal, siginfo_t *information,
+                         ucontext_t *context)
+{
+    sigset_t mask = context->uc_sigmask;
+
+    for (size_t i = 0; i < sizeof mask / sizeof(unsigned long); i++)
+        mask.__val[i] |= action->sa_mask.__val[i];
+    if (!(action->sa_flags & SA_NODEFER))
+        sigaddset(&mask, signal);
+    signals_change(SIG_SETMASK, &mask, NULL);
+    if (action->sa_flags & SA_SIGINFO)
+        action->sa_sigaction(signal, information, context);
+    else
+        action->sa_handler(signal);
+}
+
+/* A SIGTRAP that is not ours, delivered as the target asked for. */
+static void forward(int signal, siginfo_t *information, void *context)
+{
+    struct sigaction action;
+    sigset_t before;
+
+    lock_disposition(&before);
+    action = target_disposition;
+    if (action.sa_flags & SA_RESETHAND)
+        target_disposition.sa_handler = SIG_DFL;
+    unlock_disposition(&before);
+
+    if (!(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_IGN &&
+        information->si_code <= 0)
+        return;
+    if (!(action.sa_flags & SA_SIGINFO) &&
+        (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) {
+        /* Die as without us: by SIGTRAP, once this handler has returned. */
+        struct sigaction fatal;
+
+        memset(&fatal, 0, sizeof fatal);
+        fatal.sa_handler = SIG_DFL;
+        real_sigaction(signal, &fatal, NULL);
+        syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signal, information);
+        return;
+    }
+    signal_call_handler(&action, signal, information, context);
+}
+
+static void on_trap(int signal, siginfo_t *information, void *context)
+{
+    int saved = errno;
+    struct event_cookie cookie;
+
+    if (information->si_code == TRAP_CODE_PERF) {
+        /* Layout of siginfo for TRAP_PERF (Linux ABI): address, data, type, flags. */
+        uint64_t data;
+        uint32_t flags;
+
+        memcpy(&data, (const char *)information + 24, sizeof data);
+        memcpy(&flags, (const char *)information + 36, sizeof flags);
+        if (event_cookie_unpack(data, &cookie)) {
+            our_handler(cookie, flags & 1, context);
+            errno = saved;
+            return;
+        }
+    }
+    if (information->si_code > 0 || !signal_hold_back(information))
+        forward(signal, information, context);
+    errno = saved;
+}
+
+static int install(int flags, struct sigaction *previous)
+{
+    struct sigaction ours;
+
+    memset(&ours, 0, sizeof ours);
+    ours.sa_sigaction = on_trap;
+    ours.sa_flags = SA_SIGINFO | SA_RESTART | flags;
+    /* The C library's internal signals, too. */
+    all_but_faults(&ours.sa_mask);
+    return real_sigaction(SIGTRAP, &ours, previous);
+}
+
+void signal_use_alternate_stacks(void)
+{
+    int saved = errno;
+
+    if (signal_is_taken() && !atomic_exchange(&alternate_stacks, true))
+        install(SA_ONSTACK, NULL);
+    errno = saved;
+}
+
+int signal_begin(trap_handler handler)
+{
+    sigset_t trap, before;
+
+    our_handler = handler;
+    *(void **)&library_sigaction = bound_of_c_library("sigaction");
+    if (!library_sigaction)
+        return -ENOSYS;
+    if (install(0, &target_disposition) != 0)
+        return -errno;
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    signals_change(SIG_UNBLOCK, &trap, &before);
+    signal_believe_blocked(sigismember(&before, SIGTRAP) == 1);
+    atomic_store(&taken, true);
+    return 0;
+}
+
+bool signal_is_at_trap_entry(uint64_t ip)
+{
+    return ip == (uintptr_t)on_trap;
+}
+
+void signal_end(void)
+{
+    atomic_store(&taken, false);
+    real_sigaction(SIGTRAP, &target_disposition, NULL);
+}
+
+void signal_after_fork(void)
+{
+    atomic_flag_clear(&disposition_lock);
+}
+
+static bool is_ignored(const struct sigaction *action)
+{
+    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_IGN;
+}
+
+static void change_trap(int how)
+{
+    sigset_t trap;
+
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    signals_change(how, &trap, NULL);
+}
+
+void signal_before_exec(void)
+{
+    if (!signal_is_taken())
+        return;
+    if (is_ignored(&target_disposition))
+        real_sigaction(SIGTRAP, &target_disposition, NULL);
+    if (signal_is_believed_blocked())
+        change_trap(SIG_BLOCK);
+}
+
+void signal_after_exec(void)
+{
+    if (!signal_is_taken())
+        return;
+    if (is_ignored(&target_disposition))
+        install(atomic_load(&alternate_stacks) ? SA_ONSTACK : 0, NULL);
+    if (signal_is_believed_blocked())
+        change_trap(SIG_UNBLOCK);
+}
+
+bool signal_is_taken(void)
+{
+    return atomic_load_explicit(&taken, memory_order_relaxed);
+}
+
+/* ---- what the target calls ---- */
+
+int next_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
+{
+    static int (*next)(int, const struct sigaction *, struct sigaction *);
+
+    if (!next)
+        next = interpose_real("sigaction");
+    return next(signal, action, old);
+}
+
+/* A child of vfork has dispositions of its own, and our memory: what it changes is the kernel's. */
+static int foreign_sigaction(const struct sigaction *action, struct sigaction *old)
+{
+    int result = next_sigaction(SIGTRAP, action, old);
+
+    if (result == 0 && old && old->sa_sigaction == on_trap)
+        *old = target_disposition;
+    return result;
+}
+
+INTERPOSED int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
+{
+    if (signal == SIGSEGV || signal == SIGBUS)
+        return fault_guard_sigaction(signal, action, old);
+    if (signal == SIGTRAP && atomic_load_explicit(&taken, memory_order_relaxed)) {
+        struct sigaction previous;
+
+        if (!process_is_ours())
+            return foreign_sigaction(action, old);
+        sigset_t before;
+
+        lock_disposition(&before);
+        previous = target_disposition;
+        if (action)
+            target_disposition = *action;
+        unlock_disposition(&before);
+        if (old)
+            *old = previous;
+        return 0;
+    }
+    return next_sigaction(signal, action, old);
+}
+
+/* BSD semantics, as glibc's signal(). */
+static sighandler_t set_handler(int signal, sighandler_t handler, int flags)
+{
+    struct sigaction action, old;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    if (!(flags & SA_NODEFER))
+        sigaddset(&action.sa_mask, signal);
+    if (sigaction(signal, &action, &old) != 0)
+        return SIG_ERR;
+    return old.sa_handler;
+}
+
+static bool is_virtual(int signal)
+{
+    return signal == SIGTRAP || signal == SIGSEGV || signal == SIGBUS;
+}
+
+INTERPOSED sighandler_t signal(int number, sighandler_t handler)
+{
+    static sighandler_t (*next)(int, sighandler_t);
+
+    if (is_virtual(number) && handler != SIG_ERR)
+        return set_handler(number, handler, SA_RESTART);
+    if (!next)
+        next = interpose_real("signal");
+    return next(number, handler);
+}
+
+INTERPOSED sighandler_t bsd_signal(int number, sighandler_t handler);
+INTERPOSED sighandler_t bsd_signal(int number, sighandler_t handler)
+{
+    return signal(number, handler);
+}
+
+INTERPOSED sighandler_t ssignal(int number, sighandler_t handler)
+{
+    return signal(number, handler);
+}
+
+/* System V's: the handler stays, the signal is unblocked, or only blocked by SIG_HOLD. */
+INTERPOSED sighandler_t sigset(int number, sighandler_t handler)
+{
+    static sighandler_t (*next)(int, sighandler_t);
+    sigset_t set, before;
+    sighandler_t old;
+
+    if (!is_virtual(number) || handler == SIG_ERR) {
+        if (!next)
+            next = interpose_real("sigset");
+        return next(number, handler);
+    }
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    if (handler == SIG_HOLD) {
+        struct sigaction now;
+
+        if (sigprocmask(SIG_BLOCK, &set, &before) != 0 || sigaction(number, NULL, &now) != 0)
+            return SIG_ERR;
+        old = now.sa_handler;
+    } else {
+        struct sigaction action = {.sa_handler = handler}, previous;
+
+        if (sigaction(number, &action, &previous) != 0 ||
+            sigprocmask(SIG_UNBLOCK, &set, &before) != 0)
+            return SIG_ERR;
+        old = previous.sa_handler;
+    }
+    return sigismember(&before, number) == 1 ? SIG_HOLD : old;
+}
+
+INTERPOSED int sigignore(int number)
+{
+    static int (*next)(int);
+
+    if (is_virtual(number))
+        return set_handler(number, SIG_IGN, 0) == SIG_ERR ? -1 : 0;
+    if (!next)
+        next = interpose_real("sigignore");
+    return next(number);
+}
+
+INTERPOSED sighandler_t sysv_signal(int number, sighandler_t handler)
+{
+    static sighandler_t (*next)(int, sighandler_t);
+
+    if (is_virtual(number) && handler != SIG_ERR)
+        return set_handler(number, handler, (int)(SA_RESETHAND | SA_NODEFER));
+    if (!next)
+        next = interpose_real("sysv_signal");
+    return next(number, handler);
+}
+
+INTERPOSED sighandler_t __sysv_signal(int number, sighandler_t handler);
+INTERPOSED sighandler_t __sysv_signal(int number, sighandler_t handler)
+{
+    return sysv_signal(number, handler);
+}

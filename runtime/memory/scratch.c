@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe but for scratch_create(). */
+#include "memory/scratch.h"
+
+#include "bursts/thread.h"
+#include "memory/memory.h"
+
+#include "signal_safe.h"
+
+enum {
+    /* More than there are processors: handlers that are preempted, bursts that wait. */
+    SCRATCH_SPARE = 12,
+    PAGE = 4096,
+};
+
+/* Of struct scratch; a burst that waits is known by its thread. */
+enum { SCRATCH_FREE = 0, SCRATCH_TAKEN = 1, SCRATCH_WAITS = 2 };
+
+/* Written at start-up and by a forked child. */
+static struct scratch *all[SCRATCH_MAX];
+static unsigned count;
+static _Atomic uint64_t waits; /* so far */
+
+static uint64_t waiting_state(const struct thread *thread)
+{
+    return SCRATCH_WAITS + (uint64_t)thread->id;
+}
+
+static struct scratch *map_one(void)
+{
+    size_t own = (sizeof(struct scratch) + PAGE - 1) & ~(size_t)(PAGE - 1);
+    unsigned char *memory = memory_map(own + burst_memory_size());
+    struct scratch *scratch = (struct scratch *)memory;
+
+    if (memory)
+        scratch->burst = (struct burst *)(memory + own);
+    return scratch;
+}
+
+void scratch_create(uint64_t cpus)
+{
+    unsigned wanted =
+        (unsigned)(cpus + SCRATCH_SPARE < SCRATCH_MAX ? cpus + SCRATCH_SPARE : SCRATCH_MAX);
+
+    for (unsigned i = 0; i < count; i++)
+        atomic_store(&all[i]->state, SCRATCH_FREE);
+    while (count < wanted && (all[count] = map_one()) != NULL)
+        count++;
+}
+
+struct scratch *scratch_take(struct thread *thread)
+{
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t nobody = SCRATCH_FREE;
+
+        if (atomic_load_explicit(&all[i]->state, memory_order_relaxed) == SCRATCH_FREE &&
+            atomic_compare_exchange_strong(&all[i]->state, &nobody, SCRATCH_TAKEN)) {
+            all[i]->thread = thread;
+            return all[i];
+        }
+    }
+    return NULL;
+}
+
+void scratch_give_back(struct scratch *scratch)
+{
+    atomic_store(&scratch->state, SCRATCH_FREE);
+}
+
+void scratch_wait(struct scratch *scratch)
+{
+    atomic_store(&scratch->waiting, atomic_fetch_add(&waits, 1));
+    atomic_store(&scratch->state, waiting_state(scratch->thread));
+}
+
+bool scratch_resume(struct scratch *scratch, const struct thread *thread)
+{
+    uint64_t expected = waiting_state(thread);
+
+    return atomic_compare_exchange_strong(&scratch->state, &expected, SCRATCH_TAKEN);
+}
+
+struct scratch *scratch_take_waiting(void)
+{
+    struct scratch *longest = NULL;
+    uint64_t state = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t now = atomic_load(&all[i]->state);
+
+        if (now >= SCRATCH_WAITS &&
+            (!longest || atomic_load(&all[i]->waiting) < atomic_load(&longest->waiting))) {
+            longest = all[i];
+            state = now;
+        }
+    }
+    if (!longest || !atomic_compare_exchange_strong(&longest->state, &state, SCRATCH_TAKEN))
+        return NULL;
+    return longest;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe but for output_begin(). */
+#include "output/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bursts/cost_account.h"
+#include "bursts/thread.h"
+#include "interposition/descriptors.h"
+#include "interposition/interpose_signal.h"
+#include "memory/maps.h"
+#include "memory/memory.h"
+#include "memory/modules.h"
+#include "memory/regions.h"
+#include "output/profile_file.h"
+#include "output/say.h"
+#include "perf_events/timebase.h"
+#include "process/host_caches.h"
+#include "process/process.h"
+#include "process/run_record.h"
+#include "process/settings.h"
+#include "process/tree.h"
+#include "profile/writer.h"
+#include "recording/tape.h"
+#include "unwinding/attribution.h"
+
+#include "signal_safe.h"
+
+enum { FLUSH_INTERVAL_NS = 100 * 1000 * 1000 };
+
+enum output_state { OUTPUT_CLOSED, OUTPUT_LAZY, OUTPUT_OPENING, OUTPUT_OPEN, OUTPUT_FAILED };
+
+/* Moves by compare-and-swap; OUTPUT_OPENING belongs to the thread that opens the file. */
+static _Atomic int state;
+static struct profile_writer writer; /* has its own lock */
+static unsigned char *buffer;
+static char path[OPTIONS_OUTPUT_MAX + PATH_MAX]; /* absolute; written before the file is opened */
+static char all[OPTIONS_OUTPUT_MAX + PATH_MAX];  /* likewise, of all processes */
+static bool named_by_process;                    /* the path has the process's number in it */
+static _Atomic uint64_t samples;
+static uint64_t started_ns; /* CLOCK_MONOTONIC; written at start-up and after fork */
+static _Atomic bool loss_told;
+
+const char *output_path(void)
+{
+    return atomic_load(&state) == OUTPUT_OPEN ? path : "";
+}
+
+uint64_t output_samples(void)
+{
+    return atomic_load_explicit(&samples, memory_order_relaxed);
+}
+
+void output_count_sample(void)
+{
+    atomic_fetch_add_explicit(&samples, 1, memory_order_relaxed);
+}
+
+uint64_t output_bytes(void)
+{
+    return tape_value(TAPE_COUNT, writer.written_bytes);
+}
+
+bool output_usable(void)
+{
+    int now = atomic_load_explicit(&state, memory_order_relaxed);
+
+    return now != OUTPUT_FAILED && now != OUTPUT_CLOSED;
+}
+
+/* The program's file. Without /proc, after chroot(2) perhaps, as it was known before, or as it was
+ * called. */
+static const char *program_name(void)
+{
+    static char name[PATH_MAX];
+    char found[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", found, sizeof found - 1);
+    const char *called = (const char *)getauxval(AT_EXECFN);
+
+    if (length > 0) {
+        found[length] = '\0';
+        memcpy(name, found, (size_t)length + 1);
+    } else if (name[0] == '\0' && called && strlen(called) < sizeof name) {
+        memcpy(name, called, strlen(called) + 1);
+    }
+    return name;
+}
+
+bool output_expand(const char *pattern, const char *complaint, char expanded[OPTIONS_OUTPUT_MAX])
+{
+    struct output_names names;
+    char reason[OPTIONS_MESSAGE_MAX];
+    struct utsname system;
+    struct line line;
+
+    uname(&system);
+    names.pid = getpid();
+    names.host = system.nodename;
+    names.rank = options_find_rank((const char *const *)environ);
+    names.program = tape_mode == TAPE_REPLAYS ? "replay" : program_name();
+    if (options_expand_output(pattern, &names, expanded, OPTIONS_OUTPUT_MAX, reason,
+                              sizeof reason) == 0)
+        return true;
+    line_begin(&line);
+    line_text(&line, complaint);
+    line_text(&line, reason);
+    say_error(&line);
+    return false;
+}
+
+const char *output_all(void)
+{
+    return all;
+}
+
+/* What differs between the processes of the run becomes a star, at `at` in what a shell is told. */
+static void choose_all(const char *pattern, size_t at)
+{
+    static const char suffix[] = ".rprof";
+    bool same = true;
+
+    named_by_process = false;
+    for (; *pattern; pattern++) {
+        bool star = *pattern == '%' && *++pattern != '%';
+
+        /* Files of one name are numbered before the suffix. */
+        if (same && strcmp(pattern, suffix) == 0)
+            all[at++] = '*';
+        all[at++] = *pattern;
+        if (star)
+            all[at - 1] = '*';
+        named_by_process |= star && *pattern == 'p';
+        same &= !star;
+    }
+    all[at] = '\0';
+}
+
+/* The pattern, expanded, below the directory that is current now. */
+static bool choose_path(const struct options *options)
+{
+    char expanded[OPTIONS_OUTPUT_MAX];
+    size_t prefix = 0;
+
+    if (!output_expand(options->output, "no profile: REUSE_OUTPUT: ", expanded))
+        return false;
+    if (expanded[0] != '/' && getcwd(path, PATH_MAX)) {
+        prefix = strlen(path);
+        path[prefix++] = '/';
+    }
+    memcpy(path + prefix, expanded, strlen(expanded) + 1);
+    memcpy(all, path, prefix);
+    choose_all(options->output, prefix);
+    return true;
+}
+
+/* The words of an errno that a user of files meets. */
+static const char *advice(int error)
+{
+    switch (error) {
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return "): choose another place with REUSE_OUTPUT or reuse-run -o";
+    case ENOENT:
+    case ENOTDIR:
+        return "): create the directory, or choose another with REUSE_OUTPUT";
+    case ENOSPC:
+    case EDQUOT:
+        return "): make room, or choose another place with REUSE_OUTPUT";
+    default:
+        return ")";
+    }
+}
+
+/* Once in a tree: a folder that cannot be written to is the same for all. */
+static void tell_open_failure(int error)
+{
+    struct line line;
+
+    if (!tree_first_failure())
+        return;
+    line_begin(&line);
+    line_text(&line, "no profile: cannot create ");
+    line_text(&line, path);
+    line_text(&line, " (");
+    line_error(&line, error);
+    line_text(&line, advice(error));
+    say_error(&line);
+}
+
+static bool append(enum record_type type, const void *fixed, size_t size, const void *tail,
+                   size_t tail_size)
+{
+    enum cost_part before = cost_enter(COST_WRITING);
+    bool taped = tape_record(type, fixed, size, tail, tail_size);
+    bool appended =
+        profile_writer_append(&writer, type, fixed, size, tail, tail_size, monotonic_ns());
+
+    if (taped)
+        tape_record_done();
+    cost_leave(before);
+    return appended;
+}
+
+static void append_cache(const struct record_cache *cache)
+{
+    append(RECORD_CACHE, cache, sizeof *cache, NULL, 0);
+}
+
+static bool is_regular(int descriptor)
+{
+    struct stat status;
+
+    return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* Opens the file and writes what describes the run. The caller has moved state to OPENING. */
+static bool open_file(void)
+{
+    struct run_text text;
+    int created = profile_file_create(path, sizeof path, named_by_process);
+    bool is_new = created >= 0 && is_regular(created);
+    int descriptor = descriptor_adopt(created), error = -descriptor;
+
+    if (!buffer)
+        buffer = memory_map(PROFILE_WRITER_BUFFER);
+    if (descriptor < 0 || !buffer) {
+        if (is_new)
+            syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+        tell_open_failure(error);
+        atomic_store(&state, OUTPUT_FAILED);
+        return false;
+    }
+    profile_writer_open(&writer, descriptor, buffer, FLUSH_INTERVAL_NS);
+    tree_count_profile(true);
+    if (tape_mode == TAPE_REPLAYS) {
+        /* The tape has the records of its own run. */
+        atomic_store(&state, OUTPUT_OPEN);
+        return true;
+    }
+    run_record_make(&text, started_ns);
+    append(RECORD_RUN, text.bytes, text.length, NULL, 0);
+    host_caches_each(append_cache);
+    atomic_store(&state, OUTPUT_OPEN);
+    modules_announce();
+    return true;
+}
+
+bool output_begin(const struct options *options, bool eager)
+{
+    started_ns = monotonic_ns();
+    atomic_store(&samples, 0);
+    if (!choose_path(options)) {
+        atomic_store(&state, OUTPUT_FAILED);
+        return false;
+    }
+    if (!eager) {
+        atomic_store(&state, OUTPUT_LAZY);
+        return true;
+    }
+    atomic_store(&state, OUTPUT_OPENING);
+    return open_file();
+}
+
+/* The first record of a lazily opened file. What was announced before is announced again. */
+static bool open_lazily(void)
+{
+    int expected = OUTPUT_LAZY;
+
+    if (!atomic_compare_exchange_strong(&state, &expected, OUTPUT_OPENING))
+        return expected == OUTPUT_OPEN;
+    if (!open_file())
+        return false;
+    process_announce();
+    attribution_announce();
+    threads_announce();
+    for (uint32_t i = 1; i <= regions_count(); i++)
+        region_announce(i);
+    return true;
+}
+
+void output_insist(void)
+{
+    open_lazily();
+}
+
+static void tell_write_failure(void)
+{
+    struct line line;
+    bool nothing;
+
+    if (atomic_exchange(&loss_told, true))
+        return;
+    /* Without a single record it would be a file that the report refuses. */
+    nothing = writer.written_bytes <= sizeof(struct profile_file_header);
+    if (nothing && writer.regular)
+        syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    line_begin(&line);
+    line_text(&line,
+              nothing ? "no profile: cannot write to " : "the profile ends here: cannot write to ");
+    line_text(&line, path);
+    line_text(&line, " (");
+    line_error(&line, writer.error);
+    line_text(&line, writer.state == WRITER_DISK_FULL ? ", disk full)" : ")");
+    if (!nothing)
+        line_text(&line, "; what is written stays readable");
+    say_error(&line);
+    atomic_store(&state, OUTPUT_FAILED);
+}
+
+bool output_append(enum record_type type, const void *fixed, size_t size, const void *tail,
+                   size_t tail_size)
+{
+    int now = atomic_load_explicit(&state, memory_order_acquire);
+
+    if (now == OUTPUT_LAZY) {
+        /* Only what was sampled is worth a file. */
+        if ((type != RECORD_BURST && type != RECORD_SAMPLE) || !open_lazily())
+            return false;
+    } else if (now != OUTPUT_OPEN) {
+        return false;
+    }
+    if (append(type, fixed, size, tail, tail_size))
+        return true;
+    if (writer.state == WRITER_DISK_FULL || writer.state == WRITER_FAILED)
+        tell_write_failure();
+    return false;
+}
+
+void output_note(enum note_severity severity, const char *text)
+{
+    struct record_note note = {.severity = severity};
+    sigset_t before;
+
+    signals_block(&before);
+    output_append(RECORD_NOTE, &note, offsetof(struct record_note, text), text, strlen(text) + 1);
+    signals_restore(&before);
+}
+
+void output_flush(void)
+{
+    if (atomic_load(&state) == OUTPUT_OPEN)
+        profile_writer_flush(&writer, monotonic_ns());
+}
+
+/* Mapped files and the heap, for naming addresses that are in no object we know. */
+static bool append_mapping(void *context, const struct maps_entry *entry)
+{
+    struct record_mapping record = {
+        .start = entry->start,
+        .end = entry->end,
+        .offset = entry->offset,
+        .monotonic_ns = monotonic_ns(),
+        .flags = entry->shared ? MAPPING_SHARED : 0,
+    };
+
+    (void)context;
+    if (entry->path[0] == '\0')
+        record.flags |= MAPPING_ANONYMOUS;
+    else if (strcmp(entry->path, "[heap]") == 0)
+        record.flags |= MAPPING_HEAP | MAPPING_ANONYMOUS;
+    else if (strcmp(entry->path, "[stack]") == 0)
+        record.flags |= MAPPING_STACK | MAPPING_ANONYMOUS;
+    output_append(RECORD_MAPPING, &record, offsetof(struct record_mapping, path), entry->path,
+                  strlen(entry->path) + 1);
+    return output_usable();
+}
+
+void output_before_exec(void)
+{
+    struct record_end end = {.monotonic_ns = monotonic_ns()};
+    int expected = OUTPUT_OPEN;
+
+    if (atomic_load(&state) != OUTPUT_OPEN)
+        return;
+    if (output_samples() == 0) {
+        /* Should exec fail, the next sample opens the file again. */
+        if (atomic_compare_exchange_strong(&state, &expected, OUTPUT_LAZY)) {
+            descriptor_release(writer.descriptor);
+            syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+            tree_count_profile(false);
+        }
+        return;
+    }
+    end.wall_ns = end.monotonic_ns - started_ns;
+    output_append(RECORD_END, &end, sizeof end, NULL, 0);
+    output_flush();
+}
+
+bool output_move_descriptor(int from, int to)
+{
+    return atomic_load(&state) != OUTPUT_OPEN || writer.descriptor != from ||
+           profile_writer_set_descriptor(&writer, to);
+}
+
+void output_forget(void)
+{
+    atomic_store(&state, OUTPUT_CLOSED);
+}
+
+void output_finish(void)
+{
+    struct record_end end = {.monotonic_ns = monotonic_ns()};
+
+    if (atomic_load(&state) != OUTPUT_OPEN) {
+        atomic_store(&state, OUTPUT_CLOSED);
+        return;
+    }
+    if (tape_mode != TAPE_REPLAYS) {
+        maps_each(append_mapping, NULL);
+        end.wall_ns = end.monotonic_ns - started_ns;
+        output_append(RECORD_END, &end, sizeof end, NULL, 0);
+    }
+    profile_writer_flush(&writer, end.monotonic_ns);
+    if (writer.state == WRITER_DISK_FULL || writer.state == WRITER_FAILED)
+        tell_write_failure();
+    atomic_store(&state, OUTPUT_CLOSED);
+    descriptor_release(writer.descriptor);
+}
+
+void output_reset_after_fork(void)
+{
+    memset(&writer, 0, sizeof writer);
+    atomic_store(&loss_told, false);
+    output_begin(&settings.options, false);
+}

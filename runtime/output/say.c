@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe. */
+#include "output/say.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "own/raw_call.h"
+
+#include "signal_safe.h"
+
+/* Written once by say_begin(). */
+static bool is_quiet, is_verbose, has_stderr;
+static pid_t started;
+static dev_t stderr_device;
+static ino_t stderr_inode;
+
+void line_begin(struct line *line)
+{
+    line->length = 0;
+    line_text(line, "libreuse: ");
+}
+
+void line_text(struct line *line, const char *text)
+{
+    size_t n = strlen(text), room = sizeof line->text - 1 - line->length;
+
+    if (n > room)
+        n = room;
+    memcpy(line->text + line->length, text, n);
+    line->length += n;
+}
+
+void line_number(struct line *line, uint64_t number)
+{
+    line_fixed(line, number, 0);
+}
+
+void line_fixed(struct line *line, uint64_t value, unsigned decimals)
+{
+    char digits[32];
+    size_t at = sizeof digits;
+
+    digits[--at] = '\0';
+    for (unsigned i = 0; value > 0 || i <= decimals; i++) {
+        if (decimals > 0 && i == decimals)
+            digits[--at] = '.';
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    }
+    line_text(line, digits + at);
+}
+
+void line_error(struct line *line, int error)
+{
+    const char *name = strerrorname_np(error);
+
+    if (name)
+        line_text(line, name);
+    else
+        line_number(line, (uint64_t)error);
+}
+
+/* The process that reuse-run has become, as it says in the environment; 0: unknown. */
+static pid_t read_started(void)
+{
+    static const char variable[] = "REUSE_PROCESS=";
+    pid_t pid = 0;
+
+    for (char **entry = environ; entry && *entry; entry++) {
+        const char *digit = *entry + sizeof variable - 1;
+
+        if (strncmp(*entry, variable, sizeof variable - 1) != 0)
+            continue;
+        for (pid = 0; *digit >= '0' && *digit <= '9'; digit++)
+            pid = pid * 10 + (*digit - '0');
+    }
+    return pid;
+}
+
+void say_begin(bool quiet, bool verbose)
+{
+    struct stat status;
+
+    started = read_started();
+
+    is_quiet = quiet;
+    is_verbose = verbose;
+    has_stderr = fstat(STDERR_FILENO, &status) == 0;
+    if (has_stderr) {
+        stderr_device = status.st_dev;
+        stderr_inode = status.st_ino;
+    }
+}
+
+/* A pipe that nobody reads, or a full file, is no reason for the target to die: what the write
+ * raises is taken before anybody sees it. */
+static void write_without_signals(const char *text, size_t size)
+{
+    static const struct timespec now = {0};
+    const unsigned long raised = 1UL << (SIGPIPE - 1) | 1UL << (SIGXFSZ - 1);
+    unsigned long before = 0, pending = 0, ours;
+
+    raw_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&raised, (long)&before, sizeof before, 0, 0);
+    raw_call(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0, 0, 0);
+    raw_call(SYS_write, STDERR_FILENO, (long)text, (long)size, 0, 0, 0);
+    ours = raised & ~pending;
+    while (ours && raw_call(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&now, sizeof ours, 0, 0) > 0)
+        ;
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+}
+
+static void print(const struct line *line)
+{
+    struct stat status;
+    struct line copy = *line;
+    int saved = errno;
+
+    if (has_stderr && fstat(STDERR_FILENO, &status) == 0 && status.st_dev == stderr_device &&
+        status.st_ino == stderr_inode) {
+        copy.text[copy.length] = '\n';
+        write_without_signals(copy.text, copy.length + 1);
+    }
+    errno = saved;
+}
+
+void say(const struct line *line)
+{
+    if (!is_quiet)
+        print(line);
+}
+
+bool say_is_named(void)
+{
+    return started == (pid_t)raw_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+void say_error(const struct line *line)
+{
+    if (!is_quiet || started == 0 || say_is_named())
+        print(line);
+}
+
+void say_verbose(const struct line *line)
+{
+    if (is_verbose)
+        print(line);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See kernel_refusal.h. Not signal-safe. */
+#include "process/kernel_refusal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "interposition/blocked_trap.h"
+#include "output/say.h"
+#include "pmu/refusal.h"
+#include "process/process_internal.h"
+
+static unsigned running_kernel(void)
+{
+    struct utsname name;
+
+    return uname(&name) == 0 ? kernel_version(name.release) : 0;
+}
+
+bool kernel_kills_blocked(void)
+{
+    enum trap_outcome outcome;
+    struct line line;
+
+    if (process_is_follower || running_kernel() >= KERNEL_SIGTRAP_WAITS)
+        return false;
+    outcome = blocked_trap_try();
+    if (outcome == TRAP_WAITS)
+        return false;
+    line_begin(&line);
+    line_text(&line,
+              outcome == TRAP_KILLS
+                  ? "the program runs unprofiled: this kernel kills a program when an event "
+                    "comes while SIGTRAP is blocked (mended in Linux 5.18"
+                  : "the program runs unprofiled: whether this kernel kills a program when "
+                    "an event comes while SIGTRAP is blocked cannot be tried (not from 5.18 on");
+    line_text(&line, ", and by distributions in older versions): use a newer kernel");
+    say_error(&line);
+    return true;
+}
+
+void kernel_tell_refusal(int error)
+{
+    struct line line;
+    char paranoid[16] = "";
+    int descriptor = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
+
+    if (descriptor >= 0) {
+        ssize_t n = read(descriptor, paranoid, sizeof paranoid - 1);
+
+        paranoid[n > 0 ? n - 1 : 0] = '\0';
+        close(descriptor);
+    }
+    line_begin(&line);
+    line_text(&line, "the program runs unprofiled: perf_event_open refused the CPU clock (");
+    line_error(&line, error);
+    if ((error == EACCES || error == EPERM) && paranoid[0] > '2' && paranoid[1] == '\0') {
+        line_text(&line, "): kernel.perf_event_paranoid is ");
+        line_text(&line, paranoid);
+        line_text(&line, ", needed is 2: sysctl kernel.perf_event_paranoid=2");
+    } else if (error == EACCES || error == EPERM) {
+        line_text(&line, "): a seccomp filter or container policy forbids it: see reuse-doctor");
+    } else if (error == ENOSYS) {
+        line_text(&line,
+                  "): a seccomp filter answers so (docker: --cap-add=PERFMON), or the kernel is "
+                  "built without performance events: see reuse-doctor");
+    } else if (error == EMFILE) {
+        line_text(&line, "): no file descriptor is free: raise `ulimit -n`");
+    } else if (kernel_lacks_sigtrap(error, running_kernel())) {
+        line_text(&line, "): ");
+        line_text(&line, kernel_without_sigtrap);
+    } else {
+        line_text(&line, "): see reuse-doctor");
+    }
+    say_error(&line);
+}

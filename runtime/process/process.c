@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Start of the profiled process. Not signal-safe but for process_is_ours(). */
+#include "process/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bursts/handler.h"
+#include "bursts/look_ahead.h"
+#include "bursts/thread.h"
+#include "interposition/descriptors.h"
+#include "interposition/interpose.h"
+#include "interposition/interpose_signal.h"
+#include "interposition/interpose_syscall.h"
+#include "interposition/interpose_thread.h"
+#include "memory/fault_guard.h"
+#include "memory/forbidden.h"
+#include "memory/maps.h"
+#include "memory/modules.h"
+#include "memory/scratch.h"
+#include "output/output.h"
+#include "output/say.h"
+#include "own/bound.h"
+#include "own/clock.h"
+#include "perf_events/level_counts.h"
+#include "perf_events/pmu.h"
+#include "perf_events/timebase.h"
+#include "process/inheritance.h"
+#include "process/kernel_refusal.h"
+#include "process/preload.h"
+#include "process/process_internal.h"
+#include "process/settings.h"
+#include "process/surroundings.h"
+#include "process/tree.h"
+#include "recording/replay.h"
+#include "recording/tape.h"
+#include "unwinding/attribution.h"
+#include "watches/watch.h"
+
+struct settings settings;
+
+_Atomic pid_t process_pid;
+bool process_is_follower;
+bool process_is_without_hardware;
+
+bool process_is_ours(void)
+{
+    pid_t pid = atomic_load_explicit(&process_pid, memory_order_relaxed);
+
+    return pid != 0 && pid == (pid_t)syscall(SYS_getpid);
+}
+
+/* ---- start ---- */
+
+static bool bind_functions(void)
+{
+    const char *missing = bound_begin();
+    struct line line;
+
+    if (!missing)
+        return true;
+    line_begin(&line);
+    line_text(&line, "the program runs unprofiled: ");
+    line_text(&line, missing);
+    line_text(&line, " is missing: install what libreuse depends on");
+    say_begin(false, false);
+    say_error(&line);
+    return false;
+}
+
+static void tell_surroundings(const char *refusal)
+{
+    struct line line;
+
+    line_begin(&line);
+    line_text(&line, "the program runs unprofiled: ");
+    line_text(&line, refusal);
+    say(&line);
+}
+
+static void read_settings(void)
+{
+    const struct options *options = &settings.options;
+    char message[OPTIONS_MESSAGE_MAX];
+    struct line line;
+
+    if (options_parse((const char *const *)environ, &settings.options, message, sizeof message)) {
+        line_begin(&line);
+        line_text(&line, message);
+        line_text(&line, "; the default is used");
+        say_begin(false, false);
+        if (say_is_named() || !tree_is_inherited())
+            say_error(&line);
+    }
+    say_begin(options->quiet, options->verbose);
+    settings.sharing = options->sharing;
+    settings.line_size = options->line_size;
+    settings.cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    settings.page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+    settings.seed = options->seed;
+    if (!options->seed_given &&
+        getrandom(&settings.seed, sizeof settings.seed, GRND_NONBLOCK) != sizeof settings.seed)
+        settings.seed = monotonic_ns();
+    if (options->duration > 0)
+        settings.stop_ns = monotonic_ns() + (uint64_t)(options->duration * 1e9);
+}
+
+/* Which engine can serve the one that was asked for; false: none here. */
+static bool choose_engine(void)
+{
+    struct line line;
+
+    switch (settings.options.engine) {
+    case ENGINE_EXACT:
+    case ENGINE_SIMULATE:
+        line_begin(&line);
+        line_text(&line, "the program runs unprofiled: engine ");
+        line_text(&line, engine_names[settings.options.engine]);
+        line_text(&line, " runs under QEMU: use reuse-run --engine ");
+        line_text(&line, engine_names[settings.options.engine]);
+        say_error(&line);
+        return false;
+    case ENGINE_NONE:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Why the engine `pmu` was passed over; empty when it was not asked for or is in use. */
+static char passed_over[PMU_REASON_MAX + 64];
+
+/* Tries the hardware's events where they are wanted; without them the CPU clock takes the samples.
+ */
+static void try_hardware(void)
+{
+    char reason[PMU_REASON_MAX];
+    struct line line;
+    size_t kept;
+
+    if (settings.options.engine != ENGINE_PMU && settings.options.engine != ENGINE_AUTO)
+        return;
+    if (process_is_without_hardware && settings.options.engine == ENGINE_AUTO &&
+        settings.options.event[0] == '\0')
+        return;
+    if (pmu_start(settings.options.event, reason))
+        return;
+    line_begin(&line);
+    line_text(&line, "engine pmu passed over: ");
+    line_text(&line, reason);
+    line_text(&line, "; going on with clock");
+    kept = line.length - strlen("libreuse: ");
+    if (kept > sizeof passed_over - 1)
+        kept = sizeof passed_over - 1;
+    memcpy(passed_over, line.text + strlen("libreuse: "), kept);
+    /* Who names an event means it to be used. */
+    if (settings.options.engine == ENGINE_PMU || settings.options.event[0])
+        say_error(&line);
+    else
+        say_verbose(&line);
+}
+
+void process_begin_engine(void)
+{
+    uint64_t *const values[] = {&settings.seed, &settings.trap_ns,   &settings.trigger_ns,
+                                &settings.cpus, &settings.page_size, &settings.stop_ns};
+
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        *values[i] = tape_value(TAPE_SETTING, *values[i]);
+    look_ahead_create();
+    scratch_create(settings.cpus);
+    try_hardware();
+    threads_begin();
+}
+
+static bool begins_with(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+static bool is_stack(void *context, const struct maps_entry *entry)
+{
+    struct maps_entry *found = context;
+    uint64_t here = (uintptr_t)__builtin_frame_address(0);
+
+    if (begins_with(entry->path, "/dev/") && !begins_with(entry->path, "/dev/zero") &&
+        !begins_with(entry->path, "/dev/shm/"))
+        forbidden_add(entry->start, entry->end);
+    if (here - entry->start >= entry->end - entry->start)
+        return true;
+    *found = *entry;
+    return false;
+}
+
+/* The main thread's stack grows down to its limit. */
+static void main_stack(uint64_t *low, uint64_t *high)
+{
+    struct maps_entry stack = {0};
+    struct rlimit limit;
+    uint64_t size = 8 << 20;
+
+    maps_each(is_stack, &stack);
+    *high = stack.end;
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < UINT64_C(1) << 30)
+        size = limit.rlim_cur;
+    *low = stack.end > size ? stack.end - size : 0;
+}
+
+static void tell_no_signals(void)
+{
+    struct line line;
+
+    line_begin(&line);
+    line_text(&line,
+              "the program runs unprofiled: SIGTRAP, SIGSEGV and SIGBUS cannot be handled: a "
+              "seccomp filter forbids it?");
+    say_error(&line);
+}
+
+/* And finds out what an event costs, unless that is known. False: the user knows why. */
+static bool take_signals(void)
+{
+    int result;
+
+    if (signal_begin(handler_enter) != 0) {
+        tell_no_signals();
+        return false;
+    }
+    result = settings.trigger_ns != 0 ? 0 : handler_calibrate();
+    if (result < 0)
+        kernel_tell_refusal(-result);
+    else if (fault_guard_begin())
+        return true;
+    else
+        tell_no_signals();
+    signal_end();
+    return false;
+}
+
+/* What is known from the process that started this one. A recording is to be complete in itself. */
+static void take_inheritance(void)
+{
+    struct inheritance inheritance;
+
+    if (settings.options.record_raw[0] != '\0' || !inheritance_take(&inheritance))
+        return;
+    process_is_without_hardware = !inheritance.has_hardware;
+    settings.trigger_ns = inheritance.trigger_ns;
+    settings.trap_ns = inheritance.trap_ns;
+}
+
+/* For the programs that this process starts, if they are to be followed. */
+static void leave_inheritance(void)
+{
+    bool tried = settings.options.engine == ENGINE_AUTO;
+    struct inheritance inheritance = {
+        .trigger_ns = settings.trigger_ns,
+        .trap_ns = settings.trap_ns,
+        .has_hardware = !tried || pmu_in_use() || level_counts_are_made(),
+    };
+
+    if (!(settings.options.follow & FOLLOW_EXEC))
+        return;
+    tree_leave();
+    if (!process_is_follower)
+        inheritance_leave(&inheritance);
+}
+
+void process_announce(void)
+{
+    if (passed_over[0] != '\0')
+        output_note(NOTE_INFORMATION, passed_over);
+    if (pmu_witness_refusal()[0] != '\0')
+        output_note(NOTE_INFORMATION, pmu_witness_refusal());
+}
+
+static bool has_no_register(void)
+{
+    return settings.trap_ns == 0 || settings.options.registers == 0;
+}
+
+static void start(void)
+{
+    const char *refusal;
+    struct line line;
+    sigset_t before;
+    uint64_t low, high, entered = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    bool taped;
+    int result;
+
+    /* A program with more rights than who started it: it is not theirs to look into. */
+    if (getauxval(AT_SECURE))
+        return;
+    clock_begin();
+    if (!bind_functions())
+        return;
+    read_settings();
+    refusal = surroundings_refusal();
+    preload_leave_sanitizer();
+    if (!(settings.options.follow & FOLLOW_EXEC))
+        preload_leave();
+    if (settings.options.replay[0])
+        replay_run(settings.options.replay);
+    if (refusal)
+        tell_surroundings(refusal);
+    if (refusal || !choose_engine())
+        return;
+    descriptors_begin();
+    result = handler_probe();
+    if (result == -ENOSYS && surroundings_are_emulated()) {
+        tell_surroundings("QEMU runs it, and has no performance events");
+        return;
+    }
+    if (result < 0) {
+        kernel_tell_refusal(-result);
+        return;
+    }
+    take_inheritance();
+    if (kernel_kills_blocked() || !take_signals())
+        return;
+    if (has_no_register()) {
+        line_begin(&line);
+        line_text(&line, settings.options.registers == 0
+                             ? "no debug register is to be used"
+                             : "no debug register is free (a debugger?)");
+        line_text(&line, ": only reuses within the next ");
+        line_number(&line, BURST_ACCESSES);
+        line_text(&line, " accesses are seen");
+        if (settings.options.registers > 0)
+            say_error(&line);
+    }
+    taped = replay_begin_recording();
+    process_begin_engine();
+    if (taped)
+        tape_end();
+    process_is_follower = !tree_begin(say_is_named());
+    if (!output_begin(&settings.options, !process_is_follower)) {
+        leave_inheritance();
+        fault_guard_end();
+        signal_end();
+        return;
+    }
+    process_announce();
+    if (has_no_register())
+        output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    process_end_begin();
+    signals_block(&before);
+    if (!process_is_without_hardware)
+        level_counts_begin();
+    modules_begin();
+    attribution_begin();
+    interpose_thread_begin();
+    interpose_prepare();
+    interpose_syscall_begin();
+    process_fork_begin();
+    atomic_store(&process_pid, getpid());
+    main_stack(&low, &high);
+    leave_inheritance();
+    thread_charge_start(thread_start(low, high), entered);
+    signals_restore(&before);
+}
+
+void process_start(void)
+{
+    static _Atomic bool started;
+
+    if (!atomic_exchange(&started, true))
+        start();
+}
+
+/* ---- descriptors ---- */
+
+void process_yield_descriptor(int descriptor)
+{
+    sigset_t before;
+    int copy;
+
+    signals_block(&before);
+    /* Adopt a copy, then let the original go: the event or file lives on in the copy. */
+    copy = descriptor_adopt((int)syscall(SYS_dup, descriptor));
+    if (!output_move_descriptor(descriptor, copy)) {
+        /* Whoever wants the number comes again. */
+        descriptor_release(copy);
+        signals_restore(&before);
+        return;
+    }
+    tape_move_descriptor(descriptor, copy);
+    thread_move_descriptor(descriptor, copy);
+    shared_watch_move_descriptor(descriptor, copy);
+    tree_move_descriptor(descriptor, copy);
+    level_counts_move_descriptor(descriptor, copy);
+    descriptor_release(descriptor);
+    signals_restore(&before);
+}

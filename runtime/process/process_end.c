@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* End of the profiled process: by exit, _exit, abort, exec or a sandbox. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "bursts/bursts.h"
+#include "bursts/cost_account.h"
+#include "bursts/thread.h"
+#include "interposition/interpose.h"
+#include "interposition/interpose_signal.h"
+#include "memory/fault_guard.h"
+#include "memory/memory.h"
+#include "output/output.h"
+#include "output/say.h"
+#include "perf_events/level_counts.h"
+#include "perf_events/pmu.h"
+#include "perf_events/pmu_notes.h"
+#include "perf_events/timebase.h"
+#include "process/preload.h"
+#include "process/process.h"
+#include "process/process_internal.h"
+#include "process/tree.h"
+#include "recording/tape.h"
+#include "unwinding/attribution.h"
+
+/* What at_quick_exit() is made of; of no object that could be unloaded. */
+int __cxa_at_quick_exit(void (*)(void *), void *);
+
+static void tell_count(struct line *line, uint64_t count, const char *one, const char *many)
+{
+    line_number(line, count);
+    line_text(line, count == 1 ? one : many);
+}
+
+static void tell_samples(struct line *line, const struct tree_sums *sums)
+{
+    if (sums->samples > 0)
+        line_number(line, sums->samples);
+    line_text(line, sums->samples > 0 ? " samples" : "no sample");
+    if (sums->processes > 1) {
+        line_text(line, " of ");
+        line_number(line, sums->processes);
+        line_text(line, " processes in ");
+        tell_count(line, sums->profiles, " profile", " profiles");
+    }
+    if (sums->running > 0) {
+        line_text(line, ", ");
+        tell_count(line, sums->running, " of them has not ended", " of them have not ended");
+    }
+    if (sums->samples == 0) {
+        line_text(line, " (too short: ");
+        line_fixed(line, sums->app_ns / 100000, 1);
+        line_text(line, " ms of CPU time)");
+    }
+}
+
+/* For all processes of the tree, by the first one. What is taken is said in relation to the time
+ * that the program would need alone, as in the report. */
+static void closing_line(const struct tree_sums *sums)
+{
+    struct line line;
+
+    line_begin(&line);
+    line_text(&line, pmu_in_use() ? "pmu engine, " : "clock engine, ");
+    tell_samples(&line, sums);
+    line_text(&line, ", ");
+    line_fixed(&line, sums->app_ns ? sums->overhead_ns * 1000 / sums->app_ns : 0, 1);
+    line_text(&line, " % of CPU time taken; look at it with: reuse-report ");
+    line_text(&line, sums->profiles > 1 ? output_all() : output_path());
+    if (process_is_follower)
+        say_verbose(&line);
+    else
+        say(&line);
+}
+
+static unsigned char *own_stack; /* mapped at start-up */
+
+/* The first to be registered is the last to be called. */
+static void at_quick_exit_finish(void *unused)
+{
+    (void)unused;
+    process_finish();
+}
+
+void process_end_begin(void)
+{
+    __cxa_at_quick_exit(at_quick_exit_finish, NULL);
+    own_stack = memory_map_stack(HANDLER_STACK);
+}
+
+void process_on_own_stack(void (*function)(void *))
+{
+    if (own_stack)
+        arch_call_on_stack(own_stack + HANDLER_STACK, function, NULL);
+    else
+        function(NULL);
+}
+
+/* Threads that the C library creates for itself, or that were there before us, are not profiled. */
+static void note_unprofiled(uint64_t profiled_ns)
+{
+    enum { LEAST_NS = 50 * 1000 * 1000, LEAST_SHARE = 20 };
+    uint64_t all_ns = tape_mode == TAPE_OFF ? clock_ns(CLOCK_PROCESS_CPUTIME_ID) : 0;
+    struct line line;
+
+    if (all_ns < profiled_ns + LEAST_NS || (all_ns - profiled_ns) * LEAST_SHARE < all_ns)
+        return;
+    line_begin(&line);
+    line_number(&line, (all_ns - profiled_ns) / 1000000);
+    line_text(&line, " of ");
+    line_number(&line, all_ns / 1000000);
+    line_text(&line, " ms of CPU time were used by threads that are not in the profile: the C "
+                     "library's own (timers, input/output), or created past it");
+    output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    say_verbose(&line);
+}
+
+static void finish(void *unused)
+{
+    uint64_t app_ns = 0, overhead_ns = 0;
+    struct tree_sums sums;
+    struct line line;
+
+    (void)unused;
+    if (!process_is_follower)
+        output_insist();
+    for (struct thread *thread = thread_first(); thread; thread = thread->next)
+        thread_finish(thread, WATCH_PROCESS_ENDED);
+    if (pmu_in_use())
+        pmu_note_losses();
+    thread_totals(&app_ns, &overhead_ns);
+    note_unprofiled(app_ns + overhead_ns);
+    attribution_finish();
+    level_counts_write();
+    tree_report(output_samples(), app_ns, overhead_ns);
+    tree_end(&sums);
+    if (output_usable()) {
+        closing_line(&sums);
+    } else {
+        line_begin(&line);
+        line_text(&line, "the profile is incomplete");
+        say_verbose(&line);
+    }
+    output_finish();
+    tape_flush();
+    cost_print();
+}
+
+void process_finish(void)
+{
+    static _Atomic pid_t finished;
+    sigset_t before;
+    pid_t own = getpid();
+
+    if (!process_is_ours() || atomic_exchange(&finished, own) == own)
+        return;
+    signals_block(&before);
+    process_on_own_stack(finish);
+    /* From here on the wrappers pass through. */
+    atomic_store(&process_pid, 0);
+    signals_restore(&before);
+}
+
+static void __attribute__((destructor)) stop(void)
+{
+    process_finish();
+}
+
+INTERPOSED void _exit(int status)
+{
+    static void (*next)(int);
+
+    process_finish();
+    if (!next)
+        next = interpose_real("_exit");
+    next(status);
+    __builtin_unreachable();
+}
+
+INTERPOSED void _Exit(int status)
+{
+    _exit(status);
+}
+
+INTERPOSED void abort(void)
+{
+    static void (*next)(void);
+
+    /* The target may survive through a handler of SIGABRT that jumps away: nothing ends here. */
+    if (process_is_ours()) {
+        output_flush();
+        tape_flush();
+    }
+    if (!next)
+        next = interpose_real("abort");
+    next();
+    __builtin_unreachable();
+}
+
+void process_before_exec(void)
+{
+    uint64_t app_ns, overhead_ns;
+    sigset_t before;
+
+    if (!process_is_ours())
+        return;
+    signals_block(&before);
+    for (struct thread *thread = thread_first(); thread; thread = thread->next)
+        bursts_end_thread(thread);
+    threads_write_totals();
+    level_counts_write();
+    thread_totals(&app_ns, &overhead_ns);
+    tree_report(output_samples(), app_ns, overhead_ns);
+    tree_before_exec();
+    output_before_exec();
+    tape_flush();
+    signals_restore(&before);
+}
+
+void process_before_sandbox(void)
+{
+    struct line line;
+
+    if (!process_is_ours())
+        return;
+    line_begin(&line);
+    line_text(&line, "the program enters a seccomp sandbox: profiling ends here");
+    output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    say(&line);
+    process_finish();
+}
+
+void process_before_tracing(void)
+{
+    struct line line;
+
+    if (!process_is_ours())
+        return;
+    line_begin(&line);
+    line_text(&line, "the program is traced from here on: profiling ends");
+    output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    say_verbose(&line);
+    process_finish();
+    fault_guard_end();
+    signal_end();
+    preload_leave();
+}

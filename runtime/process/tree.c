@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The variable reads PID:DESCRIPTOR:KEY:START_NS: process PID has the page open under that number,
+ * and the page begins with that key, so that neither an old variable nor a number used again leads
+ * to another page.
+ */
+#include "process/tree.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "interposition/descriptors.h"
+#include "perf_events/timebase.h"
+
+static const char name[] = "REUSE_TREE";
+
+enum { PAGE_BYTES = 4096 };
+
+struct page {
+    uint64_t key; /* written before any other process can see it */
+    _Atomic uint64_t processes, running, profiles, failed, samples, app_ns, overhead_ns;
+};
+
+/* Where no memory can be shared. */
+static struct page own_page;
+
+static struct page *page = &own_page;
+static pid_t first;         /* of the tree that is joined */
+static uint64_t started_ns; /* of the run */
+static int descriptor = -1; /* of the page, in the first process */
+static bool counted;        /* this process, as running */
+
+/* What of this process is in the page. */
+static struct {
+    uint64_t samples, app_ns, overhead_ns;
+} reported;
+
+static void count_this(void)
+{
+    counted = true;
+    memset(&reported, 0, sizeof reported);
+    atomic_fetch_add(&page->processes, 1);
+    atomic_fetch_add(&page->running, 1);
+}
+
+/* ---- joining ---- */
+
+/* What the environment says. */
+struct place {
+    long pid;
+    int descriptor;
+    uint64_t key, started_ns;
+};
+
+static bool read_place(struct place *place)
+{
+    const char *text = getenv(name);
+
+    return text && sscanf(text, "%ld:%d:%" SCNu64 ":%" SCNu64, &place->pid, &place->descriptor,
+                          &place->key, &place->started_ns) == 4;
+}
+
+static struct page *map_page(int opened)
+{
+    struct stat status;
+    void *memory;
+
+    if (fstat(opened, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size != PAGE_BYTES)
+        return NULL;
+    memory =
+        (void *)syscall(SYS_mmap, NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, opened, 0L);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static bool join(const struct place *place)
+{
+    char path[64];
+    struct page *found;
+    int opened;
+
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", place->pid, place->descriptor);
+    /* O_NONBLOCK: should it be something else, it is not waited for. */
+    opened = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (opened < 0)
+        return false;
+    found = map_page(opened);
+    syscall(SYS_close, opened);
+    if (!found)
+        return false;
+    if (found->key != place->key || found->key == 0) {
+        syscall(SYS_munmap, found, PAGE_BYTES);
+        return false;
+    }
+    page = found;
+    first = (pid_t)place->pid;
+    return true;
+}
+
+/* The first process has replaced its program, and left its descriptor open for this one. */
+static void take_descriptor(int left)
+{
+    syscall(SYS_fcntl, left, F_SETFD, FD_CLOEXEC);
+    descriptor = descriptor_adopt(left);
+}
+
+/* ---- beginning ---- */
+
+/* Nobody who has the descriptor can make the page shorter under the others. */
+static int create_page(void)
+{
+    struct rlimit limit;
+    int created;
+
+    /* Beyond the limit of files' sizes there would be a signal. */
+    if (syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) != 0 || limit.rlim_cur < PAGE_BYTES)
+        return -1;
+    created = (int)syscall(SYS_memfd_create, "libreuse", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (created < 0)
+        return created;
+    if (syscall(SYS_ftruncate, created, (long)PAGE_BYTES) == 0 &&
+        syscall(SYS_fcntl, created, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+        return created;
+    syscall(SYS_close, created);
+    return -1;
+}
+
+static void create(void)
+{
+    int created = create_page();
+    struct page *memory = created >= 0 ? map_page(created) : NULL;
+
+    first = getpid();
+    started_ns = clock_ns(CLOCK_REALTIME);
+    descriptor = memory ? descriptor_adopt(created) : -1;
+    if (memory) {
+        page = memory;
+    } else {
+        if (created >= 0)
+            syscall(SYS_close, created);
+        memory = (struct page *)syscall(SYS_mmap, NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
+                                        MAP_SHARED | MAP_ANONYMOUS, -1, 0L);
+        page = memory == MAP_FAILED ? &own_page : memory;
+    }
+    if (getrandom(&page->key, sizeof page->key, GRND_NONBLOCK) != sizeof page->key)
+        page->key = monotonic_ns();
+    page->key |= 1;
+}
+
+bool tree_begin(bool named)
+{
+    struct place place;
+    bool known = read_place(&place);
+
+    if (known && named && place.pid != getpid())
+        known = false;
+    if (!known) {
+        create();
+    } else {
+        started_ns = place.started_ns;
+        if (join(&place) && first == getpid())
+            take_descriptor(place.descriptor);
+    }
+    count_this();
+    return first == getpid();
+}
+
+bool tree_is_inherited(void)
+{
+    struct place place;
+
+    return read_place(&place);
+}
+
+void tree_leave(void)
+{
+    char text[128];
+
+    if (descriptor < 0)
+        return;
+    snprintf(text, sizeof text, "%ld:%d:%" PRIu64 ":%" PRIu64, (long)first, descriptor, page->key,
+             started_ns);
+    setenv(name, text, 1);
+}
+
+/* ---- later ---- */
+
+void tree_after_fork(void)
+{
+    descriptor = -1; /* closed with the others of the parent's */
+    count_this();
+}
+
+void tree_forget(void)
+{
+    descriptor = -1;
+    counted = false;
+    page = &own_page;
+}
+
+uint64_t tree_start_ns(void)
+{
+    return started_ns;
+}
+
+void tree_count_profile(bool has)
+{
+    if (has)
+        atomic_fetch_add(&page->profiles, 1);
+    else
+        atomic_fetch_sub(&page->profiles, 1);
+}
+
+bool tree_first_failure(void)
+{
+    return atomic_exchange(&page->failed, 1) == 0;
+}
+
+static void add(_Atomic uint64_t *sum, uint64_t *before, uint64_t now)
+{
+    if (now > *before) {
+        atomic_fetch_add(sum, now - *before);
+        *before = now;
+    }
+}
+
+void tree_report(uint64_t samples, uint64_t app_ns, uint64_t overhead_ns)
+{
+    add(&page->samples, &reported.samples, samples);
+    add(&page->app_ns, &reported.app_ns, app_ns);
+    add(&page->overhead_ns, &reported.overhead_ns, overhead_ns);
+}
+
+void tree_before_exec(void)
+{
+    if (!counted)
+        return;
+    counted = false;
+    atomic_fetch_sub(&page->processes, 1);
+    atomic_fetch_sub(&page->running, 1);
+    if (descriptor >= 0 && first == getpid())
+        syscall(SYS_fcntl, descriptor, F_SETFD, 0);
+}
+
+void tree_end(struct tree_sums *sums)
+{
+    if (counted)
+        atomic_fetch_sub(&page->running, 1);
+    else /* exec has failed */
+        atomic_fetch_add(&page->processes, 1);
+    counted = true;
+    *sums = (struct tree_sums){
+        .processes = atomic_load(&page->processes),
+        .running = atomic_load(&page->running),
+        .profiles = atomic_load(&page->profiles),
+        .samples = atomic_load(&page->samples),
+        .app_ns = atomic_load(&page->app_ns),
+        .overhead_ns = atomic_load(&page->overhead_ns),
+    };
+}
+
+void tree_move_descriptor(int from, int to)
+{
+    if (descriptor == from)
+        descriptor = to;
+}

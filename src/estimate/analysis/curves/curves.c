@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Miss ratios of subsets of probes, their parts, and how much of its lines a cache uses. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/sectors/evaluation.h"
+
+/* More than this share of accesses unobserved at a size: the size is beyond what is known. */
+#define UNKNOWN_MAX 0.01
+
+static struct estimate interval_of(const struct analysis *analysis,
+                                   const struct miss_shares *shares, double floor, size_t bursts,
+                                   double (*part)(const struct miss_shares *))
+{
+    uint32_t replicates = replicate_count(analysis);
+    double *values = malloc(replicates * sizeof *values);
+
+    if (!values)
+        return (struct estimate){part(shares), 0, 1};
+    for (uint32_t r = 0; r < replicates; r++)
+        values[r] = part(&shares[r]);
+    struct estimate out = replicate_interval(analysis, values, floor, bursts);
+    free(values);
+    return out;
+}
+
+static double all_misses(const struct miss_shares *shares)
+{
+    return fmin(1, shares->missed + shares->invalidated);
+}
+
+static double coherence_misses(const struct miss_shares *shares)
+{
+    return shares->invalidated;
+}
+
+static double crossing_uses(const struct miss_shares *shares)
+{
+    return shares->crossing;
+}
+
+static struct estimate less_unknown(struct estimate estimate, double unknown)
+{
+    estimate.lo = fmax(0, estimate.lo - fmax(0, unknown));
+    return estimate;
+}
+
+/* That other threads came to a line, watches for them tell, not the bursts: what none of n of these
+ * saw may still be a 3/n part. */
+static double least_crossing(const struct analysis *analysis)
+{
+    return analysis->crossing_count ? fmin(1, 3.0 / (double)analysis->crossing_count) : 0;
+}
+
+static const struct estimate nothing_known = {1, 0, 1};
+
+void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset subset,
+                               const double *bytes, size_t n, struct curve_point *points)
+{
+    uint32_t replicates = replicate_count(analysis);
+    struct results results;
+
+    if (analysis->exact) {
+        exact_miss_ratio_curve(analysis, subset, bytes, n, points);
+        return;
+    }
+    if (evaluate_sizes(analysis, subset, bytes, n, &results)) {
+        for (size_t k = 0; k < n; k++)
+            points[k] = (struct curve_point){bytes[k], nothing_known, true};
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
+        const struct miss_shares *shares = &results.shares[k * replicates];
+        points[k].bytes = bytes[k];
+        points[k].miss_ratio =
+            less_unknown(interval_of(analysis, shares, least_claim(analysis, &results, k),
+                                     results.bursts, all_misses),
+                         shares[0].unknown);
+        points[k].beyond = shares[0].unknown > UNKNOWN_MAX;
+        /* Rounding and rates that differ between cells must not make a larger cache look worse. */
+        if (k && points[k].miss_ratio.value > points[k - 1].miss_ratio.value) {
+            points[k].miss_ratio.value = points[k - 1].miss_ratio.value;
+            points[k].miss_ratio.lo = fmin(points[k].miss_ratio.lo, points[k].miss_ratio.value);
+        }
+    }
+    results_free(&results);
+}
+
+struct miss_split analysis_misses(const struct analysis *analysis, struct subset subset,
+                                  double bytes)
+{
+    struct results results;
+
+    if (analysis->exact)
+        return exact_misses(analysis, subset, bytes);
+    if (evaluate_sizes(analysis, subset, &bytes, 1, &results))
+        return (struct miss_split){nothing_known, nothing_known, nothing_known, nothing_known,
+                                   true};
+
+    uint32_t replicates = replicate_count(analysis);
+    struct miss_shares *shares = results.shares, *cold = results.cold;
+    double accesses = results.accesses[0];
+    double footprint =
+        accesses > 0 ? fmin(1, analysis_footprint(analysis) / analysis->line_size / accesses) : 1;
+    double unknown = shares[0].unknown, floor = least_claim(analysis, &results, 0);
+    struct miss_split out = {.beyond = unknown > UNKNOWN_MAX};
+
+    out.coherence = interval_of(analysis, shares, floor, results.bursts, coherence_misses);
+    if (analysis->options.groups)
+        out.crossing = interval_of(analysis, shares, fmax(floor, least_crossing(analysis)),
+                                   results.bursts, crossing_uses);
+    for (uint32_t r = 0; r < replicates; r++) {
+        cold[r].missed = fmin(fmin(cold[r].missed, footprint), shares[r].missed);
+        cold[r].invalidated = shares[r].invalidated = 0;
+        shares[r].missed -= cold[r].missed;
+    }
+    out.cold = less_unknown(interval_of(analysis, cold, floor, results.bursts, all_misses),
+                            cold[0].unknown);
+    out.capacity =
+        less_unknown(interval_of(analysis, shares, floor, results.bursts, all_misses), unknown);
+    results_free(&results);
+    return out;
+}
+
+struct estimate analysis_subset_accesses(const struct analysis *analysis, struct subset subset)
+{
+    struct results results;
+    struct estimate out;
+
+    if (analysis->exact)
+        return exact_accesses(analysis, subset);
+    if (evaluate(analysis, subset, (struct places){.n = 0}, &results))
+        return (struct estimate){0, 0, INFINITY};
+    out = replicate_spread(analysis, results.accesses, results.bursts);
+    /* Rates are uncertain by factors, so the interval is one, too. */
+    double factor = out.value > 0 ? out.hi / out.value : 1;
+    results_free(&results);
+    return (struct estimate){out.value, out.value / factor, out.value * factor};
+}
+
+/* By replicate. Those of everything are kept: most questions are about parts of it. *own: what the
+ * caller has to free. NULL: out of memory. */
+static const double *accesses_of_whole(const struct analysis *analysis, struct subset whole,
+                                       double **own)
+{
+    double **known = &analysis->known->accesses[whole.objects];
+    bool all = !whole.groups && !whole.members;
+    struct results results;
+
+    *own = NULL;
+    if (all && *known)
+        return *known;
+    if (evaluate(analysis, whole, (struct places){.n = 0}, &results))
+        return NULL;
+    *(all ? known : own) = results.accesses;
+    results.accesses = NULL;
+    results_free(&results);
+    return all ? *known : *own;
+}
+
+struct estimate analysis_share_of_accesses(const struct analysis *analysis, struct subset part,
+                                           struct subset whole)
+{
+    struct results of_part;
+    struct estimate out = {0, 0, 1};
+    const double *all;
+    double *own;
+
+    if (analysis->exact) {
+        double accesses = exact_accesses(analysis, whole).value;
+        double share = accesses > 0 ? exact_accesses(analysis, part).value / accesses : 0;
+
+        return (struct estimate){share, share, share};
+    }
+    if (evaluate(analysis, part, (struct places){.n = 0}, &of_part))
+        return out;
+    all = accesses_of_whole(analysis, whole, &own);
+    for (uint32_t r = 0; r < replicate_count(analysis) && all; r++)
+        of_part.accesses[r] = all[r] > 0 ? of_part.accesses[r] / all[r] : 0;
+    if (all)
+        out = replicate_interval(analysis, of_part.accesses, 0, of_part.bursts);
+    free(own);
+    results_free(&of_part);
+    return out;
+}
+
+size_t analysis_burst_count(const struct analysis *analysis, struct subset subset)
+{
+    size_t n = subset.members ? subset.member_count : analysis->probe_count, bursts = 0;
+    uint32_t last = NO_BURST;
+
+    for (size_t k = 0; k < n; k++) {
+        size_t i = subset.members ? subset.members[k] : k;
+
+        if (analysis->probes[i].count == 0 || (!subset.members && !in_subset(subset, i)))
+            continue;
+        bursts += analysis->probes[i].burst != last;
+        last = analysis->probes[i].burst;
+    }
+    return bursts;
+}
+
+uint32_t analysis_granule(const struct analysis *analysis)
+{
+    uint32_t half = analysis->run_line_size / 2;
+
+    if (analysis->exact)
+        return exact_granule(analysis);
+    return half >= LINE_SIZE_MIN && analysis->line_size == analysis->run_line_size
+               ? half
+               : analysis->line_size;
+}
+
+/* What is not used again up to each time, of all probes. */
+static int missed_at(const struct analysis *analysis, const double *times, size_t n, double *missed)
+{
+    struct results results;
+
+    if (evaluate(analysis, (struct subset){0},
+                 (struct places){.times = times, .n = n, .value_only = true}, &results))
+        return -1;
+    for (size_t k = 0; k < n; k++)
+        missed[k] = results.shares[k].missed;
+    results_free(&results);
+    return 0;
+}
+
+/*
+ * Wide bursts tell blocks of half a line as well. A block of a cached line is used for the first
+ * time when it was not used for as long as the cache keeps lines: one eviction time for the lines
+ * and for the blocks in them.
+ */
+int analysis_line_use(const struct analysis *analysis, struct subset subset, const double *bytes,
+                      size_t n, uint32_t granule, double *used)
+{
+    struct analysis_options options = analysis->options;
+    double *times = malloc((3 * n + 1) * sizeof *times), *lines = times + n, *blocks = lines + n;
+    struct analysis *of_blocks = NULL;
+    char message[256];
+    int result = times ? 0 : -1;
+
+    if (analysis->exact) {
+        free(times);
+        return exact_line_use(analysis, bytes, n, granule, used);
+    }
+    for (size_t k = 0; k < n; k++)
+        used[k] = NAN;
+    options.line_size = granule;
+    options.bootstrap = 1;
+    /* Blocks have groups of their own: a subset's labels do not fit them. */
+    if (granule < analysis->line_size && !subset.groups && !subset.members)
+        of_blocks = analysis_create(analysis->profiles, analysis->profile_count, &options, message,
+                                    sizeof message);
+    if (result == 0 && of_blocks && of_blocks->probe_count) {
+        for (size_t k = 0; k < n; k++)
+            times[k] = open_lines_eviction_time(analysis, bytes[k] / analysis->line_size);
+        result =
+            missed_at(analysis, times, n, lines) || missed_at(of_blocks, times, n, blocks) ? -1 : 0;
+        for (size_t k = 0; k < n && result == 0; k++)
+            used[k] =
+                lines[k] > 0 ? fmin(1, blocks[k] / lines[k] * granule / analysis->line_size) : NAN;
+    }
+    analysis_free(of_blocks);
+    free(times);
+    return result;
+}
+
+int analysis_miss_ratios(const struct analysis *analysis, struct subset subset, const double *bytes,
+                         size_t n, double *ratios)
+{
+    struct results results;
+    double *lines = malloc((n + 1) * sizeof *lines);
+    int result = -1;
+
+    for (size_t k = 0; k < n && lines; k++)
+        lines[k] = bytes[k] / analysis->line_size;
+    if (lines)
+        result = evaluate(analysis, subset,
+                          (struct places){.lines = lines, .n = n, .value_only = true}, &results);
+    for (size_t k = 0; k < n && result == 0; k++) {
+        double ratio = all_misses(&results.shares[k]);
+        ratios[k] = k ? fmin(ratio, ratios[k - 1]) : ratio;
+    }
+    if (result == 0)
+        results_free(&results);
+    free(lines);
+    return result;
+}
+
+double analysis_design_effect(const struct analysis *analysis, double bytes)
+{
+    double lines = bytes / analysis->line_size, probes = 0, bursts = 0, squares = 0, p, variance;
+    struct results results;
+
+    if (analysis->exact || analysis->burst_count < 2 ||
+        evaluate(analysis, (struct subset){0}, (struct places){.lines = &lines, .n = 1}, &results))
+        return NAN;
+    for (size_t i = 0; i < analysis->burst_count; i++) {
+        probes += analysis->bursts[i].touches;
+        bursts += analysis->bursts[i].touches > 0;
+    }
+    p = results.shares[0].missed;
+    for (uint32_t r = 1; r <= analysis->options.bootstrap; r++)
+        squares += pow(results.shares[r].missed - p, 2);
+    variance = squares / analysis->options.bootstrap;
+    results_free(&results);
+    return p > 0 && p < 1 && bursts > 1 ? variance * probes / (p * (1 - p)) : NAN;
+}

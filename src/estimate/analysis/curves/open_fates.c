@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One replicate of what becomes of open lines: see open_lines.c. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/curves/open_lines_internal.h"
+
+/* Hazards of visits by other threads, ascending by time: those of the stratum, or of all that have
+ * few. */
+static size_t list_hazards(const struct open_lines *open, struct replicate *replicate,
+                           uint32_t stratum)
+{
+    const struct analysis *analysis = open->analysis;
+    enum visitors visitors = open->visitors[stratum];
+    double at_risk = 0;
+    size_t n = 0;
+
+    for (size_t i = analysis->crossing_count; i-- > 0 && visitors != VISITORS_NONE;) {
+        const struct crossing *crossing = &analysis->crossings[i];
+        bool counts = visitors == VISITORS_OWN
+                          ? crossing->stratum == stratum
+                          : open->visitors[crossing->stratum] == VISITORS_POOLED;
+
+        if (!counts)
+            continue;
+        double weight =
+            crossing->weight * replicate_burst_factor(analysis, replicate->number, crossing->burst);
+        at_risk += weight;
+        if (crossing->visits > 0 && weight > 0)
+            replicate->hazards[n++] = (struct open_hazard){
+                crossing->time, crossing->visits * weight / at_risk, crossing->visits, (uint32_t)i};
+    }
+    /* They were listed from the last one on. */
+    for (size_t i = 0; i < n / 2; i++) {
+        struct open_hazard swap = replicate->hazards[i];
+        replicate->hazards[i] = replicate->hazards[n - 1 - i];
+        replicate->hazards[n - 1 - i] = swap;
+    }
+    return n;
+}
+
+static void weigh(const struct open_lines *open, struct replicate *replicate)
+{
+    const struct analysis *analysis = open->analysis;
+
+    for (size_t i = 0; i < analysis->watch_count; i++) {
+        const struct analysed_watch *watch = &analysis->watches[analysis->by_stratum[i]];
+
+        replicate->weights[i] =
+            watch->weight * replicate_burst_factor(analysis, replicate->number, watch->burst);
+        replicate->covered[i] = watch->covered > 0 ? replicate->weights[i] : 0;
+    }
+}
+
+/* A time since the burst's end as one since the use, at the rate of the replicate. */
+static double stretched(const struct analysis *analysis, const struct replicate *replicate,
+                        const struct analysed_watch *watch, double time)
+{
+    uint32_t loop = analysis->bursts[watch->burst].loop;
+
+    return watch->ahead + time * replicate_rate_factor(analysis, replicate->number, loop);
+}
+
+static const struct analysed_watch *watch_of(const struct analysis *analysis, uint32_t stratum,
+                                             const struct open_step *step)
+{
+    return &analysis->watches[analysis->by_stratum[analysis->strata[stratum].first + step->number]];
+}
+
+static double use_of(const struct analysis *analysis, const struct replicate *replicate,
+                     uint32_t stratum, const struct open_step *step)
+{
+    if (step->kind == STEP_NEVER)
+        return INFINITY;
+    if (step->kind == STEP_CROSSED)
+        return analysis->crossings[step->number].ahead + step->time;
+    return stretched(analysis, replicate, watch_of(analysis, stratum, step), step->time);
+}
+
+/* Integral of the survival since the use at the points of the grid: t less the time that what
+ * ended by then had left. */
+static void integrate(const struct open_step *steps, const double *uses, size_t n, double *area)
+{
+    double ended[PACE_POINTS] = {0}, times[PACE_POINTS] = {0}, mass = 0, sum = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        size_t point = pace_point(uses[k]);
+
+        if (point >= PACE_POINTS)
+            continue;
+        ended[point] += steps[k].mass;
+        times[point] += steps[k].mass * uses[k];
+    }
+    for (size_t point = 0; point < PACE_POINTS; point++) {
+        mass += ended[point];
+        sum += times[point];
+        area[point] = pace_time(point) * (1 - mass) + sum;
+    }
+}
+
+/* Mean accesses from the use to the end of the burst, of the stratum's watches. */
+static double mean_ahead(const struct analysis *analysis, const struct replicate *replicate,
+                         const struct stratum *stratum)
+{
+    double weights = 0, sum = 0;
+
+    for (size_t i = stratum->first; i < stratum->first + stratum->count; i++) {
+        weights += replicate->weights[i];
+        sum += replicate->weights[i] * analysis->watches[analysis->by_stratum[i]].ahead;
+    }
+    return weights > 0 ? sum / weights : 0;
+}
+
+/*
+ * A visit counts where it ends, by a multiplicity that makes up for watches elsewhere; a watch that
+ * a visit passes counts nothing. Of watches alike it is chance which ones the visits end at: each
+ * gets the mean of its stratum, so that all that were used tell when. Unbiased as long as visits of
+ * one stratum touch as many words early as late.
+ */
+static void share_multiplicity(struct open_watch *watches, const double *weight, size_t n)
+{
+    for (int accessed = 0; accessed <= 1; accessed++) {
+        double weights = 0, sum = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            if (watches[i].end != OPEN_USED || watches[i].accessed != accessed)
+                continue;
+            weights += weight[i];
+            sum += weight[i] * (double)watches[i].multiplicity;
+        }
+        for (size_t i = 0; i < n && weights > 0; i++)
+            if (watches[i].end == OPEN_USED && watches[i].accessed == accessed)
+                watches[i].multiplicity = (float)(sum / weights);
+    }
+}
+
+/*
+ * Others come to lines at random, from any moment on as from the use. Their visits up to `ahead`,
+ * where the burst ends, are steps of their own; sets the share of lines that nobody came to within
+ * the times of the grid. Returns how many steps, and in *left what these leave.
+ */
+static size_t visit_within_burst(const struct replicate *replicate, size_t hazards, double ahead,
+                                 struct open_step *steps, double *uses, float *alone, double *left)
+{
+    double share = 1;
+    size_t n = 0, point = 0;
+
+    *left = 1;
+    for (size_t i = 0; i < hazards; i++) {
+        const struct open_hazard *hazard = &replicate->hazards[i];
+        double before = share;
+
+        for (; point < SHORT_POINTS && pace_time(point) < hazard->time; point++)
+            alone[point] = (float)share;
+        share *= open_left_after(hazard->hazard, hazard->multiplicity);
+        if (hazard->time > ahead)
+            continue;
+        uses[n] = hazard->time;
+        steps[n++] = (struct open_step){.time = hazard->time,
+                                        .mass = before - share,
+                                        .number = hazard->number,
+                                        .kind = STEP_CROSSED};
+        *left = share;
+    }
+    for (; point < SHORT_POINTS; point++)
+        alone[point] = (float)share;
+    return n;
+}
+
+/* The steps of one stratum, and what they leave; returns how many. */
+static size_t estimate_stratum(const struct open_lines *open, struct replicate *replicate,
+                               uint32_t g, size_t first, float *alone, struct open_rest *rest)
+{
+    const struct analysis *analysis = open->analysis;
+    const struct stratum *stratum = &analysis->strata[g];
+    const struct order *order =
+        replicate->assumption == ASSUME_UNEQUAL_LINES ? &open->by_word : &open->order;
+    struct open_step *steps = replicate->steps + first;
+    double *uses = replicate->uses + first, left = 1;
+    size_t hazards = list_hazards(open, replicate, g), within = 0;
+
+    memcpy(replicate->watches, order->watches + stratum->first,
+           stratum->count * sizeof *replicate->watches);
+    share_multiplicity(replicate->watches, replicate->weights + stratum->first, stratum->count);
+    if (alone)
+        within = visit_within_burst(replicate, hazards, mean_ahead(analysis, replicate, stratum),
+                                    steps, uses, alone, &left);
+    size_t n = within + open_survival(replicate->watches, order->by_exit + stratum->first,
+                                      stratum->count, replicate->weights + stratum->first,
+                                      replicate->hazards, hazards, steps + within, rest);
+    for (size_t k = within; k < n; k++) {
+        uses[k] = use_of(analysis, replicate, g, &steps[k]);
+        steps[k].mass *= left;
+    }
+    rest->left *= left;
+    return n;
+}
+
+static int estimate_strata(const struct open_lines *open, struct replicate *replicate,
+                           struct fate *fate)
+{
+    const struct analysis *analysis = open->analysis;
+    size_t count = 0;
+
+    if (analysis->crossing_count) {
+        fate->alone = malloc((analysis->stratum_count * SHORT_POINTS + 1) * sizeof *fate->alone);
+        if (!fate->alone)
+            return -1;
+    }
+    for (uint32_t g = 0; g < analysis->stratum_count; g++) {
+        float *alone = fate->alone ? fate->alone + (size_t)g * SHORT_POINTS : NULL;
+        struct open_rest rest;
+        size_t n = estimate_stratum(open, replicate, g, count, alone, &rest);
+
+        integrate(replicate->steps + count, replicate->uses + count, n,
+                  replicate->areas + (size_t)g * PACE_POINTS);
+        fate->first[g] = count;
+        fate->unseen[g] = (struct unseen){
+            .left = rest.left,
+            .lost = rest.lost + mean_ahead(analysis, replicate, &analysis->strata[g])};
+        count += n;
+    }
+    fate->first[analysis->stratum_count] = count;
+    return 0;
+}
+
+/* Resolved probes of one stratum in one cell, per probe of `all`: the integral of the share that
+ * neither their thread nor another one has used again. */
+static void add_resolved_area(const double times[PROBE_TIME_BINS], double all, double dilation,
+                              const float alone[SHORT_POINTS], double area[PACE_POINTS])
+{
+    double own[PACE_POINTS] = {0}, sum = 0;
+
+    pace_add_times(times, all, dilation, own);
+    for (size_t k = 1; k < PACE_POINTS; k++) {
+        size_t last = SHORT_POINTS - 1, before = k - 1 < last ? k - 1 : last;
+
+        sum += (own[k] - own[k - 1]) * (double)(alone[before] + alone[k < last ? k : last]) / 2;
+        area[k] += sum;
+    }
+}
+
+/* The same of all strata. Adds to the replicate's pace. */
+static void estimate_resolved(const struct open_lines *open, struct replicate *replicate,
+                              const struct fate *fate, const double *probes)
+{
+    const struct analysis *analysis = open->analysis;
+    size_t cells = analysis->cell_count, strata = analysis->stratum_count;
+    double *times = replicate->per_stratum;
+
+    memset(times, 0, cells * strata * PROBE_TIME_BINS * sizeof *times);
+    for (size_t i = 0; i < open->resolved_count; i++) {
+        const struct resolved_count *entry = &open->resolved[i];
+        const struct analysed_burst *burst = &analysis->bursts[entry->burst];
+
+        times[(burst->cell * strata + entry->stratum) * PROBE_TIME_BINS + entry->bin] +=
+            burst->weight * replicate_burst_factor(analysis, replicate->number, entry->burst) *
+            entry->count;
+    }
+    for (size_t c = 0; c < cells; c++)
+        for (size_t g = 0; g < strata && probes[c] > 0; g++)
+            add_resolved_area(times + (c * strata + g) * PROBE_TIME_BINS, probes[c],
+                              open->dilation[c], fate->alone + g * SHORT_POINTS,
+                              replicate->pace + c * PACE_POINTS);
+}
+
+/* G of each cell: probes that are resolved, and open ones by their strata. */
+static void estimate_pace(const struct open_lines *open, struct replicate *replicate,
+                          const struct fate *fate)
+{
+    const struct analysis *analysis = open->analysis;
+    size_t cells = analysis->cell_count, strata = analysis->stratum_count;
+    double *times = replicate->per_cell, *probes = times + cells * PROBE_TIME_BINS;
+    double *opens = probes + cells, all = 0;
+
+    memset(replicate->per_cell, 0,
+           cells * (PROBE_TIME_BINS + 1 + strata) * sizeof *replicate->per_cell);
+    memset(replicate->pace, 0, cells * PACE_POINTS * sizeof *replicate->pace);
+    memset(replicate->shared, 0, PACE_POINTS * sizeof *replicate->shared);
+    for (uint32_t i = 0; i < analysis->burst_count; i++) {
+        const struct analysed_burst *burst = &analysis->bursts[i];
+        double weight = burst->weight * replicate_burst_factor(analysis, replicate->number, i);
+
+        probes[burst->cell] += weight * burst->touches;
+        for (unsigned bin = 0; bin < PROBE_TIME_BINS; bin++)
+            times[burst->cell * PROBE_TIME_BINS + bin] +=
+                weight * (double)open->times[(size_t)i * PROBE_TIME_BINS + bin];
+    }
+    for (size_t i = 0; i < open->open_count; i++) {
+        const struct open_count *entry = &open->opens[i];
+        const struct analysed_burst *burst = &analysis->bursts[entry->burst];
+
+        opens[burst->cell * strata + entry->stratum] +=
+            burst->weight * replicate_burst_factor(analysis, replicate->number, entry->burst) *
+            entry->count;
+    }
+    for (size_t c = 0; c < cells; c++) {
+        double *pace = replicate->pace + c * PACE_POINTS;
+
+        if (!(probes[c] > 0))
+            continue;
+        if (!fate->alone)
+            pace_add_times(times + c * PROBE_TIME_BINS, probes[c], open->dilation[c], pace);
+        for (size_t g = 0; g < strata; g++)
+            for (size_t k = 0; k < PACE_POINTS && opens[c * strata + g] > 0; k++)
+                pace[k] +=
+                    opens[c * strata + g] / probes[c] * replicate->areas[g * PACE_POINTS + k];
+        all += probes[c];
+    }
+    if (fate->alone)
+        estimate_resolved(open, replicate, fate, probes);
+    for (size_t c = 0; c < cells && all > 0; c++)
+        for (size_t k = 0; k < PACE_POINTS; k++)
+            replicate->shared[k] += probes[c] / all * replicate->pace[c * PACE_POINTS + k];
+}
+
+/* A line of which `distance` others are known after `ahead` accesses, at a time since its use. */
+static double distance_at(const struct open_lines *open, const struct replicate *replicate,
+                          uint32_t burst, double distance, double ahead, double time)
+{
+    const double *pace =
+        replicate->assumption == ASSUME_ADDED_LINES
+            ? replicate->shared
+            : replicate->pace + (size_t)open->analysis->bursts[burst].cell * PACE_POINTS;
+    double known = pace_at(pace, ahead), then = pace_at(pace, time);
+
+    if (open->own_pace) {
+        const struct analysed_burst *of = &open->analysis->bursts[burst];
+        const double *own = open->own_pace + (size_t)of->cell * PACE_POINTS;
+
+        distance += fmax(0, known - pace_at(own, ahead / of->dilation));
+    }
+    if (replicate->assumption == ASSUME_ADDED_LINES || !(known > 0))
+        return fmax(0, distance + then - known);
+    return distance * then / known;
+}
+
+static double watch_distance(const struct open_lines *open, const struct replicate *replicate,
+                             const struct analysed_watch *watch, double time)
+{
+    return distance_at(open, replicate, watch->burst, watch->distance, watch->ahead, time);
+}
+
+/* P(not invalidated) within a time; validities: n steps of which the masses are summed up. */
+static double valid_for(const struct open_lines *open, const struct replicate *replicate, size_t n,
+                        double time)
+{
+    bool one_visit = replicate->assumption == ASSUME_ONE_VISIT;
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (replicate->validities[middle].time < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    double lost = low ? replicate->validities[low - 1].mass : 0;
+    return fmax(0, 1 - (one_visit ? open->visits_per_store * lost : lost));
+}
+
+static void sum_up(struct open_step *steps, size_t n)
+{
+    for (size_t k = 1; k < n; k++)
+        steps[k].mass += steps[k - 1].mass;
+}
+
+/*
+ * Stores of other threads come to lines at random, so they take as long from any moment on: of
+ * each use counts all the time since the one before, whether or not the burst had seen it.
+ */
+static void set_validity(const struct open_lines *open, const struct replicate *replicate, size_t n,
+                         uint32_t stratum, struct fate *fate)
+{
+    float *valid = fate->valid + (size_t)stratum * SHORT_POINTS;
+
+    for (size_t point = 0; point < SHORT_POINTS; point++)
+        valid[point] = (float)valid_for(open, replicate, n, pace_time(point));
+    for (size_t i = fate->first[stratum]; i < fate->first[stratum + 1]; i++)
+        fate->outcomes[i].valid = (float)valid_for(open, replicate, n, fate->outcomes[i].time);
+}
+
+static size_t covered_watches(const struct replicate *replicate, const struct stratum *stratum)
+{
+    size_t covered = 0;
+
+    for (size_t i = stratum->first; i < stratum->first + stratum->count; i++)
+        covered += replicate->covered[i] > 0;
+    return covered;
+}
+
+/* Strata in which few were watched for stores of others share what all of these saw. 0 or -1. */
+static int estimate_validity(const struct open_lines *open, struct replicate *replicate,
+                             struct fate *fate)
+{
+    const struct analysis *analysis = open->analysis;
+    const struct order *order = &open->stores;
+    struct open_rest rest;
+    size_t n;
+
+    fate->valid = malloc((analysis->stratum_count * SHORT_POINTS + 1) * sizeof *fate->valid);
+    if (!fate->valid)
+        return -1;
+    for (uint32_t g = 0; g < analysis->stratum_count; g++) {
+        const struct stratum *stratum = &analysis->strata[g];
+        bool own = covered_watches(replicate, stratum) >= OWN_HAZARD_MIN;
+
+        for (size_t i = stratum->first; i < stratum->first + stratum->count; i++)
+            replicate->pooled[i] = own ? 0 : replicate->covered[i];
+        if (!own)
+            continue;
+        n = open_survival(order->watches + stratum->first, order->by_exit + stratum->first,
+                          stratum->count, replicate->covered + stratum->first, NULL, 0,
+                          replicate->validities, &rest);
+        sum_up(replicate->validities, n);
+        set_validity(open, replicate, n, g, fate);
+    }
+    n = open_survival(order->watches, open->all_by_store, analysis->watch_count, replicate->pooled,
+                      NULL, 0, replicate->validities, &rest);
+    sum_up(replicate->validities, n);
+    for (uint32_t g = 0; g < analysis->stratum_count; g++)
+        if (covered_watches(replicate, &analysis->strata[g]) < OWN_HAZARD_MIN)
+            set_validity(open, replicate, n, g, fate);
+    return 0;
+}
+
+/* A step of a stratum: of one of its watches, or of somebody else's visit. */
+static struct outcome outcome_of(const struct open_lines *open, const struct replicate *replicate,
+                                 uint32_t stratum, size_t number)
+{
+    const struct analysis *analysis = open->analysis;
+    const struct open_step *step = &replicate->steps[number];
+    struct outcome outcome = {.time = replicate->uses[number],
+                              .distance = INFINITY,
+                              .mass = (float)step->mass,
+                              .valid = 1,
+                              .kind = step->kind};
+
+    if (step->kind == STEP_CROSSED) {
+        const struct crossing *crossing = &analysis->crossings[step->number];
+
+        outcome.distance = distance_at(open, replicate, crossing->burst, crossing->distance,
+                                       crossing->ahead, outcome.time);
+    } else if (step->kind == STEP_USED) {
+        outcome.distance =
+            watch_distance(open, replicate, watch_of(analysis, stratum, step), outcome.time);
+    }
+    return outcome;
+}
+
+/* The distance at which the stratum's lines lie, on average, when the first observer is lost. */
+static double distance_at_lost(const struct open_lines *open, const struct replicate *replicate,
+                               uint32_t stratum, double time)
+{
+    const struct analysis *analysis = open->analysis;
+    double weights = 0, sum = 0;
+
+    for (size_t i = 0; i < analysis->strata[stratum].count; i++) {
+        size_t position = analysis->strata[stratum].first + i;
+        const struct analysed_watch *watch = &analysis->watches[analysis->by_stratum[position]];
+
+        weights += replicate->weights[position];
+        sum += replicate->weights[position] *
+               watch_distance(open, replicate, watch, fmax(time, watch->ahead));
+    }
+    /* Without watches all is lost at once, but as far as bursts have seen. */
+    return weights > 0 ? sum / weights : analysis->strata[stratum].distance;
+}
+
+int open_lines_estimate(const struct open_lines *open, struct replicate *replicate,
+                        struct fate *fate)
+{
+    const struct analysis *analysis = open->analysis;
+    size_t strata = analysis->stratum_count;
+
+    fate->first = malloc((strata + 1) * sizeof *fate->first);
+    fate->unseen = malloc((strata + 1) * sizeof *fate->unseen);
+    if (!fate->first || !fate->unseen)
+        return -1;
+    weigh(open, replicate);
+    if (estimate_strata(open, replicate, fate))
+        return -1;
+    estimate_pace(open, replicate, fate);
+    fate->outcomes = malloc((fate->first[strata] + 1) * sizeof *fate->outcomes);
+    if (!fate->outcomes)
+        return -1;
+    for (uint32_t g = 0; g < strata; g++) {
+        for (size_t k = fate->first[g]; k < fate->first[g + 1]; k++)
+            fate->outcomes[k] = outcome_of(open, replicate, g, k);
+        fate->unseen[g].lost_distance = distance_at_lost(open, replicate, g, fate->unseen[g].lost);
+    }
+    return analysis->invalidations_seen ? estimate_validity(open, replicate, fate) : 0;
+}
+
+void replicate_free(struct replicate *replicate)
+{
+    free(replicate->weights);
+    free(replicate->covered);
+    free(replicate->pooled);
+    free(replicate->watches);
+    free(replicate->steps);
+    free(replicate->uses);
+    free(replicate->validities);
+    free(replicate->hazards);
+    free(replicate->areas);
+    free(replicate->pace);
+    free(replicate->shared);
+    free(replicate->per_cell);
+    free(replicate->per_stratum);
+}
+
+int replicate_allocate(const struct analysis *analysis, struct replicate *replicate)
+{
+    size_t watches = analysis->watch_count, strata = analysis->stratum_count;
+    size_t cells = analysis->cell_count, crossings = analysis->crossing_count;
+
+    *replicate = (struct replicate){
+        .weights = malloc((watches + 1) * sizeof *replicate->weights),
+        .covered = malloc((watches + 1) * sizeof *replicate->covered),
+        .pooled = malloc((watches + 1) * sizeof *replicate->pooled),
+        .watches = malloc((watches + 1) * sizeof *replicate->watches),
+        .steps = malloc((watches + 2 * strata * crossings + 1) * sizeof *replicate->steps),
+        .uses = malloc((watches + 2 * strata * crossings + 1) * sizeof *replicate->uses),
+        .validities = malloc((watches + 1) * sizeof *replicate->validities),
+        .hazards = malloc((crossings + 1) * sizeof *replicate->hazards),
+        .areas = malloc((strata * PACE_POINTS + 1) * sizeof *replicate->areas),
+        .pace = malloc((cells * PACE_POINTS + 1) * sizeof *replicate->pace),
+        .shared = malloc(PACE_POINTS * sizeof *replicate->shared),
+        .per_cell =
+            malloc((cells * (PROBE_TIME_BINS + 1 + strata) + 1) * sizeof *replicate->per_cell),
+        .per_stratum = malloc((crossings ? cells * strata * PROBE_TIME_BINS : 1) *
+                              sizeof *replicate->per_stratum),
+    };
+    return replicate->weights && replicate->covered && replicate->pooled && replicate->watches &&
+                   replicate->steps && replicate->uses && replicate->validities &&
+                   replicate->hazards && replicate->areas && replicate->pace && replicate->shared &&
+                   replicate->per_cell && replicate->per_stratum
+               ? 0
+               : -1;
+}

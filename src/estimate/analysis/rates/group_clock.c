@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shared caches: the clock on which the accesses of all threads of a group count, and the times of
+ * each burst and watch on it (docs/estimators.md, "Shared caches").
+ *
+ * A thread's accesses between two of its bursts are spread evenly over that time; a group's clock
+ * is the sum. What lies between two uses of a thread is known best on its own clock: the group's
+ * accesses are those times what the group made per access of the thread, over the time in between
+ * and no less than some bursts.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/internal.h"
+#include "analysis/rates/access_clock.h"
+#include "reuse/sort_keys.h"
+
+enum {
+    /* How many of a thread's sampling intervals, on either side, tell what the others do
+     * meanwhile: with fewer it is chance, with more turns of threads are not told apart. */
+    SMOOTHED_INTERVALS = 4,
+    /* Where threads wait for processors, who runs with whom is the scheduler's doing: only what
+     * they make in many of its slices tells what they would do together. */
+    SCHEDULED_NS = 250 * 1000 * 1000,
+};
+/* Part of the processors that are busy when threads are taken to wait for them. */
+#define SATURATED 0.9
+
+/* Something that grows evenly from one time to another, on one of several clocks. */
+struct stretch {
+    uint32_t clock;
+    uint64_t from_ns, to_ns;
+    double amount;
+};
+
+struct bend {
+    uint32_t clock;
+    uint64_t time_ns;
+    double slope; /* that is added from here on */
+};
+
+struct group_clocks {
+    uint32_t *by_thread;   /* bursts in order of thread and time */
+    size_t *first;         /* of each thread in by_thread; and one more */
+    uint64_t *interval_ns; /* of each thread: median between bursts */
+    /* Accesses by thread and by domain, CPU time (ns) by profile, over monotonic time; the last
+     * NULL where no profile is contended. */
+    struct access_clock *threads, *groups, *processors;
+    double *contended; /* by profile: see contended_processors() */
+};
+
+uint32_t analysis_group_of(const struct analysis *analysis, uint16_t cpu)
+{
+    const struct cache_groups *groups = analysis->options.groups;
+
+    return !analysis->simulated_cores && cpu < groups->cpus ? groups->of_cpu[cpu] : 0;
+}
+
+/* By clock, and by time on each. NULL: out of memory. */
+static struct bend *sort_bends(const struct bend *bends, size_t n, size_t clocks)
+{
+    struct sort_key *keys = malloc((2 * n + 1) * sizeof *keys);
+    struct bend *out = malloc((n + 1) * sizeof *out);
+    size_t *place = calloc(clocks + 2, sizeof *place);
+
+    if (keys && out && place) {
+        for (size_t i = 0; i < n; i++) {
+            keys[i] = (struct sort_key){bends[i].time_ns, (uint32_t)i};
+            place[bends[i].clock + 1]++;
+        }
+        for (size_t c = 0; c < clocks; c++)
+            place[c + 1] += place[c];
+        const struct sort_key *sorted = sort_keys(keys, keys + n, n);
+        for (size_t i = 0; i < n; i++)
+            out[place[bends[sorted[i].index].clock]++] = bends[sorted[i].index];
+    } else {
+        free(out);
+        out = NULL;
+    }
+    free(keys);
+    free(place);
+    return out;
+}
+
+/* Adds stretches up to clocks. Clocks that have none stand still. NULL: out of memory. */
+static struct access_clock *add_up(const struct stretch *stretches, size_t n, size_t clocks)
+{
+    struct access_clock *out = calloc(clocks + 1, sizeof *out);
+    struct bend *bends = malloc((2 * n + 1) * sizeof *bends);
+    struct clock_tick *ticks;
+    size_t count = 0;
+
+    for (size_t i = 0; i < n && bends; i++) {
+        const struct stretch *s = &stretches[i];
+        uint64_t length = s->to_ns > s->from_ns ? s->to_ns - s->from_ns : 1;
+        double slope = s->amount / (double)length;
+
+        /* Most begin where the one before ended. */
+        if (count && bends[count - 1].clock == s->clock && bends[count - 1].time_ns == s->from_ns)
+            bends[count - 1].slope += slope;
+        else
+            bends[count++] = (struct bend){s->clock, s->from_ns, slope};
+        bends[count++] = (struct bend){s->clock, s->from_ns + length, -slope};
+    }
+    ticks = malloc((count + 1) * sizeof *ticks);
+    struct bend *sorted = out && bends && ticks ? sort_bends(bends, count, clocks) : NULL;
+    free(bends);
+    if (!sorted) {
+        free(out);
+        free(ticks);
+        return NULL;
+    }
+    bends = sorted;
+    /* The ticks of all clocks lie in one array, which the first one owns. */
+    out[0].ticks = ticks;
+    for (size_t i = 0, end, tick = 0; i < count; i = end) {
+        struct access_clock *clock = &out[bends[i].clock];
+        double slope = 0, sum = 0;
+
+        clock->ticks = ticks + tick;
+        for (end = i; end < count && bends[end].clock == bends[i].clock; end++) {
+            if (end > i)
+                sum += slope * (double)(bends[end].time_ns - bends[end - 1].time_ns);
+            slope += bends[end].slope;
+            if (clock->count && clock->ticks[clock->count - 1].app_ns == bends[end].time_ns)
+                continue;
+            clock->ticks[clock->count++] = (struct clock_tick){bends[end].time_ns, sum, 0};
+        }
+        tick += clock->count;
+    }
+    free(bends);
+    return out;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* The usual time between a thread's bursts; what a single one stands for. */
+static uint64_t interval_of(const struct analysis *analysis, const uint32_t *bursts, size_t n,
+                            uint64_t *times)
+{
+    if (n <= 1)
+        return n ? analysis->bursts[bursts[0]].record->weight_ns : 0;
+    for (size_t i = 1; i < n; i++) {
+        uint64_t before = analysis->bursts[bursts[i - 1]].record->monotonic_ns;
+        uint64_t at = analysis->bursts[bursts[i]].record->monotonic_ns;
+
+        times[i - 1] = at > before ? at - before : 0;
+    }
+    qsort(times, n - 1, sizeof *times, compare_times);
+    return times[(n - 1) / 2];
+}
+
+static int order_bursts(struct analysis *analysis, struct group_clocks *clocks)
+{
+    size_t threads = analysis->thread_count;
+    struct sort_key *keys = malloc((2 * analysis->burst_count + 1) * sizeof *keys);
+    uint64_t *times = malloc((analysis->burst_count + 1) * sizeof *times);
+    const struct sort_key *sorted;
+    int result = -1;
+
+    clocks->by_thread = malloc((analysis->burst_count + 1) * sizeof *clocks->by_thread);
+    clocks->first = calloc(threads + 2, sizeof *clocks->first);
+    clocks->interval_ns = calloc(threads + 1, sizeof *clocks->interval_ns);
+    if (keys && times && clocks->by_thread && clocks->first && clocks->interval_ns) {
+        for (size_t i = 0; i < analysis->burst_count; i++)
+            keys[i] = (struct sort_key){analysis->bursts[i].record->app_ns, (uint32_t)i};
+        sorted = sort_keys(keys, keys + analysis->burst_count, analysis->burst_count);
+        /* One place ahead: filling in moves each to where the next thread begins. */
+        for (size_t t = 0; t < threads; t++)
+            clocks->first[t + 2] = clocks->first[t + 1] + analysis->threads[t].bursts;
+        for (size_t i = 0; i < analysis->burst_count; i++)
+            clocks->by_thread[clocks->first[analysis->bursts[sorted[i].index].thread + 1]++] =
+                sorted[i].index;
+        for (size_t t = 0; t < threads; t++)
+            clocks->interval_ns[t] = interval_of(analysis, clocks->by_thread + clocks->first[t],
+                                                 analysis->threads[t].bursts, times);
+        result = 0;
+    }
+    free(keys);
+    free(times);
+    return result;
+}
+
+static double accesses_of(const struct analysed_burst *burst)
+{
+    return burst->accesses;
+}
+
+enum summed { BY_THREAD, BY_GROUP, CPU_TIME };
+
+static uint32_t clock_of(const struct analysed_burst *burst, enum summed what)
+{
+    return what == BY_THREAD ? burst->thread : what == BY_GROUP ? burst->domain : burst->profile;
+}
+
+/*
+ * What is added from a thread's burst to the next one, NULL: after the last. CPU time and accesses
+ * that are counted are read off the thread's clock; else half of a burst's accesses lie before it,
+ * half after.
+ */
+static double amount_after(const struct analysis *analysis, const struct analysed_burst *burst,
+                           const struct analysed_burst *next, uint64_t half_ns, enum summed what)
+{
+    bool read_off = what == CPU_TIME || profile_counts_accesses(analysis->profiles[burst->profile]);
+
+    if (read_off && next)
+        return (double)(next->record->app_ns - burst->record->app_ns);
+    if (what == CPU_TIME)
+        return (double)half_ns;
+    return accesses_of(burst) / 2 + (next ? accesses_of(next) / 2 : 0);
+}
+
+static struct access_clock *sum_of(const struct analysis *analysis,
+                                   const struct group_clocks *clocks, enum summed what,
+                                   size_t count)
+{
+    struct stretch *stretches =
+        malloc((analysis->burst_count + analysis->thread_count + 1) * sizeof *stretches);
+    struct access_clock *out;
+    size_t n = 0;
+
+    if (!stretches)
+        return NULL;
+    for (size_t t = 0; t < analysis->thread_count; t++) {
+        uint64_t half = clocks->interval_ns[t] / 2;
+
+        for (size_t i = clocks->first[t]; i < clocks->first[t + 1]; i++) {
+            const struct analysed_burst *burst = &analysis->bursts[clocks->by_thread[i]];
+            const struct analysed_burst *next =
+                i + 1 < clocks->first[t + 1] ? &analysis->bursts[clocks->by_thread[i + 1]] : NULL;
+            uint64_t at = burst->record->monotonic_ns;
+
+            if (i == clocks->first[t])
+                stretches[n++] =
+                    (struct stretch){clock_of(burst, what), at > half ? at - half : 0, at,
+                                     amount_after(analysis, burst, NULL, half, what)};
+            stretches[n++] = (struct stretch){clock_of(burst, what), at,
+                                              next ? next->record->monotonic_ns : at + half,
+                                              amount_after(analysis, burst, next, half, what)};
+        }
+    }
+    out = add_up(stretches, n, count);
+    free(stretches);
+    return out;
+}
+
+/* ---- groups ---- */
+
+struct group_key {
+    uint32_t profile, origin, group;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct group_key));
+}
+
+static struct group_key key_of(const struct analysis *analysis, uint32_t profile,
+                               uint32_t thread_id, uint16_t cpu)
+{
+    const struct record_thread *thread = profile_thread(analysis->profiles[profile], thread_id);
+
+    return (struct group_key){profile, thread ? thread->origin_id : 0,
+                              analysis_group_of(analysis, cpu)};
+}
+
+static struct group_key key_of_burst(const struct analysis *analysis,
+                                     const struct analysed_burst *burst)
+{
+    return key_of(analysis, burst->profile, burst->record->thread_id, burst->record->cpu);
+}
+
+/* A sample is in its burst's group; one of a turn, where its thread was seen. */
+static struct group_key key_of_sample(const struct analysis *analysis,
+                                      const struct analysed_sample *sample)
+{
+    if (sample->burst != NO_BURST)
+        return key_of_burst(analysis, &analysis->bursts[sample->burst]);
+    return key_of(analysis, sample->profile, sample->record->thread_id, sample->record->cpu);
+}
+
+static size_t list_key(struct group_key *keys, size_t listed, struct group_key key)
+{
+    /* What follows one another mostly belongs together. */
+    if (listed == 0 || compare_keys(&keys[listed - 1], &key) != 0)
+        keys[listed++] = key;
+    return listed;
+}
+
+static uint32_t find_key(const struct group_key *keys, size_t count, struct group_key key)
+{
+    const struct group_key *found = bsearch(&key, keys, count, sizeof *keys, compare_keys);
+
+    return (uint32_t)(found - keys);
+}
+
+/* Processes are apart: what they have in common is not seen. */
+static int divide_into_groups(struct analysis *analysis)
+{
+    struct group_key *keys = malloc((analysis->burst_count + analysis->count + 1) * sizeof *keys);
+    size_t listed = 0, count = 0;
+
+    if (!keys)
+        return -1;
+    for (size_t i = 0; i < analysis->burst_count; i++)
+        listed = list_key(keys, listed, key_of_burst(analysis, &analysis->bursts[i]));
+    for (size_t i = 0; i < analysis->count; i++)
+        listed = list_key(keys, listed, key_of_sample(analysis, &analysis->samples[i]));
+    qsort(keys, listed, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < listed; i++)
+        if (count == 0 || compare_keys(&keys[count - 1], &keys[i]) != 0)
+            keys[count++] = keys[i];
+    analysis->domains = calloc(count + 1, sizeof *analysis->domains);
+    analysis->domain_count = count;
+    for (size_t i = 0; i < analysis->burst_count && analysis->domains; i++) {
+        struct analysed_burst *burst = &analysis->bursts[i];
+
+        burst->domain = find_key(keys, count, key_of_burst(analysis, burst));
+        analysis->domains[burst->domain].bursts++;
+        analysis->domains[burst->domain].accesses += accesses_of(burst);
+    }
+    for (size_t i = 0; i < analysis->count; i++)
+        analysis->samples[i].domain =
+            find_key(keys, count, key_of_sample(analysis, &analysis->samples[i]));
+    free(keys);
+    return analysis->domains ? 0 : -1;
+}
+
+/* ---- bursts and watches ---- */
+
+/* Processors of a run whose threads may wait for one; 0: they cannot, or nothing tells. */
+static double contended_processors(const struct profile *profile)
+{
+    double cpus = (double)profile_run_number(profile, "cpus", 0);
+
+    /* Application time that counts accesses tells nothing of processors. */
+    return profile_counts_accesses(profile) || (double)profile->threads.count <= cpus ? 0 : cpus;
+}
+
+/* All processors of the run are busy around that time. */
+static bool is_saturated(const struct group_clocks *clocks, const struct analysed_burst *burst)
+{
+    double cpus = clocks->contended[burst->profile];
+    uint64_t at = burst->record->monotonic_ns, half = SCHEDULED_NS / 2;
+
+    if (cpus <= 0)
+        return false;
+    return access_clock_between(&clocks->processors[burst->profile], at > half ? at - half : 0,
+                                at + half) >= SATURATED * cpus * SCHEDULED_NS;
+}
+
+/* Accesses of the group per access of the thread from one time to another and around it. */
+static double dilation(const struct group_clocks *clocks, const struct analysed_burst *burst,
+                       uint64_t to_ns, bool saturated)
+{
+    uint64_t from_ns = burst->record->monotonic_ns;
+    uint64_t around = SMOOTHED_INTERVALS * clocks->interval_ns[burst->thread];
+    double own, all;
+
+    if (saturated && around < SCHEDULED_NS / 2)
+        around = SCHEDULED_NS / 2;
+    if (to_ns < from_ns)
+        to_ns = from_ns;
+    from_ns = from_ns > around ? from_ns - around : 0;
+    to_ns += around;
+    own = access_clock_between(&clocks->threads[burst->thread], from_ns, to_ns);
+    all = access_clock_between(&clocks->groups[burst->domain], from_ns, to_ns);
+    return own > 0 ? fmax(1, all / own) : 1;
+}
+
+/* When the watch was last known to run; its own clock has told how many accesses that is. */
+static uint64_t last_seen_ns(const struct analysis *analysis, const struct group_clocks *clocks,
+                             const struct analysed_watch *watch)
+{
+    size_t last = clocks->first[analysis->bursts[watch->burst].thread + 1] - 1;
+
+    return watch->end ? watch->end->monotonic_ns
+                      : analysis->bursts[clocks->by_thread[last]].record->monotonic_ns;
+}
+
+static void dilate(const struct group_clocks *clocks, struct analysed_burst *burst)
+{
+    burst->dilation =
+        dilation(clocks, burst, burst->record->monotonic_ns, is_saturated(clocks, burst));
+}
+
+static void dilate_watch(struct analysis *analysis, const struct group_clocks *clocks,
+                         struct analysed_watch *watch)
+{
+    const struct analysed_burst *burst = &analysis->bursts[watch->burst];
+    uint32_t group = analysis_group_of(analysis, burst->record->cpu);
+    double factor =
+        dilation(clocks, burst, last_seen_ns(analysis, clocks, watch), is_saturated(clocks, burst));
+
+    double all = (watch->ahead + watch->open.exit) * factor;
+
+    watch->ahead *= burst->dilation;
+    watch->open.exit = fmax(all - watch->ahead, 1);
+    watch->covered *= factor;
+    watch->elsewhere = watch->end && watch->end->reason == WATCH_REUSED &&
+                       analysis_group_of(analysis, watch->end->cpu) != group;
+    /* A store of the group's own threads leaves the line where it is. */
+    if (watch->invalidation && analysis_group_of(analysis, watch->invalidation->cpu) == group) {
+        watch->left = watch->invalidation;
+        watch->invalidation = NULL;
+    }
+    analysis_observe(analysis, watch);
+}
+
+static void free_clocks(struct access_clock *clocks)
+{
+    if (clocks)
+        free(clocks[0].ticks);
+    free(clocks);
+}
+
+int analysis_merge_clocks(struct analysis *analysis)
+{
+    struct group_clocks clocks = {0};
+    bool contended = false;
+    int result = -1;
+
+    clocks.contended = calloc(analysis->profile_count + 1, sizeof *clocks.contended);
+    if (clocks.contended && divide_into_groups(analysis) == 0 &&
+        order_bursts(analysis, &clocks) == 0) {
+        for (size_t p = 0; p < analysis->profile_count; p++) {
+            clocks.contended[p] = contended_processors(analysis->profiles[p]);
+            contended |= clocks.contended[p] > 0;
+        }
+        clocks.threads = sum_of(analysis, &clocks, BY_THREAD, analysis->thread_count);
+        clocks.groups = sum_of(analysis, &clocks, BY_GROUP, analysis->domain_count);
+        if (contended)
+            clocks.processors = sum_of(analysis, &clocks, CPU_TIME, analysis->profile_count);
+    }
+    if (clocks.threads && clocks.groups && (clocks.processors || !contended)) {
+        for (size_t i = 0; i < analysis->burst_count; i++)
+            dilate(&clocks, &analysis->bursts[i]);
+        for (size_t i = 0; i < analysis->watch_count; i++)
+            dilate_watch(analysis, &clocks, &analysis->watches[i]);
+        for (size_t i = 0; i < analysis->count; i++)
+            if (analysis->samples[i].burst != NO_BURST)
+                analysis->samples[i].dilation =
+                    analysis->bursts[analysis->samples[i].burst].dilation;
+        result = analysis_find_crossings(analysis, clocks.groups);
+    }
+    free_clocks(clocks.threads);
+    free_clocks(clocks.groups);
+    free_clocks(clocks.processors);
+    free(clocks.by_thread);
+    free(clocks.first);
+    free(clocks.interval_ns);
+    free(clocks.contended);
+    return result;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The access rate of every loop of the profiles: from its own readings where there are any, else
+ * borrowed from loops near by, the threads that run it, readings that failed their checks, and how
+ * many accesses lie between system calls.
+ */
+#ifndef REUSE_ANALYSIS_LOOP_RATES_H
+#define REUSE_ANALYSIS_LOOP_RATES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/rates/refill.h"
+#include "estimate.h"
+#include "profile/reader.h"
+
+/* What is known of ln(rate), from independent pieces of evidence. */
+struct rate_belief {
+    double precision, sum; /* sum of precision * ln(rate) */
+};
+
+struct loop_rate {
+    uint32_t profile; /* addresses mean something within a profile only */
+    uint64_t loop;
+    uint64_t low_ip, high_ip; /* hull of the instructions of its bursts, and its head */
+    double time_ns;           /* application time sampled in it */
+    /* Of that, in bursts with system calls; and the accesses from one to the next, times this. */
+    double call_ns, accesses_to_call;
+    struct estimate per_ns;
+    double log_deviation;    /* standard error of ln(per_ns), the loop's own */
+    double common_deviation; /* and the part that all loops have in common */
+    size_t readings, agreeing;
+    bool measured;               /* has accepted readings of its own */
+    struct rate_belief rejected; /* what readings say that failed their own checks */
+};
+
+struct loop_rates {
+    struct loop_rate *loops; /* sorted by profile, loop */
+    size_t count;
+    struct refill *refills; /* of each profile */
+    bool any;               /* at least one reading was accepted somewhere */
+};
+
+/* 0, or -1 (out of memory). */
+int loop_rates_create(const struct profile *const *profiles, size_t profile_count,
+                      struct loop_rates *out);
+void loop_rates_free(struct loop_rates *);
+
+/* Index of the loop of a burst or sample of the profiles given to loop_rates_create(). */
+size_t loop_rates_find(const struct loop_rates *, size_t profile, uint64_t loop);
+
+/* True when the instruction belongs to the loop, as far as samples tell. */
+bool loop_rates_contains(const struct loop_rate *, uint64_t ip);
+
+#endif

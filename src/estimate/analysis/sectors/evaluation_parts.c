@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analysis/sectors/evaluation_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void parts_free(struct parts *parts)
+{
+    free(parts->items);
+    free(parts->resolved);
+    free(parts->opens);
+    free(parts->hits);
+    free(parts->bounds);
+}
+
+/* The share of a bin of whole numbers low .. high-1 that is `bound` or more. */
+static double share_from(double low, double high, double bound)
+{
+    if (bound <= low)
+        return 1;
+    return bound >= high ? 0 : (high - bound) / (high - low);
+}
+
+static bool add_hit(struct parts *parts, struct hit_part hit)
+{
+    if (parts->hit_count == parts->hit_room) {
+        size_t room = 2 * parts->hit_room + 1024;
+        struct hit_part *larger = realloc(parts->hits, room * sizeof *larger);
+
+        if (!larger)
+            return false;
+        parts->hits = larger;
+        parts->hit_room = room;
+    }
+    parts->hits[parts->hit_count++] = hit;
+    return true;
+}
+
+/* Resolved probes of one entry at each place. */
+static bool add_resolved(const struct analysis *analysis, const struct places *places,
+                         const struct analysed_probe *probe, const struct probe_count *entry,
+                         double factor, struct parts *parts, struct part *part)
+{
+    unsigned distance = probe_code_distance(entry->code), time = probe_code_time(entry->code);
+    double low = probe_distance_low(distance), high = probe_distance_low(distance + 1);
+    double first = probe_time_low(time), end = probe_time_low(time + 1),
+           middle = (first + end - 1) / 2;
+    double dilation = analysis->bursts[probe->burst].dilation, hit = 0, misses = 1;
+    bool visited = analysis->invalidations_seen || analysis->crossing_count;
+
+    /* What others touch meanwhile comes on top. */
+    if (places->lines) {
+        low += open_lines_of_others(analysis, probe->burst, first);
+        high += open_lines_of_others(analysis, probe->burst, end - 1);
+    }
+    /* Where even a smaller place has no miss, nothing is left to say. */
+    for (size_t k = 0; k <= places->n && (misses > 0 || !parts->ascending); k++) {
+        misses = k == places->n  ? 0
+                 : places->lines ? share_from(low, high, parts->bounds[k])
+                                 : share_from(first, end, parts->bounds[k]);
+        if (k < places->n)
+            part->resolved[k] += factor * entry->count * misses;
+        if (!visited || 1 - misses <= hit)
+            continue;
+        if (!add_hit(parts,
+                     (struct hit_part){probe->stratum, k, open_lines_time_place(middle * dilation),
+                                       factor * entry->count * (1 - misses - hit)}))
+            return false;
+        part->hits++;
+        hit = 1 - misses;
+    }
+    return true;
+}
+
+static void add_open(struct parts *parts, struct part *part, const struct analysed_probe *probe,
+                     double factor)
+{
+    if (probe->open == 0)
+        return;
+    for (size_t i = part->first; i < part->first + part->opens; i++)
+        if (parts->opens[i].stratum == probe->stratum) {
+            parts->opens[i].count += factor * probe->open;
+            return;
+        }
+    parts->opens[parts->open_count++] = (struct open_part){probe->stratum, factor * probe->open};
+    part->opens++;
+}
+
+static void find_time_bounds(const struct analysis *analysis, const struct places *places,
+                             uint32_t burst, struct parts *parts)
+{
+    for (size_t k = 0; k < places->n; k++)
+        parts->bounds[k] = floor(places->times[k] / analysis->bursts[burst].dilation) + 1;
+}
+
+static void find_size_bounds(const struct places *places, struct parts *parts)
+{
+    const double *values = places->lines ? places->lines : places->times;
+
+    parts->ascending = true;
+    for (size_t k = 1; k < places->n; k++)
+        parts->ascending &= values[k] >= values[k - 1];
+    for (size_t k = 0; k < places->n && places->lines; k++)
+        parts->bounds[k] = ceil(places->lines[k]);
+}
+
+static bool add_probe(const struct analysis *analysis, const struct places *places,
+                      const struct analysed_probe *probe, double factor, struct parts *parts)
+{
+    struct part *part = parts->count ? &parts->items[parts->count - 1] : NULL;
+
+    if (!part || part->burst != probe->burst) {
+        part = &parts->items[parts->count];
+        *part = (struct part){.burst = probe->burst,
+                              .resolved = parts->resolved + parts->count * places->n,
+                              .first = parts->open_count,
+                              .first_hit = parts->hit_count};
+        parts->count++;
+        if (places->times)
+            find_time_bounds(analysis, places, probe->burst, parts);
+    }
+    part->probes += factor * probe->count;
+    add_open(parts, part, probe, factor);
+    if (places->n == 0)
+        return true;
+    for (uint32_t k = probe->first; k < probe->first + probe->entries; k++)
+        if (!probe_code_open(analysis->counts[k].code) &&
+            !add_resolved(analysis, places, probe, &analysis->counts[k], factor, parts, part))
+            return false;
+    return true;
+}
+
+static size_t bursts_of(const struct analysis *analysis, struct subset subset, size_t *probes)
+{
+    size_t n = subset.members ? subset.member_count : analysis->probe_count, bursts = 0;
+    uint32_t last = NO_BURST;
+
+    *probes = 0;
+    for (size_t k = 0; k < n; k++) {
+        size_t i = subset.members ? subset.members[k] : k;
+
+        if (analysis->probes[i].count == 0 || (!subset.members && !in_subset(subset, i)))
+            continue;
+        ++*probes;
+        bursts += analysis->probes[i].burst != last;
+        last = analysis->probes[i].burst;
+    }
+    return bursts;
+}
+
+int list_parts(const struct analysis *analysis, struct subset subset, const struct places *places,
+               struct parts *parts)
+{
+    size_t n = subset.members ? subset.member_count : analysis->probe_count, probes;
+    size_t bursts = bursts_of(analysis, subset, &probes);
+
+    *parts = (struct parts){.items = malloc((bursts + 1) * sizeof *parts->items),
+                            .resolved = calloc(bursts * places->n + 1, sizeof *parts->resolved),
+                            .opens = malloc((probes + 1) * sizeof *parts->opens),
+                            .bounds = malloc((places->n + 1) * sizeof *parts->bounds)};
+    if (!parts->items || !parts->resolved || !parts->opens || !parts->bounds) {
+        parts_free(parts);
+        return -1;
+    }
+    find_size_bounds(places, parts);
+    for (size_t k = 0; k < n; k++) {
+        size_t i = subset.members ? subset.members[k] : k;
+
+        const struct analysed_probe *probe = &analysis->probes[i];
+        double factor = subset.objects ? analysis_object_factor(analysis, probe) : 1;
+
+        if (probe->count > 0 && (subset.members || in_subset(subset, i)) &&
+            !add_probe(analysis, places, probe, factor, parts)) {
+            parts_free(parts);
+            return -1;
+        }
+    }
+    return 0;
+}
