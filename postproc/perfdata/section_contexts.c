@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "perfdata/sections.h"
+#include "perfdata/unwinder.h"
 #include "report/model/tally.h"
 
 static const struct column access_columns[] = {
@@ -123,6 +124,10 @@ static void explain(const struct perfdata_view *view, struct document *document,
         text = copy_string("The recording has no stacks: record it with --call-graph fp, or with "
                            "--call-graph dwarf for code without frame pointers. SPE's records have "
                            "none.");
+    else if (view->stacks->foreign && !unwinder_is_built_in())
+        text =
+            copy_string("The recording has registers and stacks, which this build cannot unwind: "
+                        "it was configured without libunwind.");
     else if (view->stacks->foreign)
         text = format_string("Registers and stacks of %s are unwound on such a machine only.",
                              view->recording->machine);

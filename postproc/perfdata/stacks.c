@@ -76,7 +76,8 @@ struct stacks *stacks_create(const struct recording *recording, struct loaded_fi
     struct stacks *stacks = allocate_zeroed(1, sizeof *stacks);
     struct intern_table *keys = intern_table_create();
     struct unwinder *unwinder = unwinder_create(recording, files);
-    bool known = recording->machine[0] == '\0' || unwinder_knows(recording->machine);
+    bool known = unwinder_is_built_in() &&
+                 (recording->machine[0] == '\0' || unwinder_knows(recording->machine));
 
     stacks->context = allocate_zeroed(recording->samples.count, sizeof stacks->context[0]);
     for (size_t i = 0; i < recording->samples.count; i++) {

@@ -15,7 +15,7 @@ struct stacks {
     uint32_t *context; /* of each of the recording's samples; UINT32_MAX: its stack is not known */
     ARRAY(struct stack_context) contexts;
     uint64_t without; /* samples whose stack is not known */
-    bool foreign;     /* their registers are another kind of machine's */
+    bool foreign;     /* their registers cannot be unwound by this build or on this machine */
 };
 
 struct stacks *stacks_create(const struct recording *, struct loaded_files *);

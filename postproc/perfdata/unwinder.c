@@ -183,6 +183,11 @@ static int no_name(unw_addr_space_t space, unw_word_t address, char *buffer, siz
 
 /* ---- walking ---- */
 
+bool unwinder_is_built_in(void)
+{
+    return true;
+}
+
 struct unwinder *unwinder_create(const struct recording *recording, struct loaded_files *files)
 {
     struct unwinder *unwinder = allocate_zeroed(1, sizeof *unwinder);

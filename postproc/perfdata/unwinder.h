@@ -15,6 +15,9 @@
 
 struct unwinder;
 
+/* False: built without libunwind, no recording's machine is known. */
+bool unwinder_is_built_in(void);
+
 /* The files must outlive the result. */
 struct unwinder *unwinder_create(const struct recording *, struct loaded_files *);
 void unwinder_free(struct unwinder *);

@@ -276,6 +276,11 @@ static bool map_range(struct mapping_job *job, const struct vertices *vertices, 
     return done;
 }
 
+bool scotch_is_built_in(void)
+{
+    return true;
+}
+
 bool scotch_map(const struct communication_matrix *matrix, const struct placement_tree *tree,
                 const uint32_t *capacity, unsigned seed, uint32_t *place, char *message,
                 size_t message_size)

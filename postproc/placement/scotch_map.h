@@ -14,6 +14,9 @@
 #include "placement/matrix.h"
 #include "placement/tree.h"
 
+/* False: built without Scotch, scotch_map() always fails. */
+bool scotch_is_built_in(void);
+
 /*
  * place: one entry per thread, filled in. The capacities' sum must be at least the number of
  * threads. Other seeds give other mappings, some better. False, with one line in message, if Scotch

@@ -53,6 +53,8 @@ static unsigned attempts_for(const struct communication_matrix *matrix)
     enum { MOST = 6, ENTRIES = 200000 };
     size_t entries = matrix->begin[matrix->threads] + matrix->threads;
 
+    if (!scotch_is_built_in())
+        return 0;
     return entries * MOST < ENTRIES ? MOST : (unsigned)(ENTRIES / entries) + 1;
 }
 

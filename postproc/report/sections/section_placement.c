@@ -7,6 +7,7 @@
 
 #include "document/numbers.h"
 #include "placement/binding.h"
+#include "placement/scotch_map.h"
 #include "report/placement/placement_answer.h"
 #include "report/sections/sections.h"
 #include "support/memory.h"
@@ -102,6 +103,15 @@ static void add_shortage(const struct placement_problem *problem, struct documen
                          problem->rows, most);
     section_paragraph(document, section, NULL, text);
     free(text);
+}
+
+static void add_mapper_note(struct document *document, struct section *section)
+{
+    if (!scotch_is_built_in())
+        section_paragraph(document, section, NULL,
+                          "Built without Scotch: the mapping is the better of two simple ones, "
+                          "improved by exchanges; with more than a few threads, partitioning "
+                          "finds better ones.");
 }
 
 /* Whether to bind at all, in a sentence or two. */
@@ -387,6 +397,7 @@ static void say_answer(struct placement_answer *answer, struct document *documen
     /* Neither communication nor caches have anything to say. */
     if (!answer->room && answer->problem->matrix->total <= 0)
         return;
+    add_mapper_note(document, section);
     add_costs(answer, document, section);
     add_mapping(answer, document, section);
     add_bindings(answer, document, section);
