@@ -200,7 +200,7 @@ if command -v strace >/dev/null; then
     for _ in 1 2 3 4 5; do
         run env REUSE_PMU_SYSFS="$work/sysfs" PMU_STAND_IN_ARRAY="$array" LD_PRELOAD="$stand_in" \
             strace -f -o "$work/trace" "$bin/reuse-run" --engine pmu \
-            --period 2000000 -o "$work/p.rprof" -- "$micro/sweep" --bytes 32K --iterations 60000
+            --period 2000000 -o "$work/p.rprof" -- "$micro/sweep" --bytes 32K --iterations 240000
         err_has ETIME || break
     done
     "$bin/reuse-report" --format json "$work/p.rprof" >"$work/p.json" 2>>"$work/err"
