@@ -2,6 +2,12 @@
 /*
  * A hash table with open addressing over an array of nodes. Signal-safe.
  *
+ * The table has levels, each four times as large as the one before. A pair is looked for in a
+ * window of each level in turn, one cache line, and in the last level from there on; it is put into
+ * the first free slot on that way. So a program with few contexts touches few pages of a table that
+ * has room for very many, and the contexts that are met first, which are mostly those that are met
+ * often, are found first.
+ *
  * A node is written, announced and only then published by a compare-and-swap of its slot, so a
  * number in the table always names a finished node. Who loses the race for a slot to a node of the
  * same pair takes the winner's number; his own node stays in the array, announced but not in use.
@@ -17,21 +23,27 @@ struct node {
     uint32_t parent;
 };
 
+enum {
+    SMALLEST_LEVEL = 1024, /* slots; two pages */
+    LEVEL_GROWTH = 4,
+    WINDOW = 8, /* slots of a cache line */
+};
+
 struct context_tree {
     context_created created;
     void *user;
     uint32_t capacity;
-    uint32_t slot_mask;
-    struct node *nodes; /* node of number i is nodes[i - 1] */
+    uint32_t last_slots; /* of the last level */
+    struct node *nodes;  /* node of number i is nodes[i - 1] */
     _Atomic uint32_t count;
     _Atomic uint64_t overflows;
-    /* 0, or number | upper half of the hash << 32, which spares most looks at nodes of other pairs.
-     */
-    _Atomic uint64_t slots[];
+    /* Level after level: 0, or number | upper half of the hash << 32, which spares most looks at
+     * nodes of other pairs. */
+    _Alignas(WINDOW * sizeof(uint64_t)) _Atomic uint64_t slots[];
 };
 
 /* At most half of the slots are in use, so that probing ends soon, and ends at all. */
-static uint32_t slot_count(uint32_t capacity)
+static uint32_t last_level_slots(uint32_t capacity)
 {
     uint32_t count = 16;
     while (count / 2 < capacity)
@@ -39,9 +51,19 @@ static uint32_t slot_count(uint32_t capacity)
     return count;
 }
 
+static size_t slots_of_all_levels(uint32_t last)
+{
+    size_t slots = last;
+
+    for (uint32_t level = SMALLEST_LEVEL; level < last; level *= LEVEL_GROWTH)
+        slots += level;
+    return slots;
+}
+
 static size_t nodes_offset(uint32_t capacity)
 {
-    return sizeof(struct context_tree) + (size_t)slot_count(capacity) * sizeof(uint64_t);
+    return sizeof(struct context_tree) +
+           slots_of_all_levels(last_level_slots(capacity)) * sizeof(uint64_t);
 }
 
 size_t context_tree_size(uint32_t capacity)
@@ -56,7 +78,7 @@ struct context_tree *context_tree_create(void *memory, uint32_t capacity, contex
     tree->created = created;
     tree->user = user;
     tree->capacity = capacity;
-    tree->slot_mask = slot_count(capacity) - 1;
+    tree->last_slots = last_level_slots(capacity);
     tree->nodes = (struct node *)((char *)memory + nodes_offset(capacity));
     return tree;
 }
@@ -87,26 +109,46 @@ static uint32_t create_node(struct context_tree *tree, uint32_t parent, uint64_t
     return used + 1;
 }
 
+/* Looks at a slot on the way; true: *number is the pair's, or 0 because there is no room. */
+static bool visit_slot(struct context_tree *tree, _Atomic uint64_t *slot, uint32_t parent,
+                       uint64_t ip, uint64_t hash, uint32_t *number)
+{
+    uint64_t value = atomic_load_explicit(slot, memory_order_acquire);
+
+    if (value == 0) {
+        if (*number == 0 && (*number = create_node(tree, parent, ip)) == 0)
+            return true;
+        if (atomic_compare_exchange_strong_explicit(slot, &value, *number | hash >> 32 << 32,
+                                                    memory_order_acq_rel, memory_order_acquire))
+            return true;
+    }
+    if (value >> 32 == hash >> 32) {
+        const struct node *node = &tree->nodes[(uint32_t)value - 1];
+        if (node->ip == ip && node->parent == parent) {
+            *number = (uint32_t)value;
+            return true;
+        }
+    }
+    return false;
+}
+
 uint32_t context_tree_child(struct context_tree *tree, uint32_t parent, uint64_t ip)
 {
     const uint64_t hash = hash_pair(parent, ip);
-    uint32_t created = 0;
-    for (uint64_t i = hash;; i++) {
-        _Atomic uint64_t *slot = &tree->slots[i & tree->slot_mask];
-        uint64_t value = atomic_load_explicit(slot, memory_order_acquire);
-        if (value == 0) {
-            if (created == 0 && (created = create_node(tree, parent, ip)) == 0)
-                return 0;
-            if (atomic_compare_exchange_strong_explicit(slot, &value, created | hash >> 32 << 32,
-                                                        memory_order_acq_rel, memory_order_acquire))
-                return created;
-        }
-        if (value >> 32 == hash >> 32) {
-            const struct node *node = &tree->nodes[(uint32_t)value - 1];
-            if (node->ip == ip && node->parent == parent)
-                return (uint32_t)value;
-        }
+    _Atomic uint64_t *level = tree->slots;
+    uint32_t number = 0; /* once created, wherever it is put */
+
+    for (uint32_t slots = SMALLEST_LEVEL; slots < tree->last_slots; slots *= LEVEL_GROWTH) {
+        _Atomic uint64_t *window = level + (hash & (slots - 1) & ~(uint64_t)(WINDOW - 1));
+
+        for (unsigned i = 0; i < WINDOW; i++)
+            if (visit_slot(tree, window + i, parent, ip, hash, &number))
+                return number;
+        level += slots;
     }
+    for (uint64_t i = hash;; i++)
+        if (visit_slot(tree, level + (i & (tree->last_slots - 1)), parent, ip, hash, &number))
+            return number;
 }
 
 uint32_t context_tree_intern(struct context_tree *tree, const uint64_t *ips, size_t n)

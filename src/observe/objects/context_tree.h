@@ -23,7 +23,8 @@ struct context_tree;
  */
 typedef void (*context_created)(void *user, uint32_t context_id, uint32_t parent_id, uint64_t ip);
 
-/* capacity: most nodes it can hold, 1 .. 2^30. About 32 bytes a node, touched as they are used. */
+/* capacity: most nodes it can hold, 1 .. 2^30. About 40 bytes a node; what is touched grows with
+ * the nodes that there are. */
 size_t context_tree_size(uint32_t capacity);
 
 /* memory: context_tree_size(capacity) zeroed bytes, page-aligned, the caller's. created may be
