@@ -76,6 +76,7 @@ static void build_document(struct model *model, struct document *document)
         [SECTION_BLOCKING] = {section_blocking, "blocking"},
         [SECTION_LINES] = {section_lines, "source lines"},
         [SECTION_CONTEXTS] = {section_contexts, "calling contexts"},
+        [SECTION_TIMELINE] = {section_timeline, "timeline"},
         [SECTION_TRAFFIC] = {section_traffic, "traffic"},
         [SECTION_SHARING] = {section_sharing, "sharing"},
         [SECTION_SECTOR_HINTS] = {section_sector_hints, "sector hints"},

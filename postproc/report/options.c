@@ -53,6 +53,7 @@ static const struct option long_options[] = {
     {"objects", no_argument, NULL, OPTION_SECTION + SECTION_OBJECTS},
     {"lines", no_argument, NULL, OPTION_SECTION + SECTION_LINES},
     {"contexts", no_argument, NULL, OPTION_SECTION + SECTION_CONTEXTS},
+    {"timeline", no_argument, NULL, OPTION_SECTION + SECTION_TIMELINE},
     {"traffic", no_argument, NULL, OPTION_SECTION + SECTION_TRAFFIC},
     {"sector-hints", no_argument, NULL, OPTION_SECTION + SECTION_SECTOR_HINTS},
     {"sharing", no_argument, NULL, OPTION_SECTION + SECTION_SHARING},
@@ -93,7 +94,7 @@ static const char help[] =
     "Shows what a profile says; the newest *.rprof here if none is named.\n"
     "\n"
     "Sections (default: --summary --objects --lines; with other forms than text all\n"
-    "but --traffic and --sector-hints):\n"
+    "but --timeline, --traffic and --sector-hints):\n"
     "      --summary        the run, how it was measured, and a verdict\n"
     "      --histogram      reuse times and stack distances\n"
     "      --mrc            miss ratio as a function of cache size\n"
@@ -101,6 +102,7 @@ static const char help[] =
     "      --objects        data objects: arrays, variables, stacks\n"
     "      --lines          source lines that reuse data late, and who uses it next\n"
     "      --contexts       the same by calling context\n"
+    "      --timeline       misses over the run, and where they change\n"
     "      --traffic        bytes that each cache level serves, here and on --machine\n"
     "      --sector-hints   what to isolate in the A64FX's sector cache, to paste\n"
     "      --blocking       loops to block or fuse, streams, sparsely used lines\n"
@@ -407,9 +409,9 @@ static void choose_default_sections(struct report_options *options)
     if (any_section(options))
         return;
     for (size_t i = 0; i < SECTION_COUNT; i++)
-        options->sections[i] =
-            (options->format != FORMAT_TEXT && i != SECTION_SECTOR_HINTS && i != SECTION_TRAFFIC) ||
-            i == SECTION_SUMMARY || i == SECTION_OBJECTS || i == SECTION_LINES;
+        options->sections[i] = (options->format != FORMAT_TEXT && i != SECTION_SECTOR_HINTS &&
+                                i != SECTION_TRAFFIC && i != SECTION_TIMELINE) ||
+                               i == SECTION_SUMMARY || i == SECTION_OBJECTS || i == SECTION_LINES;
 }
 
 /* Sector hints are for the one machine with a sector cache, unless another one is described. */

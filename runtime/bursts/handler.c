@@ -14,6 +14,7 @@
 #include "bursts/thread.h"
 #include "interposition/interpose_signal.h"
 #include "output/output.h"
+#include "output/snapshot.h"
 #include "perf_events/timebase.h"
 #include "process/settings.h"
 #include "recording/tape_signal.h"
@@ -152,6 +153,7 @@ static void observe(struct entry *entry)
     handle(entry);
     if (thread->events % TOTALS_EVERY == 0)
         thread_write_totals(thread, entry->app_now);
+    snapshot_if_due();
     if (clock)
         sampler_rearm(thread, entry->app_now);
     cost = spent_since(entered) + hidden;

@@ -10,6 +10,7 @@
 
 #include "interposition/interpose.h"
 #include "memory/fault_guard.h"
+#include "output/snapshot.h"
 #include "own/bound.h"
 #include "own/raw_call.h"
 #include "perf_events/perf_event.h"
@@ -271,6 +272,8 @@ INTERPOSED int sigaction(int signal, const struct sigaction *action, struct siga
 {
     if (signal == SIGSEGV || signal == SIGBUS)
         return fault_guard_sigaction(signal, action, old);
+    if (snapshot_is_signal(signal))
+        return snapshot_sigaction(signal, action, old);
     if (signal == SIGTRAP && atomic_load_explicit(&taken, memory_order_relaxed)) {
         struct sigaction previous;
 
@@ -307,7 +310,7 @@ static sighandler_t set_handler(int signal, sighandler_t handler, int flags)
 
 static bool is_virtual(int signal)
 {
-    return signal == SIGTRAP || signal == SIGSEGV || signal == SIGBUS;
+    return signal == SIGTRAP || signal == SIGSEGV || signal == SIGBUS || snapshot_is_signal(signal);
 }
 
 INTERPOSED sighandler_t signal(int number, sighandler_t handler)

@@ -17,6 +17,7 @@
 
 #include "interposition/descriptors.h"
 #include "interposition/interpose.h"
+#include "output/snapshot.h"
 #include "process/process.h"
 #include "unwinding/unwind.h"
 
@@ -207,7 +208,7 @@ void *syscall_note(long number, long a, long b, long c)
         process_before_exec();
         break;
     case SYS_rt_sigaction:
-        if (a == SIGTRAP || a == SIGSEGV || a == SIGBUS)
+        if (a == SIGTRAP || a == SIGSEGV || a == SIGBUS || snapshot_is_signal((int)a))
             return (void *)sigaction_by_number;
         break;
     case SYS_close:

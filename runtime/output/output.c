@@ -24,6 +24,7 @@
 #include "memory/regions.h"
 #include "output/profile_file.h"
 #include "output/say.h"
+#include "output/snapshot.h"
 #include "perf_events/timebase.h"
 #include "process/host_caches.h"
 #include "process/process.h"
@@ -354,8 +355,9 @@ void output_flush(void)
 }
 
 /* Mapped files and the heap, for naming addresses that are in no object we know. */
-static bool append_mapping(void *context, const struct maps_entry *entry)
+static bool append_mapping(void *filter, const struct maps_entry *entry)
 {
+    bool (*wanted)(const struct maps_entry *) = *(bool (**)(const struct maps_entry *))filter;
     struct record_mapping record = {
         .start = entry->start,
         .end = entry->end,
@@ -364,7 +366,8 @@ static bool append_mapping(void *context, const struct maps_entry *entry)
         .flags = entry->shared ? MAPPING_SHARED : 0,
     };
 
-    (void)context;
+    if (wanted && !wanted(entry))
+        return true;
     if (entry->path[0] == '\0')
         record.flags |= MAPPING_ANONYMOUS;
     else if (strcmp(entry->path, "[heap]") == 0)
@@ -374,6 +377,12 @@ static bool append_mapping(void *context, const struct maps_entry *entry)
     output_append(RECORD_MAPPING, &record, offsetof(struct record_mapping, path), entry->path,
                   strlen(entry->path) + 1);
     return output_usable();
+}
+
+void output_mappings(bool (*wanted)(const struct maps_entry *))
+{
+    if (atomic_load(&state) == OUTPUT_OPEN)
+        maps_each(append_mapping, &wanted);
 }
 
 void output_before_exec(void)
@@ -417,7 +426,7 @@ void output_finish(void)
         return;
     }
     if (tape_mode != TAPE_REPLAYS) {
-        maps_each(append_mapping, NULL);
+        output_mappings(NULL);
         end.wall_ns = end.monotonic_ns - started_ns;
         output_append(RECORD_END, &end, sizeof end, NULL, 0);
     }
@@ -433,4 +442,5 @@ void output_reset_after_fork(void)
     memset(&writer, 0, sizeof writer);
     atomic_store(&loss_told, false);
     output_begin(&settings.options, false);
+    snapshot_after_fork();
 }

@@ -42,6 +42,11 @@ uint64_t output_bytes(void);
 /* Writes what is buffered: before exec, abort, a quick death. Signal-safe. */
 void output_flush(void);
 
+struct maps_entry;
+
+/* Writes the process's mappings, those that `wanted` says (NULL: all). */
+void output_mappings(bool (*wanted)(const struct maps_entry *));
+
 /* Final records, closes the file. */
 void output_finish(void);
 

@@ -29,6 +29,7 @@
 #include "memory/scratch.h"
 #include "output/output.h"
 #include "output/say.h"
+#include "output/snapshot.h"
 #include "own/bound.h"
 #include "own/clock.h"
 #include "perf_events/level_counts.h"
@@ -354,6 +355,7 @@ static void start(void)
     if (has_no_register())
         output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
     process_end_begin();
+    snapshot_begin();
     signals_block(&before);
     if (!process_is_without_hardware)
         level_counts_begin();

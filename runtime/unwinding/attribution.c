@@ -375,17 +375,24 @@ uint16_t attribution_cpu(void)
     return (uint16_t)tape_value(TAPE_ATTRIBUTION, cpu < 0 ? 0 : (uint64_t)cpu);
 }
 
-static void site_totals(void *user, const struct record_site_totals *totals)
+typedef bool (*totals_filter)(const struct record_site_totals *);
+
+static void site_totals(void *filter, const struct record_site_totals *totals)
 {
+    totals_filter wanted = *(totals_filter *)filter;
     uint32_t id = totals->site_id;
 
-    (void)user;
-    if (atomic_load(&announced_sites[id / 64]) >> (id % 64) & 1)
+    if (atomic_load(&announced_sites[id / 64]) >> (id % 64) & 1 && (!wanted || wanted(totals)))
         output_append(RECORD_SITE_TOTALS, totals, sizeof *totals, NULL, 0);
+}
+
+void attribution_site_totals(bool (*wanted)(const struct record_site_totals *))
+{
+    allocation_site_totals(site_totals, &wanted);
 }
 
 void attribution_finish(void)
 {
     allocation_end();
-    allocation_site_totals(site_totals, NULL);
+    attribution_site_totals(NULL);
 }

@@ -41,6 +41,10 @@ void attribution_object(const struct thread *, struct record_sample *);
 
 uint16_t attribution_cpu(void);
 
+/* Writes totals of the allocation sites that records name, where `wanted` says so (NULL: of all).
+ */
+void attribution_site_totals(bool (*wanted)(const struct record_site_totals *));
+
 /* Totals of every allocation site, at the end. */
 void attribution_finish(void);
 

@@ -5,6 +5,7 @@
  */
 #include "options.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "access.h"
@@ -37,6 +38,10 @@ const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_DURATION] = {"REUSE_DURATION", "duration", 0, "SECONDS", NULL, "",
                          "a number of seconds from 0 to 1000000000",
                          "stop sampling then; the program runs on"},
+    [OPTION_SNAPSHOT] = {"REUSE_SNAPSHOT", "snapshot", 0, "WHEN", NULL, "",
+                         "SIGUSR1 or SIGUSR2, a time of at least 1s as 60s, 5m or 2h, or one of "
+                         "each: SIGUSR2,60s",
+                         "SIGUSR2, or 60s: write what is known and run on"},
     [OPTION_SHARING] = {"REUSE_SHARING", "no-sharing", 0, NULL, "0", "1", "1 or 0",
                         "do not watch what other threads store"},
     [OPTION_REGISTERS] = {"REUSE_REGISTERS", "registers", 0, "N", NULL, "4",
@@ -220,6 +225,47 @@ static bool parse_follow(const char *text, unsigned *follow)
     return true;
 }
 
+/* A whole number of seconds, minutes or hours. */
+static bool parse_time(const char *text, size_t length, double *seconds)
+{
+    static const struct {
+        char unit;
+        double seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
+    char number[16] = "";
+    uint64_t whole;
+
+    if (length < 2 || length > sizeof number)
+        return false;
+    memcpy(number, text, length - 1);
+    if (!parse_whole(number, &whole))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (text[length - 1] == units[i].unit) {
+            *seconds = (double)whole * units[i].seconds;
+            return *seconds >= OPTIONS_SNAPSHOT_MIN && *seconds <= OPTIONS_SNAPSHOT_MAX;
+        }
+    return false;
+}
+
+/* At most one signal and one time; what is stored is undefined on failure. */
+static bool parse_snapshot(const char *text, int *signal, double *every)
+{
+    *signal = 0;
+    *every = 0;
+    for (;;) {
+        size_t length = strcspn(text, ",");
+        if (*signal == 0 && length == 7 && memcmp(text, "SIGUSR", 6) == 0 &&
+            (text[6] == '1' || text[6] == '2'))
+            *signal = text[6] == '1' ? SIGUSR1 : SIGUSR2;
+        else if (*every > 0 || !parse_time(text, length, every))
+            return false;
+        if (text[length] == '\0')
+            return true;
+        text += length + 1;
+    }
+}
+
 /* Distinct line sizes; what is stored is undefined on failure. */
 static bool parse_line_sizes(const char *text, uint32_t sizes[OPTIONS_LINE_SIZES_MAX],
                              unsigned *count)
@@ -317,6 +363,12 @@ static bool apply(struct options *options, enum option_id id, const char *value)
             return false;
         options->duration = decimal;
         return true;
+    case OPTION_SNAPSHOT:
+        if (!parse_snapshot(value, &index, &decimal))
+            return false;
+        options->snapshot_signal = index;
+        options->snapshot_every = decimal;
+        return true;
     case OPTION_SHARING:
         return parse_switch(value, &options->sharing);
     case OPTION_REGISTERS:
@@ -411,6 +463,10 @@ static void set_default(struct options *options, enum option_id id)
         break;
     case OPTION_DURATION:
         options->duration = 0;
+        break;
+    case OPTION_SNAPSHOT:
+        options->snapshot_signal = 0;
+        options->snapshot_every = 0;
         break;
     case OPTION_REGIONS:
         options->regions[0] = '\0';

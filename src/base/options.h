@@ -26,6 +26,7 @@ enum option_id {
     OPTION_FOLLOW,
     OPTION_EVENT,
     OPTION_DURATION,
+    OPTION_SNAPSHOT,
     OPTION_SHARING,
     OPTION_REGISTERS,
     OPTION_SEED,
@@ -99,6 +100,8 @@ enum {
 #define OPTIONS_BUDGET_MAX 50.0
 #define OPTIONS_PERIOD_MAX UINT64_C(1000000000000)
 #define OPTIONS_DURATION_MAX 1e9
+#define OPTIONS_SNAPSHOT_MIN 1.0
+#define OPTIONS_SNAPSHOT_MAX 1e9
 #define OPTIONS_RATE_MIN 0.001
 enum {
     OPTIONS_SKID_MAX = 1000000,
@@ -114,6 +117,8 @@ struct options {
     uint32_t line_size;    /* bytes, power of two, LINE_SIZE_MIN..LINE_SIZE_MAX */
     unsigned follow;       /* FOLLOW_* */
     double duration;       /* seconds of wall time after which sampling stops; 0: no limit */
+    int snapshot_signal;   /* number of the signal that asks for a snapshot; 0: none does */
+    double snapshot_every; /* seconds of wall time between snapshots; 0: none by time */
     bool sharing;          /* watch other threads' stores; off saves registers and time */
     unsigned registers;    /* debug registers to use at most, 0..OPTIONS_REGISTERS_MAX */
     bool quiet;            /* no line on stderr except errors */

@@ -58,6 +58,7 @@ sets REUSE_OUTPUT 'a b/%e%%' -o 'a b/%e%%'
 sets REUSE_FOLLOW none --follow=none
 sets REUSE_EVENT LD_SPEC --event LD_SPEC
 sets REUSE_DURATION 0.5 --duration 0.5
+sets REUSE_SNAPSHOT SIGUSR2,60s --snapshot SIGUSR2,60s
 sets REUSE_SHARING 0 --no-sharing
 sets REUSE_SEED 7 --seed 7
 sets REUSE_QUIET 1 -q

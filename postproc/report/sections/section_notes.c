@@ -64,9 +64,16 @@ static void note_end(struct model *model, struct document *document, struct sect
 
         if (profile->complete)
             continue;
-        text = format_string("%s ends early%s: the run was killed, is still going on, or the "
-                             "disk was full. Everything up to its last whole record is used",
-                             profile->path, profile->dropped_bytes > 0 ? ", within a record" : "");
+        if (profile->being_written)
+            text = format_string("%s: the run is still going on; this is what it has written so "
+                                 "far",
+                                 profile->path);
+        else
+            text =
+                format_string("%s ends early%s: the run was killed, is still going on "
+                              "elsewhere, or the disk was full. Everything up to its last "
+                              "whole record is used",
+                              profile->path, profile->dropped_bytes > 0 ? ", within a record" : "");
         section_paragraph(document, section, "notes", text);
         free(text);
     }

@@ -19,6 +19,7 @@ void section_threads(struct model *, struct document *);
 void section_objects(struct model *, struct document *);
 void section_lines(struct model *, struct document *);
 void section_contexts(struct model *, struct document *);
+void section_timeline(struct model *, struct document *);
 void section_traffic(struct model *, struct document *);
 /* Sets model->failure, and adds nothing, when the profile or the machine cannot answer. */
 void section_sector_hints(struct model *, struct document *);

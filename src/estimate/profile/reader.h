@@ -34,6 +34,7 @@ struct profile {
     size_t size;                 /* bytes of the file */
     uint64_t dropped_bytes;      /* after the last whole record */
     bool complete;               /* RECORD_END was seen */
+    bool being_written;          /* profile_load(): by a process that has not ended */
     uint64_t lost_records;       /* gaps in the sequence numbers */
     uint64_t unknown_records;    /* of types that this reader does not know: skipped */
     uint64_t invalid_records;    /* whole, but their content contradicts itself: skipped */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,6 +71,12 @@ static const char *what_to_do(int error)
     }
 }
 
+/* The runtime holds the file's lock for as long as it writes. */
+static bool is_being_written(int descriptor)
+{
+    return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 struct profile *profile_load(const char *path, char *message, size_t message_size)
 {
     struct profile *profile = NULL;
@@ -91,6 +98,8 @@ struct profile *profile_load(const char *path, char *message, size_t message_siz
         (void)snprintf(message, message_size, "cannot read '%s': %s; %s", path, strerror(error),
                        what_to_do(error));
     free(data);
+    if (profile && !profile->complete)
+        profile->being_written = is_being_written(descriptor);
     if (descriptor >= 0)
         (void)close(descriptor);
     return profile;
