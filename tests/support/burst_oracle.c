@@ -149,8 +149,6 @@ void oracle_feed(struct random *random, uint32_t line_size, bool wide)
     uint32_t at = 0;
 
     burst_begin(oracle.burst, line_size, wide);
-    if (!oracle.thinned)
-        burst_tell_all(oracle.burst);
     assert_int_equal(burst_wants(oracle.burst), BURST_ACCESSES);
     while (at < oracle.count) {
         uint32_t n = 1 + random_below(random, 700);

@@ -32,7 +32,6 @@ struct burst_oracle {
     struct brute_use uses[BRUTE_TOUCHES]; /* of those of probes */
     uint32_t touch_count, probe_count, open_count;
     uint32_t contexts_asked; /* by the burst */
-    bool thinned; /* set by tests: of near probes the burst tells one in some, else all */
 };
 
 extern struct burst_oracle oracle;

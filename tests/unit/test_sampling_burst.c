@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bursts against brute force: next uses, distances, groups. */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -314,71 +313,6 @@ static void groups_hold_every_probe_once(void **state)
     }
 }
 
-enum { THINNED_ROUNDS = 400, CODES = 8192 };
-
-/* What the groups count of each code at a line size is added to sums. */
-static void add_counts(unsigned size, uint32_t sums[CODES])
-{
-    for (uint32_t g = 0; g < group_count; g++) {
-        const struct probe_count *counts = group_counts + first_count[g];
-
-        for (unsigned s = 0; s < size; s++)
-            counts += sizes[g][s];
-        for (size_t i = 0; i < sizes[g][size]; i++)
-            sums[counts[i].code] += counts[i].count;
-    }
-}
-
-/* A mean of 400 counts, where one in eight stands for eight: 7 is a touch's variance. */
-static void check_mean(double sum, double expected)
-{
-    double mean = sum / THINNED_ROUNDS, deviation = sqrt(7 * expected / THINNED_ROUNDS);
-
-    assert_true(fabs(mean - expected) <= 5 * deviation + 1e-9);
-}
-
-/* Of near probes one in some stands for as many; far and open ones are all there, each once. */
-static void near_probes_are_thinned_without_bias(void **state)
-{
-    static uint32_t sums[CODES], brute[CODES], wider[CODES];
-    struct record_burst record = {0};
-    double touches = 0, told = 0, groups_told = 0;
-    struct random random;
-
-    (void)state;
-    random_seed(&random, 77);
-    oracle_make_stream(&random, BURST_ACCESSES, 30, false);
-    oracle.thinned = true;
-    for (int round = 0; round < THINNED_ROUNDS; round++) {
-        oracle_feed(&random, 64, true);
-        write_and_read(&record);
-        add_counts(0, sums);
-        add_counts(2, wider);
-        touches += record.touches;
-        groups_told += record.groups;
-        assert_int_equal(record.open, oracle.open_count);
-        if (round == 0)
-            for (uint32_t i = 0; i < oracle.probe_count; i++)
-                brute[code_of(i)]++;
-    }
-    oracle.thinned = false;
-    for (uint32_t code = 0; code < CODES; code++) {
-        if (probe_code_open((uint16_t)code) ||
-            probe_code_distance((uint16_t)code) >= probe_distance_bin(BURST_NEAR_BYTES / 64))
-            assert_int_equal(sums[code], THINNED_ROUNDS * brute[code]);
-        else
-            check_mean(sums[code], brute[code]);
-    }
-    check_mean(touches, oracle.probe_count);
-    oracle_find_all(probe_line_size(64, 2));
-    for (uint32_t code = 0; code < CODES; code++)
-        told += wider[code];
-    check_mean(told, oracle.probe_count);
-    oracle_feed(&random, 64, true);
-    write_and_read(&record);
-    assert_true(groups_told / THINNED_ROUNDS < 0.9 * record.groups);
-}
-
 /* Nothing of a burst shows in the next one. */
 static void bursts_do_not_depend_on_those_before(void **state)
 {
@@ -448,7 +382,6 @@ int main(void)
         cmocka_unit_test(an_empty_burst_has_nothing),
         cmocka_unit_test(no_more_is_taken_than_needed),
         cmocka_unit_test(groups_hold_every_probe_once),
-        cmocka_unit_test(near_probes_are_thinned_without_bias),
         cmocka_unit_test(bursts_do_not_depend_on_those_before),
         cmocka_unit_test(too_little_room_is_told),
         cmocka_unit_test(recorded_bursts_say_so),

@@ -23,8 +23,7 @@ enum burst_flags {
 
 /*
  * The tail holds the probes, grouped (profile/probes.h). An access that touches two lines is a
- * probe in each of them, so there may be more probes than accesses. Of probes that are used again
- * soon the tail has one in some, which counts for all of them (sampling/burst.h).
+ * probe in each of them, so there may be more probes than accesses.
  */
 struct record_burst {
     uint64_t burst_id;
@@ -36,7 +35,7 @@ struct record_burst {
     uint64_t loop;      /* identifies the loop for access rates: its head's ip; 0 none */
     uint32_t accesses;  /* in it; fewer than BURST_ACCESSES if it had to end early */
     uint32_t probes;    /* accesses that are probes: min(accesses, BURST_PROBES) */
-    uint32_t touches;   /* lines of the run's size that they touched, as the tail counts them */
+    uint32_t touches;   /* lines of the run's size that they touched: probes in the tail */
     uint32_t open;      /* of these, not used again in the burst */
     uint32_t region_id; /* innermost span of the API that the thread was in; 0 none */
     uint16_t cpu;

@@ -18,15 +18,8 @@ void burst_begin(struct burst *burst, uint32_t line_size, bool wide)
     burst->line_size = line_size;
     burst->line_sizes = wide ? PROBE_LINE_SIZES : 1;
     burst->recorded = false;
-    burst->near_one_in = BURST_NEAR_ONE_IN;
-    burst->told = 0;
     burst->count = burst->probes = burst->open = burst->groups = 0;
     burst->run.count = burst->run.probes = 0;
-}
-
-void burst_tell_all(struct burst *burst)
-{
-    burst->near_one_in = 1;
 }
 
 void burst_begin_after(struct burst *burst, uint32_t line_size, bool wide,
@@ -97,7 +90,7 @@ bool burst_encode(const struct burst *burst, struct record_burst *record, unsign
     }
     record->accesses = burst->count;
     record->probes = burst->probes;
-    record->touches = burst->told;
+    record->touches = burst->run.probes;
     record->open = burst->open;
     record->groups = (uint16_t)burst->groups;
     record->probe_size = (uint32_t)encoder.used;

@@ -52,24 +52,12 @@ struct burst_host {
  */
 enum { BURST_WIDE_ONE_IN = 4 };
 
-/*
- * Probes whose line is used again before BURST_NEAR_BYTES of other lines are hits in every cache
- * that anybody asks about, are nine in ten, and are much alike within a burst. One in so many of
- * them, at random, is identified and written, and counts for as many; all others are. Grouping,
- * attribution and writing take a third of the time by that, and the burst leaves less of the
- * program's data evicted from its caches.
- */
-enum { BURST_NEAR_BYTES = 4096, BURST_NEAR_ONE_IN = 8 };
-
 struct burst; /* burst_internal.h; size by burst_memory_size() */
 
 size_t burst_memory_size(void);
 
 /* line_size: the run's. wide: distances at PROBE_LINE_SIZES line sizes are wanted. */
 void burst_begin(struct burst *, uint32_t line_size, bool wide);
-
-/* Every near probe counts for itself, as in tests: after burst_begin(). */
-void burst_tell_all(struct burst *);
 
 /* The first access is one that hardware recorded and the thread has executed already. */
 void burst_begin_after(struct burst *, uint32_t line_size, bool wide,

@@ -120,26 +120,12 @@ static inline void group_probe(struct burst *burst, const struct burst_host *hos
     burst->group_of[touch] = (uint16_t)(instruction->group - 1);
 }
 
-/* One of n touches, as likely as the touches that it stands for are many. */
-static uint32_t draw_touch(struct burst *burst, const uint16_t *touches, uint32_t n)
-{
-    uint32_t all = 0, number, i = 0;
-
-    if (n == 1)
-        return touches[0];
-    for (uint32_t k = 0; k < n; k++)
-        all += burst->stands_for[touches[k]];
-    number = random_below(&burst->random, all);
-    while (number >= burst->stands_for[touches[i]])
-        number -= burst->stands_for[touches[i++]];
-    return touches[i];
-}
-
 /* One of the group's probes, all equally likely, tells the place. */
 static void find_place(struct burst *burst, const struct burst_host *host,
                        struct probe_group *group, const uint16_t *touches, uint32_t n)
 {
-    struct burst_probe probe = burst_probe_at(burst, draw_touch(burst, touches, n));
+    struct burst_probe probe =
+        burst_probe_at(burst, touches[n > 1 ? random_below(&burst->random, n) : 0]);
 
     group->width = probe.width;
     group->place = probe.address -
@@ -160,7 +146,7 @@ static uint16_t code_of(const struct burst *burst, const struct burst_touches *t
 }
 
 /* Of the lines of the run's size that an access touches in a touch's line, the lowest decides. */
-static void find_run_touches(struct burst *burst)
+static void find_other_groups(struct burst *burst)
 {
     const struct burst_touches *other = &burst->other;
     unsigned shift = (unsigned)__builtin_ctz(burst->line_size);
@@ -170,34 +156,23 @@ static void find_run_touches(struct burst *burst)
         const struct access *access = &burst->accesses[index];
         uint64_t lines = (first_byte(other, access, i) >> shift) - (access->address >> shift);
 
-        burst->run_touch_of[i] = (uint16_t)(burst->first_touch[index] + lines);
+        burst->other_group_of[i] = burst->group_of[burst->first_touch[index] + lines];
     }
 }
 
-/* The touch of the run's line size that speaks for a touch. */
-static inline uint32_t run_touch(const struct burst *burst, const struct burst_touches *touches,
-                                 uint32_t touch)
-{
-    return touches == &burst->run ? touch : burst->run_touch_of[touch];
-}
-
-/* Appends the counts of n touches, by ascending code; returns how many different codes there are.
- */
+/* Appends the counts of n probes, by ascending code; returns how many different codes there are. */
 static uint16_t count_codes(struct burst *burst, const struct burst_touches *touches,
                             const uint16_t *probes, uint32_t n)
 {
     uint64_t words[BURST_CODES / 64 / 64] = {0};
     uint64_t bits[BURST_CODES / 64];
-    uint32_t first = burst->counted;
+    uint32_t before = burst->counted;
 
     for (uint32_t i = 0; i < n; i++) {
         uint32_t code = code_of(burst, touches, probes[i]), word = code / 64;
         uint64_t *used = &words[word / 64];
-        uint16_t before = burst->code_counts[code];
 
-        burst->code_counts[code] =
-            (uint16_t)(before + burst->stands_for[run_touch(burst, touches, probes[i])]);
-        if (before != 0)
+        if (burst->code_counts[code]++ != 0)
             continue;
         if (!(*used >> word % 64 & 1))
             bits[word] = 0;
@@ -217,40 +192,33 @@ static uint16_t count_codes(struct burst *burst, const struct burst_touches *tou
             }
         }
     }
-    return (uint16_t)(burst->counted - first);
+    return (uint16_t)(burst->counted - before);
 }
 
-/* Brings the touches of each group together. */
-static void sort_touches(struct burst *burst, const struct burst_touches *touches)
+/* Brings the probes of each group together. */
+static void sort_probes(struct burst *burst, const uint16_t *group_of, uint32_t probes)
 {
     uint16_t at = 0;
 
     memset(burst->group_end, 0, burst->groups * sizeof *burst->group_end);
-    for (uint32_t i = 0; i < touches->probes; i++) {
-        uint32_t touch = run_touch(burst, touches, i);
-
-        if (burst->stands_for[touch])
-            burst->group_end[burst->group_of[touch]]++;
-    }
+    for (uint32_t i = 0; i < probes; i++)
+        burst->group_end[group_of[i]]++;
     for (uint32_t g = 0; g < burst->groups; g++) {
         uint16_t n = burst->group_end[g];
 
         burst->group_end[g] = at;
         at = (uint16_t)(at + n);
     }
-    for (uint32_t i = 0; i < touches->probes; i++) {
-        uint32_t touch = run_touch(burst, touches, i);
-
-        if (burst->stands_for[touch])
-            burst->by_group[burst->group_end[burst->group_of[touch]]++] = (uint16_t)i;
-    }
+    for (uint32_t i = 0; i < probes; i++)
+        burst->by_group[burst->group_end[group_of[i]]++] = (uint16_t)i;
 }
 
-static void count_probes(struct burst *burst, const struct burst_touches *touches, unsigned size)
+static void count_probes(struct burst *burst, const struct burst_touches *touches,
+                         const uint16_t *group_of, unsigned size)
 {
     uint32_t at = 0;
 
-    sort_touches(burst, touches);
+    sort_probes(burst, group_of, touches->probes);
     for (uint32_t g = 0; g < burst->groups; g++) {
         struct burst_group *group = &burst->group[g];
 
@@ -283,56 +251,19 @@ static void begin_groups(struct burst *burst)
     random_seed(&burst->random, burst->random.state ^ first->ip ^ first->address << 20);
 }
 
-/*
- * Which touches are told, and how many each stands for. Of near ones, one of each near_one_in in a
- * row, drawn anew for each row, so that no rhythm of the program is locked on to; in a row that
- * the burst's end cuts short none may be: the others stand for it.
- */
-static void choose_touches(struct burst *burst)
-{
-    const struct burst_touches *run = &burst->run;
-    uint32_t near_lines = BURST_NEAR_BYTES / burst->line_size, row = 0, drawn = 0;
-
-    for (uint32_t i = 0; i < run->probes; i++) {
-        uint32_t stands_for = 1;
-
-        if (run->next[i] != BURST_TOUCH_NONE && run->distance[i] < near_lines) {
-            if (row == 0)
-                drawn = random_below(&burst->random, burst->near_one_in);
-            stands_for = row == drawn ? burst->near_one_in : 0;
-            row = (row + 1) % burst->near_one_in;
-        }
-        burst->stands_for[i] = (uint8_t)stands_for;
-        burst->told += stands_for;
-    }
-}
-
-static void find_groups(struct burst *burst, const struct burst_host *host)
+void burst_group_probes(struct burst *burst, const struct burst_host *host)
 {
     uint32_t touch = 0;
 
+    begin_groups(burst);
     for (uint32_t i = 0; i < burst->probes; i++) {
-        uint32_t path = 0;
-        bool asked = !host->path;
+        uint32_t path = host->path ? host->path(host->user, i) : 0;
 
         burst->first_touch[i] = (uint16_t)touch;
-        for (; touch < burst->run.probes && burst->run.access[touch] == i; touch++) {
-            if (!burst->stands_for[touch])
-                continue;
-            if (!asked)
-                path = host->path(host->user, i);
-            asked = true;
+        for (; touch < burst->run.probes && burst->run.access[touch] == i; touch++)
             group_probe(burst, host, touch, path);
-        }
     }
-}
-
-void burst_group_probes(struct burst *burst, const struct burst_host *host)
-{
-    begin_groups(burst);
-    choose_touches(burst);
-    find_groups(burst, host);
-    count_probes(burst, &burst->run, 0);
+    count_probes(burst, &burst->run, burst->group_of, 0);
     find_places(burst, host);
     for (unsigned size = 1; size < burst->line_sizes; size++) {
         uint32_t line_size = probe_line_size(burst->line_size, size);
@@ -340,7 +271,7 @@ void burst_group_probes(struct burst *burst, const struct burst_host *host)
         burst->other.count = burst->other.probes = 0;
         if (line_size)
             burst_find_uses(burst, &burst->other, line_size);
-        find_run_touches(burst);
-        count_probes(burst, &burst->other, size);
+        find_other_groups(burst);
+        count_probes(burst, &burst->other, burst->other_group_of, size);
     }
 }

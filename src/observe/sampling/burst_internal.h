@@ -62,17 +62,14 @@ struct burst {
     uint32_t line_size;  /* the run's */
     uint32_t line_sizes; /* 1, or PROBE_LINE_SIZES */
     bool recorded;
-    uint32_t near_one_in;
     uint32_t count, probes; /* accesses; of these, probes */
     uint32_t open, groups;
-    uint32_t told;        /* touches that those in groups stand for */
     struct random random; /* for places; goes on from burst to burst */
     struct access accesses[BURST_ACCESSES];
 
-    struct burst_touches run, other;    /* lines of the run's size; of the others, one by one */
-    uint16_t first_touch[BURST_PROBES]; /* of the access, in `run` */
-    uint8_t stands_for[BURST_PROBE_TOUCHES]; /* so many touches in the tail; 0: it is left out */
-    uint16_t group_of[BURST_PROBE_TOUCHES];  /* of those that are not */
+    struct burst_touches run, other;        /* lines of the run's size; of the others, one by one */
+    uint16_t first_touch[BURST_PROBES];     /* of the access, in `run` */
+    uint16_t group_of[BURST_PROBE_TOUCHES]; /* likewise */
     uint16_t open_touches[BURST_PROBE_TOUCHES];
 
     struct burst_group group[BURST_PROBE_TOUCHES];
@@ -88,9 +85,9 @@ struct burst {
     uint32_t next_object;
     uint32_t group_places;                                     /* of the table, in use for groups */
     struct burst_instruction instructions[BURST_INSTRUCTIONS]; /* by hash */
-    uint16_t run_touch_of[BURST_PROBE_TOUCHES];                /* of touches in `other` */
+    uint16_t other_group_of[BURST_PROBE_TOUCHES];
     uint16_t group_end[BURST_PROBE_TOUCHES];
-    uint16_t by_group[BURST_PROBE_TOUCHES]; /* touches, group by group */
+    uint16_t by_group[BURST_PROBE_TOUCHES]; /* probes, group by group */
     uint16_t code_counts[BURST_CODES];      /* all zero between uses */
 };
 
