@@ -293,12 +293,18 @@ static void tell_released(uint64_t base, uint64_t size)
 void allocation_came(const void *pointer, size_t size, enum allocator allocator,
                      const struct unwind_start *caller)
 {
-    struct thread_cache *cache = thread_cache_get();
     struct block block = {.base = (uint64_t)(uintptr_t)pointer, .size = size};
-    if (size < BLOCK_CHOICE_SMALL && cache != NULL && !objects.options.every_block)
-        block.tracked_log2 = (uint8_t)block_choice_take(
-            &cache->choice,
-            block_choice_place(&cache->choice, caller->ip, caller->stack_pointer, size));
+    const bool had_cache = thread_cache_own != NULL;
+    struct thread_cache *cache = thread_cache_get();
+    if (size < BLOCK_CHOICE_SMALL) {
+        const unsigned place = block_choice_place(caller->ip, caller->stack_pointer, size);
+        if (cache == NULL || objects.options.every_block)
+            block_choice_leave(&thread_skips, place);
+        else if (!had_cache && block_choice_passes_over(&thread_skips, place))
+            return; /* the skips came with the cache */
+        else
+            block.tracked_log2 = (uint8_t)block_choice_take(&cache->choice, &thread_skips, place);
+    }
     /* Only now: a choice that is not made would fall on the next block for certain. */
     if (pointer == NULL || atomic_load_explicit(&objects.paused, memory_order_relaxed))
         return;

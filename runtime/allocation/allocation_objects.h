@@ -26,9 +26,8 @@ extern struct release_filter allocation_filter;
  * to know of it. Signal-safe. */
 static inline bool allocation_passes_over(uint64_t ip, uint64_t stack_pointer, size_t size)
 {
-    struct thread_cache *cache = thread_cache_own;
-    return __builtin_expect(cache != NULL, 1) && __builtin_expect(size < BLOCK_CHOICE_SMALL, 1) &&
-           block_choice_passes_over(block_choice_place(&cache->choice, ip, stack_pointer, size));
+    return __builtin_expect(size < BLOCK_CHOICE_SMALL, 1) &&
+           block_choice_passes_over(&thread_skips, block_choice_place(ip, stack_pointer, size));
 }
 
 /* The real allocator returned [pointer, pointer + size), which was not passed over; pointer may be

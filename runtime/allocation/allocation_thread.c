@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "allocation/interpose_allocation.h"
@@ -32,6 +33,8 @@ static _Atomic unsigned pool_used;
 __thread uint64_t allocation_inside __attribute__((tls_model("initial-exec")));
 
 __thread struct thread_cache *thread_cache_own __attribute__((tls_model("initial-exec")));
+
+__thread struct block_choice_skips thread_skips __attribute__((tls_model("initial-exec")));
 
 /* index + 1 of the thread's cache; 0: not asked yet; -1: none to be had, or given back. */
 static __thread int cache_index __attribute__((tls_model("initial-exec")));
@@ -70,6 +73,7 @@ struct thread_cache *thread_cache_take(void)
         thread_cache_own = memory_of(i);
         if (thread_cache_own != NULL) {
             cache_index = (int)i + 1;
+            thread_skips = thread_cache_own->skips;
             return thread_cache_own;
         }
         atomic_store_explicit(&pool[i].taken, false, memory_order_release);
@@ -81,6 +85,9 @@ struct thread_cache *thread_cache_take(void)
 
 void thread_cache_release(void)
 {
+    if (cache_index > 0)
+        thread_cache_own->skips = thread_skips;
+    thread_skips = (struct block_choice_skips){0};
     thread_cache_own = NULL;
     if (cache_index > 0)
         atomic_store_explicit(&pool[cache_index - 1].taken, false, memory_order_release);
@@ -99,6 +106,15 @@ void thread_cache_each(void (*visit)(void *user, struct thread_cache *), void *u
 
 void thread_cache_fork_child(void)
 {
-    for (int i = 0; i < ALLOCATION_THREADS_MAX; i++)
-        atomic_store_explicit(&pool[i].taken, i == cache_index - 1, memory_order_relaxed);
+    for (int i = 0; i < ALLOCATION_THREADS_MAX; i++) {
+        struct thread_cache *cache = atomic_load_explicit(&pool[i].memory, memory_order_relaxed);
+        const bool is_own = i == cache_index - 1;
+        /* The skips of who had it are lost: all its places begin anew. */
+        if (!is_own && cache != NULL &&
+            atomic_load_explicit(&pool[i].taken, memory_order_relaxed)) {
+            memset(cache->choice.places, 0, sizeof cache->choice.places);
+            memset(&cache->skips, 0, sizeof cache->skips);
+        }
+        atomic_store_explicit(&pool[i].taken, is_own, memory_order_relaxed);
+    }
 }

@@ -32,10 +32,11 @@ struct batch {
 
 /* From a pool, so that memory is bounded and reused; some 450 KiB, touched as it is used. */
 struct thread_cache {
-    struct block_choice choice; /* which of its small blocks are tracked */
-    uint64_t allocations;       /* made by the thread, */
-    uint64_t frames_walked;     /* and what it took to find their sites */
-    struct unwind_trace trace;  /* of the walk under way: too large for a small alternate stack */
+    struct block_choice choice;      /* which of its small blocks are tracked */
+    struct block_choice_skips skips; /* of no thread: of the last one */
+    uint64_t allocations;            /* made by the thread, */
+    uint64_t frames_walked;          /* and what it took to find their sites */
+    struct unwind_trace trace; /* of the walk under way: too large for a small alternate stack */
     struct batch batches[BATCHES];
     struct site_cache sites;
 };
@@ -45,6 +46,9 @@ void thread_cache_seed(uint64_t seed);
 
 /* The calling thread's cache once it has one; set by thread_cache_take() alone. */
 extern __thread struct thread_cache *thread_cache_own __attribute__((tls_model("initial-exec")));
+
+/* What the calling thread passes over: of its cache's choice. Zero without a cache. */
+extern __thread struct block_choice_skips thread_skips __attribute__((tls_model("initial-exec")));
 
 /* Finds the calling thread a cache; NULL when there is none to be had. Keeps errno. */
 struct thread_cache *thread_cache_take(void);

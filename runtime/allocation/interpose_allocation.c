@@ -272,13 +272,21 @@ INTERPOSED int posix_memalign(void **pointer, size_t alignment, size_t size)
     return result;
 }
 
+/* Of a block that is followed, not of the arena: whether anybody is to be told when it goes. */
+static inline bool is_release_of_interest(void *pointer)
+{
+    const uint64_t base = (uint64_t)(uintptr_t)pointer;
+    return release_filter_has_start(&allocation_filter, base) || real.usable_size == NULL ||
+           release_filter_may_hold(&allocation_filter, base, real.usable_size(pointer));
+}
+
 /* Before the memory may be handed to another thread. */
 static __attribute__((noinline)) void free_followed(void *pointer)
 {
     const uint64_t stack_pointer = (uint64_t)(uintptr_t)__builtin_dwarf_cfa();
     if (pointer == NULL || interpose_arena_contains(pointer))
         return;
-    if (enter(stack_pointer)) {
+    if (is_release_of_interest(pointer) && enter(stack_pointer)) {
         const struct allocation_going going = allocation_goes(pointer, real.usable_size);
         allocation_gone(&going);
         allocation_leave();
@@ -320,8 +328,8 @@ static void *reallocate(void *pointer, size_t size, const struct unwind_start *c
         return pointer == NULL        ? from_arena(16, size)
                : real.realloc != NULL ? real.realloc(pointer, size)
                                       : missing();
-    const bool followed =
-        pointer != NULL && allocation_is_followed(pointer) && enter(caller->stack_pointer);
+    const bool followed = pointer != NULL && allocation_is_followed(pointer) &&
+                          is_release_of_interest(pointer) && enter(caller->stack_pointer);
     struct allocation_going going;
     /* Out of the map before the memory may be handed to another thread. */
     if (followed) {

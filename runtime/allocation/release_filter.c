@@ -76,8 +76,35 @@ static uint64_t last_word(uint64_t address)
     return release_filter_place(address) / 64;
 }
 
+/* Keeps the address, if there is room. */
+static void keep_watched(struct release_filter *filter, uint64_t address)
+{
+    for (uint32_t i = 0; i < RELEASE_FILTER_WATCHED; i++) {
+        uint64_t none = 0;
+        uint32_t used = atomic_load(&filter->used);
+        if (address == 0 || !atomic_compare_exchange_strong(&filter->watched[i], &none, address))
+            continue;
+        while (used <= i && !atomic_compare_exchange_weak(&filter->used, &used, i + 1))
+            ;
+        return;
+    }
+    atomic_fetch_add(&filter->beyond, 1);
+}
+
+static void drop_watched(struct release_filter *filter, uint64_t address)
+{
+    const uint32_t used = atomic_load(&filter->used);
+    for (uint32_t i = 0; i < used && address != 0; i++) {
+        uint64_t kept = address;
+        if (atomic_compare_exchange_strong(&filter->watched[i], &kept, 0))
+            return;
+    }
+    atomic_fetch_sub(&filter->beyond, 1);
+}
+
 void release_filter_watch(struct release_filter *filter, uint64_t address)
 {
+    keep_watched(filter, address);
     for (uint64_t i = 0; i < WATCHED_WORDS; i++) {
         const uint64_t word = (last_word(address) - i) % WORDS;
         count_up(&filter->watches[word]);
@@ -95,6 +122,7 @@ static uint64_t tracked_bits(const struct release_filter *filter, uint64_t word)
 
 void release_filter_unwatch(struct release_filter *filter, uint64_t address)
 {
+    drop_watched(filter, address);
     for (uint64_t i = 0; i < WATCHED_WORDS; i++) {
         const uint64_t word = (last_word(address) - i) % WORDS;
         if (!count_down(&filter->watches[word]))
@@ -106,7 +134,8 @@ void release_filter_unwatch(struct release_filter *filter, uint64_t address)
     }
 }
 
-bool release_filter_may_hold(const struct release_filter *filter, uint64_t base, uint64_t size)
+/* Of those in counts alone. */
+static bool counts_may_hold(const struct release_filter *filter, uint64_t base, uint64_t size)
 {
     const uint64_t first = last_word(base);
     const uint64_t words = (last_word(base + size - 1) - first) % WORDS + 1;
@@ -117,4 +146,15 @@ bool release_filter_may_hold(const struct release_filter *filter, uint64_t base,
             return true;
     }
     return false;
+}
+
+bool release_filter_may_hold(const struct release_filter *filter, uint64_t base, uint64_t size)
+{
+    const uint32_t used = atomic_load_explicit(&filter->used, memory_order_acquire);
+    for (uint32_t i = 0; i < used; i++) {
+        if (atomic_load_explicit(&filter->watched[i], memory_order_relaxed) - base < size)
+            return true;
+    }
+    return atomic_load_explicit(&filter->beyond, memory_order_acquire) != 0 &&
+           counts_may_hold(filter, base, size);
 }

@@ -11,6 +11,11 @@
  * which a small block that contains it may start. Memory is touched as it is used: up to 1 MiB by
  * those who ask, 8 MiB by those who change it.
  *
+ * Programs release small blocks at the same few addresses over and over, so that bits alone would
+ * ask in vain for each of them while a watch is near. So watched addresses are kept as well, as
+ * many as a dozen threads have; the block is looked for among them, and beyond that number in the
+ * counts.
+ *
  * Who asks while the same place is added or removed may get either answer. A count that reaches its
  * end stays there.
  */
@@ -24,12 +29,16 @@
 enum {
     RELEASE_FILTER_BITS = 1 << 23,
     RELEASE_FILTER_REACH = 4096, /* largest untracked block whose watches are found */
+    RELEASE_FILTER_WATCHED = 64, /* addresses that are kept */
 };
 
 struct release_filter {
     _Atomic uint64_t bits[RELEASE_FILTER_BITS / 64];
     _Atomic uint8_t starts[RELEASE_FILTER_BITS];
     _Atomic uint8_t watches[RELEASE_FILTER_BITS / 64];
+    _Atomic uint64_t watched[RELEASE_FILTER_WATCHED]; /* 0: none */
+    _Atomic uint32_t used;   /* of these, so many from the first on may not be 0; never falls */
+    _Atomic uint32_t beyond; /* watched addresses that are not among them */
 };
 
 /* Every 256 bytes skip one place, so that heaps at multiples of 64 MiB do not meet. */
@@ -44,6 +53,13 @@ static inline bool release_filter_has(const struct release_filter *filter, uint6
 {
     const uint64_t place = release_filter_place(base);
     return atomic_load_explicit(&filter->bits[place / 64], memory_order_relaxed) >> place % 64 & 1;
+}
+
+/* Whether a tracked block may start there. */
+static inline bool release_filter_has_start(const struct release_filter *filter, uint64_t base)
+{
+    return atomic_load_explicit(&filter->starts[release_filter_place(base)],
+                                memory_order_relaxed) != 0;
 }
 
 /* The start of a tracked block. */

@@ -302,6 +302,35 @@ static void watches_are_found(void **state)
     assert_filter_is_empty();
 }
 
+/* As many as are kept are told exactly, whatever their counts say. */
+static void few_watches_are_told_exactly(void **state)
+{
+    (void)state;
+    enum { FEW = RELEASE_FILTER_WATCHED };
+    uint64_t random = 88172645463325252u;
+    uint64_t watched[FEW];
+    const uint64_t low = UINT64_C(0x7f1234560000);
+    unsigned held = 0;
+    for (unsigned round = 0; round < 50; round++) {
+        for (unsigned i = 0; i < FEW; i++) {
+            watched[i] = low + next_random(&random) % 8192;
+            release_filter_watch(&filter, watched[i]);
+        }
+        for (unsigned i = 0; i < 1000; i++) {
+            const uint64_t base = low + next_random(&random) % 8192, size = 1 + random % 200;
+            bool truth = false;
+            for (unsigned k = 0; k < FEW; k++)
+                truth = truth || (watched[k] >= base && watched[k] < base + size);
+            assert_int_equal(release_filter_may_hold(&filter, base, size), truth);
+            held += truth;
+        }
+        for (unsigned i = 0; i < FEW; i++)
+            release_filter_unwatch(&filter, watched[i]);
+    }
+    assert_in_range(held, 1000, 49000);
+    assert_filter_is_empty();
+}
+
 /* Starts and watches in one place, in all orders: the filter has what one of them still needs. */
 static void starts_and_watches_share_words(void **state)
 {
@@ -352,6 +381,7 @@ int main(void)
         cmocka_unit_test(endless_contexts_are_bounded),
         cmocka_unit_test(guard_recovers_from_jumps),
         cmocka_unit_test(watches_are_found),
+        cmocka_unit_test(few_watches_are_told_exactly),
         cmocka_unit_test(starts_and_watches_share_words),
     };
     return cmocka_run_group_tests(tests, begin, NULL);

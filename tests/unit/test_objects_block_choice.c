@@ -18,17 +18,20 @@
 #include "objects/block_sample.h"
 
 static struct block_choice choice;
+static struct block_choice_skips skips;
 
 static void begin(uint64_t seed)
 {
+    skips = (struct block_choice_skips){0};
     choice = (struct block_choice){.random_state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1};
 }
 
 /* -1: not tracked, else tracked_log2. */
 static int allocate(uint64_t ip, uint64_t stack_pointer, size_t size)
 {
-    struct block_choice_place *place = block_choice_place(&choice, ip, stack_pointer, size);
-    return block_choice_passes_over(place) ? -1 : (int)block_choice_take(&choice, place);
+    const unsigned place = block_choice_place(ip, stack_pointer, size);
+    return block_choice_passes_over(&skips, place) ? -1
+                                                   : (int)block_choice_take(&choice, &skips, place);
 }
 
 static void one_of_each_stratum(void **state)

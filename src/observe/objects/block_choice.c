@@ -14,10 +14,12 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* How many are chosen before the next probability, by k. */
-static const uint16_t enough[] = {16, 32, 64, 128};
+static const uint8_t enough[] = {16, 32, 64, 128};
 
-unsigned block_choice_take(struct block_choice *choice, struct block_choice_place *place)
+unsigned block_choice_take(struct block_choice *choice, struct block_choice_skips *skips,
+                           unsigned number)
 {
+    struct block_choice_place *place = &choice->places[number];
     const unsigned tracked_log2 = place->tracked_log2;
     unsigned next_log2 = tracked_log2;
     if (tracked_log2 < BLOCK_CHOICE_TRACKED_LOG2_MAX &&
@@ -28,8 +30,8 @@ unsigned block_choice_take(struct block_choice *choice, struct block_choice_plac
     /* The stratum's rest goes by first, then what comes before the one drawn of the next. */
     const unsigned stratum = 1u << next_log2;
     const unsigned drawn = (unsigned)(next_random(&choice->random_state) >> 32) & (stratum - 1);
-    place->skip = (uint16_t)(place->rest + drawn);
-    place->rest = (uint16_t)(stratum - 1 - drawn);
+    skips->of[number] = (int16_t)(place->rest + drawn);
+    place->rest = (uint8_t)(stratum - 1 - drawn);
     place->tracked_log2 = (uint8_t)next_log2;
     return tracked_log2;
 }
