@@ -75,7 +75,4 @@ check "the finding prints the command" grep -qF "reuse-run -e none --try $both P
 change=$(grep -oE -- "--try align:[^ ]+" flat | head -n 1)
 run "$reuse_run" -e none ${change:---try none} "$neighbours" 1000
 check "which parts the blocks" parted
-run "$reuse_report" --sharing neighbours.rprof
-tr -s '\n ' '  ' <out >flat
-check "and so does the section on sharing" grep -qF -- "--try $both PROGRAM" flat
 finish

@@ -120,8 +120,7 @@ static void add_change(struct document *document, struct row *row,
                        const struct communication_view *view, const struct false_sharing *finding,
                        uint32_t line_size)
 {
-    char *change = parting_text(finding, &view->objects, line_size),
-         *trial = parting_trial(finding, &view->objects, line_size), *detail;
+    char *change = parting_text(finding, &view->objects, line_size), *detail;
     struct parting larger = parting_for(finding, 256);
     char *others = finding->threads > 2 ? format_string(" and %zu other%s", finding->threads - 2,
                                                         finding->threads > 3 ? "s" : "")
@@ -130,12 +129,11 @@ static void add_change(struct document *document, struct row *row,
                      ? format_string(" On 256-byte lines: %" PRIu64 ".", larger.new_size)
                      : copy_string("");
 
-    detail = format_string("threads %d and %d%s. %s%s%s", (int)finding->sides[0].thread,
-                           (int)finding->sides[1].thread, others, change, more, trial);
+    detail = format_string("threads %d and %d%s. %s%s", (int)finding->sides[0].thread,
+                           (int)finding->sides[1].thread, others, change, more);
     row->cells[CHANGE] = cell_text(document, change);
     row_detail(document, row, detail);
     free(detail);
-    free(trial);
     free(more);
     free(others);
     free(change);
