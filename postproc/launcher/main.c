@@ -314,7 +314,7 @@ static int launch(int argc, char **argv, struct environment *environment)
         status = remedy_check(&options, &target);
     if (status >= 0)
         return status;
-    if ((options.quiet || options.try[0]) && name_process(environment) != 0)
+    if (options.try[0] && name_process(environment) != 0)
         return fail("out of memory");
     if (options.engine == ENGINE_NONE) {
         status = remedy_prepare(&options, environment);
@@ -329,6 +329,8 @@ static int launch(int argc, char **argv, struct environment *environment)
         status = remedy_prepare(&options, environment);
     if (status >= 0)
         return status;
+    if (options.quiet && name_process(environment) != 0)
+        return fail("out of memory");
     return become(&target, argv + optind, environment->entries);
 }
 

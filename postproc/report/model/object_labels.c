@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap_remedy.h"
+
 /* An observation of a global, waiting for the symbol of its address. */
 struct pending_global {
     struct symbol_module *module;
@@ -159,7 +161,7 @@ static bool can_be_tried(uint8_t allocator)
 /* Calls of one name, as in an unrolled loop, are one object. */
 static void add_try_place(struct model *model, struct data_object *kept, const char *place)
 {
-    enum { COMMAND_MAX = 400 };
+    size_t places = 0;
     char *text;
 
     if (place == NULL || kept->try_places == place)
@@ -168,10 +170,15 @@ static void add_try_place(struct model *model, struct data_object *kept, const c
         kept->try_places = place;
         return;
     }
-    for (const char *at = kept->try_places; *at != '\0'; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == strlen(place) && strncmp(at, place, strlen(place)) == 0)
+    for (const char *at = kept->try_places; *at != '\0'; at += *at == ',', places++) {
+        size_t length = strcspn(at, ",");
+
+        if (length == strlen(place) && strncmp(at, place, length) == 0)
             return;
-    if (strlen(kept->try_places) + strlen(place) > COMMAND_MAX)
+        at += length;
+    }
+    /* Two objects fit into one command. */
+    if (places == HEAP_REMEDY_MAX / 2)
         return;
     text = format_string("%s,%s", kept->try_places, place);
     kept->try_places = intern_table_string(model->strings, text);
