@@ -23,7 +23,7 @@ needs_qemu "findings"
 gcc -std=gnu11 -g -O2 -fno-tree-vectorize -o patterns "$source" -lpthread || exit 1
 line_of() { grep -n "mark: $1 " "$source" | cut -d: -f1; }
 record() { # KIND SIZE TURNS
-    "$reuse_run" -q -e simulate --seed 1 -p 20000 -o "$1.rprof" ./patterns "$@" >log 2>&1 || cat log
+    "$reuse_run" -q -e simulate --seed 1 -p 5000 -o "$1.rprof" ./patterns "$@" >log 2>&1 || cat log
     run "$reuse_report" --summary --format json --machine machine.conf "$1.rprof"
 }
 # The first finding has the pattern, one of the marked lines and the object.
