@@ -43,7 +43,7 @@ struct profile_merge {
     size_t agreed_size;
     char *first_path, *first_engine, *first_line_size; /* what later inputs must agree with */
     uint64_t wall_ns;                                  /* longest run */
-    uint32_t exit_status;                              /* first that is not 0 */
+    uint32_t exit_status;                              /* highest: the same in any order */
 };
 
 /* One input on its way to the output. Arrays are by position in the input's arrays. */
