@@ -13,10 +13,10 @@
 #include "document/render.h"
 #include "perfdata/sections.h"
 #include "placement/topology.h"
-#include "profile/merge.h"
 #include "report/compare/compare.h"
 #include "report/export/export.h"
 #include "report/html/page.h"
+#include "report/merge_files.h"
 #include "report/model/progress.h"
 #include "report/model/together.h"
 #include "report/options.h"
@@ -405,18 +405,6 @@ static bool names_perf_data(const struct report_options *options)
     return false;
 }
 
-static int merge(const struct report_options *options)
-{
-    char message[1024];
-
-    progress_begin();
-    progress_stage("merging profiles");
-    if (!profile_merge_files(options->profiles.items, options->profiles.count, options->output,
-                             message, sizeof(message)))
-        return fail(message);
-    return 0;
-}
-
 static int report_newest(const struct report_options *options)
 {
     char *name = newest_profile();
@@ -447,7 +435,8 @@ int main(int argc, char **argv)
         status = STATUS_USAGE;
         break;
     case OPTIONS_RUN:
-        status = options.merge               ? merge(&options)
+        status = options.merge
+                     ? merge_files(options.profiles.items, options.profiles.count, options.output)
                  : names_perf_data(&options) ? report_perf_data(&options)
                  : options.diff              ? report_difference(&options)
                  : options.profiles.count > 0
