@@ -154,13 +154,6 @@ INTERPOSED void *realloc(void *block, size_t size)
 void *_Znwm(size_t size);
 void *_Znam(size_t size);
 
-static void *new_block(const struct heap_remedy *remedy, size_t size)
-{
-    know_real();
-    return remedy == NULL ? NULL
-                          : real.memalign(remedy->alignment, padded(size, remedy->alignment));
-}
-
 /* The C++ library's, which throws. A library opened for itself alone is not next in line. */
 static void *(*next_new(const char *name))(size_t)
 {
@@ -170,28 +163,35 @@ static void *(*next_new(const char *name))(size_t)
     return next != NULL ? next : real.malloc;
 }
 
+/* Inlined, so that the call of the next one is its caller's last and becomes a jump. */
+static inline __attribute__((always_inline)) void *new_block(const struct heap_remedy *remedy,
+                                                             size_t size, const char *name,
+                                                             void *(*_Atomic *next)(size_t))
+{
+    void *block = NULL;
+
+    know_real();
+    if (remedy != NULL)
+        block = real.memalign(remedy->alignment, padded(size, remedy->alignment));
+    if (block != NULL)
+        return block;
+    if (atomic_load(next) == NULL)
+        atomic_store(next, next_new(name));
+    return atomic_load(next)(size);
+}
+
 INTERPOSED void *_Znwm(size_t size)
 {
     static void *(*_Atomic next)(size_t);
-    void *block = new_block(REMEDY_OF_CALLER(), size);
 
-    if (block != NULL)
-        return block;
-    if (atomic_load(&next) == NULL)
-        atomic_store(&next, next_new("_Znwm"));
-    return atomic_load(&next)(size);
+    return new_block(REMEDY_OF_CALLER(), size, "_Znwm", &next);
 }
 
 INTERPOSED void *_Znam(size_t size)
 {
     static void *(*_Atomic next)(size_t);
-    void *block = new_block(REMEDY_OF_CALLER(), size);
 
-    if (block != NULL)
-        return block;
-    if (atomic_load(&next) == NULL)
-        atomic_store(&next, next_new("_Znam"));
-    return atomic_load(&next)(size);
+    return new_block(REMEDY_OF_CALLER(), size, "_Znam", &next);
 }
 
 /* ---- start and end ---- */
