@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/model/object_labels.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap_remedy.h"
+#include "report/model/try_places.h"
 
 /* An observation of a global, waiting for the symbol of its address. */
 struct pending_global {
@@ -115,76 +114,6 @@ static const char *name_of_place(struct model *model, const struct context_frame
     return kept;
 }
 
-/* Characters that a shell and --try take as they are. */
-static bool is_plain(const char *name)
-{
-    for (; *name != '\0'; name++)
-        if (!isalnum((unsigned char)*name) && strchr("._+-", *name) == NULL)
-            return false;
-    return true;
-}
-
-/*
- * The call that `reuse-run --try` recognises the object's blocks by: of malloc or operator new.
- * NULL where a function of the program hands them out, others with them.
- */
-static const char *try_place(struct model *model, const struct context_frame *frames, size_t count,
-                             size_t named)
-{
-    const struct context_frame *caller;
-    const char *kept, *module;
-    size_t at = 0;
-    char *text;
-
-    while (at < count && frames[at].source.function != NULL &&
-           strncmp(frames[at].source.function, "operator new", 12) == 0)
-        at++;
-    if (at == count || frames[at].module == NULL || frames[at].module != frames[named].module ||
-        frames[at].address != frames[named].address)
-        return NULL;
-    caller = &frames[at];
-    module = symbol_module_name(caller->module);
-    if (!is_plain(module))
-        return NULL;
-    text = format_string("%s+0x%" PRIx64, module, caller->address + 1);
-    kept = intern_table_string(model->strings, text);
-    free(text);
-    return kept;
-}
-
-static bool can_be_tried(uint8_t allocator)
-{
-    return allocator == ALLOCATOR_MALLOC || allocator == ALLOCATOR_CALLOC ||
-           allocator == ALLOCATOR_REALLOC;
-}
-
-/* Calls of one name, as in an unrolled loop, are one object. */
-static void add_try_place(struct model *model, struct data_object *kept, const char *place)
-{
-    size_t places = 0;
-    char *text;
-
-    if (place == NULL || kept->try_places == place)
-        return;
-    if (kept->try_places == NULL) {
-        kept->try_places = place;
-        return;
-    }
-    for (const char *at = kept->try_places; *at != '\0'; at += *at == ',', places++) {
-        size_t length = strcspn(at, ",");
-
-        if (length == strlen(place) && strncmp(at, place, length) == 0)
-            return;
-        at += length;
-    }
-    /* Two objects fit into one command. */
-    if (places == HEAP_REMEDY_MAX / 2)
-        return;
-    text = format_string("%s,%s", kept->try_places, place);
-    kept->try_places = intern_table_string(model->strings, text);
-    free(text);
-}
-
 static void name_by_context(struct labelling *labelling, size_t profile,
                             const struct record_site *site, uint64_t monotonic_ns,
                             struct data_object *object)
@@ -208,8 +137,7 @@ static void name_by_context(struct labelling *labelling, size_t profile,
     if (frames[found.frame].module != NULL)
         object->module = symbol_module_name(frames[found.frame].module);
     object->type = found.type;
-    if (can_be_tried(site->allocator))
-        object->try_places = try_place(model, frames, count, found.frame);
+    object->try_places = try_place(model, site->allocator, frames, count, found.frame);
     if (found.newer_source != NULL)
         intern_table_string(labelling->newer_sources, found.newer_source);
 }
@@ -243,7 +171,7 @@ static uint32_t object_of_site(struct labelling *labelling,
     if (site != NULL && site->name[0] != '\0')
         object.name = intern_table_string(model->strings, site->name);
     object_number = intern_object(labelling, &object, site == NULL ? reference->id : 0);
-    add_try_place(model, &labelling->objects->items[object_number], object.try_places);
+    try_places_add(model, &labelling->objects->items[object_number], object.try_places);
     if (totals != NULL) {
         struct data_object *kept = &labelling->objects->items[object_number];
 
