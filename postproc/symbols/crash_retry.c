@@ -45,16 +45,23 @@ bool crash_retry_distrusts(const char *path)
     return false;
 }
 
-/* Signal-safe, as all that follows. A path comes from the profiled program: no control codes. */
+/* Signal-safe, as all that follows. */
 static void say(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        return; /* nowhere to say so */
+}
+
+/* A path comes from the profiled program: no control codes. */
+static void say_path(const char *path)
 {
     char shown[4096];
     size_t size = 0;
 
-    for (; *text != '\0' && size < sizeof(shown); text++)
-        shown[size++] = (unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text;
-    if (write(STDERR_FILENO, shown, size) < 0)
-        return; /* nowhere to say so */
+    for (; *path != '\0' && size < sizeof(shown) - 1; path++)
+        shown[size++] = (unsigned char)*path < ' ' || *path == 0x7f ? '?' : *path;
+    shown[size] = '\0';
+    say(shown);
 }
 
 static void distrust(const char *path)
@@ -90,12 +97,10 @@ static void crashed(int number)
         sigaddset(&all, crashes[i]);
     if (has_read && !crash_retry_distrusts(EVERY_MODULE)) {
         say("reuse-report: warning: debug information of ");
-        say(path != NULL ? path : "some module");
+        say_path(path != NULL ? path : "some module");
         say(" crashes its reader: ");
-        say(path != NULL ? "its names are those of the symbol table"
-                         : "all names are those of symbol tables");
-        if (write(STDERR_FILENO, "\n", 1) == 1)
-            reading = NULL;
+        say(path != NULL ? "its names are those of the symbol table\n"
+                         : "all names are those of symbol tables\n");
         distrust(path != NULL ? path : EVERY_MODULE);
         sigprocmask(SIG_UNBLOCK, &all, NULL);
         execve("/proc/self/exe", restart_arguments, restart_environment);
