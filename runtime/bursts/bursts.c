@@ -224,13 +224,6 @@ static void begin(struct scratch *scratch, ucontext_t *context, uint64_t app_now
     thread->calls_kept = 0;
 }
 
-static uint64_t hottest_loop(const struct thread *thread)
-{
-    const struct loop_head *hottest = loops_hottest(&thread->loops);
-
-    return hottest ? hottest->ip : 0;
-}
-
 /* Feeds the burst until it has enough or the interpreter stops. */
 static enum interpreter_stop feed(struct scratch *scratch)
 {
@@ -272,12 +265,14 @@ static enum interpreter_stop look(struct scratch *scratch, const ucontext_t *con
         return INTERPRETER_UNKNOWN;
     before = cost_enter(COST_INTERPRETATION);
     thread->calls = &scratch->paths.calls;
-    rate_follow_begin(scratch);
+    if (!pmu_in_use())
+        rate_follow_begin(scratch);
     why = feed(scratch);
     thread->calls = NULL;
-    rate_follow_end(scratch);
+    if (!pmu_in_use())
+        rate_follow_end(scratch);
     if (scratch->record.loop == 0)
-        scratch->record.loop = hottest_loop(thread);
+        scratch->record.loop = loops_hottest(&thread->loops);
     if (why != INTERPRETER_FULL)
         bridge_foresee(thread->interpreter, why, stop);
     look_ahead_end(thread);
@@ -359,7 +354,7 @@ static void complete(struct scratch *scratch, ucontext_t *context, uint64_t app_
         if (!pmu_in_use()) {
             turns_follow(thread, scratch, context, app_now);
             before = cost_enter(COST_RATE);
-            rate_consider(scratch, context, app_now);
+            rate_note(scratch);
             cost_leave(before);
         }
         draw_watches(scratch, app_now);
@@ -414,9 +409,6 @@ void bursts_go_on(struct thread *thread, struct scratch *scratch, ucontext_t *co
     scratch->record.stops++;
     scratch->record.stop = 0;
     advance(scratch, context, app_now);
-    /* This is a trap: the clock was set when the burst began, and knows nothing of a reading. */
-    if (!pmu_in_use())
-        sampler_rearm_for_rate(thread);
 }
 
 void bursts_end_early(struct scratch *scratch)

@@ -161,9 +161,7 @@ static void observe(struct entry *entry)
     atomic_fetch_add_explicit(&thread->besides_ns, (cost - hidden) / REFILL_ONE_IN,
                               memory_order_relaxed);
     /* An exploration for the access rate is paid from its own purse. */
-    governor_spend(&thread->governor, cost - thread->rate_cost_ns, false);
-    governor_spend(&thread->governor, thread->rate_cost_ns, true);
-    thread->rate_cost_ns = 0;
+    governor_spend(&thread->governor, cost, false);
     atomic_store_explicit(&thread->overhead_ns, overhead + cost, memory_order_relaxed);
     /* What the handler itself accessed has been counted, and is not the target's. */
     if (thread_is_counted(thread))

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "bursts/rate.h"
 #include "isa/guarded_memory.h"
 #include "memory/fault_guard.h"
 #include "memory/forbidden.h"
@@ -106,10 +107,13 @@ bool look_ahead_is_runtime(uint64_t ip)
     return ip - own_low < own_high - own_low;
 }
 
-static void on_call(void *context, uint64_t accesses, uint64_t return_address)
+static void on_call(void *context, const struct interpreter *interpreter, uint64_t accesses,
+                    uint64_t target, uint64_t return_address)
 {
     struct thread *thread = context;
 
+    if (return_address == 0)
+        rate_return(thread, interpreter, target, accesses);
     if (thread->calls)
         call_path_add(thread->calls, accesses,
                       look_ahead_is_runtime(return_address) ? CALL_PATH_HIDDEN : return_address);
@@ -120,8 +124,9 @@ static void on_backward_branch(void *context, const struct interpreter *interpre
 {
     struct thread *thread = context;
 
-    loops_visit(&thread->loops, target, interpreter_general(interpreter),
-                interpreter_poisoned_registers(interpreter), accesses);
+    (void)interpreter;
+    (void)accesses;
+    loops_visit(&thread->loops, target);
 }
 
 /* The line of a watched word, read by the kernel: a load of ours would trap as the target's do. */

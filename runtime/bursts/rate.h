@@ -2,10 +2,9 @@
 /*
  * Measuring the access rate without a hardware counter (docs/measuring-the-rate.md).
  *
- * While a burst is interpreted, variables are found that move on as the program does: registers at
- * a loop head, words of memory that only grow or only shrink (sampling/loops.h, progress.h). What
- * they move by per access the burst tells; what they move by per ns two stretches of time after it
- * do. Of the two the difference counts: both begin on the caches that our handler has left. The
+ * Variables that move on as the program does (sampling/progress.h, activations.h) are read where
+ * each burst begins and ends, and at a look 62 us to 1 ms before it. In the burst they show
+ * their progress per access; from the look, and from the burst before, their progress per ns. The
  * division is the report's: it has all bursts of a variable.
  *
  * Signal-safe; called from the clock's handler.
@@ -17,27 +16,32 @@
 
 #include "bursts/thread.h"
 
+struct interpreter;
 struct scratch;
 
-/* While a burst is interpreted: before its first access, after each batch of n accesses (in
- * thread->batch, fed to the burst already), and at the end. */
+/* When the clock is set for the next burst: whether a look comes before it. Returns the time from
+ * the last look to its burst, ns, which the next burst stands for as well. */
+uint64_t rate_plan(struct thread *);
+
+/* The clock has expired. True: it was a look, and the burst comes rate_wants_burst() later. */
+bool rate_look(struct thread *, ucontext_t *context, uint64_t app_now);
+bool rate_wants_burst(struct thread *, uint64_t *period);
+
+/* It expired where nothing can be looked at. True: it should have been a look; the burst comes
+ * later without. */
+bool rate_look_missed(struct thread *);
+
+/* While a burst is interpreted: before its first access and after each stop, after each batch of n
+ * accesses (in thread->batch, fed to the burst already), and before each stop and at the end. */
 void rate_follow_begin(struct scratch *);
 void rate_follow(struct scratch *, size_t n);
 void rate_follow_end(struct scratch *);
 
-/* After a burst: starts a reading if it has something to go by and can be paid for. */
-void rate_consider(struct scratch *, ucontext_t *context, uint64_t app_now);
+/* The code that is interpreted has returned, to place, so many accesses after the look-ahead began.
+ */
+void rate_return(struct thread *, const struct interpreter *, uint64_t place, uint64_t accesses);
 
-/* The clock expired while a reading wanted it. True: it was a look, not a sample. */
-bool rate_look(struct thread *, ucontext_t *context, uint64_t app_now);
-
-/* If a look is wanted next: the time until it, and true. */
-bool rate_wants_clock(struct thread *, uint64_t *period);
-
-/* The thread ends: writes what there is. */
-void rate_end(struct thread *);
-
-/* It expired where a look cannot be taken. True: a look it should have been; it comes later. */
-bool rate_missed(struct thread *);
+/* The burst has been written: so is what its variables did. */
+void rate_note(struct scratch *);
 
 #endif

@@ -38,13 +38,13 @@ static void hardware_expiry(struct thread *thread, uint64_t app_now)
     served_take(thread);
 }
 
-static bool is_rate_look(struct thread *thread, ucontext_t *context, uint64_t app_now)
+static bool is_look(struct thread *thread, ucontext_t *context, uint64_t app_now)
 {
     enum cost_part before = cost_enter(COST_RATE);
-    bool probe = rate_look(thread, context, app_now);
+    bool look = rate_look(thread, context, app_now);
 
     cost_leave(before);
-    return probe;
+    return look;
 }
 
 void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronous, uint64_t app_now)
@@ -57,7 +57,7 @@ void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronou
         hardware_expiry(thread, app_now);
     else if (thread->expires_ns < HANDLER_NS_MAX)
         perf_clock_set_period(thread->clock, PARKED_PERIOD_NS);
-    if ((asynchronous || look_ahead_is_runtime(ip)) && rate_missed(thread))
+    if ((asynchronous || look_ahead_is_runtime(ip)) && rate_look_missed(thread))
         return;
     if (asynchronous) {
         /* It expired inside one of our handlers, or while the target held SIGTRAP back in a way
@@ -70,7 +70,7 @@ void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronou
         thread->totals.lost[LOSS_IN_RUNTIME]++;
         return;
     }
-    if (pmu_in_use() || !is_rate_look(thread, context, app_now))
+    if (pmu_in_use() || !is_look(thread, context, app_now))
         bursts_take(thread, context, app_now);
 }
 
@@ -108,14 +108,6 @@ static void set_clock(struct thread *thread, uint64_t period)
     perf_clock_set_period(thread->clock, period);
 }
 
-void sampler_rearm_for_rate(struct thread *thread)
-{
-    uint64_t period;
-
-    if (rate_wants_clock(thread, &period))
-        set_clock(thread, period);
-}
-
 void sampler_rearm(struct thread *thread, uint64_t app_now)
 {
     uint64_t mean, period;
@@ -136,13 +128,12 @@ void sampler_rearm(struct thread *thread, uint64_t app_now)
         set_clock(thread, thread_clock_next(thread));
         return;
     }
-    if (rate_wants_clock(thread, &period)) {
+    if (rate_wants_burst(thread, &period)) {
         set_clock(thread, period);
         return;
     }
     mean = governor_next_period(&thread->governor, app_now, output_bytes());
-    /* The next burst also stands for the time that a rate reading has just taken. */
-    thread->period_ns = mean + thread->rate.spent_ns;
-    thread->rate.spent_ns = 0;
+    /* The next burst also stands for the time from a look to the burst. */
+    thread->period_ns = mean + rate_plan(thread);
     set_clock(thread, sample_period(&thread->random, mean));
 }

@@ -11,8 +11,4 @@ void sampler_expiry(struct thread *, ucontext_t *context, bool asynchronous, uin
 /* Sets the clock for the next expiry; last act of the handler. */
 void sampler_rearm(struct thread *, uint64_t app_now);
 
-/* A burst was completed at a trap: sets the clock for the reading of the rate that follows, if any.
- */
-void sampler_rearm_for_rate(struct thread *);
-
 #endif

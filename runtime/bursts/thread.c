@@ -138,11 +138,9 @@ static void initialise(struct thread *thread)
     thread->marker.set = false;
     thread->calls = NULL;
     memset(&thread->rate, 0, sizeof thread->rate);
-    memset(thread->known_loops, 0, sizeof thread->known_loops);
-    memset(thread->known_words, 0, sizeof thread->known_words);
+    memset(&thread->rate, 0, sizeof thread->rate);
     memset(thread->wait_loops, 0, sizeof thread->wait_loops);
     thread->next_wait_loop = 0;
-    thread->rate_cost_ns = 0;
     thread->next_sample = 0;
     thread->region_depth = 0;
     memset(&thread->totals, 0, sizeof thread->totals);
@@ -375,7 +373,6 @@ static void finish(struct thread *thread, enum watch_end reason)
         sum_losses(thread);
     }
     bursts_end_thread(thread);
-    rate_end(thread);
     watch_end_thread(thread, reason, now);
     if (reason == WATCH_THREAD_ENDED)
         line_sharing_thread_ended(thread->id);

@@ -20,71 +20,33 @@
 #include "isa/interpreter.h"
 #include "perf_events/pmu.h"
 #include "profile/format.h"
+#include "sampling/activations.h"
 #include "sampling/governor.h"
 #include "sampling/loops.h"
 #include "sampling/private_watch.h"
+#include "sampling/progress.h"
 #include "sampling/random.h"
 #include "sampling/switches.h"
 #include "sampling/turn.h"
 #include "watches/marker.h"
 
 enum {
-    THREAD_KNOWN_LOOPS = 32,
-    THREAD_WAIT_LOOPS = 4, /* kept; a thread waits in few places */
-    THREAD_REGIONS = 32,   /* nested spans that are told apart */
-    THREAD_KNOWN_WORDS = 8,
-    RATE_LOOKS = 3,
-    RATE_VARIABLES = THREAD_KNOWN_WORDS + LOOP_ODOMETERS + 4,
+    THREAD_WAIT_LOOPS = 4,     /* kept; a thread waits in few places */
+    THREAD_REGIONS = 32,       /* nested spans that are told apart */
     THREAD_BATCH = 512,        /* accesses interpreted at a time */
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
 };
 
-/* A variable whose progress a burst has seen. See rate.h. */
-struct rate_variable {
-    uint8_t kind; /* enum progress_kind; 0: none */
-    uint8_t width;
-    bool found;               /* by this burst */
-    bool lost;                /* it could not be read at a look */
-    uint64_t address;         /* of a word */
-    struct odometer odometer; /* a register */
-    uint64_t accesses;
-    double progress, squares;
-    uint32_t parts;
-    uint64_t base; /* its value at the first look */
-    double position[RATE_LOOKS];
-    double
-        rest; /* progress from the last look to the next burst, in so much app time; 0: unknown */
-    uint64_t rest_ns;
-};
-
-/* A reading of the access rate in progress. */
-struct rate_reading {
-    enum { RATE_IDLE, RATE_TIMING, RATE_WAITING } phase;
-    uint64_t loop; /* of the burst at which it began */
-    unsigned count;
-    struct rate_variable variables[RATE_VARIABLES];
-    unsigned missed;                /* looks put off */
-    unsigned looks;                 /* so far */
-    uint64_t time[RATE_LOOKS];      /* app time of the looks */
-    double step_ns[RATE_LOOKS - 1]; /* planned time between them */
-    uint64_t spent_ns;              /* since the last sample: added to the next one's weight */
-};
-
-/* The registers that tell how far a loop has got; of one head. */
-struct known_loop {
-    uint64_t loop;
-    unsigned count;
-    struct odometer odometers[LOOP_ODOMETERS];
-    uint32_t shorter;  /* how often the long stretch is shortened */
-    uint64_t last_use; /* 1 + bursts of the thread; 0: unused */
-};
-
-/* A word that has moved on since the burst that found it. */
-struct known_word {
-    uint64_t address; /* 0: unused */
-    uint8_t width;
-    uint32_t failures; /* in a row */
-    uint64_t last_use;
+/* Between bursts: see rate.h. */
+struct rate {
+    bool look_next;     /* the next expiry is a look, not a burst */
+    bool look_taken;    /* the burst comes next, a short time after it */
+    uint64_t looked_ns; /* app time of the look; 0: there was none */
+    uint64_t begun_ns;  /* of the thread's last burst; 0: it had none */
+    uint64_t spent_ns;  /* from looks to bursts since the last burst: added to the next weight */
+    struct progress_words words;
+    struct activations activations;
+    bool looking; /* the look-ahead under way is a look */
 };
 
 /* Registers that wait until a trapped access has been made; see step_over.h. */
@@ -147,10 +109,7 @@ struct thread {
     struct call_path *calls; /* of the look-ahead under way; NULL: not wanted */
     uint64_t calls_kept;     /* accesses that they count so far */
     uint64_t looked;         /* accesses of the look-ahead under way, our own code's included */
-    struct rate_reading rate;
-    struct known_loop known_loops[THREAD_KNOWN_LOOPS];
-    struct known_word known_words[THREAD_KNOWN_WORDS];
-    uint64_t rate_cost_ns; /* of the handler under way: of readings, not yet told to the governor */
+    struct rate rate;
     struct access batch[THREAD_BATCH];
     struct wait_loop wait_loops[THREAD_WAIT_LOOPS]; /* in which it was seen to poll */
     unsigned next_wait_loop;                        /* to be replaced */

@@ -49,9 +49,10 @@ struct scratch {
     struct record_sample sample;
 
     /* What moves on in it; see rate.h. */
-    struct progress_words words;
-    unsigned registers;
-    struct rate_variable odometers[LOOP_ODOMETERS];
+    struct progress_candidates candidates;
+    bool searching; /* the thread has room for more words */
+    bool halfway;   /* the candidates have been looked at in the middle */
+    uint64_t since_ns, before_ns;
 
     unsigned char encoded[SCRATCH_ENCODED];
     struct access accesses[SCRATCH_ACCESSES]; /* for turns.c */

@@ -26,7 +26,7 @@ def crc32c(data):
 def read_records(data):
     """(type, payload) of every whole record."""
     magic, order, major, _minor, offset, _ = struct.unpack_from("<8sIHHII", data)
-    assert magic == b"\x89RPROF\r\n" and order == 0x01020304 and major == 2
+    assert magic == b"\x89RPROF\r\n" and order == 0x01020304 and major == 3
     while len(data) - offset >= 16:
         kind, flags, length, sequence, checksum = struct.unpack_from("<HHIII", data, offset)
         payload = data[offset + 16:offset + 16 + length]
@@ -200,11 +200,12 @@ def main():
                         ("invalidation", "app_ns"), ("line_event", "elapsed_ns"),
                         ("context", "ip"),
                         ("thread", "tid"), ("totals", "armed"), ("served", "latency"),
-                        ("counter", "estimate"), ("rate", "elapsed_ns"),
-                        ("progress", "accesses"), ("cache", "bytes")):
+                        ("counter", "estimate"), ("cache", "bytes")):
         plain, _, index = field.rstrip("]").partition("[")
         values = [item[plain][int(index)] if index else item[plain] for item in found[name]]
         print(f"{name}.{field}", sum(values))
+    print("progress.variables.accesses", sum(variable["accesses"] for item in found["progress"]
+                                             for variable in item["variables"]))
     print("module.path", sum(len(item["path"]) for item in found["module"]))
     print("histogram.bins.count",
           sum(bin["count"] for item in found["histogram"] for bin in item["bins"]))

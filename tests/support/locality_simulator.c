@@ -439,15 +439,9 @@ static void read_rates(struct engine *engine)
             rate *= exp(engine->options->reading_noise * normal(&engine->random));
             double dice = (double)(random_next(&engine->random) >> 11) / 9007199254740992.0;
             if (dice < engine->options->wrapped)
-                rate *= dice / engine->options->wrapped;
-            struct record_rate reading = {.thread_id = engine->thread_id,
-                                          .method = RATE_ODOMETER,
-                                          .accepted = 1,
-                                          .flags = RATE_UNPROVEN,
-                                          .loop = place_loop((uint16_t)(loop * 16)),
-                                          .accesses = (uint64_t)(rate * 1e6) + 1,
-                                          .elapsed_ns = 1000000};
-            profile_builder_record(engine->builder, RECORD_RATE, &reading, sizeof reading);
+                rate -= 2 * accesses[loop] / time[loop];
+            profile_builder_rate(engine->builder, engine->thread_id,
+                                 place_loop((uint16_t)(loop * 16)), 0, rate * 1e6, 1000000);
         }
     }
 }

@@ -57,7 +57,7 @@ struct sampling {
     unsigned slots;        /* debug registers per thread */
     unsigned readings;     /* rate readings per place; 0: none */
     double reading_noise;  /* deviation of ln(reading) */
-    double wrapped;        /* share of odometer readings that wrapped */
+    double wrapped;        /* share of the readings in which the variable was set back */
     bool blind;            /* visits are not looked at (VISIT_KNOWN is not set) */
     bool blind_accessed;   /* not at traps on the accessed word */
     uint32_t line_size;    /* the run's; 0: 64 */

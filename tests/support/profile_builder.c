@@ -303,44 +303,28 @@ void profile_builder_invalidation(struct profile_builder *builder,
     append(builder, RECORD_INVALIDATION, &invalidation, sizeof(invalidation), NULL, 0);
 }
 
-void profile_builder_rate(struct profile_builder *builder, uint32_t thread_id, uint64_t loop,
-                          uint64_t app_ns, uint64_t accesses, uint64_t elapsed_ns)
+void profile_builder_variable(struct profile_builder *builder, struct record_progress record,
+                              const struct progress_variable *variable)
 {
-    struct record_rate rate = {
-        .thread_id = thread_id,
-        .method = RATE_ODOMETER,
-        .accepted = 1,
-        .loop = loop,
-        .head = loop,
-        .monotonic_ns = tick(builder),
-        .app_ns = app_ns,
-        .accesses = accesses,
-        .elapsed_ns = elapsed_ns,
-    };
-    append(builder, RECORD_RATE, &rate, sizeof(rate), NULL, 0);
+    record.count = 1;
+    append(builder, RECORD_PROGRESS, &record, sizeof(record), variable, sizeof(*variable));
 }
 
-void profile_builder_progress(struct profile_builder *builder, uint32_t thread_id, uint64_t loop,
-                              uint64_t accesses, double progress)
+void profile_builder_rate(struct profile_builder *builder, uint32_t thread_id, uint64_t loop,
+                          uint64_t app_ns, double accesses, uint64_t elapsed_ns)
 {
-    struct record_progress record = {
-        .thread_id = thread_id,
-        .kind = PROGRESS_REGISTER,
-        .flags = PROGRESS_FOUND,
-        .loop = loop,
-        .head = loop,
-        .monotonic_ns = tick(builder),
-        .app_ns = 1000,
-        .accesses = accesses,
-        .progress = progress,
-        .squares = progress * progress,
-        .parts = 1,
-        .brief_ns = 1000,
-        .long_ns = 2000,
-        .brief_progress = progress,
-        .long_progress = 2 * progress,
-    };
-    append(builder, RECORD_PROGRESS, &record, sizeof(record), NULL, 0);
+    profile_builder_variable(builder,
+                             (struct record_progress){.thread_id = thread_id,
+                                                      .loop = loop,
+                                                      .monotonic_ns = tick(builder),
+                                                      .app_ns = app_ns,
+                                                      .before_ns = elapsed_ns},
+                             &(struct progress_variable){.kind = PROGRESS_REGISTER,
+                                                         .width = 1,
+                                                         .flags = PROGRESS_BEFORE,
+                                                         .accesses = BURST_ACCESSES,
+                                                         .within = BURST_ACCESSES,
+                                                         .before = accesses});
 }
 
 void profile_builder_histogram(struct profile_builder *builder,

@@ -89,13 +89,12 @@ void profile_builder_watch_end(struct profile_builder *, const struct record_sam
 void profile_builder_invalidation(struct profile_builder *, const struct record_sample *,
                                   uint32_t thread_id, uint64_t watched_ns);
 
-/* An accepted reading: accesses in elapsed_ns in the loop (0: none). */
+/* One variable of a burst; the record's count need not be set. */
+void profile_builder_variable(struct profile_builder *, struct record_progress,
+                              const struct progress_variable *);
+/* A register that counts accesses: so many in elapsed_ns before a burst of the loop. */
 void profile_builder_rate(struct profile_builder *, uint32_t thread_id, uint64_t loop,
-                          uint64_t app_ns, uint64_t accesses, uint64_t elapsed_ns);
-/* A register that moved by `progress` in a burst of so many accesses, as much in 1 us after it and
- * twice as much in 2 us. */
-void profile_builder_progress(struct profile_builder *, uint32_t thread_id, uint64_t loop,
-                              uint64_t accesses, double progress);
+                          uint64_t app_ns, double accesses, uint64_t elapsed_ns);
 
 /* A histogram; bins ascend. */
 void profile_builder_histogram(struct profile_builder *, const struct record_histogram *,

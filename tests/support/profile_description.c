@@ -274,10 +274,10 @@ static void describe_threads(struct description *out, const struct profile *prof
     for (size_t i = 0; i < profile->totals.count; i++)
         add_fact(out, profile->totals.items[i].samples, "totals %s",
                  who(profile, profile->totals.items[i].thread_id).bytes);
-    for (size_t i = 0; i < profile->rates.count; i++) {
-        const struct record_rate *rate = &profile->rates.items[i];
-        add_fact(out, rate->accesses, "rate %s %s", who(profile, rate->thread_id).bytes,
-                 place(profile, rate->loop, rate->monotonic_ns).bytes);
+    for (size_t i = 0; i < profile->progress.count; i++) {
+        const struct record_progress *progress = profile->progress.items[i];
+        add_fact(out, progress->count, "progress %s %s", who(profile, progress->thread_id).bytes,
+                 place(profile, progress->loop, progress->monotonic_ns).bytes);
     }
     for (size_t i = 0; i < profile->served.count; i++) {
         const struct record_served *served = &profile->served.items[i];

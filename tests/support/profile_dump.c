@@ -45,7 +45,6 @@ static void print_counts(const struct profile *profile)
     COUNT("line_end", line_ends);
     COUNT("turn", turns);
     COUNT("served", served);
-    COUNT("rate", rates);
     COUNT("progress", progress);
     COUNT("totals", totals);
     COUNT("burst", bursts);
@@ -107,7 +106,11 @@ static void print_sums(const struct profile *profile)
 {
     uint64_t path_bytes = 0;
     uint64_t bin_counts = 0;
-    uint64_t counter_estimates = 0;
+    uint64_t counter_estimates = 0, variable_accesses = 0;
+
+    for (size_t i = 0; i < profile->progress.count; i++)
+        for (uint32_t k = 0; k < profile->progress.items[i]->count; k++)
+            variable_accesses += profile->progress.items[i]->variables[k].accesses;
     for (size_t i = 0; i < profile->modules.count; i++)
         path_bytes += strlen(profile->modules.items[i]->path);
     for (size_t i = 0; i < profile->histograms.count; i++) {
@@ -131,8 +134,7 @@ static void print_sums(const struct profile *profile)
     SUM("totals.armed", totals, armed);
     SUM("served.latency", served, latency);
     print("counter.estimate", counter_estimates);
-    SUM("rate.elapsed_ns", rates, elapsed_ns);
-    SUM("progress.accesses", progress, accesses);
+    print("progress.variables.accesses", variable_accesses);
     SUM("cache.bytes", caches, bytes);
     print("module.path", path_bytes);
     print("histogram.bins.count", bin_counts);

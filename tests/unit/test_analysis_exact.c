@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "analysis/analysis.h"
+#include "profile/histogram_bin.h"
 #include "support/profile_builder.h"
 
 /*

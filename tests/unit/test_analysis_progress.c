@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Access rates from variables that move on, against programs whose rate is known. */
+/* Access rates from variables that move on, against programs whose rates are known. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,15 +14,14 @@
 #include "sampling/random.h"
 #include "support/profile_builder.h"
 
-enum { BURST = 4096, BURSTS = 40 };
+enum { BURST = 4096, BURSTS = 60 };
 
-/* A program that makes `rate` accesses per ns; after a burst it is `cold` times as fast. */
-struct program {
-    double rate, cold;
-    double visit; /* mean accesses per step of its variable */
-    bool varies;  /* visits are geometric, else all alike */
-    double wraps; /* steps after which the variable is set back; 0: never */
-    bool word;    /* else a register, not read at the next burst */
+static const double period_ns = 20e6;
+
+/* Code of one kind makes `rate` accesses per ns; its variable takes a step every `visit` accesses
+ * in the mean, and is set back after so many (0: never). */
+struct code {
+    double rate, visit, wraps;
 };
 
 static double uniform(struct random *random)
@@ -30,181 +29,246 @@ static double uniform(struct random *random)
     return ((double)(random_next(random) >> 11) + 0.5) / 9007199254740992.0;
 }
 
-/* Steps made in so many accesses. */
-static double steps(const struct program *program, struct random *random, double accesses)
+static double normal(struct random *random)
 {
-    double n = accesses / program->visit;
-
-    /* About normal; visits of exponential length make the steps a Poisson process. */
-    if (program->varies)
-        n += sqrt(n) * sqrt(-2 * log(uniform(random))) * cos(2 * M_PI * uniform(random));
-    return n < 0 ? 0 : floor(n + uniform(random));
+    return sqrt(-2 * log(uniform(random))) * cos(2 * M_PI * uniform(random));
 }
 
-static double moved(const struct program *program, double *position, double by)
+/* Steps made in so many accesses: a Poisson process, in large numbers a normal one. */
+static double steps(const struct code *code, struct random *random, double accesses)
+{
+    double n = accesses / code->visit, left = exp(-n), count = 0;
+
+    if (n > 50)
+        return floor(n + sqrt(n) * normal(random) + uniform(random));
+    for (double product = uniform(random); product > left; product *= uniform(random))
+        count++;
+    return count;
+}
+
+static double moved(const struct code *code, double *position, double by)
 {
     double from = *position;
 
     *position += by;
-    if (program->wraps > 0)
-        *position = fmod(*position, program->wraps);
+    if (code->wraps > 0)
+        *position = fmod(*position, code->wraps);
     return *position - from;
 }
+
+/* A program whose time is shared equally by n kinds of code; each burst is in one at random, and so
+ * is the time before it. One variable moves in all of them. */
+struct program {
+    const struct code *code;
+    size_t n;
+    bool word; /* else a register */
+};
 
 static void write_program(struct profile_builder *builder, uint32_t thread,
                           const struct program *program, uint64_t place, uint64_t seed)
 {
     struct random random;
+    double position = 0;
 
     random_seed(&random, seed);
     for (int b = 0; b < BURSTS; b++) {
-        double position = program->wraps * uniform(&random), quarter[4];
-        struct record_progress record = {
-            .thread_id = thread,
+        size_t kind = random_below(&random, (uint32_t)program->n);
+        const struct code *code = &program->code[kind];
+        double since = 0, before_ns = 62.5e3 * pow(2, random_below(&random, 5));
+        struct progress_variable variable = {
+            .place = program->word ? place : 0,
             .kind = program->word ? PROGRESS_WORD : PROGRESS_REGISTER,
-            .width = program->word ? 8 : 0,
-            .loop = 0x10000,
-            .head = program->word ? 0 : 0x10000,
-            .place = place,
-            .app_ns = 1000000 + 20000000 * (uint64_t)b,
+            .width = program->word ? 8 : (uint8_t)place,
+            .flags = PROGRESS_BEFORE | (program->word ? PROGRESS_SINCE : 0),
             .accesses = BURST,
-            .parts = 4,
-            .brief_ns = 40000,
-            .long_ns = 1000000,
-            .rest_ns = program->word ? 18000000 : 0,
         };
 
-        for (int i = 0; i < 4; i++) {
-            quarter[i] = steps(program, &random, BURST / 4.0);
-            record.progress += quarter[i];
-            record.squares += quarter[i] * quarter[i];
-        }
-        record.brief_progress =
-            moved(program, &position, steps(program, &random, 0.5 * program->rate * 40000));
-        record.long_progress = moved(
-            program, &position, steps(program, &random, program->cold * program->rate * 1000000));
-        if (program->word)
-            record.rest_progress =
-                moved(program, &position, steps(program, &random, program->rate * 18000000));
-        profile_builder_record(builder, RECORD_PROGRESS, &record, sizeof record);
+        for (size_t k = 0; k < program->n; k++)
+            since += moved(&program->code[k], &position,
+                           steps(&program->code[k], &random,
+                                 program->code[k].rate * period_ns / (double)program->n));
+        variable.before = moved(code, &position, steps(code, &random, code->rate * before_ns));
+        variable.since = since + variable.before;
+        variable.within = steps(code, &random, BURST);
+        profile_builder_variable(builder,
+                                 (struct record_progress){
+                                     .thread_id = thread,
+                                     .loop = 0x10000 * (kind + 1),
+                                     .app_ns = 1000000 + 20000000 * (uint64_t)b,
+                                     .since_ns = b ? (uint64_t)(period_ns + before_ns) : 0,
+                                     .before_ns = (uint64_t)before_ns,
+                                 },
+                                 &variable);
     }
 }
 
-/* Readings of programs, one variable each, together; their mean rate. */
-static double mean_rate(const struct program *programs, size_t n, uint64_t seed, long *count)
+struct rates {
+    struct rate_fit fit;
+    struct rate_evidence evidence;
+};
+
+/* The rates of the groups 0, 1, ... of the kinds of code, by programs that share them. */
+static struct rates rates_of(const struct program *programs, size_t n, uint64_t seed)
 {
     char path[] = "/tmp/reuse-progress-XXXXXX";
     struct profile_builder builder;
-    struct progress_reading *readings;
-    double sum = 0;
+    struct rates rates = {.evidence = {.groups = (uint32_t)programs->n}};
+    size_t bursts[RATE_GROUPS_MAX];
 
     close(mkstemp(path));
     profile_builder_begin(&builder, path);
     profile_builder_defaults(&builder);
-    uint32_t thread = profile_builder_thread(&builder, 1, "one");
     for (size_t i = 0; i < n; i++)
-        write_program(&builder, thread, &programs[i], 16 * i, seed + i);
+        write_program(&builder, profile_builder_thread(&builder, (int32_t)i + 1, "thread"),
+                      &programs[i], 16 * (i + 1), seed + i);
     profile_builder_finish(&builder);
     struct profile *profile = profile_builder_load(path);
+    uint32_t *groups = calloc(profile->progress.count, sizeof *groups);
 
-    *count = progress_rates(profile, &readings);
-    for (long i = 0; i < *count; i++) {
-        assert_int_equal(readings[i].loop, 0x10000);
-        sum += readings[i].per_ns / (double)*count;
-    }
-    free(readings);
+    for (size_t i = 0; i < profile->progress.count; i++)
+        groups[i] = (uint32_t)(profile->progress.items[i]->loop / 0x10000 - 1);
+    for (uint32_t i = 0; i < rates.evidence.groups; i++)
+        rates.evidence.share[i] = 1.0 / rates.evidence.groups;
+    assert_int_equal(progress_rates(profile, groups, &rates.evidence, bursts), 0);
+    rate_fit(&rates.evidence, &rates.fit);
+    free(rates.evidence.readings);
+    free(rates.evidence.equations);
+    free(rates.evidence.terms);
+    free(groups);
     profile_free(profile);
     unlink(path);
-    return sum;
+    return rates;
 }
 
-static void assert_rate(const struct program *programs, size_t n, double rate, double within)
+/* Of 20 programs: mean of the estimates near the truth, and intervals that hold it. */
+static void assert_rate(const struct program *program, uint32_t group, double rate, double within)
 {
-    for (uint64_t seed = 1; seed <= 10; seed++) {
-        long count;
-        double mean = mean_rate(programs, n, 100 * seed, &count);
+    enum { RUNS = 20 };
+    double sum = 0;
+    int held = 0;
 
-        if (count < BURSTS / 2 || count > BURSTS || fabs(mean / rate - 1) > within)
-            fail_msg("seed %llu: %ld readings, %.3f instead of %.3f", (unsigned long long)seed,
-                     count, mean, rate);
+    for (uint64_t seed = 1; seed <= RUNS; seed++) {
+        struct rates rates = rates_of(program, 1, 100 * seed);
+        double off = rates.fit.log_rate[group] - log(rate);
+
+        sum += off / RUNS;
+        held += fabs(off) <= 1.96 * rates.fit.deviation[group] + 0.01;
     }
+    if (fabs(sum) > within || held < RUNS - 3)
+        fail_msg("%.3f of %.3f, %d of %d intervals hold it", rate * exp(sum), rate, held, RUNS);
 }
 
 static void words_tell_the_rate(void **state)
 {
     (void)state;
-    assert_rate(&(struct program){.rate = 2, .cold = 1, .visit = 50, .word = true}, 1, 2, 0.02);
+    /* Steps many in a burst, about one, and one in ten bursts. */
+    for (double visit = 50; visit < 50000; visit *= 29)
+        assert_rate(&(struct program){&(struct code){.rate = 2, .visit = visit}, 1, true}, 0, 2,
+                    0.02 + 0.3 * sqrt(visit / BURST / BURSTS));
 }
 
-/* Visits shorter and longer than a burst count alike. */
-static void visits_may_differ_in_length(void **state)
+static void registers_tell_the_rate(void **state)
 {
     (void)state;
-    for (double visit = 30; visit < 2000; visit *= 3)
-        assert_rate(
-            &(struct program){.rate = 0.7, .cold = 1, .visit = visit, .varies = true, .word = true},
-            1, 0.7, 0.03 + sqrt(4.5 * visit / BURST / BURSTS));
+    assert_rate(&(struct program){&(struct code){.rate = 0.1, .visit = 20}, 1, false}, 0, 0.1,
+                0.05);
 }
 
-/* Slow after a burst: the time up to the next one counts, and tells of registers what they do not
- * see. */
-static void a_program_that_is_slow_after_bursts(void **state)
+/* Set back every half a millisecond: the short times between looks and bursts say the rate. */
+static void variables_that_are_set_back(void **state)
 {
-    const struct program both[] = {{.rate = 3, .cold = 0.8, .visit = 40, .word = true},
-                                   {.rate = 3, .cold = 0.8, .visit = 100}};
-
     (void)state;
-    assert_rate(both, 1, 3, 0.03);
-    assert_rate(both, 2, 3, 0.03);
+    assert_rate(&(struct program){&(struct code){.rate = 1, .visit = 20, .wraps = 25000}, 1, true},
+                0, 1, 0.15);
 }
 
-/* Set back every 5 ms: the word says nothing of the time up to the next burst, but of a
- * millisecond. */
-static void words_that_are_set_back(void **state)
+/* Again and again in every time: nothing is said, rather than something wrong. */
+static void variables_that_are_set_back_always(void **state)
 {
-    const struct program program = {
-        .rate = 1, .cold = 0.9, .visit = 20, .wraps = 250000, .word = true};
-
-    (void)state;
-    assert_rate(&program, 1, 1, 0.05);
-}
-
-/* Set back every 0.3 ms, again and again within each stretch: no reading, rather than low ones. */
-static void registers_of_loops_that_end(void **state)
-{
-    const struct program program = {.rate = 1, .cold = 1, .visit = 20, .wraps = 15000};
-    long count;
+    const struct code code = {.rate = 1, .visit = 20, .wraps = 300};
 
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        mean_rate(&program, 1, seed, &count);
-        if (count > BURSTS / 10)
-            fail_msg("seed %llu: %ld readings", (unsigned long long)seed, count);
+        struct rates rates = rates_of(&(struct program){&code, 1, false}, 1, seed);
+
+        if (rates.fit.deviation[0] < 0.4)
+            fail_msg("seed %llu: %.3f give or take %.2f", (unsigned long long)seed,
+                     exp(rates.fit.log_rate[0]), rates.fit.deviation[0]);
     }
 }
 
-/* One that wraps does not draw the others down. */
-static void the_middle_variable_counts(void **state)
+/* Fast code and slow code, in which the same word moves; both are found. */
+static void two_kinds_of_code(void **state)
 {
-    const struct program programs[] = {
-        {.rate = 2, .cold = 1, .visit = 50, .word = true},
-        {.rate = 2, .cold = 1, .visit = 50, .wraps = 15000, .word = true},
-        {.rate = 2, .cold = 1, .visit = 70, .word = true},
-    };
+    const struct code code[] = {{.rate = 0.2, .visit = 10}, {.rate = 4, .visit = 200}};
+    const struct program program = {code, 2, true};
 
     (void)state;
-    assert_rate(programs, 3, 2, 0.03);
+    assert_rate(&program, 0, 0.2, 0.08);
+    assert_rate(&program, 1, 4, 0.08);
+}
+
+/* ---- the fit itself ---- */
+
+/* Two equations for two groups have one solution. */
+static void equations_are_solved(void **state)
+{
+    struct rate_term terms[] = {{0, 100}, {1, 10}, {0, 10}, {1, 50}};
+    struct rate_equation equations[] = {
+        {.moved = 100 * 0.5 + 10 * 3, .variance = 1e-6, .first = 0, .count = 2},
+        {.moved = 10 * 0.5 + 50 * 3, .variance = 1e-6, .first = 2, .count = 2}};
+    struct rate_evidence evidence = {.groups = 2,
+                                     .share = {0.5, 0.5},
+                                     .equations = equations,
+                                     .terms = terms,
+                                     .equation_count = 2,
+                                     .term_count = 4};
+    struct rate_fit fit;
+
+    (void)state;
+    rate_fit(&evidence, &fit);
+    assert_float_equal(exp(fit.log_rate[0]), 0.5, 0.01);
+    assert_float_equal(exp(fit.log_rate[1]), 3, 0.05);
+    assert_true(fit.deviation[0] < 0.01 && fit.total_deviation < 0.01);
+}
+
+/* One that has jumped does not draw the others along; one alone against one leaves room for both.
+ */
+static void what_contradicts_counts_little(void **state)
+{
+    struct rate_reading readings[] = {
+        {0, log(2), 0.01}, {0, log(2.1), 0.01}, {0, log(1.9), 0.01}, {0, log(25), 0.01}};
+    struct rate_evidence evidence = {
+        .groups = 1, .share = {1}, .readings = readings, .reading_count = 4};
+    struct rate_fit fit;
+
+    (void)state;
+    rate_fit(&evidence, &fit);
+    assert_float_equal(exp(fit.log_rate[0]), 2, 0.1);
+}
+
+static void nothing_known_is_a_factor_of_ten(void **state)
+{
+    struct rate_evidence evidence = {.groups = 1, .share = {1}};
+    struct rate_fit fit;
+
+    (void)state;
+    rate_fit(&evidence, &fit);
+    assert_true(1.96 * fit.deviation[0] > log(10));
+    assert_float_equal(exp(fit.log_rate[0]), 2, 1e-6);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_tell_the_rate),
-        cmocka_unit_test(visits_may_differ_in_length),
-        cmocka_unit_test(a_program_that_is_slow_after_bursts),
-        cmocka_unit_test(words_that_are_set_back),
-        cmocka_unit_test(registers_of_loops_that_end),
-        cmocka_unit_test(the_middle_variable_counts),
+        cmocka_unit_test(registers_tell_the_rate),
+        cmocka_unit_test(variables_that_are_set_back),
+        cmocka_unit_test(variables_that_are_set_back_always),
+        cmocka_unit_test(two_kinds_of_code),
+        cmocka_unit_test(equations_are_solved),
+        cmocka_unit_test(what_contradicts_counts_little),
+        cmocka_unit_test(nothing_known_is_a_factor_of_ten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

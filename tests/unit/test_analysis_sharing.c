@@ -60,7 +60,7 @@ static void coherence_misses_are_found(void **state)
     int covered = 0;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct sampling sampling = {
-            .seed = seed, .period_ns = ACCESSES / 300.0, .slots = 3, .readings = 4};
+            .seed = seed, .period_ns = ACCESSES / 300.0, .slots = 3, .readings = 40};
         struct profile *profile = simulate(both, 2, &sampling);
         struct analysis *analysis = analyse(profile, 1);
         struct miss_split misses = analysis_misses(analysis, (struct subset){0}, 4 * MIB);
@@ -196,7 +196,7 @@ static void every_reuse_after_a_turn(void **state)
         int covered = 0;
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
             struct sampling sampling = {
-                .seed = seed, .period_ns = ACCESSES / 300.0, .slots = 3, .readings = 4};
+                .seed = seed, .period_ns = ACCESSES / 300.0, .slots = 3, .readings = 40};
             struct profile *profile = simulate(both, 2, &sampling);
             struct analysis *analysis = analyse(profile, 1);
             struct miss_split misses = analysis_misses(analysis, (struct subset){0}, 4 * MIB);
@@ -229,7 +229,7 @@ static void subsets_add_up_and_differ(void **state)
     const struct trace *both[2] = {&traces[0], &traces[1]};
     make_sharing(traces);
     struct sampling sampling = {
-        .seed = 5, .period_ns = ACCESSES / 300.0, .slots = 3, .readings = 4};
+        .seed = 5, .period_ns = ACCESSES / 300.0, .slots = 3, .readings = 40};
     struct profile *profile = simulate(both, 2, &sampling);
     struct analysis *analysis = analyse(profile, 1);
     size_t n = analysis_probe_count(analysis);
@@ -247,7 +247,7 @@ static void subsets_add_up_and_differ(void **state)
     struct estimate all = analysis_accesses(analysis);
     struct estimate part =
         analysis_subset_accesses(analysis, (struct subset){.groups = groups, .group = 7});
-    assert_float_equal(all.value, ACCESSES, 0.02 * ACCESSES);
+    assert_float_equal(all.value, ACCESSES, 0.03 * ACCESSES);
     assert_true(all.lo <= ACCESSES && all.hi >= ACCESSES);
     assert_float_equal(part.value / all.value, 0.5, 0.06);
     assert_true(part.lo < part.value && part.hi > part.value);
@@ -285,7 +285,7 @@ static void threads_have_caches_of_their_own(void **state)
         trace_add(&traces[1], 100000 + i % 32768, 1, 16, false, 1); /* 256 KiB */
     }
     struct sampling sampling = {
-        .seed = 1, .period_ns = ACCESSES / 300.0, .slots = 3, .readings = 4};
+        .seed = 1, .period_ns = ACCESSES / 300.0, .slots = 3, .readings = 40};
     struct profile *profile = simulate(both, 2, &sampling);
     struct analysis *analysis = analyse(profile, 0);
     double bytes[] = {16 << 10, 128 << 10, MIB};

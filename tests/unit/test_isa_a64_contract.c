@@ -260,11 +260,14 @@ static void on_condition(void *context, uint64_t ip, int64_t result)
     seen->result = result;
 }
 
-static void on_call(void *context, uint64_t accesses, uint64_t return_address)
+static void on_call(void *context, const struct interpreter *of, uint64_t accesses, uint64_t target,
+                    uint64_t return_address)
 {
     struct seen *seen = context;
 
     (void)accesses;
+    assert_ptr_equal(of, interpreter);
+    assert_int_equal(target, A64_INSTRUCTION + (return_address ? 20 : 16));
     seen->calls += return_address != 0;
     seen->returns += return_address == 0;
     if (return_address)

@@ -38,7 +38,7 @@ static size_t record_count(const struct profile *profile)
            profile->site_totals.count + profile->bursts.count + profile->samples.count +
            profile->watch_ends.count + profile->invalidations.count + profile->line_watches.count +
            profile->line_events.count + profile->line_ends.count + profile->turns.count +
-           profile->served.count + profile->rates.count + profile->progress.count +
+           profile->served.count + profile->progress.count +
            profile->totals.count + profile->notes.count + profile->histograms.count +
            profile->transfers.count + profile->regions.count + profile->origins.count +
            profile->counters.count + profile->complete;
@@ -177,13 +177,13 @@ static void test_messages_for_foreign_bytes(void **state)
 
     struct profile_file_header header;
     memcpy(&header, original, sizeof(header));
-    header.version_major = 3;
+    header.version_major = 4;
     expect_message(&header, sizeof(header),
-                   "was written by a newer libreuse (format 3, this one reads 2): update "
+                   "was written by a newer libreuse (format 4, this one reads 3): update "
                    "reuse-report");
     header.version_major = 1;
     expect_message(&header, sizeof(header),
-                   "was written by an older libreuse (format 1, this one reads 2): profile the "
+                   "was written by an older libreuse (format 1, this one reads 3): profile the "
                    "program again, or use the reuse-report of that version");
     memcpy(&header, original, sizeof(header));
     header.byte_order = 0x04030201;

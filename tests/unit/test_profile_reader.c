@@ -288,20 +288,20 @@ static void test_other_versions_of_records(void **state)
 {
     (void)state;
     struct {
-        struct record_rate rate;
+        struct record_served served;
         uint64_t later;
-    } longer = {.rate = {.thread_id = 1, .accesses = 11, .elapsed_ns = 12}, .later = 13};
-    profile_builder_record(&builder, RECORD_RATE, &longer, sizeof(longer));
-    profile_builder_record(&builder, RECORD_RATE, &longer, 16); /* as an older writer had it */
+    } longer = {.served = {.thread_id = 1, .ip = 11, .latency = 12}, .later = 13};
+    profile_builder_record(&builder, RECORD_SERVED, &longer, sizeof(longer));
+    profile_builder_record(&builder, RECORD_SERVED, &longer, 16); /* as an older writer had it */
     profile_builder_record(&builder, (enum record_type)999, "unknown", 8);
     profile_builder_record(&builder, RECORD_MODULE, &longer, 8); /* too short for its path */
     struct record_context nameless = {.context_id = 0};
     profile_builder_record(&builder, RECORD_CONTEXT, &nameless, sizeof(nameless));
     struct profile *profile = finish_and_load();
-    assert_int_equal(profile->rates.count, 2);
-    assert_memory_equal(&profile->rates.items[0], &longer.rate, sizeof(longer.rate));
-    assert_int_equal(profile->rates.items[1].thread_id, 1);
-    assert_int_equal(profile->rates.items[1].accesses, 0);
+    assert_int_equal(profile->served.count, 2);
+    assert_memory_equal(&profile->served.items[0], &longer.served, sizeof(longer.served));
+    assert_int_equal(profile->served.items[1].thread_id, 1);
+    assert_int_equal(profile->served.items[1].latency, 0);
     assert_int_equal(profile->unknown_records, 1);
     assert_int_equal(profile->invalid_records, 2);
     assert_int_equal(profile->modules.count, 0);

@@ -64,8 +64,6 @@ static void test_fixed_records(void **state)
     ROUND_TRIP_FIXED(RECORD_LINE_END, record_line_end, line_ends, records[i].sample_id = i + 1u);
     ROUND_TRIP_FIXED(RECORD_TURN, record_turn, turns, (void)0);
     ROUND_TRIP_FIXED(RECORD_SERVED, record_served, served, (void)0);
-    ROUND_TRIP_FIXED(RECORD_RATE, record_rate, rates, (void)0);
-    ROUND_TRIP_FIXED(RECORD_PROGRESS, record_progress, progress, (void)0);
     ROUND_TRIP_FIXED(RECORD_TOTALS, record_totals, totals, records[i].thread_id = i + 1u);
     ROUND_TRIP_FIXED(
         RECORD_TRANSFER, record_transfer, transfers,

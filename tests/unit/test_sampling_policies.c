@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slots and loop odometers. */
+/* Slots, hot loops, and paths of calls. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,100 +61,26 @@ static void busy_slots_are_stubborn_in_powers_of_eight(void **state)
     assert_in_range(both, 400 - 100, 400 + 100);
 }
 
-static void visit(struct loops *loops, uint64_t ip, uint64_t rcx, uint64_t accesses)
-{
-    uint64_t registers[LOOP_REGISTERS] = {0};
-
-    registers[1] = rcx;
-    registers[3] = accesses * accesses; /* changes, but by no constant step */
-    registers[LOOP_STACK_POINTER] = 0x7ffe0000;
-    loops_visit(loops, ip, registers, 0, accesses);
-}
-
-static void the_outermost_steady_register_is_the_odometer(void **state)
+static void the_loop_visited_most_is_the_hottest(void **state)
 {
     struct loops loops;
-    struct odometer odometers[LOOP_ODOMETERS];
-    uint64_t accesses = 0;
 
     (void)state;
     loops_begin(&loops);
-    for (uint64_t row = 0; row < 5; row++) {
-        for (uint64_t column = 0; column < 20; column++)
-            visit(&loops, 0x400100, 8 * column, accesses += 3);
-        visit(&loops, 0x400080, 100 - 4 * row, ++accesses);
+    assert_int_equal(loops_hottest(&loops), 0);
+    for (int row = 0; row < 5; row++) {
+        for (int column = 0; column < 20; column++)
+            loops_visit(&loops, 0x400100);
+        loops_visit(&loops, 0x400080);
     }
-    assert_int_equal(loops_odometers(&loops, accesses, odometers), 1);
-    assert_int_equal(odometers[0].head, 0x400080);
-    assert_int_equal(odometers[0].register_number, 1);
-    assert_int_equal(odometers[0].step, -4);
-    assert_true(odometers[0].even);
-    assert_true(odometer_progress(&odometers[0], 100, 60) == 10);
-    /* The inner register jumped back at every row: no odometer, but the hottest head. */
-    assert_int_equal(loops_hottest(&loops)->ip, 0x400100);
-    assert_ptr_equal(loops_head(&loops, 0x400100), loops_hottest(&loops));
-    assert_null(loops_head(&loops, 0x400101));
-}
-
-/* A position that moves on by as much as there was to skip; not one that jumps back once. */
-static void a_register_that_moves_one_way_serves_where_none_is_steady(void **state)
-{
-    struct loops loops;
-    struct odometer odometers[LOOP_ODOMETERS];
-    uint64_t registers[LOOP_REGISTERS] = {0}, position = 0;
-
-    (void)state;
-    loops_begin(&loops);
-    registers[LOOP_STACK_POINTER] = 0x7ffe1000;
-    for (uint64_t i = 0; i < 20; i++) {
-        registers[2] = position += 1 + i % 3;
-        registers[6] = -position;
-        registers[5] = position % 30;
-        loops_visit(&loops, 0x1000, registers, 0, 7 * i);
-    }
-    assert_int_equal(loops_odometers(&loops, 7 * 20, odometers), 2);
-    assert_int_equal(odometers[0].register_number, 2);
-    assert_false(odometers[0].even);
-    assert_true(odometer_progress(&odometers[0], 100, 160) == 60);
-    assert_int_equal(odometers[1].register_number, 6);
-    assert_true(odometer_progress(&odometers[1], 160, 100) == 60);
-}
-
-static void one_visit_or_unknown_registers_make_no_odometer(void **state)
-{
-    struct loops loops;
-    struct odometer odometers[LOOP_ODOMETERS];
-    uint64_t registers[LOOP_REGISTERS] = {0};
-
-    (void)state;
-    loops_begin(&loops);
-    visit(&loops, 0x1000, 1, 10);
-    assert_int_equal(loops_odometers(&loops, 20, odometers), 0);
-    loops_begin(&loops);
-    for (uint64_t i = 0; i < 5; i++) {
-        registers[1] = i;
-        loops_visit(&loops, 0x1000, registers, 1u << 1, 10 * i);
-    }
-    assert_int_equal(loops_odometers(&loops, 40, odometers), 0);
-}
-
-/* A loop that came round at every 7 accesses and not since 30 has ended: it can be read no more. An
- * outer one that still runs can, though its visits are longer. */
-static void a_loop_that_has_ended_makes_no_odometer(void **state)
-{
-    struct loops loops;
-    struct odometer odometers[LOOP_ODOMETERS];
-
-    (void)state;
-    loops_begin(&loops);
-    for (uint64_t i = 0; i < 20; i++)
-        visit(&loops, 0x1000, i, 7 * i);
-    assert_int_equal(loops_odometers(&loops, 7 * 19 + 20, odometers), 1);
-    assert_int_equal(loops_odometers(&loops, 7 * 19 + 30, odometers), 0);
-    loops_begin(&loops);
-    for (uint64_t i = 0; i < 4; i++)
-        visit(&loops, 0x3000, i, 50 * i);
-    assert_int_equal(loops_odometers(&loops, 200, odometers), 1);
+    assert_int_equal(loops_hottest(&loops), 0x400100);
+    /* A full table keeps what it has, and goes on counting it. */
+    for (uint64_t i = 0; i < 3 * LOOPS_MAX; i++)
+        loops_visit(&loops, 0x500000 + i);
+    for (int i = 0; i < 200; i++)
+        loops_visit(&loops, 0x400080);
+    assert_int_equal(loops.count, LOOPS_MAX);
+    assert_int_equal(loops_hottest(&loops), 0x400080);
 }
 
 static struct call_path path;
@@ -251,13 +177,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(free_slots_always_take_a_watch),
         cmocka_unit_test(busy_slots_are_stubborn_in_powers_of_eight),
-        cmocka_unit_test(the_outermost_steady_register_is_the_odometer),
-        cmocka_unit_test(a_register_that_moves_one_way_serves_where_none_is_steady),
+        cmocka_unit_test(the_loop_visited_most_is_the_hottest),
         cmocka_unit_test(calls_on_the_way_lead_to_the_access),
         cmocka_unit_test(a_path_is_not_known_after_calls_were_lost),
         cmocka_unit_test(paths_are_told_apart_by_their_innermost_frames),
-        cmocka_unit_test(one_visit_or_unknown_registers_make_no_odometer),
-        cmocka_unit_test(a_loop_that_has_ended_makes_no_odometer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

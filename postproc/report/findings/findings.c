@@ -183,7 +183,7 @@ static void limit_by_rate(const struct model *model, struct findings *findings,
     if (model->exact || findings->cpu_ns <= 0)
         return;
     rate = analysis_access_rate(model->analysis);
-    if (rate.readings == 0 || rate.covered < rate_known || rate.agreement < rate_known)
+    if (rate.bursts == 0 || rate.covered < rate_known)
         return;
     busy = places->time.value;
     if (!(busy < 1) || !(busy > 0))

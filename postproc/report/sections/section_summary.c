@@ -191,29 +191,27 @@ static void add_rate(struct model *model, struct document *document, struct sect
     /* The rate of a clock that counts accesses is no news. */
     if (model->exact || profile_counts_accesses(model->profiles[0]))
         return;
-    if (rate.readings == 0)
+    if (rate.bursts == 0)
         text = format_string("not measured, taken as %.2f per ns of CPU time", rate.per_ns.value);
     else
-        text = format_string("%.2f per ns of CPU time; %zu reading%s, %.0f %% agree with their "
-                             "loop's; %.0f %% of the time is in measured loops",
-                             rate.per_ns.value, rate.readings, rate.readings == 1 ? "" : "s",
-                             100 * rate.agreement, 100 * rate.covered);
+        text = format_string("%.2f per ns of CPU time, by variables that move on in %zu burst%s; "
+                             "%.0f %% of the time is in measured loops",
+                             rate.per_ns.value, rate.bursts, rate.bursts == 1 ? "" : "s",
+                             100 * rate.covered);
     section_fact_as(document, section, "access_rate.per_ns", "Access rate", INTERVAL_OBJECT,
                     cell_estimate(CELL_NUMBER, rate.per_ns), text);
     free(text);
-    section_fact(section, "access_rate.readings", NULL, INTERVAL_NONE,
-                 cell_value(CELL_COUNT, (double)rate.readings));
-    section_fact(section, "access_rate.agreement", NULL, INTERVAL_NONE,
-                 cell_value(CELL_SHARE, rate.agreement));
+    section_fact(section, "access_rate.bursts", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)rate.bursts));
     section_fact(section, "access_rate.covered", NULL, INTERVAL_NONE,
                  cell_value(CELL_SHARE, rate.covered));
     section_fact(section, "access_rate.size_axis_low", NULL, INTERVAL_NONE,
                  cell_value(CELL_FACTOR, rate.size_axis_low));
     text = format_string("cache sizes may be off by a factor of %.2f to %.2f: %s",
                          rate.size_axis_low, rate.size_axis_high,
-                         rate.readings == 0 ? "the access rate is not known"
-                                            : "the access rate is known only that well");
-    /* Within 15 % the readings agree as well as the method can. */
+                         rate.bursts == 0 ? "the access rate is not known"
+                                          : "the access rate is known only that well");
+    /* Within 15 % it is known as well as the method can tell. */
     section_fact_as(document, section, "access_rate.size_axis_high",
                     rate.size_axis_low < 0.85 || rate.size_axis_high > 1.15 ? "Size axis" : NULL,
                     INTERVAL_NONE, cell_value(CELL_FACTOR, rate.size_axis_high), text);

@@ -9,7 +9,7 @@
 
 /* Where less of the time is in loops of known rate, fewer readings agree, or less of the time is
  * spent elsewhere, ns per access are not told. */
-static const double covered_min = 0.5, agreement_min = 0.5, elsewhere_min = 0.05;
+static const double covered_min = 0.5, elsewhere_min = 0.05;
 
 struct thread_loop {
     size_t profile;
@@ -104,7 +104,7 @@ struct sharing_cost sharing_cost_of(const struct model *model, struct line_user_
     cost.cpu_ns = time[0] + time[1];
     cost.loops = cost.cpu_ns > 0 ? time[1] / cost.cpu_ns : 0;
     rate = analysis_access_rate(model->analysis);
-    if (rate.covered < covered_min || rate.agreement < agreement_min)
+    if (rate.covered < covered_min)
         return cost;
     if (accesses[1] > 0)
         cost.access_ns = time[1] / accesses[1];

@@ -36,7 +36,7 @@
 #include "profile/format_samples.h"
 
 #define PROFILE_MAGIC "\x89RPROF\r\n" /* 8 bytes, no terminator in the file */
-enum { PROFILE_VERSION_MAJOR = 2, PROFILE_VERSION_MINOR = 0 };
+enum { PROFILE_VERSION_MAJOR = 3, PROFILE_VERSION_MINOR = 0 };
 #define PROFILE_BYTE_ORDER 0x01020304u
 #define PROFILE_MERGED_ADDRESS 0x4000000000000000u
 
@@ -73,7 +73,7 @@ enum record_type {
     RECORD_SITE_TOTALS,  /* struct record_site_totals: cumulative, the last one counts */
     RECORD_SAMPLE,       /* struct record_sample */
     RECORD_WATCH_END,    /* struct record_watch_end */
-    RECORD_RATE,         /* struct record_rate: one reading of the access rate */
+    RECORD_PROGRESS,     /* struct record_progress: what the variables of a burst did */
     RECORD_TOTALS,       /* struct record_totals: per thread, cumulative, the last one counts */
     RECORD_NOTE,         /* struct record_note: one line for the user */
     RECORD_END,          /* struct record_end: the run ended in order */
@@ -89,7 +89,6 @@ enum record_type {
     RECORD_SERVED,       /* struct record_served: how the hardware says that accesses were served */
     RECORD_COUNTER,      /* struct record_counter: a hardware event counted over the whole run */
     RECORD_BURST,        /* struct record_burst: a run of interpreted accesses and its probes */
-    RECORD_PROGRESS,     /* struct record_progress: how a variable of the program moved on */
     RECORD_TYPE_COUNT
 };
 

@@ -245,72 +245,45 @@ struct record_turn {
     uint64_t steps[TURN_COUNTERS];
 };
 
-enum rate_method {
-    RATE_WATCH_AHEAD = 1, /* predicted accesses, timed by watches */
-    RATE_ODOMETER = 2,    /* a register or memory word with a constant step per loop visit */
-    RATE_EXACT = 3,       /* counted */
-};
-
-enum rate_flags {
-    RATE_UNPROVEN = 1, /* an odometer of which it is not known when it will be set back */
-};
-
-/*
- * Accesses made by the thread in elapsed_ns of its app time, in code of the given loop: what a long
- * stretch has more than a short one, so that what each loses at its beginning is in neither, but in
- * loss_ns.
- */
-struct record_rate {
-    uint32_t thread_id;
-    uint8_t method;   /* enum rate_method */
-    uint8_t accepted; /* 1: passed the method's own checks; 0: kept for diagnosis only */
-    uint16_t flags;   /* enum rate_flags */
-    uint64_t loop;
-    uint64_t head; /* loop head that carried the odometer, 0 for watches */
-    uint64_t monotonic_ns;
-    uint64_t app_ns; /* at the start of the reading */
-    uint64_t accesses;
-    uint64_t elapsed_ns;
-    int64_t loss_ns; /* below 0 where signals cost less than calibrated */
-};
-
 enum progress_kind {
-    PROGRESS_REGISTER = 1, /* place: its number; counted in visits of the loop head */
-    PROGRESS_WORD = 2,     /* place: its address; counted in its value */
+    PROGRESS_REGISTER = 1, /* place: the instruction at which its function went on when another had
+                              returned; 0: the function that was interrupted */
+    PROGRESS_WORD = 2,     /* place: its address */
 };
 
 enum progress_flags {
-    PROGRESS_FOUND = 1, /* the burst has found it, by its having moved evenly */
+    PROGRESS_BEFORE = 1, /* `before` is known */
+    PROGRESS_SINCE = 2,  /* `since` is known */
+};
+
+/* A variable of the program: how far it moved in a burst, and in the time before it. */
+struct progress_variable {
+    uint64_t place; /* see enum progress_kind */
+    uint8_t kind;   /* enum progress_kind */
+    uint8_t width;  /* of the word, bytes; number of the register */
+    uint16_t flags; /* enum progress_flags */
+    uint32_t accesses;
+    double within; /* in so many accesses of the burst */
+    double before; /* in the before_ns up to the burst */
+    double since;  /* in the since_ns since the beginning of the burst before */
 };
 
 /*
- * A variable of the program that moves on: by `progress` over `accesses` of a burst, and by others
- * over two stretches of time after it. All bursts together tell its progress per access, and so
- * the accesses that were made in the stretches (docs/estimators.md, section 1). What the long
- * stretch has more than the brief one counts: what each loses at its beginning is in neither.
+ * What the variables of a burst did. All bursts of a variable together tell its progress per
+ * access, and so how many accesses were made in the time before them (docs/estimators.md,
+ * section 1). A word is listed in each burst while it is known; a register, where it moved.
  */
 struct record_progress {
     uint32_t thread_id;
-    uint8_t kind;   /* enum progress_kind */
-    uint8_t width;  /* of the word, bytes; 0: a register */
-    uint16_t flags; /* enum progress_flags */
+    uint32_t count; /* of variables */
     uint64_t loop;  /* of the burst */
-    uint64_t head;  /* loop head at which the register is read; 0: a word */
-    uint64_t place; /* see enum progress_kind */
     uint64_t monotonic_ns;
-    uint64_t app_ns; /* of the burst: all its variables have the same */
-    uint64_t accesses;
-    double progress;
-    double squares; /* of the progress in parts of the burst: their sum */
-    uint32_t parts; /* that it was looked at in */
-    uint32_t reserved2;
-    /* In so much app time each; 0: not read, the time was not to be had, or it was another
-     * variable by then. */
-    uint64_t brief_ns, long_ns;
-    double brief_progress, long_progress;
-    /* From then to the thread's next burst; words alone. */
-    uint64_t rest_ns;
-    double rest_progress;
+    uint64_t app_ns;   /* of the burst */
+    uint64_t since_ns; /* app time since the beginning of the thread's burst before; 0: the first */
+    uint64_t before_ns; /* likewise since the look before it; 0: there was none */
+    struct progress_variable variables[];
 };
+
+enum { PROGRESS_VARIABLES_MAX = 64 };
 
 #endif

@@ -394,23 +394,20 @@ struct access_rate_summary analysis_access_rate(const struct analysis *analysis)
 {
     struct access_rate_summary out = {.size_axis_low = 1, .size_axis_high = 1};
     double time = 0, covered = 0, accesses = 0, low = 0, high = 0;
-    size_t agreeing = 0;
 
     if (analysis->exact) {
-        out.agreement = out.covered = 1;
+        out.covered = 1;
         return out;
     }
     for (size_t i = 0; i < analysis->rates.count; i++) {
         const struct loop_rate *loop = &analysis->rates.loops[i];
-        out.readings += loop->readings;
-        agreeing += loop->agreeing;
         time += loop->time_ns;
         covered += loop->measured ? loop->time_ns : 0;
         accesses += loop->time_ns * loop->per_ns.value;
         low += loop->time_ns * loop->per_ns.lo;
         high += loop->time_ns * loop->per_ns.hi;
     }
-    out.agreement = out.readings ? (double)agreeing / (double)out.readings : 0;
+    out.bursts = analysis->rates.bursts;
     if (time > 0) {
         out.covered = covered / time;
         out.per_ns = (struct estimate){accesses / time, low / time, high / time};

@@ -157,9 +157,8 @@ double analysis_sample_weight(const struct analysis *, size_t index); /* accesse
 struct estimate analysis_accesses(const struct analysis *);
 struct access_rate_summary {
     struct estimate per_ns; /* time-averaged accesses per ns of application CPU time */
-    double agreement;       /* share of readings that agree within 15 % with their loop's rate */
     double covered;         /* share of application time in code whose own rate was measured */
-    size_t readings;
+    size_t bursts;          /* in which variables of the program told of it */
     double size_axis_low, size_axis_high; /* factors: the cache-size axis may be off by this much;
                                              1, 1 when exact or certain */
 };

@@ -158,26 +158,17 @@ static void merge_samples(struct merge_input *input)
     }
 }
 
-static void merge_rates(struct merge_input *input)
-{
-    for (size_t i = 0; i < input->profile->rates.count; i++) {
-        struct record_rate rate = input->profile->rates.items[i];
-        rate.thread_id = merge_thread(input, rate.thread_id);
-        rate.loop = code_if_set(input, rate.loop, rate.monotonic_ns);
-        rate.head = code_if_set(input, rate.head, rate.monotonic_ns);
-        merge_append(input->merge, RECORD_RATE, &rate, sizeof(rate), NULL, 0);
-    }
-}
-
 /* Addresses of data are told apart by thread. */
 static void merge_progress(struct merge_input *input)
 {
     for (size_t i = 0; i < input->profile->progress.count; i++) {
-        struct record_progress progress = input->profile->progress.items[i];
+        const struct record_progress *original = input->profile->progress.items[i];
+        struct record_progress progress = *original;
+
         progress.thread_id = merge_thread(input, progress.thread_id);
         progress.loop = code_if_set(input, progress.loop, progress.monotonic_ns);
-        progress.head = code_if_set(input, progress.head, progress.monotonic_ns);
-        merge_append(input->merge, RECORD_PROGRESS, &progress, sizeof(progress), NULL, 0);
+        merge_append(input->merge, RECORD_PROGRESS, &progress, sizeof(progress),
+                     original->variables, progress.count * sizeof *original->variables);
     }
 }
 
@@ -281,7 +272,6 @@ void merge_input_records(struct merge_input *input)
     merge_bursts(input);
     merge_samples(input);
     merge_line_watches(input);
-    merge_rates(input);
     merge_progress(input);
     merge_served(input);
     merge_transfers(input);

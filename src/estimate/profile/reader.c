@@ -114,6 +114,21 @@ static bool probes_are_sound(const unsigned char *payload, size_t length)
     return !decoder.damaged && touches == burst.touches && open == burst.open;
 }
 
+static bool variables_are_sound(const unsigned char *payload, size_t length)
+{
+    struct record_progress progress;
+    struct progress_variable variable;
+    memcpy(&progress, payload, sizeof(progress));
+    if (progress.count > (length - sizeof(progress)) / sizeof(variable))
+        return false;
+    for (uint32_t i = 0; i < progress.count; i++) {
+        memcpy(&variable, payload + sizeof(progress) + i * sizeof(variable), sizeof(variable));
+        if (!isfinite(variable.within) || !isfinite(variable.before) || !isfinite(variable.since))
+            return false;
+    }
+    return true;
+}
+
 /* Fixed parts may be shorter (an older minor version) or longer (a newer one), but not absent. */
 static bool record_is_sound(const struct record_layout *layout, const struct record *record)
 {
@@ -130,6 +145,8 @@ static bool record_is_sound(const struct record_layout *layout, const struct rec
     }
     if (layout->tail == TAIL_BINS)
         return bins_are_sound(record->payload, length);
+    if (layout->tail == TAIL_VARIABLES)
+        return variables_are_sound(record->payload, length);
     if (layout->tail == TAIL_PROBES)
         return probes_are_sound(record->payload, length);
     if (layout->type == RECORD_TRANSFER)

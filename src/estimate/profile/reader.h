@@ -60,8 +60,7 @@ struct profile {
     PROFILE_ARRAY(struct record_line_end) line_ends;         /* first one per sample, sorted */
     PROFILE_ARRAY(struct record_turn) turns;                 /* in file order */
     PROFILE_ARRAY(struct record_served) served;              /* in file order */
-    PROFILE_ARRAY(struct record_rate) rates;                 /* in file order */
-    PROFILE_ARRAY(struct record_progress) progress;          /* in file order */
+    PROFILE_ARRAY(const struct record_progress *) progress;  /* in file order */
     PROFILE_ARRAY(struct record_totals) totals;              /* last one per thread, sorted */
     PROFILE_ARRAY(const struct record_note *) notes;
     PROFILE_ARRAY(const struct record_counter *) counters; /* last one per type, config, name */

@@ -54,10 +54,12 @@ typedef void (*interpreter_branch)(void *context, const struct interpreter *inte
 typedef void (*interpreter_condition)(void *context, uint64_t ip, int64_t result);
 
 /*
- * Called after every call (return_address: where it will return to) and return (0). accesses counts
- * since interpreter_begin(), the instruction's own stack access included. May be NULL.
+ * Called after every call (return_address: where it will return to) and return (0), before
+ * execution goes on at target. accesses counts since interpreter_begin(), the instruction's own
+ * stack access included. May be NULL.
  */
-typedef void (*interpreter_call)(void *context, uint64_t accesses, uint64_t return_address);
+typedef void (*interpreter_call)(void *context, const struct interpreter *interpreter,
+                                 uint64_t accesses, uint64_t target, uint64_t return_address);
 
 struct interpreter_options {
     interpreter_read read; /* or NULL */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Words of memory that move on while a program does its work: positions in buffers, counters in
- * structures, variables of loops that are kept in memory. They are found among the stores of a
- * burst: a word that is stored to again and again, with values that only grow or only shrink, says
- * later how far the program has got.
+ * structures, sums. What only grows, or only shrinks, says later how far the program has got
+ * (docs/measuring-the-rate.md).
  *
- * The burst is looked at in parts of PROGRESS_PART accesses. A word is found in one part and
- * followed through the rest: what was seen when it was found does not count, because it was found
- * by having moved.
+ * They are found among the stores of a burst: looked at when found, in the middle of the burst and
+ * at its end, they must not go back. They are then known to their thread, and read whenever it is
+ * looked at, until they go back about as often as on, or stand still.
  *
  * Pure; no allocation; signal-safe.
  */
@@ -21,55 +20,76 @@
 #include "access.h"
 
 enum {
-    PROGRESS_PART = 512, /* accesses */
-    PROGRESS_WORDS = 192,
-    PROGRESS_SLOTS = 512, /* a power of two, more than words */
+    PROGRESS_CANDIDATES = 96,
+    PROGRESS_SLOTS = 256, /* a power of two, more than candidates */
+    PROGRESS_WORDS = 16,
+    PROGRESS_NEW_WORDS = 4, /* from one burst */
 };
 
-/* What a variable did over some accesses. */
-struct progress {
-    double moved;   /* sum of its changes */
-    double squares; /* of those of single parts: their sum */
-    unsigned parts;
-    uint64_t accesses;
+/*
+ * From a value to a later one. A word of 4 bytes counts modulo 2^32. One of 8 bytes is a number in
+ * floating point if both values would be between 2^-31 and 2^64 as such: as integers these are
+ * above 4e18.
+ */
+double progress_change(uint8_t width, uint64_t from, uint64_t to);
+
+/* ---- words that a burst stores to ---- */
+
+struct progress_candidate {
+    uint64_t address;
+    uint64_t value; /* when last looked at */
+    uint8_t width;  /* bytes: 4 or 8 */
+    bool looked;    /* `value` is known */
+    bool void_;     /* it went back, or cannot be read */
+    uint8_t moves;  /* looks since which it had moved */
+    double moved;
 };
+
+struct progress_candidates {
+    unsigned count;
+    uint8_t slots[PROGRESS_SLOTS]; /* 1 + index, by a hash of the address; 0: none */
+    struct progress_candidate list[PROGRESS_CANDIDATES];
+};
+
+void progress_begin(struct progress_candidates *);
+
+/* Aligned words that these accesses store to. */
+void progress_find(struct progress_candidates *, const struct access *, size_t n);
+
+/* known: it could be read, and has that value now. */
+void progress_look(struct progress_candidate *, bool known, uint64_t value);
+
+/* ---- words that a thread knows ---- */
 
 struct progress_word {
-    uint64_t address;
-    uint8_t width; /* bytes: 4 or 8 */
-    bool kept;     /* in the table from an earlier burst: it need not move */
-    bool begun;    /* `value` is known */
-    bool void_;    /* it moved back and forth, or cannot be read */
-    uint64_t value;
-    uint64_t accesses; /* when it had that value */
-    unsigned changes;
-    struct progress progress;
+    uint64_t address; /* 0: none */
+    uint8_t width;
+    bool found;       /* by the burst under way, which does not count: it was found by moving */
+    int8_t direction; /* -1 or 1 */
+    uint64_t at_look, at_begin;
+    bool looked;
+    double before, since, within; /* the look to the burst; burst to burst; in it */
+    unsigned idle, forward, back; /* bursts at which it had not moved; moves either way */
 };
 
 struct progress_words {
-    unsigned count;
-    uint16_t slots[PROGRESS_SLOTS]; /* 1 + index, by a hash of the address; 0: none */
     struct progress_word words[PROGRESS_WORDS];
 };
 
-/* From a value to a later one; a word of 4 bytes counts modulo 2^32. */
-double progress_change(uint8_t width, uint64_t from, uint64_t to);
+/* The thread is looked at between bursts; a burst begins, since_known: not its first; it ends. */
+void progress_word_look(struct progress_word *, bool known, uint64_t value);
+void progress_word_begin(struct progress_word *, bool known, uint64_t value);
+void progress_word_end(struct progress_word *, bool known, uint64_t value);
 
-void progress_begin(struct progress_words *);
+/* After what the burst showed of it has been noted: forgets words that move back or stand still. */
+void progress_words_judge(struct progress_words *);
 
-/* A word that is known from earlier bursts; false: no room. */
-bool progress_keep(struct progress_words *, uint64_t address, uint8_t width);
+/* Adds the best of the candidates, if there is room. stack: bounds of the thread's, whose words
+ * live less long. */
+void progress_words_add(struct progress_words *, struct progress_candidates *, uint64_t stack_low,
+                        uint64_t stack_high);
 
-/* Aligned words that these accesses store to are followed from now on. */
-void progress_find(struct progress_words *, const struct access *, size_t n);
-
-/* The word's value after so many accesses of the burst. known: it could be read. */
-void progress_look(struct progress_word *, bool known, uint64_t value, uint64_t accesses);
-
-/* It moved in most parts, one way. */
-bool progress_is_steady(const struct progress_word *);
-
-/* How evenly, 0 to 1: 1 if by as much in each part. */
-double progress_evenness(const struct progress *);
+/* Words known that have moved one way for as long as they are known. */
+unsigned progress_words_steady(const struct progress_words *);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The access rate of every loop of the profiles: from its own readings where there are any, else
- * borrowed from loops near by, the threads that run it, readings that failed their checks, and how
- * many accesses lie between system calls.
+ * The access rate of every loop of the profiles. The loops with most time have each their own, by
+ * what variables say of it (progress_rates.h) and how many accesses lie between system calls; the
+ * others of a profile have one together.
  */
 #ifndef REUSE_ANALYSIS_LOOP_RATES_H
 #define REUSE_ANALYSIS_LOOP_RATES_H
@@ -15,11 +15,6 @@
 #include "estimate.h"
 #include "profile/reader.h"
 
-/* What is known of ln(rate), from independent pieces of evidence. */
-struct rate_belief {
-    double precision, sum; /* sum of precision * ln(rate) */
-};
-
 struct loop_rate {
     uint32_t profile; /* addresses mean something within a profile only */
     uint64_t loop;
@@ -27,19 +22,18 @@ struct loop_rate {
     double time_ns;           /* application time sampled in it */
     /* Of that, in bursts with system calls; and the accesses from one to the next, times this. */
     double call_ns, accesses_to_call;
+    uint32_t group; /* of the loops of its profile: those of one have one rate */
     struct estimate per_ns;
     double log_deviation;    /* standard error of ln(per_ns), the loop's own */
     double common_deviation; /* and the part that all loops have in common */
-    size_t readings, agreeing;
-    bool measured;               /* has accepted readings of its own */
-    struct rate_belief rejected; /* what readings say that failed their own checks */
+    bool measured;           /* it is known better than what loops of programs differ by */
 };
 
 struct loop_rates {
     struct loop_rate *loops; /* sorted by profile, loop */
     size_t count;
     struct refill *refills; /* of each profile */
-    bool any;               /* at least one reading was accepted somewhere */
+    size_t bursts;          /* in which a variable moved on, and that was used */
 };
 
 /* 0, or -1 (out of memory). */

@@ -5,300 +5,408 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "analysis/rates/refill.h"
+/* A variable that moves both ways in so many of its bursts is none. */
+#define BOTH_WAYS 0.1
+/* One that is set back now and then is read over times so short that it seldom is. */
+#define SET_BACK 0.2
+/* A word that moves on through the whole run never goes back: a few in a thousand readings may have
+ * caught it half written. */
+#define NEVER_BACK 0.01
+/* Bursts that know a word, before it is believed that it never goes back. */
+enum { WORD_BURSTS_LEAST = 5 };
+/* Bursts that a reading by one variable rests on, at least: what moved one way once may be
+ * anything. Deviation of ln(rate) for that reason, which falls with their number. */
+enum { SEEN_LEAST = 2 };
+#define SEEN_ONCE 1.0
+/* What ends of a time between look and burst are off by, as a share of it; and what the readings of
+ * a group have in common. */
+#define ENDS_DEVIATION 0.03
+#define GROUP_DEVIATION 0.05
+/* Readings of one group within this distance, ln, of their median agree. */
+#define AGREEMENT 0.3
+/* Code of a group in whose bursts nothing moves on may run this much faster or slower, ln. */
+#define UNSEEN_DEVIATION 0.7
+/* The errors of a thread's words come from the same bursts, and are alike by this correlation. */
+#define WORDS_ALIKE 0.5
+/* A word that moved so many times in bursts: deviation of its progress per access, beside what it
+ * scattered by. Twice as large as that of a Poisson count would be small. */
+#define COUNT_VARIANCE 0.25
+#define WORD_DEVIATION 0.02
 
-/* Bursts near in time that a variable's progress per access is taken from: a program does not do
- * the same all the time. */
-enum { WINDOW = 12 };
-/* What a burst of another loop counts for. */
-#define ELSEWHERE 0.25
-/* Accesses of a few thousand tell the progress per access to this deviation of ln; worth so many
- * bursts. */
-#define BURST_DEVIATION 0.4
-#define PRIOR_BURSTS 2.0
-#define LEAST_DEVIATION 0.02
-/* The brief stretch begins on caches that a burst has left cold. A variable that was set back in
- * the long stretch, or has become another one, moved faster, or unlike this, in the brief one. */
-#define FASTER 1.15
-#define SLOWER 0.25
-#define SLACK_NS 12e3
-/* Steps of a variable come by chance: the brief stretch may have so many deviations more or less.
- */
-#define CHANCE 2.0
-/* Of the size that it had in the burst; fewer steps in the long stretch tell nothing. */
-#define STEPS_LEAST 6.0
-#define BURSTS_LEAST 8.0
-/* A variable that is set back moves by less than half of what it would have, however often. Up to
- * the next burst it moves, in terms of its pace in the long stretch, by no less and no more than:
- */
-#define REST_SLOWER 0.55
-#define REST_FASTER 1.8
-/* The program is slower for some milliseconds after a burst: by so much, ln, give or take, before
- * anything is known; worth so many readings. */
-#define COLD 0.1
-#define COLD_DEVIATION 0.05
-#define COLD_PRIOR 3.0
-
-struct moved {
-    const struct record_progress *record;
-    size_t order; /* in the file */
-    double sign;  /* of its progress */
-    double pace;  /* progress per ns, until the next burst if that is known */
-    bool until_next;
-    double per_ns, deviation;
+/* One variable in one burst. */
+struct observation {
+    uint32_t group, thread; /* registers of one piece of code are alike in all threads: 0 */
+    uint8_t kind, width;
+    uint64_t place;
+    size_t order;                              /* in the file */
+    double before_ns, before, since_ns, since; /* times are 0 where that is not known */
+    double within, accesses;
 };
 
-static int compare_variables(const struct record_progress *x, const struct record_progress *y)
+static int compare_variables(const struct observation *x, const struct observation *y)
 {
-    if (x->thread_id != y->thread_id)
-        return x->thread_id < y->thread_id ? -1 : 1;
-    if (x->head != y->head)
-        return x->head < y->head ? -1 : 1;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->kind != y->kind)
+        return (int)x->kind - (int)y->kind;
     if (x->place != y->place)
         return x->place < y->place ? -1 : 1;
     return (int)x->width - (int)y->width;
 }
 
-static int by_variable(const void *a, const void *b)
+static int compare_orders(const struct observation *x, const struct observation *y)
 {
-    const struct moved *x = a, *y = b;
-    int order = compare_variables(x->record, y->record);
-
-    return order ? order : (x->order > y->order) - (x->order < y->order);
-}
-
-/* Those of one burst together, slow ones first. */
-static int by_burst(const void *a, const void *b)
-{
-    const struct moved *x = a, *y = b;
-
-    if (x->record->thread_id != y->record->thread_id)
-        return x->record->thread_id < y->record->thread_id ? -1 : 1;
-    if (x->record->app_ns != y->record->app_ns)
-        return x->record->app_ns < y->record->app_ns ? -1 : 1;
-    if (x->per_ns != y->per_ns)
-        return x->per_ns < y->per_ns ? -1 : 1;
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Variance of its progress over that progress, from the parts of the burst and one step. */
-static double scatter(const struct record_progress *record)
+/* Groups apart; in each the variables; of each the shortest times first. */
+static int by_group(const void *a, const void *b)
 {
-    double parts = record->parts, progress = fabs(record->progress), step;
+    const struct observation *x = a, *y = b;
+    int order = compare_variables(x, y);
 
-    if (progress <= 0 || parts < 1)
-        return 0;
-    step = progress / parts;
-    return (fmax(0, record->squares - progress * step) + step * step) / progress;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    if (order)
+        return order;
+    if (x->before_ns != y->before_ns)
+        return x->before_ns < y->before_ns ? -1 : 1;
+    return compare_orders(x, y);
 }
 
-/* It moved on in both stretches, about equally fast. */
-static bool moved_on(const struct moved *moved)
+static int by_variable(const void *a, const void *b)
 {
-    const struct record_progress *record = moved->record;
-    double lengthy = moved->sign * record->long_progress;
-    double brief = moved->sign * record->brief_progress, pace, expected, variance;
+    const struct observation *x = a, *y = b;
+    int order = compare_variables(x, y);
 
-    if (record->long_ns == 0 || record->brief_ns == 0 || lengthy <= 0 || brief < 0 ||
-        lengthy < STEPS_LEAST * scatter(record))
-        return false;
-    /* In thousands of accesses it must move by more than in the burst; a local variable of a
-     * function that returns does not. */
-    if (record->flags & PROGRESS_FOUND && lengthy < BURSTS_LEAST * fabs(record->progress))
-        return false;
-    pace = lengthy / (double)record->long_ns;
-    expected = pace * (double)record->brief_ns;
-    variance = scatter(record) * expected;
-    return brief <= FASTER * expected + CHANCE * sqrt(variance) &&
-           brief >= SLOWER * fmax(0, expected - pace * SLACK_NS) - CHANCE * sqrt(variance);
+    return order ? order : compare_orders(x, y);
 }
 
-/* In one of the stretches it was set back. */
-static bool moved_back(const struct moved *moved)
+static size_t count_variables(const struct profile *profile)
 {
-    const struct record_progress *record = moved->record;
+    size_t n = 0;
 
-    return record->long_ns > 0 && record->brief_ns > 0 &&
-           (moved->sign * record->long_progress < 0 || moved->sign * record->brief_progress < 0);
+    for (size_t i = 0; i < profile->progress.count; i++)
+        n += profile->progress.items[i]->count;
+    return n;
 }
 
-/* How fast it moved: up to the next burst, unless it was set back, or became another one. */
-static void set_pace(struct moved *moved)
+static void list_observations(const struct profile *profile, const uint32_t *groups,
+                              struct observation *list)
 {
-    const struct record_progress *record = moved->record;
-    double lengthy = record->long_progress / (double)record->long_ns;
-    double ns = (double)record->brief_ns + (double)record->long_ns + (double)record->rest_ns;
-    double rest = record->rest_ns > 0 ? record->rest_progress / (double)record->rest_ns : 0;
+    size_t n = 0;
 
-    moved->until_next = rest / lengthy >= REST_SLOWER && rest / lengthy <= REST_FASTER;
-    moved->pace =
-        moved->sign *
-        (moved->until_next
-             ? (record->brief_progress + record->long_progress + record->rest_progress) / ns
-             : lengthy);
-}
+    for (size_t i = 0; i < profile->progress.count; i++) {
+        const struct record_progress *record = profile->progress.items[i];
 
-/* ln of how much faster the program is between bursts than in the long stretches after them. */
-static double warm_up(const struct moved *moved, size_t n, double *deviation)
-{
-    double sum = COLD_PRIOR * COLD, count = COLD_PRIOR;
+        for (uint32_t k = 0; k < record->count; k++) {
+            const struct progress_variable *variable = &record->variables[k];
+            bool before = variable->flags & PROGRESS_BEFORE,
+                 since = variable->flags & PROGRESS_SINCE;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct record_progress *record = moved[i].record;
-
-        if (moved[i].until_next) {
-            sum += log(moved[i].pace * moved[i].sign * (double)record->long_ns /
-                       record->long_progress);
-            count++;
+            list[n] = (struct observation){
+                .group = groups[i],
+                .thread = variable->kind == PROGRESS_REGISTER ? 0 : record->thread_id,
+                .kind = variable->kind,
+                .width = variable->width,
+                .place = variable->place,
+                .order = n,
+                .before_ns = before ? (double)record->before_ns : 0,
+                .before = before ? variable->before : 0,
+                .since_ns = since ? (double)record->since_ns : 0,
+                .since = since ? variable->since : 0,
+                .within = variable->within,
+                .accesses = variable->accesses,
+            };
+            n++;
         }
     }
-    *deviation = COLD_DEVIATION * sqrt(COLD_PRIOR / count);
-    return sum / count;
 }
+
+/* ---- a variable in a group: before its bursts ---- */
 
 struct ratio {
-    double accesses, progress;
-    double squares; /* of the bursts' deviations from it, as parts of what was expected */
-    double bursts;  /* that it rests on */
+    double accesses, within;
+    double sign; /* of its progress; 0: it has none */
 };
 
-/* Bursts of the same loop say more of what the loop does than others near by. */
-static double weight_of(const struct moved *moved, const struct moved *at)
-{
-    return moved->record->loop == at->record->loop ? 1 : ELSEWHERE;
-}
-
-static struct ratio ratio_near(const struct moved *moved, size_t n, size_t at)
+static struct ratio progress_of(const struct observation *list, size_t n)
 {
     struct ratio ratio = {0};
-    size_t low = at, high = at + 1; /* taken: [low, high) */
+    size_t against = 0;
 
-    while (high - low < WINDOW && (low > 0 || high < n)) {
-        if (high == n || (low > 0 && at - low < high - at))
-            low--;
-        else
-            high++;
+    for (size_t i = 0; i < n; i++) {
+        ratio.accesses += list[i].accesses;
+        ratio.within += list[i].within;
     }
-    for (size_t i = low; i < high; i++) {
-        double weight = weight_of(&moved[i], &moved[at]);
-
-        ratio.accesses += weight * (double)moved[i].record->accesses;
-        ratio.progress += weight * moved[i].sign * moved[i].record->progress;
-        ratio.bursts += weight;
-    }
-    for (size_t i = low; i < high && ratio.progress > 0; i++) {
-        double expected = (double)moved[i].record->accesses * ratio.progress / ratio.accesses;
-        double off = moved[i].sign * moved[i].record->progress / expected - 1;
-
-        ratio.squares += weight_of(&moved[i], &moved[at]) * off * off;
-    }
+    for (size_t i = 0; i < n; i++)
+        against += list[i].within * ratio.within < 0;
+    if (ratio.within != 0 && (double)against <= BOTH_WAYS * (double)n)
+        ratio.sign = ratio.within < 0 ? -1 : 1;
     return ratio;
 }
 
-/* Readings by one variable: n >= 1 bursts of it, in their order. */
-static void read_variable(struct moved *moved, size_t n)
+/* Of observations sorted by their times: as many as keep those rare in which it was set back. */
+static size_t seldom_back(const struct observation *list, size_t n, double sign)
 {
+    size_t kept = 0, back = 0;
+
     for (size_t i = 0; i < n; i++) {
-        struct ratio ratio = ratio_near(moved, n, i);
-
-        if (ratio.progress <= 0)
-            continue;
-        double variance = (PRIOR_BURSTS * BURST_DEVIATION * BURST_DEVIATION + ratio.squares) /
-                          (PRIOR_BURSTS + fmax(0, ratio.bursts - 1)) / ratio.bursts;
-
-        moved[i].per_ns = moved[i].pace * ratio.accesses / ratio.progress;
-        moved[i].deviation = fmax(LEAST_DEVIATION, sqrt(variance));
-    }
-}
-
-/* The variables of one burst, n >= 1: the middle one, by weight. */
-static struct progress_reading middle(const struct moved *moved, size_t n)
-{
-    double all = 0, below = 0;
-    size_t i = 0;
-
-    for (size_t k = 0; k < n; k++)
-        all += 1 / (moved[k].deviation * moved[k].deviation);
-    for (i = 0; i + 1 < n; i++) {
-        below += 1 / (moved[i].deviation * moved[i].deviation);
-        if (below >= all / 2)
-            break;
-    }
-    return (struct progress_reading){.loop = moved[i].record->loop,
-                                     .per_ns = fmin(FASTEST_RATE, moved[i].per_ns),
-                                     .elapsed_ns = (double)moved[i].record->long_ns,
-                                     .deviation = moved[i].deviation};
-}
-
-/* What moved on, by variable. */
-static size_t list_moved(const struct profile *profile, struct moved *moved)
-{
-    size_t n = 0, kept = 0;
-
-    for (size_t i = 0; i < profile->progress.count; i++)
-        moved[n++] = (struct moved){.record = &profile->progress.items[i], .order = i};
-    qsort(moved, n, sizeof *moved, by_variable);
-    for (size_t i = 0, end; i < n; i = end) {
-        double sum = 0;
-        size_t read = 0, back = 0, before = kept;
-
-        for (end = i; end < n && compare_variables(moved[i].record, moved[end].record) == 0; end++)
-            sum += moved[end].record->progress < 0 ? -1 : moved[end].record->progress > 0;
-        for (size_t k = i; k < end; k++) {
-            moved[k].sign = sum < 0 ? -1 : 1;
-            read += moved[k].record->long_ns > 0 && moved[k].record->brief_ns > 0;
-            back += moved_back(&moved[k]);
-            if (moved_on(&moved[k]))
-                moved[kept++] = moved[k];
-        }
-        /* An inner loop's counter begins anew within a stretch, and is behind where it was as often
-         * as not, in one of two stretches three times in four: that other readings look as if it
-         * had moved on is chance, and they would make the program slow. */
-        if (back * 2 > read)
-            kept = before;
+        back += sign * list[i].before < 0;
+        if ((double)back <= SET_BACK * (double)(i + 1))
+            kept = i + 1;
     }
     return kept;
 }
 
-long progress_rates(const struct profile *profile, struct progress_reading **out)
+/* A reading by one variable of a group, whose observations these are. *seen: the bursts it rests
+ * on. False: it says nothing. */
+static bool read_variable(const struct observation *list, size_t n, struct rate_reading *reading,
+                          size_t *seen)
 {
-    struct moved *moved = malloc((profile->progress.count + 1) * sizeof *moved);
-    struct progress_reading *readings = malloc((profile->progress.count + 1) * sizeof *readings);
-    size_t n = 0, count = 0, known = 0;
+    struct ratio ratio = progress_of(list, n);
+    double ns = 0, moved = 0, variance = 0, pace;
+    size_t first = 0, kept, count = 0;
 
-    *out = readings;
-    if (!moved || !readings) {
-        free(moved);
-        free(readings);
-        *out = NULL;
+    if (ratio.sign == 0)
+        return false;
+    while (first < n && list[first].before_ns == 0)
+        first++;
+    kept = first + seldom_back(list + first, n - first, ratio.sign);
+    for (size_t i = first; i < kept; i++) {
+        double move = ratio.sign * list[i].before;
+
+        if (move < 0 ||
+            move * ratio.accesses / fabs(ratio.within) > FASTEST_RATE * list[i].before_ns)
+            continue;
+        ns += list[i].before_ns;
+        moved += move;
+        count++;
+    }
+    if (count < SEEN_LEAST || moved <= 0)
+        return false;
+    pace = moved / ns;
+    for (size_t i = 0; i < n; i++) {
+        double off = list[i].within - list[i].accesses * ratio.within / ratio.accesses;
+
+        variance += off * off / (ratio.within * ratio.within);
+    }
+    for (size_t i = first; i < kept; i++) {
+        double off = ratio.sign * list[i].before - pace * list[i].before_ns;
+
+        if (ratio.sign * list[i].before >= 0 &&
+            ratio.sign * list[i].before * ratio.accesses / fabs(ratio.within) <=
+                FASTEST_RATE * list[i].before_ns)
+            variance += off * off / (moved * moved);
+    }
+    variance +=
+        SEEN_ONCE * SEEN_ONCE / ((double)count * (double)count) + ENDS_DEVIATION * ENDS_DEVIATION;
+    *reading = (struct rate_reading){
+        .group = list->group,
+        .log_rate = log(pace * ratio.accesses / fabs(ratio.within)),
+        .variance = variance,
+    };
+    *seen = count;
+    return true;
+}
+
+struct variable_reading {
+    struct rate_reading reading;
+    size_t seen;
+};
+
+static int by_rate(const void *a, const void *b)
+{
+    const struct variable_reading *x = a, *y = b;
+
+    return (x->reading.log_rate > y->reading.log_rate) -
+           (x->reading.log_rate < y->reading.log_rate);
+}
+
+/* The variables of a group, which often say the same: the middle one by weight. looked: bursts of
+ * the group that a look came before. */
+static struct variable_reading middle(struct variable_reading *list, size_t n, size_t looked)
+{
+    double all = 0, below = 0, least = INFINITY, unseen;
+    struct variable_reading out;
+    size_t most = 0, i;
+
+    qsort(list, n, sizeof *list, by_rate);
+    for (size_t k = 0; k < n; k++)
+        all += 1 / list[k].reading.variance;
+    for (i = 0; i + 1 < n; i++) {
+        below += 1 / list[i].reading.variance;
+        if (below >= all / 2)
+            break;
+    }
+    out = list[i];
+    for (size_t k = 0; k < n; k++) {
+        if (fabs(list[k].reading.log_rate - out.reading.log_rate) > AGREEMENT)
+            continue;
+        least = fmin(least, list[k].reading.variance);
+        most = list[k].seen > most ? list[k].seen : most;
+    }
+    unseen = UNSEEN_DEVIATION * (looked > most ? 1 - (double)most / (double)looked : 0);
+    out.seen = most;
+    out.reading.variance = least + GROUP_DEVIATION * GROUP_DEVIATION + unseen * unseen;
+    return out;
+}
+
+static void add_readings(struct observation *list, size_t n, const size_t looked[RATE_GROUPS_MAX],
+                         struct variable_reading *scratch, struct rate_evidence *evidence,
+                         size_t bursts[RATE_GROUPS_MAX])
+{
+    qsort(list, n, sizeof *list, by_group);
+    for (size_t i = 0, end; i < n;) {
+        uint32_t group = list[i].group;
+        size_t readings = 0;
+
+        for (; i < n && list[i].group == group; i = end) {
+            for (end = i + 1; end < n && list[end].group == group &&
+                              compare_variables(&list[end], &list[i]) == 0;)
+                end++;
+            readings += read_variable(&list[i], end - i, &scratch[readings].reading,
+                                      &scratch[readings].seen);
+        }
+        if (readings > 0) {
+            struct variable_reading reading = middle(scratch, readings, looked[group]);
+
+            evidence->readings[evidence->reading_count++] = reading.reading;
+            bursts[group] = reading.seen;
+        }
+    }
+}
+
+/* ---- a word over the whole time between bursts ---- */
+
+/* What a word did in the bursts of each group. */
+struct word_sums {
+    double accesses[RATE_GROUPS_MAX], within[RATE_GROUPS_MAX], ns[RATE_GROUPS_MAX];
+    double moved, all_within;
+    size_t moves; /* bursts in which it moved */
+};
+
+static bool never_goes_back(const struct observation *list, size_t n, const struct word_sums *sums)
+{
+    size_t back = 0, back_within = 0;
+
+    if (n < WORD_BURSTS_LEAST || sums->moved * sums->all_within <= 0)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        back += list[i].since * sums->moved < 0;
+        back_within += list[i].within * sums->moved < 0;
+    }
+    return (double)back <= NEVER_BACK * (double)n && (double)back_within <= NEVER_BACK * (double)n;
+}
+
+static struct word_sums sums_of(const struct observation *list, size_t n)
+{
+    struct word_sums sums = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        sums.accesses[list[i].group] += list[i].accesses;
+        sums.within[list[i].group] += list[i].within;
+        sums.ns[list[i].group] += list[i].since_ns;
+        sums.moved += list[i].since;
+        sums.all_within += list[i].within;
+        sums.moves += list[i].within != 0;
+    }
+    return sums;
+}
+
+static void add_equation(const struct observation *list, size_t n, const struct word_sums *sums,
+                         struct rate_evidence *evidence)
+{
+    struct rate_equation equation = {.moved = fabs(sums->moved), .first = evidence->term_count};
+    double sign = sums->moved < 0 ? -1 : 1, per_access, at_one = 0;
+
+    for (uint32_t group = 0; group < evidence->groups; group++) {
+        if (sums->accesses[group] <= 0 || sign * sums->within[group] <= 0)
+            continue;
+        per_access = sign * sums->within[group] / sums->accesses[group];
+        evidence->terms[evidence->term_count++] =
+            (struct rate_term){.group = group, .weight = sums->ns[group] * per_access};
+        at_one += sums->ns[group] * per_access;
+        equation.count++;
+    }
+    /* It has jumped: no program is so fast. */
+    if (equation.moved > FASTEST_RATE * at_one) {
+        evidence->term_count = equation.first;
+        return;
+    }
+    equation.variance = COUNT_VARIANCE / (double)sums->moves + WORD_DEVIATION * WORD_DEVIATION;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t group = list[i].group;
+        double off =
+            list[i].within - list[i].accesses * sums->within[group] / sums->accesses[group];
+
+        equation.variance += off * off / (sums->all_within * sums->all_within);
+    }
+    evidence->equations[evidence->equation_count++] = equation;
+}
+
+/* The equations from `first` on are those of one thread. */
+static void make_alike(struct rate_evidence *evidence, size_t first)
+{
+    size_t n = evidence->equation_count - first;
+
+    for (size_t i = first; i < evidence->equation_count; i++)
+        evidence->equations[i].variance *= 1 + WORDS_ALIKE * (double)(n - 1);
+}
+
+static void add_equations(struct observation *list, size_t n, struct rate_evidence *evidence)
+{
+    size_t first = evidence->equation_count;
+
+    qsort(list, n, sizeof *list, by_variable);
+    for (size_t i = 0, end; i < n; i = end) {
+        size_t known = i;
+        struct word_sums sums;
+
+        for (end = i + 1; end < n && compare_variables(&list[end], &list[i]) == 0;)
+            end++;
+        if (i > 0 && list[i].thread != list[i - 1].thread) {
+            make_alike(evidence, first);
+            first = evidence->equation_count;
+        }
+        /* A thread's first burst has no time before it. */
+        while (known < end && list[known].since_ns == 0)
+            known++;
+        if (list[i].kind != PROGRESS_WORD || known == end)
+            continue;
+        sums = sums_of(&list[known], end - known);
+        if (never_goes_back(&list[known], end - known, &sums))
+            add_equation(&list[known], end - known, &sums, evidence);
+    }
+    make_alike(evidence, first);
+}
+
+int progress_rates(const struct profile *profile, const uint32_t *groups,
+                   struct rate_evidence *evidence, size_t bursts[RATE_GROUPS_MAX])
+{
+    size_t n = count_variables(profile), looked[RATE_GROUPS_MAX] = {0};
+    size_t words = n / WORD_BURSTS_LEAST + 1;
+    struct observation *list = malloc((n + 1) * sizeof *list);
+    struct variable_reading *scratch = malloc((n + 1) * sizeof *scratch);
+
+    evidence->readings = malloc(2 * RATE_GROUPS_MAX * sizeof *evidence->readings);
+    evidence->equations = malloc(words * sizeof *evidence->equations);
+    evidence->terms = malloc((n + 1) * sizeof *evidence->terms);
+    evidence->reading_count = evidence->equation_count = evidence->term_count = 0;
+    memset(bursts, 0, RATE_GROUPS_MAX * sizeof *bursts);
+    if (!list || !scratch || !evidence->readings || !evidence->equations || !evidence->terms) {
+        free(list);
+        free(scratch);
         return -1;
     }
-    n = list_moved(profile, moved);
-    for (size_t i = 0; i < n; i++)
-        set_pace(&moved[i]);
-    double deviation, warm = warm_up(moved, n, &deviation);
-    for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && compare_variables(moved[i].record, moved[end].record) == 0;)
-            end++;
-        read_variable(&moved[i], end - i);
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (!moved[i].until_next) {
-            moved[i].per_ns *= exp(warm);
-            moved[i].deviation = hypot(moved[i].deviation, deviation);
-        }
-        if (moved[i].per_ns > 0)
-            moved[known++] = moved[i];
-    }
-    qsort(moved, known, sizeof *moved, by_burst);
-    for (size_t i = 0, end; i < known; i = end) {
-        for (end = i + 1; end < known &&
-                          moved[end].record->thread_id == moved[i].record->thread_id &&
-                          moved[end].record->app_ns == moved[i].record->app_ns;)
-            end++;
-        readings[count++] = middle(&moved[i], end - i);
-    }
-    free(moved);
-    return (long)count;
+    for (size_t i = 0; i < profile->progress.count; i++)
+        looked[groups[i]] += profile->progress.items[i]->before_ns > 0;
+    list_observations(profile, groups, list);
+    add_readings(list, n, looked, scratch, evidence, bursts);
+    add_equations(list, n, evidence);
+    free(list);
+    free(scratch);
+    return 0;
 }

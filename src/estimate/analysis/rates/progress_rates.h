@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Access rates from variables that move on (struct record_progress). Pure. docs/estimators.md,
- * section 1.
+ * What the variables of a profile's bursts (struct record_progress) say of access rates. Pure.
+ * docs/estimators.md, section 1.
  *
- * All bursts of a variable together tell its progress per access, a ratio of sums: bursts begin at
+ * A variable's progress per access comes from all bursts of a group of loops: bursts begin at
  * random times, so they see short and long visits, fast and slow passages, as often as there are
- * such. Its progress in the time after a burst is so many accesses. A burst may have several
- * variables; they make one reading.
+ * such. Its progress in the short time between a look and the burst after it is so many accesses of
+ * that group: a reading. The progress of a word that never goes back is known over the whole time
+ * between bursts: an equation, in which each group has the share of the time that its bursts have.
  */
 #ifndef REUSE_ANALYSIS_PROGRESS_RATES_H
 #define REUSE_ANALYSIS_PROGRESS_RATES_H
@@ -14,16 +15,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/rates/rate_fit.h"
 #include "profile/reader.h"
 
-struct progress_reading {
-    uint64_t loop;
-    double per_ns, elapsed_ns;
-    double deviation; /* standard error of ln(progress per access), which readings share */
-};
+/* Accesses that no processor exceeds in a ns: six in each cycle at 5 GHz. */
+#define FASTEST_RATE 30.0
 
-/* Readings of a profile, in *out, at most one for each of its bursts; the caller frees it. Returns
- * their number; -1: out of memory. */
-long progress_rates(const struct profile *, struct progress_reading **out);
+/* The variables of all bursts, by group. groups[i]: of the record i of profile->progress. Fills in
+ * the evidence's lists, which the caller frees, with room for one more reading of each group; the
+ * number of groups is set. bursts[group]: how many its reading rests on. 0, or -1: out of memory.
+ */
+int progress_rates(const struct profile *, const uint32_t *groups, struct rate_evidence *,
+                   size_t bursts[RATE_GROUPS_MAX]);
 
 #endif

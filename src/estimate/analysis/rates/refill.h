@@ -9,22 +9,13 @@
 
 #include "profile/reader.h"
 
-/* No processor makes more accesses in a ns: six in each cycle at 5 GHz is the most that any could.
- */
-#define FASTEST_RATE 30.0
-
 struct refill {
     double ns;        /* 0 where the profile tells no cost of a trap, or counts accesses */
     double deviation; /* standard error, ns */
 };
 
-/*
- * Mean of what the profile's own readings of the rate say they lost: each has a short stretch
- * beside its long one. Weighted by how well each can tell; those far off count by their sign rather
- * than their size (Huber 1964). Before any reading the refill is a twelfth of the cost of a trap
- * (0.5 us for 12 on an idle machine, 2 on a busy one), give or take a sixth: by so much that cost
- * changes between runs and within them.
- */
+/* A twelfth of the cost of a trap (0.5 us for 12 on an idle machine, 2 on a busy one), give or take
+ * a sixth: by so much that cost changes between runs and within them. */
 struct refill refill_estimate(const struct profile *);
 
 /* A time between two traps without that; not less than half of the time. */

@@ -307,17 +307,21 @@ enum interpreter_stop a64_execute(struct interpreter *it, struct access *out, si
                 STOP(INTERPRETER_UNKNOWN);
         called:
             r[INTERPRETER_LINK_REGISTER] = ip + 4;
-            if (unlikely(it->options.call != NULL))
-                it->options.call(it->options.branch_context, it->accesses + (uint64_t)(out - start),
-                                 ip + 4);
+            if (unlikely(it->options.call != NULL)) {
+                it->poison = poison;
+                it->options.call(it->options.branch_context, it,
+                                 it->accesses + (uint64_t)(out - start), next, ip + 4);
+            }
             break;
         case A64_RETURN:
             next = op->mode ? a64_strip(r[op->n]) : r[op->n];
             if (next & 3)
                 STOP(INTERPRETER_UNKNOWN);
-            if (unlikely(it->options.call != NULL))
-                it->options.call(it->options.branch_context, it->accesses + (uint64_t)(out - start),
-                                 0);
+            if (unlikely(it->options.call != NULL)) {
+                it->poison = poison;
+                it->options.call(it->options.branch_context, it,
+                                 it->accesses + (uint64_t)(out - start), next, 0);
+            }
             break;
 
             LOAD(A64_LOAD_8, 8, value)

@@ -311,9 +311,11 @@ call : {
     memory_store(it, address, IP() + op->scale, 8);
     r[REGISTER_RSP] = address;
     it->instructions += op->instruction + 1u;
-    if (unlikely(it->options.call != NULL))
-        it->options.call(it->options.branch_context, it->accesses + (uint64_t)(out - start),
+    if (unlikely(it->options.call != NULL)) {
+        it->poison = poison;
+        it->options.call(it->options.branch_context, it, it->accesses + (uint64_t)(out - start), ip,
                          IP() + op->scale);
+    }
     goto follow;
 }
 do_RETURN : {
@@ -324,8 +326,11 @@ do_RETURN : {
     REPORT(address);
     r[REGISTER_RSP] = address + (uint64_t)op->immediate;
     it->instructions += op->instruction + 1u;
-    if (unlikely(it->options.call != NULL))
-        it->options.call(it->options.branch_context, it->accesses + (uint64_t)(out - start), 0);
+    if (unlikely(it->options.call != NULL)) {
+        it->poison = poison;
+        it->options.call(it->options.branch_context, it, it->accesses + (uint64_t)(out - start),
+                         value, 0);
+    }
     ip = value;
     goto enter_block;
 }

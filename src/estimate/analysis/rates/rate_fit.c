@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analysis/rates/rate_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is known of a program before any reading, within a factor of ten: two instructions a cycle
+ * at 3 GHz, one in three of which accesses memory. */
+#define PRIOR_RATE 2.0
+#define PRIOR_DEVIATION (log(10) / 1.96)
+/* Spread of ln(rate) between loops of a program before any is known, and how many loops that is
+ * worth: some programs' loops are alike, those of others differ by factors of 100 (streams to
+ * pointer chases). */
+#define BETWEEN_LOOPS 0.8
+#define BETWEEN_LOOPS_WORTH 2.0
+/* Readings that tell of it. */
+#define TELLING_VARIANCE 0.25
+/* Degrees of freedom of the Student distribution. */
+#define FREEDOM 4.0
+#define VAGUE_VARIANCE 1.0
+/* A step is not longer than this, in ln(rate). */
+#define LONGEST_STEP 1.0
+#define CLOSE_ENOUGH 1e-6
+/* What the beginning is taken from; more would not move it. */
+enum { STEPS_MAX = 60, UNKNOWNS_MAX = RATE_GROUPS_MAX + 1, OPINIONS_MAX = 512 };
+
+struct system {
+    uint32_t n;     /* groups, then their mean */
+    double between; /* variance of groups about that */
+    double x[UNKNOWNS_MAX];
+    double information[UNKNOWNS_MAX][UNKNOWNS_MAX];
+    double gradient[UNKNOWNS_MAX];
+};
+
+/* What is vague is taken at its word: it was said to be far off at times. */
+static double robust(double off, double variance)
+{
+    if (variance >= VAGUE_VARIANCE)
+        return 1 / variance;
+    return (FREEDOM + 1) / (FREEDOM + off * off / variance) / variance;
+}
+
+static void add_priors(struct system *system)
+{
+    uint32_t mean = system->n - 1;
+    double precision = 1 / system->between;
+
+    for (uint32_t i = 0; i < mean; i++) {
+        double off = system->x[i] - system->x[mean];
+
+        system->information[i][i] += precision;
+        system->information[mean][mean] += precision;
+        system->information[i][mean] -= precision;
+        system->information[mean][i] -= precision;
+        system->gradient[i] -= precision * off;
+        system->gradient[mean] += precision * off;
+    }
+    precision = 1 / (PRIOR_DEVIATION * PRIOR_DEVIATION);
+    system->information[mean][mean] += precision;
+    system->gradient[mean] -= precision * (system->x[mean] - log(PRIOR_RATE));
+}
+
+static void add_reading(struct system *system, const struct rate_reading *reading)
+{
+    double off = system->x[reading->group] - reading->log_rate;
+    double weight = robust(off, reading->variance);
+
+    system->information[reading->group][reading->group] += weight;
+    system->gradient[reading->group] -= weight * off;
+}
+
+static void add_equation(struct system *system, const struct rate_equation *equation,
+                         const struct rate_term *terms)
+{
+    double sum = 0, off, weight;
+
+    for (size_t i = 0; i < equation->count; i++)
+        sum += terms[i].weight * exp(system->x[terms[i].group]);
+    off = log(sum / equation->moved);
+    weight = robust(off, equation->variance);
+    for (size_t i = 0; i < equation->count; i++) {
+        double by = terms[i].weight * exp(system->x[terms[i].group]) / sum;
+
+        system->gradient[terms[i].group] -= weight * by * off;
+        for (size_t k = 0; k < equation->count; k++)
+            system->information[terms[i].group][terms[k].group] +=
+                weight * by * terms[k].weight * exp(system->x[terms[k].group]) / sum;
+    }
+}
+
+static void set_up(struct system *system, const struct rate_evidence *evidence)
+{
+    memset(system->information, 0, sizeof system->information);
+    memset(system->gradient, 0, sizeof system->gradient);
+    add_priors(system);
+    for (size_t i = 0; i < evidence->reading_count; i++)
+        add_reading(system, &evidence->readings[i]);
+    for (size_t i = 0; i < evidence->equation_count; i++)
+        add_equation(system, &evidence->equations[i],
+                     &evidence->terms[evidence->equations[i].first]);
+}
+
+/* Cholesky: the lower half of the information becomes its root. It is positive: the priors are. */
+static void factorise(struct system *system)
+{
+    for (uint32_t i = 0; i < system->n; i++) {
+        for (uint32_t j = 0; j <= i; j++) {
+            double sum = system->information[i][j];
+
+            for (uint32_t k = 0; k < j; k++)
+                sum -= system->information[i][k] * system->information[j][k];
+            system->information[i][j] = i == j ? sqrt(sum) : sum / system->information[j][j];
+        }
+    }
+}
+
+/* Replaces y by the solution of root * root' * x = y. */
+static void solve(const struct system *system, double y[UNKNOWNS_MAX])
+{
+    for (uint32_t i = 0; i < system->n; i++) {
+        for (uint32_t k = 0; k < i; k++)
+            y[i] -= system->information[i][k] * y[k];
+        y[i] /= system->information[i][i];
+    }
+    for (uint32_t i = system->n; i-- > 0;) {
+        for (uint32_t k = i + 1; k < system->n; k++)
+            y[i] -= system->information[k][i] * y[k];
+        y[i] /= system->information[i][i];
+    }
+}
+
+/* Variance of the sum of by[i] * x[i]. */
+static double variance_of(const struct system *system, const double by[UNKNOWNS_MAX])
+{
+    double y[UNKNOWNS_MAX], sum = 0;
+
+    memcpy(y, by, sizeof y);
+    solve(system, y);
+    for (uint32_t i = 0; i < system->n; i++)
+        sum += by[i] * y[i];
+    return sum;
+}
+
+/* Returns how far it went. */
+static double step(struct system *system)
+{
+    double longest = 0, factor;
+
+    solve(system, system->gradient);
+    for (uint32_t i = 0; i < system->n; i++)
+        longest = fmax(longest, fabs(system->gradient[i]));
+    factor = longest > LONGEST_STEP ? LONGEST_STEP / longest : 1;
+    for (uint32_t i = 0; i < system->n; i++)
+        system->x[i] += factor * system->gradient[i];
+    return longest;
+}
+
+struct opinion {
+    double log_rate, weight;
+};
+
+static int by_rate(const void *a, const void *b)
+{
+    const struct opinion *x = a, *y = b;
+
+    return (x->log_rate > y->log_rate) - (x->log_rate < y->log_rate);
+}
+
+/* Where all groups have one rate: the middle of what is said, which what is far off does not move.
+ * The weights of a Student distribution need a beginning near the truth. */
+static double common_rate(const struct rate_evidence *evidence)
+{
+    struct opinion list[OPINIONS_MAX] = {
+        {log(PRIOR_RATE), 1 / (PRIOR_DEVIATION * PRIOR_DEVIATION)}};
+    size_t n = 1, i;
+    double all = 0, below = 0;
+
+    for (i = 0; i < evidence->reading_count && n < OPINIONS_MAX; i++)
+        list[n++] =
+            (struct opinion){evidence->readings[i].log_rate, 1 / evidence->readings[i].variance};
+    for (i = 0; i < evidence->equation_count && n < OPINIONS_MAX; i++) {
+        const struct rate_equation *equation = &evidence->equations[i];
+        double weights = 0;
+
+        for (size_t k = 0; k < equation->count; k++)
+            weights += evidence->terms[equation->first + k].weight;
+        list[n++] = (struct opinion){log(equation->moved / weights), 1 / equation->variance};
+    }
+    qsort(list, n, sizeof *list, by_rate);
+    for (i = 0; i < n; i++)
+        all += list[i].weight;
+    for (i = 0; i + 1 < n; i++) {
+        below += list[i].weight;
+        if (below >= all / 2)
+            break;
+    }
+    return list[i].log_rate;
+}
+
+/* Variance between groups, without that of the readings themselves. */
+static double variance_between(const struct rate_evidence *evidence)
+{
+    double n = 0, sum = 0, squares = 0, own = 0, found;
+
+    for (size_t i = 0; i < evidence->reading_count; i++) {
+        const struct rate_reading *reading = &evidence->readings[i];
+
+        if (reading->variance > TELLING_VARIANCE)
+            continue;
+        n++;
+        sum += reading->log_rate;
+        squares += reading->log_rate * reading->log_rate;
+        own += reading->variance;
+    }
+    found = n > 1 ? fmax(0, squares - sum * sum / n - own * (n - 1) / n) : 0;
+    return (BETWEEN_LOOPS_WORTH * BETWEEN_LOOPS * BETWEEN_LOOPS + found) /
+           (BETWEEN_LOOPS_WORTH + fmax(0, n - 1));
+}
+
+static void tell(const struct system *system, const struct rate_evidence *evidence,
+                 struct rate_fit *fit)
+{
+    double by[UNKNOWNS_MAX] = {0}, all = 0;
+
+    for (uint32_t i = 0; i < evidence->groups; i++) {
+        double alone[UNKNOWNS_MAX] = {0};
+
+        alone[i] = 1;
+        fit->log_rate[i] = system->x[i];
+        fit->deviation[i] = sqrt(variance_of(system, alone));
+        all += evidence->share[i] * exp(system->x[i]);
+    }
+    for (uint32_t i = 0; i < evidence->groups && all > 0; i++)
+        by[i] = evidence->share[i] * exp(system->x[i]) / all;
+    fit->total_deviation = sqrt(variance_of(system, by));
+}
+
+void rate_fit(const struct rate_evidence *evidence, struct rate_fit *fit)
+{
+    struct system system = {.n = evidence->groups + 1, .between = variance_between(evidence)};
+    double begin = common_rate(evidence);
+
+    for (uint32_t i = 0; i < system.n; i++)
+        system.x[i] = begin;
+    for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
+        set_up(&system, evidence);
+        factorise(&system);
+        if (step(&system) < CLOSE_ENOUGH)
+            break;
+    }
+    set_up(&system, evidence);
+    factorise(&system);
+    tell(&system, evidence, fit);
+}
