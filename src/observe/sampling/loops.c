@@ -132,7 +132,7 @@ static double visit_of(const struct loop_head *head, uint64_t accesses)
     /* It has ended: activations of a recursive function leave many such, each steady while it was.
      */
     if ((double)accesses - (double)head->last_accesses >
-        OVERDUE * sqrt(head->squared_lengths / visits))
+        OVERDUE * __builtin_sqrt(head->squared_lengths / visits))
         return 0;
     return (double)(head->last_accesses - head->first_accesses) / visits;
 }
