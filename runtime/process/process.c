@@ -23,8 +23,6 @@
 #include "interposition/interpose_syscall.h"
 #include "interposition/interpose_thread.h"
 #include "memory/fault_guard.h"
-#include "memory/forbidden.h"
-#include "memory/maps.h"
 #include "memory/modules.h"
 #include "memory/scratch.h"
 #include "output/output.h"
@@ -183,38 +181,21 @@ void process_begin_engine(void)
     threads_begin();
 }
 
-static bool begins_with(const char *text, const char *beginning)
-{
-    return strncmp(text, beginning, strlen(beginning)) == 0;
-}
-
-static bool is_stack(void *context, const struct maps_entry *entry)
-{
-    struct maps_entry *found = context;
-    uint64_t here = (uintptr_t)__builtin_frame_address(0);
-
-    if (begins_with(entry->path, "/dev/") && !begins_with(entry->path, "/dev/zero") &&
-        !begins_with(entry->path, "/dev/shm/"))
-        forbidden_add(entry->start, entry->end);
-    if (here - entry->start >= entry->end - entry->start)
-        return true;
-    *found = *entry;
-    return false;
-}
-
-/* The main thread's stack grows down to its limit. */
+/* The main thread's stack grows down to its limit from where the kernel has put the name of the
+ * program's file: last of all, before a null word. */
 static void main_stack(uint64_t *low, uint64_t *high)
 {
-    struct maps_entry stack = {0};
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    uint64_t page = settings.page_size, size = 8 << 20;
     struct rlimit limit;
-    uint64_t size = 8 << 20;
 
-    maps_each(is_stack, &stack);
-    *high = stack.end;
+    *high = name ? (uintptr_t)name + strlen(name) + 1 + sizeof(uint64_t)
+                 : (uintptr_t)__builtin_frame_address(0);
+    *high = (*high + page - 1) & -page;
     if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         limit.rlim_cur < UINT64_C(1) << 30)
         size = limit.rlim_cur;
-    *low = stack.end > size ? stack.end - size : 0;
+    *low = *high > size ? *high - size : 0;
 }
 
 static void tell_no_signals(void)
@@ -317,7 +298,9 @@ static void start(void)
     if (refusal || !choose_engine())
         return;
     descriptors_begin();
-    result = handler_probe();
+    take_inheritance();
+    /* Who has measured what events cost has them. */
+    result = settings.trigger_ns != 0 ? 0 : handler_probe();
     if (result == -ENOSYS && surroundings_are_emulated()) {
         tell_surroundings("QEMU runs it, and has no performance events");
         return;
@@ -326,7 +309,6 @@ static void start(void)
         kernel_tell_refusal(-result);
         return;
     }
-    take_inheritance();
     if (kernel_kills_blocked() || !take_signals())
         return;
     if (has_no_register()) {
