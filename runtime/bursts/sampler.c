@@ -106,6 +106,10 @@ static void set_clock(struct thread *thread, uint64_t period)
 {
     thread->expires_ns = period;
     perf_clock_set_period(thread->clock, period);
+    if (thread->expires_once) {
+        thread->expires_once = false;
+        perf_event_enable(thread->clock);
+    }
 }
 
 void sampler_rearm_for_rate(struct thread *thread)

@@ -129,6 +129,7 @@ static void initialise(struct thread *thread)
     atomic_store(&thread->overhead_ns, 0);
     atomic_store(&thread->besides_ns, 0);
     thread->carried_ns = 0;
+    thread->expires_once = false;
     thread->in_handler = false;
     thread->events = 0;
     random_seed(&thread->random, settings.seed + thread->id);
@@ -233,10 +234,16 @@ static void start_clock(struct thread *thread)
 {
     struct event_cookie cookie = {.kind = EVENT_CLOCK};
     uint64_t mean = governor_next_period(&thread->governor, 0, output_bytes());
-    uint64_t first = sample_first_period(&thread->random, mean);
+    uint64_t first = sample_first_period(&thread->random, mean, settings.first_least_ns);
     int descriptor;
 
     thread->period_ns = mean;
+    if (first < SAMPLE_FIRST_LEAST && settings.first_least_ns < SAMPLE_FIRST_LEAST) {
+        if (atomic_load(&paused))
+            first = SAMPLE_FIRST_LEAST;
+        else
+            thread->expires_once = true;
+    }
     thread->expires_ns = first;
     descriptor = descriptor_adopt(perf_clock_open(first, event_cookie_pack(cookie)));
     if (descriptor < 0) {
@@ -245,7 +252,9 @@ static void start_clock(struct thread *thread)
         return;
     }
     thread->clock = descriptor;
-    if (!atomic_load(&paused))
+    if (thread->expires_once)
+        perf_event_enable_once(descriptor);
+    else if (!atomic_load(&paused))
         perf_event_enable(descriptor);
 }
 

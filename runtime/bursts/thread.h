@@ -130,6 +130,7 @@ struct thread {
     _Atomic uint64_t besides_ns;  /* what we cost it beside that, estimated; likewise */
     uint64_t period_ns;           /* mean period in force: the weight of the next burst */
     uint64_t expires_ns;          /* what the clock was set to */
+    bool expires_once;            /* and then it is disabled */
     uint64_t carried_ns;          /* of expiries that gave no sample through our own fault */
     bool in_handler;
     uint64_t events; /* handler entries */

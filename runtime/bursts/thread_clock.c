@@ -98,7 +98,7 @@ int thread_clock_open(struct thread *thread, int error)
 
     thread->instead = (struct thread_clock){.rate = current_rate()};
     mean = mean_period(thread, 0);
-    first = sample_first_period(&thread->random, mean);
+    first = sample_first_period(&thread->random, mean, SAMPLE_FIRST_LEAST);
     descriptor = descriptor_adopt(perf_clock_open(first, event_cookie_pack(cookie)));
     if (descriptor < 0)
         return descriptor;

@@ -176,6 +176,11 @@ int perf_event_enable(int descriptor)
     return control(descriptor, PERF_EVENT_IOC_ENABLE, NULL);
 }
 
+int perf_event_enable_once(int descriptor)
+{
+    return control(descriptor, PERF_EVENT_IOC_REFRESH, (void *)1);
+}
+
 int perf_event_disable(int descriptor)
 {
     return control(descriptor, PERF_EVENT_IOC_DISABLE, NULL);

@@ -66,6 +66,9 @@ int perf_breakpoint_arm(int descriptor, uint64_t address, uint64_t cookie);
 int perf_event_enable(int descriptor);
 int perf_event_disable(int descriptor);
 
+/* Enables it until it has expired once: then it is disabled. From KERNEL_SIGTRAP_ONCE on. */
+int perf_event_enable_once(int descriptor);
+
 /* For other events: perf_event_open(2) in the calling thread, with that leader or -1, and ioctl(2)
  * on what it gave; -errno if refused. On the tape (tape.h), as is all above. */
 struct perf_event_attr;

@@ -331,7 +331,7 @@ uint64_t pmu_thread_weight(struct pmu_thread *thread, uint64_t now)
 void pmu_thread_set_first_period(struct pmu_thread *thread, struct random *random, uint64_t mean)
 {
     thread->first = mean;
-    pmu_thread_set_period(thread, sample_first_period(random, mean), 0);
+    pmu_thread_set_period(thread, sample_first_period(random, mean, SAMPLE_FIRST_LEAST), 0);
     thread->stands_for = mean;
 }
 

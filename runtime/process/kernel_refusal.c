@@ -41,6 +41,11 @@ bool kernel_kills_blocked(void)
     return true;
 }
 
+bool kernel_ends_events(void)
+{
+    return running_kernel() >= KERNEL_SIGTRAP_ONCE;
+}
+
 void kernel_tell_refusal(int error)
 {
     struct line line;

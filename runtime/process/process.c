@@ -42,6 +42,7 @@
 #include "process/tree.h"
 #include "recording/replay.h"
 #include "recording/tape.h"
+#include "sampling/sample.h"
 #include "unwinding/attribution.h"
 #include "watches/watch.h"
 
@@ -109,6 +110,7 @@ static void read_settings(void)
     if (!options->seed_given &&
         getrandom(&settings.seed, sizeof settings.seed, GRND_NONBLOCK) != sizeof settings.seed)
         settings.seed = monotonic_ns();
+    settings.first_least_ns = SAMPLE_FIRST_LEAST;
     if (options->duration > 0)
         settings.stop_ns = monotonic_ns() + (uint64_t)(options->duration * 1e9);
 }
@@ -241,6 +243,15 @@ static void take_inheritance(void)
     settings.trap_ns = inheritance.trap_ns;
 }
 
+/* Shorter threads are never sampled. A recording is to be repeated on any kernel. */
+static void choose_first_least(void)
+{
+    enum { SHORTEST_NS = 25 * 1000 };
+
+    if (settings.options.record_raw[0] == '\0' && kernel_ends_events())
+        settings.first_least_ns = SHORTEST_NS;
+}
+
 /* For the programs that this process starts, if they are to be followed. */
 static void leave_inheritance(void)
 {
@@ -322,6 +333,7 @@ static void start(void)
         if (settings.options.registers > 0)
             say_error(&line);
     }
+    choose_first_least();
     taped = replay_begin_recording();
     process_begin_engine();
     if (taped)

@@ -237,7 +237,7 @@ static void live(struct swarm *swarm, struct governor_process *process, struct r
     governor_begin(&governor, process);
     governor_spend_besides(&governor, swarm->besides_ns);
     mean = governor_next_period(&governor, 0, 0);
-    next = sample_first_period(random, mean);
+    next = sample_first_period(random, mean, SAMPLE_FIRST_LEAST);
     while (app + next < swarm->lives_ns) {
         app += next;
         governor_burst(&governor, app);
@@ -301,7 +301,8 @@ static void many_threads_at_once_stay_in_the_budget(void **state)
     governor_process_begin(&process, 0.02, 0, FIRST_GUESS_NS);
     for (unsigned i = 0; i < THREADS; i++) {
         governor_begin(&governors[i], &process);
-        next[i] = sample_first_period(&random, governor_next_period(&governors[i], 0, 0));
+        next[i] = sample_first_period(&random, governor_next_period(&governors[i], 0, 0),
+                                      SAMPLE_FIRST_LEAST);
     }
     /* In time slices of 4 ms, for 200 ms of each. */
     for (uint64_t slice = 1; slice <= 50; slice++)
