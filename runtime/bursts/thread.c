@@ -21,6 +21,7 @@
 #include "perf_events/served.h"
 #include "perf_events/timebase.h"
 #include "process/settings.h"
+#include "process/tree.h"
 #include "recording/tape.h"
 #include "sampling/sample.h"
 #include "watches/step_over.h"
@@ -43,8 +44,9 @@ static _Atomic uint32_t thread_ids;
 static _Atomic unsigned alive;
 static _Atomic bool paused; /* by the API */
 static _Atomic uint64_t ended_app_ns, ended_overhead_ns;
-static _Atomic uint64_t carried_ns; /* by threads that have ended */
-static struct governor_process governor;
+static _Atomic uint64_t carried_ns;          /* by threads that have ended */
+static struct governor_process own_governor; /* of a recording, which is repeated alone */
+static struct governor_process *governor = &own_governor; /* written at start-up and by a child */
 
 /* Of finished threads; under its lock, which is held with signals blocked. */
 static struct pmu_losses pmu_losses;
@@ -93,9 +95,13 @@ static struct thread *claim(pid_t tid)
 
 void threads_begin(void)
 {
-    governor_process_begin(&governor, settings.options.budget_percent / 100,
-                           pmu_in_use() ? 0 : settings.options.period,
-                           settings.trigger_ns + BURST_COST_NS);
+    bool is_new = true;
+
+    governor = tape_mode == TAPE_OFF ? tree_governor(&is_new) : &own_governor;
+    if (is_new)
+        governor_process_begin(governor, settings.options.budget_percent / 100,
+                               pmu_in_use() ? 0 : settings.options.period,
+                               settings.trigger_ns + BURST_COST_NS);
     atomic_store(&carried_ns, 0);
 }
 
@@ -133,7 +139,7 @@ static void initialise(struct thread *thread)
     thread->in_handler = false;
     thread->events = 0;
     random_seed(&thread->random, settings.seed + thread->id);
-    governor_begin(&thread->governor, &governor);
+    governor_begin(&thread->governor, governor);
     switches_begin(&thread->switches);
     thread->bridge.scratch = NULL;
     thread->marker.set = false;
@@ -179,6 +185,12 @@ void thread_write_totals(struct thread *thread, uint64_t app_ns)
     thread->totals.besides_ns = atomic_load(&thread->besides_ns);
     output_append(RECORD_TOTALS, &thread->totals, sizeof thread->totals, NULL, 0);
     served_write(thread);
+}
+
+void thread_before_exec(void)
+{
+    if (current)
+        governor_end(&current->governor, thread_cpu_time(current));
 }
 
 void threads_write_totals(void)
@@ -299,9 +311,15 @@ struct thread *thread_start(uint64_t stack_low, uint64_t stack_high)
 
 void thread_charge_start(struct thread *thread, uint64_t entered)
 {
+    uint64_t charged, cost;
+
     /* A replay begins after start-up. */
-    if (thread && tape_mode == TAPE_OFF)
-        atomic_store(&thread->overhead_ns, thread_cpu_ns() - entered);
+    if (!thread || tape_mode != TAPE_OFF)
+        return;
+    cost = thread_cpu_ns() - entered;
+    charged = atomic_exchange(&thread->overhead_ns, cost);
+    if (cost > charged)
+        governor_spend_besides(&thread->governor, cost - charged);
 }
 
 void thread_become(struct thread *thread)

@@ -193,6 +193,9 @@ void threads_announce(void);
 /* Writes the thread's RECORD_TOTALS as of app_ns. Signal-safe. */
 void thread_write_totals(struct thread *, uint64_t app_ns);
 
+/* The program is about to be replaced: the calling thread's time is allowed for. */
+void thread_before_exec(void);
+
 /* Writes RECORD_TOTALS of all living threads. */
 void threads_write_totals(void);
 

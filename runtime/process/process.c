@@ -334,11 +334,11 @@ static void start(void)
             say_error(&line);
     }
     choose_first_least();
+    process_is_follower = !tree_begin(say_is_named());
     taped = replay_begin_recording();
     process_begin_engine();
     if (taped)
         tape_end();
-    process_is_follower = !tree_begin(say_is_named());
     if (!output_begin(&settings.options, !process_is_follower)) {
         leave_inheritance();
         fault_guard_end();

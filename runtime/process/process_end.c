@@ -211,6 +211,7 @@ void process_before_exec(void)
     for (struct thread *thread = thread_first(); thread; thread = thread->next)
         bursts_end_thread(thread);
     threads_write_totals();
+    thread_before_exec();
     level_counts_write();
     thread_totals(&app_ns, &overhead_ns);
     tree_report(output_samples(), app_ns, overhead_ns);

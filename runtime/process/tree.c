@@ -31,7 +31,11 @@ enum { PAGE_BYTES = 4096 };
 struct page {
     uint64_t key; /* written before any other process can see it */
     _Atomic uint64_t processes, running, profiles, failed, samples, app_ns, overhead_ns;
+    _Atomic bool governed; /* what follows is in use */
+    struct governor_process governor;
 };
+
+_Static_assert(sizeof(struct page) <= PAGE_BYTES, "it is one page");
 
 /* Where no memory can be shared. */
 static struct page own_page;
@@ -206,7 +210,14 @@ void tree_forget(void)
 {
     descriptor = -1;
     counted = false;
+    memset(&own_page, 0, sizeof own_page);
     page = &own_page;
+}
+
+struct governor_process *tree_governor(bool *is_new)
+{
+    *is_new = !atomic_exchange(&page->governed, true);
+    return &page->governor;
 }
 
 uint64_t tree_start_ns(void)

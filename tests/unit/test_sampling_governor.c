@@ -319,9 +319,26 @@ static void many_threads_at_once_stay_in_the_budget(void **state)
     assert_true(spent > 0.018 && spent < 0.022);
 }
 
+/* exec may fail: the thread goes on and ends a second time. */
+static void a_thread_that_ends_twice_is_counted_once(void **state)
+{
+    struct governor_process process;
+    struct governor first, other;
+
+    (void)state;
+    governor_process_begin(&process, 0.02, 0, FIRST_GUESS_NS);
+    governor_begin(&first, &process);
+    governor_begin(&other, &process);
+    governor_end(&first, 1000000);
+    governor_end(&first, 3000000);
+    assert_int_equal(atomic_load(&process.threads), 1);
+    assert_int_equal(atomic_load(&process.app_ns), 3000000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_that_ends_twice_is_counted_once),
         cmocka_unit_test(the_budget_is_spent_whatever_a_burst_costs),
         cmocka_unit_test(periods_without_a_signal_are_reckoned_with),
         cmocka_unit_test(dear_bursts_are_no_storm),
