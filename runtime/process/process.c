@@ -252,14 +252,19 @@ static void choose_first_least(void)
         settings.first_least_ns = SHORTEST_NS;
 }
 
+/* Or it was not tried. */
+static bool has_hardware(void)
+{
+    return settings.options.engine != ENGINE_AUTO || pmu_in_use() || level_counts_are_made();
+}
+
 /* For the programs that this process starts, if they are to be followed. */
 static void leave_inheritance(void)
 {
-    bool tried = settings.options.engine == ENGINE_AUTO;
     struct inheritance inheritance = {
         .trigger_ns = settings.trigger_ns,
         .trap_ns = settings.trap_ns,
-        .has_hardware = !tried || pmu_in_use() || level_counts_are_made(),
+        .has_hardware = has_hardware(),
     };
 
     if (!(settings.options.follow & FOLLOW_EXEC))
@@ -353,6 +358,8 @@ static void start(void)
     signals_block(&before);
     if (!process_is_without_hardware)
         level_counts_begin();
+    /* Children need not try again. */
+    process_is_without_hardware = !has_hardware();
     modules_begin();
     attribution_begin();
     interpose_thread_begin();
