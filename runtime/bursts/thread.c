@@ -219,7 +219,7 @@ static void start_counters(struct thread *thread)
             thread->totals.lost[LOSS_THREAD]++;
             tell_failure(-result);
         } else if (!atomic_load(&paused)) {
-            perf_event_enable(thread->clock);
+            perf_event_enable(&thread->clock);
         }
         return;
     }
@@ -238,15 +238,15 @@ static void start_clock(struct thread *thread)
 
     thread->period_ns = mean;
     thread->expires_ns = first;
-    descriptor = descriptor_adopt(perf_clock_open(first, event_cookie_pack(cookie)));
+    descriptor =
+        descriptor_adopt(perf_clock_open(first, event_cookie_pack(cookie)), &thread->clock);
     if (descriptor < 0) {
         thread->totals.lost[LOSS_THREAD]++;
         tell_failure(-descriptor);
         return;
     }
-    thread->clock = descriptor;
     if (!atomic_load(&paused))
-        perf_event_enable(descriptor);
+        perf_event_enable(&thread->clock);
 }
 
 static struct thread *begin(uint64_t stack_low, uint64_t stack_high)
@@ -329,9 +329,9 @@ void thread_trigger(struct thread *thread, bool enable)
     else if (thread->pmu.samplers > 0)
         pmu_thread_disable(&thread->pmu);
     else if (thread->clock >= 0 && enable)
-        perf_event_enable(thread->clock);
+        perf_event_enable(&thread->clock);
     else if (thread->clock >= 0)
-        perf_event_disable(thread->clock);
+        perf_event_disable(&thread->clock);
 }
 
 static void sum_losses(const struct thread *thread)
@@ -352,7 +352,7 @@ static void release_registers(struct thread *thread)
         while (atomic_load(&thread->watches.watch[i].state) == WATCH_ENDING && naps++ < ENDING_NAPS)
             syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
         if (atomic_load(&thread->watches.watch[i].state) != WATCH_ENDING)
-            descriptor_release(thread->registers[i]);
+            descriptor_release(&thread->registers[i]);
     }
     thread->watches.count = 0;
 }
@@ -396,8 +396,7 @@ static void finish(struct thread *thread, enum watch_end reason)
         output_append(RECORD_THREAD_END, &end, sizeof end, NULL, 0);
         release_registers(thread);
         step_over_end_thread(thread);
-        descriptor_release(thread->clock);
-        thread->clock = -1;
+        descriptor_release(&thread->clock);
         if (thread->pmu.samplers > 0)
             pmu_thread_close(&thread->pmu);
         atomic_fetch_sub(&alive, 1);
@@ -475,20 +474,6 @@ void threads_pause(bool pause)
     signals_restore(&before);
     if (taped)
         tape_end();
-}
-
-void thread_move_descriptor(int from, int to)
-{
-    for (struct thread *thread = thread_first(); thread; thread = thread->next) {
-        if (thread->clock == from)
-            thread->clock = to;
-        if (thread->step.descriptor == from)
-            thread->step.descriptor = to;
-        pmu_thread_move_descriptor(&thread->pmu, from, to);
-        for (unsigned i = 0; i < thread->watches.count; i++)
-            if (thread->registers[i] == from)
-                thread->registers[i] = to;
-    }
 }
 
 void thread_forget_all(void)

@@ -216,9 +216,6 @@ void thread_region_end(struct thread *);
 /* For replaying: the calling thread is this one from now on (or none). */
 void thread_become(struct thread *);
 
-/* One of our descriptors has a new number. */
-void thread_move_descriptor(int from, int to);
-
 /* CPU time of a thread now, without ours. Signal-safe; for other threads accurate to their running
  * handler. */
 uint64_t thread_cpu_time(const struct thread *);

@@ -382,36 +382,15 @@ void process_start(void)
 
 /* ---- descriptors ---- */
 
-/* Both adopt a copy, then let the original go: the event or file lives on in the copy. */
-
-static void yield_profile(int descriptor)
-{
-    int copy = descriptor_adopt_profile((int)syscall(SYS_dup, descriptor));
-
-    /* If not: whoever wants the number comes again. */
-    descriptor_release_profile(output_move_descriptor(descriptor, copy) ? descriptor : copy);
-}
-
-static void yield_other(int descriptor)
-{
-    int copy = descriptor_adopt((int)syscall(SYS_dup, descriptor));
-
-    tape_move_descriptor(descriptor, copy);
-    thread_move_descriptor(descriptor, copy);
-    shared_watch_move_descriptor(descriptor, copy);
-    tree_move_descriptor(descriptor, copy);
-    level_counts_move_descriptor(descriptor, copy);
-    descriptor_release(descriptor);
-}
-
-void process_yield_descriptor(int descriptor)
+void process_move_profile(int from)
 {
     sigset_t before;
+    int copy;
 
     signals_block(&before);
-    if (descriptor_is_profile(descriptor))
-        yield_profile(descriptor);
-    else
-        yield_other(descriptor);
+    /* Adopt a copy, then let the original go: the file lives on in the copy. If the number could
+     * not be changed just now, whoever wants it comes again. */
+    copy = descriptor_adopt_profile((int)syscall(SYS_dup, from));
+    descriptor_release_profile(output_move_descriptor(from, copy) ? from : copy);
     signals_restore(&before);
 }

@@ -112,7 +112,7 @@ static bool join(const struct place *place)
 static void take_descriptor(int left)
 {
     syscall(SYS_fcntl, left, F_SETFD, FD_CLOEXEC);
-    descriptor = descriptor_adopt(left);
+    descriptor_adopt(left, &descriptor);
 }
 
 /* ---- beginning ---- */
@@ -143,8 +143,9 @@ static void create(void)
 
     first = getpid();
     started_ns = clock_ns(CLOCK_REALTIME);
-    descriptor = memory ? descriptor_adopt(created) : -1;
+    descriptor = -1;
     if (memory) {
+        descriptor_adopt(created, &descriptor);
         page = memory;
     } else {
         if (created >= 0)
@@ -268,10 +269,4 @@ void tree_end(struct tree_sums *sums)
         .app_ns = atomic_load(&page->app_ns),
         .overhead_ns = atomic_load(&page->overhead_ns),
     };
-}
-
-void tree_move_descriptor(int from, int to)
-{
-    if (descriptor == from)
-        descriptor = to;
 }

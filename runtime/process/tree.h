@@ -62,7 +62,4 @@ void tree_before_exec(void);
 /* This process ends. The sums of the tree, or of what is known of it. */
 void tree_end(struct tree_sums *);
 
-/* One of our descriptors has a new number. */
-void tree_move_descriptor(int from, int to);
-
 #endif
