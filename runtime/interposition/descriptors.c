@@ -213,17 +213,17 @@ void descriptor_release_profile(int descriptor)
     release(descriptor, NULL);
 }
 
+/* Without the lock: blocking signals for it would be two more system calls at each sample. */
 long descriptor_read(const int *holder, void *bytes, size_t size)
 {
-    int saved = errno;
-    sigset_t before;
+    int saved = errno, number = number_of(holder), before;
     long result;
 
-    signals_block(&before);
-    descriptors_hold_limit();
-    result = syscall(SYS_read, number_of(holder), bytes, size);
-    descriptors_let_limit_go();
-    signals_restore(&before);
+    do {
+        before = number;
+        result = syscall(SYS_read, number, bytes, size);
+        number = number_of(holder);
+    } while (number != before);
     errno = saved;
     return result;
 }

@@ -31,7 +31,7 @@ int descriptor_adopt(int descriptor, int *holder);
  * for it. */
 void descriptor_release(int *holder);
 
-/* read(2) that reads from nothing else, or -1. Not for what may block. */
+/* read(2) of an event's count, or -1; again if its number changed before the call reached it. */
 long descriptor_read(const int *holder, void *bytes, size_t size);
 
 /* The same for the profile's, whose number may only change while nothing is written; see
