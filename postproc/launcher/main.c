@@ -23,6 +23,7 @@
 #include "config.h"
 #include "launcher/engine_qemu.h"
 #include "launcher/environment.h"
+#include "launcher/job_name.h"
 #include "launcher/library.h"
 #include "launcher/option_conflicts.h"
 #include "launcher/placement.h"
@@ -294,6 +295,8 @@ static int launch(int argc, char **argv, struct environment *environment)
             return fail("--replay repeats a recording and runs no program");
         return replay(environment);
     }
+    if (job_name_prepare(environment) != 0)
+        return fail("out of memory");
     if (optind >= argc)
         return fail("no program given; usage: reuse-run [OPTIONS] [--] PROGRAM [ARGS]");
     if (options_parse((const char *const *)environment->entries, &options, message,

@@ -73,7 +73,7 @@ static bool bind_functions(void)
     line_text(&line, "the program runs unprofiled: ");
     line_text(&line, missing);
     line_text(&line, " is missing: install what libreuse depends on");
-    say_begin(false, false);
+    say_begin(false, false, true);
     say_error(&line);
     return false;
 }
@@ -94,15 +94,16 @@ static void read_settings(void)
     char message[OPTIONS_MESSAGE_MAX];
     struct line line;
 
+    job_find((const char *const *)environ, &settings.job);
     if (options_parse((const char *const *)environ, &settings.options, message, sizeof message)) {
         line_begin(&line);
         line_text(&line, message);
         line_text(&line, "; the default is used");
-        say_begin(false, false);
+        say_begin(false, false, job_speaks(&settings.job));
         if (say_is_named() || !tree_is_inherited())
-            say_error(&line);
+            say_for_job(&line);
     }
-    say_begin(options->quiet, options->verbose);
+    say_begin(options->quiet, options->verbose, job_speaks(&settings.job));
     settings.sharing = options->sharing;
     settings.line_size = options->line_size;
     settings.cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
@@ -128,7 +129,7 @@ static bool choose_engine(void)
         line_text(&line, engine_names[settings.options.engine]);
         line_text(&line, " runs under QEMU: use reuse-run --engine ");
         line_text(&line, engine_names[settings.options.engine]);
-        say_error(&line);
+        say_for_job(&line);
         return false;
     case ENGINE_NONE:
         return false;
@@ -165,7 +166,7 @@ static void try_hardware(void)
     memcpy(passed_over, line.text + strlen("libreuse: "), kept);
     /* Who names an event means it to be used. */
     if (settings.options.engine == ENGINE_PMU || settings.options.event[0])
-        say_error(&line);
+        say_for_job(&line);
     else
         say_verbose(&line);
 }
@@ -225,7 +226,7 @@ static void tell_no_signals(void)
     line_text(&line,
               "the program runs unprofiled: SIGTRAP, SIGSEGV and SIGBUS cannot be handled: a "
               "seccomp filter forbids it?");
-    say_error(&line);
+    say_for_job(&line);
 }
 
 /* And finds out what an event costs, unless that is known. False: the user knows why. */
@@ -338,7 +339,7 @@ static void start(void)
         line_number(&line, BURST_ACCESSES);
         line_text(&line, " accesses are seen");
         if (settings.options.registers > 0)
-            say_error(&line);
+            say_for_job(&line);
     }
     taped = replay_begin_recording();
     process_begin_engine();

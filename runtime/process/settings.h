@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "job.h"
 #include "options.h"
 
 struct settings {
     struct options options;
+    struct job job;
     bool sharing;
     uint32_t line_size;
     uint64_t seed;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "job.h"
 #include "objects/object_groups.h"
 
 #include "signal_safe.h"
@@ -28,8 +29,8 @@ const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_LINE_SIZE] = {"REUSE_LINE_SIZE", "line-size", 0, "BYTES", NULL, "64",
                           "a power of two from 32 to 4096", "cache line that reuse is taken at"},
     [OPTION_OUTPUT] = {"REUSE_OUTPUT", "output", 'o', "PATTERN", NULL, "reuse.%e.%p.rprof",
-                       "a file name of at most 4095 bytes with %p, %h, %r, %e and %%",
-                       "profile's name; %h host, %r rank"},
+                       "a file name of at most 4095 bytes with %p, %h, %j, %r, %e and %%",
+                       "profile's name; %h host, %j job, %r rank"},
     [OPTION_FOLLOW] = {"REUSE_FOLLOW", "follow", 0, "LIST", NULL, "fork,exec",
                        "a list of fork and exec, or none", "profile offspring too, or none"},
     [OPTION_EVENT] = {"REUSE_EVENT", "event", 0, "NAME", NULL, "",
@@ -84,7 +85,7 @@ const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_TRY] = {"REUSE_TRY", "try", 0, "CHANGE", NULL, "", "a text of at most 4095 bytes",
                     "align heap blocks as a finding says"},
     [OPTION_RECORD_RAW] = {"REUSE_RECORD_RAW", "record-raw", 0, "FILE", NULL, "",
-                           "a file name of at most 4095 bytes with %p, %h, %r, %e and %%",
+                           "a file name of at most 4095 bytes with %p, %h, %j, %r, %e and %%",
                            "record what kernel and hardware gave, for --replay"},
     [OPTION_REPLAY] = {"REUSE_REPLAY", "replay", 0, "FILE", NULL, "",
                        "a file name of at most 4095 bytes",
@@ -315,7 +316,7 @@ static bool pattern_is_valid(const char *pattern)
     if (strlen(pattern) >= OPTIONS_OUTPUT_MAX)
         return false;
     for (const char *at = strchr(pattern, '%'); at; at = strchr(at + 2, '%')) {
-        if (at[1] == '\0' || !strchr("phre%", at[1]))
+        if (at[1] == '\0' || !strchr("phjre%", at[1]))
             return false;
     }
     return true;
@@ -550,6 +551,16 @@ static const char *find_variable(const char *const *environment, const char *nam
     return NULL;
 }
 
+/* The ranks of a job are named by it, so that they are found together. */
+static void set_job_default(const char *const *environment, struct options *options)
+{
+    struct job job;
+
+    job_find(environment, &job);
+    if (job.id[0] != '\0')
+        apply(options, OPTION_OUTPUT, OPTIONS_OUTPUT_OF_JOB);
+}
+
 int options_parse(const char *const *environment, struct options *options, char *message,
                   size_t message_size)
 {
@@ -557,6 +568,7 @@ int options_parse(const char *const *environment, struct options *options, char 
     int status = 0;
 
     options_default(options);
+    set_job_default(environment, options);
     for (int i = 0; i < OPTION_COUNT; i++) {
         enum option_id id = (enum option_id)i;
         const char *value = find_variable(environment, option_table[id].variable);
@@ -583,8 +595,11 @@ static void append_conversion(struct text *text, char conversion, const struct o
     case 'h':
         text_append_component(text, names->host ? names->host : "unknown");
         break;
+    case 'j':
+        text_append_component(text, names->job && *names->job ? names->job : "0");
+        break;
     case 'r':
-        text_append_component(text, names->rank ? names->rank : "0");
+        text_append_component(text, names->rank && *names->rank ? names->rank : "0");
         break;
     case 'e': {
         const char *program = names->program ? names->program : "unknown";
@@ -622,24 +637,4 @@ int options_expand_output(const char *pattern, const struct output_names *names,
     if (path_size > 0)
         path[0] = '\0';
     return -1;
-}
-
-const char *options_find_rank(const char *const *environment)
-{
-    static const char *const variables[] = {
-        "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID",
-    };
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        const char *rank = find_variable(environment, variables[i]);
-        if (rank && *rank)
-            return rank;
-    }
-    const char *tasks = find_variable(environment, "SLURM_NTASKS");
-    uint64_t count;
-    if (tasks && parse_whole(tasks, &count) && count > 1) {
-        const char *rank = find_variable(environment, "SLURM_PROCID");
-        if (rank && *rank)
-            return rank;
-    }
-    return NULL;
 }

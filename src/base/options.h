@@ -97,6 +97,9 @@ enum {
     OPTIONS_MESSAGE_MAX = 512, /* enough for any message made here */
 };
 
+/* The default of --output in the ranks of a job whose name is known (job.h). */
+#define OPTIONS_OUTPUT_OF_JOB "reuse.%j.%r.rprof"
+
 #define OPTIONS_BUDGET_MIN 0.1
 #define OPTIONS_BUDGET_MAX 50.0
 #define OPTIONS_PERIOD_MAX UINT64_C(1000000000000)
@@ -171,22 +174,16 @@ int options_parse(const char *const *environment, struct options *, char *messag
 struct output_names {
     int64_t pid;         /* %p */
     const char *host;    /* %h */
-    const char *rank;    /* %r, NULL when not an MPI process: expands to "0" */
+    const char *job;     /* %j, NULL or "" when not known: expands to "0" */
+    const char *rank;    /* %r, NULL or "" when not an MPI process: expands to "0" */
     const char *program; /* %e, the executable's file name; a path is cut to its last component */
 };
 
 /*
- * Expands %p %h %r %e %% of a pattern into `path`. Returns 0, or -1 with one line in `reason` and
- * an empty path: unknown conversion, empty result, no room.
+ * Expands %p %h %j %r %e %% of a pattern into `path`. Returns 0, or -1 with one line in `reason`
+ * and an empty path: unknown conversion, empty result, no room.
  */
 int options_expand_output(const char *pattern, const struct output_names *, char *path,
                           size_t path_size, char *reason, size_t reason_size);
-
-/*
- * The MPI rank that the job's launcher put into the environment, as text, or NULL outside MPI.
- * Knows Open MPI, PMI and PMIx (MPICH, Intel MPI), MVAPICH2, Cray PALS, and Slurm with more than
- * one task (alone it sets SLURM_PROCID=0 for every serial job).
- */
-const char *options_find_rank(const char *const *environment);
 
 #endif
