@@ -16,6 +16,7 @@
 #include "report/compare/compare.h"
 #include "report/export/export.h"
 #include "report/html/page.h"
+#include "report/job/job_files.h"
 #include "report/merge_files.h"
 #include "report/model/progress.h"
 #include "report/model/together.h"
@@ -63,7 +64,9 @@ static char *newest_profile(void)
     return found;
 }
 
-static void build_document(struct model *model, struct document *document)
+/* files: those of a job, or NULL. */
+static void build_document(struct model *model, const struct job_files *files,
+                           struct document *document)
 {
     const bool *wanted = model->options->sections;
     static const struct {
@@ -88,6 +91,10 @@ static void build_document(struct model *model, struct document *document)
         section_findings(model, document, true);
     progress_stage("summary");
     section_summary(model, document, wanted[SECTION_SUMMARY]);
+    if (wanted[SECTION_JOB] || (files != NULL && wanted[SECTION_SUMMARY])) {
+        progress_stage("ranks of the job");
+        section_job(model, files, document);
+    }
     for (size_t i = 0; i < SECTION_COUNT; i++)
         if (wanted[i] && builders[i].build != NULL) {
             progress_stage(builders[i].stage);
@@ -258,7 +265,8 @@ static int render_alone(const struct report_options *options, struct model *mode
     return status;
 }
 
-static int render(const struct report_options *options, struct model *model)
+static int render(const struct report_options *options, struct model *model,
+                  const struct job_files *files)
 {
     struct document *document;
     int status;
@@ -266,7 +274,7 @@ static int render(const struct report_options *options, struct model *model)
     if (options->csv_layout != CSV_LAYOUT_NONE || format_is_export(options->format))
         return render_alone(options, model);
     document = document_create();
-    build_document(model, document);
+    build_document(model, files, document);
     if (model->failure == NULL) {
         warn_of_wrong_files(model);
         status = judge_run(options, model, document);
@@ -342,7 +350,9 @@ static int report_difference(const struct report_options *options)
     return status;
 }
 
-static int report(const struct report_options *options, const char *const *names, size_t count)
+/* files: the ranks of a job, or NULL. */
+static int report_files(const struct report_options *options, const char *const *names,
+                        size_t count, const struct job_files *files)
 {
     const struct profile *profiles[1];
     struct profile *profile = NULL;
@@ -364,11 +374,38 @@ static int report(const struct report_options *options, const char *const *names
         progress_stage("finding modules and symbols");
         profiles[0] = profile;
         model = model_create(options, profiles, 1, message, sizeof(message));
-        status = model != NULL ? render(options, model) : fail(message);
+        status = model != NULL ? render(options, model, files) : fail(message);
     }
     crash_retry_written(status);
     model_free(model);
     profile_free(profile);
+    return status;
+}
+
+/* What the files and folders name, or the job that most of it belongs to. */
+static int report(const struct report_options *options, const char *const *names, size_t count)
+{
+    struct job_files files;
+    char message[1024];
+    const char **chosen;
+    size_t used;
+    int status;
+
+    progress_begin();
+    progress_stage("reading profiles");
+    if (!job_files_find(names, count, &files, message, sizeof(message))) {
+        job_files_free(&files);
+        return fail(message);
+    }
+    used = files.id != NULL ? files.ranks.count : files.names.count;
+    chosen = allocate_zeroed(used, sizeof(*chosen));
+    for (size_t i = 0; i < used; i++)
+        chosen[i] = files.id != NULL ? files.ranks.items[i].name : files.names.items[i];
+    status = report_files(options, chosen, used, files.id != NULL ? &files : NULL);
+    if (status == 0 && files.left_out)
+        status = STATUS_FAILURE;
+    free(chosen);
+    job_files_free(&files);
     return status;
 }
 
