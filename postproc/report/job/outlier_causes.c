@@ -3,12 +3,16 @@
 #include "report/job/outlier_causes.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "document/numbers.h"
 #include "report/compare/compare.h"
 
-enum { LOOKED_AT = 4, NAMED = 2 };
+enum { NAMED = 2 };
+
+/* Smaller parts of the largest difference are not worth a name. */
+#define LEAST_PART 0.1
 
 /* A rank as a model of its own. */
 struct rank_model {
@@ -47,15 +51,19 @@ static void close_rank(struct rank_model *opened)
 static void append_subjects(struct comparison_side sides[SIDES], enum subject_kind kind,
                             uint64_t typical_rank, char **text)
 {
-    size_t level = comparison_focus(sides), named = 0;
-    struct subject_list list = subjects_compare(sides, kind, LOOKED_AT);
+    size_t level = comparison_focus(sides);
+    double largest = 0;
+    struct subject_list list = subjects_compare(sides, kind, NAMED);
 
-    for (size_t i = 0; i < list.count && named < NAMED; i++) {
+    for (size_t i = 0; i < list.count; i++) {
         const struct subject *subject = &list.items[i];
         const struct change *change = &subject->misses[level];
         char *own, *other, *longer;
 
         if (change->verdict != CHANGE_MORE && change->verdict != CHANGE_LESS)
+            continue;
+        largest = fmax(largest, fabs(change->absolute.value));
+        if (fabs(change->absolute.value) < LEAST_PART * largest)
             continue;
         own = number_count(change->after.value.value);
         other = number_count(change->before.value.value);
@@ -67,7 +75,6 @@ static void append_subjects(struct comparison_side sides[SIDES], enum subject_ki
         free(own);
         free(other);
         *text = longer;
-        named++;
     }
     subjects_free(&list);
 }

@@ -123,8 +123,9 @@ static void add_spread(struct job_view *view)
 {
     struct table *table = document_table(
         view->document, "job.spread", "Ranks: least, quartiles and most",
-        "CPU time: measured, of the program alone. Misses: estimated for each rank, modelled as of "
-        "private LRU caches.",
+        view->model->exact ? "Misses: exact, of modelled private LRU caches."
+                           : "CPU time: measured, of the program alone. Misses: estimated for each "
+                             "rank, of modelled private LRU caches.",
         spread_columns, sizeof(spread_columns) / sizeof(*spread_columns));
     struct measure measure = time_measure(view);
     size_t few = 0;
@@ -216,9 +217,11 @@ static void add_rank_outliers(struct job_view *view, struct table *table,
 static void add_outliers(struct job_view *view)
 {
     static const char remark[] =
-        "Score: distance from the median in units of 1.4826 times the median absolute deviation; "
-        "beyond 3.5 (Iglewicz and Hoaglin), 10 % and, of misses, the interval widened for the "
-        "number of ranks and levels. CPU time is measured once: it has no interval.";
+        "Score: distance from the median in units of 1.4826 times the median absolute deviation "
+        "(1.2533 times the mean one where most ranks are equal). A rank is apart beyond 3.5 "
+        "(Iglewicz and Hoaglin) and 10 %, and if its misses' interval, widened for the number of "
+        "ranks and levels, does not hold the median. CPU time is measured once: it has no "
+        "interval.";
     struct table *table =
         document_table(view->document, "job.outliers", "Ranks apart from the others", NULL,
                        outlier_columns, sizeof(outlier_columns) / sizeof(*outlier_columns));
@@ -308,7 +311,8 @@ static void add_ranks(struct job_view *view, bool shown)
                                           {.key = "accesses", .interval = INTERVAL_SUFFIXED}};
     struct table *table = document_table(
         view->document, "job.rank_list", shown ? "Each rank" : NULL,
-        "Misses per access, estimated, 95 % intervals.",
+        view->model->exact ? "Misses per access, exact."
+                           : "Misses per access, estimated, 95 % intervals.",
         scope_columns(view, "rank", "rank", last, true), SCOPE_COLUMNS + view->figures.levels + 2);
 
     for (size_t i = 0; i < view->figures.count; i++) {
@@ -362,10 +366,9 @@ static size_t fill_medians(struct job_view *view, struct row *row, const uint32_
 static void add_groups(struct job_view *view)
 {
     static const struct column none[2] = {{0}, {0}};
-    struct table *table = document_table(view->document, "job.groups", "Ranks that behave alike",
-                                         "Medians over the group's ranks, of estimates.",
-                                         scope_columns(view, "group", "group", none, false),
-                                         SCOPE_COLUMNS + view->figures.levels);
+    struct table *table = document_table(
+        view->document, "job.groups", "Ranks that behave alike", "Medians over the group's ranks.",
+        scope_columns(view, "group", "group", none, false), SCOPE_COLUMNS + view->figures.levels);
     uint32_t *labels = allocate_zeroed(view->figures.count, sizeof(*labels));
 
     for (size_t i = 0; i < view->figures.count; i++)
@@ -424,10 +427,9 @@ static void add_nodes(struct job_view *view, bool asked)
     const char **names = allocate_zeroed(view->figures.count, sizeof(*names));
     size_t nodes = number_nodes(&view->figures, labels, names);
     bool shown = asked || nodes > 1;
-    struct table *table = document_table(view->document, "job.nodes", shown ? "Each node" : NULL,
-                                         "Medians over the node's ranks, of estimates.",
-                                         scope_columns(view, "host", "node", last, false),
-                                         SCOPE_COLUMNS + view->figures.levels + 1);
+    struct table *table = document_table(
+        view->document, "job.nodes", shown ? "Each node" : NULL, "Medians over the node's ranks.",
+        scope_columns(view, "host", "node", last, false), SCOPE_COLUMNS + view->figures.levels + 1);
 
     for (uint32_t node = 0; node < nodes; node++) {
         struct row *row = table_row(table);
