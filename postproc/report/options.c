@@ -121,7 +121,7 @@ static const char help[] =
     "      --line-size N    evaluate for lines of N bytes (32 ... 4096)\n"
     "      --thread TID     this thread alone\n"
     "      --region NAME    accesses made in this function or region, and below it\n"
-    "      --by WHAT        the matrix by thread or core; the job by rank, node or group\n"
+    "      --by WHAT        thread or core; of the job: rank, node or group\n"
     "      --runtime HOW    transfers in barriers and locks: split, drop or include\n"
     "      --csv-layout L   the matrix alone, as table or for eagermap\n"
     "      --top N          rows of the longer tables (default 10; html 40)\n"

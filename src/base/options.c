@@ -30,7 +30,7 @@ const struct option_description option_table[OPTION_COUNT] = {
                           "a power of two from 32 to 4096", "cache line that reuse is taken at"},
     [OPTION_OUTPUT] = {"REUSE_OUTPUT", "output", 'o', "PATTERN", NULL, "reuse.%e.%p.rprof",
                        "a file name of at most 4095 bytes with %p, %h, %j, %r, %e and %%",
-                       "profile's name; %h host, %j job, %r rank"},
+                       "name; %h host, %j job, %r rank"},
     [OPTION_FOLLOW] = {"REUSE_FOLLOW", "follow", 0, "LIST", NULL, "fork,exec",
                        "a list of fork and exec, or none", "profile offspring too, or none"},
     [OPTION_EVENT] = {"REUSE_EVENT", "event", 0, "NAME", NULL, "",
