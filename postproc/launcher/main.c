@@ -25,6 +25,7 @@
 #include "launcher/environment.h"
 #include "launcher/job_name.h"
 #include "launcher/library.h"
+#include "launcher/metrics.h"
 #include "launcher/option_conflicts.h"
 #include "launcher/placement.h"
 #include "launcher/remedy.h"
@@ -334,6 +335,9 @@ static int launch(int argc, char **argv, struct environment *environment)
         return status;
     if (options.quiet && name_process(environment) != 0)
         return fail("out of memory");
+    status = metrics_prepare(&options, &target, environment);
+    if (status >= 0)
+        return status;
     return become(&target, argv + optind, environment->entries);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "document/render.h"
 #include "perfdata/sections.h"
@@ -126,16 +127,39 @@ static void warn_of_wrong_files(struct model *model)
     }
 }
 
+/* Replaces a file as a whole: who reads it meanwhile sees the old one or the new. */
+static int replace_file(const char *name, const char *text, size_t size)
+{
+    char *partial = format_string("%s.%ld.tmp", name, (long)getpid()), *message;
+    FILE *stream = fopen(partial, "we");
+    bool written = stream != NULL && fwrite(text, 1, size, stream) == size;
+    int status = 0;
+
+    if (stream != NULL && fclose(stream) != 0)
+        written = false;
+    if (!written || rename(partial, name) != 0) {
+        message = format_string("cannot write %s: %s", name, strerror(errno));
+        status = fail(message);
+        free(message);
+        unlink(partial);
+    }
+    free(partial);
+    return status;
+}
+
 /* Writes what was rendered in one go, so that a failure leaves nothing half-said before it. */
 static int write_out(const struct report_options *options, const char *text, size_t size)
 {
     const char *name = options->output != NULL ? options->output : "standard output";
-    FILE *stream = options->output != NULL ? fopen(options->output, "we") : stdout;
+    FILE *stream;
     bool written;
     char *message;
 
     progress_end();
     crash_retry_end();
+    if (options->format == FORMAT_OPENMETRICS && options->output != NULL)
+        return replace_file(options->output, text, size);
+    stream = options->output != NULL ? fopen(options->output, "we") : stdout;
     if (stream == NULL) {
         message = format_string("cannot write %s: %s", name, strerror(errno));
         fail(message);

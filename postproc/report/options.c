@@ -126,7 +126,7 @@ static const char help[] =
     "      --csv-layout L   the matrix alone, as table or for eagermap\n"
     "      --top N          rows of the longer tables (default 10; html 40)\n"
     "      --format FORM    text, json, csv or html; of other tools: callgrind,\n"
-    "                       collapsed[:EVENT], speedscope or pprof\n"
+    "                       collapsed[:EVENT], speedscope, pprof, openmetrics\n"
     "      --stdio          the same as --format text\n"
     "      --html FILE      a page with charts and annotated source: the same as\n"
     "                       --format html -o FILE\n"

@@ -70,6 +70,7 @@ enum report_format {
     FORMAT_COLLAPSED,
     FORMAT_SPEEDSCOPE,
     FORMAT_PPROF,
+    FORMAT_OPENMETRICS,
 };
 
 struct report_options {

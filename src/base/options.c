@@ -43,6 +43,11 @@ const struct option_description option_table[OPTION_COUNT] = {
                          "SIGUSR1 or SIGUSR2, a time of at least 1s as 60s, 5m or 2h, or one of "
                          "each: SIGUSR2,60s",
                          "SIGUSR2, or 60s: write what is known and run on"},
+    [OPTION_METRICS] = {"REUSE_METRICS", "metrics", 0, "FILE", NULL, "",
+                        "a file name of at most 4095 bytes with %p, %h, %j, %r, %e and %%",
+                        "keep OpenMetrics of the run in this file"},
+    [OPTION_INTERVAL] = {"REUSE_INTERVAL", "interval", 0, "SECONDS", NULL, "10",
+                         "a whole number from 1 to 86400", "between rewrites of --metrics"},
     [OPTION_SHARING] = {"REUSE_SHARING", "no-sharing", 0, NULL, "0", "1", "1 or 0",
                         "do not watch what other threads store"},
     [OPTION_REGISTERS] = {"REUSE_REGISTERS", "registers", 0, "N", NULL, "4",
@@ -372,6 +377,14 @@ static bool apply(struct options *options, enum option_id id, const char *value)
         options->snapshot_signal = index;
         options->snapshot_every = decimal;
         return true;
+    case OPTION_METRICS:
+        return pattern_is_valid(value) &&
+               parse_text(value, options->metrics, sizeof options->metrics);
+    case OPTION_INTERVAL:
+        if (!parse_whole(value, &whole) || whole == 0 || whole > 86400)
+            return false;
+        options->interval = (double)whole;
+        return true;
     case OPTION_SHARING:
         return parse_switch(value, &options->sharing);
     case OPTION_REGISTERS:
@@ -472,6 +485,9 @@ static void set_default(struct options *options, enum option_id id)
     case OPTION_SNAPSHOT:
         options->snapshot_signal = 0;
         options->snapshot_every = 0;
+        break;
+    case OPTION_METRICS:
+        options->metrics[0] = '\0';
         break;
     case OPTION_REGIONS:
         options->regions[0] = '\0';

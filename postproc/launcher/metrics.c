@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See metrics.h. */
+#include "launcher/metrics.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "job.h"
+
+enum { STATUS_FAILURE = 125 };
+
+/* What the process beside the program needs to know. */
+struct export
+{
+    char report[PATH_MAX];
+    char profile[OPTIONS_OUTPUT_MAX], metrics[OPTIONS_OUTPUT_MAX];
+    int program; /* pidfd */
+    int interval_ms;
+};
+
+static int fail(const char *what, const char *why)
+{
+    fprintf(stderr, "reuse-run: no metrics: %s%s%s\n", what, *why ? ": " : "", why);
+    return STATUS_FAILURE;
+}
+
+/* reuse-report lies beside this program. */
+static bool find_report(char path[PATH_MAX])
+{
+    static const char name[] = "reuse-report";
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - sizeof name - 1);
+    char *slash;
+
+    if (length <= 0)
+        return false;
+    path[length] = '\0';
+    slash = strrchr(path, '/');
+    if (!slash)
+        return false;
+    memcpy(slash + 1, name, sizeof name);
+    return access(path, X_OK) == 0;
+}
+
+/* The library will expand the same pattern in this process, when it has become the program. */
+static bool expand(const char *pattern, const struct target *target,
+                   const struct environment *environment, char path[OPTIONS_OUTPUT_MAX],
+                   char reason[OPTIONS_MESSAGE_MAX])
+{
+    char program[PATH_MAX];
+    struct utsname system;
+    struct job job;
+    struct output_names names = {
+        .pid = getpid(), .host = system.nodename, .job = job.id, .rank = job.rank};
+
+    uname(&system);
+    job_find((const char *const *)environment->entries, &job);
+    names.program = realpath(target->binary, program) ? program : target->binary;
+    return options_expand_output(pattern, &names, path, OPTIONS_OUTPUT_MAX, reason,
+                                 OPTIONS_MESSAGE_MAX) == 0;
+}
+
+/* Whether a file can be created beside the one that is to be replaced. */
+static bool can_replace(const char *path)
+{
+    char partial[OPTIONS_OUTPUT_MAX + 32];
+    int file;
+
+    snprintf(partial, sizeof partial, "%s.%ld.tmp", path, (long)getpid());
+    file = open(partial, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0)
+        return false;
+    close(file);
+    unlink(partial);
+    return true;
+}
+
+static int set_snapshot(const struct options *options, struct environment *environment)
+{
+    const char *variable = option_table[OPTION_SNAPSHOT].variable;
+    const char *before = environment_get(environment, variable);
+    char text[64];
+
+    if (options->snapshot_every > 0)
+        return 0;
+    snprintf(text, sizeof text, "%s%s%.0fs", options->snapshot_signal ? before : "",
+             options->snapshot_signal ? "," : "", options->interval);
+    return environment_set(environment, variable, text);
+}
+
+/* ---- the process beside the program ---- */
+
+/* Without words of its own: early in a run there may be nothing to report on. */
+static bool write_metrics(const struct export *export)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        int nothing = open("/dev/null", O_RDWR);
+
+        for (int i = 0; i <= STDERR_FILENO && nothing >= 0; i++)
+            dup2(nothing, i);
+        execl(export->report, "reuse-report", "--format", "openmetrics", "-o", export->metrics,
+              export->profile, (char *)NULL);
+        _exit(STATUS_FAILURE);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void watch(const struct export *export)
+{
+    struct pollfd program = {.fd = export->program, .events = POLLIN};
+
+    while (poll(&program, 1, export->interval_ms) == 0)
+        if (access(export->profile, R_OK) == 0)
+            write_metrics(export);
+    if (!write_metrics(export))
+        fprintf(stderr,
+                "reuse-run: no metrics in %s: reuse-report --format openmetrics %s says why\n",
+                export->metrics, export->profile);
+}
+
+/* Two forks: what waits for all of its children is to find none of ours. */
+static int start(const struct export *export)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        int nothing = open("/dev/null", O_RDWR);
+
+        if (nothing >= 0) {
+            dup2(nothing, STDIN_FILENO);
+            dup2(nothing, STDOUT_FILENO);
+        }
+        setsid();
+        child = fork();
+        if (child == 0)
+            watch(export);
+        _exit(child < 0);
+    }
+    if (child < 0)
+        return -1;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
+int metrics_prepare(const struct options *options, const struct target *target,
+                    struct environment *environment)
+{
+    static struct export export;
+    char reason[OPTIONS_MESSAGE_MAX];
+
+    if (options->metrics[0] == '\0')
+        return -1;
+    if (!find_report(export.report))
+        return fail("reuse-report is not beside reuse-run", "");
+    if (!expand(options->output, target, environment, export.profile, reason) ||
+        !expand(options->metrics, target, environment, export.metrics, reason))
+        return fail(reason, "");
+    if (!can_replace(export.metrics))
+        return fail(export.metrics, strerror(errno));
+    export.program = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (export.program < 0)
+        return fail("the kernel cannot tell when the program ends (pidfd_open)", strerror(errno));
+    fcntl(export.program, F_SETFD, FD_CLOEXEC);
+    export.interval_ms = (int)(options->interval * 1000);
+    if (set_snapshot(options, environment) != 0 || start(&export) != 0)
+        return fail("no process can be started", strerror(errno));
+    close(export.program);
+    return -1;
+}
