@@ -180,5 +180,8 @@ int metrics_prepare(const struct options *options, const struct target *target,
     if (set_snapshot(options, environment) != 0 || start(&export) != 0)
         return fail("no process can be started", strerror(errno));
     close(export.program);
-    return -1;
+    /* The file is this process's: programs that it starts by another reuse-run leave it alone. */
+    return environment_set(environment, option_table[OPTION_METRICS].variable, "") == 0
+               ? -1
+               : fail("out of memory", "");
 }

@@ -133,7 +133,7 @@ void export_openmetrics(struct model *model, FILE *stream)
     bool running = false;
 
     for (size_t p = 0; p < model->profile_count; p++)
-        running |= !model->profiles[p]->complete;
+        running |= model->profiles[p]->being_written;
     figures_of(model, false, &figures);
     put_miss_ratios(model, &figures, stream);
     put_transfers(model, &figures, stream);
@@ -145,6 +145,7 @@ void export_openmetrics(struct model *model, FILE *stream)
                overhead(model), stream);
     put_single(model, "reuse_bursts", "Samples so far, each of thousands of accesses.",
                (double)model->bursts, stream);
-    put_single(model, "reuse_running", "1 until the run has written its end.", running, stream);
+    put_single(model, "reuse_running",
+               "1 while the process writes its profile, 0 once it has ended.", running, stream);
     fputs("# EOF\n", stream);
 }
