@@ -94,8 +94,9 @@ launched mpich mpicc.mpich mpiexec.hydra
 needs_qemu "the report of a job"
 mkdir job && cd job || exit 1
 for rank in 0 1 2 3 4 5 6 7; do
-    slurm 5 $rank 8 "$bin/reuse-run" -q -e exact "$program" 5 2 >/dev/null || exit 1
+    slurm 5 $rank 8 "$bin/reuse-run" -e exact "$program" 5 2 2>>../exact.err >/dev/null || exit 1
 done
+check "the engine exact says one line for the job as well" test "$(wc -l <../exact.err)" -eq 1
 
 run "$bin/reuse-report" .
 check "a folder of a job's profiles: the report has the job" out_has '^ranks: +8 of 8$'
