@@ -18,8 +18,7 @@
 enum { STATUS_FAILURE = 125 };
 
 /* What the process beside the program needs to know. */
-struct export
-{
+struct exporter {
     char report[PATH_MAX];
     char profile[OPTIONS_OUTPUT_MAX], metrics[OPTIONS_OUTPUT_MAX];
     int program; /* pidfd */
@@ -98,7 +97,7 @@ static int set_snapshot(const struct options *options, struct environment *envir
 /* ---- the process beside the program ---- */
 
 /* Without words of its own: early in a run there may be nothing to report on. */
-static bool write_metrics(const struct export *export)
+static bool write_metrics(const struct exporter *exporter)
 {
     int status = 0;
     pid_t child = fork();
@@ -108,8 +107,8 @@ static bool write_metrics(const struct export *export)
 
         for (int i = 0; i <= STDERR_FILENO && nothing >= 0; i++)
             dup2(nothing, i);
-        execl(export->report, "reuse-report", "--format", "openmetrics", "-o", export->metrics,
-              export->profile, (char *)NULL);
+        execl(exporter->report, "reuse-report", "--format", "openmetrics", "-o", exporter->metrics,
+              exporter->profile, (char *)NULL);
         _exit(STATUS_FAILURE);
     }
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -117,21 +116,24 @@ static bool write_metrics(const struct export *export)
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static void watch(const struct export *export)
+static void watch(const struct exporter *exporter)
 {
-    struct pollfd program = {.fd = export->program, .events = POLLIN};
+    struct pollfd program = {.fd = exporter->program, .events = POLLIN};
+    int ended;
 
-    while (poll(&program, 1, export->interval_ms) == 0)
-        if (access(export->profile, R_OK) == 0)
-            write_metrics(export);
-    if (!write_metrics(export))
+    /* Whatever profiles reuse-run itself has no business in reuse-report. */
+    unsetenv("LD_PRELOAD");
+    while ((ended = poll(&program, 1, exporter->interval_ms)) == 0 || (ended < 0 && errno == EINTR))
+        if (ended == 0 && access(exporter->profile, R_OK) == 0)
+            write_metrics(exporter);
+    if (!write_metrics(exporter))
         fprintf(stderr,
                 "reuse-run: no metrics in %s: reuse-report --format openmetrics %s says why\n",
-                export->metrics, export->profile);
+                exporter->metrics, exporter->profile);
 }
 
 /* Two forks: what waits for all of its children is to find none of ours. */
-static int start(const struct export *export)
+static int start(const struct exporter *exporter)
 {
     int status;
     pid_t child = fork();
@@ -146,7 +148,7 @@ static int start(const struct export *export)
         setsid();
         child = fork();
         if (child == 0)
-            watch(export);
+            watch(exporter);
         _exit(child < 0);
     }
     if (child < 0)
@@ -160,26 +162,26 @@ static int start(const struct export *export)
 int metrics_prepare(const struct options *options, const struct target *target,
                     struct environment *environment)
 {
-    static struct export export;
+    static struct exporter exporter;
     char reason[OPTIONS_MESSAGE_MAX];
 
     if (options->metrics[0] == '\0')
         return -1;
-    if (!find_report(export.report))
+    if (!find_report(exporter.report))
         return fail("reuse-report is not beside reuse-run", "");
-    if (!expand(options->output, target, environment, export.profile, reason) ||
-        !expand(options->metrics, target, environment, export.metrics, reason))
+    if (!expand(options->output, target, environment, exporter.profile, reason) ||
+        !expand(options->metrics, target, environment, exporter.metrics, reason))
         return fail(reason, "");
-    if (!can_replace(export.metrics))
-        return fail(export.metrics, strerror(errno));
-    export.program = (int)syscall(SYS_pidfd_open, getpid(), 0);
-    if (export.program < 0)
+    if (!can_replace(exporter.metrics))
+        return fail(exporter.metrics, strerror(errno));
+    exporter.program = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (exporter.program < 0)
         return fail("the kernel cannot tell when the program ends (pidfd_open)", strerror(errno));
-    fcntl(export.program, F_SETFD, FD_CLOEXEC);
-    export.interval_ms = (int)(options->interval * 1000);
-    if (set_snapshot(options, environment) != 0 || start(&export) != 0)
+    fcntl(exporter.program, F_SETFD, FD_CLOEXEC);
+    exporter.interval_ms = (int)(options->interval * 1000);
+    if (set_snapshot(options, environment) != 0 || start(&exporter) != 0)
         return fail("no process can be started", strerror(errno));
-    close(export.program);
+    close(exporter.program);
     /* The file is this process's: programs that it starts by another reuse-run leave it alone. */
     return environment_set(environment, option_table[OPTION_METRICS].variable, "") == 0
                ? -1

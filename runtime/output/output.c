@@ -47,8 +47,8 @@ static _Atomic int state;
 static struct profile_writer writer; /* has its own lock */
 static unsigned char *buffer;
 static char path[OPTIONS_OUTPUT_MAX + PATH_MAX]; /* absolute; written before the file is opened */
-static char all[OPTIONS_OUTPUT_MAX + PATH_MAX];  /* likewise, of all processes */
-static bool named_by_process;                    /* the path has the process's number in it */
+static char all[2 * OPTIONS_OUTPUT_MAX + PATH_MAX]; /* likewise, of all processes */
+static bool named_by_process;                       /* the path has the process's number in it */
 static _Atomic uint64_t samples;
 static uint64_t started_ns; /* CLOCK_MONOTONIC; written at start-up and after fork */
 static _Atomic bool loss_told;
@@ -140,7 +140,7 @@ static void choose_all(const char *pattern, size_t at)
         /* Files of one name are numbered before the suffix. */
         if (same && strcmp(pattern, suffix) == 0)
             all[at++] = '*';
-        if (star && *pattern == 'j') {
+        if (star && *pattern == 'j' && settings.job.id[0] != '\0') {
             memcpy(all + at, settings.job.id, strlen(settings.job.id));
             at += strlen(settings.job.id);
             continue;

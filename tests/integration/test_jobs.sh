@@ -145,7 +145,7 @@ check "a file that is cut short is told" note '^rank 2: .*reuse.5.0.2.rprof is c
 check "... each in a line, and nothing else" answers 'len(job["notes"]) == 5'
 mkdir empty
 run "$bin/reuse-report" empty
-check "a folder without a profile" fails_with 1 'empty holds no'
+check "a folder without a profile" fails_with 1 'empty is a directory without'
 run "$bin/reuse-report" --job ../other/reuse.6.0.0.rprof
 check "--job with one profile says what it wants" out_has "name the profiles of a job's ranks"
 finish

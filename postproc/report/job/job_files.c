@@ -53,8 +53,12 @@ static bool add_folder(struct job_files *files, const char *folder, char *messag
         if (is_profile_name(entry->d_name))
             ARRAY_PUSH(&files->names, format_string("%s/%s", folder, entry->d_name));
     if (directory == NULL || files->names.count == before) {
-        snprintf(message, size, directory == NULL ? "cannot read the folder %s: %s" : "%s%s",
-                 folder, directory == NULL ? strerror(errno) : " holds no *.rprof");
+        if (directory == NULL)
+            snprintf(message, size, "cannot read %s, a directory: %s", folder, strerror(errno));
+        else
+            snprintf(message, size,
+                     "%s is a directory without *.rprof: name profiles, or the folder of some",
+                     folder);
         if (directory != NULL)
             closedir(directory);
         return false;
