@@ -71,6 +71,10 @@ launched() {
         skip "$name: files are named by job and rank" "$compiler or $1 is not installed"
         return
     fi
+    if ! timeout 60 "$@" -n 1 true >/dev/null 2>&1 </dev/null; then
+        skip "$name: files are named by job and rank" "$1 cannot start a program here"
+        return
+    fi
     mkdir "$name" && cd "$name" || exit 1
     "$compiler" -O1 -g -DWITH_MPI -o rank "$REUSE_SRCDIR/tests/integration/programs/job_rank.c" || exit 1
     timeout 60 "$@" -n 4 "$bin/reuse-run" ./rank none 5 >out 2>err </dev/null
@@ -143,6 +147,21 @@ check "a file that is no profile is told" note 'nonsense.rprof'
 check "a rank without a file is told" note '^no file of rank 3 of 8$'
 check "a file that is cut short is told" note '^rank 2: .*reuse.5.0.2.rprof is cut short'
 check "... each in a line, and nothing else" answers 'len(job["notes"]) == 5'
+
+# Two nodes, one with a blank in its name; one rank was killed, clocks differ by a day.
+mkdir ../nodes && cd ../nodes || exit 1
+for rank in 0 1 2 3 4 5; do
+    {
+        printf 'defaults\nrun job 3\nrun rank %d\nrun ranks 6\nrun host node %d\n' $rank $((rank / 4))
+        printf 'run start_unix_ns %d000000000\n' $((1700000000 + rank / 4 * 86400))
+        printf 'thread 1 main\nprobes 1 0:3=2048\nburst 1 0\n'
+        [ $rank -eq 5 ] && echo cut || echo finish
+    } | "$REUSE_BUILDDIR/tests/support/profile_script" $rank.rprof || exit 1
+done
+run "$bin/reuse-report" .
+check "two nodes: each has a row" test "$(grep -cE '^node [01] +(0-3 +4|4-5 +2) ' "$work/out")" -eq 2
+check "a rank that was killed is told" out_has '^rank 5: .*5.rprof has no end: the process was killed'
+check "... and is no failure" status_is 0
 mkdir empty
 run "$bin/reuse-report" empty
 check "a folder without a profile" fails_with 1 'empty is a directory without'

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs beside others.
 # Figures of a run for those who own the machine: --format openmetrics, and the file that --metrics
 # keeps while the program runs. Read by Prometheus' own tools where they are installed.
 . "$(dirname "$0")/tap.bash"
@@ -95,7 +94,7 @@ check "... and is valid" is_valid early.prom
 check "... with program, process, rank, job and host" grep -qE \
     "^reuse_running\{program=\"[a-z]+\",pid=\"$pid\",rank=\"3\",job=\"8.1\",host=\"$(uname -n)\"" early.prom
 if command -v prometheus-node-exporter >/dev/null; then
-    port=$((20000 + RANDOM % 20000))
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     prometheus-node-exporter --web.listen-address=127.0.0.1:$port --collector.disable-defaults \
         --collector.textfile --collector.textfile.directory="$work/collector" >exporter.log 2>&1 &
     exporter=$!

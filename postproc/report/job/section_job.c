@@ -214,6 +214,17 @@ static void add_rank_outliers(struct job_view *view, struct table *table,
     }
 }
 
+/* Ranks of which the best known figure is known. */
+static size_t most_known(const struct job_figures *job)
+{
+    size_t most = job->time.count;
+
+    for (size_t level = 0; level < job->levels; level++)
+        if (job->misses[level].count > most)
+            most = job->misses[level].count;
+    return most;
+}
+
 static void add_outliers(struct job_view *view)
 {
     static const char remark[] =
@@ -239,9 +250,9 @@ static void add_outliers(struct job_view *view)
         table_remark(view->document, table, remark);
     if (table->rows.count > 0 || view->model->options->format != FORMAT_TEXT)
         section_table(view->section, table);
-    else if (view->figures.count < SPREAD_VALUES_MIN)
+    else if (most_known(&view->figures) < SPREAD_VALUES_MIN)
         section_paragraph(view->document, view->section, NULL,
-                          "Fewer than 5 ranks: none is told apart from the others");
+                          "Fewer than 5 ranks have figures: none is told apart from the others");
     else
         section_paragraph(view->document, view->section, NULL,
                           "No rank is shown to be apart from the others");
