@@ -148,13 +148,14 @@ check "a rank without a file is told" note '^no file of rank 3 of 8$'
 check "a file that is cut short is told" note '^rank 2: .*reuse.5.0.2.rprof is cut short'
 check "... each in a line, and nothing else" answers 'len(job["notes"]) == 5'
 
-# Two nodes, one with a blank in its name; one rank was killed, clocks differ by a day.
+# Nothing was watched, so no miss is known. Two nodes, one with a blank in its name; one rank was killed, clocks differ by a day.
 mkdir ../nodes && cd ../nodes || exit 1
 for rank in 0 1 2 3 4 5; do
     {
         printf 'defaults\nrun job 3\nrun rank %d\nrun ranks 6\nrun host node %d\n' $rank $((rank / 4))
         printf 'run start_unix_ns %d000000000\n' $((1700000000 + rank / 4 * 86400))
-        printf 'thread 1 main\nprobes 1 0:3=2048\nburst 1 0\n'
+        echo 'thread 1 main'
+        printf 'probes 1 0:3=1900 open:0:0=148\nburst 1 0\n%.0s' {1..25}
         [ $rank -eq 5 ] && echo cut || echo finish
     } | "$REUSE_BUILDDIR/tests/support/profile_script" $rank.rprof || exit 1
 done
@@ -162,6 +163,8 @@ run "$bin/reuse-report" .
 check "two nodes: each has a row" test "$(grep -cE '^node [01] +(0-3 +4|4-5 +2) ' "$work/out")" -eq 2
 check "a rank that was killed is told" out_has '^rank 5: .*5.rprof has no end: the process was killed'
 check "... and is no failure" status_is 0
+run "$bin/reuse-report" --format json --job .
+check "where no misses are known no rank is like another" answers 'not job.get("groups") and job["ranks"] == 6'
 mkdir empty
 run "$bin/reuse-report" empty
 check "a folder without a profile" fails_with 1 'empty is a directory without'

@@ -107,14 +107,28 @@ static void find_apart(struct job_figures *job)
     free(values);
 }
 
+static bool has_figures(const struct job_figures *job, const struct rank_figures *rank)
+{
+    for (size_t level = 0; level < job->levels; level++)
+        if (rank->known[level])
+            return true;
+    return false;
+}
+
+/* Where no level is known of both, nothing says so. */
 static bool are_alike(const struct job_figures *job, const struct rank_figures *a,
                       const struct rank_figures *b)
 {
-    for (size_t level = 0; level < job->levels; level++)
-        if (a->known[level] && b->known[level] &&
-            !estimates_are_alike(a->misses[level], b->misses[level], job->factor))
+    bool compared = false;
+
+    for (size_t level = 0; level < job->levels; level++) {
+        if (!a->known[level] || !b->known[level])
+            continue;
+        if (!estimates_are_alike(a->misses[level], b->misses[level], job->factor))
             return false;
-    return true;
+        compared = true;
+    }
+    return compared;
 }
 
 static void find_groups(struct job_figures *job)
@@ -125,7 +139,7 @@ static void find_groups(struct job_figures *job)
         struct rank_figures *rank = &job->ranks[i];
         size_t group = 0;
 
-        if (!rank->enough)
+        if (!has_figures(job, rank))
             continue;
         while (group < job->groups && !are_alike(job, &job->ranks[leaders[group]], rank))
             group++;
