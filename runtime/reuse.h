@@ -21,7 +21,10 @@ extern "C" {
 #endif
 
 /* From here on, this thread's accesses belong to the region called `name` (the text is copied; at
- * most 255 bytes count), until the matching end. Regions nest, up to 32 deep per thread. */
+ * most 255 bytes count), until the matching end. Regions nest, up to 32 deep per thread. What the
+ * sampled engines look at belongs to the region in which it begins, the up to 4096 accesses that
+ * they look ahead included: regions that are not much longer than that are told apart by `exact`
+ * only. */
 void reuse_region_begin(const char *name) __attribute__((weak));
 void reuse_region_end(void) __attribute__((weak));
 

@@ -97,3 +97,9 @@ int library_find_placement(char path[PATH_MAX])
     return find(&(struct library){"libreuse-place.so", "runtime", "libreuse", REUSE_PLUGIN_FOLDER},
                 path);
 }
+
+int library_find_remedy(char path[PATH_MAX])
+{
+    return find(&(struct library){"libreuse-try.so", "runtime", "libreuse", REUSE_PLUGIN_FOLDER},
+                path);
+}

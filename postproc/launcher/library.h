@@ -21,4 +21,7 @@ int library_find_guest(char path[PATH_MAX]);
 /* The same for libreuse-place.so, which binds threads; in libreuse/ as well. */
 int library_find_placement(char path[PATH_MAX]);
 
+/* The same for libreuse-try.so, which aligns heap blocks. */
+int library_find_remedy(char path[PATH_MAX]);
+
 #endif

@@ -26,6 +26,7 @@
 #include "launcher/library.h"
 #include "launcher/option_conflicts.h"
 #include "launcher/placement.h"
+#include "launcher/remedy.h"
 #include "launcher/sandbox.h"
 #include "launcher/sanitizer.h"
 #include "launcher/target.h"
@@ -220,7 +221,8 @@ static int translate_event(const char *name, struct environment *environment)
     return environment_set(environment, option_table[OPTION_EVENT].variable, text);
 }
 
-/* Which process was started by name: with -q, its errors are told, not those of what it starts. */
+/* Which process was started by name: with -q, its errors are told, not those of what it starts; and
+ * it says if --try found nothing. */
 static int name_process(struct environment *environment)
 {
     char pid[32];
@@ -308,15 +310,23 @@ static int launch(int argc, char **argv, struct environment *environment)
         return complain_program(argv[optind], path, error);
     target_inspect(path, search_path, &target);
     status = placement_prepare(&options, &target, environment);
+    if (status < 0)
+        status = remedy_check(&options, &target);
     if (status >= 0)
         return status;
-    if (options.engine == ENGINE_NONE)
-        return become(&target, argv + optind, environment->entries);
+    if (options.try[0] && name_process(environment) != 0)
+        return fail("out of memory");
+    if (options.engine == ENGINE_NONE) {
+        status = remedy_prepare(&options, environment);
+        return status >= 0 ? status : become(&target, argv + optind, environment->entries);
+    }
     if (options.engine == ENGINE_EXACT || options.engine == ENGINE_SIMULATE)
         return run_under_qemu(&options, &target, argv + optind, environment);
     if (options.event[0] && translate_event(options.event, environment) != 0)
         return fail("out of memory");
     status = prepare_preload(&target, environment);
+    if (status < 0)
+        status = remedy_prepare(&options, environment);
     if (status >= 0)
         return status;
     if (options.quiet && name_process(environment) != 0)

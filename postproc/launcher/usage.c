@@ -34,8 +34,7 @@ void usage_print(FILE *file)
     }
     print_option(file, 'h', "help", NULL, "this text", "");
     print_option(file, 'V', "version", NULL, "the version", "");
-    fputs("Defaults are in parentheses. An option sets a variable for PROGRAM (--line-size:\n"
-          "REUSE_LINE_SIZE; --no-sharing: REUSE_SHARING=0), or for LD_PRELOAD=libreuse.so.\n"
+    fputs("Defaults are in parentheses. --line-size sets REUSE_LINE_SIZE for PROGRAM, etc.\n"
           "Exit status: PROGRAM's own; 125 own failure, 126 not executable, 127 not found.\n",
           file);
 }

@@ -13,15 +13,16 @@
 #include "document/render.h"
 #include "perfdata/sections.h"
 #include "placement/topology.h"
-#include "profile/merge.h"
 #include "report/compare/compare.h"
 #include "report/export/export.h"
 #include "report/html/page.h"
+#include "report/merge_files.h"
 #include "report/model/progress.h"
 #include "report/model/together.h"
 #include "report/options.h"
 #include "report/sections/sections.h"
 #include "support/memory.h"
+#include "symbols/crash_retry.h"
 
 enum { STATUS_FAILURE = 1, STATUS_USAGE = 2, STATUS_CONDITION = 3 };
 
@@ -127,6 +128,7 @@ static int write_out(const struct report_options *options, const char *text, siz
     char *message;
 
     progress_end();
+    crash_retry_end();
     if (stream == NULL) {
         message = format_string("cannot write %s: %s", name, strerror(errno));
         fail(message);
@@ -331,6 +333,7 @@ static int report_difference(const struct report_options *options)
     }
     if (status == 0)
         status = compare(options, models);
+    crash_retry_written(status);
     for (size_t side = 0; side < SIDES; side++)
         model_free(models[side]);
     for (size_t i = 0; i < count; i++)
@@ -363,6 +366,7 @@ static int report(const struct report_options *options, const char *const *names
         model = model_create(options, profiles, 1, message, sizeof(message));
         status = model != NULL ? render(options, model) : fail(message);
     }
+    crash_retry_written(status);
     model_free(model);
     profile_free(profile);
     return status;
@@ -401,18 +405,6 @@ static bool names_perf_data(const struct report_options *options)
     return false;
 }
 
-static int merge(const struct report_options *options)
-{
-    char message[1024];
-
-    progress_begin();
-    progress_stage("merging profiles");
-    if (!profile_merge_files(options->profiles.items, options->profiles.count, options->output,
-                             message, sizeof(message)))
-        return fail(message);
-    return 0;
-}
-
 static int report_newest(const struct report_options *options)
 {
     char *name = newest_profile();
@@ -435,6 +427,7 @@ int main(int argc, char **argv)
 
     setlocale(LC_CTYPE, "");
     signal(SIGPIPE, SIG_IGN);
+    crash_retry_begin(argv);
     switch (report_options_parse(&options, argc, argv)) {
     case OPTIONS_DONE:
         break;
@@ -442,7 +435,8 @@ int main(int argc, char **argv)
         status = STATUS_USAGE;
         break;
     case OPTIONS_RUN:
-        status = options.merge               ? merge(&options)
+        status = options.merge
+                     ? merge_files(options.profiles.items, options.profiles.count, options.output)
                  : names_perf_data(&options) ? report_perf_data(&options)
                  : options.diff              ? report_difference(&options)
                  : options.profiles.count > 0

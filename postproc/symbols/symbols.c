@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "symbols/crash_retry.h"
 #include "symbols/demangle.h"
 
 struct symbol_module {
@@ -44,7 +45,9 @@ void symbols_free(struct symbols *symbols)
     for (size_t i = 0; i < symbols->modules.count; i++) {
         struct symbol_module *module = symbols->modules.items[i];
 
+        crash_retry_reading(module->path);
         dwarf_file_close(module->dwarf);
+        crash_retry_done();
         elf_image_close(module->debug_image);
         elf_image_close(module->image);
         free(module);
@@ -103,10 +106,13 @@ static void open_dwarf(struct symbol_module *module, const struct elf_image *ima
 {
     char *alternate;
 
-    if (module->dwarf != NULL || image == NULL || !image->has_dwarf)
+    if (module->dwarf != NULL || image == NULL || !image->has_dwarf ||
+        crash_retry_distrusts(module->path))
         return;
     alternate = debug_file_alternate(module->owner->search, image);
+    crash_retry_reading(module->path);
     module->dwarf = dwarf_file_open(image->path, alternate, module->owner->strings);
+    crash_retry_done();
     free(alternate);
 }
 
@@ -243,8 +249,10 @@ void symbol_module_frames(struct symbol_module *module, uint64_t address, source
     struct source_frame frame = {0}, *outermost;
 
     open_module(module);
+    crash_retry_reading(module->path);
     if (module->dwarf != NULL)
         dwarf_file_frames(module->dwarf, address, out);
+    crash_retry_done();
     if (out->count == before)
         ARRAY_PUSH(out, frame);
     outermost = &out->items[out->count - 1];
@@ -299,8 +307,10 @@ void symbol_module_variables(struct symbol_module *module, const uint64_t *addre
         }
     }
     declared = allocate_zeroed(found, sizeof(*declared));
+    crash_retry_reading(module->path);
     if (module->dwarf != NULL && found > 0)
         dwarf_file_variables(module->dwarf, starts, found, declared);
+    crash_retry_done();
     for (size_t i = 0; i < n; i++) {
         const struct declared_variable *variable;
 
@@ -322,10 +332,15 @@ void symbol_module_variables(struct symbol_module *module, const uint64_t *addre
 enum declared_as symbol_module_declares(struct symbol_module *module, uint64_t address,
                                         const struct source_frame *frame, const char *name)
 {
+    enum declared_as declared;
+
     open_module(module);
     if (module->dwarf == NULL)
         return DECLARED_NOWHERE;
-    return dwarf_file_declares(module->dwarf, address, frame, name);
+    crash_retry_reading(module->path);
+    declared = dwarf_file_declares(module->dwarf, address, frame, name);
+    crash_retry_done();
+    return declared;
 }
 
 struct data_type symbol_module_pointee(struct symbol_module *module, uint64_t address,
@@ -337,9 +352,11 @@ struct data_type symbol_module_pointee(struct symbol_module *module, uint64_t ad
     open_module(module);
     if (module->dwarf == NULL)
         return type;
+    crash_retry_reading(module->path);
     type.reference = dwarf_file_declared_type(module->dwarf, address, frame, name, member);
     if (type.reference.offset != 0)
         type.reference = dwarf_file_type_pointee(module->dwarf, type.reference, subscripts);
+    crash_retry_done();
     type.module = type.reference.offset != 0 ? module : NULL;
     return type;
 }
@@ -347,13 +364,26 @@ struct data_type symbol_module_pointee(struct symbol_module *module, uint64_t ad
 bool data_type_place(const struct data_type *type, uint64_t object_size, uint64_t offset,
                      struct type_place *out)
 {
-    return type->module != NULL &&
-           dwarf_file_type_place(type->module->dwarf, type->reference, object_size, offset, out);
+    bool found;
+
+    if (type->module == NULL)
+        return false;
+    crash_retry_reading(type->module->path);
+    found = dwarf_file_type_place(type->module->dwarf, type->reference, object_size, offset, out);
+    crash_retry_done();
+    return found;
 }
 
 uint64_t data_type_size(const struct data_type *type)
 {
-    return type->module != NULL ? dwarf_file_type_size(type->module->dwarf, type->reference) : 0;
+    uint64_t size;
+
+    if (type->module == NULL)
+        return 0;
+    crash_retry_reading(type->module->path);
+    size = dwarf_file_type_size(type->module->dwarf, type->reference);
+    crash_retry_done();
+    return size;
 }
 
 size_t symbols_module_count(const struct symbols *symbols)

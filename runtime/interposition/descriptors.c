@@ -18,6 +18,8 @@
 
 /* Bit d: descriptor d is ours. Written by the thread that adopts or releases d. */
 static _Atomic uint64_t owned[DESCRIPTOR_TABLE / 64];
+/* Of these, the profile's. Changed under limit_lock. */
+static _Atomic uint64_t of_profile[DESCRIPTOR_TABLE / 64];
 /* Where our range starts: normally at the target's own limit, where none of its descriptors can be.
  * Written at start-up. */
 static int lowest = 512;
@@ -90,7 +92,7 @@ static int duplicate(int descriptor)
 }
 
 /* Its new number, which is ours from the moment at which it is there; or -errno. */
-static int take_number(int descriptor)
+static int take_number(int descriptor, bool is_profile)
 {
     int moved;
 
@@ -102,30 +104,50 @@ static int take_number(int descriptor)
         syscall(SYS_close, moved);
         moved = -EMFILE;
     } else {
-        atomic_fetch_or_explicit(&owned[moved / 64], UINT64_C(1) << (moved % 64),
-                                 memory_order_relaxed);
+        const uint64_t bit = UINT64_C(1) << (moved % 64);
+
+        atomic_fetch_or_explicit(&owned[moved / 64], bit, memory_order_relaxed);
+        if (is_profile)
+            atomic_fetch_or_explicit(&of_profile[moved / 64], bit, memory_order_relaxed);
     }
     descriptors_let_limit_go();
     return moved;
 }
 
-static int adopt(int descriptor)
+static int adopt(int descriptor, bool is_profile)
 {
-    int saved = errno, moved = take_number(descriptor);
+    int saved = errno, moved = take_number(descriptor, is_profile);
 
     syscall(SYS_close, descriptor);
     errno = saved;
     return moved;
 }
 
-int descriptor_adopt(int descriptor)
+static int adopt_or_replay(int descriptor, bool is_profile)
 {
     if (descriptor < 0)
         return descriptor;
-    return (int)tape_value(TAPE_CALL, tape_supplies() ? 0 : (uint64_t)adopt(descriptor));
+    return (int)tape_value(TAPE_CALL,
+                           tape_supplies() ? 0 : (uint64_t)adopt(descriptor, is_profile));
 }
 
-void descriptor_release(int descriptor)
+int descriptor_adopt(int descriptor)
+{
+    return adopt_or_replay(descriptor, false);
+}
+
+int descriptor_adopt_profile(int descriptor)
+{
+    return adopt_or_replay(descriptor, true);
+}
+
+static bool is_set(const _Atomic uint64_t *bits, int descriptor)
+{
+    return atomic_load_explicit(&bits[descriptor / 64], memory_order_relaxed) >> (descriptor % 64) &
+           1;
+}
+
+static void release(int descriptor, bool is_profile)
 {
     int saved = errno;
     sigset_t before;
@@ -136,14 +158,26 @@ void descriptor_release(int descriptor)
      * may have released it meanwhile, to give way to the target. */
     signals_block(&before);
     descriptors_hold_limit();
-    if (descriptor_is_ours(descriptor)) {
+    if (descriptor_is_ours(descriptor) && is_set(of_profile, descriptor) == is_profile) {
+        const uint64_t others = ~(UINT64_C(1) << (descriptor % 64));
+
         syscall(SYS_close, descriptor);
-        atomic_fetch_and_explicit(&owned[descriptor / 64], ~(UINT64_C(1) << (descriptor % 64)),
-                                  memory_order_relaxed);
+        atomic_fetch_and_explicit(&of_profile[descriptor / 64], others, memory_order_relaxed);
+        atomic_fetch_and_explicit(&owned[descriptor / 64], others, memory_order_relaxed);
     }
     descriptors_let_limit_go();
     signals_restore(&before);
     errno = saved;
+}
+
+void descriptor_release(int descriptor)
+{
+    release(descriptor, false);
+}
+
+void descriptor_release_profile(int descriptor)
+{
+    release(descriptor, true);
 }
 
 bool descriptor_may_be_ours(int descriptor)
@@ -163,11 +197,12 @@ bool descriptor_may_be_ours(int descriptor)
 
 bool descriptor_is_ours(int descriptor)
 {
-    if (descriptor < 0 || descriptor >= DESCRIPTOR_TABLE)
-        return false;
-    return atomic_load_explicit(&owned[descriptor / 64], memory_order_relaxed) >>
-               (descriptor % 64) &
-           1;
+    return descriptor >= 0 && descriptor < DESCRIPTOR_TABLE && is_set(owned, descriptor);
+}
+
+bool descriptor_is_profile(int descriptor)
+{
+    return descriptor_is_ours(descriptor) && is_set(of_profile, descriptor);
 }
 
 int descriptor_next(int from)
@@ -186,5 +221,5 @@ void descriptor_after_fork(void)
 {
     descriptors_let_limit_go();
     for (int d = descriptor_next(0); d >= 0; d = descriptor_next(d + 1))
-        descriptor_release(d);
+        release(d, is_set(of_profile, d));
 }

@@ -20,8 +20,19 @@ void descriptors_begin(void);
  */
 int descriptor_adopt(int descriptor);
 
-/* Closes one of ours. */
+/* Closes one of ours that is not the profile's. */
 void descriptor_release(int descriptor);
+
+/*
+ * The same for the profile's, which nothing else closes: when the target wants one of our numbers,
+ * its holder learns of the new number only after another thread may have been given the old one.
+ * Who then closes the old one would end the profile.
+ */
+int descriptor_adopt_profile(int descriptor);
+void descriptor_release_profile(int descriptor);
+
+/* True while the number is the profile's. */
+bool descriptor_is_profile(int descriptor);
 
 /*
  * While it is held, RLIMIT_NOFILE is what the target has set it to, and no number becomes ours:

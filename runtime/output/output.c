@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -231,7 +232,7 @@ static bool open_file(void)
     struct run_text text;
     int created = profile_file_create(path, sizeof path, named_by_process);
     bool is_new = created >= 0 && is_regular(created);
-    int descriptor = descriptor_adopt(created), error = -descriptor;
+    int descriptor = descriptor_adopt_profile(created), error = -descriptor;
 
     if (!buffer)
         buffer = memory_map(PROFILE_WRITER_BUFFER);
@@ -395,7 +396,7 @@ void output_before_exec(void)
     if (output_samples() == 0) {
         /* Should exec fail, the next sample opens the file again. */
         if (atomic_compare_exchange_strong(&state, &expected, OUTPUT_LAZY)) {
-            descriptor_release(writer.descriptor);
+            descriptor_release_profile(writer.descriptor);
             syscall(SYS_unlinkat, AT_FDCWD, path, 0);
             tree_count_profile(false);
         }
@@ -408,7 +409,14 @@ void output_before_exec(void)
 
 bool output_move_descriptor(int from, int to)
 {
-    return atomic_load(&state) != OUTPUT_OPEN || writer.descriptor != from ||
+    enum output_state now = atomic_load(&state);
+
+    /* Until it is open, its number is known to its opener alone. */
+    if (now == OUTPUT_OPENING) {
+        sched_yield();
+        return false;
+    }
+    return now != OUTPUT_OPEN || writer.descriptor != from ||
            profile_writer_set_descriptor(&writer, to);
 }
 
@@ -434,7 +442,7 @@ void output_finish(void)
     if (writer.state == WRITER_DISK_FULL || writer.state == WRITER_FAILED)
         tell_write_failure();
     atomic_store(&state, OUTPUT_CLOSED);
-    descriptor_release(writer.descriptor);
+    descriptor_release_profile(writer.descriptor);
 }
 
 void output_reset_after_fork(void)

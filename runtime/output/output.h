@@ -60,7 +60,8 @@ void output_forget(void);
 /* The program is about to be replaced: the profile must be complete as it stands. */
 void output_before_exec(void);
 
-/* One of our descriptors has a new number. False: the old one is being written to; try again. */
+/* The profile's descriptor has a new number. False: the old one is being written to, or opened by
+ * another thread; try again. */
 bool output_move_descriptor(int from, int to);
 
 /* Path of the file, or "" while none is open. */

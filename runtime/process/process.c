@@ -382,25 +382,36 @@ void process_start(void)
 
 /* ---- descriptors ---- */
 
-void process_yield_descriptor(int descriptor)
-{
-    sigset_t before;
-    int copy;
+/* Both adopt a copy, then let the original go: the event or file lives on in the copy. */
 
-    signals_block(&before);
-    /* Adopt a copy, then let the original go: the event or file lives on in the copy. */
-    copy = descriptor_adopt((int)syscall(SYS_dup, descriptor));
-    if (!output_move_descriptor(descriptor, copy)) {
-        /* Whoever wants the number comes again. */
-        descriptor_release(copy);
-        signals_restore(&before);
-        return;
-    }
+static void yield_profile(int descriptor)
+{
+    int copy = descriptor_adopt_profile((int)syscall(SYS_dup, descriptor));
+
+    /* If not: whoever wants the number comes again. */
+    descriptor_release_profile(output_move_descriptor(descriptor, copy) ? descriptor : copy);
+}
+
+static void yield_other(int descriptor)
+{
+    int copy = descriptor_adopt((int)syscall(SYS_dup, descriptor));
+
     tape_move_descriptor(descriptor, copy);
     thread_move_descriptor(descriptor, copy);
     shared_watch_move_descriptor(descriptor, copy);
     tree_move_descriptor(descriptor, copy);
     level_counts_move_descriptor(descriptor, copy);
     descriptor_release(descriptor);
+}
+
+void process_yield_descriptor(int descriptor)
+{
+    sigset_t before;
+
+    signals_block(&before);
+    if (descriptor_is_profile(descriptor))
+        yield_profile(descriptor);
+    else
+        yield_other(descriptor);
     signals_restore(&before);
 }

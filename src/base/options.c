@@ -81,6 +81,8 @@ const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_PLACE] = {"REUSE_PLACE", "place", 0, "FILE", NULL, "",
                       "a file name of at most 4095 bytes",
                       "bind threads as reuse-report --placement found"},
+    [OPTION_TRY] = {"REUSE_TRY", "try", 0, "CHANGE", NULL, "", "a text of at most 4095 bytes",
+                    "align heap blocks as a finding says"},
     [OPTION_RECORD_RAW] = {"REUSE_RECORD_RAW", "record-raw", 0, "FILE", NULL, "",
                            "a file name of at most 4095 bytes with %p, %h, %r, %e and %%",
                            "record what kernel and hardware gave, for --replay"},
@@ -432,6 +434,8 @@ static bool apply(struct options *options, enum option_id id, const char *value)
         return true;
     case OPTION_PLACE:
         return parse_text(value, options->place, sizeof options->place);
+    case OPTION_TRY:
+        return parse_text(value, options->try, sizeof options->try);
     case OPTION_RECORD_RAW:
         return pattern_is_valid(value) &&
                parse_text(value, options->record_raw, sizeof options->record_raw);
@@ -476,6 +480,9 @@ static void set_default(struct options *options, enum option_id id)
         break;
     case OPTION_PLACE:
         options->place[0] = '\0';
+        break;
+    case OPTION_TRY:
+        options->try[0] = '\0';
         break;
     case OPTION_RECORD_RAW:
         options->record_raw[0] = '\0';

@@ -37,6 +37,7 @@ enum option_id {
     OPTION_PARTITION_GROUPS,
     OPTION_SHARED_CACHE,
     OPTION_PLACE,
+    OPTION_TRY,
     OPTION_SIMULATE_LAYOUT,
     OPTION_SIMULATE_SKID,
     OPTION_SIMULATE_LOSS,
@@ -141,6 +142,7 @@ struct options {
     uint32_t simulate_register;      /* bytes that one watches, power of two, at most the line */
     char output[OPTIONS_OUTPUT_MAX]; /* pattern, valid for options_expand_output() */
     char place[OPTIONS_OUTPUT_MAX];  /* mapping file (placement_file.h); "": threads stay free */
+    char try[OPTIONS_OUTPUT_MAX];    /* changes to heap blocks (heap_remedy.h); "": none */
     char record_raw[OPTIONS_OUTPUT_MAX]; /* pattern of a tape to record; "": none */
     char replay[OPTIONS_OUTPUT_MAX];     /* a tape to repeat instead of a program's run; "": none */
     char event[OPTIONS_EVENT_MAX];       /* libpfm4 name or rXXXX; "" lets the engine choose */

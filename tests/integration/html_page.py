@@ -102,8 +102,10 @@ def numbers(address, report):
              if not math.isclose(places.get((file, line), {}).get("accesses_share", -1), share, rel_tol=1e-9)]
     tell(f"{name}: so are those beside the source", bool(shown) == bool(lines) and not wrong,
          f"{len(shown)} lines, {wrong[:3]}")
+    known = any(point["miss_ratio"] is not None for point in report.get("mrc", []))
+    curves = page.evaluate("document.querySelectorAll('[data-chart=curve] path.curve').length")
     tell(f"{name}: charts are drawn", page.evaluate("document.documentElement.dataset.ready") == "charts" and
-         page.evaluate("document.querySelectorAll('[data-chart=curve] path.curve').length") == 1, "no curve")
+         curves == known, f"{curves} curves, {'some' if known else 'no'} miss ratios are known")
     light, colours = look(page)
     tell(f"{name}: light, and not blank", light > 180 and colours > 30, f"{light}, {colours} colours")
     page.scheme(True)

@@ -68,8 +68,10 @@ check "the object named through the interface is found" holds regions \
     'thing("the second one") is not None'
 run "$bin/reuse-report" --objects --region "first span" --format json "$work/regions.rprof"
 cp "$work/out" "$work/span.json"
+# A burst belongs to the span that it begins in. Of some 30, each reaches beyond that span's 2^18 accesses
+# once in a hundred times, and is then half in the other: the bound is twenty times what is expected.
 check "a span of the interface selects its accesses" holds span \
-    'thing("first_array") is not None and thing("the second one") is None'
+    'thing("first_array")["accesses"] > 0.88 * sum(o["accesses"] for o in r["objects"])'
 
 # Long enough for ten such stores: none in a run is then one case in twenty thousand.
 # A run sees few such stores; on a busy machine, where one thread waits for the other, perhaps none.

@@ -107,7 +107,7 @@ printf 'cache = 1 nonsense\n' >bad.machine
 failure "bad machine file" 'bad.machine' --machine bad.machine good.rprof
 failure "thread that is not there" 'no thread 99' --thread 99 good.rprof
 failure "region that is not there" "'nowhere'" --region nowhere good.rprof
-failure "merging what is no profile" 'zeros.rprof' --merge -o all.rprof good.rprof zeros.rprof
+failure "merging what is no profile" 'zeros.rprof' --merge -o all.rprof zeros.rprof
 check "a failed merge leaves nothing" test ! -e all.rprof
 printf 'defaults\nrun engine exact\nthread 1 main\nhistogram 1 1 64 0 0 10 1 3=9\nfinish\n' |
     "$script" exact.rprof

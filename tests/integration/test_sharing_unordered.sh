@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Threads that use one line at full speed and in no order, sampled: what is modelled of them against what
 # they themselves saw, and programs that only look like it.
+# Rests on samples: see tests/run. One event that is seen decides an interval that has to hold 2 transfers.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 launcher=$REUSE_BUILDDIR/postproc/reuse-run
 report=$REUSE_BUILDDIR/postproc/reuse-report

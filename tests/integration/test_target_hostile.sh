@@ -20,6 +20,7 @@ target "forks while threads map memory" --at-least 1 -- "$hostile" fork-while-ma
 export REUSE_FOLLOW=none
 target "the same, children not followed" --at-least 1 -- "$hostile" fork-while-mapping
 unset REUSE_FOLLOW
+target "a handler that jumps out of mmap and munmap" -- "$hostile" jump-while-mapping
 target "a child of vfork that changes its signals" -- "$hostile" vfork
 
 target "page faults that the program serves itself" -- "$hostile" paged

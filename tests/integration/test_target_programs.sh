@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that many people use, profiled and not.
+# Rests on samples: see tests/run. The shortest of them runs for a few expiries.
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"
 
 cat >"$input/threads.py" <<'PYTHON'

@@ -497,6 +497,33 @@ static void expect_failure(const char *const *paths, size_t n, const char *out, 
     assert_int_equal(files_in_directory(), files); /* nothing is left behind */
 }
 
+static void write_ended(int number, uint32_t exit_status)
+{
+    char name[128];
+    struct profile_builder builder;
+    const struct record_end end = {.wall_ns = 1, .exit_status = exit_status};
+    profile_builder_begin(&builder, file_name(name, sizeof(name), number));
+    profile_builder_defaults(&builder);
+    profile_builder_record(&builder, RECORD_END, &end, sizeof(end));
+    profile_builder_cut(&builder);
+}
+
+/* That of the job is the same in any order of its processes. */
+static void test_exit_status(void **state)
+{
+    (void)state;
+    const int orders[2][3] = {{30, 31, 32}, {31, 32, 30}};
+    write_ended(30, 3);
+    write_ended(31, 9);
+    write_ended(32, 0);
+    for (int i = 0; i < 2; i++) {
+        merge_numbers(orders[i], 3, 130);
+        struct profile *profile = load_number(130);
+        assert_int_equal(profile->end.exit_status, 9);
+        profile_free(profile);
+    }
+}
+
 static void test_failures(void **state)
 {
     (void)state;
@@ -608,6 +635,7 @@ int main(void)
         cmocka_unit_test(test_what_is_the_same_is_stored_once),
         cmocka_unit_test(test_reused_addresses),
         cmocka_unit_test(test_different_machines_keep_their_caches),
+        cmocka_unit_test(test_exit_status),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_output_over_input),
         cmocka_unit_test(test_damaged_inputs),

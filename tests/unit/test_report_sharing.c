@@ -334,6 +334,44 @@ static struct false_sharing members(uint64_t first, uint64_t second, uint64_t si
                   {.member = ".second", .offset = 640 + second, .instance_offset = 640}}};
 }
 
+static void check_trial(const struct false_sharing *finding, const data_objects *objects,
+                        const char *expected)
+{
+    char *text = parting_trial(finding, objects, 64);
+
+    assert_non_null(strstr(text, expected));
+    free(text);
+}
+
+/* Whole lines for each block part blocks, not what lies within one. */
+static void test_trial(void **state)
+{
+    struct data_object of[] = {{.name = "a", .kind = "heap", .try_places = "app+0x12,app+0x34"},
+                               {.name = "b", .kind = "heap", .try_places = "lib.so+0x56"},
+                               {.name = "c", .kind = "global"}};
+    data_objects objects = {.items = of, .count = 3};
+    struct false_sharing finding = {.collision = COLLISION_OBJECTS};
+    const char *none = "No trial from outside";
+
+    (void)state;
+    check_trial(&finding, &objects, " --try align:app+0x12=64,align:app+0x34=64 PROGRAM");
+    finding.sides[1].object = 1;
+    check_trial(&finding, &objects,
+                " --try align:app+0x12=64,align:app+0x34=64,align:lib.so+0x56=64 PROGRAM");
+    finding.sides[0].object = 2;
+    check_trial(&finding, &objects, " --try align:lib.so+0x56=64 PROGRAM");
+    finding.sides[1].object = 2;
+    check_trial(&finding, &objects, none);
+    finding = (struct false_sharing){.collision = COLLISION_ELEMENTS, .type_size = 64};
+    check_trial(&finding, &objects, " --try align:app+0x12=64,align:app+0x34=64 PROGRAM");
+    finding.type_size = 72;
+    check_trial(&finding, &objects, none);
+    finding = members(60, 64, 128);
+    check_trial(&finding, &objects, " --try align:app+0x12=64,");
+    finding = members(0, 8, 64);
+    check_trial(&finding, &objects, none);
+}
+
 static void test_parting(void **state)
 {
     struct false_sharing finding = members(0, 8, 64);
@@ -501,15 +539,12 @@ static void test_distances_of_machine(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),
-                                       cmocka_unit_test(test_what_is_left_out),
-                                       cmocka_unit_test(test_eagermap),
-                                       cmocka_unit_test(test_grid),
-                                       cmocka_unit_test(test_parting),
-                                       cmocka_unit_test(test_worth),
-                                       cmocka_unit_test(test_runtime_code),
-                                       cmocka_unit_test(test_cpu_distances),
-                                       cmocka_unit_test(test_distances_of_machine)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums),          cmocka_unit_test(test_what_is_left_out),
+        cmocka_unit_test(test_eagermap),      cmocka_unit_test(test_grid),
+        cmocka_unit_test(test_parting),       cmocka_unit_test(test_trial),
+        cmocka_unit_test(test_worth),         cmocka_unit_test(test_runtime_code),
+        cmocka_unit_test(test_cpu_distances), cmocka_unit_test(test_distances_of_machine)};
 
     srand((unsigned)test_seed());
     return cmocka_run_group_tests(tests, NULL, NULL);

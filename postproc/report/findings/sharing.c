@@ -103,6 +103,19 @@ static void name_object(const struct communication_view *view, uint32_t object, 
     finding->object_bytes = (double)data->size;
 }
 
+/* What to change, and how to try it. */
+static char *change_text(const struct false_sharing *found, const data_objects *objects,
+                         uint32_t line_size)
+{
+    char *change = parting_text(found, objects, line_size),
+         *trial = parting_trial(found, objects, line_size),
+         *text = format_string("%s%s", change, trial);
+
+    free(trial);
+    free(change);
+    return text;
+}
+
 static void add_false(struct model *model, struct findings *findings,
                       struct communication_view *view, const struct false_sharing *found,
                       uint32_t *labels)
@@ -132,8 +145,8 @@ static void add_false(struct model *model, struct findings *findings,
     finding.reason = transfers_text(model, findings, transfers, found->threads, found->lines);
     finding.remedy =
         keep(model, pattern_remedy(PATTERN_FALSE_SHARING, NULL, NULL,
-                                   keep(model, parting_text(found, &view->objects,
-                                                            analysis_line_size(model->analysis)))));
+                                   keep(model, change_text(found, &view->objects,
+                                                           analysis_line_size(model->analysis)))));
     ARRAY_PUSH(&findings->items, finding);
 }
 

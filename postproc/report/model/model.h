@@ -69,8 +69,9 @@ struct data_object {
     uint64_t blocks;             /* heap: allocated blocks; 0: unknown */
     const char *function, *file; /* of the allocation or declaration; NULL: unknown */
     uint32_t line;
-    const char *module;    /* heap: of the code that allocates; NULL: unknown */
-    struct data_type type; /* what its memory consists of; no module: not known */
+    const char *module;     /* heap: of the code that allocates; NULL: unknown */
+    struct data_type type;  /* what its memory consists of; no module: not known */
+    const char *try_places; /* heap: places that `reuse-run --try` takes, by commas; NULL: none */
 };
 
 typedef ARRAY(struct data_object) data_objects;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/model/try_places.h"
+
 /* An observation of a global, waiting for the symbol of its address. */
 struct pending_global {
     struct symbol_module *module;
@@ -135,6 +137,7 @@ static void name_by_context(struct labelling *labelling, size_t profile,
     if (frames[found.frame].module != NULL)
         object->module = symbol_module_name(frames[found.frame].module);
     object->type = found.type;
+    object->try_places = try_place(model, site->allocator, frames, count, found.frame);
     if (found.newer_source != NULL)
         intern_table_string(labelling->newer_sources, found.newer_source);
 }
@@ -168,6 +171,7 @@ static uint32_t object_of_site(struct labelling *labelling,
     if (site != NULL && site->name[0] != '\0')
         object.name = intern_table_string(model->strings, site->name);
     object_number = intern_object(labelling, &object, site == NULL ? reference->id : 0);
+    try_places_add(model, &labelling->objects->items[object_number], object.try_places);
     if (totals != NULL) {
         struct data_object *kept = &labelling->objects->items[object_number];
 

@@ -2,6 +2,7 @@
 #include "report/model/parting.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static uint64_t round_up(uint64_t value, uint64_t unit)
@@ -114,4 +115,64 @@ char *parting_text(const struct false_sharing *finding, const data_objects *obje
             " bytes apart. Where debug information (-g) tells their type, the members are named.",
             line_size);
     }
+}
+
+/* Whether whole lines for each block part the two, without a change inside blocks. */
+static bool is_parted_by_alignment(const struct false_sharing *finding, uint32_t line_size)
+{
+    switch (finding->collision) {
+    case COLLISION_MEMBERS:
+        return member_offset(&finding->sides[1]) % line_size == 0;
+    case COLLISION_ELEMENTS:
+        return !finding->parts && finding->type_size > 0 && finding->type_size % line_size == 0;
+    case COLLISION_OBJECTS:
+        return true;
+    case COLLISION_BYTES:
+        return false;
+    }
+    return false;
+}
+
+static const char *try_places_of(const data_objects *objects, uint32_t object)
+{
+    return object < objects->count ? objects->items[object].try_places : NULL;
+}
+
+/* "align:PLACE=64,align:PLACE=64" of "PLACE,PLACE"; `before` precedes it. NULL is empty. */
+static char *alignments(const char *places, uint32_t line_size, const char *before)
+{
+    char *text = copy_string("");
+
+    while (places != NULL && *places != '\0') {
+        int length = (int)strcspn(places, ",");
+        char *longer =
+            format_string("%s%salign:%.*s=%" PRIu32, text, before, length, places, line_size);
+
+        free(text);
+        text = longer;
+        before = ",";
+        places += length;
+        places += *places == ',';
+    }
+    return text;
+}
+
+char *parting_trial(const struct false_sharing *finding, const data_objects *objects,
+                    uint32_t line_size)
+{
+    const char *first = try_places_of(objects, finding->sides[0].object),
+               *second = try_places_of(objects, finding->sides[1].object);
+    char *first_part, *second_part, *text;
+
+    if (!is_parted_by_alignment(finding, line_size) || (first == NULL && second == NULL))
+        return copy_string(" No trial from outside (reuse-run --try): the source must change.");
+    first_part = alignments(first, line_size, "");
+    second_part = first != NULL && second != NULL && strcmp(first, second) == 0
+                      ? copy_string("")
+                      : alignments(second, line_size, first != NULL ? "," : "");
+    text = format_string(" To time it before: reuse-run -e none --try %s%s PROGRAM", first_part,
+                         second_part);
+    free(second_part);
+    free(first_part);
+    return text;
 }

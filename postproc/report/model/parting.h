@@ -18,4 +18,8 @@ struct parting parting_for(const struct false_sharing *, uint32_t line_size);
  */
 char *parting_text(const struct false_sharing *, const data_objects *objects, uint32_t line_size);
 
+/* How the gain can be timed before anything is edited, with a blank before it: the options of
+ * reuse-run, or that the source must change first. The caller's. */
+char *parting_trial(const struct false_sharing *, const data_objects *objects, uint32_t line_size);
+
 #endif

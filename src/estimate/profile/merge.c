@@ -178,14 +178,12 @@ bool profile_merge_add(struct profile_merge *merge, const struct profile *profil
 
 static void release(struct profile_merge *merge)
 {
-    for (size_t i = 0; i < merge->sum_capacity; i++)
-        free(merge->sums[i]);
-    free(merge->sums);
+    histogram_sums_clear(&merge->sums);
+    histogram_sums_clear(&merge->own_sums);
     key_map_clear(&merge->modules);
     key_map_clear(&merge->contexts);
     key_map_clear(&merge->sites);
     key_map_clear(&merge->regions);
-    key_map_clear(&merge->histograms);
     key_map_clear(&merge->counters);
     free(merge->counter_sums);
     free(merge->module_starts);

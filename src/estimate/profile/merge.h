@@ -11,7 +11,8 @@
  * the numbers of identifiers and the order of records.
  *
  * Memory: one input at a time, plus what is kept once: contexts, sites, modules, regions,
- * histograms that are not of one thread, and some 100 bytes per origin and cache.
+ * histograms that are not of one thread or stack, and some 100 bytes per origin and cache. Of
+ * processes that run the same code, each adds no more than these bytes.
  *
  * A calling context of a process that loaded another module over an unloaded one is resolved at the
  * time of the sample that names it. Code that belongs to no module (compiled at run time) keeps

@@ -83,45 +83,78 @@ static struct record_histogram *add_up(struct record_histogram *sum,
     return both;
 }
 
-static void add_histogram(struct profile_merge *merge, const struct record_histogram *head,
-                          const struct histogram_bin *bins)
+static void add_histogram(struct profile_merge *merge, struct histogram_sums *sums,
+                          const struct record_histogram *head, const struct histogram_bin *bins)
 {
     struct histogram_key key = {head->scope,     head->measure, head->line_size,
                                 head->region_id, head->key,     head->key2};
     bool added;
-    uint32_t number = key_map_intern(&merge->histograms, &key, sizeof(key), &added);
+    uint32_t number = key_map_intern(&sums->keys, &key, sizeof(key), &added);
     if (number == 0) {
         merge->no_memory = true;
         return;
     }
-    if (!merge_reserve(merge, (void **)&merge->sums, &merge->sum_capacity, number,
+    if (!merge_reserve(merge, (void **)&sums->items, &sums->capacity, number,
                        sizeof(struct record_histogram *)))
         return;
-    struct record_histogram *both = add_up(merge->sums[number - 1], head, bins);
+    struct record_histogram *both = add_up(sums->items[number - 1], head, bins);
     if (both)
-        merge->sums[number - 1] = both;
+        sums->items[number - 1] = both;
     else
         merge->no_memory = true;
 }
 
+static void write_sums(struct profile_merge *merge, const struct histogram_sums *sums)
+{
+    for (uint32_t i = 0; i < sums->keys.count; i++)
+        write_histogram(merge, sums->items[i], sums->items[i]->bins);
+}
+
+void histogram_sums_clear(struct histogram_sums *sums)
+{
+    for (size_t i = 0; i < sums->capacity; i++)
+        free(sums->items[i]);
+    free(sums->items);
+    key_map_clear(&sums->keys);
+    *sums = (struct histogram_sums){0};
+}
+
+/* Whether no other input can have this key, which is the output's: a thread is in one only. What
+ * names a thread that is not there is of all inputs. */
+static bool is_of_one_input(const struct record_histogram *head)
+{
+    uint8_t kind = (uint8_t)(head->key >> 32);
+    switch (head->scope) {
+    case SCOPE_THREAD:
+        return head->key != 0;
+    case SCOPE_OBJECT:
+    case SCOPE_PARTITION:
+    case SCOPE_PARTITION_REST:
+        return kind == OBJECT_STACK && (uint32_t)head->key != 0;
+    default:
+        return false;
+    }
+}
+
+/* Two keys of one input may have become one: its own are added up too, and kept no longer. */
 void merge_histograms(struct merge_input *input)
 {
+    struct profile_merge *merge = input->merge;
     for (size_t i = 0; i < input->profile->histograms.count; i++) {
         const struct record_histogram *histogram = input->profile->histograms.items[i];
         struct record_histogram head = *histogram;
         translate_keys(input, &head);
-        /* A thread is in one input only: nothing to add, nothing to keep. */
-        if (head.scope == SCOPE_THREAD)
-            write_histogram(input->merge, &head, histogram->bins);
-        else
-            add_histogram(input->merge, &head, histogram->bins);
+        add_histogram(merge, is_of_one_input(&head) ? &merge->own_sums : &merge->sums, &head,
+                      histogram->bins);
     }
+    if (!merge->no_memory)
+        write_sums(merge, &merge->own_sums);
+    histogram_sums_clear(&merge->own_sums);
 }
 
 void merge_write_sums(struct profile_merge *merge)
 {
-    for (uint32_t i = 0; i < merge->histograms.count; i++)
-        write_histogram(merge, merge->sums[i], merge->sums[i]->bins);
+    write_sums(merge, &merge->sums);
     for (uint32_t i = 0; i < merge->site_capacity && i < merge->sites.count; i++) {
         if (merge->site_totals[i].site_id)
             merge_append(merge, RECORD_SITE_TOTALS, &merge->site_totals[i],

@@ -7,6 +7,13 @@
 #include "profile/merge.h"
 #include "profile/writer.h"
 
+/* Histograms by their keys in the output. Empty when zeroed. */
+struct histogram_sums {
+    struct key_map keys;
+    struct record_histogram **items; /* by number of the key - 1 */
+    size_t capacity;
+};
+
 struct profile_merge {
     struct profile_writer writer;
     unsigned char *buffer;
@@ -18,14 +25,14 @@ struct profile_merge {
     uint64_t samples, bursts;
     unsigned char *probes; /* room for one burst's */
     size_t probe_capacity;
-    struct key_map modules, contexts, sites, regions, histograms;
+    struct key_map modules, contexts, sites, regions;
     uint64_t *module_starts; /* by module number - 1: its place in the output */
     size_t module_capacity;
     uint64_t next_start;                    /* first free address for modules */
     struct record_site_totals *site_totals; /* by site number - 1 */
     size_t site_capacity;
-    struct record_histogram **sums; /* by histogram number - 1 */
-    size_t sum_capacity;
+    struct histogram_sums sums;     /* of all inputs */
+    struct histogram_sums own_sums; /* of the one that is being added: no other has these keys */
     struct key_map counters;
     struct record_counter *counter_sums; /* by counter number - 1; their names are in the keys */
     size_t counter_capacity;
@@ -36,7 +43,7 @@ struct profile_merge {
     size_t agreed_size;
     char *first_path, *first_engine, *first_line_size; /* what later inputs must agree with */
     uint64_t wall_ns;                                  /* longest run */
-    uint32_t exit_status;                              /* first that is not 0 */
+    uint32_t exit_status;                              /* highest: the same in any order */
 };
 
 /* One input on its way to the output. Arrays are by position in the input's arrays. */
@@ -75,8 +82,9 @@ void merge_bursts(struct merge_input *);
 /* Watches of samples' lines in all threads, after the samples themselves. */
 void merge_line_watches(struct merge_input *);
 
-/* Histograms of an input: keys translated, those of threads written, others added up. */
+/* Histograms of an input: keys translated, those of threads and stacks written, others added up. */
 void merge_histograms(struct merge_input *);
+void histogram_sums_clear(struct histogram_sums *);
 void merge_write_sums(struct profile_merge *);
 
 /* Hardware counts of an input are added up. */

@@ -85,7 +85,7 @@ static void write_origin(struct profile_merge *merge, const struct record_origin
     agree(merge, pairs);
     if (head->wall_ns > merge->wall_ns)
         merge->wall_ns = head->wall_ns;
-    if (merge->exit_status == 0)
+    if (head->exit_status > merge->exit_status)
         merge->exit_status = head->exit_status;
 }
 

@@ -8,6 +8,7 @@
 #include <link.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -319,6 +321,37 @@ static int run_fork_while_mapping(void)
     return 0;
 }
 
+/* ---- a handler that leaves a call half done ---- */
+
+static sigjmp_buf before_mapping;
+static volatile int jumps;
+
+static void jump_out(int number)
+{
+    (void)number;
+    jumps++;
+    siglongjmp(before_mapping, 1);
+}
+
+/* Whatever lock the interrupted call held, the next one must not wait for it. */
+static int run_jump_while_mapping(void)
+{
+    enum { JUMPS = 2000 };
+    struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+
+    signal(SIGALRM, jump_out);
+    sigsetjmp(before_mapping, 1);
+    if (jumps == 0)
+        setitimer(ITIMER_REAL, &often, NULL);
+    while (jumps < JUMPS)
+        munmap(mmap(NULL, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 65536);
+    setitimer(ITIMER_REAL, &never, NULL);
+    signal(SIGALRM, SIG_IGN);
+    burn(BURN_MS);
+    printf("finished after %s jumps\n", jumps >= JUMPS ? "all" : "some");
+    return 0;
+}
+
 /* ---- vfork: the child has its own signals, but our memory ---- */
 
 static void leave_with_3(int number)
@@ -428,6 +461,7 @@ static const struct {
     {"fork-storm", run_fork_storm},
     {"dup-storm", run_dup_storm},
     {"fork-while-mapping", run_fork_while_mapping},
+    {"jump-while-mapping", run_jump_while_mapping},
     {"vfork", run_vfork},
     {"paged", run_paged},
 };

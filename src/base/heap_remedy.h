@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What `reuse-run --try` takes: a change to heap blocks that can be timed before anybody edits
+ * code. Findings of `reuse-report` print it.
+ *
+ *     align:MODULE+0xADDRESS=BYTES[,align:...]
+ *
+ * The blocks that are allocated by the call which returns to ADDRESS of MODULE (a file name without
+ * its folders; an address as the linker gave it) begin at multiples of BYTES and fill whole ones.
+ * Pure; reading needs no memory but the caller's. Safe before main().
+ */
+#ifndef REUSE_HEAP_REMEDY_H
+#define REUSE_HEAP_REMEDY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    HEAP_REMEDY_MAX = 16,           /* allocation sites of one run */
+    HEAP_REMEDY_MODULE_MAX = 255,   /* bytes of a file name */
+    HEAP_REMEDY_ALIGNMENT_MIN = 16, /* bytes */
+    HEAP_REMEDY_ALIGNMENT_MAX = 4096,
+};
+
+struct heap_remedy {
+    char module[HEAP_REMEDY_MODULE_MAX + 1];
+    uint64_t address;   /* link-time, of the instruction behind the allocating call */
+    uint32_t alignment; /* bytes, a power of two */
+};
+
+struct heap_remedies {
+    struct heap_remedy items[HEAP_REMEDY_MAX];
+    size_t count;
+};
+
+/* Returns NULL, or what is wrong: a clause that follows the text and a colon. Lives forever. */
+const char *heap_remedies_read(const char *text, struct heap_remedies *);
+
+#endif

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# From a finding on false sharing of heap blocks to a run that has it cured: reuse-run --try.
+# Runs beside others.
+. "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
+reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
+reuse_report=$REUSE_BUILDDIR/postproc/reuse-report
+neighbours=$REUSE_BUILDDIR/tests/integration/programs/target_neighbours
+cd "$work" || exit 1
+
+# The lines of 64 bytes that the blocks begin in, and how far into them.
+lines() { sed -nE 's/^block (0x[0-9a-f]+) .*/\1/p' err | while read -r at; do echo $((at / 64)); done; }
+offsets() { sed -nE 's/^block (0x[0-9a-f]+) .*/\1/p' err | while read -r at; do echo $((at % 64)); done; }
+parted() { [ "$(offsets | sort -u)" = 0 ] && [ "$(lines | sort -u | wc -l)" -eq 2 ]; }
+padded() { [ "$(sed -nE 's/^block .* usable ([0-9]+)$/\1/p' err | awk '$1 < 64' | wc -l)" -eq 0 ]; }
+
+run "$neighbours" 1000
+cp out plain
+check "without a trial the two share a line" [ "$(lines | sort -u | wc -l)" -eq 1 ]
+
+# ---- the place as the linker gave it ----
+behind_mallocs() {
+    objdump -d --no-show-raw-insn "$neighbours" |
+        awk '/^[0-9a-f]+ <.*>:$/ { inside = $2 == "<main>:"; wanted = 0 }
+             wanted { sub(":", "", $1); print $1; wanted = 0 }
+             inside && /(call|bl) .*<malloc@plt>/ { wanted = 1 }'
+}
+mapfile -t behind < <(behind_mallocs)
+first=target_neighbours+0x${behind[0]} second=target_neighbours+0x${behind[1]}
+both="align:$first=64,align:$second=64"
+run "$reuse_run" -e none --try "$both" "$neighbours" 1000
+check "the program runs" status_is 0
+check "its output is the same" cmp -s out plain
+check "each block has a line to itself" parted
+check "and fills it" padded
+check "a line says how many were aligned" err_has "^libreuse: 1 block of target_neighbours\+0x[0-9a-f]+ aligned to 64 bytes$"
+run "$reuse_run" -q -e none --try "$both" "$neighbours" 1000
+check "quiet: aligned, and nothing said" eval 'parted && ! grep -q libreuse err'
+run "$reuse_run" -e none --try "align:other+0x12=64,align:$first=4096" "$neighbours" 1000
+check "one of two places" eval 'grep -q "aligned to 4096 bytes" err && [ $(($(sed -nE "s/^block (0x[0-9a-f]+) .*/\1/p" err | head -n 1) % 4096)) -eq 0 ]'
+check "the one that is not there is told" err_has "not loaded the module of other\+0x12"
+run "$reuse_run" -e none --try "align:target_neighbours+0x1=64" "$neighbours" 1000
+check "a place without blocks: the program runs" cmp -s out plain
+check "a line says that nothing was aligned" err_has "nothing was aligned in target_neighbours: no block was allocated at target_neighbours\+0x1 "
+run "$reuse_run" -e none --try "$both" sh -c "$neighbours 1000; exit 4"
+check "programs that it starts are reached" eval 'status_is 4 && parted'
+run "$reuse_run" -o profiled.rprof --try "$both" "$neighbours" 1000
+check "under the profiler too" eval 'status_is 0 && cmp -s out plain && parted'
+
+# ---- what cannot be tried ----
+refused() { # NAME CHANGE REASON
+    run "$reuse_run" -e none --try "$2" "$neighbours" 1000
+    check "$1: status 125" fails_with 125 "$3"
+}
+refused "a global" align:counter=64 "only heap blocks can be aligned.*globals.*alignas"
+refused "a stack" "align:stack of main=64" "only heap blocks can be aligned"
+refused "a folder in the name" align:./app+0x12=64 "only heap blocks"
+refused "no address" align:app+0x=64 "only heap blocks"
+refused "no alignment" align:app+0x12 "=BYTES is missing"
+refused "a wrong alignment" align:app+0x12=48 "power of two from 16 to 4096"
+refused "another verb" pad:app+0x12=64 "what can be tried is align:"
+refused "an empty part" "align:app+0x12=64," "what can be tried is align:"
+run "$reuse_run" -e exact --try "$both" "$neighbours" 1000
+check "an engine that times nothing: status 125" fails_with 125 "not in the engines exact and simulate"
+REUSE_TRY=nonsense LD_PRELOAD=$REUSE_BUILDDIR/runtime/.libs/libreuse-try.so run "$neighbours" 1000
+check "the library alone: the program runs" cmp -s out plain
+check "and a line says what is wrong" err_has "nothing is aligned: REUSE_TRY: what can be tried"
+
+# ---- the command that the report prints ----
+needs_qemu "the report's command"
+"$reuse_run" -q -e exact -o neighbours.rprof "$neighbours" 1000 >/dev/null 2>&1
+run "$reuse_report" neighbours.rprof
+tr -s '\n ' '  ' <out >flat
+check "the finding prints the command" grep -qF "reuse-run -e none --try $both PROGRAM" flat
+change=$(grep -oE -- "--try align:[^ ]+" flat | head -n 1)
+run "$reuse_run" -e none ${change:---try none} "$neighbours" 1000
+check "which parts the blocks" parted
+finish
