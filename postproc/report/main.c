@@ -372,6 +372,23 @@ static int report(const struct report_options *options, const char *const *names
     return status;
 }
 
+/* One that is bad is said to be, by what reads it. Of several, the others are shown. */
+static int report_usable(const struct report_options *options)
+{
+    size_t count = options->profiles.count, usable;
+    const char **kept;
+    int status;
+
+    if (count == 1)
+        return report(options, options->profiles.items, count);
+    kept = allocate_zeroed(count, sizeof(*kept));
+    usable = usable_files(options->profiles.items, count, kept);
+    status = usable > 0 ? report(options, kept, usable)
+                        : fail("none of the files can be reported on: see above");
+    free(kept);
+    return status == 0 && usable < count ? STATUS_FAILURE : status;
+}
+
 /* A perf.data file in place of a profile: no reuse, but what addresses and data sources tell. */
 static int report_perf_data(const struct report_options *options)
 {
@@ -437,11 +454,10 @@ int main(int argc, char **argv)
     case OPTIONS_RUN:
         status = options.merge
                      ? merge_files(options.profiles.items, options.profiles.count, options.output)
-                 : names_perf_data(&options) ? report_perf_data(&options)
-                 : options.diff              ? report_difference(&options)
-                 : options.profiles.count > 0
-                     ? report(&options, options.profiles.items, options.profiles.count)
-                     : report_newest(&options);
+                 : names_perf_data(&options)  ? report_perf_data(&options)
+                 : options.diff               ? report_difference(&options)
+                 : options.profiles.count > 0 ? report_usable(&options)
+                                              : report_newest(&options);
         break;
     }
     progress_end();
