@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "job.h"
 #include "locality.h"
 #include "simulate/simulate.h"
 
@@ -41,11 +42,11 @@ static const char *host_name(void)
 bool output_run_path(const struct options *options, char *path, size_t size, char *reason,
                      size_t reason_size)
 {
-    struct output_names names = {.pid = getpid(),
-                                 .host = host_name(),
-                                 .rank = options_find_rank((const char *const *)environ),
-                                 .program = program};
+    struct job job;
     char name[OPTIONS_OUTPUT_MAX], directory[PATH_MAX];
+    job_find((const char *const *)environ, &job);
+    struct output_names names = {
+        .pid = getpid(), .host = host_name(), .job = job.id, .rank = job.rank, .program = program};
     if (options_expand_output(options->output, &names, name, sizeof name, reason, reason_size) != 0)
         return false;
     bool relative = name[0] != '/' && getcwd(directory, sizeof directory) != NULL;
@@ -188,9 +189,14 @@ void output_run_write(struct profile_writer *writer, const struct settings *sett
     append_number(writer, "pid", (uint64_t)getpid());
     append_number(writer, "ppid", (uint64_t)getppid());
     append_pair(writer, "host", host_name());
-    const char *rank = options_find_rank((const char *const *)environ);
-    if (rank != NULL)
-        append_pair(writer, "rank", rank);
+    struct job job;
+    job_find((const char *const *)environ, &job);
+    if (job.rank[0] != '\0')
+        append_pair(writer, "rank", job.rank);
+    if (job.size > 0)
+        append_number(writer, "ranks", job.size);
+    if (job.id[0] != '\0')
+        append_pair(writer, "job", job.id);
     if (uname(&kernel) == 0)
         append_pair(writer, "kernel", kernel.release);
     if (getcwd(directory, sizeof directory) != NULL)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "job.h"
 #include "reuse/exact_rate.h"
 
 extern char **environ;
@@ -61,6 +62,15 @@ static void apply_rate(struct settings *settings)
     }
 }
 
+static void leave_words_to_rank_0(struct settings *settings)
+{
+    struct job job;
+
+    job_find((const char *const *)environ, &job);
+    if (!job_speaks(&job) && !settings->options.verbose)
+        settings->options.quiet = true;
+}
+
 bool settings_read(struct settings *settings, int argc, char **argv, char *message,
                    size_t message_size)
 {
@@ -68,6 +78,7 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
     snprintf(settings->qemu_version, sizeof settings->qemu_version, "unknown");
     if (options_parse((const char *const *)environ, &settings->options, message, message_size) != 0)
         return false;
+    leave_words_to_rank_0(settings);
     if (settings->options.engine != ENGINE_SIMULATE)
         settings->options.engine = ENGINE_EXACT;
     make_output_absolute(settings);

@@ -23,7 +23,9 @@
 #include "config.h"
 #include "launcher/engine_qemu.h"
 #include "launcher/environment.h"
+#include "launcher/job_name.h"
 #include "launcher/library.h"
+#include "launcher/metrics.h"
 #include "launcher/option_conflicts.h"
 #include "launcher/placement.h"
 #include "launcher/remedy.h"
@@ -294,6 +296,8 @@ static int launch(int argc, char **argv, struct environment *environment)
             return fail("--replay repeats a recording and runs no program");
         return replay(environment);
     }
+    if (job_name_prepare(environment) != 0)
+        return fail("out of memory");
     if (optind >= argc)
         return fail("no program given; usage: reuse-run [OPTIONS] [--] PROGRAM [ARGS]");
     if (options_parse((const char *const *)environment->entries, &options, message,
@@ -331,6 +335,9 @@ static int launch(int argc, char **argv, struct environment *environment)
         return status;
     if (options.quiet && name_process(environment) != 0)
         return fail("out of memory");
+    status = metrics_prepare(&options, &target, environment);
+    if (status >= 0)
+        return status;
     return become(&target, argv + optind, environment->entries);
 }
 

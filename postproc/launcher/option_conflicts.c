@@ -15,6 +15,7 @@ static const struct scope {
     {OPTION_BUDGET, SAMPLING, "the engines that sample"},
     {OPTION_PERIOD, SAMPLING | 1 << ENGINE_SIMULATE, "the engines that sample"},
     {OPTION_RECORD_RAW, SAMPLING, "the engines that sample in the program itself"},
+    {OPTION_METRICS, SAMPLING, "the engines that sample"},
     {OPTION_EVENT, 1 << ENGINE_AUTO | 1 << ENGINE_PMU, "the engine pmu"},
     {OPTION_REGIONS, 1 << ENGINE_EXACT, "the engine exact"},
     {OPTION_RATE, 1 << ENGINE_EXACT, "the engine exact"},

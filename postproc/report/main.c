@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "document/render.h"
 #include "perfdata/sections.h"
@@ -16,6 +17,7 @@
 #include "report/compare/compare.h"
 #include "report/export/export.h"
 #include "report/html/page.h"
+#include "report/job/job_files.h"
 #include "report/merge_files.h"
 #include "report/model/progress.h"
 #include "report/model/together.h"
@@ -63,7 +65,9 @@ static char *newest_profile(void)
     return found;
 }
 
-static void build_document(struct model *model, struct document *document)
+/* files: those of a job, or NULL. */
+static void build_document(struct model *model, const struct job_files *files,
+                           struct document *document)
 {
     const bool *wanted = model->options->sections;
     static const struct {
@@ -88,6 +92,10 @@ static void build_document(struct model *model, struct document *document)
         section_findings(model, document, true);
     progress_stage("summary");
     section_summary(model, document, wanted[SECTION_SUMMARY]);
+    if (wanted[SECTION_JOB] || (files != NULL && wanted[SECTION_SUMMARY])) {
+        progress_stage("ranks of the job");
+        section_job(model, files, document);
+    }
     for (size_t i = 0; i < SECTION_COUNT; i++)
         if (wanted[i] && builders[i].build != NULL) {
             progress_stage(builders[i].stage);
@@ -119,16 +127,39 @@ static void warn_of_wrong_files(struct model *model)
     }
 }
 
+/* Replaces a file as a whole: who reads it meanwhile sees the old one or the new. */
+static int replace_file(const char *name, const char *text, size_t size)
+{
+    char *partial = format_string("%s.%ld.tmp", name, (long)getpid()), *message;
+    FILE *stream = fopen(partial, "we");
+    bool written = stream != NULL && fwrite(text, 1, size, stream) == size;
+    int status = 0;
+
+    if (stream != NULL && fclose(stream) != 0)
+        written = false;
+    if (!written || rename(partial, name) != 0) {
+        message = format_string("cannot write %s: %s", name, strerror(errno));
+        status = fail(message);
+        free(message);
+        unlink(partial);
+    }
+    free(partial);
+    return status;
+}
+
 /* Writes what was rendered in one go, so that a failure leaves nothing half-said before it. */
 static int write_out(const struct report_options *options, const char *text, size_t size)
 {
     const char *name = options->output != NULL ? options->output : "standard output";
-    FILE *stream = options->output != NULL ? fopen(options->output, "we") : stdout;
+    FILE *stream;
     bool written;
     char *message;
 
     progress_end();
     crash_retry_end();
+    if (options->format == FORMAT_OPENMETRICS && options->output != NULL)
+        return replace_file(options->output, text, size);
+    stream = options->output != NULL ? fopen(options->output, "we") : stdout;
     if (stream == NULL) {
         message = format_string("cannot write %s: %s", name, strerror(errno));
         fail(message);
@@ -258,7 +289,8 @@ static int render_alone(const struct report_options *options, struct model *mode
     return status;
 }
 
-static int render(const struct report_options *options, struct model *model)
+static int render(const struct report_options *options, struct model *model,
+                  const struct job_files *files)
 {
     struct document *document;
     int status;
@@ -266,7 +298,7 @@ static int render(const struct report_options *options, struct model *model)
     if (options->csv_layout != CSV_LAYOUT_NONE || format_is_export(options->format))
         return render_alone(options, model);
     document = document_create();
-    build_document(model, document);
+    build_document(model, files, document);
     if (model->failure == NULL) {
         warn_of_wrong_files(model);
         status = judge_run(options, model, document);
@@ -342,7 +374,9 @@ static int report_difference(const struct report_options *options)
     return status;
 }
 
-static int report(const struct report_options *options, const char *const *names, size_t count)
+/* files: the ranks of a job, or NULL. */
+static int report_files(const struct report_options *options, const char *const *names,
+                        size_t count, const struct job_files *files)
 {
     const struct profile *profiles[1];
     struct profile *profile = NULL;
@@ -364,11 +398,46 @@ static int report(const struct report_options *options, const char *const *names
         progress_stage("finding modules and symbols");
         profiles[0] = profile;
         model = model_create(options, profiles, 1, message, sizeof(message));
-        status = model != NULL ? render(options, model) : fail(message);
+        status = model != NULL ? render(options, model, files) : fail(message);
     }
     crash_retry_written(status);
     model_free(model);
     profile_free(profile);
+    return status;
+}
+
+/* What the files and folders name, or the job that most of it belongs to. Without a job, a file of
+ * several that is bad is said to be, by what reads it, and the others are shown. */
+static int report(const struct report_options *options, const char *const *names, size_t count)
+{
+    struct job_files files;
+    char message[1024];
+    const char **chosen;
+    size_t used;
+    int status;
+
+    progress_begin();
+    progress_stage("reading profiles");
+    if (!job_files_find(names, count, &files, message, sizeof(message))) {
+        job_files_free(&files);
+        return fail(message);
+    }
+    used = files.id != NULL ? files.ranks.count : files.names.count;
+    chosen = allocate_zeroed(used, sizeof(*chosen));
+    for (size_t i = 0; i < used; i++)
+        chosen[i] = files.id != NULL ? files.ranks.items[i].name : files.names.items[i];
+    if (files.id == NULL && used > 1) {
+        size_t usable = usable_files(chosen, used, chosen);
+
+        files.left_out = usable < used;
+        used = usable;
+    }
+    status = used > 0 ? report_files(options, chosen, used, files.id != NULL ? &files : NULL)
+                      : fail("none of the files can be reported on: see above");
+    if (status == 0 && files.left_out)
+        status = STATUS_FAILURE;
+    free(chosen);
+    job_files_free(&files);
     return status;
 }
 

@@ -62,6 +62,23 @@ static bool is_whole(const struct profile *profile)
     return false;
 }
 
+size_t usable_files(const char *const *names, size_t count, const char **kept)
+{
+    char message[MESSAGE_SIZE];
+    size_t usable = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct profile *profile = load_usable(names[i], message);
+
+        if (profile != NULL)
+            kept[usable++] = names[i];
+        else
+            tell("left out: ", message);
+        profile_free(profile);
+    }
+    return usable;
+}
+
 int merge_files(const char *const *names, size_t count, const char *output)
 {
     char message[MESSAGE_SIZE];

@@ -16,4 +16,10 @@
  */
 int merge_files(const char *const *names, size_t count, const char *output);
 
+/*
+ * Of files that are to be reported on together: those that can be read and hold a run, in their
+ * order, to kept[count]. Each other one gets a line on stderr. Returns how many are kept.
+ */
+size_t usable_files(const char *const *names, size_t count, const char **kept);
+
 #endif

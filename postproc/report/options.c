@@ -47,6 +47,7 @@ enum { TOP = 10, TOP_OF_PAGE = 40 };
 
 static const struct option long_options[] = {
     {"summary", no_argument, NULL, OPTION_SECTION + SECTION_SUMMARY},
+    {"job", no_argument, NULL, OPTION_SECTION + SECTION_JOB},
     {"histogram", no_argument, NULL, OPTION_SECTION + SECTION_HISTOGRAM},
     {"mrc", no_argument, NULL, OPTION_SECTION + SECTION_MRC},
     {"threads", no_argument, NULL, OPTION_SECTION + SECTION_THREADS},
@@ -88,7 +89,7 @@ static const struct option long_options[] = {
 };
 
 static const char help[] =
-    "Usage: reuse-report [OPTIONS] [PROFILE...]\n"
+    "Usage: reuse-report [OPTIONS] [PROFILE|FOLDER...]\n"
     "       reuse-report --diff BEFORE AFTER    (several: BEFORE... : AFTER...)\n"
     "       reuse-report --merge -o ALL.rprof PROFILE...\n"
     "Shows what a profile says; the newest *.rprof here if none is named.\n"
@@ -96,6 +97,7 @@ static const char help[] =
     "Sections (default: --summary --objects --lines; with other forms than text all\n"
     "but --timeline, --traffic and --sector-hints):\n"
     "      --summary        the run, how it was measured, and a verdict\n"
+    "      --job            the ranks of a parallel job side by side\n"
     "      --histogram      reuse times and stack distances\n"
     "      --mrc            miss ratio as a function of cache size\n"
     "      --threads        accesses and miss ratios of each thread\n"
@@ -119,12 +121,12 @@ static const char help[] =
     "      --line-size N    evaluate for lines of N bytes (32 ... 4096)\n"
     "      --thread TID     this thread alone\n"
     "      --region NAME    accesses made in this function or region, and below it\n"
-    "      --by WHAT        the matrix by thread or by core\n"
+    "      --by WHAT        thread or core; of the job: rank, node or group\n"
     "      --runtime HOW    transfers in barriers and locks: split, drop or include\n"
     "      --csv-layout L   the matrix alone, as table or for eagermap\n"
     "      --top N          rows of the longer tables (default 10; html 40)\n"
     "      --format FORM    text, json, csv or html; of other tools: callgrind,\n"
-    "                       collapsed[:EVENT], speedscope or pprof\n"
+    "                       collapsed[:EVENT], speedscope, pprof, openmetrics\n"
     "      --stdio          the same as --format text\n"
     "      --html FILE      a page with charts and annotated source: the same as\n"
     "                       --format html -o FILE\n"
@@ -198,7 +200,7 @@ static bool take_format(struct report_options *options, const char *name)
 
 static bool take_matrix_option(struct report_options *options, int option, const char *value)
 {
-    static const char *const parties[] = {"thread", "core", NULL};
+    static const char *const parties[] = {"thread", "core", "rank", "node", "group", NULL};
     static const char *const runtimes[] = {"split", "drop", "include", NULL};
     static const char *const layouts[] = {"table", "eagermap", NULL};
     const char *kinds[MATRIX_KINDS + 1] = {NULL};
@@ -207,7 +209,12 @@ static bool take_matrix_option(struct report_options *options, int option, const
     switch (option) {
     case OPTION_BY:
         number = take_word("--by", value, parties);
-        options->matrix_by = (enum matrix_by)(number > 0 ? number : 0);
+        if (number > MATRIX_BY_CORE) {
+            options->job_by = (enum job_by)(number - MATRIX_BY_CORE);
+            options->sections[SECTION_JOB] = true;
+        } else {
+            options->matrix_by = (enum matrix_by)(number > 0 ? number : 0);
+        }
         break;
     case OPTION_RUNTIME:
         number = take_word("--runtime", value, runtimes);
@@ -409,9 +416,10 @@ static void choose_default_sections(struct report_options *options)
     if (any_section(options))
         return;
     for (size_t i = 0; i < SECTION_COUNT; i++)
-        options->sections[i] = (options->format != FORMAT_TEXT && i != SECTION_SECTOR_HINTS &&
-                                i != SECTION_TRAFFIC && i != SECTION_TIMELINE) ||
-                               i == SECTION_SUMMARY || i == SECTION_OBJECTS || i == SECTION_LINES;
+        options->sections[i] =
+            (options->format != FORMAT_TEXT && i != SECTION_SECTOR_HINTS && i != SECTION_TRAFFIC &&
+             i != SECTION_TIMELINE && i != SECTION_JOB) ||
+            i == SECTION_SUMMARY || i == SECTION_OBJECTS || i == SECTION_LINES;
 }
 
 /* Sector hints are for the one machine with a sector cache, unless another one is described. */

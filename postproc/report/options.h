@@ -12,6 +12,7 @@
 
 enum report_section {
     SECTION_SUMMARY,
+    SECTION_JOB,
     SECTION_HISTOGRAM,
     SECTION_MRC,
     SECTION_THREADS,
@@ -42,6 +43,9 @@ extern const char *const matrix_kind_names[MATRIX_KINDS]; /* all, true ... */
 
 enum matrix_by { MATRIX_BY_THREAD, MATRIX_BY_CORE };
 
+/* What the ranks of a job are put together by. */
+enum job_by { JOB_BY_DEFAULT, JOB_BY_RANK, JOB_BY_NODE, JOB_BY_GROUP };
+
 /* Transfers in the code of barriers and locks: in a matrix of their own, nowhere, or like others.
  */
 enum runtime_transfers { RUNTIME_SPLIT, RUNTIME_DROP, RUNTIME_INCLUDE };
@@ -66,6 +70,7 @@ enum report_format {
     FORMAT_COLLAPSED,
     FORMAT_SPEEDSCOPE,
     FORMAT_PPROF,
+    FORMAT_OPENMETRICS,
 };
 
 struct report_options {
@@ -79,6 +84,7 @@ struct report_options {
     const char *region;  /* function or region; NULL: everything */
     enum matrix_kind matrix;
     enum matrix_by matrix_by;
+    enum job_by job_by;
     enum runtime_transfers runtime;
     enum csv_layout csv_layout;
     enum placement_style placement;

@@ -25,7 +25,7 @@
 
 #include "signal_safe.h"
 
-enum { PARTS_MAX = 1024 };
+enum { PARTS_MAX = 1024, HEAP_UNKNOWN = 1 };
 
 static const uint64_t default_block_bytes = UINT64_C(256) << 20;
 
@@ -48,7 +48,7 @@ static struct {
     struct allocation_options options;
     struct block_map *maps[LAYER_COUNT];
     uint64_t page_bytes;
-    uint64_t heap_start; /* of the brk area; 0 unknown */
+    _Atomic uint64_t heap_start; /* of the brk area, once asked for; HEAP_UNKNOWN */
     _Atomic uint64_t node_bytes_left;
     _Atomic bool paused;
     struct lock mappings_lock; /* of changes to LAYER_MAPPING */
@@ -110,7 +110,8 @@ static struct block_map *new_map(void)
     return memory == NULL ? NULL : block_map_create(memory, obtain_nodes, NULL);
 }
 
-/* Start of the brk area: the 47th field of /proc/self/stat (proc(5)), 0 when it cannot be read. */
+/* Start of the brk area: the 47th field of /proc/self/stat (proc(5)), 0 when it cannot be read.
+ * Not read at start-up: most short programs are never asked for it. */
 static uint64_t read_heap_start(void)
 {
     char text[1024];
@@ -134,6 +135,21 @@ static uint64_t read_heap_start(void)
     return start;
 }
 
+static bool is_brk_area(uint64_t address)
+{
+    uint64_t start = atomic_load_explicit(&objects.heap_start, memory_order_relaxed);
+
+    if (start == 0) {
+        const int saved_errno = errno;
+        start = read_heap_start();
+        if (start == 0)
+            start = HEAP_UNKNOWN;
+        atomic_store_explicit(&objects.heap_start, start, memory_order_relaxed);
+        errno = saved_errno;
+    }
+    return start != HEAP_UNKNOWN && address >= start && address < (uint64_t)(uintptr_t)sbrk(0);
+}
+
 bool allocation_begin(const struct allocation_options *options)
 {
     const int saved_errno = errno;
@@ -142,7 +158,6 @@ bool allocation_begin(const struct allocation_options *options)
                  options->block_bytes_max != 0 ? options->block_bytes_max : default_block_bytes);
     thread_cache_seed(options->seed);
     objects.page_bytes = getauxval(AT_PAGESZ);
-    objects.heap_start = read_heap_start();
     bool ready = true;
     for (unsigned layer = 0; layer < LAYER_COUNT; layer++) {
         objects.maps[layer] = new_map();
@@ -438,9 +453,7 @@ bool allocation_find(uint64_t address, struct block *block, enum object_kind *ki
         unnamed = OBJECT_NAMED;
     } else if (block_map_find(objects.maps[LAYER_HEAP], address, block)) {
         unnamed = OBJECT_HEAP;
-    } else if (block_map_page_seen(objects.maps[LAYER_HEAP], address) ||
-               (objects.heap_start != 0 && address >= objects.heap_start &&
-                address < (uint64_t)(uintptr_t)sbrk(0))) {
+    } else if (block_map_page_seen(objects.maps[LAYER_HEAP], address) || is_brk_area(address)) {
         *block = (struct block){.base = 0};
         *kind = OBJECT_HEAP_UNTRACKED;
         return true;

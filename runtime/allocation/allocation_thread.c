@@ -115,6 +115,7 @@ void thread_cache_fork_child(void)
             memset(cache->choice.places, 0, sizeof cache->choice.places);
             memset(&cache->skips, 0, sizeof cache->skips);
         }
-        atomic_store_explicit(&pool[i].taken, is_own, memory_order_relaxed);
+        if (atomic_load_explicit(&pool[i].taken, memory_order_relaxed) != is_own)
+            atomic_store_explicit(&pool[i].taken, is_own, memory_order_relaxed);
     }
 }

@@ -92,7 +92,7 @@ static void calibration_event(struct event_cookie cookie, uint64_t entered)
 {
     calibration.count = calibration.count + 1;
     if (cookie.slot == 1)
-        perf_event_disable(calibration.disable);
+        perf_event_disable((const int *)&calibration.disable);
     calibration.inside_ns = thread_cpu_ns() - entered;
 }
 
@@ -277,7 +277,7 @@ static void calibrate_trap(uint64_t clock)
         unsigned count = calibration.count;
         uint64_t before, whole;
 
-        if (perf_watch_arm(calibration.disable, (uintptr_t)&calibration_word, 8,
+        if (perf_watch_arm((const int *)&calibration.disable, (uintptr_t)&calibration_word, 8,
                            WATCH_LOADS_AND_STORES, event_cookie_pack(cookie), false) != 0)
             break;
         before = thread_cpu_ns();
@@ -301,7 +301,7 @@ static int calibrate_trigger(uint64_t clock)
 
     if (descriptor < 0)
         return descriptor;
-    perf_event_enable(descriptor);
+    perf_event_enable(&descriptor);
     /* Expiries in kernel mode give no signal: the clock is read only now and then. On a machine
      * that is slow, or has its processors taken away, time alone passes without a chance of one. */
     while (n < CALIBRATION_ROUNDS &&
@@ -323,7 +323,7 @@ static int calibrate_trigger(uint64_t clock)
         }
         last = now;
     }
-    perf_event_disable(descriptor);
+    perf_event_disable(&descriptor);
     syscall(SYS_close, descriptor);
     if (n == 0)
         return -ETIME; /* it opens but never fires */

@@ -46,7 +46,11 @@ static struct {
     struct pooled one[INTERPRETERS_MAX];
 } interpreters;
 
-static struct stub_memory stubs; /* written once at start-up */
+/* The decode cache and its stubs: made for the first look-ahead, for most short programs have none,
+ * and made good for the first one of a forked child, where the stubs are missing. */
+enum cache_state { CACHE_NONE, CACHE_LACKS_STUBS, CACHE_BEING_MADE, CACHE_READY };
+static _Atomic int cache_state;
+static struct stub_memory stubs; /* written by who makes it */
 
 static int find_own_code(struct dl_phdr_info *module, size_t size, void *unused)
 {
@@ -66,17 +70,41 @@ static int find_own_code(struct dl_phdr_info *module, size_t size, void *unused)
     return 0;
 }
 
-void look_ahead_create(void)
+static void create_cache(void)
 {
     void *cache = memory_map(DECODE_CACHE_BYTES);
 
-    dl_iterate_phdr(find_own_code, NULL);
     /* Without them SIMD results stay unknown. */
     if (ARCH_HAS_STUBS)
         stubs = stub_memory_create(STUB_BYTES);
     if (cache)
         decode_cache_create(cache, DECODE_CACHE_BYTES, stubs.executable,
                             stubs.executable ? STUB_BYTES : 0, stubs.to_writable);
+}
+
+/* False while another thread makes it. */
+static bool has_cache(void)
+{
+    int now = atomic_load_explicit(&cache_state, memory_order_acquire);
+
+    if (now == CACHE_READY)
+        return true;
+    if (now == CACHE_BEING_MADE ||
+        !atomic_compare_exchange_strong(&cache_state, &now, CACHE_BEING_MADE))
+        return false;
+    if (now == CACHE_NONE) {
+        create_cache();
+        forbidden_look();
+    } else {
+        decode_cache_lost_stubs(stub_memory_renew(&stubs, STUB_BYTES));
+    }
+    atomic_store_explicit(&cache_state, CACHE_READY, memory_order_release);
+    return true;
+}
+
+void look_ahead_create(void)
+{
+    dl_iterate_phdr(find_own_code, NULL);
     interpreters.count = settings.cpus < INTERPRETERS_MAX - INTERPRETERS_SPARE
                              ? (unsigned)settings.cpus + INTERPRETERS_SPARE
                              : INTERPRETERS_MAX;
@@ -89,8 +117,11 @@ void look_ahead_create(void)
 void look_ahead_reset_after_fork(void)
 {
     decode_cache_after_fork();
-    if (stubs.executable)
-        decode_cache_lost_stubs(stub_memory_renew(&stubs, STUB_BYTES));
+    /* Another thread was at work on it, and is not here to end that. */
+    if (atomic_load(&cache_state) == CACHE_BEING_MADE)
+        atomic_store(&cache_state, CACHE_NONE);
+    if (atomic_load(&cache_state) == CACHE_READY && stubs.executable)
+        atomic_store(&cache_state, CACHE_LACKS_STUBS);
     for (unsigned i = 0; i < interpreters.count; i++) {
         struct pooled *one = &interpreters.one[i];
 
@@ -215,7 +246,7 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
 {
     struct interpreter_registers registers;
 
-    if (!take_interpreter(thread))
+    if (!has_cache() || !take_interpreter(thread))
         return false;
     fault_guard_enter(context);
     tape_memory_may_change();

@@ -54,7 +54,6 @@ uint64_t rate_plan(struct thread *thread)
     rate->spent_ns = 0;
     rate->look_taken = false;
     rate->looked_ns = 0;
-    activations_no_look(&rate->activations);
     rate->look_next = progress_words_steady(&rate->words) < ENOUGH_WORDS ||
                       random_below(&thread->random, LOOK_ONE_IN) == 0;
     return spent;
@@ -140,7 +139,8 @@ void rate_follow_begin(struct scratch *scratch)
     scratch->before_ns = rate->looked_ns ? now - rate->looked_ns : 0;
     rate->begun_ns = now;
     read_words(thread, progress_word_begin);
-    activations_begin(&rate->activations, interpreter_general(thread->interpreter));
+    activations_begin(&rate->activations, rate->looked_ns != 0,
+                      interpreter_general(thread->interpreter));
     scratch->halfway = false;
     scratch->searching = has_room(&rate->words);
     if (scratch->searching)

@@ -56,7 +56,7 @@ void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronou
     if (thread_is_counted(thread))
         hardware_expiry(thread, app_now);
     else if (thread->expires_ns < HANDLER_NS_MAX)
-        perf_clock_set_period(thread->clock, PARKED_PERIOD_NS);
+        perf_clock_set_period(&thread->clock, PARKED_PERIOD_NS);
     if ((asynchronous || look_ahead_is_runtime(ip)) && rate_look_missed(thread))
         return;
     if (asynchronous) {
@@ -105,7 +105,11 @@ static void rearm_hardware(struct thread *thread, uint64_t app_now)
 static void set_clock(struct thread *thread, uint64_t period)
 {
     thread->expires_ns = period;
-    perf_clock_set_period(thread->clock, period);
+    perf_clock_set_period(&thread->clock, period);
+    if (thread->expires_once) {
+        thread->expires_once = false;
+        perf_event_enable(&thread->clock);
+    }
 }
 
 void sampler_rearm(struct thread *thread, uint64_t app_now)

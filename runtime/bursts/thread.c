@@ -21,6 +21,7 @@
 #include "perf_events/served.h"
 #include "perf_events/timebase.h"
 #include "process/settings.h"
+#include "process/tree.h"
 #include "recording/tape.h"
 #include "sampling/sample.h"
 #include "watches/step_over.h"
@@ -43,8 +44,9 @@ static _Atomic uint32_t thread_ids;
 static _Atomic unsigned alive;
 static _Atomic bool paused; /* by the API */
 static _Atomic uint64_t ended_app_ns, ended_overhead_ns;
-static _Atomic uint64_t carried_ns; /* by threads that have ended */
-static struct governor_process governor;
+static _Atomic uint64_t carried_ns;          /* by threads that have ended */
+static struct governor_process own_governor; /* of a recording, which is repeated alone */
+static struct governor_process *governor = &own_governor; /* written at start-up and by a child */
 
 /* Of finished threads; under its lock, which is held with signals blocked. */
 static struct pmu_losses pmu_losses;
@@ -93,9 +95,13 @@ static struct thread *claim(pid_t tid)
 
 void threads_begin(void)
 {
-    governor_process_begin(&governor, settings.options.budget_percent / 100,
-                           pmu_in_use() ? 0 : settings.options.period,
-                           settings.trigger_ns + BURST_COST_NS);
+    bool is_new = true;
+
+    governor = tape_mode == TAPE_OFF ? tree_governor(&is_new) : &own_governor;
+    if (is_new)
+        governor_process_begin(governor, settings.options.budget_percent / 100,
+                               pmu_in_use() ? 0 : settings.options.period,
+                               settings.trigger_ns + BURST_COST_NS);
     atomic_store(&carried_ns, 0);
 }
 
@@ -129,10 +135,11 @@ static void initialise(struct thread *thread)
     atomic_store(&thread->overhead_ns, 0);
     atomic_store(&thread->besides_ns, 0);
     thread->carried_ns = 0;
+    thread->expires_once = false;
     thread->in_handler = false;
     thread->events = 0;
     random_seed(&thread->random, settings.seed + thread->id);
-    governor_begin(&thread->governor, &governor);
+    governor_begin(&thread->governor, governor);
     switches_begin(&thread->switches);
     thread->bridge.scratch = NULL;
     thread->marker.set = false;
@@ -178,6 +185,12 @@ void thread_write_totals(struct thread *thread, uint64_t app_ns)
     served_write(thread);
 }
 
+void thread_before_exec(void)
+{
+    if (current)
+        governor_end(&current->governor, thread_cpu_time(current));
+}
+
 void threads_write_totals(void)
 {
     for (struct thread *thread = thread_first(); thread; thread = thread->next)
@@ -217,7 +230,7 @@ static void start_counters(struct thread *thread)
             thread->totals.lost[LOSS_THREAD]++;
             tell_failure(-result);
         } else if (!atomic_load(&paused)) {
-            perf_event_enable(thread->clock);
+            perf_event_enable(&thread->clock);
         }
         return;
     }
@@ -231,20 +244,28 @@ static void start_clock(struct thread *thread)
 {
     struct event_cookie cookie = {.kind = EVENT_CLOCK};
     uint64_t mean = governor_next_period(&thread->governor, 0, output_bytes());
-    uint64_t first = sample_first_period(&thread->random, mean);
+    uint64_t first = sample_first_period(&thread->random, mean, settings.first_least_ns);
     int descriptor;
 
     thread->period_ns = mean;
+    if (first < SAMPLE_FIRST_LEAST && settings.first_least_ns < SAMPLE_FIRST_LEAST) {
+        if (atomic_load(&paused))
+            first = SAMPLE_FIRST_LEAST;
+        else
+            thread->expires_once = true;
+    }
     thread->expires_ns = first;
-    descriptor = descriptor_adopt(perf_clock_open(first, event_cookie_pack(cookie)));
+    descriptor =
+        descriptor_adopt(perf_clock_open(first, event_cookie_pack(cookie)), &thread->clock);
     if (descriptor < 0) {
         thread->totals.lost[LOSS_THREAD]++;
         tell_failure(-descriptor);
         return;
     }
-    thread->clock = descriptor;
-    if (!atomic_load(&paused))
-        perf_event_enable(descriptor);
+    if (thread->expires_once)
+        perf_event_enable_once(&thread->clock);
+    else if (!atomic_load(&paused))
+        perf_event_enable(&thread->clock);
 }
 
 static struct thread *begin(uint64_t stack_low, uint64_t stack_high)
@@ -288,9 +309,15 @@ struct thread *thread_start(uint64_t stack_low, uint64_t stack_high)
 
 void thread_charge_start(struct thread *thread, uint64_t entered)
 {
+    uint64_t charged, cost;
+
     /* A replay begins after start-up. */
-    if (thread && tape_mode == TAPE_OFF)
-        atomic_store(&thread->overhead_ns, thread_cpu_ns() - entered);
+    if (!thread || tape_mode != TAPE_OFF)
+        return;
+    cost = thread_cpu_ns() - entered;
+    charged = atomic_exchange(&thread->overhead_ns, cost);
+    if (cost > charged)
+        governor_spend_besides(&thread->governor, cost - charged);
 }
 
 void thread_become(struct thread *thread)
@@ -327,9 +354,9 @@ void thread_trigger(struct thread *thread, bool enable)
     else if (thread->pmu.samplers > 0)
         pmu_thread_disable(&thread->pmu);
     else if (thread->clock >= 0 && enable)
-        perf_event_enable(thread->clock);
+        perf_event_enable(&thread->clock);
     else if (thread->clock >= 0)
-        perf_event_disable(thread->clock);
+        perf_event_disable(&thread->clock);
 }
 
 static void sum_losses(const struct thread *thread)
@@ -350,7 +377,7 @@ static void release_registers(struct thread *thread)
         while (atomic_load(&thread->watches.watch[i].state) == WATCH_ENDING && naps++ < ENDING_NAPS)
             syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
         if (atomic_load(&thread->watches.watch[i].state) != WATCH_ENDING)
-            descriptor_release(thread->registers[i]);
+            descriptor_release(&thread->registers[i]);
     }
     thread->watches.count = 0;
 }
@@ -393,8 +420,7 @@ static void finish(struct thread *thread, enum watch_end reason)
         output_append(RECORD_THREAD_END, &end, sizeof end, NULL, 0);
         release_registers(thread);
         step_over_end_thread(thread);
-        descriptor_release(thread->clock);
-        thread->clock = -1;
+        descriptor_release(&thread->clock);
         if (thread->pmu.samplers > 0)
             pmu_thread_close(&thread->pmu);
         atomic_fetch_sub(&alive, 1);
@@ -472,20 +498,6 @@ void threads_pause(bool pause)
     signals_restore(&before);
     if (taped)
         tape_end();
-}
-
-void thread_move_descriptor(int from, int to)
-{
-    for (struct thread *thread = thread_first(); thread; thread = thread->next) {
-        if (thread->clock == from)
-            thread->clock = to;
-        if (thread->step.descriptor == from)
-            thread->step.descriptor = to;
-        pmu_thread_move_descriptor(&thread->pmu, from, to);
-        for (unsigned i = 0; i < thread->watches.count; i++)
-            if (thread->registers[i] == from)
-                thread->registers[i] = to;
-    }
 }
 
 void thread_forget_all(void)

@@ -92,6 +92,7 @@ struct thread {
     _Atomic uint64_t besides_ns;  /* what we cost it beside that, estimated; likewise */
     uint64_t period_ns;           /* mean period in force: the weight of the next burst */
     uint64_t expires_ns;          /* what the clock was set to */
+    bool expires_once;            /* and then it is disabled */
     uint64_t carried_ns;          /* of expiries that gave no sample through our own fault */
     bool in_handler;
     uint64_t events; /* handler entries */
@@ -151,6 +152,9 @@ void threads_announce(void);
 /* Writes the thread's RECORD_TOTALS as of app_ns. Signal-safe. */
 void thread_write_totals(struct thread *, uint64_t app_ns);
 
+/* The program is about to be replaced: the calling thread's time is allowed for. */
+void thread_before_exec(void);
+
 /* Writes RECORD_TOTALS of all living threads. */
 void threads_write_totals(void);
 
@@ -174,9 +178,6 @@ void thread_region_end(struct thread *);
 
 /* For replaying: the calling thread is this one from now on (or none). */
 void thread_become(struct thread *);
-
-/* One of our descriptors has a new number. */
-void thread_move_descriptor(int from, int to);
 
 /* CPU time of a thread now, without ours. Signal-safe; for other threads accurate to their running
  * handler. */

@@ -98,13 +98,13 @@ int thread_clock_open(struct thread *thread, int error)
 
     thread->instead = (struct thread_clock){.rate = current_rate()};
     mean = mean_period(thread, 0);
-    first = sample_first_period(&thread->random, mean);
-    descriptor = descriptor_adopt(perf_clock_open(first, event_cookie_pack(cookie)));
+    first = sample_first_period(&thread->random, mean, SAMPLE_FIRST_LEAST);
+    descriptor =
+        descriptor_adopt(perf_clock_open(first, event_cookie_pack(cookie)), &thread->clock);
     if (descriptor < 0)
         return descriptor;
     thread->period_ns = (uint64_t)((double)mean * thread->instead.rate);
     thread->expires_ns = first;
-    thread->clock = descriptor;
     thread->pmu.losses.by_clock = 1;
     tell(error);
     return 0;

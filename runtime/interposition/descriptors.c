@@ -16,10 +16,11 @@
 
 #include "signal_safe.h"
 
-/* Bit d: descriptor d is ours. Written by the thread that adopts or releases d. */
+/* Bit d: descriptor d is ours. Written under limit_lock. */
 static _Atomic uint64_t owned[DESCRIPTOR_TABLE / 64];
-/* Of these, the profile's. Changed under limit_lock. */
-static _Atomic uint64_t of_profile[DESCRIPTOR_TABLE / 64];
+/* Of these, where its holder keeps the number; NULL: the profile's. Under limit_lock. A fork copies
+ * only the pages that were written, one as a rule. */
+static int *holders[DESCRIPTOR_TABLE];
 /* Where our range starts: normally at the target's own limit, where none of its descriptors can be.
  * Written at start-up. */
 static int lowest = 512;
@@ -91,63 +92,97 @@ static int duplicate(int descriptor)
     return moved;
 }
 
-/* Its new number, which is ours from the moment at which it is there; or -errno. */
-static int take_number(int descriptor, bool is_profile)
+static int number_of(const int *holder)
 {
-    int moved;
+    return __atomic_load_n(holder, __ATOMIC_RELAXED);
+}
 
-    descriptors_hold_limit();
-    moved = duplicate(descriptor);
+static void tell(int *holder, int number)
+{
+    __atomic_store_n(holder, number, __ATOMIC_RELAXED);
+}
+
+/* Its new number, which is ours and known to its holder (NULL: the profile's) from the moment at
+ * which it is there; or -errno. The limit is held. */
+static int take_number(int descriptor, int *holder)
+{
+    int moved = duplicate(descriptor);
+
     if (moved < 0) {
         moved = -errno;
     } else if (moved >= DESCRIPTOR_TABLE) {
         syscall(SYS_close, moved);
         moved = -EMFILE;
     } else {
-        const uint64_t bit = UINT64_C(1) << (moved % 64);
-
-        atomic_fetch_or_explicit(&owned[moved / 64], bit, memory_order_relaxed);
-        if (is_profile)
-            atomic_fetch_or_explicit(&of_profile[moved / 64], bit, memory_order_relaxed);
+        holders[moved] = holder;
+        atomic_fetch_or_explicit(&owned[moved / 64], UINT64_C(1) << (moved % 64),
+                                 memory_order_relaxed);
     }
-    descriptors_let_limit_go();
+    if (holder)
+        tell(holder, moved);
     return moved;
 }
 
-static int adopt(int descriptor, bool is_profile)
+static int adopt(int descriptor, int *holder)
 {
-    int saved = errno, moved = take_number(descriptor, is_profile);
+    int saved = errno, moved;
+    sigset_t before;
 
+    signals_block(&before);
+    descriptors_hold_limit();
+    moved = take_number(descriptor, holder);
+    descriptors_let_limit_go();
+    signals_restore(&before);
     syscall(SYS_close, descriptor);
     errno = saved;
     return moved;
 }
 
-static int adopt_or_replay(int descriptor, bool is_profile)
+static int adopt_or_replay(int descriptor, int *holder)
 {
-    if (descriptor < 0)
-        return descriptor;
-    return (int)tape_value(TAPE_CALL,
-                           tape_supplies() ? 0 : (uint64_t)adopt(descriptor, is_profile));
+    if (descriptor >= 0)
+        descriptor =
+            (int)tape_value(TAPE_CALL, tape_supplies() ? 0 : (uint64_t)adopt(descriptor, holder));
+    return descriptor;
 }
 
-int descriptor_adopt(int descriptor)
+int descriptor_adopt(int descriptor, int *holder)
 {
-    return adopt_or_replay(descriptor, false);
+    int adopted = adopt_or_replay(descriptor, holder);
+
+    /* Else it may have moved since, and its holder knows. */
+    if (adopted < 0 || tape_supplies())
+        tell(holder, adopted);
+    return adopted;
 }
 
 int descriptor_adopt_profile(int descriptor)
 {
-    return adopt_or_replay(descriptor, true);
+    return adopt_or_replay(descriptor, NULL);
 }
 
-static bool is_set(const _Atomic uint64_t *bits, int descriptor)
+/* It is the target's from now on. The limit is held. */
+static void let_go(int descriptor)
 {
-    return atomic_load_explicit(&bits[descriptor / 64], memory_order_relaxed) >> (descriptor % 64) &
-           1;
+    syscall(SYS_close, descriptor);
+    atomic_fetch_and_explicit(&owned[descriptor / 64], ~(UINT64_C(1) << (descriptor % 64)),
+                              memory_order_relaxed);
 }
 
-static void release(int descriptor, bool is_profile)
+bool descriptor_give_way(int descriptor)
+{
+    int *holder = holders[descriptor];
+
+    if (!holder)
+        return false;
+    /* A holder that has forgotten it keeps another one there by now. */
+    if (number_of(holder) == descriptor)
+        take_number(descriptor, holder);
+    let_go(descriptor);
+    return true;
+}
+
+static void release(int descriptor, int *holder)
 {
     int saved = errno;
     sigset_t before;
@@ -155,29 +190,42 @@ static void release(int descriptor, bool is_profile)
     if (tape_supplies() || !descriptor_is_ours(descriptor))
         return;
     /* In one: once it is not ours, the target may put a descriptor of its own there. Another thread
-     * may have released it meanwhile, to give way to the target. */
+     * may have moved it meanwhile, to give way to the target. */
     signals_block(&before);
     descriptors_hold_limit();
-    if (descriptor_is_ours(descriptor) && is_set(of_profile, descriptor) == is_profile) {
-        const uint64_t others = ~(UINT64_C(1) << (descriptor % 64));
-
-        syscall(SYS_close, descriptor);
-        atomic_fetch_and_explicit(&of_profile[descriptor / 64], others, memory_order_relaxed);
-        atomic_fetch_and_explicit(&owned[descriptor / 64], others, memory_order_relaxed);
-    }
+    if (holder)
+        descriptor = number_of(holder);
+    if (descriptor_is_ours(descriptor) && holders[descriptor] == holder)
+        let_go(descriptor);
     descriptors_let_limit_go();
     signals_restore(&before);
     errno = saved;
 }
 
-void descriptor_release(int descriptor)
+void descriptor_release(int *holder)
 {
-    release(descriptor, false);
+    release(number_of(holder), holder);
+    tell(holder, -1);
 }
 
 void descriptor_release_profile(int descriptor)
 {
-    release(descriptor, true);
+    release(descriptor, NULL);
+}
+
+/* Without the lock: blocking signals for it would be two more system calls at each sample. */
+long descriptor_read(const int *holder, void *bytes, size_t size)
+{
+    int saved = errno, number = number_of(holder), before;
+    long result;
+
+    do {
+        before = number;
+        result = syscall(SYS_read, number, bytes, size);
+        number = number_of(holder);
+    } while (number != before);
+    errno = saved;
+    return result;
 }
 
 bool descriptor_may_be_ours(int descriptor)
@@ -197,12 +245,10 @@ bool descriptor_may_be_ours(int descriptor)
 
 bool descriptor_is_ours(int descriptor)
 {
-    return descriptor >= 0 && descriptor < DESCRIPTOR_TABLE && is_set(owned, descriptor);
-}
-
-bool descriptor_is_profile(int descriptor)
-{
-    return descriptor_is_ours(descriptor) && is_set(of_profile, descriptor);
+    return descriptor >= 0 && descriptor < DESCRIPTOR_TABLE &&
+           atomic_load_explicit(&owned[descriptor / 64], memory_order_relaxed) >>
+                   (descriptor % 64) &
+               1;
 }
 
 int descriptor_next(int from)
@@ -221,5 +267,5 @@ void descriptor_after_fork(void)
 {
     descriptors_let_limit_go();
     for (int d = descriptor_next(0); d >= 0; d = descriptor_next(d + 1))
-        release(d, is_set(of_profile, d));
+        let_go(d);
 }

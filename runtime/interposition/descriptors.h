@@ -7,6 +7,7 @@
 #define REUSE_RUNTIME_DESCRIPTORS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Descriptors that can be ours lie below this number: a larger table would cost every fork. */
 enum { DESCRIPTOR_TABLE = 4096 };
@@ -15,24 +16,31 @@ enum { DESCRIPTOR_TABLE = 4096 };
 void descriptors_begin(void);
 
 /*
- * Moves a fresh descriptor to our range and takes it over. Returns its new number, or -errno after
- * closing the original (-EMFILE: the range is full). A negative argument is returned as it is.
+ * Moves a fresh descriptor to our range and takes it over. Its new number is in *holder, or -errno
+ * after closing the original (-EMFILE: the range is full), and is returned. A negative argument is
+ * returned as it is.
+ *
+ * From then on *holder is the only place that knows the number: when the target wants the number
+ * for itself, the descriptor gets another one and *holder is changed in the same moment, by
+ * whichever thread that happens in. A copy of the number may name something else a moment later;
+ * so it is passed on as a pointer. *holder lives until it is released or the process forks.
  */
-int descriptor_adopt(int descriptor);
+int descriptor_adopt(int descriptor, int *holder);
 
-/* Closes one of ours that is not the profile's. */
-void descriptor_release(int descriptor);
+/* Closes it; *holder is -1. Nothing is done where *holder is not a number of ours that was adopted
+ * for it. */
+void descriptor_release(int *holder);
 
-/*
- * The same for the profile's, which nothing else closes: when the target wants one of our numbers,
- * its holder learns of the new number only after another thread may have been given the old one.
- * Who then closes the old one would end the profile.
- */
+/* read(2) of an event's count, or -1; again if its number changed before the call reached it. */
+long descriptor_read(const int *holder, void *bytes, size_t size);
+
+/* The same for the profile's, whose number may only change while nothing is written; see
+ * output_move_descriptor(). */
 int descriptor_adopt_profile(int descriptor);
 void descriptor_release_profile(int descriptor);
 
-/* True while the number is the profile's. */
-bool descriptor_is_profile(int descriptor);
+/* One of ours gets another number; false: it is the profile's. The limit (below) is held. */
+bool descriptor_give_way(int descriptor);
 
 /*
  * While it is held, RLIMIT_NOFILE is what the target has set it to, and no number becomes ours:
@@ -51,7 +59,8 @@ bool descriptor_is_ours(int descriptor);
 /* The first of our numbers at or after `from`, or -1. */
 int descriptor_next(int from);
 
-/* After fork, in the child: closes the copies; the parent keeps its own. */
+/* After fork, in the child, with all signals blocked: closes the copies; the parent keeps its own.
+ */
 void descriptor_after_fork(void);
 
 #endif

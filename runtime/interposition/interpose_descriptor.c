@@ -79,10 +79,10 @@ static int duplicate_onto(int from, int to, int (*call)(int, int, int), int flag
     signals_block(&before);
     for (;;) {
         descriptors_hold_limit();
-        if (!descriptor_is_ours(to))
+        if (!descriptor_is_ours(to) || descriptor_give_way(to))
             break;
         descriptors_let_limit_go();
-        process_yield_descriptor(to);
+        process_move_profile(to);
     }
     result = call(from, to, flags);
     descriptors_let_limit_go();

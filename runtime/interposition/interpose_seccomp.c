@@ -2,6 +2,7 @@
 /*
  * A target that puts itself into a sandbox may be killed for what we would do afterwards: the
  * profile ends before the sandbox begins. libseccomp asks for it by number (interpose_syscall.c).
+ * One that forbids itself the time stamp counter forbids it to us.
  * Runs in the target's normal code.
  */
 #include <linux/filter.h>
@@ -13,6 +14,7 @@
 
 #include "interposition/interpose.h"
 #include "interposition/interpose_syscall.h"
+#include "own/clock.h"
 #include "own/raw_call.h"
 #include "process/process.h"
 #include "unwinding/unwind.h"
@@ -60,6 +62,8 @@ INTERPOSED int prctl(int option, ...)
     for (int i = 0; i < 4; i++)
         arguments[i] = va_arg(list, unsigned long);
     va_end(list);
+    if (option == PR_SET_TSC && arguments[0] == PR_TSC_SIGSEGV)
+        clock_avoid_counter();
     if (option == PR_SET_SECCOMP)
         sandbox_begins((int)arguments[0], (const struct sock_fprog *)arguments[1]);
     if (!next)

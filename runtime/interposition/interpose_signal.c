@@ -101,6 +101,24 @@ void signal_call_handler(const struct sigaction *action, int signal, siginfo_t *
         action->sa_handler(signal);
 }
 
+/* As without us: by SIGTRAP, once this handler has returned. */
+static void die(int signal, siginfo_t *information)
+{
+    struct sigaction fatal;
+
+    memset(&fatal, 0, sizeof fatal);
+    fatal.sa_handler = SIG_DFL;
+    real_sigaction(signal, &fatal, NULL);
+    syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signal, information);
+}
+
+/* The thread's own doing, which cannot wait: the kernel kills where it is blocked. Traps of perf
+ * events wait. */
+static bool cannot_be_blocked(const siginfo_t *information)
+{
+    return information->si_code > 0 && information->si_code != TRAP_CODE_PERF;
+}
+
 /* A SIGTRAP that is not ours, delivered as the target asked for. */
 static void forward(int signal, siginfo_t *information, void *context)
 {
@@ -118,13 +136,7 @@ static void forward(int signal, siginfo_t *information, void *context)
         return;
     if (!(action.sa_flags & SA_SIGINFO) &&
         (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) {
-        /* Die as without us: by SIGTRAP, once this handler has returned. */
-        struct sigaction fatal;
-
-        memset(&fatal, 0, sizeof fatal);
-        fatal.sa_handler = SIG_DFL;
-        real_sigaction(signal, &fatal, NULL);
-        syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signal, information);
+        die(signal, information);
         return;
     }
     signal_call_handler(&action, signal, information, context);
@@ -148,7 +160,9 @@ static void on_trap(int signal, siginfo_t *information, void *context)
             return;
         }
     }
-    if (information->si_code > 0 || !signal_hold_back(information))
+    if (signal_is_believed_blocked() && cannot_be_blocked(information))
+        die(signal, information);
+    else if (!signal_hold_back(information))
         forward(signal, information, context);
     errno = saved;
 }

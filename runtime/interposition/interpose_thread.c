@@ -60,8 +60,10 @@ void interpose_thread_begin(void)
 
 void interpose_thread_after_fork(void)
 {
+    /* Pages that nobody has written are not written here either: each child would pay for them. */
     for (unsigned i = 0; i < STARTS_MAX; i++)
-        atomic_store(&starts[i].taken, false);
+        if (atomic_load(&starts[i].taken))
+            atomic_store(&starts[i].taken, false);
 }
 
 static struct start *take_start(void)

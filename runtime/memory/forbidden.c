@@ -3,8 +3,11 @@
 #include "memory/forbidden.h"
 
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+
+#include "memory/maps.h"
 
 #include "signal_safe.h"
 
@@ -75,4 +78,23 @@ void forbidden_if_device(uint64_t low, uint64_t high, int descriptor)
     if (fstat(descriptor, &status) == 0 && S_ISCHR(status.st_mode) &&
         status.st_rdev != makedev(MEMORY_DEVICES, ZERO))
         forbidden_add(low, high);
+}
+
+static bool begins_with(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+static bool look_at(void *unused, const struct maps_entry *entry)
+{
+    (void)unused;
+    if (begins_with(entry->path, "/dev/") && !begins_with(entry->path, "/dev/zero") &&
+        !begins_with(entry->path, "/dev/shm/") && !forbidden_at(entry->start, 1))
+        forbidden_add(entry->start, entry->end);
+    return true;
+}
+
+void forbidden_look(void)
+{
+    maps_each(look_at, NULL);
 }

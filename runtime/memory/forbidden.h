@@ -22,5 +22,7 @@ bool forbidden_at(uint64_t address, uint64_t size);
 
 /* Of a mapping of the target's, just made: forbidden if it is a device's. */
 void forbidden_if_device(uint64_t low, uint64_t high, int descriptor);
+/* Devices that are mapped already. */
+void forbidden_look(void);
 
 #endif

@@ -3,6 +3,8 @@
 #include "memory/memory.h"
 
 #include <errno.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,4 +40,20 @@ void memory_unmap(void *memory, size_t bytes)
 
     syscall(SYS_munmap, memory, bytes);
     errno = saved;
+}
+
+void memory_clear(void *memory, size_t bytes)
+{
+    enum { PAGE = 65536 }; /* of any machine, or several */
+    char *begin = memory, *end = begin + bytes;
+    char *low = (char *)(((uintptr_t)begin + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+    char *high = (char *)((uintptr_t)end & ~(uintptr_t)(PAGE - 1));
+    int saved = errno;
+
+    /* Not if it is locked. */
+    if (low >= high || syscall(SYS_madvise, low, (size_t)(high - low), MADV_DONTNEED) != 0)
+        low = high = begin;
+    errno = saved;
+    memset(begin, 0, (size_t)(low - begin));
+    memset(high, 0, (size_t)(end - high));
 }

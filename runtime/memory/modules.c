@@ -22,6 +22,7 @@
 enum {
     MODULES_MAX = 4096,
     HEADER_BYTES = 4096, /* of an object's file that are certainly mapped */
+    PATHS_BYTES = 65536, /* mapped at once for paths */
 };
 
 struct module {
@@ -169,6 +170,25 @@ static void read_notes(const struct object *object, struct record_module *record
     }
 }
 
+/* Memory of ours for a path, never freed. */
+static char *path_memory(size_t size)
+{
+    static char *room; /* under `changing`, or at start-up */
+    static size_t left;
+    char *memory;
+
+    if (size > left) {
+        room = memory_map(PATHS_BYTES);
+        left = room ? PATHS_BYTES : 0;
+        if (size > left)
+            return NULL;
+    }
+    memory = room;
+    room += size;
+    left -= size;
+    return memory;
+}
+
 /* A copy of the object's path; the main program has none of its own. */
 static char *path_of(const struct object *object)
 {
@@ -184,7 +204,7 @@ static char *path_of(const struct object *object)
         path = executable;
     }
     size = strlen(path) + 1;
-    copy = memory_map(size);
+    copy = path_memory(size);
     if (copy)
         memcpy(copy, path, size);
     return copy;

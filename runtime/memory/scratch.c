@@ -16,7 +16,7 @@ enum {
 /* Of struct scratch; a burst that waits is known by its thread. */
 enum { SCRATCH_FREE = 0, SCRATCH_TAKEN = 1, SCRATCH_WAITS = 2 };
 
-/* Written at start-up and by a forked child. */
+/* Written at start-up and by a forked child; one mapping, of which only what is used is touched. */
 static struct scratch *all[SCRATCH_MAX];
 static unsigned count;
 static _Atomic uint64_t waits; /* so far */
@@ -26,15 +26,21 @@ static uint64_t waiting_state(const struct thread *thread)
     return SCRATCH_WAITS + (uint64_t)thread->id;
 }
 
-static struct scratch *map_one(void)
+static size_t whole_pages(size_t bytes)
 {
-    size_t own = (sizeof(struct scratch) + PAGE - 1) & ~(size_t)(PAGE - 1);
-    unsigned char *memory = memory_map(own + burst_memory_size());
-    struct scratch *scratch = (struct scratch *)memory;
+    return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
 
-    if (memory)
-        scratch->burst = (struct burst *)(memory + own);
-    return scratch;
+/* As many as there is room for, up to `wanted`. */
+static void map_all(unsigned wanted)
+{
+    size_t each = whole_pages(sizeof(struct scratch)) + whole_pages(burst_memory_size());
+    unsigned char *memory = NULL;
+
+    while (wanted > 0 && (memory = memory_map(wanted * each)) == NULL)
+        wanted /= 2;
+    for (count = 0; count < wanted; count++)
+        all[count] = (struct scratch *)(memory + count * each);
 }
 
 void scratch_create(uint64_t cpus)
@@ -42,10 +48,11 @@ void scratch_create(uint64_t cpus)
     unsigned wanted =
         (unsigned)(cpus + SCRATCH_SPARE < SCRATCH_MAX ? cpus + SCRATCH_SPARE : SCRATCH_MAX);
 
-    for (unsigned i = 0; i < count; i++)
+    if (count == 0)
+        map_all(wanted);
+    /* Of the others no page was touched. */
+    for (unsigned i = 0; i < count && all[i]->burst; i++)
         atomic_store(&all[i]->state, SCRATCH_FREE);
-    while (count < wanted && (all[count] = map_one()) != NULL)
-        count++;
 }
 
 struct scratch *scratch_take(struct thread *thread)
@@ -56,6 +63,8 @@ struct scratch *scratch_take(struct thread *thread)
         if (atomic_load_explicit(&all[i]->state, memory_order_relaxed) == SCRATCH_FREE &&
             atomic_compare_exchange_strong(&all[i]->state, &nobody, SCRATCH_TAKEN)) {
             all[i]->thread = thread;
+            all[i]->burst =
+                (struct burst *)((unsigned char *)all[i] + whole_pages(sizeof(struct scratch)));
             return all[i];
         }
     }

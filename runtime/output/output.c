@@ -47,8 +47,8 @@ static _Atomic int state;
 static struct profile_writer writer; /* has its own lock */
 static unsigned char *buffer;
 static char path[OPTIONS_OUTPUT_MAX + PATH_MAX]; /* absolute; written before the file is opened */
-static char all[OPTIONS_OUTPUT_MAX + PATH_MAX];  /* likewise, of all processes */
-static bool named_by_process;                    /* the path has the process's number in it */
+static char all[2 * OPTIONS_OUTPUT_MAX + PATH_MAX]; /* likewise, of all processes */
+static bool named_by_process;                       /* the path has the process's number in it */
 static _Atomic uint64_t samples;
 static uint64_t started_ns; /* CLOCK_MONOTONIC; written at start-up and after fork */
 static _Atomic bool loss_told;
@@ -108,7 +108,8 @@ bool output_expand(const char *pattern, const char *complaint, char expanded[OPT
     uname(&system);
     names.pid = getpid();
     names.host = system.nodename;
-    names.rank = options_find_rank((const char *const *)environ);
+    names.job = settings.job.id;
+    names.rank = settings.job.rank;
     names.program = tape_mode == TAPE_REPLAYS ? "replay" : program_name();
     if (options_expand_output(pattern, &names, expanded, OPTIONS_OUTPUT_MAX, reason,
                               sizeof reason) == 0)
@@ -125,7 +126,8 @@ const char *output_all(void)
     return all;
 }
 
-/* What differs between the processes of the run becomes a star, at `at` in what a shell is told. */
+/* What differs between the processes of the run, or the job, becomes a star, at `at` in what a
+ * shell is told. */
 static void choose_all(const char *pattern, size_t at)
 {
     static const char suffix[] = ".rprof";
@@ -138,6 +140,11 @@ static void choose_all(const char *pattern, size_t at)
         /* Files of one name are numbered before the suffix. */
         if (same && strcmp(pattern, suffix) == 0)
             all[at++] = '*';
+        if (star && *pattern == 'j' && settings.job.id[0] != '\0') {
+            memcpy(all + at, settings.job.id, strlen(settings.job.id));
+            at += strlen(settings.job.id);
+            continue;
+        }
         all[at++] = *pattern;
         if (star)
             all[at - 1] = '*';

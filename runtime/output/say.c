@@ -15,7 +15,7 @@
 #include "signal_safe.h"
 
 /* Written once by say_begin(). */
-static bool is_quiet, is_verbose, has_stderr;
+static bool is_quiet, is_verbose, is_speaker, has_stderr;
 static pid_t started;
 static dev_t stderr_device;
 static ino_t stderr_inode;
@@ -83,7 +83,7 @@ static pid_t read_started(void)
     return pid;
 }
 
-void say_begin(bool quiet, bool verbose)
+void say_begin(bool quiet, bool verbose, bool speaks)
 {
     struct stat status;
 
@@ -91,6 +91,7 @@ void say_begin(bool quiet, bool verbose)
 
     is_quiet = quiet;
     is_verbose = verbose;
+    is_speaker = speaks;
     has_stderr = fstat(STDERR_FILENO, &status) == 0;
     if (has_stderr) {
         stderr_device = status.st_dev;
@@ -131,7 +132,7 @@ static void print(const struct line *line)
 
 void say(const struct line *line)
 {
-    if (!is_quiet)
+    if (!is_quiet && (is_speaker || is_verbose))
         print(line);
 }
 
@@ -144,6 +145,12 @@ void say_error(const struct line *line)
 {
     if (!is_quiet || started == 0 || say_is_named())
         print(line);
+}
+
+void say_for_job(const struct line *line)
+{
+    if (is_speaker)
+        say_error(line);
 }
 
 void say_verbose(const struct line *line)

@@ -25,16 +25,19 @@ void line_fixed(struct line *, uint64_t value, unsigned decimals);
 /* Symbolic name of an errno value (EPERM), or its number. */
 void line_error(struct line *, int error);
 
-/* Remembers what stderr is; once at start-up. */
-void say_begin(bool quiet, bool verbose);
+/* Remembers what stderr is; once at start-up. speaks: what holds for all processes of a parallel
+ * job is said by this one (job.h). */
+void say_begin(bool quiet, bool verbose, bool speaks);
 
 /* The user has named this program to reuse-run, which has become it. */
 bool say_is_named(void);
 
 /* Prints "libreuse: TEXT". say() is dropped when quiet; say_error() only in programs that the
- * profiled one has started; say_verbose() needs -v. */
+ * profiled one has started; say_verbose() needs -v. say() without -v, and say_for_job() are for
+ * one process of a job: the latter is an error that all of them are likely to have. */
 void say(const struct line *);
 void say_error(const struct line *);
+void say_for_job(const struct line *);
 void say_verbose(const struct line *);
 
 #endif

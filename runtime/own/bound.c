@@ -17,9 +17,9 @@
 #include "config.h"
 #include "interposition/interpose.h"
 
-enum library { LIBRARY_C, LIBRARY_MATH, LIBRARY_DECODER, LIBRARIES };
+enum library { LIBRARY_C, LIBRARY_DECODER, LIBRARIES };
 
-static const char *const library_names[LIBRARIES] = {"libc.so.6", "libm.so.6", REUSE_ZYDIS_SONAME};
+static const char *const library_names[LIBRARIES] = {"libc.so.6", REUSE_ZYDIS_SONAME};
 
 #define BOUND_FUNCTIONS(BOUND)                                                                     \
     BOUND(LIBRARY_C, __cxa_at_quick_exit)                                                          \
@@ -36,10 +36,6 @@ static const char *const library_names[LIBRARIES] = {"libc.so.6", "libm.so.6", R
     BOUND(LIBRARY_C, strerror)                                                                     \
     BOUND(LIBRARY_C, strerrorname_np)                                                              \
     BOUND(LIBRARY_C, sysconf)                                                                      \
-    BOUND(LIBRARY_MATH, fmax)                                                                      \
-    BOUND(LIBRARY_MATH, fmin)                                                                      \
-    BOUND(LIBRARY_MATH, log)                                                                       \
-    BOUND(LIBRARY_MATH, sqrt)                                                                      \
     BOUND_DECODER(BOUND)
 
 #if defined(__x86_64__)
@@ -98,22 +94,26 @@ static load_function *own_load(load_function *first)
     return handles[LIBRARY_C] ? (load_function *)bound_of_c_library("dlopen") : NULL;
 }
 
+/* Its own calls go to its own definitions first. */
+static bool load_decoder(load_function *load)
+{
+    static const char *const names[] = {REUSE_ZYDIS_PATH, REUSE_ZYDIS_SONAME};
+
+    interpose_loading_begin();
+    for (size_t i = 0; i < sizeof names / sizeof *names && !handles[LIBRARY_DECODER]; i++)
+        handles[LIBRARY_DECODER] = load(names[i], RTLD_NOW | RTLD_DEEPBIND);
+    interpose_loading_end();
+    return handles[LIBRARY_DECODER] != NULL;
+}
+
 const char *bound_begin(void)
 {
     load_function *load = own_load((load_function *)interpose_real("dlopen"));
 
     if (!load)
         return "dlopen";
-    for (int i = LIBRARY_C + 1; i < LIBRARIES; i++) {
-        if (!library_names[i])
-            continue;
-        interpose_loading_begin();
-        handles[i] = load(library_names[i],
-                          i == LIBRARY_DECODER ? RTLD_NOW | RTLD_DEEPBIND : RTLD_NOW | RTLD_NOLOAD);
-        interpose_loading_end();
-        if (!handles[i])
-            return library_names[i];
-    }
+    if (library_names[LIBRARY_DECODER] && !load_decoder(load))
+        return library_names[LIBRARY_DECODER];
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         *functions[i].place = dlsym(handles[functions[i].from], functions[i].name);
         if (!*functions[i].place)

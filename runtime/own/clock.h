@@ -6,4 +6,8 @@
  * there is none, clock_gettime() and sched_getcpu() are system calls. Not signal-safe. */
 void clock_begin(void);
 
+/* From now on clocks are read by system calls: the processor's time stamp counter, which the
+ * kernel's code reads, is to raise SIGSEGV (PR_SET_TSC). */
+void clock_avoid_counter(void);
+
 #endif

@@ -50,14 +50,12 @@ static int open_event(const struct level_counter *counter, bool inherited)
     return perf_event_open(&attributes, -1);
 }
 
-static struct reading read_event(int descriptor)
+static struct reading read_event(const int *descriptor)
 {
     struct reading reading = {0};
-    int saved = errno;
 
-    if (syscall(SYS_read, descriptor, &reading, sizeof reading) != sizeof reading)
+    if (descriptor_read(descriptor, &reading, sizeof reading) != sizeof reading)
         memset(&reading, 0, sizeof reading);
-    errno = saved;
     return reading;
 }
 
@@ -106,10 +104,10 @@ static enum counter_trust try_event(const struct level_counter *counter, unsigne
     for (size_t i = 0; i < LEVEL_COUNTER_TRIAL; i++)
         arch_flush_line(*places + i * PLACE);
     arch_flush_done();
-    perf_event_control(descriptor, PERF_EVENT_IOC_ENABLE, NULL);
+    perf_event_control(&descriptor, PERF_EVENT_IOC_ENABLE, NULL);
     touch_from_memory(*places);
-    perf_event_control(descriptor, PERF_EVENT_IOC_DISABLE, NULL);
-    reading = read_event(descriptor);
+    perf_event_control(&descriptor, PERF_EVENT_IOC_DISABLE, NULL);
+    reading = read_event(&descriptor);
     syscall(SYS_close, descriptor);
     return level_counter_judge(counter, reading.count, reading.running_ns > 0);
 }
@@ -140,9 +138,9 @@ void level_counts_begin(void)
     for (unsigned i = 0; i < event_count; i++) {
         struct counting *event = &events[i];
 
-        event->descriptor = descriptor_adopt(open_event(&event->counter, true));
+        descriptor_adopt(open_event(&event->counter, true), &event->descriptor);
         if (event->descriptor >= 0)
-            perf_event_control(event->descriptor, PERF_EVENT_IOC_ENABLE, NULL);
+            perf_event_control(&event->descriptor, PERF_EVENT_IOC_ENABLE, NULL);
     }
     errno = saved;
 }
@@ -165,7 +163,7 @@ void level_counts_write(void)
 
         if (event->descriptor < 0)
             continue;
-        reading = read_event(event->descriptor);
+        reading = read_event(&event->descriptor);
         record = (struct record_counter){
             .type = counter->type,
             .flags = counter->flags,
@@ -189,9 +187,9 @@ void level_counts_pause(bool paused)
 {
     for (unsigned i = 0; i < event_count; i++) {
         if (events[i].descriptor >= 0 && paused)
-            perf_event_control(events[i].descriptor, PERF_EVENT_IOC_DISABLE, NULL);
+            perf_event_control(&events[i].descriptor, PERF_EVENT_IOC_DISABLE, NULL);
         else if (events[i].descriptor >= 0)
-            perf_event_control(events[i].descriptor, PERF_EVENT_IOC_ENABLE, NULL);
+            perf_event_control(&events[i].descriptor, PERF_EVENT_IOC_ENABLE, NULL);
     }
 }
 
@@ -199,11 +197,4 @@ void level_counts_forget(void)
 {
     for (unsigned i = 0; i < event_count; i++)
         events[i].descriptor = -1;
-}
-
-void level_counts_move_descriptor(int from, int to)
-{
-    for (unsigned i = 0; i < event_count; i++)
-        if (events[i].descriptor == from)
-            events[i].descriptor = to;
 }

@@ -5,8 +5,7 @@
  * opened once and inherited by every thread, read at the end; nothing happens on the signal path.
  * Where the machine has none, or the kernel refuses them, the profile says nothing of them.
  *
- * Not signal-safe but for level_counts_write(), level_counts_pause(), level_counts_forget() and
- * level_counts_move_descriptor().
+ * Not signal-safe but for level_counts_write(), level_counts_pause() and level_counts_forget().
  */
 #ifndef REUSE_RUNTIME_LEVEL_COUNTS_H
 #define REUSE_RUNTIME_LEVEL_COUNTS_H
@@ -28,7 +27,5 @@ void level_counts_pause(bool paused);
 
 /* After fork, in the child: the descriptors are closed already. */
 void level_counts_forget(void);
-
-void level_counts_move_descriptor(int from, int to);
 
 #endif

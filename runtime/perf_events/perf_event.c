@@ -57,25 +57,42 @@ int perf_event_open(const struct perf_event_attr *attributes, int group)
     return (int)tape_value(TAPE_CALL, (uint64_t)result);
 }
 
-int perf_event_control(int descriptor, unsigned long request, void *argument)
+/* It may have got another number before the call reached it (descriptors.h): the call is made
+ * again, then. */
+static int number_now(const int *descriptor)
+{
+    return __atomic_load_n(descriptor, __ATOMIC_RELAXED);
+}
+
+int perf_event_control(const int *descriptor, unsigned long request, void *argument)
 {
     int saved = errno, result = 0;
+    int number = number_now(descriptor), before;
 
-    if (!tape_supplies())
-        result = keep_errno(syscall(SYS_ioctl, descriptor, request, argument), saved);
+    do {
+        before = number;
+        if (!tape_supplies())
+            result = keep_errno(syscall(SYS_ioctl, number, request, argument), saved);
+        number = number_now(descriptor);
+    } while (number != before);
     return (int)tape_value(TAPE_CALL, (uint64_t)result);
 }
 
 /* The same for what handlers do all the time: by no code that the target may use as well, for an
  * execute breakpoint may wait for it there (bridge.h). */
-static int control(int descriptor, unsigned long request, void *argument)
+static int control(const int *descriptor, unsigned long request, void *argument)
 {
     enum cost_part before =
         cost_enter(request == PERF_EVENT_IOC_PERIOD ? COST_PERIOD : COST_ARMING);
     long result = 0;
+    int number = number_now(descriptor), asked;
 
-    if (!tape_supplies())
-        result = raw_call(SYS_ioctl, descriptor, (long)request, (long)argument, 0, 0, 0);
+    do {
+        asked = number;
+        if (!tape_supplies())
+            result = raw_call(SYS_ioctl, number, (long)request, (long)argument, 0, 0, 0);
+        number = number_now(descriptor);
+    } while (number != asked);
     cost_leave(before);
     return (int)tape_value(TAPE_CALL, (uint64_t)result);
 }
@@ -106,7 +123,7 @@ int perf_clock_open(uint64_t period_ns, uint64_t cookie)
     return perf_event_open(&attributes, -1);
 }
 
-int perf_clock_set_period(int descriptor, uint64_t period_ns)
+int perf_clock_set_period(const int *descriptor, uint64_t period_ns)
 {
     return control(descriptor, PERF_EVENT_IOC_PERIOD, &period_ns);
 }
@@ -135,8 +152,8 @@ int perf_watch_open(bool inherited)
     return perf_event_open(&attributes, -1);
 }
 
-int perf_watch_arm(int descriptor, uint64_t address, unsigned length, enum watch_access access,
-                   uint64_t cookie, bool inherited)
+int perf_watch_arm(const int *descriptor, uint64_t address, unsigned length,
+                   enum watch_access access, uint64_t cookie, bool inherited)
 {
     struct perf_event_attr attributes =
         watch_attributes(address, length, access, cookie, inherited);
@@ -163,7 +180,7 @@ int perf_breakpoint_open(void)
     return perf_event_open(&attributes, -1);
 }
 
-int perf_breakpoint_arm(int descriptor, uint64_t address, uint64_t cookie)
+int perf_breakpoint_arm(const int *descriptor, uint64_t address, uint64_t cookie)
 {
     struct perf_event_attr attributes = breakpoint_attributes(address, cookie);
 
@@ -171,12 +188,17 @@ int perf_breakpoint_arm(int descriptor, uint64_t address, uint64_t cookie)
     return control(descriptor, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attributes);
 }
 
-int perf_event_enable(int descriptor)
+int perf_event_enable(const int *descriptor)
 {
     return control(descriptor, PERF_EVENT_IOC_ENABLE, NULL);
 }
 
-int perf_event_disable(int descriptor)
+int perf_event_enable_once(const int *descriptor)
+{
+    return control(descriptor, PERF_EVENT_IOC_REFRESH, (void *)1);
+}
+
+int perf_event_disable(const int *descriptor)
 {
     return control(descriptor, PERF_EVENT_IOC_DISABLE, NULL);
 }

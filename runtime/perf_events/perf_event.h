@@ -41,7 +41,7 @@ bool event_cookie_unpack(uint64_t data, struct event_cookie *);
 int perf_clock_open(uint64_t period_ns, uint64_t cookie);
 
 /* New period, counted from now. 0 or -errno. */
-int perf_clock_set_period(int descriptor, uint64_t period_ns);
+int perf_clock_set_period(const int *descriptor, uint64_t period_ns);
 
 enum watch_access { WATCH_LOADS_AND_STORES, WATCH_STORES };
 
@@ -53,23 +53,27 @@ enum watch_access { WATCH_LOADS_AND_STORES, WATCH_STORES };
 int perf_watch_open(bool inherited);
 
 /* Arms (again): length 1, 2, 4 or 8, address aligned to it. 0 or -errno. */
-int perf_watch_arm(int descriptor, uint64_t address, unsigned length, enum watch_access,
+int perf_watch_arm(const int *descriptor, uint64_t address, unsigned length, enum watch_access,
                    uint64_t cookie, bool inherited);
 
 /* Reserves an execute breakpoint of the calling thread, disarmed. A descriptor or -errno. */
 int perf_breakpoint_open(void);
 
 /* Arms: traps before the instruction at address is executed. 0 or -errno. */
-int perf_breakpoint_arm(int descriptor, uint64_t address, uint64_t cookie);
+int perf_breakpoint_arm(const int *descriptor, uint64_t address, uint64_t cookie);
 
-/* Of the clocks, watches and breakpoints above. */
-int perf_event_enable(int descriptor);
-int perf_event_disable(int descriptor);
+/* Of the clocks, watches and breakpoints above. Descriptors are given by the place that holds them
+ * (descriptors.h). */
+int perf_event_enable(const int *descriptor);
+int perf_event_disable(const int *descriptor);
+
+/* Enables it until it has expired once: then it is disabled. From KERNEL_SIGTRAP_ONCE on. */
+int perf_event_enable_once(const int * descriptor);
 
 /* For other events: perf_event_open(2) in the calling thread, with that leader or -1, and ioctl(2)
  * on what it gave; -errno if refused. On the tape (tape.h), as is all above. */
 struct perf_event_attr;
 int perf_event_open(const struct perf_event_attr *, int group);
-int perf_event_control(int descriptor, unsigned long request, void *argument);
+int perf_event_control(const int *descriptor, unsigned long request, void *argument);
 
 #endif

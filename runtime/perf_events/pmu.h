@@ -33,7 +33,7 @@ enum {
 
 /* What one counting event needs to be read. */
 struct pmu_counter {
-    int descriptor;              /* -1: not opened */
+    int descriptor;              /* -1: the sampler of this index counts */
     void *page;                  /* the kernel's page about it, for rdpmc; NULL without */
     uint8_t accesses, core_kind; /* as in struct pmu_event */
 };
@@ -73,7 +73,7 @@ struct pmu_thread {
     unsigned counters; /* 0: the engine is not in use in this thread */
     struct pmu_counter counter[PMU_EVENTS_MAX];
     unsigned samplers;
-    int sampler[PMU_EVENTS_MAX]; /* may be the same descriptors as the counters' */
+    int sampler[PMU_EVENTS_MAX]; /* these count as well where no counters are chosen */
     int leader;                  /* of a group that the kernel demands; -1 */
     void *ring[PMU_EVENTS_MAX];  /* page and buffer of each; NULL without */
     struct pmu_witness witness;
@@ -149,9 +149,6 @@ void pmu_thread_adapt(struct pmu_thread *, uint64_t mean, pmu_record record, voi
 
 /* Adds a thread's losses to a sum; reads how long its counters were off. */
 void pmu_thread_sum_losses(const struct pmu_thread *, struct pmu_losses *sum);
-
-/* One of the descriptors has a new number. */
-void pmu_thread_move_descriptor(struct pmu_thread *, int from, int to);
 
 /*
  * The first sample comes anywhere within a period of `mean`, so that threads shorter than that are

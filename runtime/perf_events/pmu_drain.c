@@ -183,7 +183,7 @@ void pmu_witness_drain(struct pmu_witness *witness, bool enabled, struct pmu_los
         return;
     finish_area(&drain, witness->ring);
     if (drain.switched_off && enabled)
-        perf_event_control(witness->descriptor, PERF_EVENT_IOC_ENABLE, NULL);
+        perf_event_control(&witness->descriptor, PERF_EVENT_IOC_ENABLE, NULL);
 }
 
 /* ---- a thread ---- */
@@ -215,7 +215,7 @@ void pmu_thread_adapt(struct pmu_thread *thread, uint64_t mean, pmu_record recor
     interval = pmu_witness_interval(witness, mean);
     if (interval <= 2 * witness->interval && witness->interval <= 2 * interval)
         return;
-    if (perf_event_control(witness->descriptor, PERF_EVENT_IOC_PERIOD, &interval) != 0) {
+    if (perf_event_control(&witness->descriptor, PERF_EVENT_IOC_PERIOD, &interval) != 0) {
         witness->interval_fixed = true;
         return;
     }

@@ -59,20 +59,27 @@ static int open_samplers(struct pmu_thread *thread, uint64_t cookie, bool signal
         if (event->needs_leader && thread->leader < 0) {
             struct perf_event_attr attributes = pmu_attributes(&choice()->leader);
 
-            thread->leader = pmu_open_event(&attributes, -1);
-            if (thread->leader < 0)
-                return thread->leader;
+            descriptor = pmu_open_event(&attributes, -1, &thread->leader);
+            if (descriptor < 0)
+                return descriptor;
         }
-        descriptor = pmu_open_sampler(&pmu_engine.choice, event, thread->period, cookie, signals,
-                                      event->needs_leader ? thread->leader : -1);
+        descriptor =
+            pmu_open_sampler(&pmu_engine.choice, event, thread->period, cookie, signals,
+                             event->needs_leader ? thread->leader : -1, &thread->sampler[i]);
         if (descriptor < 0)
             return descriptor;
-        thread->sampler[thread->samplers++] = descriptor;
+        thread->samplers++;
         /* Each has its own: an event that writes to another's has no page to read its count from.
          */
         thread->ring[i] = pmu_map(descriptor, pmu_ring_mapping(), 0);
     }
     return 0;
+}
+
+/* Where the samplers count as well, theirs. */
+static const int *counting(const struct pmu_thread *thread, unsigned i)
+{
+    return choice()->counters > 0 ? &thread->counter[i].descriptor : &thread->sampler[i];
 }
 
 static int open_counters(struct pmu_thread *thread, const struct pmu_event **tried)
@@ -86,15 +93,15 @@ static int open_counters(struct pmu_thread *thread, const struct pmu_event **tri
         const struct pmu_event *event = own ? &chosen->counter[i] : &chosen->sampler[i];
 
         *tried = event;
-        *counter = (struct pmu_counter){.descriptor = own ? -1 : thread->sampler[i],
-                                        .accesses = event->accesses,
-                                        .core_kind = event->core_kind};
+        *counter = (struct pmu_counter){
+            .descriptor = -1, .accesses = event->accesses, .core_kind = event->core_kind};
         if (own) {
             struct perf_event_attr attributes = pmu_attributes(event);
 
-            counter->descriptor = pmu_open_event(&attributes, -1);
-            if (counter->descriptor < 0)
-                return counter->descriptor;
+            int opened = pmu_open_event(&attributes, -1, &counter->descriptor);
+
+            if (opened < 0)
+                return opened;
             counter->page = pmu_map(counter->descriptor, settings.page_size, 0);
         } else {
             counter->page = thread->ring[i];
@@ -147,15 +154,14 @@ void pmu_thread_close(struct pmu_thread *thread)
     for (unsigned i = 0; i < thread->counters && own; i++) {
         if (thread->counter[i].page)
             syscall(SYS_munmap, thread->counter[i].page, settings.page_size);
-        descriptor_release(thread->counter[i].descriptor);
+        descriptor_release(&thread->counter[i].descriptor);
     }
     for (unsigned i = 0; i < thread->samplers; i++) {
         if (thread->ring[i])
             syscall(SYS_munmap, thread->ring[i], pmu_ring_mapping());
-        descriptor_release(thread->sampler[i]);
+        descriptor_release(&thread->sampler[i]);
     }
-    if (thread->leader >= 0)
-        descriptor_release(thread->leader);
+    descriptor_release(&thread->leader);
     pmu_witness_close(&thread->witness);
     pmu_thread_forget(thread);
 }
@@ -165,15 +171,15 @@ static int for_all(const struct pmu_thread *thread, unsigned long request)
     int result = 0;
 
     if (thread->leader >= 0)
-        perf_event_control(thread->leader, request, NULL);
+        perf_event_control(&thread->leader, request, NULL);
     for (unsigned i = 0; i < thread->samplers && result == 0; i++)
-        result = perf_event_control(thread->sampler[i], request, NULL);
+        result = perf_event_control(&thread->sampler[i], request, NULL);
     for (unsigned i = 0; i < thread->counters && choice()->counters > 0; i++)
-        perf_event_control(thread->counter[i].descriptor, request, NULL);
+        perf_event_control(&thread->counter[i].descriptor, request, NULL);
     if (thread->witness.leader >= 0)
-        perf_event_control(thread->witness.leader, request, NULL);
+        perf_event_control(&thread->witness.leader, request, NULL);
     if (thread->witness.descriptor >= 0)
-        perf_event_control(thread->witness.descriptor, request, NULL);
+        perf_event_control(&thread->witness.descriptor, request, NULL);
     return result;
 }
 
@@ -212,7 +218,7 @@ void pmu_thread_set_period(struct pmu_thread *thread, uint64_t period, uint64_t 
         period = choice()->period_least;
     thread->period = thread->stands_for = period;
     for (unsigned i = 0; i < thread->samplers; i++)
-        perf_event_control(thread->sampler[i], PERF_EVENT_IOC_PERIOD, &thread->period);
+        perf_event_control(&thread->sampler[i], PERF_EVENT_IOC_PERIOD, &thread->period);
 }
 
 /* ---- reading ---- */
@@ -249,25 +255,24 @@ static bool read_register(const struct perf_event_mmap_page *page, uint64_t *cou
 }
 #endif
 
-static uint64_t read_kernel(const struct pmu_counter *counter, bool self)
+static uint64_t read_kernel(const struct pmu_thread *thread, unsigned i, bool self)
 {
+    const struct pmu_counter *counter = &thread->counter[i];
     uint64_t values[3] = {0}; /* count, time enabled, time running */
     uint64_t count;
-    int saved = errno;
 
     if (self && counter->page && read_register(counter->page, &count))
         return count;
-    if (syscall(SYS_read, counter->descriptor, values, sizeof values) != sizeof values)
+    if (descriptor_read(counting(thread, i), values, sizeof values) != sizeof values)
         values[0] = values[1] = values[2] = 0;
-    errno = saved;
     if (values[2] == 0 || values[2] >= values[1])
         return values[0];
     return (uint64_t)((double)values[0] * (double)values[1] / (double)values[2]);
 }
 
-static uint64_t read_count(const struct pmu_counter *counter, bool self)
+static uint64_t read_count(const struct pmu_thread *thread, unsigned i, bool self)
 {
-    return tape_value(TAPE_COUNT, tape_supplies() ? 0 : read_kernel(counter, self));
+    return tape_value(TAPE_COUNT, tape_supplies() ? 0 : read_kernel(thread, i, self));
 }
 
 static void read_all(const struct pmu_thread *thread, struct pmu_reading readings[PMU_EVENTS_MAX])
@@ -275,7 +280,7 @@ static void read_all(const struct pmu_thread *thread, struct pmu_reading reading
     for (unsigned i = 0; i < thread->counters; i++) {
         uint64_t values[3] = {0};
 
-        pmu_read_event(thread->counter[i].descriptor, values);
+        pmu_read_event(counting(thread, i), values);
         readings[i] = (struct pmu_reading){.count = values[0],
                                            .enabled_ns = values[1],
                                            .running_ns = values[2],
@@ -301,7 +306,7 @@ uint64_t pmu_thread_accesses(const struct pmu_thread *thread, bool self)
     if (pmu_has_kinds_of_cores())
         accesses = accesses_of_kinds(thread);
     for (unsigned i = 0; i < thread->counters && !pmu_has_kinds_of_cores(); i++)
-        accesses += read_count(&thread->counter[i], self) * thread->counter[i].accesses;
+        accesses += read_count(thread, i, self) * thread->counter[i].accesses;
     return accesses > thread->ours ? accesses - thread->ours : 0;
 }
 
@@ -310,8 +315,8 @@ uint64_t pmu_event_count(const struct pmu_thread *thread, unsigned counter)
     uint64_t values[3] = {0};
 
     if (!pmu_has_kinds_of_cores())
-        return read_count(&thread->counter[counter], true);
-    pmu_read_event(thread->counter[counter].descriptor, values);
+        return read_count(thread, counter, true);
+    pmu_read_event(counting(thread, counter), values);
     return values[0];
 }
 
@@ -331,23 +336,21 @@ uint64_t pmu_thread_weight(struct pmu_thread *thread, uint64_t now)
 void pmu_thread_set_first_period(struct pmu_thread *thread, struct random *random, uint64_t mean)
 {
     thread->first = mean;
-    pmu_thread_set_period(thread, sample_first_period(random, mean), 0);
+    pmu_thread_set_period(thread, sample_first_period(random, mean, SAMPLE_FIRST_LEAST), 0);
     thread->stands_for = mean;
 }
 
-void pmu_read_event(int descriptor, uint64_t values[3])
+void pmu_read_event(const int *descriptor, uint64_t values[3])
 {
-    int saved = errno;
     size_t size = 3 * sizeof *values;
 
-    if (!tape_supplies() && syscall(SYS_read, descriptor, values, size) != (long)size)
+    if (!tape_supplies() && descriptor_read(descriptor, values, size) != (long)size)
         memset(values, 0, size);
     tape_bytes(values, size);
-    errno = saved;
 }
 
 /* Keeps the event that was off for the longest time. */
-static void add_time_off(int descriptor, uint64_t *off_ns, uint64_t *enabled_ns)
+static void add_time_off(const int *descriptor, uint64_t *off_ns, uint64_t *enabled_ns)
 {
     uint64_t values[3] = {0}; /* count, time enabled, time running */
 
@@ -376,7 +379,7 @@ static void sum_witness(const struct pmu_witness *witness, struct pmu_losses *su
     const struct aux_faults *faults = &witness->aux.faults;
 
     sum->never_begun += witness->aux.bytes && !witness->begun && witness->aux.tail == 0;
-    add_time_off(witness->descriptor, &sum->witness_off_ns, &sum->witness_enabled_ns);
+    add_time_off(&witness->descriptor, &sum->witness_off_ns, &sum->witness_enabled_ns);
     sum->aux.truncated += faults->truncated;
     sum->aux.partial += faults->partial;
     sum->aux.collisions += faults->collisions;
@@ -398,23 +401,7 @@ void pmu_thread_sum_losses(const struct pmu_thread *thread, struct pmu_losses *s
     if (pmu_has_kinds_of_cores())
         add_uncounted(thread, sum);
     for (unsigned i = 0; i < thread->counters && !pmu_has_kinds_of_cores(); i++)
-        add_time_off(thread->counter[i].descriptor, &sum->off_ns, &sum->enabled_ns);
+        add_time_off(counting(thread, i), &sum->off_ns, &sum->enabled_ns);
     if (thread->witness.descriptor >= 0)
         sum_witness(&thread->witness, sum);
-}
-
-void pmu_thread_move_descriptor(struct pmu_thread *thread, int from, int to)
-{
-    for (unsigned i = 0; i < thread->samplers; i++)
-        if (thread->sampler[i] == from)
-            thread->sampler[i] = to;
-    for (unsigned i = 0; i < thread->counters; i++)
-        if (thread->counter[i].descriptor == from)
-            thread->counter[i].descriptor = to;
-    if (thread->leader == from)
-        thread->leader = to;
-    if (thread->witness.descriptor == from)
-        thread->witness.descriptor = to;
-    if (thread->witness.leader == from)
-        thread->witness.leader = to;
 }

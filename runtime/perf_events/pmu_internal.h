@@ -29,21 +29,21 @@ uint64_t pmu_event_count(const struct pmu_thread *, unsigned counter);
 
 /* An event's count, and for how long it was wanted and on a counter, ns; zeros if it cannot be
  * read. */
-void pmu_read_event(int descriptor, uint64_t values[3]);
+void pmu_read_event(const int *descriptor, uint64_t values[3]);
 
 /* ---- opening (pmu_open.c) ---- */
 
 struct perf_event_attr pmu_attributes(const struct pmu_event *);
 
-/* Descriptor of ours, or -errno. */
-int pmu_open_event(const struct perf_event_attr *, int group);
+/* Descriptor of ours, or -errno, in *holder as well (descriptors.h). */
+int pmu_open_event(const struct perf_event_attr *, int group, int *holder);
 
 /*
  * An event that samples; kernels that do not know a part of the sample type get an older one.
  * signals: each overflow brings one, with the cookie; else the records gather in the ring.
  */
 int pmu_open_sampler(struct pmu_choice *, const struct pmu_event *, uint64_t period,
-                     uint64_t cookie, bool signals, int group);
+                     uint64_t cookie, bool signals, int group, int *holder);
 
 /* Bytes of a ring's data, and of its page as well. */
 size_t pmu_ring_bytes(void);

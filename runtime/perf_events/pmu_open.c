@@ -34,9 +34,9 @@ struct perf_event_attr pmu_attributes(const struct pmu_event *event)
     return attributes;
 }
 
-int pmu_open_event(const struct perf_event_attr *attributes, int group)
+int pmu_open_event(const struct perf_event_attr *attributes, int group, int *holder)
 {
-    return descriptor_adopt(perf_event_open(attributes, group));
+    return descriptor_adopt(perf_event_open(attributes, group), holder);
 }
 
 void *pmu_map(int descriptor, size_t size, size_t offset)
@@ -67,7 +67,7 @@ size_t pmu_ring_mapping(void)
  * wanted, a watermark in its place lets it gather them; of an AUX area the kernel tells by halves.
  */
 static int open_once(const struct pmu_choice *choice, const struct pmu_event *event,
-                     uint64_t period, uint64_t cookie, bool signals, int group)
+                     uint64_t period, uint64_t cookie, bool signals, int group, int *holder)
 {
     struct perf_event_attr attributes = pmu_attributes(event);
 
@@ -82,19 +82,19 @@ static int open_once(const struct pmu_choice *choice, const struct pmu_event *ev
         attributes.watermark = 1;
         attributes.wakeup_watermark = (uint32_t)pmu_ring_bytes() / 2;
     }
-    return pmu_open_event(&attributes, group);
+    return pmu_open_event(&attributes, group, holder);
 }
 
 /* Kernels before 5.12 do not know the newer weights. */
 int pmu_open_sampler(struct pmu_choice *choice, const struct pmu_event *event, uint64_t period,
-                     uint64_t cookie, bool signals, int group)
+                     uint64_t cookie, bool signals, int group, int *holder)
 {
-    int descriptor = open_once(choice, event, period, cookie, signals, group);
+    int descriptor = open_once(choice, event, period, cookie, signals, group, holder);
 
     if (descriptor == -EINVAL && choice->sample_type & PERF_SAMPLE_WEIGHT_STRUCT) {
         choice->sample_type &= ~(uint64_t)PERF_SAMPLE_WEIGHT_STRUCT;
         choice->sample_type |= PERF_SAMPLE_WEIGHT;
-        descriptor = open_once(choice, event, period, cookie, signals, group);
+        descriptor = open_once(choice, event, period, cookie, signals, group, holder);
     }
     return descriptor;
 }

@@ -163,9 +163,9 @@ static bool try_witness(char *reason)
     int result = pmu_witness_open(&witness, interval);
 
     if (result == 0 && witness.leader >= 0)
-        result = perf_event_control(witness.leader, PERF_EVENT_IOC_ENABLE, NULL);
+        result = perf_event_control(&witness.leader, PERF_EVENT_IOC_ENABLE, NULL);
     if (result == 0)
-        result = perf_event_control(witness.descriptor, PERF_EVENT_IOC_ENABLE, NULL);
+        result = perf_event_control(&witness.descriptor, PERF_EVENT_IOC_ENABLE, NULL);
     if (result < 0) {
         explain(-result, &choice->sampler[0], reason);
         pmu_witness_close(&witness);
@@ -176,7 +176,7 @@ static bool try_witness(char *reason)
     test.end = tape_value(TAPE_SETTING, test.end);
     if (loads)
         test.stores = 0;
-    perf_event_control(witness.descriptor, PERF_EVENT_IOC_DISABLE, NULL);
+    perf_event_control(&witness.descriptor, PERF_EVENT_IOC_DISABLE, NULL);
     pmu_witness_drain(&witness, false, &losses, add_record, &test);
     test.lost = losses.records;
     test.throttled = losses.throttled;

@@ -75,8 +75,9 @@ static int open_leader(struct pmu_witness *witness)
 {
     struct perf_event_attr attributes = pmu_attributes(&pmu_engine.witness.leader);
 
-    witness->leader = pmu_open_event(&attributes, -1);
-    return witness->leader < 0 ? witness->leader : 0;
+    int opened = pmu_open_event(&attributes, -1, &witness->leader);
+
+    return opened < 0 ? opened : 0;
 }
 
 static int open_all(struct pmu_witness *witness)
@@ -86,10 +87,10 @@ static int open_all(struct pmu_witness *witness)
 
     if (result < 0)
         return result;
-    witness->descriptor =
-        pmu_open_sampler(choice, &choice->sampler[0], witness->interval, 0, false, witness->leader);
-    if (witness->descriptor < 0)
-        return witness->descriptor;
+    result = pmu_open_sampler(choice, &choice->sampler[0], witness->interval, 0, false,
+                              witness->leader, &witness->descriptor);
+    if (result < 0)
+        return result;
     witness->ring = pmu_map(witness->descriptor, pmu_ring_mapping(), 0);
     if (!witness->ring)
         return -ENOBUFS;
@@ -114,7 +115,7 @@ void pmu_witness_close(struct pmu_witness *witness)
         syscall(SYS_munmap, witness->aux.bytes, witness->aux.size);
     if (witness->ring)
         syscall(SYS_munmap, witness->ring, pmu_ring_mapping());
-    descriptor_release(witness->descriptor);
-    descriptor_release(witness->leader);
+    descriptor_release(&witness->descriptor);
+    descriptor_release(&witness->leader);
     pmu_witness_forget(witness);
 }

@@ -301,7 +301,7 @@ static void __attribute__((constructor)) start(void)
 
     if (!path || *path == '\0')
         return;
-    say_begin(is_on("REUSE_QUIET"), is_on("REUSE_VERBOSE"));
+    say_begin(is_on("REUSE_QUIET"), is_on("REUSE_VERBOSE"), true);
     if (!read_mapping(path) || !is_for_us() || !all_cpus_are_allowed(path))
         return;
     for (size_t i = 0; i < mapping.count; i++)

@@ -37,8 +37,13 @@ bool kernel_kills_blocked(void)
                   : "the program runs unprofiled: whether this kernel kills a program when "
                     "an event comes while SIGTRAP is blocked cannot be tried (not from 5.18 on");
     line_text(&line, ", and by distributions in older versions): use a newer kernel");
-    say_error(&line);
+    say_for_job(&line);
     return true;
+}
+
+bool kernel_ends_events(void)
+{
+    return running_kernel() >= KERNEL_SIGTRAP_ONCE;
 }
 
 void kernel_tell_refusal(int error)
@@ -74,5 +79,5 @@ void kernel_tell_refusal(int error)
     } else {
         line_text(&line, "): see reuse-doctor");
     }
-    say_error(&line);
+    say_for_job(&line);
 }

@@ -12,4 +12,7 @@ void kernel_tell_refusal(int error);
 /* Whether the kernel kills a program that has an event's signal blocked; then the line is said. */
 bool kernel_kills_blocked(void);
 
+/* Whether an event can be made to end with its first signal. */
+bool kernel_ends_events(void);
+
 #endif

@@ -23,8 +23,6 @@
 #include "interposition/interpose_syscall.h"
 #include "interposition/interpose_thread.h"
 #include "memory/fault_guard.h"
-#include "memory/forbidden.h"
-#include "memory/maps.h"
 #include "memory/modules.h"
 #include "memory/scratch.h"
 #include "output/output.h"
@@ -44,6 +42,7 @@
 #include "process/tree.h"
 #include "recording/replay.h"
 #include "recording/tape.h"
+#include "sampling/sample.h"
 #include "unwinding/attribution.h"
 #include "watches/watch.h"
 
@@ -73,7 +72,7 @@ static bool bind_functions(void)
     line_text(&line, "the program runs unprofiled: ");
     line_text(&line, missing);
     line_text(&line, " is missing: install what libreuse depends on");
-    say_begin(false, false);
+    say_begin(false, false, true);
     say_error(&line);
     return false;
 }
@@ -94,15 +93,16 @@ static void read_settings(void)
     char message[OPTIONS_MESSAGE_MAX];
     struct line line;
 
+    job_find((const char *const *)environ, &settings.job);
     if (options_parse((const char *const *)environ, &settings.options, message, sizeof message)) {
         line_begin(&line);
         line_text(&line, message);
         line_text(&line, "; the default is used");
-        say_begin(false, false);
+        say_begin(false, false, job_speaks(&settings.job));
         if (say_is_named() || !tree_is_inherited())
-            say_error(&line);
+            say_for_job(&line);
     }
-    say_begin(options->quiet, options->verbose);
+    say_begin(options->quiet, options->verbose, job_speaks(&settings.job));
     settings.sharing = options->sharing;
     settings.line_size = options->line_size;
     settings.cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
@@ -111,6 +111,7 @@ static void read_settings(void)
     if (!options->seed_given &&
         getrandom(&settings.seed, sizeof settings.seed, GRND_NONBLOCK) != sizeof settings.seed)
         settings.seed = monotonic_ns();
+    settings.first_least_ns = SAMPLE_FIRST_LEAST;
     if (options->duration > 0)
         settings.stop_ns = monotonic_ns() + (uint64_t)(options->duration * 1e9);
 }
@@ -128,7 +129,7 @@ static bool choose_engine(void)
         line_text(&line, engine_names[settings.options.engine]);
         line_text(&line, " runs under QEMU: use reuse-run --engine ");
         line_text(&line, engine_names[settings.options.engine]);
-        say_error(&line);
+        say_for_job(&line);
         return false;
     case ENGINE_NONE:
         return false;
@@ -165,7 +166,7 @@ static void try_hardware(void)
     memcpy(passed_over, line.text + strlen("libreuse: "), kept);
     /* Who names an event means it to be used. */
     if (settings.options.engine == ENGINE_PMU || settings.options.event[0])
-        say_error(&line);
+        say_for_job(&line);
     else
         say_verbose(&line);
 }
@@ -183,38 +184,21 @@ void process_begin_engine(void)
     threads_begin();
 }
 
-static bool begins_with(const char *text, const char *beginning)
-{
-    return strncmp(text, beginning, strlen(beginning)) == 0;
-}
-
-static bool is_stack(void *context, const struct maps_entry *entry)
-{
-    struct maps_entry *found = context;
-    uint64_t here = (uintptr_t)__builtin_frame_address(0);
-
-    if (begins_with(entry->path, "/dev/") && !begins_with(entry->path, "/dev/zero") &&
-        !begins_with(entry->path, "/dev/shm/"))
-        forbidden_add(entry->start, entry->end);
-    if (here - entry->start >= entry->end - entry->start)
-        return true;
-    *found = *entry;
-    return false;
-}
-
-/* The main thread's stack grows down to its limit. */
+/* The main thread's stack grows down to its limit from where the kernel has put the name of the
+ * program's file: last of all, before a null word. */
 static void main_stack(uint64_t *low, uint64_t *high)
 {
-    struct maps_entry stack = {0};
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    uint64_t page = settings.page_size, size = 8 << 20;
     struct rlimit limit;
-    uint64_t size = 8 << 20;
 
-    maps_each(is_stack, &stack);
-    *high = stack.end;
+    *high = name ? (uintptr_t)name + strlen(name) + 1 + sizeof(uint64_t)
+                 : (uintptr_t)__builtin_frame_address(0);
+    *high = (*high + page - 1) & -page;
     if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         limit.rlim_cur < UINT64_C(1) << 30)
         size = limit.rlim_cur;
-    *low = stack.end > size ? stack.end - size : 0;
+    *low = *high > size ? *high - size : 0;
 }
 
 static void tell_no_signals(void)
@@ -225,7 +209,7 @@ static void tell_no_signals(void)
     line_text(&line,
               "the program runs unprofiled: SIGTRAP, SIGSEGV and SIGBUS cannot be handled: a "
               "seccomp filter forbids it?");
-    say_error(&line);
+    say_for_job(&line);
 }
 
 /* And finds out what an event costs, unless that is known. False: the user knows why. */
@@ -260,14 +244,28 @@ static void take_inheritance(void)
     settings.trap_ns = inheritance.trap_ns;
 }
 
+/* Shorter threads are never sampled. A recording is to be repeated on any kernel. */
+static void choose_first_least(void)
+{
+    enum { SHORTEST_NS = 25 * 1000 };
+
+    if (settings.options.record_raw[0] == '\0' && kernel_ends_events())
+        settings.first_least_ns = SHORTEST_NS;
+}
+
+/* Or it was not tried. */
+static bool has_hardware(void)
+{
+    return settings.options.engine != ENGINE_AUTO || pmu_in_use() || level_counts_are_made();
+}
+
 /* For the programs that this process starts, if they are to be followed. */
 static void leave_inheritance(void)
 {
-    bool tried = settings.options.engine == ENGINE_AUTO;
     struct inheritance inheritance = {
         .trigger_ns = settings.trigger_ns,
         .trap_ns = settings.trap_ns,
-        .has_hardware = !tried || pmu_in_use() || level_counts_are_made(),
+        .has_hardware = has_hardware(),
     };
 
     if (!(settings.options.follow & FOLLOW_EXEC))
@@ -317,7 +315,9 @@ static void start(void)
     if (refusal || !choose_engine())
         return;
     descriptors_begin();
-    result = handler_probe();
+    take_inheritance();
+    /* Who has measured what events cost has them. */
+    result = settings.trigger_ns != 0 ? 0 : handler_probe();
     if (result == -ENOSYS && surroundings_are_emulated()) {
         tell_surroundings("QEMU runs it, and has no performance events");
         return;
@@ -326,7 +326,6 @@ static void start(void)
         kernel_tell_refusal(-result);
         return;
     }
-    take_inheritance();
     if (kernel_kills_blocked() || !take_signals())
         return;
     if (has_no_register()) {
@@ -338,13 +337,14 @@ static void start(void)
         line_number(&line, BURST_ACCESSES);
         line_text(&line, " accesses are seen");
         if (settings.options.registers > 0)
-            say_error(&line);
+            say_for_job(&line);
     }
+    choose_first_least();
+    process_is_follower = !tree_begin(say_is_named());
     taped = replay_begin_recording();
     process_begin_engine();
     if (taped)
         tape_end();
-    process_is_follower = !tree_begin(say_is_named());
     if (!output_begin(&settings.options, !process_is_follower)) {
         leave_inheritance();
         fault_guard_end();
@@ -359,6 +359,8 @@ static void start(void)
     signals_block(&before);
     if (!process_is_without_hardware)
         level_counts_begin();
+    /* Children need not try again. */
+    process_is_without_hardware = !has_hardware();
     modules_begin();
     attribution_begin();
     interpose_thread_begin();
@@ -382,36 +384,15 @@ void process_start(void)
 
 /* ---- descriptors ---- */
 
-/* Both adopt a copy, then let the original go: the event or file lives on in the copy. */
-
-static void yield_profile(int descriptor)
-{
-    int copy = descriptor_adopt_profile((int)syscall(SYS_dup, descriptor));
-
-    /* If not: whoever wants the number comes again. */
-    descriptor_release_profile(output_move_descriptor(descriptor, copy) ? descriptor : copy);
-}
-
-static void yield_other(int descriptor)
-{
-    int copy = descriptor_adopt((int)syscall(SYS_dup, descriptor));
-
-    tape_move_descriptor(descriptor, copy);
-    thread_move_descriptor(descriptor, copy);
-    shared_watch_move_descriptor(descriptor, copy);
-    tree_move_descriptor(descriptor, copy);
-    level_counts_move_descriptor(descriptor, copy);
-    descriptor_release(descriptor);
-}
-
-void process_yield_descriptor(int descriptor)
+void process_move_profile(int from)
 {
     sigset_t before;
+    int copy;
 
     signals_block(&before);
-    if (descriptor_is_profile(descriptor))
-        yield_profile(descriptor);
-    else
-        yield_other(descriptor);
+    /* Adopt a copy, then let the original go: the file lives on in the copy. If the number could
+     * not be changed just now, whoever wants it comes again. */
+    copy = descriptor_adopt_profile((int)syscall(SYS_dup, from));
+    descriptor_release_profile(output_move_descriptor(from, copy) ? from : copy);
     signals_restore(&before);
 }

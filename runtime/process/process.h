@@ -25,8 +25,9 @@ void process_begin_engine(void);
 /* Writes to a new file what is to be said of the engine. Signal-safe. */
 void process_announce(void);
 
-/* The target takes one of our descriptor numbers: moves ours to another. Thread-safe. */
-void process_yield_descriptor(int descriptor);
+/* The target takes the number of the profile, which gets another, or not yet: to be tried until it
+ * is not ours. Thread-safe. */
+void process_move_profile(int from);
 
 /* What must reach the file before the program may be replaced; it goes on if exec fails. */
 void process_before_exec(void);

@@ -22,6 +22,7 @@
 #include "process/preload.h"
 #include "process/process.h"
 #include "process/process_internal.h"
+#include "process/settings.h"
 #include "process/tree.h"
 #include "recording/tape.h"
 #include "unwinding/attribution.h"
@@ -57,19 +58,37 @@ static void tell_samples(struct line *line, const struct tree_sums *sums)
     }
 }
 
+/* Which of a job's processes the figures are of. */
+static void tell_rank(struct line *line)
+{
+    if (settings.job.rank[0] == '\0')
+        return;
+    line_text(line, "rank ");
+    line_text(line, settings.job.rank);
+    if (settings.job.size > 0) {
+        line_text(line, " of ");
+        line_number(line, settings.job.size);
+    }
+    line_text(line, ": ");
+}
+
 /* For all processes of the tree, by the first one. What is taken is said in relation to the time
  * that the program would need alone, as in the report. */
 static void closing_line(const struct tree_sums *sums)
 {
+    bool of_job = settings.job.id[0] != '\0';
     struct line line;
 
     line_begin(&line);
     line_text(&line, pmu_in_use() ? "pmu engine, " : "clock engine, ");
+    tell_rank(&line);
     tell_samples(&line, sums);
     line_text(&line, ", ");
     line_fixed(&line, sums->app_ns ? sums->overhead_ns * 1000 / sums->app_ns : 0, 1);
-    line_text(&line, " % of CPU time taken; look at it with: reuse-report ");
-    line_text(&line, sums->profiles > 1 ? output_all() : output_path());
+    line_text(&line, " % of CPU time taken; look at ");
+    line_text(&line, of_job ? "the job" : "it");
+    line_text(&line, " with: reuse-report ");
+    line_text(&line, of_job || sums->profiles > 1 ? output_all() : output_path());
     if (process_is_follower)
         say_verbose(&line);
     else
@@ -211,6 +230,7 @@ void process_before_exec(void)
     for (struct thread *thread = thread_first(); thread; thread = thread->next)
         bursts_end_thread(thread);
     threads_write_totals();
+    thread_before_exec();
     level_counts_write();
     thread_totals(&app_ns, &overhead_ns);
     tree_report(output_samples(), app_ns, overhead_ns);

@@ -16,7 +16,8 @@ extern _Atomic pid_t process_pid;
  * Written at start-up and by a forked child. */
 extern bool process_is_follower;
 
-/* Hardware events were tried by a process that started this one, in vain. Written at start-up. */
+/* Hardware events were tried in vain, by this process or one that started it. Written at start-up.
+ */
 extern bool process_is_without_hardware;
 
 /* Once at start-up. */

@@ -109,7 +109,6 @@ void run_record_make(struct run_text *text, uint64_t started_ns)
 {
     static char path[PATH_MAX];
     struct utsname system;
-    const char *rank = options_find_rank((const char *const *)environ);
     ssize_t length;
     uint64_t behind = monotonic_ns() - started_ns;
 
@@ -130,8 +129,12 @@ void run_record_make(struct run_text *text, uint64_t started_ns)
     number(text, "ppid", (uint64_t)getppid());
     uname(&system);
     pair(text, "host", system.nodename);
-    if (rank)
-        pair(text, "rank", rank);
+    if (settings.job.rank[0] != '\0')
+        pair(text, "rank", settings.job.rank);
+    if (settings.job.size > 0)
+        number(text, "ranks", settings.job.size);
+    if (settings.job.id[0] != '\0')
+        pair(text, "job", settings.job.id);
     pair(text, "kernel", system.release);
     if (syscall(SYS_getcwd, path, sizeof path) > 0)
         pair(text, "directory", path);

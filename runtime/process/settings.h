@@ -6,15 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "job.h"
 #include "options.h"
 
 struct settings {
     struct options options;
+    struct job job;
     bool sharing;
     uint32_t line_size;
     uint64_t seed;
     uint64_t trap_ns, trigger_ns; /* hidden cost of a watch trap and of a clock expiry */
     uint64_t cpus, page_size;
+    /* Of a thread's clock, ns, at least. Below SAMPLE_FIRST_LEAST the event ends with its first
+     * expiry, so that it cannot expire again and again before a handler runs. */
+    uint64_t first_least_ns;
     uint64_t stop_ns; /* CLOCK_MONOTONIC at which sampling ends; 0 never */
 };
 

@@ -31,7 +31,11 @@ enum { PAGE_BYTES = 4096 };
 struct page {
     uint64_t key; /* written before any other process can see it */
     _Atomic uint64_t processes, running, profiles, failed, samples, app_ns, overhead_ns;
+    _Atomic bool governed; /* what follows is in use */
+    struct governor_process governor;
 };
+
+_Static_assert(sizeof(struct page) <= PAGE_BYTES, "it is one page");
 
 /* Where no memory can be shared. */
 static struct page own_page;
@@ -112,7 +116,7 @@ static bool join(const struct place *place)
 static void take_descriptor(int left)
 {
     syscall(SYS_fcntl, left, F_SETFD, FD_CLOEXEC);
-    descriptor = descriptor_adopt(left);
+    descriptor_adopt(left, &descriptor);
 }
 
 /* ---- beginning ---- */
@@ -143,8 +147,9 @@ static void create(void)
 
     first = getpid();
     started_ns = clock_ns(CLOCK_REALTIME);
-    descriptor = memory ? descriptor_adopt(created) : -1;
+    descriptor = -1;
     if (memory) {
+        descriptor_adopt(created, &descriptor);
         page = memory;
     } else {
         if (created >= 0)
@@ -206,7 +211,14 @@ void tree_forget(void)
 {
     descriptor = -1;
     counted = false;
+    memset(&own_page, 0, sizeof own_page);
     page = &own_page;
+}
+
+struct governor_process *tree_governor(bool *is_new)
+{
+    *is_new = !atomic_exchange(&page->governed, true);
+    return &page->governor;
 }
 
 uint64_t tree_start_ns(void)
@@ -268,10 +280,4 @@ void tree_end(struct tree_sums *sums)
         .app_ns = atomic_load(&page->app_ns),
         .overhead_ns = atomic_load(&page->overhead_ns),
     };
-}
-
-void tree_move_descriptor(int from, int to)
-{
-    if (descriptor == from)
-        descriptor = to;
 }

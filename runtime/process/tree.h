@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sampling/governor.h"
+
 struct tree_sums {
     uint64_t processes; /* that profiling began in, this one included */
     uint64_t running;   /* of these, not ended, but for this one; or killed */
@@ -44,6 +46,13 @@ void tree_after_fork(void);
 /* In a forked child that is not followed: it belongs to none. */
 void tree_forget(void);
 
+/*
+ * What the processes of the tree may spend, all together. Nobody holds a share of it: costs are
+ * charged when they arise, and time is allowed for when it is reported, so that a process that is
+ * killed takes nothing along but its last period. is_new: nobody has begun it yet.
+ */
+struct governor_process *tree_governor(bool *is_new);
+
 /* When the run began, CLOCK_REALTIME in ns; 0: not known. */
 uint64_t tree_start_ns(void);
 
@@ -61,8 +70,5 @@ void tree_before_exec(void);
 
 /* This process ends. The sums of the tree, or of what is known of it. */
 void tree_end(struct tree_sums *);
-
-/* One of our descriptors has a new number. */
-void tree_move_descriptor(int from, int to);
 
 #endif

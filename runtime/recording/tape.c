@@ -191,11 +191,6 @@ void tape_forget(void)
     atomic_flag_clear(&lock);
 }
 
-void tape_move_descriptor(int from, int to)
-{
-    tape_file_move_descriptor(from, to);
-}
-
 /* ---- reading ---- */
 
 bool tape_replay_from(const char *path)

@@ -61,7 +61,6 @@ bool tape_record_to(const char *path);
 void tape_flush(void);
 /* In a forked child, which is not recorded. */
 void tape_forget(void);
-void tape_move_descriptor(int from, int to);
 
 /* Opens a section, if a tape is recorded and this thread is in none; signals stay blocked in it. */
 bool tape_begin(enum tape_tag section, uint32_t thread, const void *data, size_t size);

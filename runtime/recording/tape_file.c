@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "interposition/descriptors.h"
+#include "interposition/interpose_signal.h"
 #include "memory/memory.h"
 #include "output/profile_file.h"
 #include "output/say.h"
@@ -45,7 +46,7 @@ int tape_file_create(const char *path)
         return ENOMEM;
     }
     regular = fstat(opened, &status) == 0 && S_ISREG(status.st_mode);
-    descriptor = descriptor_adopt(opened);
+    descriptor_adopt(opened, &descriptor);
     return 0;
 }
 
@@ -58,8 +59,7 @@ static void give_up(int error)
     line_error(&line, error);
     line_text(&line, "); what is written can be replayed");
     say_error(&line);
-    descriptor_release(descriptor);
-    descriptor = -1;
+    descriptor_release(&descriptor);
 }
 
 /* How many of `size` bytes the limit of the file size lets in: one more would raise SIGXFSZ in the
@@ -76,6 +76,20 @@ static size_t allowed(size_t size)
     return size < room ? size : (size_t)room;
 }
 
+/* To that file and no other, should another thread want its number. */
+static long write_held(const void *bytes, size_t size)
+{
+    sigset_t before;
+    long result;
+
+    signals_block(&before);
+    descriptors_hold_limit();
+    result = syscall(SYS_write, descriptor, bytes, size);
+    descriptors_let_limit_go();
+    signals_restore(&before);
+    return result;
+}
+
 void tape_file_flush(void)
 {
     size_t done = 0;
@@ -83,7 +97,7 @@ void tape_file_flush(void)
 
     while (done < used && descriptor >= 0) {
         size_t size = allowed(used - done);
-        long n = size ? syscall(SYS_write, descriptor, buffer + done, size) : -1;
+        long n = size ? write_held(buffer + done, size) : -1;
 
         if (n > 0) {
             done += (size_t)n;
@@ -128,10 +142,4 @@ bool tape_file_failed(void)
 void tape_file_forget(void)
 {
     descriptor = -1;
-}
-
-void tape_file_move_descriptor(int from, int to)
-{
-    if (descriptor == from)
-        descriptor = to;
 }

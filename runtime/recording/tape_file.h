@@ -25,6 +25,5 @@ bool tape_file_failed(void);
 
 /* In a forked child: the file is the parent's. */
 void tape_file_forget(void);
-void tape_file_move_descriptor(int from, int to);
 
 #endif

@@ -210,7 +210,7 @@ __attribute__((constructor)) static void begin(void)
 
     if (text == NULL || *text == '\0')
         return;
-    say_begin(is_on("REUSE_QUIET"), is_on("REUSE_VERBOSE"));
+    say_begin(is_on("REUSE_QUIET"), is_on("REUSE_VERBOSE"), true);
     wrong = heap_remedies_read(text, &remedies);
     if (wrong == NULL && readlink("/proc/self/exe", program, sizeof program - 1) <= 0)
         wrong = "/proc/self/exe cannot be read";

@@ -15,6 +15,7 @@
 #include "isa/guarded_memory.h"
 #include "isa/trapped_access.h"
 #include "memory/fault_guard.h"
+#include "memory/memory.h"
 #include "output/output.h"
 #include "perf_events/timebase.h"
 #include "process/settings.h"
@@ -92,7 +93,7 @@ void line_sharing_reset_after_fork(void)
 {
     atomic_store(&active, false);
     memset(&lines, 0, sizeof lines);
-    memset(&board, 0, sizeof board);
+    memory_clear(&board, sizeof board);
     atomic_store(&words[0], 0);
     atomic_store(&words[1], 0);
 }

@@ -69,11 +69,8 @@ static void open_registers(void)
     left = left < WATCH_PRIVATE ? 0 : left - WATCH_PRIVATE;
     left = left < SHARED_REGISTERS ? left : SHARED_REGISTERS;
     for (shared.count = 0; shared.count < left; shared.count++) {
-        int descriptor = descriptor_adopt(perf_watch_open(true));
-
-        if (descriptor < 0)
+        if (descriptor_adopt(perf_watch_open(true), &shared.descriptors[shared.count]) < 0)
             break;
-        shared.descriptors[shared.count] = descriptor;
     }
     line_sharing_begin(shared.count);
     atomic_store(&shared.state, shared.count == 0 ? SHARED_CLOSED : SHARED_FREE);
@@ -101,13 +98,6 @@ void shared_watch_reset_after_fork(void)
 {
     atomic_store(&shared.state, SHARED_CLOSED);
     line_sharing_reset_after_fork();
-}
-
-void shared_watch_move_descriptor(int from, int to)
-{
-    for (unsigned i = 0; i < shared.count; i++)
-        if (atomic_load(&shared.state) != SHARED_CLOSED && shared.descriptors[i] == from)
-            shared.descriptors[i] = to;
 }
 
 static bool take(int from)
@@ -152,13 +142,13 @@ bool shared_registers_arm(uint64_t address, uint64_t address2, bool loads, uint3
 
         shared.lines[i] = addresses[i];
         shared.aside[i] = 0;
-        armed &= perf_watch_arm(shared.descriptors[i], addresses[i], WATCH_WORD,
+        armed &= perf_watch_arm(&shared.descriptors[i], addresses[i], WATCH_WORD,
                                 loads ? WATCH_LOADS_AND_STORES : WATCH_STORES,
                                 event_cookie_pack(cookie), true) == 0;
     }
     shared.use++;
     for (unsigned i = 0; i < shared.count && !armed; i++)
-        perf_event_disable(shared.descriptors[i]);
+        perf_event_disable(&shared.descriptors[i]);
     atomic_store(&shared.state, armed ? SHARED_LINES : SHARED_FREE);
     return armed;
 }
@@ -168,7 +158,7 @@ void shared_registers_disarm(void)
     if (!take(SHARED_LINES))
         return;
     for (unsigned i = 0; i < shared.count; i++)
-        perf_event_disable(shared.descriptors[i]);
+        perf_event_disable(&shared.descriptors[i]);
     atomic_store(&shared.state, SHARED_FREE);
 }
 
@@ -199,7 +189,7 @@ void shared_watch_put_aside(struct thread *thread, uint64_t address)
     for (unsigned i = 0; i < shared.count; i++) {
         if (shared.lines[i] != address)
             continue;
-        perf_event_disable(shared.descriptors[i]);
+        perf_event_disable(&shared.descriptors[i]);
         shared.aside[i] += ~step->shared_aside >> i & 1;
         step->shared_aside |= 1u << i;
     }
@@ -212,7 +202,7 @@ void shared_watch_bring_back(unsigned registers, uint32_t use)
         return;
     for (unsigned i = 0; i < shared.count && shared.use == use; i++)
         if (registers >> i & 1 && --shared.aside[i] == 0)
-            perf_event_enable(shared.descriptors[i]);
+            perf_event_enable(&shared.descriptors[i]);
     atomic_store(&shared.state, SHARED_LINES);
 }
 
@@ -256,7 +246,7 @@ void shared_watch_offer(struct thread *owner, unsigned slot, struct record_sampl
     struct event_cookie cookie = {
         .kind = EVENT_SHARED_WATCH, .slot = SLOT_ACCOMPANIES, .generation = generation};
 
-    if (perf_watch_arm(shared.descriptors[0], address, WATCH_WORD, WATCH_STORES,
+    if (perf_watch_arm(&shared.descriptors[0], address, WATCH_WORD, WATCH_STORES,
                        event_cookie_pack(cookie), true) != 0) {
         atomic_store(&shared.state, SHARED_FREE);
         return;
@@ -277,7 +267,7 @@ void shared_watch_release(const struct thread *owner, unsigned slot)
         !take(SHARED_BUSY))
         return;
     if (shared.owner == owner && shared.slot == slot) {
-        perf_event_disable(shared.descriptors[0]);
+        perf_event_disable(&shared.descriptors[0]);
         atomic_store(&shared.state, SHARED_FREE);
     } else {
         atomic_store(&shared.state, SHARED_BUSY);
@@ -296,7 +286,7 @@ void shared_watch_own_trap(unsigned slot, uint32_t generation)
         atomic_fetch_add(&shared.own_traps, 1) + 1 < OWN_TRAPS_MAX || !take(SHARED_BUSY))
         return;
     leave_watch();
-    perf_event_disable(shared.descriptors[0]);
+    perf_event_disable(&shared.descriptors[0]);
     atomic_store(&shared.state, SHARED_FREE);
 }
 
@@ -309,7 +299,7 @@ void shared_watch_stray_trap(unsigned slot)
     if (!take(SHARED_BUSY))
         return;
     leave_watch();
-    perf_event_disable(shared.descriptors[0]);
+    perf_event_disable(&shared.descriptors[0]);
     atomic_store(&shared.state, SHARED_FREE);
 }
 
@@ -336,7 +326,7 @@ static void accompanying_trap(struct thread *thread, uint32_t generation, uconte
     sample_id = shared.sample_id;
     if (owner == thread)
         leave_watch();
-    perf_event_disable(shared.descriptors[0]);
+    perf_event_disable(&shared.descriptors[0]);
     atomic_store(&shared.state, SHARED_FREE);
     if (owner != thread) {
         flags = watch_follow_visit(thread, sampled_address, address, context, &words_after);

@@ -29,7 +29,7 @@ static void bring_back(struct thread *thread)
     step->private_aside = 0;
     step->shared_aside = 0;
     if (step->descriptor >= 0)
-        perf_event_disable(step->descriptor);
+        perf_event_disable(&step->descriptor);
     watch_bring_back(thread, private);
     shared_watch_bring_back(shared, step->shared_use);
 }
@@ -41,8 +41,7 @@ void step_over_end_thread(struct thread *thread)
     step->private_aside = 0;
     if (step->shared_aside)
         bring_back(thread);
-    if (step->descriptor >= 0)
-        descriptor_release(step->descriptor);
+    descriptor_release(&step->descriptor);
     step->descriptor = NOT_OPENED;
 }
 
@@ -51,15 +50,13 @@ static void arm(struct step_over *step)
 {
     struct event_cookie cookie = {.kind = EVENT_STEP};
 
-    if (step->descriptor == NOT_OPENED) {
-        int descriptor = descriptor_adopt(perf_breakpoint_open());
-
-        step->descriptor = descriptor < 0 ? NOT_TO_BE_HAD : descriptor;
-    }
+    if (step->descriptor == NOT_OPENED &&
+        descriptor_adopt(perf_breakpoint_open(), &step->descriptor) < 0)
+        step->descriptor = NOT_TO_BE_HAD;
     step->generation = (step->generation + 1) & WATCH_GENERATION_MASK;
     cookie.generation = step->generation;
     if (step->descriptor >= 0)
-        perf_breakpoint_arm(step->descriptor, step->until, event_cookie_pack(cookie));
+        perf_breakpoint_arm(&step->descriptor, step->until, event_cookie_pack(cookie));
 }
 
 void step_over_access(struct thread *thread, uint64_t address, const ucontext_t *context)
@@ -88,7 +85,7 @@ void step_over_trap(struct thread *thread, uint32_t generation)
 void step_over_stray_trap(struct thread *thread)
 {
     if (thread->step.descriptor >= 0)
-        perf_event_disable(thread->step.descriptor);
+        perf_event_disable(&thread->step.descriptor);
 }
 
 void step_over_expiry(struct thread *thread)

@@ -29,9 +29,9 @@ static bool arm(void *user, unsigned slot, uint64_t address, uint32_t generation
     struct event_cookie cookie = {.kind = EVENT_WATCH, .slot = slot, .generation = generation};
 
     if (atomic_load(&watch->state) == WATCH_TAKEN && watch->purpose == WATCH_FOR_BRIDGE)
-        return perf_breakpoint_arm(thread->registers[slot], thread->bridge.stop.until,
+        return perf_breakpoint_arm(&thread->registers[slot], thread->bridge.stop.until,
                                    event_cookie_pack(cookie)) == 0;
-    return perf_watch_arm(thread->registers[slot], address, WATCH_WORD, WATCH_LOADS_AND_STORES,
+    return perf_watch_arm(&thread->registers[slot], address, WATCH_WORD, WATCH_LOADS_AND_STORES,
                           event_cookie_pack(cookie), false) == 0;
 }
 
@@ -39,7 +39,7 @@ static void disarm(void *user, unsigned slot)
 {
     const struct thread *thread = user;
 
-    perf_event_disable(thread->registers[slot]);
+    perf_event_disable(&thread->registers[slot]);
 }
 
 static void append(void *user, enum record_type type, const void *record, size_t size)
@@ -191,11 +191,9 @@ unsigned watch_registers(struct thread *thread)
         return thread->watches.count;
     thread->registers_opened = true;
     while (count < WATCH_PRIVATE && count < settings.options.registers) {
-        int descriptor = descriptor_adopt(perf_watch_open(false));
-
-        if (descriptor < 0)
+        if (descriptor_adopt(perf_watch_open(false), &thread->registers[count]) < 0)
             break;
-        thread->registers[count++] = descriptor;
+        count++;
     }
     begin(thread, count);
     return count;
@@ -241,7 +239,7 @@ void watch_bring_back(struct thread *thread, unsigned registers)
 
         if (registers >> i & 1 && watch->generation == thread->step.private_generation[i] &&
             serves_watch(watch, watch->sample.watch_address))
-            perf_event_enable(thread->registers[i]);
+            perf_event_enable(&thread->registers[i]);
     }
 }
 

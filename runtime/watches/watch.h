@@ -74,7 +74,6 @@ enum { SHARED_WATCH_SLOTS = 3 }; /* of their cookies: fewer than this */
 void shared_watch_open(void);
 bool shared_watch_is_open(void);
 void shared_watch_reset_after_fork(void);
-void shared_watch_move_descriptor(int from, int to);
 
 /* One of them trapped in the calling thread. */
 void shared_watch_trap(struct thread *, unsigned slot, uint32_t generation, ucontext_t *,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "job.h"
 #include "objects/object_groups.h"
 
 #include "signal_safe.h"
@@ -28,8 +29,8 @@ const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_LINE_SIZE] = {"REUSE_LINE_SIZE", "line-size", 0, "BYTES", NULL, "64",
                           "a power of two from 32 to 4096", "cache line that reuse is taken at"},
     [OPTION_OUTPUT] = {"REUSE_OUTPUT", "output", 'o', "PATTERN", NULL, "reuse.%e.%p.rprof",
-                       "a file name of at most 4095 bytes with %p, %h, %r, %e and %%",
-                       "profile's name; %h host, %r rank"},
+                       "a file name of at most 4095 bytes with %p, %h, %j, %r, %e and %%",
+                       "name; %h host, %j job, %r rank"},
     [OPTION_FOLLOW] = {"REUSE_FOLLOW", "follow", 0, "LIST", NULL, "fork,exec",
                        "a list of fork and exec, or none", "profile offspring too, or none"},
     [OPTION_EVENT] = {"REUSE_EVENT", "event", 0, "NAME", NULL, "",
@@ -42,6 +43,11 @@ const struct option_description option_table[OPTION_COUNT] = {
                          "SIGUSR1 or SIGUSR2, a time of at least 1s as 60s, 5m or 2h, or one of "
                          "each: SIGUSR2,60s",
                          "SIGUSR2, or 60s: write what is known and run on"},
+    [OPTION_METRICS] = {"REUSE_METRICS", "metrics", 0, "FILE", NULL, "",
+                        "a file name of at most 4095 bytes with %p, %h, %j, %r, %e and %%",
+                        "keep OpenMetrics of the run in this file"},
+    [OPTION_INTERVAL] = {"REUSE_INTERVAL", "interval", 0, "SECONDS", NULL, "10",
+                         "a whole number from 1 to 86400", "between rewrites of --metrics"},
     [OPTION_SHARING] = {"REUSE_SHARING", "no-sharing", 0, NULL, "0", "1", "1 or 0",
                         "do not watch what other threads store"},
     [OPTION_REGISTERS] = {"REUSE_REGISTERS", "registers", 0, "N", NULL, "4",
@@ -84,7 +90,7 @@ const struct option_description option_table[OPTION_COUNT] = {
     [OPTION_TRY] = {"REUSE_TRY", "try", 0, "CHANGE", NULL, "", "a text of at most 4095 bytes",
                     "align heap blocks as a finding says"},
     [OPTION_RECORD_RAW] = {"REUSE_RECORD_RAW", "record-raw", 0, "FILE", NULL, "",
-                           "a file name of at most 4095 bytes with %p, %h, %r, %e and %%",
+                           "a file name of at most 4095 bytes with %p, %h, %j, %r, %e and %%",
                            "record what kernel and hardware gave, for --replay"},
     [OPTION_REPLAY] = {"REUSE_REPLAY", "replay", 0, "FILE", NULL, "",
                        "a file name of at most 4095 bytes",
@@ -315,7 +321,7 @@ static bool pattern_is_valid(const char *pattern)
     if (strlen(pattern) >= OPTIONS_OUTPUT_MAX)
         return false;
     for (const char *at = strchr(pattern, '%'); at; at = strchr(at + 2, '%')) {
-        if (at[1] == '\0' || !strchr("phre%", at[1]))
+        if (at[1] == '\0' || !strchr("phjre%", at[1]))
             return false;
     }
     return true;
@@ -370,6 +376,14 @@ static bool apply(struct options *options, enum option_id id, const char *value)
             return false;
         options->snapshot_signal = index;
         options->snapshot_every = decimal;
+        return true;
+    case OPTION_METRICS:
+        return pattern_is_valid(value) &&
+               parse_text(value, options->metrics, sizeof options->metrics);
+    case OPTION_INTERVAL:
+        if (!parse_whole(value, &whole) || whole == 0 || whole > 86400)
+            return false;
+        options->interval = (double)whole;
         return true;
     case OPTION_SHARING:
         return parse_switch(value, &options->sharing);
@@ -472,6 +486,9 @@ static void set_default(struct options *options, enum option_id id)
         options->snapshot_signal = 0;
         options->snapshot_every = 0;
         break;
+    case OPTION_METRICS:
+        options->metrics[0] = '\0';
+        break;
     case OPTION_REGIONS:
         options->regions[0] = '\0';
         break;
@@ -550,6 +567,16 @@ static const char *find_variable(const char *const *environment, const char *nam
     return NULL;
 }
 
+/* The ranks of a job are named by it, so that they are found together. */
+static void set_job_default(const char *const *environment, struct options *options)
+{
+    struct job job;
+
+    job_find(environment, &job);
+    if (job.id[0] != '\0')
+        apply(options, OPTION_OUTPUT, OPTIONS_OUTPUT_OF_JOB);
+}
+
 int options_parse(const char *const *environment, struct options *options, char *message,
                   size_t message_size)
 {
@@ -557,6 +584,7 @@ int options_parse(const char *const *environment, struct options *options, char 
     int status = 0;
 
     options_default(options);
+    set_job_default(environment, options);
     for (int i = 0; i < OPTION_COUNT; i++) {
         enum option_id id = (enum option_id)i;
         const char *value = find_variable(environment, option_table[id].variable);
@@ -583,8 +611,11 @@ static void append_conversion(struct text *text, char conversion, const struct o
     case 'h':
         text_append_component(text, names->host ? names->host : "unknown");
         break;
+    case 'j':
+        text_append_component(text, names->job && *names->job ? names->job : "0");
+        break;
     case 'r':
-        text_append_component(text, names->rank ? names->rank : "0");
+        text_append_component(text, names->rank && *names->rank ? names->rank : "0");
         break;
     case 'e': {
         const char *program = names->program ? names->program : "unknown";
@@ -622,24 +653,4 @@ int options_expand_output(const char *pattern, const struct output_names *names,
     if (path_size > 0)
         path[0] = '\0';
     return -1;
-}
-
-const char *options_find_rank(const char *const *environment)
-{
-    static const char *const variables[] = {
-        "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID",
-    };
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        const char *rank = find_variable(environment, variables[i]);
-        if (rank && *rank)
-            return rank;
-    }
-    const char *tasks = find_variable(environment, "SLURM_NTASKS");
-    uint64_t count;
-    if (tasks && parse_whole(tasks, &count) && count > 1) {
-        const char *rank = find_variable(environment, "SLURM_PROCID");
-        if (rank && *rank)
-            return rank;
-    }
-    return NULL;
 }

@@ -27,6 +27,8 @@ enum option_id {
     OPTION_EVENT,
     OPTION_DURATION,
     OPTION_SNAPSHOT,
+    OPTION_METRICS,
+    OPTION_INTERVAL,
     OPTION_SHARING,
     OPTION_REGISTERS,
     OPTION_SEED,
@@ -97,6 +99,9 @@ enum {
     OPTIONS_MESSAGE_MAX = 512, /* enough for any message made here */
 };
 
+/* The default of --output in the ranks of a job whose name is known (job.h). */
+#define OPTIONS_OUTPUT_OF_JOB "reuse.%j.%r.rprof"
+
 #define OPTIONS_BUDGET_MIN 0.1
 #define OPTIONS_BUDGET_MAX 50.0
 #define OPTIONS_PERIOD_MAX UINT64_C(1000000000000)
@@ -120,6 +125,7 @@ struct options {
     double duration;       /* seconds of wall time after which sampling stops; 0: no limit */
     int snapshot_signal;   /* number of the signal that asks for a snapshot; 0: none does */
     double snapshot_every; /* seconds of wall time between snapshots; 0: none by time */
+    double interval;       /* seconds of wall time between rewrites of `metrics` */
     bool sharing;          /* watch other threads' stores; off saves registers and time */
     unsigned registers;    /* debug registers to use at most, 0..OPTIONS_REGISTERS_MAX */
     bool quiet;            /* no line on stderr except errors */
@@ -136,13 +142,14 @@ struct options {
     char partition_groups[OPTIONS_GROUPS_MAX]; /* see exact/partition_groups.h; "" none */
     /* The engine simulate's own: */
     enum simulated_layout simulate_layout;
-    uint32_t simulate_skid;          /* accesses from the sampled one to its record's delivery */
-    double simulate_loss_percent;    /* of the records, 0..100 */
-    bool simulate_trap_before;       /* debug registers trap before the access, as Arm's */
-    uint32_t simulate_register;      /* bytes that one watches, power of two, at most the line */
-    char output[OPTIONS_OUTPUT_MAX]; /* pattern, valid for options_expand_output() */
-    char place[OPTIONS_OUTPUT_MAX];  /* mapping file (placement_file.h); "": threads stay free */
-    char try[OPTIONS_OUTPUT_MAX];    /* changes to heap blocks (heap_remedy.h); "": none */
+    uint32_t simulate_skid;           /* accesses from the sampled one to its record's delivery */
+    double simulate_loss_percent;     /* of the records, 0..100 */
+    bool simulate_trap_before;        /* debug registers trap before the access, as Arm's */
+    uint32_t simulate_register;       /* bytes that one watches, power of two, at most the line */
+    char output[OPTIONS_OUTPUT_MAX];  /* pattern, valid for options_expand_output() */
+    char place[OPTIONS_OUTPUT_MAX];   /* mapping file (placement_file.h); "": threads stay free */
+    char metrics[OPTIONS_OUTPUT_MAX]; /* pattern of a file that reuse-run keeps; "": none */
+    char try[OPTIONS_OUTPUT_MAX];     /* changes to heap blocks (heap_remedy.h); "": none */
     char record_raw[OPTIONS_OUTPUT_MAX]; /* pattern of a tape to record; "": none */
     char replay[OPTIONS_OUTPUT_MAX];     /* a tape to repeat instead of a program's run; "": none */
     char event[OPTIONS_EVENT_MAX];       /* libpfm4 name or rXXXX; "" lets the engine choose */
@@ -171,22 +178,16 @@ int options_parse(const char *const *environment, struct options *, char *messag
 struct output_names {
     int64_t pid;         /* %p */
     const char *host;    /* %h */
-    const char *rank;    /* %r, NULL when not an MPI process: expands to "0" */
+    const char *job;     /* %j, NULL or "" when not known: expands to "0" */
+    const char *rank;    /* %r, NULL or "" when not an MPI process: expands to "0" */
     const char *program; /* %e, the executable's file name; a path is cut to its last component */
 };
 
 /*
- * Expands %p %h %r %e %% of a pattern into `path`. Returns 0, or -1 with one line in `reason` and
- * an empty path: unknown conversion, empty result, no room.
+ * Expands %p %h %j %r %e %% of a pattern into `path`. Returns 0, or -1 with one line in `reason`
+ * and an empty path: unknown conversion, empty result, no room.
  */
 int options_expand_output(const char *pattern, const struct output_names *, char *path,
                           size_t path_size, char *reason, size_t reason_size);
-
-/*
- * The MPI rank that the job's launcher put into the environment, as text, or NULL outside MPI.
- * Knows Open MPI, PMI and PMIx (MPICH, Intel MPI), MVAPICH2, Cray PALS, and Slurm with more than
- * one task (alone it sets SLURM_PROCID=0 for every serial job).
- */
-const char *options_find_rank(const char *const *environment);
 
 #endif

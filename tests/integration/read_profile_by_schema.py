@@ -200,12 +200,13 @@ def main():
                         ("invalidation", "app_ns"), ("line_event", "elapsed_ns"),
                         ("context", "ip"),
                         ("thread", "tid"), ("totals", "armed"), ("served", "latency"),
-                        ("counter", "estimate"), ("cache", "bytes")):
+                        ("counter", "estimate")):
         plain, _, index = field.rstrip("]").partition("[")
         values = [item[plain][int(index)] if index else item[plain] for item in found[name]]
         print(f"{name}.{field}", sum(values))
     print("progress.variables.accesses", sum(variable["accesses"] for item in found["progress"]
                                              for variable in item["variables"]))
+    print("cache.bytes", sum(item["bytes"] for item in found["cache"]))
     print("module.path", sum(len(item["path"]) for item in found["module"]))
     print("histogram.bins.count",
           sum(bin["count"] for item in found["histogram"] for bin in item["bins"]))

@@ -75,7 +75,7 @@ bad table 200000 1 anywhere table numbers
 bad gather-anywhere 50000 2 indexed gather x
 good gather-near 50000 2
 # Three loops pass over a and three over b in each turn: either array is right.
-bad passes 30000 6 passes third,fourth b,a
+bad passes 30000 24 passes third,fourth b,a
 good fused 30000 6
 bad product-naive 96 1 "across lines" product b
 good product-blocked 64 2

@@ -48,8 +48,6 @@ if [ "$(id -u)" -ne 0 ]; then
 else
     skip "no permission" "root may read everything"
 fi
-run "$report" good.rprof missing.rprof
-check "one bad profile among good ones" fails_with 1 'missing.rprof'
 
 # A profile that holds nothing is a profile.
 printf 'defaults\nfinish\n' | "$script" nothing.rprof
@@ -115,6 +113,17 @@ failure "exact and sampled together" 'exact' good.rprof exact.rprof
 failure "a line size that was not counted" '128-byte' --line-size 128 exact.rprof
 failure "a line size that bursts do not tell" 'lines of 64 bytes, and half, twice and four times' \
     --line-size 512 good.rprof
+
+# Of several files the good ones are shown, and each bad one is named.
+run "$report" --summary good.rprof
+cp out alone
+run "$report" --summary missing.rprof good.rprof empty.rprof
+check "one good file of three: status 1" status_is 1
+check "the bad ones are named" eval '[ "$(grep -c "^reuse-report: left out: " err)" -eq 2 ] &&
+    grep -q "missing.rprof.*No such file" err && grep -q "empty.rprof" err'
+check "the good one is shown as alone" cmp -s alone out
+run "$report" missing.rprof empty.rprof
+check "no good file at all" eval 'status_is 1 && [ ! -s out ] && grep -q "none of the files" err'
 
 # Names in the profile come from the target: what a terminal obeys does not get there.
 printf 'defaults\nrun command evil \033[31mred\007\nthread 1 ma\033in\nprobes 1 0:3=2048\nburst 1 0\nfinish\n' |

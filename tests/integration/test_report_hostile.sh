@@ -47,4 +47,10 @@ check "a crash while freeing, after the report: whole report" cmp out whole.json
 check "a crash while freeing, after the report: not a word" test ! -s err
 crashing none
 check "no crash: the report is whole" cmp out whole.json
+
+# Programs that make fuzz found to crash Debian's libdwarf; newer ones may read them.
+mkdir found
+tar -xJf "$REUSE_SRCDIR/tests/fuzz/corpus/crashing-programs.tar.xz" -C found || exit 1
+run python3 "$REUSE_SRCDIR/tests/fuzz/programs.py" 0 "$report" p.rprof "$program" found/*
+check "programs that crash libdwarf: the reports are made" status_is 0
 finish

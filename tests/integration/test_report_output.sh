@@ -115,8 +115,8 @@ check "json: threads" json_says '{t["tid"]: t["cpu_ns"] for t in r["threads"]} =
     near(sum(t["accesses"] for t in r["threads"]), r["accesses"]["value"], 1)'
 check "json: contexts down to main" json_says 'r["contexts"][0]["frames"][-1]["function"] == "main"'
 check "json: notes" json_says 'any("pmu was passed over" in n for n in r["notes"])'
-check "json: rate and its agreement" json_says 'near(r["access_rate"]["per_ns"]["value"], 0.4, 0.02)
-    and r["access_rate"]["readings"] == 4000'
+check "json: rate and what it rests on" json_says 'near(r["access_rate"]["per_ns"]["value"], 0.4, 0.02)
+    and r["access_rate"]["bursts"] > 3000'
 cp out all.json
 
 run "$report" --format csv p.rprof

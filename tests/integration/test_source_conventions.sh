@@ -13,8 +13,9 @@ else
     find * -type f ! -path '*build*' ! -path 'autom4te.cache/*' \( -name '*.[ch1-8]' -o -name '*.cc' -o -name '*.def' -o -name '*.am' -o \
         -name '*.sh' -o -name '*.bash' -o -name '*.py' -o -name '*.md' -o -name configure.ac \) >"$work/files"
 fi
-# Most of Debian's control files admit no comment; packaging/debian/copyright speaks for them.
-grep -vx -e LICENSE -e 'packaging/debian/.*' "$work/files" | while IFS= read -r file; do
+# Most of Debian's control files admit no comment; packaging/debian/copyright speaks for them. Nor does
+# JSON.
+grep -vx -e LICENSE -e 'packaging/debian/.*' -e 'packaging/grafana/.*' "$work/files" | while IFS= read -r file; do
     grep -qI '' "$file" 2>/dev/null && echo "$file" # text; recordings are not
 done >"$work/sources"
 check "there are sources" grep -qx src/base/access.h "$work/sources"

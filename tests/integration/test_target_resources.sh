@@ -20,6 +20,7 @@ target "no limit on the size of files" -- "$descriptors" file-size
 target "no new privileges" -- "$restrictions" no-new-privileges
 target "seccomp: forbidden calls fail" --messages 1 -- "$restrictions" seccomp-errno
 target "seccomp: forbidden calls kill" --messages 1 -- "$restrictions" seccomp-kill
+target "time stamp counter forbidden" -- "$restrictions" no-counter
 target "a static binary" --profiles 0 -- "$programs/target_static"
 if [ "$(id -u)" -eq 0 ]; then
     target "root becomes nobody" --messages 1 -- "$restrictions" nobody

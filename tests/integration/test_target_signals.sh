@@ -8,6 +8,7 @@ target "own SIGTRAP handler" -- "$signals" sigtrap
 target "own real-time handlers" -- "$signals" realtime
 target "breakpoint instructions of the program's own" -- "$signals" breakpoint
 target "SIGTRAP blocked by the program" -- "$signals" blocked-trap
+target "a breakpoint while SIGTRAP is blocked" -- "$signals" blocked-breakpoint
 target "SIGTRAP taken by sigwaitinfo" -- "$signals" wait
 target "killed by SIGTRAP" -- "$signals" default-trap
 target "SIGTRAP ignored" -- "$signals" ignored-trap

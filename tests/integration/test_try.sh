@@ -72,6 +72,9 @@ needs_qemu "the report's command"
 run "$reuse_report" neighbours.rprof
 tr -s '\n ' '  ' <out >flat
 check "the finding prints the command" grep -qF "reuse-run -e none --try $both PROGRAM" flat
+run "$reuse_report" --sharing neighbours.rprof
+tr -s '\n ' '  ' <out >flat
+check "and so does --sharing" grep -qF "reuse-run -e none --try $both PROGRAM" flat
 change=$(grep -oE -- "--try align:[^ ]+" flat | head -n 1)
 run "$reuse_run" -e none ${change:---try none} "$neighbours" 1000
 check "which parts the blocks" parted

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "access.h"
+#include "job.h"
 #include "options.h"
 
 static struct options options;
@@ -278,7 +279,7 @@ static void names_the_first_bad_variable(void **state)
     assert_int_equal(options.line_size, 64);
 }
 
-static const struct output_names names = {1234, "node/7", "15", "/opt/bin/app.x"};
+static const struct output_names names = {1234, "node/7", NULL, "15", "/opt/bin/app.x"};
 static char path[64], reason[OPTIONS_MESSAGE_MAX];
 
 static int expand(const char *pattern, const struct output_names *from)
@@ -288,8 +289,8 @@ static int expand(const char *pattern, const struct output_names *from)
 
 static void expands_patterns(void **state)
 {
-    static const struct output_names nothing = {0, NULL, NULL, NULL};
-    static const struct output_names lowest = {INT64_MIN, "", "", "dir/"};
+    static const struct output_names nothing = {0, NULL, NULL, NULL, NULL};
+    static const struct output_names lowest = {INT64_MIN, "", NULL, "", "dir/"};
     (void)state;
     assert_int_equal(expand("reuse.%e.%p.rprof", &names), 0);
     assert_string_equal(path, "reuse.app.x.1234.rprof");
@@ -308,7 +309,7 @@ static void refuses_bad_patterns(void **state)
     assert_int_equal(expand("%s", &names), -1);
     assert_non_null(strstr(reason, "'%s' is not a file name"));
     assert_int_equal(expand("", &names), -1);
-    assert_int_equal(expand("%h", &(struct output_names){1, "", NULL, NULL}), -1);
+    assert_int_equal(expand("%h", &(struct output_names){1, "", NULL, NULL, NULL}), -1);
     assert_non_null(strstr(reason, "names no file"));
     assert_int_equal(
         expand("%p/0123456789012345678901234567890123456789012345678901234567890", &names), -1);
@@ -321,18 +322,71 @@ static void refuses_bad_patterns(void **state)
     assert_int_equal(options_expand_output("x%p", &names, NULL, 0, NULL, 0), -1);
 }
 
-static void finds_ranks(void **state)
+static void finds_jobs(void **state)
 {
     static const char *const open_mpi[] = {"SLURM_PROCID=9", "OMPI_COMM_WORLD_RANK=3", NULL};
     static const char *const slurm[] = {"SLURM_PROCID=9", "SLURM_NTASKS=16", NULL};
     static const char *const slurm_serial[] = {"SLURM_PROCID=0", "SLURM_NTASKS=1", NULL};
-    static const char *const none[] = {"PMI_RANK=", "PMI_RANKS=4", NULL};
+    static const char *const none[] = {"PMI_RANK=", "PMI_RANKS=4", "REUSE_JOB=x", NULL};
+    static const char *const mpich[] = {"PMI_SIZE=4", "PMI_RANK=0", NULL};
+    static const char *const named[] = {"PMIX_NAMESPACE=7", "PMIX_RANK=1", "REUSE_JOB=a b/c", NULL};
+    static const char *const step[] = {"SLURM_PROCID=2", "SLURM_NTASKS=3", "SLURM_JOB_ID=41",
+                                       "SLURM_STEP_ID=0", NULL};
+    static const char *const batch[] = {"SLURM_PROCID=0", "SLURM_NTASKS=3", "SLURM_JOB_ID=41",
+                                        NULL};
+    static const char *const many[] = {
+        "OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=99999999999999999999999",
+        "PMIX_NAMESPACE="
+        "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff0123456789",
+        NULL};
+    struct job job;
     (void)state;
-    assert_string_equal(options_find_rank(open_mpi), "3");
-    assert_string_equal(options_find_rank(slurm), "9");
-    assert_null(options_find_rank(slurm_serial));
-    assert_null(options_find_rank(none));
-    assert_null(options_find_rank(NULL));
+    job_find(open_mpi, &job);
+    assert_string_equal(job.rank, "3");
+    assert_string_equal(job.id, "");
+    assert_int_equal(job.size, 0);
+    assert_false(job_speaks(&job));
+    job_find(slurm, &job);
+    assert_string_equal(job.rank, "9");
+    assert_int_equal(job.size, 16);
+    job_find(slurm_serial, &job);
+    assert_string_equal(job.rank, "");
+    assert_true(job_speaks(&job));
+    job_find(none, &job);
+    assert_string_equal(job.rank, "");
+    assert_string_equal(job.id, "");
+    job_find(NULL, &job);
+    assert_string_equal(job.rank, "");
+    job_find(mpich, &job);
+    assert_int_equal(job.size, 4);
+    assert_string_equal(job.id, "");
+    assert_true(job_speaks(&job));
+    job_find(named, &job);
+    assert_string_equal(job.id, "a_b_c");
+    job_find(step, &job);
+    assert_string_equal(job.id, "41.0");
+    job_find(batch, &job);
+    assert_string_equal(job.id, "");
+    job_find(many, &job);
+    assert_int_equal(job.size, 0);
+    assert_string_equal(job.id, "aaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff0123456789");
+}
+
+static void names_profiles_of_jobs(void **state)
+{
+    static const char *const rank[] = {"PMIX_NAMESPACE=7", "PMIX_RANK=1", NULL};
+    static const char *const asked[] = {"PMIX_NAMESPACE=7", "PMIX_RANK=1", "REUSE_OUTPUT=x", NULL};
+    static const char *const unnamed[] = {"PMI_RANK=1", NULL};
+    static const struct output_names job = {.pid = 1, .job = "7.0", .rank = "12"};
+    (void)state;
+    assert_int_equal(options_parse(rank, &options, message, sizeof message), 0);
+    assert_string_equal(options.output, OPTIONS_OUTPUT_OF_JOB);
+    assert_int_equal(expand(options.output, &job), 0);
+    assert_string_equal(path, "reuse.7.0.12.rprof");
+    assert_int_equal(options_parse(asked, &options, message, sizeof message), 0);
+    assert_string_equal(options.output, "x");
+    assert_int_equal(options_parse(unnamed, &options, message, sizeof message), 0);
+    assert_string_equal(options.output, "reuse.%e.%p.rprof");
 }
 
 int main(void)
@@ -350,7 +404,8 @@ int main(void)
         cmocka_unit_test(names_the_first_bad_variable),
         cmocka_unit_test(expands_patterns),
         cmocka_unit_test(refuses_bad_patterns),
-        cmocka_unit_test(finds_ranks),
+        cmocka_unit_test(finds_jobs),
+        cmocka_unit_test(names_profiles_of_jobs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -535,6 +535,8 @@ static void test_failures(void **state)
     file_name(exact, sizeof(exact), 40);
     file_name(out, sizeof(out), 140);
     expect_failure((const char *[]){first, exact}, 2, out, "engine exact");
+    write_process(40, "one\nline \033[31m");
+    expect_failure((const char *[]){first, exact}, 2, out, "engine one?line ?[31m");
     expect_failure((const char *[]){first, "/nonexistent"}, 2, out, "No such file");
     expect_failure((const char *[]){first}, 1, "/nonexistent/out",
                    "cannot write '/nonexistent/out'");

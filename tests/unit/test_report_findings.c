@@ -12,6 +12,7 @@
 #include "report/findings/access_costs.h"
 #include "report/findings/finding.h"
 #include "report/findings/paragraph.h"
+#include "report/findings/verdict.h"
 #include "support/memory.h"
 #include "symbols/demangle.h"
 
@@ -120,6 +121,77 @@ static void test_layouts(void **state)
     assert_int_equal(pattern_of(&evidence), PATTERN_LINKED);
 }
 
+/* Runs that agree, on n independent bursts. */
+static struct verdict verdict_on(struct access_evidence evidence, double bursts, double reuses,
+                                 size_t others, struct access_evidence other)
+{
+    struct access_evidence resampled[100];
+
+    evidence.independent_bursts = bursts;
+    evidence.independent_reuses = reuses;
+    for (size_t i = 0; i < 100; i++)
+        resampled[i] = i < others ? other : evidence;
+    return verdict_of(&evidence, resampled, 100);
+}
+
+/* Nothing is certain that too few bursts saw, or that resampled runs do not agree on. */
+static void test_verdicts(void **state)
+{
+    struct access_evidence indexed = anywhere;
+    struct verdict verdict;
+
+    (void)state;
+    indexed.indexed = true;
+    verdict = verdict_on(anywhere, 30, 0, 0, anywhere);
+    assert_int_equal(verdict.belief, BELIEF_CERTAIN);
+    assert_true(verdict.longer == 1 && verdict.agreement == 1);
+    verdict = verdict_on(anywhere, 12, 0, 5, indexed);
+    assert_int_equal(verdict.belief, BELIEF_CERTAIN);
+    verdict = verdict_on(anywhere, 11, 0, 0, anywhere);
+    assert_int_equal(verdict.belief, BELIEF_LIKELY);
+    assert_true(verdict.longer > 1);
+    verdict = verdict_on(anywhere, 30, 0, 6, indexed);
+    assert_int_equal(verdict.belief, BELIEF_EITHER);
+    assert_int_equal(verdict.pattern, PATTERN_ANYWHERE);
+    assert_int_equal(verdict.other, PATTERN_INDEXED);
+    assert_true(verdict.longer > 1);
+    assert_true(verdict_on(anywhere, 30, 0, 40, indexed).longer > verdict.longer);
+    assert_int_equal(verdict_of(&anywhere, NULL, 0).belief, BELIEF_CERTAIN); /* counted */
+}
+
+/* Four late reuses close together are what chance makes in three of five draws. */
+static void test_verdicts_on_late_reuses(void **state)
+{
+    struct access_evidence evidence = anywhere;
+    struct verdict verdict;
+
+    (void)state;
+    evidence.need_bytes = 8 * MIB;
+    evidence.sharpness = 0.97;
+    evidence.late_spread = 1.2;
+    verdict = verdict_on(evidence, 85, 4, 0, evidence);
+    assert_int_equal(verdict.pattern, PATTERN_ACROSS_LINES);
+    assert_int_equal(verdict.belief, BELIEF_EITHER);
+    assert_int_equal(verdict.other, PATTERN_ANYWHERE);
+    assert_true(fabs(verdict.longer - 5) < 1e-9);
+    assert_int_equal(verdict_on(evidence, 85, 20, 0, evidence).belief, BELIEF_CERTAIN);
+    evidence = anywhere;
+    evidence.visits = 0.125;
+    evidence.late_reuses = 4;
+    evidence.reused_elsewhere = 1;
+    assert_int_equal(verdict_on(evidence, 30, 4, 0, evidence).belief, BELIEF_LIKELY);
+    assert_int_equal(verdict_on(evidence, 30, 6, 0, evidence).belief, BELIEF_CERTAIN);
+}
+
+/* Wilson (1927): n of n, n / (n + z^2); and a half is bounded alike from both sides. */
+static void test_bound_of_shares(void **state)
+{
+    (void)state;
+    assert_true(fabs(share_at_least(1, 10) - 10 / (10 + 3.8416)) < 1e-9);
+    assert_true(fabs(share_at_least(0.5, 100) - 0.4038) < 1e-4);
+    assert_true(share_at_least(1, 0) == 0);
+}
+
 /* Each pattern that is shown has a name, a remedy with the object's name in it, and a reason. */
 static void test_texts(void **state)
 {
@@ -225,11 +297,12 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_access), cmocka_unit_test(test_across_lines),
-        cmocka_unit_test(test_whole_lines),   cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_texts),         cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_costs),         cmocka_unit_test(test_paragraphs),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_random_access),   cmocka_unit_test(test_across_lines),
+        cmocka_unit_test(test_whole_lines),     cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_verdicts),        cmocka_unit_test(test_verdicts_on_late_reuses),
+        cmocka_unit_test(test_bound_of_shares), cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_weights),         cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_paragraphs),      cmocka_unit_test(test_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <math.h>
 
 #include "sampling/private_watch.h"
 #include "sampling/sample.h"
@@ -460,25 +461,36 @@ static void periods_scatter_a_quarter_about_their_mean(void **state)
     assert_in_range(sum / 100000, 9977, 10023);
 }
 
-static void first_periods_lie_in_one_mean_but_not_at_its_very_start(void **state)
+/* A thread of any length from the least on is sampled with the probability that is its share of the
+ * mean, and a shorter one never. */
+static void first_periods_are_uniform_but_for_the_very_start(void **state)
 {
+    enum { DRAWS = 200000 };
     static const struct {
-        uint64_t mean, least;
-    } cases[] = {{6000000, 100000}, {10000, 2500}};
+        uint64_t mean, least, effective;
+    } cases[] = {{6000000, 100000, 100000}, {6000000, 25000, 25000}, {10000, 100000, 2500}};
 
     (void)state;
     random_seed(&generator, 4);
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        uint64_t mean = cases[c].mean, low = UINT64_MAX, high = 0;
+        uint64_t mean = cases[c].mean, least = cases[c].effective;
+        uint64_t lengths[] = {least, 2 * least, mean / 2, mean};
+        unsigned sampled[4] = {0}, sooner = 0;
 
-        for (int i = 0; i < 100000; i++) {
-            uint64_t period = sample_first_period(&generator, mean) - cases[c].least;
+        for (int i = 0; i < DRAWS; i++) {
+            uint64_t period = sample_first_period(&generator, mean, cases[c].least);
 
-            low = period < low ? period : low;
-            high = period > high ? period : high;
+            sooner += period < least;
+            for (unsigned k = 0; k < 4; k++)
+                sampled[k] += period <= lengths[k];
         }
-        assert_in_range(low, 1, mean / 1000);
-        assert_in_range(high, mean - mean / 1000, mean);
+        assert_int_equal(sooner, 0);
+        for (unsigned k = 0; k < 4; k++) {
+            double p = (double)lengths[k] / (double)mean;
+            double deviation = sqrt(DRAWS * p * (1 - p)) + 1;
+
+            assert_true(fabs(sampled[k] - DRAWS * p) < 5 * deviation);
+        }
     }
 }
 
@@ -498,7 +510,7 @@ int main(void)
         cmocka_unit_test(a_taken_slot_is_given_back_or_lost_to_a_sample),
         cmocka_unit_test(one_purpose_can_take_the_slot_from_another),
         cmocka_unit_test(periods_scatter_a_quarter_about_their_mean),
-        cmocka_unit_test(first_periods_lie_in_one_mean_but_not_at_its_very_start),
+        cmocka_unit_test(first_periods_are_uniform_but_for_the_very_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,7 +190,7 @@ static void registers_of_the_interrupted_function(void **state)
     (void)state;
     memset(registers, 0, sizeof registers);
     activations_look(&activations, at(0x7000, 10, 1));
-    activations_begin(&activations, at(0x7000, 110, 2));
+    activations_begin(&activations, true, at(0x7000, 110, 2));
     activations_follow(&activations, at(0x7000, 112, 9), 0, 500);
     activations_follow(&activations, at(0x6f00, 77, 77), 0, 700); /* in what it calls */
     activations_follow(&activations, at(0x7000, 115, 3), 0, 1000);
@@ -218,7 +218,7 @@ static void registers_of_callers(void **state)
     activations_look_return(&activations, at(0x7000, 10, 1));
     activations_look_return(&activations, at(0x6f80, 0, 0)); /* of another call */
     assert_int_equal(activations.looks, 2);
-    activations_begin(&activations, at(0x6e00, 6, 6));
+    activations_begin(&activations, true, at(0x6e00, 6, 6));
     activations_return(&activations, 0x400100, at(0x7000, 50, 4), 0, 30);
     activations_return(&activations, 0x400100, at(0x7000, 60, 2), 0, 900);
     assert_int_equal(activations.count, 2);
@@ -226,16 +226,21 @@ static void registers_of_callers(void **state)
     assert_true(activation_moved(&activations, 1, COUNTER, &move));
     assert_true(move.before_known && move.before == 40 && move.within == 10);
     assert_int_equal(activations.burst[1].end - activations.burst[1].begin, 870);
-    activations_no_look(&activations);
-    assert_true(activation_moved(&activations, 1, COUNTER, &move));
+    activations_begin(&activations, false, at(0x7000, 50, 4));
+    activations_follow(&activations, at(0x7000, 60, 2), 0, 900);
+    assert_true(activation_moved(&activations, 0, COUNTER, &move));
     assert_false(move.before_known);
+    /* A look while a burst waits: what is known of it is mixed up no more. */
+    activations_look(&activations, at(0x7000, 90, 1));
+    activations_return(&activations, 0x400100, at(0x7000, 95, 4), 0, 1000);
+    assert_int_equal(activations.count, 0);
 }
 
 static void callers_without_end(void **state)
 {
     (void)state;
     activations_look(&activations, at(0x1000, 1, 1));
-    activations_begin(&activations, at(0x1000, 1, 1));
+    activations_begin(&activations, true, at(0x1000, 1, 1));
     for (uint64_t i = 1; i < 20; i++) {
         activations_look_return(&activations, at(0x1000 + 16 * i, i, i));
         activations_return(&activations, i, at(0x1000 + 16 * i, i, i), 0, i);

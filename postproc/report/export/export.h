@@ -13,7 +13,8 @@
  */
 bool format_parse(const char *name, struct report_options *);
 
-#define FORMAT_LIST "text, json, csv, html, callgrind, collapsed[:EVENT], speedscope or pprof"
+#define FORMAT_LIST                                                                                \
+    "text, json, csv, html, callgrind, collapsed[:EVENT], speedscope, pprof or openmetrics"
 
 /* Whether the format is one of another tool, which export_write() writes. */
 bool format_is_export(enum report_format);
@@ -26,5 +27,6 @@ void export_callgrind(const struct export_stacks *, FILE *);
 void export_collapsed(const struct export_stacks *, size_t event, FILE *);
 void export_speedscope(const struct export_stacks *, FILE *);
 bool export_pprof(const struct export_stacks *, FILE *);
+void export_openmetrics(struct model *, FILE *);
 
 #endif

@@ -13,6 +13,7 @@ static const char *const names[] = {
     [FORMAT_COLLAPSED] = "collapsed",
     [FORMAT_SPEEDSCOPE] = "speedscope",
     [FORMAT_PPROF] = "pprof",
+    [FORMAT_OPENMETRICS] = "openmetrics",
 };
 
 bool format_parse(const char *name, struct report_options *options)
@@ -33,7 +34,7 @@ bool format_parse(const char *name, struct report_options *options)
 bool format_is_export(enum report_format format)
 {
     return format == FORMAT_CALLGRIND || format == FORMAT_COLLAPSED ||
-           format == FORMAT_SPEEDSCOPE || format == FORMAT_PPROF;
+           format == FORMAT_SPEEDSCOPE || format == FORMAT_PPROF || format == FORMAT_OPENMETRICS;
 }
 
 /* The number of the event that was asked for; the number of events if there is none. */
@@ -76,6 +77,10 @@ bool export_write(struct model *model, FILE *stream, char *message, size_t messa
         snprintf(message, message_size,
                  "--format pprof is binary and not for a terminal: name a file with -o FILE");
         return false;
+    }
+    if (model->options->format == FORMAT_OPENMETRICS) {
+        export_openmetrics(model, stream);
+        return true;
     }
     stacks = export_stacks_of(model);
 

@@ -44,6 +44,7 @@ static void find_fall(const struct model *model, const struct curve_point *point
     size_t at = model->level_size[0];
     double first = points[at].miss_ratio.value;
 
+    evidence->need_bytes = evidence->sharpness = 0;
     while (at < model->size_count && !points[at].beyond &&
            points[at].miss_ratio.value > after_fall * first)
         at++;

@@ -56,6 +56,8 @@ struct access_evidence {
     double late_spread;     /* upper over lower quartile of the times to late reuses; 0: too few */
     size_t late_reuses;     /* seen by watches */
     double reused_elsewhere; /* part of them that happens in another loop */
+    /* Bursts, and bursts with late reuses, of equal weight that would tell as much. */
+    double independent_bursts, independent_reuses;
 };
 
 /* Bursts that it takes to recognise a pattern, each of some thousand accesses; late reuses for what

@@ -145,7 +145,7 @@ static void take_place(struct model *model, struct findings *findings,
                        const struct access_place *place)
 {
     const struct code_line *line = &model->lines.items[place->line];
-    enum pattern pattern = pattern_of(&place->evidence);
+    enum pattern pattern = place->verdict.pattern;
     struct finding *finding;
 
     if (pattern == PATTERN_IN_ORDER) {
@@ -160,6 +160,7 @@ static void take_place(struct model *model, struct findings *findings,
                     place->object != GROUP_NONE ? model->objects.items[place->object].name : NULL);
     if (finding->line_count == 0) {
         finding->evidence = place->evidence;
+        finding->verdict = place->verdict;
         finding->elsewhere = place->reused_at;
         finding->bursts = model->exact ? 0 : place->evidence.bursts;
         finding->time = place->evidence.time;
@@ -288,8 +289,14 @@ static void complete(struct model *model, struct finding *finding)
 
     order_lines(finding);
     finding->weight = finding_weight(finding->time, &finding->longer);
-    if (finding->modelled && finding->time.lo > 0 && finding->time.value >= FINDING_TIME_MIN)
+    finding->longer = fmax(finding->longer, finding->verdict.longer);
+    if (finding->modelled && finding->time.lo > 0 && finding->time.value >= FINDING_TIME_MIN) {
+        /* Rates bound it, and a longer run would not narrow them. */
+        if (finding->weight == FINDING_OPEN)
+            finding->verdict.belief = BELIEF_LIKELY;
         finding->weight = FINDING_CLEAR;
+        finding->longer = 1;
+    }
     saving = pattern_saving(finding->pattern, &finding->evidence);
     finding->gain = (struct estimate){finding->time.value * saving.value,
                                       finding->time.lo * saving.lo, finding->time.hi * saving.hi};

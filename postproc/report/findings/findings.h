@@ -8,6 +8,7 @@
 
 #include "report/findings/access_costs.h"
 #include "report/findings/finding.h"
+#include "report/findings/verdict.h"
 #include "report/model/model.h"
 
 enum { FINDING_LINES_MAX = 4, FINDING_OBJECTS_MAX = 3 };
@@ -17,7 +18,8 @@ struct finding {
     struct estimate time; /* share of the CPU time: at most what the problem costs */
     struct estimate gain; /* of it, what the remedy is expected to save: modelled */
     enum finding_weight weight;
-    double longer; /* FINDING_OPEN: times the length of the run that would decide */
+    struct verdict verdict; /* on the pattern, from the place with most time */
+    double longer;          /* times the length of the run that would make it certain; 1: it is */
     /* Most time first. Where nothing separates the first from the second, `either` is set. */
     struct code_line lines[FINDING_LINES_MAX];
     struct estimate line_times[FINDING_LINES_MAX];

@@ -66,13 +66,16 @@ static uint64_t used_bytes(const struct layout *layout)
     return used;
 }
 
-void layout_of_accesses(const struct model *model, struct subset subset,
+void layout_of_accesses(const struct model *model, struct subset subset, uint32_t run,
                         struct access_evidence *evidence)
 {
     struct layout layout = {.count = 0};
 
     for (size_t k = 0; k < subset.member_count; k++)
-        note_place(&layout, analysis_probe(model->analysis, subset.members[k], NULL));
+        if (run == LAYOUT_AS_OBSERVED ||
+            analysis_resampled_draws(model->analysis, run, subset.members[k]) > 0)
+            note_place(&layout, analysis_probe(model->analysis, subset.members[k], NULL));
+    evidence->element_bytes = evidence->element_used = 0;
     if (layout.distances < PLACES_MIN || layout.divisor == 0)
         return;
     evidence->element_bytes = layout.divisor;

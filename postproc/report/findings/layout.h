@@ -10,8 +10,11 @@
 /*
  * Sets element_bytes and element_used. Each group of probes tells one place, drawn at random: the
  * greatest common divisor of their distances is the size of an element, or a multiple of it with a
- * probability that halves with each place. Left 0 with too few places.
+ * probability that halves with each place. 0 with too few places. run: one of those that
+ * resampling bursts makes (analysis_resampled_count()), or LAYOUT_AS_OBSERVED.
  */
-void layout_of_accesses(const struct model *, struct subset, struct access_evidence *);
+#define LAYOUT_AS_OBSERVED UINT32_MAX
+void layout_of_accesses(const struct model *, struct subset, uint32_t run,
+                        struct access_evidence *);
 
 #endif

@@ -8,6 +8,7 @@
 #include "report/findings/burst_time.h"
 #include "report/findings/curve_evidence.h"
 #include "report/findings/layout.h"
+#include "report/findings/resampled.h"
 #include "report/model/next_uses.h"
 #include "report/model/object_labels.h"
 #include "support/descending.h"
@@ -189,10 +190,21 @@ static uint32_t number_of_line(const struct model *model, const struct code_line
     return GROUP_NONE;
 }
 
+/* Whether a line that uses the group's data next is in another loop. */
+static bool is_elsewhere(const struct search *search, uint32_t group, const struct code_line *use)
+{
+    const struct model *model = search->model;
+    uint32_t line = number_of_line(model, use);
+
+    return line == GROUP_NONE ||
+           (line != search->candidates.items[group].line &&
+            bursts_in_common(model, grouping_subset(&search->all, group),
+                             grouping_subset(&model->by_line, line)) < one_loop);
+}
+
 /* Where late reuses happen: in the place's own loop or elsewhere. */
 static void find_reuses(struct search *search, uint32_t group, struct access_place *place)
 {
-    struct subset own = grouping_subset(&search->all, group);
     struct next_uses uses;
     double most = 0;
 
@@ -200,14 +212,7 @@ static void find_reuses(struct search *search, uint32_t group, struct access_pla
     place->evidence.late_reuses = uses.watched;
     place->evidence.late_spread = uses.late_spread;
     for (size_t i = 0; i < uses.count; i++) {
-        uint32_t line = number_of_line(search->model, &uses.uses[i].line);
-        bool elsewhere =
-            line == GROUP_NONE ||
-            (line != place->line &&
-             bursts_in_common(search->model, own, grouping_subset(&search->model->by_line, line)) <
-                 one_loop);
-
-        if (!elsewhere)
+        if (!is_elsewhere(search, group, &uses.uses[i].line))
             continue;
         place->evidence.reused_elsewhere += uses.uses[i].share;
         if (uses.uses[i].share > most) {
@@ -215,6 +220,34 @@ static void find_reuses(struct search *search, uint32_t group, struct access_pla
             place->reused_at = uses.uses[i].line;
         }
     }
+}
+
+/* What the place's evidence carries, from the runs that resampling bursts makes. */
+static void judge(struct search *search, uint32_t group, struct access_place *place)
+{
+    struct model *model = search->model;
+    uint32_t count = analysis_resampled_count(model->analysis);
+    struct access_evidence *resampled = allocate_zeroed(count + 1, sizeof(*resampled));
+    struct curve_point points[MODEL_SIZES_MAX];
+    late_use_list late = {0};
+    bool *elsewhere;
+    struct resampled_place of = {grouping_subset(&search->all, group), points, &late, NULL};
+
+    late_uses_of(model, &search->late, group, &late);
+    elsewhere = allocate_zeroed(late.count + 1, sizeof(*elsewhere));
+    for (size_t i = 0; i < late.count; i++) {
+        struct code_line line = late_use_line(model, &late.items[i]);
+
+        elsewhere[i] = is_elsewhere(search, group, &line);
+    }
+    of.elsewhere = elsewhere;
+    analysis_miss_ratio_curve(model->analysis, of.all, model->sizes, model->size_count, points);
+    if (resample_evidence(model, search->costs, &of, &place->evidence, resampled) != 0)
+        count = 0;
+    place->verdict = verdict_of(&place->evidence, resampled, count);
+    free(elsewhere);
+    free(late.items);
+    free(resampled);
 }
 
 static bool is_untracked(const struct search *search, const struct candidate *candidate)
@@ -286,7 +319,7 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     describe_object(search, place->object, evidence);
     if (model->exact)
         return;
-    layout_of_accesses(model, grouping_subset(&search->all, group), evidence);
+    layout_of_accesses(model, grouping_subset(&search->all, group), LAYOUT_AS_OBSERVED, evidence);
     evidence->indexed = has_indexes(search, group);
     find_reuses(search, group, place);
 }
@@ -362,6 +395,9 @@ static void find_shares(struct search *search, const struct valued *chosen, stru
         places->items.items[i].evidence.time = parts[i].share;
         places->items.items[i].evidence.bursts =
             model->exact ? (size_t)EVIDENCE_BURSTS_MIN : parts[i].bursts;
+        places->items.items[i].verdict = verdict_of(&places->items.items[i].evidence, NULL, 0);
+        if (!model->exact && parts[i].share.hi >= FINDING_TIME_MIN)
+            judge(search, chosen[i].number, &places->items.items[i]);
     }
     free(labels);
     free(part_of);

@@ -8,6 +8,7 @@
 
 #include "report/findings/access_costs.h"
 #include "report/findings/finding.h"
+#include "report/findings/verdict.h"
 #include "report/model/model.h"
 
 enum { PLACES_MAX = 24 };
@@ -16,6 +17,7 @@ struct access_place {
     uint32_t line, object; /* numbers in the model; object: GROUP_NONE when not known */
     double accesses;
     struct access_evidence evidence;
+    struct verdict verdict;     /* of those that may be worth a finding */
     struct code_line reused_at; /* most late reuses; function NULL: not known */
 };
 

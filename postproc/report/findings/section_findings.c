@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The first screen: findings before anything else, in at most 24 lines of 80 columns. */
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@ static const struct column columns[] = {
     {.key = "remedy"},
     {.key = "check"},
     {.key = "longer"},
+    {.key = "belief"},
+    {.key = "alternative"},
     {.key = "title"},
     {.key = "where"},
 };
@@ -48,6 +51,8 @@ enum {
     REMEDY,
     CHECK,
     LONGER,
+    BELIEF,
+    ALTERNATIVE,
     TITLE,
     WHERE
 };
@@ -150,12 +155,43 @@ static char *where_text(struct model *model, const struct finding *finding)
     return text;
 }
 
-/* What it is and what it is worth; the caller frees it. */
-static char *title_text(const struct finding *finding, const char *time_word)
+static bool is_certain(const struct finding *finding)
 {
-    const char *what = what_of(finding->pattern);
+    return finding->weight == FINDING_CLEAR && finding->verdict.belief == BELIEF_CERTAIN;
+}
+
+/* "Little is used of each structure, or random access to a large block"; the caller frees it. */
+static char *believed_text(const struct finding *finding)
+{
+    const char *what = what_of(finding->pattern), *other = what_of(finding->verdict.other);
+    char *text;
+
+    switch (finding->verdict.belief) {
+    case BELIEF_CERTAIN:
+        return copy_string(what);
+    case BELIEF_LIKELY:
+        return format_string("Probably: %c%s", tolower((unsigned char)*what), what + 1);
+    default:
+        text = other != NULL
+                   ? format_string("%s, or %c%s", what, tolower((unsigned char)*other), other + 1)
+                   : format_string("%s, or nothing to cure", what);
+        return text;
+    }
+}
+
+/* "; run about 3 times as long to be sure"; the caller frees it. */
+static char *longer_text(const struct finding *finding)
+{
+    return finding->longer > 1
+               ? format_string("; run about %.1f times as long to be sure", finding->longer)
+               : copy_string("");
+}
+
+/* What it is and what it is worth, after what is believed; the caller frees it. */
+static char *worth_text(const struct finding *finding, const char *what, const char *time_word)
+{
     double most = ceil(100 * finding->time.hi);
-    char *gain, *text;
+    char *gain, *longer, *text;
 
     if (finding->modelled)
         return format_string(
@@ -167,9 +203,19 @@ static char *title_text(const struct finding *finding, const char *time_word)
                              "%.1f times as long to be sure.",
                              what, most, time_word, finding->longer);
     gain = range(finding->gain);
-    text = format_string("%s: worth at most %.0f %% of the %s; %s is expected.", what, most,
-                         time_word, gain);
+    longer = longer_text(finding);
+    text = format_string("%s: worth at most %.0f %% of the %s; %s is expected%s.", what, most,
+                         time_word, gain, longer);
+    free(longer);
     free(gain);
+    return text;
+}
+
+static char *title_text(const struct finding *finding, const char *time_word)
+{
+    char *what = believed_text(finding), *text = worth_text(finding, what, time_word);
+
+    free(what);
     return text;
 }
 
@@ -180,7 +226,10 @@ static void add_row(struct model *model, struct document *document, struct table
     char *title = title_text(finding, time_word), *where = where_text(model, finding);
 
     row->cells[PATTERN] = cell_text(document, pattern_names[finding->pattern]);
-    row->cells[CERTAIN] = cell_truth(finding->weight == FINDING_CLEAR);
+    row->cells[CERTAIN] = cell_truth(is_certain(finding));
+    row->cells[BELIEF] = cell_text(document, belief_names[finding->verdict.belief]);
+    if (finding->verdict.belief == BELIEF_EITHER)
+        row->cells[ALTERNATIVE] = cell_text(document, pattern_names[finding->verdict.other]);
     row->cells[TIME] = cell_estimate(CELL_SHARE, finding->time);
     row->cells[GAIN] = cell_estimate(CELL_SHARE, finding->gain);
     if (finding->line_count > 0) {
@@ -198,7 +247,7 @@ static void add_row(struct model *model, struct document *document, struct table
     row->cells[WHY] = cell_text(document, finding->reason);
     row->cells[REMEDY] = cell_text(document, finding->remedy);
     row->cells[CHECK] = cell_text(document, finding->check);
-    if (finding->weight == FINDING_OPEN)
+    if (finding->longer > 1)
         row->cells[LONGER] = cell_value(CELL_FACTOR, finding->longer);
     row->cells[TITLE] = cell_text(document, title);
     row->cells[WHERE] = cell_text(document, where);

@@ -122,6 +122,7 @@ static void add_false(struct model *model, struct findings *findings,
 {
     enum parting_worth worth = worth_of(found, model->accesses.value);
     struct finding finding = {.pattern = PATTERN_FALSE_SHARING,
+                              .verdict = {.belief = BELIEF_CERTAIN, .agreement = 1, .longer = 1},
                               .bursts = model->exact ? 0 : model->bursts};
     struct estimate transfers = found->transfers.of[MATRIX_ALL];
     uint32_t object = found->sides[1].object;
@@ -176,6 +177,7 @@ static void add_true(struct model *model, struct findings *findings,
     struct estimate transfers = communication_total(view->communication, labels, group);
     struct sharing_cost cost = sharing_cost_of(model, shared->places.items, shared->places.count);
     struct finding finding = {.pattern = PATTERN_TRUE_SHARING,
+                              .verdict = {.belief = BELIEF_CERTAIN, .agreement = 1, .longer = 1},
                               .bursts = model->exact ? 0 : model->bursts};
 
     finding.modelled = shared->modelled > 0.5 * shared->transfers;

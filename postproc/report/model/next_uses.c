@@ -103,8 +103,6 @@ struct seen_uses {
     struct tally locations;
     ARRAY(uint32_t) numbers; /* of the locations */
     double total;
-    size_t watched;            /* of them, those that came after their bursts */
-    ARRAY(struct valued) late; /* their times */
 };
 
 static void note_use(struct seen_uses *seen, uint32_t location, double weight)
@@ -129,45 +127,73 @@ static void note_early_use(struct model *model, size_t observation, struct seen_
             analysis_probe_weight(model->analysis, observation));
 }
 
-static void note_time(const struct model *model, size_t watch, const struct record_watch_end *end,
-                      struct seen_uses *seen)
+static int compare_times(const void *left, const void *right)
 {
-    const struct record_sample *sample = analysis_watch(model->analysis, watch, NULL);
-    double time = end->app_ns > sample->app_ns ? (double)(end->app_ns - sample->app_ns) : 0;
+    const struct late_use *a = left, *b = right;
 
-    ARRAY_PUSH(&seen->late, ((struct valued){(uint32_t)watch, time}));
+    if (a->ns != b->ns)
+        return a->ns < b->ns ? 1 : -1;
+    return (a->observation > b->observation) - (a->observation < b->observation);
 }
 
-/* Upper over lower quartile; 0 of fewer than four times. */
-static double spread_of(struct seen_uses *seen)
+double late_uses_spread(late_use_list *uses)
 {
-    size_t n = seen->late.count;
+    double total = 0, above = 0, below = 0, upper = 0, lower = 0;
 
-    if (n < 4)
+    for (size_t i = 0; i < uses->count; i++)
+        total += uses->items[i].draws;
+    if (total < 4)
         return 0;
-    sort_descending(seen->late.items, n);
-    return seen->late.items[n / 4].value / fmax(1, seen->late.items[n - 1 - n / 4].value);
+    qsort(uses->items, uses->count, sizeof(*uses->items), compare_times);
+    for (size_t i = 0; i < uses->count && above <= total / 4; i++) {
+        above += uses->items[i].draws;
+        upper = uses->items[i].ns;
+    }
+    for (size_t i = uses->count; i > 0 && below <= total / 4; i--) {
+        below += uses->items[i - 1].draws;
+        lower = uses->items[i - 1].ns;
+    }
+    return upper / fmax(1, lower);
 }
 
-/* Later ones, that watches saw. */
-static void note_late_uses(struct model *model, const struct grouping *grouping, uint32_t group,
-                           struct seen_uses *seen)
+void late_uses_of(struct model *model, const struct grouping *grouping, uint32_t group,
+                  late_use_list *uses)
 {
     const uint32_t *observation = watched(model);
 
     for (size_t i = 0; i < analysis_watch_count(model->analysis); i++) {
         const struct record_watch_end *end = analysis_watch_end(model->analysis, i);
+        const struct record_sample *sample;
         size_t profile;
 
         if (observation[i] == GROUP_NONE || grouping->labels[observation[i]] != group ||
             end == NULL || end->reason != WATCH_REUSED || end->ip == 0)
             continue;
-        analysis_watch(model->analysis, i, &profile);
-        note_use(seen, resolver_code(model->resolver, profile, end->ip, end->monotonic_ns, true),
-                 analysis_watch_weight(model->analysis, i));
-        seen->watched++;
-        note_time(model, i, end, seen);
+        sample = analysis_watch(model->analysis, i, &profile);
+        ARRAY_PUSH(
+            uses,
+            ((struct late_use){
+                .observation = observation[i],
+                .location =
+                    resolver_code(model->resolver, profile, end->ip, end->monotonic_ns, true),
+                .ns = end->app_ns > sample->app_ns ? (double)(end->app_ns - sample->app_ns) : 0,
+                .weight = analysis_watch_weight(model->analysis, i),
+                .draws = 1}));
     }
+}
+
+/* Later ones, that watches saw. */
+static void note_late_uses(struct model *model, const struct grouping *grouping, uint32_t group,
+                           struct seen_uses *seen, struct next_uses *out)
+{
+    late_use_list uses = {0};
+
+    late_uses_of(model, grouping, group, &uses);
+    for (size_t i = 0; i < uses.count; i++)
+        note_use(seen, uses.items[i].location, uses.items[i].weight);
+    out->watched = uses.count;
+    out->late_spread = late_uses_spread(&uses);
+    free(uses.items);
 }
 
 static struct code_line line_at(struct model *model, uint32_t number)
@@ -176,6 +202,11 @@ static struct code_line line_at(struct model *model, uint32_t number)
     size_t frame = location_own_frame(location);
 
     return model_line_of_frame(model, location, frame < location->frames.count ? frame : 0);
+}
+
+struct code_line late_use_line(struct model *model, const struct late_use *use)
+{
+    return line_at(model, use->location);
 }
 
 static bool same_line(const struct code_line *a, const struct code_line *b)
@@ -270,19 +301,16 @@ void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t
     out->object = GROUP_NONE;
     model_label_objects(model);
     if (own.member_count > 0)
-        note_late_uses(model, grouping, group, &seen);
+        note_late_uses(model, grouping, group, &seen, out);
     for (size_t k = 0; k < own.member_count; k++) {
         size_t i = own.members[k];
 
         tally_add(&objects, model->by_object.labels[i], analysis_probe_weight(model->analysis, i));
         if (objects.weights.count > object_numbers.count)
             ARRAY_PUSH(&object_numbers, model->by_object.labels[i]);
-        if (seen.watched < LATE_USES_MIN)
+        if (out->watched < LATE_USES_MIN)
             note_early_use(model, i, &seen);
     }
-    out->watched = seen.watched;
-    out->late_spread = spread_of(&seen);
-    free(seen.late.items);
     if (seen.total > 0)
         collect_uses(model, &seen.locations, seen.numbers.items, seen.total, out);
     find_object(model, grouping, group, &objects, object_numbers.items, out);

@@ -24,6 +24,25 @@ struct next_uses {
 /* Labels objects if needed. Exact profiles say neither. */
 void next_uses_of(struct model *, const struct grouping *, uint32_t group, struct next_uses *out);
 
+/* A reuse that came after its burst, which a watch saw. */
+struct late_use {
+    uint32_t observation; /* the group of probes of which the watched access was one */
+    uint32_t location;    /* number in the model's resolver */
+    double ns;            /* of CPU time, from access to reuse */
+    double weight;        /* open accesses that it stands for */
+    double draws;         /* times that it counts: 1 */
+};
+typedef ARRAY(struct late_use) late_use_list;
+
+/* Those of a group; the caller frees the items. */
+void late_uses_of(struct model *, const struct grouping *, uint32_t group, late_use_list *);
+
+/* Upper over lower quartile of their times, each counted `draws` times; 0 of fewer than four. Sorts
+ * them. */
+double late_uses_spread(late_use_list *);
+
+struct code_line late_use_line(struct model *, const struct late_use *);
+
 /* "a.c:12" or "function" or "lib.so+0x12"; lives as long as the model's strings. */
 const char *code_line_text(struct model *, const struct code_line *);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/sections/sections.h"
+#include "support/intern_table.h"
 
 static const struct {
     enum module_state state;
@@ -79,14 +80,29 @@ static void note_end(struct model *model, struct document *document, struct sect
     }
 }
 
+/* What the runtime had to say: of many processes, each thing once. */
+static void note_runs(struct model *model, struct document *document, struct section *section)
+{
+    struct intern_table *told = intern_table_create();
+
+    for (size_t p = 0; p < model->profile_count; p++)
+        for (size_t i = 0; i < model->profiles[p]->notes.count; i++) {
+            const char *text = model->profiles[p]->notes.items[i]->text;
+
+            if (intern_table_find(told, text, strlen(text)) != INTERN_TABLE_NONE)
+                continue;
+            intern_table_insert(told, text, strlen(text));
+            section_paragraph(document, section, "notes", text);
+        }
+    intern_table_free(told);
+}
+
 void section_notes(struct model *model, struct document *document)
 {
     struct section *section = document_section(document, "notes", "Notes", true);
 
     note_end(model, document, section);
-    for (size_t p = 0; p < model->profile_count; p++)
-        for (size_t i = 0; i < model->profiles[p]->notes.count; i++)
-            section_paragraph(document, section, "notes", model->profiles[p]->notes.items[i]->text);
+    note_runs(model, document, section);
     if (!model_splits(model))
         section_paragraph(document, section, "notes",
                           "An exact profile counts lines and objects for the whole process, not "

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "document/document.h"
+#include "report/job/job_files.h"
 #include "report/model/model.h"
 
 /* What to do, most CPU time first. */
@@ -13,6 +14,8 @@ void section_findings(struct model *, struct document *, bool shown);
 
 /* shown: in text and CSV. The facts of the run are in every JSON report. */
 void section_summary(struct model *, struct document *, bool shown);
+/* The ranks of a job side by side; files: NULL or without a job where there is none. */
+void section_job(struct model *, const struct job_files *, struct document *);
 void section_histogram(struct model *, struct document *);
 void section_mrc(struct model *, struct document *);
 void section_threads(struct model *, struct document *);

@@ -115,12 +115,13 @@ static double cost_share(const struct false_sharing *finding)
     return cost->cpu_ns > 0 ? fmin(cost->loops, all / cost->cpu_ns) : 0;
 }
 
-/* "threads 1 and 2 and 6 others: CHANGE Lines of 128 (256) bytes take 128 (256) bytes." */
+/* "threads 1 and 2 and 6 others: CHANGE On 256-byte lines: 256. TRIAL" */
 static void add_change(struct document *document, struct row *row,
                        const struct communication_view *view, const struct false_sharing *finding,
                        uint32_t line_size)
 {
     char *change = parting_text(finding, &view->objects, line_size), *detail;
+    char *trial = parting_trial(finding, &view->objects, line_size);
     struct parting larger = parting_for(finding, 256);
     char *others = finding->threads > 2 ? format_string(" and %zu other%s", finding->threads - 2,
                                                         finding->threads > 3 ? "s" : "")
@@ -129,11 +130,12 @@ static void add_change(struct document *document, struct row *row,
                      ? format_string(" On 256-byte lines: %" PRIu64 ".", larger.new_size)
                      : copy_string("");
 
-    detail = format_string("threads %d and %d%s. %s%s", (int)finding->sides[0].thread,
-                           (int)finding->sides[1].thread, others, change, more);
+    detail = format_string("threads %d and %d%s. %s%s%s", (int)finding->sides[0].thread,
+                           (int)finding->sides[1].thread, others, change, more, trial);
     row->cells[CHANGE] = cell_text(document, change);
     row_detail(document, row, detail);
     free(detail);
+    free(trial);
     free(more);
     free(others);
     free(change);

@@ -190,6 +190,17 @@ void analysis_miss_ratio_curve(const struct analysis *, struct subset, const dou
 int analysis_miss_ratios(const struct analysis *, struct subset, const double *bytes, size_t n,
                          double *ratios);
 
+/*
+ * For conclusions that are more than a number: the runs that resampling whole bursts makes of this
+ * one (the bootstrap behind the intervals), numbered 0 .. count-1. Exact profiles have none.
+ * _ratios: the same ratios in each of them, ratios[run * n + k]; 0, or -1: out of memory. _draws:
+ * how often the burst of a group of probes is in the run.
+ */
+uint32_t analysis_resampled_count(const struct analysis *);
+int analysis_resampled_ratios(const struct analysis *, struct subset, const double *bytes, size_t n,
+                              double *ratios);
+double analysis_resampled_draws(const struct analysis *, uint32_t run, size_t probe);
+
 /* The 48 log-spaced sizes from 1 KiB to 64 MiB on which curves are compared. */
 enum { ANALYSIS_CURVE_SIZES = 48 };
 void analysis_curve_sizes(double bytes[ANALYSIS_CURVE_SIZES]);

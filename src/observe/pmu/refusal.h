@@ -25,7 +25,11 @@ enum { KERNEL_IBS_OF_THREADS = 6 << 16 | 2, KERNEL_IBS_WITHOUT_PRIVILEGE = 6 << 
 
 /* Events bring SIGTRAP from the first on; a blocked one waits, instead of killing, from the second.
  */
-enum { KERNEL_SIGTRAP = 5 << 16 | 13, KERNEL_SIGTRAP_WAITS = 5 << 16 | 18 };
+enum {
+    KERNEL_SIGTRAP = 5 << 16 | 13,
+    KERNEL_SIGTRAP_WAITS = 5 << 16 | 18,
+    KERNEL_SIGTRAP_ONCE = 6 << 16 | 1, /* an event may end after its first signal */
+};
 
 /* Of uname(2)'s release, "6.1.0-18-amd64". */
 unsigned kernel_version(const char *release);

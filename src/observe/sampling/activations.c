@@ -21,14 +21,9 @@ static void add_look(struct activations *activations, const uint64_t registers[]
     memcpy(look->registers, registers, sizeof look->registers);
 }
 
-void activations_no_look(struct activations *activations)
-{
-    activations->looks = 0;
-}
-
 void activations_look(struct activations *activations, const uint64_t registers[])
 {
-    activations->looks = 0;
+    activations->looks = activations->count = 0;
     add_look(activations, registers);
 }
 
@@ -42,6 +37,17 @@ void activations_look_return(struct activations *activations, const uint64_t reg
         add_look(activations, registers);
 }
 
+static void find_look(const struct activations *activations, struct activation *activation)
+{
+    activation->looked = false;
+    for (unsigned i = 0; i < activations->looks && !activation->looked; i++) {
+        const struct activation_look *look = &activations->look[i];
+
+        activation->looked = look->stack_pointer == activation->stack_pointer;
+        memcpy(activation->at_look, look->registers, sizeof activation->at_look);
+    }
+}
+
 static void add(struct activations *activations, uint64_t place, const uint64_t registers[],
                 uint32_t unknown, uint64_t accesses)
 {
@@ -49,6 +55,7 @@ static void add(struct activations *activations, uint64_t place, const uint64_t 
 
     activation->place = place;
     activation->stack_pointer = registers[INTERPRETER_STACK_POINTER];
+    find_look(activations, activation);
     memcpy(activation->first, registers, sizeof activation->first);
     memcpy(activation->last, registers, sizeof activation->last);
     activation->known = all_but_stack_pointer & ~unknown;
@@ -56,9 +63,11 @@ static void add(struct activations *activations, uint64_t place, const uint64_t 
     activation->begin = activation->end = accesses;
 }
 
-void activations_begin(struct activations *activations, const uint64_t registers[])
+void activations_begin(struct activations *activations, bool looked, const uint64_t registers[])
 {
     activations->count = 0;
+    if (!looked)
+        activations->looks = 0;
     add(activations, 0, registers, 0, 0);
 }
 
@@ -98,20 +107,10 @@ void activations_return(struct activations *activations, uint64_t place, const u
         activations_follow(activations, registers, unknown, accesses);
 }
 
-static const struct activation_look *look_of(const struct activations *activations,
-                                             const struct activation *activation)
-{
-    for (unsigned i = 0; i < activations->looks; i++)
-        if (activations->look[i].stack_pointer == activation->stack_pointer)
-            return &activations->look[i];
-    return NULL;
-}
-
 bool activation_moved(const struct activations *activations, unsigned number_of, unsigned number,
                       struct activation_move *move)
 {
     const struct activation *activation = &activations->burst[number_of];
-    const struct activation_look *look = look_of(activations, activation);
     uint32_t bit = UINT32_C(1) << number;
 
     if (activation->end == activation->begin || !(activation->known & bit) ||
@@ -119,9 +118,9 @@ bool activation_moved(const struct activations *activations, unsigned number_of,
         return false;
     move->within =
         progress_change(REGISTER_WIDTH, activation->first[number], activation->last[number]);
-    move->before_known = look != NULL;
-    move->before =
-        look ? progress_change(REGISTER_WIDTH, look->registers[number], activation->first[number])
-             : 0;
+    move->before_known = activation->looked;
+    move->before = activation->looked ? progress_change(REGISTER_WIDTH, activation->at_look[number],
+                                                        activation->first[number])
+                                      : 0;
     return move->within != 0 || move->before != 0;
 }

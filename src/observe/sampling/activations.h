@@ -30,6 +30,8 @@ struct activation_look {
 struct activation {
     uint64_t place; /* of a caller: the instruction at which it went on; 0: the interrupted one */
     uint64_t stack_pointer;
+    bool looked; /* it was there at the look */
+    uint64_t at_look[ACTIVATION_REGISTERS];
     uint64_t first[ACTIVATION_REGISTERS], last[ACTIVATION_REGISTERS];
     uint32_t known;      /* bit for each: at all moments */
     uint32_t rose, fell; /* between two of them */
@@ -43,15 +45,13 @@ struct activations {
     struct activation burst[ACTIVATIONS_MAX];
 };
 
-/* The thread is interrupted at a look; goes on from there, and has returned to a caller. */
+/* The thread is interrupted at a look; goes on from there, and has returned to a caller. A burst
+ * that waits to be taken up again loses its activations. */
 void activations_look(struct activations *, const uint64_t registers[]);
 void activations_look_return(struct activations *, const uint64_t registers[]);
 
-/* There is no look before the next burst. */
-void activations_no_look(struct activations *);
-
-/* A burst begins. */
-void activations_begin(struct activations *, const uint64_t registers[]);
+/* A burst begins. looked: there was a look before it. */
+void activations_begin(struct activations *, bool looked, const uint64_t registers[]);
 
 /* `accesses` into the burst it has returned, to `place`; or is anywhere. unknown: a bit for each
  * register. */

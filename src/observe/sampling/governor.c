@@ -38,6 +38,7 @@ void governor_begin(struct governor *governor, struct governor_process *process)
 {
     *governor = (struct governor){
         .process = process,
+        .alive = true,
         .burst_ns = (double)read(&process->burst_ns),
         .periods = (double)atomic_load_explicit(&process->periods_256, memory_order_relaxed) / 256};
     atomic_fetch_add_explicit(&process->threads, 1, memory_order_relaxed);
@@ -96,7 +97,9 @@ void governor_end(struct governor *governor, uint64_t app_ns)
 {
     learn(governor);
     allow(governor, app_ns, governor->process->budget);
-    atomic_fetch_sub_explicit(&governor->process->threads, 1, memory_order_relaxed);
+    if (governor->alive)
+        atomic_fetch_sub_explicit(&governor->process->threads, 1, memory_order_relaxed);
+    governor->alive = false;
 }
 
 void governor_spend(struct governor *governor, uint64_t cost_ns, bool rate_reading)

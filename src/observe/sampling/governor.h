@@ -20,7 +20,8 @@
  * estimates unbiased.
  *
  * Pure; signal-safe. struct governor: one per thread, used by its thread alone; struct
- * governor_process is shared by all threads of the process, lock-free.
+ * governor_process is shared by all threads of the process, or of several processes in shared
+ * memory, lock-free.
  */
 #ifndef REUSE_SAMPLING_GOVERNOR_H
 #define REUSE_SAMPLING_GOVERNOR_H
@@ -63,6 +64,7 @@ struct governor {
     double periods;                   /* moving average of those from one burst to the next */
     uint64_t unpaid;                  /* charged since its last burst */
     uint32_t bursts;                  /* so far */
+    bool alive;                       /* counted among the threads */
     uint64_t burst_app_ns, period_ns; /* of the last burst; in force since */
     uint64_t app_ns;                  /* reported */
 };
@@ -72,7 +74,8 @@ struct governor {
 void governor_process_begin(struct governor_process *, double budget, uint64_t fixed_ns,
                             uint64_t expected_cost_ns);
 
-/* A thread begins, with the experience of the others; and ends, app_ns into its life. */
+/* A thread begins, with the experience of the others; and ends, app_ns into its life. It may go on
+ * after that (exec has failed): its time is allowed for, and it is no more counted. */
 void governor_begin(struct governor *, struct governor_process *);
 void governor_end(struct governor *, uint64_t app_ns);
 

@@ -10,10 +10,11 @@ uint64_t sample_period(struct random *random, uint64_t mean)
            (uint64_t)((double)(random_next(random) >> 11) * 0x1p-53 * (double)(mean / 2));
 }
 
-uint64_t sample_first_period(struct random *random, uint64_t mean)
+uint64_t sample_first_period(struct random *random, uint64_t mean, uint64_t least)
 {
-    enum { LEAST = 100000 };
-    uint64_t least = mean / 4 < LEAST ? mean / 4 : LEAST;
+    uint64_t period = 1 + (uint64_t)((double)(random_next(random) >> 11) * 0x1p-53 * (double)mean);
 
-    return least + 1 + (uint64_t)((double)(random_next(random) >> 11) * 0x1p-53 * (double)mean);
+    if (least > mean / 4)
+        least = mean / 4;
+    return period > least ? period : least;
 }

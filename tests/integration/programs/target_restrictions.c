@@ -87,6 +87,19 @@ static int sandbox(bool deadly)
     return 0;
 }
 
+/* Reading the processor's time stamp counter raises SIGSEGV from now on: where clocks are read by
+ * it, reading a clock as well. */
+static int forbid_counter(void)
+{
+    static volatile long numbers[4096];
+
+    prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+    for (long i = 0; i < 100 * 1000 * 1000; i++)
+        numbers[i % 4096] += i;
+    printf("without the counter: %ld\n", numbers[7]);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -100,6 +113,8 @@ int main(int argc, char **argv)
         printf("%d\n", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
         return work_in_threads();
     }
+    if (strcmp(what, "no-counter") == 0)
+        return forbid_counter();
     if (strcmp(what, "who") == 0) {
         burn(BURN_MS);
         printf("%s\n", geteuid() == 0 ? "effective root" : "not root");

@@ -3,7 +3,7 @@
  * Programs that use signals themselves, those above all that a profiler wants for its own:
  * target_signals sigtrap|breakpoint|realtime|default-trap|ignored-trap|blocked-trap|wait|timer|
  *                alternate|longjmp|abort|segv|overflow|barrier|blocked-faults|ignored-fault|
- *                system-call|hang
+ *                system-call|blocked-breakpoint|hang
  */
 #include <errno.h>
 #include <pthread.h>
@@ -132,6 +132,23 @@ static int breakpoint(void)
 }
 
 /* Blocked by the program: a raised one stays pending until it is let in. */
+/* Kills, though there is a handler. */
+static int blocked_breakpoint(void)
+{
+    struct sigaction action = handler_of(note_breakpoint, 0);
+    sigset_t set;
+
+    sigaction(SIGTRAP, &action, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGTRAP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    burn(BURN_MS);
+    printf("worked\n");
+    plant_breakpoint();
+    printf("still here, seen %d\n", seen);
+    return 0;
+}
+
 static int blocked_trap(int number)
 {
     struct sigaction action = handler_of(note, 0);
@@ -485,6 +502,8 @@ int main(int argc, char **argv)
         return breakpoint();
     if (strcmp(what, "blocked-trap") == 0)
         return blocked_trap(SIGTRAP);
+    if (strcmp(what, "blocked-breakpoint") == 0)
+        return blocked_breakpoint();
     if (strcmp(what, "wait") == 0)
         return wait_for_signal();
     if (strcmp(what, "timer") == 0)

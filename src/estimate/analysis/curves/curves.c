@@ -287,6 +287,35 @@ int analysis_miss_ratios(const struct analysis *analysis, struct subset subset, 
     return result;
 }
 
+uint32_t analysis_resampled_count(const struct analysis *analysis)
+{
+    return analysis->exact ? 0 : analysis->options.bootstrap;
+}
+
+/* Replicate 0 is the estimate itself. */
+int analysis_resampled_ratios(const struct analysis *analysis, struct subset subset,
+                              const double *bytes, size_t n, double *ratios)
+{
+    uint32_t replicates = replicate_count(analysis);
+    struct results results;
+
+    if (evaluate_sizes(analysis, subset, bytes, n, &results))
+        return -1;
+    for (uint32_t run = 0; run < analysis_resampled_count(analysis); run++)
+        for (size_t k = 0; k < n; k++) {
+            double ratio = all_misses(&results.shares[k * replicates + run + 1]);
+
+            ratios[run * n + k] = k ? fmin(ratio, ratios[run * n + k - 1]) : ratio;
+        }
+    results_free(&results);
+    return 0;
+}
+
+double analysis_resampled_draws(const struct analysis *analysis, uint32_t run, size_t probe)
+{
+    return replicate_burst_factor(analysis, run + 1, analysis->probes[probe].burst);
+}
+
 double analysis_design_effect(const struct analysis *analysis, double bytes)
 {
     double lines = bytes / analysis->line_size, probes = 0, bursts = 0, squares = 0, p, variance;

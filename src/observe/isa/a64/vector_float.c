@@ -174,8 +174,8 @@ bool a64_float_root(uint64_t value, unsigned size, uint64_t *out)
 {
     if (!(number(value, size) >= 0)) /* for which the C library would set errno */
         return false;
-    return size == 8 ? from_double(sqrt(to_double(value)), out)
-                     : from_float(sqrtf(to_float(value)), out);
+    return size == 8 ? from_double(__builtin_sqrt(to_double(value)), out)
+                     : from_float(__builtin_sqrtf(to_float(value)), out);
 }
 
 static bool scalar_one(uint32_t word, unsigned size, uint64_t a, uint64_t *out, unsigned *out_size)
