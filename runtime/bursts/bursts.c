@@ -300,7 +300,7 @@ static void charge_switches(struct thread *thread, uint64_t app_now)
         return;
     cost = switches_count(&thread->switches, switches_of_this_thread(), app_now, thread->period_ns,
                           settings.trigger_ns, settings.trap_ns);
-    governor_spend(&thread->governor, cost.burst_ns, false);
+    governor_spend(&thread->governor, cost.burst_ns);
     governor_spend_besides(&thread->governor, cost.besides_ns);
     atomic_fetch_add_explicit(&thread->besides_ns, cost.burst_ns + cost.besides_ns,
                               memory_order_relaxed);

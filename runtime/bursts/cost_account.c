@@ -32,7 +32,7 @@ static const char *const part_names[COST_PARTS] = {
     [COST_ARMING] = "arming",
     [COST_SAMPLE] = "communication",
     [COST_VISIT] = "visits",
-    [COST_RATE] = "rate readings",
+    [COST_RATE] = "looks and variables",
     [COST_GOVERNOR] = "governor",
 };
 

@@ -127,7 +127,7 @@ static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t
         shared_watch_own_trap(cookie.slot, cookie.generation);
     cost = spent_since(entered) + settings.trap_ns;
     atomic_fetch_add_explicit(&thread->overhead_ns, cost, memory_order_relaxed);
-    governor_spend(&thread->governor, cost, false);
+    governor_spend(&thread->governor, cost);
 }
 
 /* The thread's application time when it was interrupted; ours: CPU time that is not its own. */
@@ -157,11 +157,11 @@ static void observe(struct entry *entry)
     if (clock)
         sampler_rearm(thread, entry->app_now);
     cost = spent_since(entered) + hidden;
-    governor_spend(&thread->governor, (cost - hidden) / REFILL_ONE_IN, false);
+    governor_spend(&thread->governor, (cost - hidden) / REFILL_ONE_IN);
     atomic_fetch_add_explicit(&thread->besides_ns, (cost - hidden) / REFILL_ONE_IN,
                               memory_order_relaxed);
     /* An exploration for the access rate is paid from its own purse. */
-    governor_spend(&thread->governor, cost, false);
+    governor_spend(&thread->governor, cost);
     atomic_store_explicit(&thread->overhead_ns, overhead + cost, memory_order_relaxed);
     /* What the handler itself accessed has been counted, and is not the target's. */
     if (thread_is_counted(thread))

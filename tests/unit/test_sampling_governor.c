@@ -41,7 +41,7 @@ static void govern(struct run *run)
         run->longest_ns = period > run->longest_ns ? period : run->longest_ns;
         run->app_ns += sample_period(&random, period);
         governor_burst(&governor, run->app_ns);
-        governor_spend(&governor, run->cost(&random, run->app_ns), false);
+        governor_spend(&governor, run->cost(&random, run->app_ns));
         run->bursts++;
         run->bytes += run->bytes_per_burst;
     }
@@ -113,7 +113,7 @@ static void periods_without_a_signal_are_reckoned_with(void **state)
             app += period;
         while (random_below(&random, 4) != 0);
         governor_burst(&governor, app);
-        governor_spend(&governor, 400000, false);
+        governor_spend(&governor, 400000);
     }
     spent = (double)process.cost_ns / (double)app;
     assert_true(spent > 0.018 && spent < 0.022);
@@ -176,43 +176,10 @@ static void a_fixed_period_is_kept_but_cannot_livelock(void **state)
     assert_int_equal(governor_next_period(&governor, 0, 0), 1000000);
     for (int i = 0; i < 100; i++) {
         governor_burst(&governor, 0);
-        governor_spend(&governor, 5000000, false);
+        governor_spend(&governor, 5000000);
     }
     assert_true(governor_next_period(&governor, 1000000, 0) >= 4000000);
     assert_true(governor_least_period(&governor) >= 4000000);
-}
-
-/* ---- rate readings ---- */
-
-static void rate_readings_have_a_share_that_bursts_get_if_it_is_left(void **state)
-{
-    struct governor_process process;
-    struct governor governor;
-    double with;
-
-    (void)state;
-    for (int reads = 0; reads < 2; reads++) {
-        uint64_t app = 0, readings = 0;
-
-        governor_process_begin(&process, 0.02, 0, FIRST_GUESS_NS);
-        governor_begin(&governor, &process);
-        while (app < UINT64_C(50000000000)) {
-            app += governor_next_period(&governor, app, 0);
-            governor_burst(&governor, app);
-            governor_spend(&governor, 250000, false);
-            if (reads && governor_affords_rate(&governor, app, 300000)) {
-                governor_spend(&governor, 300000, true);
-                readings++;
-            }
-        }
-        with = (double)process.cost_ns / (double)app;
-        assert_true(with > 0.018 && with < 0.022);
-        if (reads) {
-            double share = 300000.0 * (double)readings / (double)process.cost_ns;
-
-            assert_true(share > 0.25 && share < 0.33);
-        }
-    }
 }
 
 /* ---- many threads ---- */
@@ -241,7 +208,7 @@ static void live(struct swarm *swarm, struct governor_process *process, struct r
     while (app + next < swarm->lives_ns) {
         app += next;
         governor_burst(&governor, app);
-        governor_spend(&governor, 300000, false);
+        governor_spend(&governor, 300000);
         swarm->bursts++;
         swarm->weight += (double)mean;
         mean = governor_next_period(&governor, app, 0);
@@ -310,7 +277,7 @@ static void many_threads_at_once_stay_in_the_budget(void **state)
             while (next[i] <= slice * 4000000) {
                 app[i] = next[i];
                 governor_burst(&governors[i], app[i]);
-                governor_spend(&governors[i], 400000, false);
+                governor_spend(&governors[i], 400000);
                 next[i] += sample_period(&random, governor_next_period(&governors[i], app[i], 0));
             }
     for (unsigned i = 0; i < THREADS; i++)
@@ -345,7 +312,6 @@ int main(void)
         cmocka_unit_test(a_short_run_has_its_bursts),
         cmocka_unit_test(long_runs_are_held_by_their_bytes),
         cmocka_unit_test(a_fixed_period_is_kept_but_cannot_livelock),
-        cmocka_unit_test(rate_readings_have_a_share_that_bursts_get_if_it_is_left),
         cmocka_unit_test(short_threads_cost_no_more_and_count_as_much),
         cmocka_unit_test(threads_that_are_dear_to_begin_are_sampled_still),
         cmocka_unit_test(many_threads_at_once_stay_in_the_budget),

@@ -4,8 +4,6 @@
 
 #include "signal_safe.h"
 
-/* Share of the budget that access-rate readings may take. */
-static const double rate_share = 0.3;
 /* A debt is repaid, and a credit used up, within so much CPU time of all threads, and no sooner
  * than each of them has had that many bursts: they hear of it only then. */
 static const double horizon_ns = 1e9, horizon_periods = 8;
@@ -25,7 +23,6 @@ void governor_process_begin(struct governor_process *process, double budget, uin
     process->budget = budget;
     process->fixed_ns = fixed_ns;
     atomic_store(&process->cost_ns, 0);
-    atomic_store(&process->rate_cost_ns, 0);
     atomic_store(&process->besides_ns, 0);
     atomic_store(&process->app_ns, 0);
     atomic_store(&process->allowed_ns, 0);
@@ -102,14 +99,12 @@ void governor_end(struct governor *governor, uint64_t app_ns)
     governor->alive = false;
 }
 
-void governor_spend(struct governor *governor, uint64_t cost_ns, bool rate_reading)
+void governor_spend(struct governor *governor, uint64_t cost_ns)
 {
     struct governor_process *process = governor->process;
 
     governor->unpaid += cost_ns;
     atomic_fetch_add_explicit(&process->cost_ns, cost_ns, memory_order_relaxed);
-    if (rate_reading)
-        atomic_fetch_add_explicit(&process->rate_cost_ns, cost_ns, memory_order_relaxed);
 }
 
 void governor_spend_besides(struct governor *governor, uint64_t cost_ns)
@@ -194,14 +189,4 @@ uint64_t governor_next_period(struct governor *governor, uint64_t app_ns, uint64
     else
         governor->period_ns = (uint64_t)governor->burst_ns;
     return governor->period_ns;
-}
-
-bool governor_affords_rate(const struct governor *governor, uint64_t app_ns,
-                           uint64_t expected_cost_ns)
-{
-    const struct governor_process *process = governor->process;
-    double unreported = app_ns > governor->app_ns ? (double)(app_ns - governor->app_ns) : 0;
-    double allowed = allowance(process) + process->budget * unreported;
-
-    return (double)(read(&process->rate_cost_ns) + expected_cost_ns) <= rate_share * allowed;
 }

@@ -8,7 +8,7 @@
  *     period = cost of a burst / (budget * periods) * (1 + debt / (budget * horizon))
  *
  * The cost of a burst is a moving average, for each thread, of all that its thread was charged from
- * one burst to the next: traps and rate readings too, so that what those leave goes to bursts.
+ * one burst to the next: traps and looks too, so that what those leave goes to bursts.
  * Periods are those that pass from one burst to the next, in the mean: more than one where the
  * clock often ends while the kernel works for the thread, which gives no signal. The debt is what
  * all threads have cost beyond what they were allowed; a credit shortens the period likewise, by
@@ -46,16 +46,15 @@ enum {
 #define GOVERNOR_PERIOD_MAX_NS UINT64_C(1000000000000)
 
 struct governor_process {
-    double budget;                 /* share of application time that profiling takes */
-    uint64_t fixed_ns;             /* fixed period, or 0 */
-    _Atomic uint64_t cost_ns;      /* of all threads, so far */
-    _Atomic uint64_t rate_cost_ns; /* part spent on access-rate readings */
-    _Atomic uint64_t besides_ns;   /* costs that no period changes, not in cost_ns */
-    _Atomic uint64_t app_ns;       /* application time of all threads, as far as reported */
-    _Atomic uint64_t allowed_ns;   /* costs allowed for that, without the advance */
-    _Atomic uint64_t burst_ns;     /* moving average of the cost of a burst, of all threads */
-    _Atomic uint32_t periods_256;  /* moving average of the periods from burst to burst, in 1/256 */
-    _Atomic uint32_t threads;      /* that live */
+    double budget;                /* share of application time that profiling takes */
+    uint64_t fixed_ns;            /* fixed period, or 0 */
+    _Atomic uint64_t cost_ns;     /* of all threads, so far */
+    _Atomic uint64_t besides_ns;  /* costs that no period changes, not in cost_ns */
+    _Atomic uint64_t app_ns;      /* application time of all threads, as far as reported */
+    _Atomic uint64_t allowed_ns;  /* costs allowed for that, without the advance */
+    _Atomic uint64_t burst_ns;    /* moving average of the cost of a burst, of all threads */
+    _Atomic uint32_t periods_256; /* moving average of the periods from burst to burst, in 1/256 */
+    _Atomic uint32_t threads;     /* that live */
 };
 
 struct governor {
@@ -83,8 +82,8 @@ void governor_end(struct governor *, uint64_t app_ns);
  * budget is held back for it: some bursts there are, whatever else profiling costs. */
 void governor_spend_besides(struct governor *, uint64_t cost_ns);
 
-/* Adds cost; rate_reading: it was for measuring the access rate rather than for a burst. */
-void governor_spend(struct governor *, uint64_t cost_ns, bool rate_reading);
+/* Adds cost. */
+void governor_spend(struct governor *, uint64_t cost_ns);
 
 /* A burst is taken, app_ns into the thread's life (0: as time, that is not known). What is charged
  * up to the next one counts as its cost. */
@@ -96,8 +95,5 @@ uint64_t governor_next_period(struct governor *, uint64_t app_ns, uint64_t bytes
 
 /* The shortest period that does not take more than half of the time, ns: of one that is fixed. */
 uint64_t governor_least_period(const struct governor *);
-
-/* Whether a rate reading of the given expected cost is affordable now. */
-bool governor_affords_rate(const struct governor *, uint64_t app_ns, uint64_t expected_cost_ns);
 
 #endif
