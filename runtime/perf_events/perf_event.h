@@ -68,7 +68,7 @@ int perf_event_enable(const int *descriptor);
 int perf_event_disable(const int *descriptor);
 
 /* Enables it until it has expired once: then it is disabled. From KERNEL_SIGTRAP_ONCE on. */
-int perf_event_enable_once(const int * descriptor);
+int perf_event_enable_once(const int *descriptor);
 
 /* For other events: perf_event_open(2) in the calling thread, with that leader or -1, and ioctl(2)
  * on what it gave; -errno if refused. On the tape (tape.h), as is all above. */
