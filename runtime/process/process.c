@@ -316,8 +316,8 @@ static void start(void)
         return;
     descriptors_begin();
     take_inheritance();
-    /* Who has measured what events cost has them. */
-    result = settings.trigger_ns != 0 ? 0 : handler_probe();
+    /* Also where costs are inherited: an emulator that a profiled program starts has no events. */
+    result = handler_probe();
     if (result == -ENOSYS && surroundings_are_emulated()) {
         tell_surroundings("QEMU runs it, and has no performance events");
         return;
