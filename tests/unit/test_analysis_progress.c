@@ -208,6 +208,43 @@ static void two_kinds_of_code(void **state)
     assert_rate(&program, 1, 4, 0.08);
 }
 
+/* A register that became another variable in one burst moved by 10^13 there, and by little else:
+ * that is no rate of 10^-11. */
+static void what_jumped_in_a_burst_says_nothing(void **state)
+{
+    char path[] = "/tmp/reuse-progress-XXXXXX";
+    struct profile_builder builder;
+    struct rate_evidence evidence = {.groups = 1, .share = {1}};
+    uint32_t groups[BURSTS] = {0};
+    size_t bursts[RATE_GROUPS_MAX];
+
+    (void)state;
+    close(mkstemp(path));
+    profile_builder_begin(&builder, path);
+    profile_builder_defaults(&builder);
+    uint32_t thread = profile_builder_thread(&builder, 1, "one");
+    for (int b = 0; b < BURSTS; b++)
+        profile_builder_variable(
+            &builder,
+            (struct record_progress){.thread_id = thread, .loop = 0x10000, .before_ns = 100000},
+            &(struct progress_variable){.kind = PROGRESS_REGISTER,
+                                        .width = 3,
+                                        .flags = PROGRESS_BEFORE,
+                                        .accesses = BURST,
+                                        .within = b == 7 ? 1e13 : 0,
+                                        .before = 50});
+    profile_builder_finish(&builder);
+    struct profile *profile = profile_builder_load(path);
+
+    assert_int_equal(progress_rates(profile, groups, &evidence, bursts), 0);
+    assert_int_equal(evidence.reading_count, 0);
+    free(evidence.readings);
+    free(evidence.equations);
+    free(evidence.terms);
+    profile_free(profile);
+    unlink(path);
+}
+
 /* ---- the fit itself ---- */
 
 /* Two equations for two groups have one solution. */
@@ -266,6 +303,7 @@ int main(void)
         cmocka_unit_test(variables_that_are_set_back),
         cmocka_unit_test(variables_that_are_set_back_always),
         cmocka_unit_test(two_kinds_of_code),
+        cmocka_unit_test(what_jumped_in_a_burst_says_nothing),
         cmocka_unit_test(equations_are_solved),
         cmocka_unit_test(what_contradicts_counts_little),
         cmocka_unit_test(nothing_known_is_a_factor_of_ten),

@@ -28,6 +28,9 @@ enum { SEEN_LEAST = 2 };
 #define AGREEMENT 0.3
 /* Code of a group in whose bursts nothing moves on may run this much faster or slower, ln. */
 #define UNSEEN_DEVIATION 0.7
+/* Variance of ln(rate) from which on a variable says nothing: most of what it moved by was one
+ * jump, say. */
+#define SAYS_NOTHING 1.0
 /* The errors of a thread's words come from the same bursts, and are alike by this correlation. */
 #define WORDS_ALIKE 0.5
 /* A word that moved so many times in bursts: deviation of its progress per access, beside what it
@@ -209,7 +212,7 @@ static bool read_variable(const struct observation *list, size_t n, struct rate_
         .variance = variance,
     };
     *seen = count;
-    return true;
+    return variance < SAYS_NOTHING && reading->log_rate > log(SLOWEST_RATE);
 }
 
 struct variable_reading {
@@ -331,11 +334,6 @@ static void add_equation(const struct observation *list, size_t n, const struct 
         at_one += sums->ns[group] * per_access;
         equation.count++;
     }
-    /* It has jumped: no program is so fast. */
-    if (equation.moved > FASTEST_RATE * at_one) {
-        evidence->term_count = equation.first;
-        return;
-    }
     equation.variance = COUNT_VARIANCE / (double)sums->moves + WORD_DEVIATION * WORD_DEVIATION;
     for (size_t i = 0; i < n; i++) {
         uint32_t group = list[i].group;
@@ -344,7 +342,12 @@ static void add_equation(const struct observation *list, size_t n, const struct 
 
         equation.variance += off * off / (sums->all_within * sums->all_within);
     }
-    evidence->equations[evidence->equation_count++] = equation;
+    /* Else it has jumped, in a burst or between two. */
+    if (equation.variance < SAYS_NOTHING && equation.moved < FASTEST_RATE * at_one &&
+        equation.moved > SLOWEST_RATE * at_one)
+        evidence->equations[evidence->equation_count++] = equation;
+    else
+        evidence->term_count = equation.first;
 }
 
 /* The equations from `first` on are those of one thread. */
