@@ -111,15 +111,16 @@ static struct block_map *new_map(void)
 }
 
 /* Start of the brk area: the 47th field of /proc/self/stat (proc(5)), 0 when it cannot be read.
- * Not read at start-up: most short programs are never asked for it. */
+ * Not read at start-up: most short programs are never asked for it. System calls by number: the C
+ * library's functions are places where a thread is cancelled, and this runs in handlers. */
 static uint64_t read_heap_start(void)
 {
     char text[1024];
-    const int descriptor = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    const long descriptor = syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return 0;
-    const ssize_t length = read(descriptor, text, sizeof text - 1);
-    close(descriptor);
+    const long length = syscall(SYS_read, descriptor, text, sizeof text - 1);
+    syscall(SYS_close, descriptor);
     if (length <= 0)
         return 0;
     text[length] = '\0';

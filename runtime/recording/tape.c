@@ -206,7 +206,7 @@ bool tape_replay_from(const char *path)
     }
     if (status.st_size > 0)
         bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, opened, 0);
-    close(opened);
+    syscall(SYS_close, opened);
     if (bytes == MAP_FAILED || !prepare())
         wrong = status.st_size > 0 ? "cannot be mapped" : "is empty, or no ordinary file";
     else

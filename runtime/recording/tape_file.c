@@ -42,7 +42,7 @@ int tape_file_create(const char *path)
         return -opened;
     buffer = memory_map(BUFFER);
     if (!buffer) {
-        close(opened);
+        syscall(SYS_close, opened);
         return ENOMEM;
     }
     regular = fstat(opened, &status) == 0 && S_ISREG(status.st_mode);

@@ -16,5 +16,7 @@
 #pragma GCC poison pthread_mutex_lock pthread_cond_wait pthread_cond_signal pthread_create
 #pragma GCC poison dlopen dlsym dladdr getenv setenv exit abort strerror syslog localtime gmtime
 #pragma GCC poison assert qsort
+/* A thread may be cancelled there: syscall(SYS_close, ...) instead. */
+#pragma GCC poison close
 
 #endif

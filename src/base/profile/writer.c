@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -328,7 +329,7 @@ void profile_writer_close(struct profile_writer *writer, uint64_t now_ns)
                                           __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
         (void)flush(writer, now_ns);
         if (descriptor_is_ours(writer))
-            (void)close(writer->descriptor);
+            (void)syscall(SYS_close, writer->descriptor);
         writer->descriptor = -1;
     }
     errno = saved_errno;
