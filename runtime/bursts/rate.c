@@ -14,7 +14,6 @@
 
 enum {
     FIND_UNTIL = BURST_ACCESSES / 2, /* a word found later would hardly be followed */
-    SEARCH_ONE_IN = 4,               /* bursts, where no room is left for words */
     /* Words that have never gone back say what looks are for; these remain as one in so many. */
     ENOUGH_WORDS = 4,
     LOOK_ONE_IN = 4,

@@ -113,7 +113,6 @@ static struct rates rates_of(const struct program *programs, size_t n, uint64_t 
     char path[] = "/tmp/reuse-progress-XXXXXX";
     struct profile_builder builder;
     struct rates rates = {.evidence = {.groups = (uint32_t)programs->n}};
-    size_t bursts[RATE_GROUPS_MAX];
 
     close(mkstemp(path));
     profile_builder_begin(&builder, path);
@@ -129,7 +128,7 @@ static struct rates rates_of(const struct program *programs, size_t n, uint64_t 
         groups[i] = (uint32_t)(profile->progress.items[i]->loop / 0x10000 - 1);
     for (uint32_t i = 0; i < rates.evidence.groups; i++)
         rates.evidence.share[i] = 1.0 / rates.evidence.groups;
-    assert_int_equal(progress_rates(profile, groups, &rates.evidence, bursts), 0);
+    assert_int_equal(progress_rates(profile, groups, &rates.evidence), 0);
     rate_fit(&rates.evidence, &rates.fit);
     free(rates.evidence.readings);
     free(rates.evidence.equations);
@@ -216,7 +215,6 @@ static void what_jumped_in_a_burst_says_nothing(void **state)
     struct profile_builder builder;
     struct rate_evidence evidence = {.groups = 1, .share = {1}};
     uint32_t groups[BURSTS] = {0};
-    size_t bursts[RATE_GROUPS_MAX];
 
     (void)state;
     close(mkstemp(path));
@@ -236,7 +234,7 @@ static void what_jumped_in_a_burst_says_nothing(void **state)
     profile_builder_finish(&builder);
     struct profile *profile = profile_builder_load(path);
 
-    assert_int_equal(progress_rates(profile, groups, &evidence, bursts), 0);
+    assert_int_equal(progress_rates(profile, groups, &evidence), 0);
     assert_int_equal(evidence.reading_count, 0);
     free(evidence.readings);
     free(evidence.equations);
@@ -273,8 +271,10 @@ static void equations_are_solved(void **state)
  */
 static void what_contradicts_counts_little(void **state)
 {
-    struct rate_reading readings[] = {
-        {0, log(2), 0.01}, {0, log(2.1), 0.01}, {0, log(1.9), 0.01}, {0, log(25), 0.01}};
+    struct rate_reading readings[] = {{.log_rate = log(2), .variance = 0.01},
+                                      {.log_rate = log(2.1), .variance = 0.01},
+                                      {.log_rate = log(1.9), .variance = 0.01},
+                                      {.log_rate = log(25), .variance = 0.01}};
     struct rate_evidence evidence = {
         .groups = 1, .share = {1}, .readings = readings, .reading_count = 4};
     struct rate_fit fit;

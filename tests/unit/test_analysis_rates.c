@@ -81,6 +81,15 @@ static void begin_profile(struct profile_builder *builder, char *path)
     profile_builder_defaults(builder);
 }
 
+/* The file is gone; the caller frees the profile. */
+static struct profile *end_profile(struct profile_builder *builder, const char *path)
+{
+    profile_builder_finish(builder);
+    struct profile *profile = profile_builder_load(path);
+    unlink(path);
+    return profile;
+}
+
 static void loops_are_told_apart(void **state)
 {
     (void)state;
@@ -99,9 +108,7 @@ static void loops_are_told_apart(void **state)
         profile_builder_rate(&builder, one, 0x50000, 1, 400000, 100000);
         profile_builder_rate(&builder, two, 0x70000, 1, 10000, 100000);
     }
-    profile_builder_finish(&builder);
-    struct profile *profile = profile_builder_load(path);
-    unlink(path);
+    struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
     const struct profile *profiles[] = {profile};
     assert_int_equal(loop_rates_create(profiles, 1, &rates), 0);
@@ -147,9 +154,7 @@ static void many_loops(void **state)
         for (int i = 0; i < 8; i++)
             profile_builder_rate(&builder, one, 0x10000 * loop, 1, 1000.0 * (double)loop, 100000);
     }
-    profile_builder_finish(&builder);
-    struct profile *profile = profile_builder_load(path);
-    unlink(path);
+    struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
     const struct profile *profiles[] = {profile};
     assert_int_equal(loop_rates_create(profiles, 1, &rates), 0);
@@ -180,9 +185,7 @@ static void system_calls_leave_little_time_for_accesses(void **state)
     add_bursts(&builder, one, 0xb00000, 10, BURST_ACCESSES, 1, &time);
     for (int i = 0; i < 10; i++)
         profile_builder_rate(&builder, one, 0x10000, 1, 200000, 100000);
-    profile_builder_finish(&builder);
-    struct profile *profile = profile_builder_load(path);
-    unlink(path);
+    struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
     const struct profile *profiles[] = {profile};
     assert_int_equal(loop_rates_create(profiles, 1, &rates), 0);
@@ -207,9 +210,7 @@ static void without_readings_the_range_is_wide(void **state)
     uint64_t time = 0;
     begin_profile(&builder, path);
     add_loop(&builder, profile_builder_thread(&builder, 1, "one"), 0x10000, 30, &time);
-    profile_builder_finish(&builder);
-    struct profile *profile = profile_builder_load(path);
-    unlink(path);
+    struct profile *profile = end_profile(&builder, path);
     const struct profile *profiles[] = {profile};
     struct analysis *analysis = analysis_create(profiles, 1, NULL, message, sizeof message);
     assert_non_null(analysis);

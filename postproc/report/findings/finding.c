@@ -38,9 +38,6 @@ static const double same_time = 2;
 /* Reuses after fewer lines than a burst has accesses are seen within it, by the thousand. */
 static const double lines_of_burst = 4096;
 
-/* More of the late reuses are in another loop than this: the loops are passes over one thing. */
-static const double passes = 0.6;
-
 /* Data of hardly more than a cache's size fits for the most part. */
 static const double fits = 1.2;
 
@@ -79,7 +76,8 @@ static bool is_regular(const struct access_evidence *evidence)
 
 static enum pattern pattern_of_whole_lines(const struct access_evidence *evidence)
 {
-    if (evidence->late_reuses >= EVIDENCE_REUSES_MIN && evidence->reused_elsewhere > passes)
+    if (evidence->late_reuses >= EVIDENCE_REUSES_MIN &&
+        evidence->reused_elsewhere > EVIDENCE_PASSES)
         return PATTERN_PASSES;
     return comes_back_within_a_pass(evidence) && is_regular(evidence) ? PATTERN_TOO_LARGE
                                                                       : PATTERN_IN_ORDER;

@@ -63,6 +63,8 @@ struct access_evidence {
 /* Bursts that it takes to recognise a pattern, each of some thousand accesses; late reuses for what
  * rests on these. How much time it takes is for the interval of the time to say. */
 enum { EVIDENCE_BURSTS_MIN = 4, EVIDENCE_REUSES_MIN = 3 };
+/* More of the late reuses are in another loop than this: the loops are passes over one thing. */
+#define EVIDENCE_PASSES 0.6
 
 enum pattern pattern_of(const struct access_evidence *);
 

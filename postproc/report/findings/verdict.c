@@ -20,9 +20,6 @@ static const double agreed = 0.95;
  */
 static const double regular_reuses = 20;
 
-/* What a pattern of passes has to be seen in: see pattern_of(). */
-static const double in_other_loop = 0.6;
-
 /* No run is worth more than so many times the length. */
 static const double longest = 100;
 
@@ -115,8 +112,8 @@ static void doubt_by_reuses(const struct access_evidence *evidence, struct verdi
         doubt(verdict, BELIEF_EITHER, regular_reuses / fmax(1, n));
     }
     if (verdict->pattern == PATTERN_PASSES &&
-        share_at_least(evidence->reused_elsewhere, n) <= in_other_loop)
-        doubt(verdict, BELIEF_LIKELY, times_until(evidence->reused_elsewhere, n, in_other_loop));
+        share_at_least(evidence->reused_elsewhere, n) <= EVIDENCE_PASSES)
+        doubt(verdict, BELIEF_LIKELY, times_until(evidence->reused_elsewhere, n, EVIDENCE_PASSES));
 }
 
 struct verdict verdict_of(const struct access_evidence *evidence,

@@ -39,8 +39,8 @@ typedef bool (*interpreter_read)(void *context, uint64_t address, void *buffer, 
 
 /*
  * Called at every taken backward branch (jump to a lower address, not call or return), before
- * execution goes on at target. accesses counts since interpreter_begin(). Loop heads and register
- * steps (odometers) are found with it. May be NULL.
+ * execution goes on at target. accesses counts since interpreter_begin(). Loop heads are
+ * found with it. May be NULL.
  */
 struct interpreter;
 typedef void (*interpreter_branch)(void *context, const struct interpreter *interpreter,

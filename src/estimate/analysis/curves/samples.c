@@ -5,6 +5,7 @@
 
 #include "analysis/internal.h"
 #include "analysis/rates/access_clock.h"
+#include "analysis/rates/refill.h"
 #include "reuse/sort_keys.h"
 
 static bool wanted_thread(const struct analysis *analysis, uint32_t thread_id)
@@ -194,7 +195,7 @@ static double accesses_of_watch(const struct analysis *analysis, const struct an
     if (watch->elapsed_ns <= 0)
         return 0;
     uint64_t elapsed = (uint64_t)watch->elapsed_ns;
-    double net = refill_set_off(&analysis->rates.refills[burst->profile], watch->elapsed_ns);
+    double net = refill_set_off(analysis->rates.refills[burst->profile], watch->elapsed_ns);
     if (watch->end->reason == WATCH_REUSED && elapsed < access_clock_gap(clock, record->app_ns) &&
         loop_rates_contains(loop, watch->end->ip))
         return net * loop->per_ns.value;

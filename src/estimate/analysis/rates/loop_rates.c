@@ -7,6 +7,7 @@
 
 #include "analysis/rates/progress_rates.h"
 #include "analysis/rates/rate_fit.h"
+#include "analysis/rates/refill.h"
 #include "interpreter_stop.h"
 #include "profile/probes.h"
 
@@ -207,26 +208,36 @@ static void set_rate(struct loop_rate *loop, const struct rate_fit *fit)
     loop->per_ns = (struct estimate){value, value / factor, value * factor};
 }
 
+/* Of n: all, where a word tells of the whole time. */
+static size_t bursts_that_tell(const struct rate_evidence *evidence, size_t n)
+{
+    size_t bursts = 0;
+
+    if (evidence->equation_count > 0)
+        return n;
+    for (size_t i = 0; i < evidence->reading_count; i++)
+        bursts += evidence->readings[i].bursts;
+    return bursts;
+}
+
 static int fit_profile(const struct profile *profile, size_t p, struct span span,
                        struct loop_rates *rates)
 {
     struct rate_evidence evidence = {.groups = make_groups(span)};
-    size_t n = profile->progress.count, bursts[RATE_GROUPS_MAX];
+    size_t n = profile->progress.count;
     uint32_t *groups = malloc((n + 1) * sizeof *groups);
     struct rate_fit fit;
     int result = -1;
 
     for (size_t i = 0; groups && i < n; i++)
         groups[i] = rates->loops[loop_rates_find(rates, p, profile->progress.items[i]->loop)].group;
-    if (groups && evidence.groups && !progress_rates(profile, groups, &evidence, bursts)) {
+    if (groups && evidence.groups && !progress_rates(profile, groups, &evidence)) {
+        rates->bursts += bursts_that_tell(&evidence, n);
         share_time(span, &evidence);
         add_calls(span, &evidence);
         rate_fit(&evidence, &fit);
         for (size_t i = 0; i < span.count; i++)
             set_rate(&span.loops[i], &fit);
-        for (uint32_t group = 0; group < evidence.groups; group++)
-            rates->bursts += evidence.equation_count ? 0 : bursts[group];
-        rates->bursts += evidence.equation_count ? n : 0;
         result = 0;
     }
     free(groups);

@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/rates/refill.h"
 #include "estimate.h"
 #include "profile/reader.h"
 
@@ -32,8 +31,8 @@ struct loop_rate {
 struct loop_rates {
     struct loop_rate *loops; /* sorted by profile, loop */
     size_t count;
-    struct refill *refills; /* of each profile */
-    size_t bursts;          /* in which a variable moved on, and that was used */
+    double *refills; /* of each profile, ns (refill.h) */
+    size_t bursts;   /* in which a variable moved on, and that was used */
 };
 
 /* 0, or -1 (out of memory). */

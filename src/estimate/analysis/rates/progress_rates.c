@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A variable that moves both ways in so many of its bursts is none. */
 #define BOTH_WAYS 0.1
@@ -164,10 +163,18 @@ static size_t seldom_back(const struct observation *list, size_t n, double sign)
     return kept;
 }
 
-/* A reading by one variable of a group, whose observations these are. *seen: the bursts it rests
- * on. False: it says nothing. */
-static bool read_variable(const struct observation *list, size_t n, struct rate_reading *reading,
-                          size_t *seen)
+/* Between the look and the burst the variable moved on, and not by more than any code could move
+ * it. */
+static bool moved_on(const struct observation *at, const struct ratio *ratio)
+{
+    double move = ratio->sign * at->before;
+
+    return move >= 0 &&
+           move * ratio->accesses / fabs(ratio->within) <= FASTEST_RATE * at->before_ns;
+}
+
+/* A reading by one variable of a group, whose observations these are. False: it says nothing. */
+static bool read_variable(const struct observation *list, size_t n, struct rate_reading *reading)
 {
     struct ratio ratio = progress_of(list, n);
     double ns = 0, moved = 0, variance = 0, pace;
@@ -179,13 +186,10 @@ static bool read_variable(const struct observation *list, size_t n, struct rate_
         first++;
     kept = first + seldom_back(list + first, n - first, ratio.sign);
     for (size_t i = first; i < kept; i++) {
-        double move = ratio.sign * list[i].before;
-
-        if (move < 0 ||
-            move * ratio.accesses / fabs(ratio.within) > FASTEST_RATE * list[i].before_ns)
+        if (!moved_on(&list[i], &ratio))
             continue;
         ns += list[i].before_ns;
-        moved += move;
+        moved += ratio.sign * list[i].before;
         count++;
     }
     if (count < SEEN_LEAST || moved <= 0)
@@ -199,9 +203,7 @@ static bool read_variable(const struct observation *list, size_t n, struct rate_
     for (size_t i = first; i < kept; i++) {
         double off = ratio.sign * list[i].before - pace * list[i].before_ns;
 
-        if (ratio.sign * list[i].before >= 0 &&
-            ratio.sign * list[i].before * ratio.accesses / fabs(ratio.within) <=
-                FASTEST_RATE * list[i].before_ns)
+        if (moved_on(&list[i], &ratio))
             variance += off * off / (moved * moved);
     }
     variance +=
@@ -210,56 +212,33 @@ static bool read_variable(const struct observation *list, size_t n, struct rate_
         .group = list->group,
         .log_rate = log(pace * ratio.accesses / fabs(ratio.within)),
         .variance = variance,
+        .bursts = count,
     };
-    *seen = count;
     return variance < SAYS_NOTHING && reading->log_rate > log(SLOWEST_RATE);
-}
-
-struct variable_reading {
-    struct rate_reading reading;
-    size_t seen;
-};
-
-static int by_rate(const void *a, const void *b)
-{
-    const struct variable_reading *x = a, *y = b;
-
-    return (x->reading.log_rate > y->reading.log_rate) -
-           (x->reading.log_rate < y->reading.log_rate);
 }
 
 /* The variables of a group, which often say the same: the middle one by weight. looked: bursts of
  * the group that a look came before. */
-static struct variable_reading middle(struct variable_reading *list, size_t n, size_t looked)
+static struct rate_reading middle(struct rate_reading *list, size_t n, size_t looked)
 {
-    double all = 0, below = 0, least = INFINITY, unseen;
-    struct variable_reading out;
-    size_t most = 0, i;
+    struct rate_reading out = list[rate_middle(list, n)];
+    double least = INFINITY, unseen;
+    size_t most = 0;
 
-    qsort(list, n, sizeof *list, by_rate);
-    for (size_t k = 0; k < n; k++)
-        all += 1 / list[k].reading.variance;
-    for (i = 0; i + 1 < n; i++) {
-        below += 1 / list[i].reading.variance;
-        if (below >= all / 2)
-            break;
-    }
-    out = list[i];
     for (size_t k = 0; k < n; k++) {
-        if (fabs(list[k].reading.log_rate - out.reading.log_rate) > AGREEMENT)
+        if (fabs(list[k].log_rate - out.log_rate) > AGREEMENT)
             continue;
-        least = fmin(least, list[k].reading.variance);
-        most = list[k].seen > most ? list[k].seen : most;
+        least = fmin(least, list[k].variance);
+        most = list[k].bursts > most ? list[k].bursts : most;
     }
     unseen = UNSEEN_DEVIATION * (looked > most ? 1 - (double)most / (double)looked : 0);
-    out.seen = most;
-    out.reading.variance = least + GROUP_DEVIATION * GROUP_DEVIATION + unseen * unseen;
+    out.bursts = most;
+    out.variance = least + GROUP_DEVIATION * GROUP_DEVIATION + unseen * unseen;
     return out;
 }
 
 static void add_readings(struct observation *list, size_t n, const size_t looked[RATE_GROUPS_MAX],
-                         struct variable_reading *scratch, struct rate_evidence *evidence,
-                         size_t bursts[RATE_GROUPS_MAX])
+                         struct rate_reading *scratch, struct rate_evidence *evidence)
 {
     qsort(list, n, sizeof *list, by_group);
     for (size_t i = 0, end; i < n;) {
@@ -270,15 +249,11 @@ static void add_readings(struct observation *list, size_t n, const size_t looked
             for (end = i + 1; end < n && list[end].group == group &&
                               compare_variables(&list[end], &list[i]) == 0;)
                 end++;
-            readings += read_variable(&list[i], end - i, &scratch[readings].reading,
-                                      &scratch[readings].seen);
+            readings += read_variable(&list[i], end - i, &scratch[readings]);
         }
-        if (readings > 0) {
-            struct variable_reading reading = middle(scratch, readings, looked[group]);
-
-            evidence->readings[evidence->reading_count++] = reading.reading;
-            bursts[group] = reading.seen;
-        }
+        if (readings > 0)
+            evidence->readings[evidence->reading_count++] =
+                middle(scratch, readings, looked[group]);
     }
 }
 
@@ -387,18 +362,17 @@ static void add_equations(struct observation *list, size_t n, struct rate_eviden
 }
 
 int progress_rates(const struct profile *profile, const uint32_t *groups,
-                   struct rate_evidence *evidence, size_t bursts[RATE_GROUPS_MAX])
+                   struct rate_evidence *evidence)
 {
     size_t n = count_variables(profile), looked[RATE_GROUPS_MAX] = {0};
     size_t words = n / WORD_BURSTS_LEAST + 1;
     struct observation *list = malloc((n + 1) * sizeof *list);
-    struct variable_reading *scratch = malloc((n + 1) * sizeof *scratch);
+    struct rate_reading *scratch = malloc((n + 1) * sizeof *scratch);
 
     evidence->readings = malloc(2 * RATE_GROUPS_MAX * sizeof *evidence->readings);
     evidence->equations = malloc(words * sizeof *evidence->equations);
     evidence->terms = malloc((n + 1) * sizeof *evidence->terms);
     evidence->reading_count = evidence->equation_count = evidence->term_count = 0;
-    memset(bursts, 0, RATE_GROUPS_MAX * sizeof *bursts);
     if (!list || !scratch || !evidence->readings || !evidence->equations || !evidence->terms) {
         free(list);
         free(scratch);
@@ -407,7 +381,7 @@ int progress_rates(const struct profile *profile, const uint32_t *groups,
     for (size_t i = 0; i < profile->progress.count; i++)
         looked[groups[i]] += profile->progress.items[i]->before_ns > 0;
     list_observations(profile, groups, list);
-    add_readings(list, n, looked, scratch, evidence, bursts);
+    add_readings(list, n, looked, scratch, evidence);
     add_equations(list, n, evidence);
     free(list);
     free(scratch);

@@ -25,9 +25,7 @@
 
 /* The variables of all bursts, by group. groups[i]: of the record i of profile->progress. Fills in
  * the evidence's lists, which the caller frees, with room for one more reading of each group; the
- * number of groups is set. bursts[group]: how many its reading rests on. 0, or -1: out of memory.
- */
-int progress_rates(const struct profile *, const uint32_t *groups, struct rate_evidence *,
-                   size_t bursts[RATE_GROUPS_MAX]);
+ * number of groups is set. 0, or -1: out of memory. */
+int progress_rates(const struct profile *, const uint32_t *groups, struct rate_evidence *);
 
 #endif

@@ -156,46 +156,49 @@ static double step(struct system *system)
     return longest;
 }
 
-struct opinion {
-    double log_rate, weight;
-};
-
 static int by_rate(const void *a, const void *b)
 {
-    const struct opinion *x = a, *y = b;
+    const struct rate_reading *x = a, *y = b;
 
     return (x->log_rate > y->log_rate) - (x->log_rate < y->log_rate);
+}
+
+size_t rate_middle(struct rate_reading *readings, size_t n)
+{
+    double all = 0, below = 0;
+    size_t i;
+
+    qsort(readings, n, sizeof *readings, by_rate);
+    for (i = 0; i < n; i++)
+        all += 1 / readings[i].variance;
+    for (i = 0; i + 1 < n; i++) {
+        below += 1 / readings[i].variance;
+        if (below >= all / 2)
+            break;
+    }
+    return i;
 }
 
 /* Where all groups have one rate: the middle of what is said, which what is far off does not move.
  * The weights of a Student distribution need a beginning near the truth. */
 static double common_rate(const struct rate_evidence *evidence)
 {
-    struct opinion list[OPINIONS_MAX] = {
-        {log(PRIOR_RATE), 1 / (PRIOR_DEVIATION * PRIOR_DEVIATION)}};
-    size_t n = 1, i;
-    double all = 0, below = 0;
+    struct rate_reading list[OPINIONS_MAX] = {
+        {.log_rate = log(PRIOR_RATE), .variance = PRIOR_DEVIATION * PRIOR_DEVIATION}};
+    size_t n = 1;
 
-    for (i = 0; i < evidence->reading_count && n < OPINIONS_MAX; i++)
-        list[n++] =
-            (struct opinion){evidence->readings[i].log_rate, 1 / evidence->readings[i].variance};
-    for (i = 0; i < evidence->equation_count && n < OPINIONS_MAX; i++) {
+    for (size_t i = 0; i < evidence->reading_count && n < OPINIONS_MAX; i++)
+        list[n++] = evidence->readings[i];
+    for (size_t i = 0; i < evidence->equation_count && n < OPINIONS_MAX; i++) {
         const struct rate_equation *equation = &evidence->equations[i];
         double weights = 0;
 
         for (size_t k = 0; k < equation->count; k++)
             weights += evidence->terms[equation->first + k].weight;
-        list[n++] = (struct opinion){log(equation->moved / weights), 1 / equation->variance};
+        list[n++] = (struct rate_reading){.log_rate = log(equation->moved / weights),
+                                          .variance = equation->variance};
     }
-    qsort(list, n, sizeof *list, by_rate);
-    for (i = 0; i < n; i++)
-        all += list[i].weight;
-    for (i = 0; i + 1 < n; i++) {
-        below += list[i].weight;
-        if (below >= all / 2)
-            break;
-    }
-    return list[i].log_rate;
+    return list[rate_middle(list, n)].log_rate;
 }
 
 /* Variance between groups, without that of the readings themselves. */

@@ -21,6 +21,7 @@ enum { RATE_GROUPS_MAX = 32 };
 struct rate_reading {
     uint32_t group;
     double log_rate, variance;
+    size_t bursts; /* that it rests on */
 };
 
 /* moved = sum over count terms from `first` on of weight * rate of the group; variance: of its
@@ -50,5 +51,8 @@ struct rate_fit {
 };
 
 void rate_fit(const struct rate_evidence *, struct rate_fit *);
+
+/* Sorts n >= 1 readings by rate; the index of the middle one, weighted by 1/variance. */
+size_t rate_middle(struct rate_reading *, size_t n);
 
 #endif

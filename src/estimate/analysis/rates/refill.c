@@ -4,21 +4,18 @@
 
 #include <math.h>
 
-/* As shares of the cost of a trap. */
-#define MEAN_SHARE (1.0 / 12)
-#define DEVIATION_SHARE (1.0 / 6)
+/* Of the cost of a trap. */
+#define REFILL_SHARE (1.0 / 12)
 
-struct refill refill_estimate(const struct profile *profile)
+double refill_estimate(const struct profile *profile)
 {
-    double trap = profile_run_number(profile, "trap_cost_ns", 0);
-
     /* A count of accesses stands still while nothing is accessed. */
-    if (trap <= 0 || profile_counts_accesses(profile))
-        return (struct refill){0, 0};
-    return (struct refill){.ns = MEAN_SHARE * trap, .deviation = DEVIATION_SHARE * trap};
+    if (profile_counts_accesses(profile))
+        return 0;
+    return REFILL_SHARE * fmax(0, profile_run_number(profile, "trap_cost_ns", 0));
 }
 
-double refill_set_off(const struct refill *refill, double elapsed_ns)
+double refill_set_off(double refill_ns, double elapsed_ns)
 {
-    return fmax(elapsed_ns - refill->ns, elapsed_ns / 2);
+    return fmax(elapsed_ns - refill_ns, elapsed_ns / 2);
 }
