@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "support/normal.h"
+
 const char *const belief_names[] = {
     [BELIEF_EITHER] = "either", [BELIEF_LIKELY] = "likely", [BELIEF_CERTAIN] = "certain"};
 
@@ -48,17 +50,9 @@ static double times_until(double part, double n, double threshold)
 /* Resampled runs scatter with the root of the length: until those at the margin agree. */
 static double times_until_agreed(double agreement)
 {
-    double at = 0, step = 4, p;
-
     if (agreement <= 0.5)
         return longest;
-    /* The normal quantile, by bisection of its distribution function. */
-    for (int i = 0; i < 40; i++, step /= 2) {
-        p = 0.5 * erfc(-(at + step) / sqrt(2));
-        if (p < agreement)
-            at += step;
-    }
-    return at > 0 ? fmin(longest, pow(1.645 / at, 2)) : longest;
+    return fmin(longest, pow(normal_quantile(agreed) / normal_quantile(agreement), 2));
 }
 
 static size_t votes_for(const struct access_evidence *resampled, size_t count,

@@ -8,6 +8,7 @@
 
 #include "report/compare/change.h"
 #include "support/memory.h"
+#include "support/normal.h"
 
 static int ascending(const void *left, const void *right)
 {
@@ -97,18 +98,9 @@ bool spread_is_apart(const struct spread *spread, struct estimate estimate, doub
 
 double interval_factor(size_t questions)
 {
-    const double single = 1.959964;
-    double tail = questions > 1 ? 0.05 / (double)questions : 0.05, low = single, high = 10;
+    const double tail = 0.025; /* on each side, of a single one */
 
-    for (int i = 0; i < 60; i++) {
-        double middle = (low + high) / 2;
-
-        if (erfc(middle / sqrt(2)) > tail)
-            low = middle;
-        else
-            high = middle;
-    }
-    return fmax(1, low / single);
+    return questions > 1 ? normal_quantile(tail / (double)questions) / normal_quantile(tail) : 1;
 }
 
 bool estimates_are_alike(struct estimate a, struct estimate b, double factor)
