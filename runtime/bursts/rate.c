@@ -18,9 +18,10 @@ enum {
     ENOUGH_WORDS = 4,
     LOOK_ONE_IN = 4,
     /* From a look to its burst, ns: so that most of it is not the cost of the signal, and doubled
-       at random so many times less one, because a variable may be set back in any time. */
-    LOOK_NS_LEAST = 62500,
-    LOOK_DOUBLED = 5,
+       at random fewer than so many times, seldom often: the longer the time, the more likely a
+       variable is set back in it, or the function left. */
+    LOOK_NS_LEAST = 31250,
+    LOOK_DOUBLED = 6,
     LOOK_ACCESSES = 128, /* interpreted at a look, to return to callers */
 };
 
@@ -89,14 +90,15 @@ bool rate_look_missed(struct thread *thread)
 bool rate_wants_burst(struct thread *thread, uint64_t *period)
 {
     struct rate *rate = &thread->rate;
+    uint32_t one = random_below(&thread->random, LOOK_DOUBLED);
+    uint32_t other = random_below(&thread->random, LOOK_DOUBLED);
 
     if (!rate->look_taken)
         return false;
     rate->look_taken = false;
     /* The clock runs from here on, and half of what a signal costs comes before the program goes
      * on. */
-    *period = ((uint64_t)LOOK_NS_LEAST << random_below(&thread->random, LOOK_DOUBLED)) +
-              settings.trigger_ns / 2;
+    *period = ((uint64_t)LOOK_NS_LEAST << (one < other ? one : other)) + settings.trigger_ns / 2;
     rate->spent_ns += *period;
     return true;
 }

@@ -3,7 +3,7 @@
  * Measuring the access rate without a hardware counter (docs/measuring-the-rate.md).
  *
  * Variables that move on as the program does (sampling/progress.h, activations.h) are read where
- * each burst begins and ends, and at a look 62 us to 1 ms before it. In the burst they show
+ * each burst begins and ends, and at a look 31 us to 1 ms before it. In the burst they show
  * their progress per access; from the look, and from the burst before, their progress per ns. The
  * division is the report's: it has all bursts of a variable.
  *

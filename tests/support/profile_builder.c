@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/rates/variable_pace.h"
+
 static void check(bool good, const char *what)
 {
     if (!good) {
@@ -318,7 +320,7 @@ void profile_builder_rate(struct profile_builder *builder, uint32_t thread_id, u
                                                       .loop = loop,
                                                       .monotonic_ns = tick(builder),
                                                       .app_ns = app_ns,
-                                                      .before_ns = elapsed_ns},
+                                                      .before_ns = elapsed_ns + LOOK_LOSS_NS},
                              &(struct progress_variable){.kind = PROGRESS_REGISTER,
                                                          .width = 1,
                                                          .flags = PROGRESS_BEFORE,

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analysis/rates/progress_rates.h"
+#include "analysis/rates/variable_pace.h"
 #include "sampling/random.h"
 #include "support/profile_builder.h"
 
@@ -96,7 +97,7 @@ static void write_program(struct profile_builder *builder, uint32_t thread,
                                      .loop = 0x10000 * (kind + 1),
                                      .app_ns = 1000000 + 20000000 * (uint64_t)b,
                                      .since_ns = b ? (uint64_t)(period_ns + before_ns) : 0,
-                                     .before_ns = (uint64_t)before_ns,
+                                     .before_ns = (uint64_t)(before_ns + LOOK_LOSS_NS),
                                  },
                                  &variable);
     }

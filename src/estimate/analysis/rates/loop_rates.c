@@ -18,8 +18,9 @@ enum { INSTRUCTION_BYTES_MAX = 15 };
 #define CALL_DEVIATION (log(10) / 1.96)
 /* Standard error of ln(rate) from which on a loop is not called measured. */
 #define MEASURED_DEVIATION 0.5
-/* What is off by the method in all loops alike: on 13 programs of known accesses estimates were
- * 6 % too low in the mean, as bursts begin in slow code more often than accesses are made there. */
+/* What the method is off by in all loops alike: of 22 runs of 11 programs of known accesses the
+ * median is 0.98 and the middle half from 0.94 to 1.05, a little more than their own errors make.
+ */
 #define METHOD_DEVIATION 0.06
 
 static int compare_loops(const void *a, const void *b)

@@ -4,12 +4,15 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "analysis/rates/variable_pace.h"
 
 /* A variable that moves both ways in so many of its bursts is none. */
 #define BOTH_WAYS 0.1
-/* One that is set back now and then is read over times so short that it seldom is. */
-#define SET_BACK 0.2
+/* One that counts how often another is set back moves in this share of its bursts at most. */
+#define COUNTS_SELDOM 0.25
 /* A word that moves on through the whole run never goes back: a few in a thousand readings may have
  * caught it half written. */
 #define NEVER_BACK 0.01
@@ -21,7 +24,7 @@ enum { SEEN_LEAST = 2 };
 #define SEEN_ONCE 1.0
 /* What ends of a time between look and burst are off by, as a share of it; and what the readings of
  * a group have in common. */
-#define ENDS_DEVIATION 0.03
+#define ENDS_DEVIATION 0.02
 #define GROUP_DEVIATION 0.05
 /* Readings of one group within this distance, ln, of their median agree. */
 #define AGREEMENT 0.3
@@ -42,7 +45,7 @@ struct observation {
     uint32_t group, thread; /* registers of one piece of code are alike in all threads: 0 */
     uint8_t kind, width;
     uint64_t place;
-    size_t order;                              /* in the file */
+    size_t record, order;                      /* in the file */
     double before_ns, before, since_ns, since; /* times are 0 where that is not known */
     double within, accesses;
 };
@@ -63,6 +66,13 @@ static int compare_orders(const struct observation *x, const struct observation 
     return (x->order > y->order) - (x->order < y->order);
 }
 
+static int by_time(const struct observation *x, const struct observation *y)
+{
+    if (x->before_ns != y->before_ns)
+        return x->before_ns < y->before_ns ? -1 : 1;
+    return (x->record > y->record) - (x->record < y->record);
+}
+
 /* Groups apart; in each the variables; of each the shortest times first. */
 static int by_group(const void *a, const void *b)
 {
@@ -71,11 +81,7 @@ static int by_group(const void *a, const void *b)
 
     if (x->group != y->group)
         return x->group < y->group ? -1 : 1;
-    if (order)
-        return order;
-    if (x->before_ns != y->before_ns)
-        return x->before_ns < y->before_ns ? -1 : 1;
-    return compare_orders(x, y);
+    return order ? order : by_time(x, y);
 }
 
 static int by_variable(const void *a, const void *b)
@@ -114,6 +120,7 @@ static void list_observations(const struct profile *profile, const uint32_t *gro
                 .kind = variable->kind,
                 .width = variable->width,
                 .place = variable->place,
+                .record = i,
                 .order = n,
                 .before_ns = before ? (double)record->before_ns : 0,
                 .before = before ? variable->before : 0,
@@ -150,71 +157,111 @@ static struct ratio progress_of(const struct observation *list, size_t n)
     return ratio;
 }
 
-/* Of observations sorted by their times: as many as keep those rare in which it was set back. */
-static size_t seldom_back(const struct observation *list, size_t n, double sign)
-{
-    size_t kept = 0, back = 0;
+/* The variables of a group, one after the other; the observations of each sorted by their times. */
+struct variable {
+    const struct observation *list;
+    size_t count;
+    struct ratio ratio;
+};
 
-    for (size_t i = 0; i < n; i++) {
-        back += sign * list[i].before < 0;
-        if ((double)back <= SET_BACK * (double)(i + 1))
-            kept = i + 1;
-    }
-    return kept;
+/* Nothing moves a variable by more than this in such a time; it became another one. */
+static bool possible(const struct variable *variable, const struct observation *at)
+{
+    return variable->ratio.sign * at->before * variable->ratio.accesses <=
+           FASTEST_RATE * at->before_ns * fabs(variable->ratio.within);
 }
 
-/* Between the look and the burst the variable moved on, and not by more than any code could move
- * it. */
-static bool moved_on(const struct observation *at, const struct ratio *ratio)
+/* Its readings; with what `counter`, unless NULL, moved by in them: a register that is not listed
+ * with others of its activation stood still. Returns their number; *back: in how many the variable
+ * was set back. */
+static size_t list_readings(const struct variable *variable, const struct variable *counter,
+                            struct pace_reading *readings, size_t *back)
 {
-    double move = ratio->sign * at->before;
+    size_t count = 0, k = 0;
 
-    return move >= 0 &&
-           move * ratio->accesses / fabs(ratio->within) <= FASTEST_RATE * at->before_ns;
-}
+    *back = 0;
+    for (size_t i = 0; i < variable->count; i++) {
+        const struct observation *at = &variable->list[i];
 
-/* A reading by one variable of a group, whose observations these are. False: it says nothing. */
-static bool read_variable(const struct observation *list, size_t n, struct rate_reading *reading)
-{
-    struct ratio ratio = progress_of(list, n);
-    double ns = 0, moved = 0, variance = 0, pace;
-    size_t first = 0, kept, count = 0;
-
-    if (ratio.sign == 0)
-        return false;
-    while (first < n && list[first].before_ns == 0)
-        first++;
-    kept = first + seldom_back(list + first, n - first, ratio.sign);
-    for (size_t i = first; i < kept; i++) {
-        if (!moved_on(&list[i], &ratio))
+        if (at->before_ns <= 0 || !possible(variable, at))
             continue;
-        ns += list[i].before_ns;
-        moved += ratio.sign * list[i].before;
-        count++;
+        while (counter && k < counter->count && by_time(&counter->list[k], at) < 0)
+            k++;
+        readings[count++] = (struct pace_reading){
+            .ns = at->before_ns,
+            .moved = variable->ratio.sign * at->before,
+            .counter = counter && k < counter->count && counter->list[k].record == at->record
+                           ? counter->list[k].before
+                           : 0,
+        };
+        *back += variable->ratio.sign * at->before < 0;
     }
-    if (count < SEEN_LEAST || moved <= 0)
+    return count;
+}
+
+static bool counts_seldom(const struct variable *variable)
+{
+    size_t moves = 0;
+
+    for (size_t i = 0; i < variable->count; i++)
+        moves += variable->list[i].within != 0;
+    return variable->list->kind == PROGRESS_REGISTER &&
+           (double)moves <= COUNTS_SELDOM * (double)variable->count;
+}
+
+/* The pace of variables[at], one of n of a group. */
+static bool pace_of(const struct variable *variables, size_t n, size_t at,
+                    struct pace_reading *readings, struct pace *pace)
+{
+    size_t back, count = list_readings(&variables[at], NULL, readings, &back);
+    struct pace counted;
+    bool found;
+
+    if ((double)back <= NEVER_BACK * (double)count)
+        return pace_of_all(readings, count, pace);
+    found = pace_of_most(readings, count, pace);
+    for (size_t i = 0; i < n && variables[at].list->kind == PROGRESS_REGISTER; i++) {
+        if (i == at || variables[i].list->place != variables[at].list->place ||
+            !counts_seldom(&variables[i]))
+            continue;
+        count = list_readings(&variables[at], &variables[i], readings, &back);
+        if (pace_with_counter(readings, count, &counted) &&
+            (!found || counted.count > pace->count)) {
+            *pace = counted;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* A reading by variables[at], one of n of a group. False: it says nothing. */
+static bool read_variable(const struct variable *variables, size_t n, size_t at,
+                          struct pace_reading *scratch, struct rate_reading *reading)
+{
+    const struct variable *variable = &variables[at];
+    const struct ratio *ratio = &variable->ratio;
+    struct pace pace;
+    double variance, seen;
+
+    if (ratio->sign == 0 || !pace_of(variables, n, at, scratch, &pace) || pace.count < SEEN_LEAST)
         return false;
-    pace = moved / ns;
-    for (size_t i = 0; i < n; i++) {
-        double off = list[i].within - list[i].accesses * ratio.within / ratio.accesses;
+    seen = SEEN_ONCE / (double)pace.count;
+    variance = pace.variance + ENDS_DEVIATION * ENDS_DEVIATION +
+               seen * seen * (1 + (double)pace.against / (double)pace.count);
+    for (size_t i = 0; i < variable->count; i++) {
+        double off =
+            variable->list[i].within - variable->list[i].accesses * ratio->within / ratio->accesses;
 
-        variance += off * off / (ratio.within * ratio.within);
+        variance += off * off / (ratio->within * ratio->within);
     }
-    for (size_t i = first; i < kept; i++) {
-        double off = ratio.sign * list[i].before - pace * list[i].before_ns;
-
-        if (moved_on(&list[i], &ratio))
-            variance += off * off / (moved * moved);
-    }
-    variance +=
-        SEEN_ONCE * SEEN_ONCE / ((double)count * (double)count) + ENDS_DEVIATION * ENDS_DEVIATION;
     *reading = (struct rate_reading){
-        .group = list->group,
-        .log_rate = log(pace * ratio.accesses / fabs(ratio.within)),
+        .group = variable->list->group,
+        .log_rate = log(pace.per_ns * ratio->accesses / fabs(ratio->within)),
         .variance = variance,
-        .bursts = count,
+        .bursts = pace.count,
     };
-    return variance < SAYS_NOTHING && reading->log_rate > log(SLOWEST_RATE);
+    return variance < SAYS_NOTHING && reading->log_rate > log(SLOWEST_RATE) &&
+           reading->log_rate < log(FASTEST_RATE);
 }
 
 /* The variables of a group, which often say the same: the middle one by weight. looked: bursts of
@@ -237,23 +284,44 @@ static struct rate_reading middle(struct rate_reading *list, size_t n, size_t lo
     return out;
 }
 
+/* The variables of the group that begins at list[i]; returns where it ends. */
+static size_t list_variables(const struct observation *list, size_t n, size_t i,
+                             struct variable *variables, size_t *count)
+{
+    uint32_t group = list[i].group;
+
+    *count = 0;
+    for (size_t end; i < n && list[i].group == group; i = end) {
+        for (end = i + 1;
+             end < n && list[end].group == group && compare_variables(&list[end], &list[i]) == 0;)
+            end++;
+        variables[(*count)++] =
+            (struct variable){&list[i], end - i, progress_of(&list[i], end - i)};
+    }
+    return i;
+}
+
+struct scratch {
+    struct rate_reading *readings;
+    struct variable *variables;
+    struct pace_reading *paces;
+};
+
 static void add_readings(struct observation *list, size_t n, const size_t looked[RATE_GROUPS_MAX],
-                         struct rate_reading *scratch, struct rate_evidence *evidence)
+                         struct scratch *scratch, struct rate_evidence *evidence)
 {
     qsort(list, n, sizeof *list, by_group);
-    for (size_t i = 0, end; i < n;) {
+    for (size_t i = 0; i < n;) {
         uint32_t group = list[i].group;
-        size_t readings = 0;
+        size_t variables, readings = 0;
 
-        for (; i < n && list[i].group == group; i = end) {
-            for (end = i + 1; end < n && list[end].group == group &&
-                              compare_variables(&list[end], &list[i]) == 0;)
-                end++;
-            readings += read_variable(&list[i], end - i, &scratch[readings]);
-        }
+        i = list_variables(list, n, i, scratch->variables, &variables);
+        for (size_t k = 0; k < variables; k++)
+            readings += read_variable(scratch->variables, variables, k, scratch->paces,
+                                      &scratch->readings[readings]);
         if (readings > 0)
             evidence->readings[evidence->reading_count++] =
-                middle(scratch, readings, looked[group]);
+                middle(scratch->readings, readings, looked[group]);
     }
 }
 
@@ -367,23 +435,29 @@ int progress_rates(const struct profile *profile, const uint32_t *groups,
     size_t n = count_variables(profile), looked[RATE_GROUPS_MAX] = {0};
     size_t words = n / WORD_BURSTS_LEAST + 1;
     struct observation *list = malloc((n + 1) * sizeof *list);
-    struct rate_reading *scratch = malloc((n + 1) * sizeof *scratch);
+    struct scratch scratch = {
+        .readings = malloc((n + 1) * sizeof *scratch.readings),
+        .variables = malloc((n + 1) * sizeof *scratch.variables),
+        .paces = malloc((n + 1) * sizeof *scratch.paces),
+    };
+    int result = -1;
 
     evidence->readings = malloc(2 * RATE_GROUPS_MAX * sizeof *evidence->readings);
     evidence->equations = malloc(words * sizeof *evidence->equations);
     evidence->terms = malloc((n + 1) * sizeof *evidence->terms);
     evidence->reading_count = evidence->equation_count = evidence->term_count = 0;
-    if (!list || !scratch || !evidence->readings || !evidence->equations || !evidence->terms) {
-        free(list);
-        free(scratch);
-        return -1;
+    if (list && scratch.readings && scratch.variables && scratch.paces && evidence->readings &&
+        evidence->equations && evidence->terms) {
+        for (size_t i = 0; i < profile->progress.count; i++)
+            looked[groups[i]] += profile->progress.items[i]->before_ns > 0;
+        list_observations(profile, groups, list);
+        add_readings(list, n, looked, &scratch, evidence);
+        add_equations(list, n, evidence);
+        result = 0;
     }
-    for (size_t i = 0; i < profile->progress.count; i++)
-        looked[groups[i]] += profile->progress.items[i]->before_ns > 0;
-    list_observations(profile, groups, list);
-    add_readings(list, n, looked, scratch, evidence);
-    add_equations(list, n, evidence);
     free(list);
-    free(scratch);
-    return 0;
+    free(scratch.readings);
+    free(scratch.variables);
+    free(scratch.paces);
+    return result;
 }

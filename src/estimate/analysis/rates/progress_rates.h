@@ -22,7 +22,6 @@
 #define FASTEST_RATE 30.0
 /* And what no code falls below for long: each access waits 10 us. */
 #define SLOWEST_RATE 1e-4
-
 /* The variables of all bursts, by group. groups[i]: of the record i of profile->progress. Fills in
  * the evidence's lists, which the caller frees, with room for one more reading of each group; the
  * number of groups is set. 0, or -1: out of memory. */
