@@ -215,6 +215,7 @@ static void begin(struct scratch *scratch, ucontext_t *context, uint64_t app_now
     scratch->instructions = 0;
     scratch->offered = false;
     scratch->weight_factor = 1;
+    scratch->begun_at = arch_ip(context);
     scratch->sampled = random_below(&thread->random, BURST_PROBES);
     burst_begin(scratch->burst, settings.line_size,
                 random_below(&thread->random, BURST_WIDE_ONE_IN) == 0);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bursts/look_ahead.h"
+#include "bursts/ticks.h"
 #include "memory/scratch.h"
 #include "output/output.h"
 #include "process/settings.h"
@@ -252,10 +253,13 @@ void rate_note(struct scratch *scratch)
         .app_ns = scratch->record.app_ns,
         .since_ns = scratch->since_ns,
         .before_ns = scratch->before_ns,
+        .burst_id = scratch->record.burst_id,
+        .ip = scratch->begun_at,
     };
 
     n += list_registers(scratch, variables + n, PROGRESS_VARIABLES_MAX - n);
     record.count = n;
+    ticks_list(&thread->ticks, record.ticks);
     output_append(RECORD_PROGRESS, &record, sizeof record, variables, n * sizeof *variables);
     progress_words_judge(&rate->words);
     if (scratch->searching)

@@ -7,6 +7,7 @@
 #include "bursts/cost_account.h"
 #include "bursts/look_ahead.h"
 #include "bursts/rate.h"
+#include "bursts/ticks.h"
 #include "output/output.h"
 #include "perf_events/perf_event.h"
 #include "perf_events/served.h"
@@ -55,6 +56,8 @@ void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronou
     step_over_expiry(thread);
     if (thread_is_counted(thread))
         hardware_expiry(thread, app_now);
+    else if (ticks_take(&thread->ticks, asynchronous || look_ahead_is_runtime(ip) ? 0 : ip))
+        return;
     else if (thread->expires_ns < HANDLER_NS_MAX)
         perf_clock_set_period(&thread->clock, PARKED_PERIOD_NS);
     if ((asynchronous || look_ahead_is_runtime(ip)) && rate_look_missed(thread))
@@ -132,6 +135,10 @@ void sampler_rearm(struct thread *thread, uint64_t app_now)
         set_clock(thread, thread_clock_next(thread));
         return;
     }
+    if (ticks_go_on(&thread->ticks, &mean)) {
+        set_clock(thread, sample_period(&thread->random, mean));
+        return;
+    }
     if (rate_wants_burst(thread, &period)) {
         set_clock(thread, period);
         return;
@@ -139,5 +146,5 @@ void sampler_rearm(struct thread *thread, uint64_t app_now)
     mean = governor_next_period(&thread->governor, app_now, output_bytes());
     /* The next burst also stands for the time from a look to the burst. */
     thread->period_ns = mean + rate_plan(thread);
-    set_clock(thread, sample_period(&thread->random, mean));
+    set_clock(thread, sample_period(&thread->random, ticks_plan(&thread->ticks, mean)));
 }

@@ -37,6 +37,15 @@ enum {
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
 };
 
+/* Moments between bursts at which it is seen where the thread is: see ticks.h. */
+struct ticks {
+    unsigned parts;   /* of the time up to the burst, that are still to come */
+    uint64_t part_ns; /* mean length of one */
+    bool taken;       /* the expiry that is being handled was a tick */
+    unsigned count;
+    uint64_t ips[TICKS_MAX];
+};
+
 /* Between bursts: see rate.h. */
 struct rate {
     bool look_next;     /* the next expiry is a look, not a burst */
@@ -110,6 +119,7 @@ struct thread {
     struct call_path *calls; /* of the look-ahead under way; NULL: not wanted */
     uint64_t calls_kept;     /* accesses that they count so far */
     uint64_t looked;         /* accesses of the look-ahead under way, our own code's included */
+    struct ticks ticks;
     struct rate rate;
     struct access batch[THREAD_BATCH];
     struct wait_loop wait_loops[THREAD_WAIT_LOOPS]; /* in which it was seen to poll */

@@ -53,6 +53,7 @@ struct scratch {
     bool searching; /* the thread has room for more words */
     bool halfway;   /* the candidates have been looked at in the middle */
     uint64_t since_ns, before_ns;
+    uint64_t begun_at; /* the instruction */
 
     unsigned char encoded[SCRATCH_ENCODED];
     struct access accesses[SCRATCH_ACCESSES]; /* for turns.c */

@@ -278,6 +278,13 @@ static void describe_threads(struct description *out, const struct profile *prof
         const struct record_progress *progress = profile->progress.items[i];
         add_fact(out, progress->count, "progress %s %s", who(profile, progress->thread_id).bytes,
                  place(profile, progress->loop, progress->monotonic_ns).bytes);
+        if (progress->ip)
+            add_fact(out, 1, "burst began at %s",
+                     place(profile, progress->ip, progress->monotonic_ns).bytes);
+        for (unsigned k = 0; k < TICKS_MAX; k++)
+            if (progress->ticks[k])
+                add_fact(out, 1, "tick at %s",
+                         place(profile, progress->ticks[k], progress->monotonic_ns).bytes);
     }
     for (size_t i = 0; i < profile->served.count; i++) {
         const struct record_served *served = &profile->served.items[i];

@@ -207,16 +207,20 @@ void write_every_record(const char *path)
         write_line_watch(&builder, &sample, thread);
     }
     profile_builder_rate(&builder, thread, 0x401000, 1000, 500, 1000);
-    profile_builder_variable(
-        &builder,
-        (struct record_progress){.thread_id = thread, .loop = 0x401000, .since_ns = 20000000},
-        &(struct progress_variable){.place = 0x7000,
-                                    .kind = PROGRESS_WORD,
-                                    .width = 8,
-                                    .flags = PROGRESS_SINCE,
-                                    .accesses = 4096,
-                                    .within = 10,
-                                    .since = 100000});
+    profile_builder_variable(&builder,
+                             (struct record_progress){.thread_id = thread,
+                                                      .loop = 0x401000,
+                                                      .since_ns = 20000000,
+                                                      .burst_id = 1,
+                                                      .ip = 0x401010,
+                                                      .ticks = {0x401020, 0x401030}},
+                             &(struct progress_variable){.place = 0x7000,
+                                                         .kind = PROGRESS_WORD,
+                                                         .width = 8,
+                                                         .flags = PROGRESS_SINCE,
+                                                         .accesses = 4096,
+                                                         .within = 10,
+                                                         .since = 100000});
     write_served(&builder, thread);
     write_counter(&builder);
     write_exact_counts(&builder, thread);

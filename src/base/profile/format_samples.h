@@ -268,8 +268,12 @@ struct progress_variable {
     double since;  /* in the since_ns since the beginning of the burst before */
 };
 
+enum { TICKS_MAX = 4 };
+
 /*
- * What the variables of a burst did. All bursts of a variable together tell its progress per
+ * Where the thread was between its burst before and this one, and what the variables of this one
+ * did. The part of the burst's weight_ns that each tick stands for is as large as that of the burst
+ * itself. All bursts of a variable together tell its progress per
  * access, and so how many accesses were made in the time before them (docs/estimators.md,
  * section 1). A word is listed in each burst while it is known; a register, where it moved.
  */
@@ -281,6 +285,9 @@ struct record_progress {
     uint64_t app_ns;   /* of the burst */
     uint64_t since_ns; /* app time since the beginning of the thread's burst before; 0: the first */
     uint64_t before_ns; /* likewise since the look before it; 0: there was none */
+    uint64_t burst_id;
+    uint64_t ip;               /* at which the burst began */
+    uint64_t ticks[TICKS_MAX]; /* instructions that the clock interrupted before it; else 0 */
     struct progress_variable variables[];
 };
 

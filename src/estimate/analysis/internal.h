@@ -21,6 +21,7 @@ struct analysed_burst {
     uint32_t touches; /* probes, in lines of the analysed size */
     uint32_t open;    /* of these, not used again */
     uint32_t drawn;   /* watches that began on lines of it that are open at the run's size */
+    double time_ns;   /* that it stands for (burst_times.h) */
     double accesses;  /* of its thread that it stands for */
     double weight;    /* accesses to lines that each of its probes stands for */
     double dilation;  /* shared caches: accesses of the group per access of the thread; else 1 */

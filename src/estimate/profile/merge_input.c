@@ -167,6 +167,10 @@ static void merge_progress(struct merge_input *input)
 
         progress.thread_id = merge_thread(input, progress.thread_id);
         progress.loop = code_if_set(input, progress.loop, progress.monotonic_ns);
+        progress.burst_id = merge_burst(input, progress.burst_id);
+        progress.ip = code_if_set(input, progress.ip, progress.monotonic_ns);
+        for (unsigned k = 0; k < TICKS_MAX; k++)
+            progress.ticks[k] = code_if_set(input, progress.ticks[k], progress.monotonic_ns);
         merge_append(input->merge, RECORD_PROGRESS, &progress, sizeof(progress),
                      original->variables, progress.count * sizeof *original->variables);
     }

@@ -189,6 +189,7 @@ int analysis_list_bursts(struct analysis *analysis)
                 .record = record,
                 .profile = (uint32_t)p,
                 .loop = (uint32_t)loop_rates_find(&analysis->rates, p, record->loop),
+                .time_ns = analysis->rates.burst_times[p][i],
                 .dilation = 1};
             if (!list_probes(analysis, burst, (uint32_t)analysis->burst_count, &list)) {
                 free(list.probes);

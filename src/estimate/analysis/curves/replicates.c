@@ -91,7 +91,7 @@ static double time_factor(const struct analysis *analysis, uint32_t replicate)
     double all = 0, drawn = 0;
 
     for (size_t i = 0; i < analysis->burst_count; i++) {
-        double time = (double)analysis->bursts[i].record->weight_ns;
+        double time = analysis->bursts[i].time_ns;
 
         all += time;
         drawn += time * analysis->times_drawn[replicate * analysis->burst_count + i];

@@ -72,8 +72,8 @@ static void weigh_bursts(struct analysis *analysis)
         struct analysed_burst *burst = &analysis->bursts[i];
         struct analysed_thread *thread = &analysis->threads[burst->thread];
 
-        burst->accesses = (double)burst->record->weight_ns *
-                          analysis->rates.loops[burst->loop].per_ns.value * thread->scale;
+        burst->accesses =
+            burst->time_ns * analysis->rates.loops[burst->loop].per_ns.value * thread->scale;
         thread->accesses += burst->accesses;
     }
     for (uint32_t p = 0; p < analysis->profile_count; p++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/rates/burst_times.h"
 #include "analysis/rates/progress_rates.h"
 #include "analysis/rates/rate_fit.h"
 #include "analysis/rates/refill.h"
@@ -64,12 +65,11 @@ static void add(struct recent_loops *loops, const struct loop_rate *loop)
     loops->list[loops->count++] = *loop;
 }
 
-static struct loop_rate loop_of_burst(uint32_t profile, const struct record_burst *burst)
+static struct loop_rate loop_of_burst(uint32_t profile, const struct record_burst *burst,
+                                      double time_ns)
 {
-    struct loop_rate loop = {.profile = profile,
-                             .loop = burst->loop,
-                             .low_ip = UINT64_MAX,
-                             .time_ns = (double)burst->weight_ns};
+    struct loop_rate loop = {
+        .profile = profile, .loop = burst->loop, .low_ip = UINT64_MAX, .time_ns = time_ns};
     struct probe_count counts[PROBE_COUNTS_MAX];
     size_t sizes[PROBE_LINE_SIZES];
     struct probe_decoder decoder;
@@ -104,7 +104,8 @@ static int list_loops(const struct profile *const *profiles, size_t profile_coun
     listed.list = loops;
     for (size_t p = 0; p < profile_count; p++) {
         for (size_t i = 0; i < profiles[p]->bursts.count; i++) {
-            struct loop_rate loop = loop_of_burst((uint32_t)p, profiles[p]->bursts.items[i]);
+            struct loop_rate loop =
+                loop_of_burst((uint32_t)p, profiles[p]->bursts.items[i], out->burst_times[p][i]);
             add(&listed, &loop);
         }
         /* Those of turns need not be a burst's. */
@@ -280,10 +281,20 @@ int loop_rates_create(const struct profile *const *profiles, size_t profile_coun
 {
     memset(out, 0, sizeof *out);
     out->refills = calloc(profile_count, sizeof *out->refills);
-    if (!out->refills)
+    out->burst_times = calloc(profile_count, sizeof *out->burst_times);
+    out->profile_count = profile_count;
+    if (!out->refills || !out->burst_times) {
+        loop_rates_free(out);
         return -1;
-    for (size_t p = 0; p < profile_count; p++)
+    }
+    for (size_t p = 0; p < profile_count; p++) {
         out->refills[p] = refill_estimate(profiles[p]);
+        out->burst_times[p] = calloc(profiles[p]->bursts.count + 1, sizeof *out->burst_times[p]);
+        if (!out->burst_times[p] || burst_times(profiles[p], out->burst_times[p])) {
+            loop_rates_free(out);
+            return -1;
+        }
+    }
     if (list_loops(profiles, profile_count, out) || fit_profiles(profiles, out)) {
         loop_rates_free(out);
         return -1;
@@ -296,6 +307,9 @@ void loop_rates_free(struct loop_rates *rates)
 {
     free(rates->loops);
     free(rates->refills);
+    for (size_t p = 0; rates->burst_times && p < rates->profile_count; p++)
+        free(rates->burst_times[p]);
+    free(rates->burst_times);
     memset(rates, 0, sizeof *rates);
 }
 

@@ -31,8 +31,10 @@ struct loop_rate {
 struct loop_rates {
     struct loop_rate *loops; /* sorted by profile, loop */
     size_t count;
-    double *refills; /* of each profile, ns (refill.h) */
-    size_t bursts;   /* in which a variable moved on, and that was used */
+    double *refills;      /* of each profile, ns (refill.h) */
+    double **burst_times; /* of each profile's bursts, ns (burst_times.h) */
+    size_t profile_count;
+    size_t bursts; /* in which a variable moved on, and that was used */
 };
 
 /* 0, or -1 (out of memory). */

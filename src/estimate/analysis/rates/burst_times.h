@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What part of the time each burst stands for. Ticks between bursts say better than the few bursts
+ * how the time is divided among places in the code: bursts are stratified by place after the fact
+ * (post-stratification: Holt and Smith, JRSS A 142, 1979). docs/estimators.md, section 2.
+ */
+#ifndef REUSE_ANALYSIS_BURST_TIMES_H
+#define REUSE_ANALYSIS_BURST_TIMES_H
+
+#include "profile/reader.h"
+
+/* times[i]: of profile->bursts.items[i], ns; their sum is that of the weights. 0, or -1: out of
+ * memory. */
+int burst_times(const struct profile *, double *times);
+
+#endif
