@@ -287,7 +287,7 @@ static void what_contradicts_counts_little(void **state)
 
 static void nothing_known_is_a_factor_of_ten(void **state)
 {
-    struct rate_evidence evidence = {.groups = 1, .share = {1}};
+    struct rate_evidence evidence = {.groups = 1, .share = {1}, .expected = {log(2)}};
     struct rate_fit fit;
 
     (void)state;

@@ -13,6 +13,14 @@
 #include "profile/probes.h"
 
 enum { INSTRUCTION_BYTES_MAX = 15 };
+/* An access that hits takes some 0.25 ns, two to three a cycle. What the others take depends on how
+ * many lines code touches, by about the square: the more it touches, the farther they come from. Of
+ * 13 programs from lists to interpreters loops were within a factor of 2.9 (standard deviation) of
+ * this; about one rate for all of them, within 4.3. */
+#define ACCESS_NS 0.25
+#define LINES_NS 100.0
+/* Lines per access of code that nothing is known of: two accesses per ns. */
+#define USUAL_LINES 0.05
 /* A system call, with the way in and out, takes from 0.1 us (the cheapest) to many (one that wakes
  * a thread, in a virtual machine): within a factor of ten. */
 #define CALL_NS 1000.0
@@ -177,6 +185,30 @@ static void share_time(struct span span, struct rate_evidence *evidence)
             all > 0 ? span.loops[i].time_ns / all : 1 / (double)span.count;
 }
 
+/* ln(rate) of code that touches another line with so many of its accesses. */
+static double expected_rate(double lines_per_access)
+{
+    return -log(ACCESS_NS + LINES_NS * lines_per_access * lines_per_access);
+}
+
+/* By the probes of its bursts: those that are open are about the lines that were touched. */
+static void expect(const struct profile *profile, size_t p, const struct loop_rates *rates,
+                   struct rate_evidence *evidence)
+{
+    double touches[RATE_GROUPS_MAX] = {0}, open[RATE_GROUPS_MAX] = {0};
+
+    for (size_t i = 0; i < profile->bursts.count; i++) {
+        const struct record_burst *burst = profile->bursts.items[i];
+        uint32_t group = rates->loops[loop_rates_find(rates, p, burst->loop)].group;
+
+        touches[group] += burst->touches;
+        open[group] += burst->open;
+    }
+    for (uint32_t group = 0; group < evidence->groups; group++)
+        evidence->expected[group] =
+            expected_rate(touches[group] > 0 ? open[group] / touches[group] : USUAL_LINES);
+}
+
 /* Most time of a group is in bursts with system calls: they tell about how long it takes. */
 static void add_calls(struct span span, struct rate_evidence *evidence)
 {
@@ -236,6 +268,7 @@ static int fit_profile(const struct profile *profile, size_t p, struct span span
     if (groups && evidence.groups && !progress_rates(profile, groups, &evidence)) {
         rates->bursts += bursts_that_tell(&evidence, n);
         share_time(span, &evidence);
+        expect(profile, p, rates, &evidence);
         add_calls(span, &evidence);
         rate_fit(&evidence, &fit);
         for (size_t i = 0; i < span.count; i++)

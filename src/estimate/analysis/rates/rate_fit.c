@@ -5,13 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of a program before any reading, within a factor of ten: two instructions a cycle
- * at 3 GHz, one in three of which accesses memory. */
-#define PRIOR_RATE 2.0
+/* What is expected of a program before any reading holds within a factor of ten. */
 #define PRIOR_DEVIATION (log(10) / 1.96)
-/* Spread of ln(rate) between loops of a program before any is known, and how many loops that is
- * worth: some programs' loops are alike, those of others differ by factors of 100 (streams to
- * pointer chases). */
+/* Spread between loops of a program about what is expected, ln, before any is known, and how many
+ * loops that is worth. */
 #define BETWEEN_LOOPS 0.8
 #define BETWEEN_LOOPS_WORTH 2.0
 /* Readings that tell of it. */
@@ -26,7 +23,8 @@
 enum { STEPS_MAX = 60, UNKNOWNS_MAX = RATE_GROUPS_MAX + 1, OPINIONS_MAX = 512 };
 
 struct system {
-    uint32_t n;     /* groups, then their mean */
+    uint32_t n; /* groups, then their common offset */
+    const double *expected;
     double between; /* variance of groups about that */
     double x[UNKNOWNS_MAX];
     double information[UNKNOWNS_MAX][UNKNOWNS_MAX];
@@ -43,22 +41,22 @@ static double robust(double off, double variance)
 
 static void add_priors(struct system *system)
 {
-    uint32_t mean = system->n - 1;
+    uint32_t offset = system->n - 1;
     double precision = 1 / system->between;
 
-    for (uint32_t i = 0; i < mean; i++) {
-        double off = system->x[i] - system->x[mean];
+    for (uint32_t i = 0; i < offset; i++) {
+        double off = system->x[i] - system->expected[i] - system->x[offset];
 
         system->information[i][i] += precision;
-        system->information[mean][mean] += precision;
-        system->information[i][mean] -= precision;
-        system->information[mean][i] -= precision;
+        system->information[offset][offset] += precision;
+        system->information[i][offset] -= precision;
+        system->information[offset][i] -= precision;
         system->gradient[i] -= precision * off;
-        system->gradient[mean] += precision * off;
+        system->gradient[offset] += precision * off;
     }
     precision = 1 / (PRIOR_DEVIATION * PRIOR_DEVIATION);
-    system->information[mean][mean] += precision;
-    system->gradient[mean] -= precision * (system->x[mean] - log(PRIOR_RATE));
+    system->information[offset][offset] += precision;
+    system->gradient[offset] -= precision * system->x[offset];
 }
 
 static void add_reading(struct system *system, const struct rate_reading *reading)
@@ -179,41 +177,46 @@ size_t rate_middle(struct rate_reading *readings, size_t n)
     return i;
 }
 
-/* Where all groups have one rate: the middle of what is said, which what is far off does not move.
- * The weights of a Student distribution need a beginning near the truth. */
-static double common_rate(const struct rate_evidence *evidence)
+/* The offset, if nothing but it was unknown: the middle of what is said, which what is far off does
+ * not move. The weights of a Student distribution need a beginning near the truth. */
+static double common_offset(const struct rate_evidence *evidence)
 {
-    struct rate_reading list[OPINIONS_MAX] = {
-        {.log_rate = log(PRIOR_RATE), .variance = PRIOR_DEVIATION * PRIOR_DEVIATION}};
+    struct rate_reading list[OPINIONS_MAX] = {{.variance = PRIOR_DEVIATION * PRIOR_DEVIATION}};
     size_t n = 1;
 
-    for (size_t i = 0; i < evidence->reading_count && n < OPINIONS_MAX; i++)
-        list[n++] = evidence->readings[i];
+    for (size_t i = 0; i < evidence->reading_count && n < OPINIONS_MAX; i++) {
+        list[n] = evidence->readings[i];
+        list[n].log_rate -= evidence->expected[list[n].group];
+        n++;
+    }
     for (size_t i = 0; i < evidence->equation_count && n < OPINIONS_MAX; i++) {
         const struct rate_equation *equation = &evidence->equations[i];
-        double weights = 0;
+        const struct rate_term *terms = &evidence->terms[equation->first];
+        double sum = 0;
 
         for (size_t k = 0; k < equation->count; k++)
-            weights += evidence->terms[equation->first + k].weight;
-        list[n++] = (struct rate_reading){.log_rate = log(equation->moved / weights),
+            sum += terms[k].weight * exp(evidence->expected[terms[k].group]);
+        list[n++] = (struct rate_reading){.log_rate = log(equation->moved / sum),
                                           .variance = equation->variance};
     }
     return list[rate_middle(list, n)].log_rate;
 }
 
-/* Variance between groups, without that of the readings themselves. */
+/* Variance between groups about what is expected, without that of the readings themselves. */
 static double variance_between(const struct rate_evidence *evidence)
 {
     double n = 0, sum = 0, squares = 0, own = 0, found;
 
     for (size_t i = 0; i < evidence->reading_count; i++) {
         const struct rate_reading *reading = &evidence->readings[i];
+        double off;
 
         if (reading->variance > TELLING_VARIANCE)
             continue;
+        off = reading->log_rate - evidence->expected[reading->group];
         n++;
-        sum += reading->log_rate;
-        squares += reading->log_rate * reading->log_rate;
+        sum += off;
+        squares += off * off;
         own += reading->variance;
     }
     found = n > 1 ? fmax(0, squares - sum * sum / n - own * (n - 1) / n) : 0;
@@ -241,11 +244,14 @@ static void tell(const struct system *system, const struct rate_evidence *eviden
 
 void rate_fit(const struct rate_evidence *evidence, struct rate_fit *fit)
 {
-    struct system system = {.n = evidence->groups + 1, .between = variance_between(evidence)};
-    double begin = common_rate(evidence);
+    struct system system = {.n = evidence->groups + 1,
+                            .expected = evidence->expected,
+                            .between = variance_between(evidence)};
+    double begin = common_offset(evidence);
 
-    for (uint32_t i = 0; i < system.n; i++)
-        system.x[i] = begin;
+    for (uint32_t i = 0; i < evidence->groups; i++)
+        system.x[i] = evidence->expected[i] + begin;
+    system.x[evidence->groups] = begin;
     for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
         set_up(&system, evidence);
         factorise(&system);

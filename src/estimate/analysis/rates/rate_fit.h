@@ -3,11 +3,11 @@
  * Access rates of groups of loops from what is known of single ones and of several together. Pure.
  * docs/estimators.md, section 1.
  *
- * The unknowns are ln(rate) of each group. They scatter about an unknown mean; readings of one
- * group say what its rate is, words that move on in several groups what a sum of their rates is.
- * The most probable rates are found by Gauss-Newton steps, with the weights of a Student
- * distribution, so that what contradicts everything else counts little (Lange, Little and Taylor,
- * JASA 84, 1989).
+ * The unknowns are ln(rate) of each group. They scatter about what is expected of its code and an
+ * offset, unknown and the same for all groups of the program; readings of one group say what its
+ * rate is, words that move on in several groups what a sum of their rates is. The most probable
+ * rates are found by Gauss-Newton steps, with the weights of a Student distribution, so that what
+ * contradicts everything else counts little (Lange, Little and Taylor, JASA 84, 1989).
  */
 #ifndef REUSE_ANALYSIS_RATE_FIT_H
 #define REUSE_ANALYSIS_RATE_FIT_H
@@ -37,8 +37,9 @@ struct rate_term {
 };
 
 struct rate_evidence {
-    uint32_t groups;               /* at most RATE_GROUPS_MAX */
-    double share[RATE_GROUPS_MAX]; /* of the time; their sum is 1 */
+    uint32_t groups;                  /* at most RATE_GROUPS_MAX */
+    double share[RATE_GROUPS_MAX];    /* of the time; their sum is 1 */
+    double expected[RATE_GROUPS_MAX]; /* ln(rate), by what the code accesses */
     struct rate_reading *readings;
     struct rate_equation *equations;
     struct rate_term *terms;
