@@ -112,7 +112,7 @@ static bool groups_are_valid(const char *list)
 /* True when the value is acceptable, and then stored. */
 static bool apply(struct options *options, enum option_id id, const char *value)
 {
-    uint32_t sizes[OPTIONS_LINE_SIZES_MAX];
+    uint32_t sizes[OPTIONS_LINE_SIZES_MAX] = {0}; /* all of it is stored */
     unsigned count;
     static const char *const when[] = {"after", "before"};
     uint64_t whole;

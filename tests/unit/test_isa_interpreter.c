@@ -350,6 +350,16 @@ static void test_masked_encoding_without_mask(void **state)
     assert_int_equal(peek(data + 25, 8), 0);
 }
 
+/* movsd at 32-bit addresses is not modelled, and no scalar move, which has the same name. */
+static void test_string_named_as_move(void **state)
+{
+    (void)state;
+    fresh(CACHE, true);
+    RUN(1, 0x67, 0xa5);
+    assert_int_equal(why, INTERPRETER_BUDGET);
+    assert_int_equal(interpreter_poisoned_registers(interpreter), 1 << 6 | 1 << 7);
+}
+
 static void test_capacity(void **state)
 {
     (void)state;
@@ -653,6 +663,7 @@ int main(void)
         cmocka_unit_test(test_poison),
         cmocka_unit_test(test_vector_poison),
         cmocka_unit_test(test_masked_encoding_without_mask),
+        cmocka_unit_test(test_string_named_as_move),
         cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_store_buffer_full),
         cmocka_unit_test(test_backward_branches),

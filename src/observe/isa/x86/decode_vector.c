@@ -95,12 +95,13 @@ static bool decode_whole(struct emitter *e)
     return true;
 }
 
-/* movss, movsd (SSE2): between registers they merge, which a stub does. */
+/* movss, movsd (SSE2): between registers they merge, which a stub does. The string instruction
+ * movsd has the same name, and no operand that is seen. */
 static bool decode_scalar(struct emitter *e)
 {
-    const ZydisDecodedOperand *from = source_of(e);
-    if (is_masked(e))
+    if (e->instruction->operand_count_visible < 2 || is_masked(e))
         return false;
+    const ZydisDecodedOperand *from = source_of(e);
     unsigned width = e->instruction->mnemonic == ZYDIS_MNEMONIC_MOVSS ||
                              e->instruction->mnemonic == ZYDIS_MNEMONIC_VMOVSS
                          ? 4
