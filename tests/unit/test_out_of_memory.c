@@ -27,7 +27,7 @@ static void ask_zeroed(void)
 
 static void ask_for_more(void)
 {
-    static void *kept; /* what is lost at the end is no leak */
+    static void *volatile kept; /* what is lost at the end is no leak */
 
     kept = allocate(3, 1);
     kept = reallocate(kept, TOO_MANY, 2);
