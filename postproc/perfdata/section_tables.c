@@ -12,8 +12,12 @@ static const struct column object_columns[] = {
     {.key = "module"},
     TALLY_COLUMNS};
 static const struct column line_columns[] = {
-    {.heading = "line", .flexible = true},      {.key = "file"},   {.key = "line"},
-    {.key = "function", .heading = "function"}, {.key = "module"}, TALLY_COLUMNS};
+    {.heading = "line", .flexible = true},
+    {.key = "file"},
+    {.key = "line"},
+    {.key = "function", .heading = "function", .flexible = true},
+    {.key = "module"},
+    TALLY_COLUMNS};
 
 /* Accesses by what a key says of them. Keys have no padding bytes that differ. */
 struct grouping {

@@ -2,38 +2,27 @@
 /* reuse-report: shows what profiles say. Exit status 0, 1 on failure, 2 on wrong usage, 3
  * when a condition of --fail-if holds. */
 #include <dirent.h>
-#include <errno.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "document/render.h"
 #include "perfdata/sections.h"
 #include "placement/topology.h"
 #include "report/compare/compare.h"
 #include "report/export/export.h"
-#include "report/html/page.h"
 #include "report/job/job_files.h"
 #include "report/merge_files.h"
 #include "report/model/progress.h"
 #include "report/model/together.h"
 #include "report/options.h"
+#include "report/report_output.h"
 #include "report/sections/sections.h"
 #include "support/memory.h"
 #include "symbols/crash_retry.h"
-
-enum { STATUS_FAILURE = 1, STATUS_USAGE = 2, STATUS_CONDITION = 3 };
-
-static int fail(const char *message)
-{
-    progress_end();
-    fprintf(stderr, "reuse-report: %s\n", message);
-    return STATUS_FAILURE;
-}
 
 /* The newest *.rprof of the working directory; the caller frees it. NULL if there is none. */
 static char *newest_profile(void)
@@ -127,121 +116,6 @@ static void warn_of_wrong_files(struct model *model)
     }
 }
 
-/* Replaces a file as a whole: who reads it meanwhile sees the old one or the new. */
-static int replace_file(const char *name, const char *text, size_t size)
-{
-    char *partial = format_string("%s.%ld.tmp", name, (long)getpid()), *message;
-    FILE *stream = fopen(partial, "we");
-    bool written = stream != NULL && fwrite(text, 1, size, stream) == size;
-    int status = 0;
-
-    if (stream != NULL && fclose(stream) != 0)
-        written = false;
-    if (!written || rename(partial, name) != 0) {
-        message = format_string("cannot write %s: %s", name, strerror(errno));
-        status = fail(message);
-        free(message);
-        unlink(partial);
-    }
-    free(partial);
-    return status;
-}
-
-/* Writes what was rendered in one go, so that a failure leaves nothing half-said before it. */
-static int write_out(const struct report_options *options, const char *text, size_t size)
-{
-    const char *name = options->output != NULL ? options->output : "standard output";
-    FILE *stream;
-    bool written;
-    char *message;
-
-    progress_end();
-    crash_retry_end();
-    if (options->format == FORMAT_OPENMETRICS && options->output != NULL)
-        return replace_file(options->output, text, size);
-    stream = options->output != NULL ? fopen(options->output, "we") : stdout;
-    if (stream == NULL) {
-        message = format_string("cannot write %s: %s", name, strerror(errno));
-        fail(message);
-        free(message);
-        return STATUS_FAILURE;
-    }
-    written = fwrite(text, 1, size, stream) == size && fflush(stream) == 0;
-    /* A reader that has seen enough (head, a pager) is no failure of ours. */
-    if (!written && errno == EPIPE && options->output == NULL)
-        return 0;
-    if (stream != stdout && fclose(stream) != 0)
-        written = false;
-    if (written)
-        return 0;
-    message = format_string("cannot write %s: %s", name, strerror(errno));
-    fail(message);
-    free(message);
-    return STATUS_FAILURE;
-}
-
-/* The report as a comment before what a program is to read. */
-static void put_script(const char *script, const char *report, FILE *stream)
-{
-    while (*report != '\0') {
-        size_t length = strcspn(report, "\n");
-
-        fprintf(stream, length > 0 ? "# %.*s\n" : "#\n", (int)length, report);
-        report += length + (report[length] == '\n');
-    }
-    fputs(script, stream);
-}
-
-/* model: NULL where the document was made without one. */
-static void render_form(const struct report_options *options, const struct document *document,
-                        const struct model *model, FILE *stream)
-{
-    static void (*const renderers[])(const struct document *, FILE *) = {
-        [FORMAT_TEXT] = render_text, [FORMAT_JSON] = render_json, [FORMAT_CSV] = render_csv};
-
-    if (options->format != FORMAT_HTML) {
-        renderers[options->format](document, stream);
-        return;
-    }
-    progress_stage("page");
-    render_html(document, options, model, stream);
-}
-
-static void render_document(const struct report_options *options, const struct document *document,
-                            const struct model *model, FILE *stream)
-{
-    char *text;
-    size_t size;
-    FILE *memory;
-
-    if (options->format != FORMAT_TEXT || options->output == NULL || document->script == NULL) {
-        render_form(options, document, model, stream);
-        return;
-    }
-    memory = open_text(&text, &size);
-    render_form(options, document, model, memory);
-    fclose(memory);
-    put_script(document->script, text, stream);
-    free(text);
-}
-
-/* The document as asked for, written out; stands for the whole command's status. model: as above.
- */
-static int put_document(const struct report_options *options, const struct document *document,
-                        const struct model *model)
-{
-    char *text;
-    size_t size;
-    FILE *memory = open_text(&text, &size);
-    int status;
-
-    render_document(options, document, model, memory);
-    fclose(memory);
-    status = write_out(options, text, size);
-    free(text);
-    return status;
-}
-
 /* Lines on conditions follow the report. */
 static int judge(const struct report_options *options, const struct run_figures *before,
                  const struct run_figures *after, const struct model *model,
@@ -254,7 +128,7 @@ static int judge(const struct report_options *options, const struct run_figures 
     int status;
 
     fclose(memory);
-    status = put_document(options, document, model);
+    status = report_put(options, document, model);
     fputs(lines, stderr);
     free(lines);
     return status != 0 ? status : fails ? STATUS_CONDITION : 0;
@@ -284,7 +158,7 @@ static int render_alone(const struct report_options *options, struct model *mode
 
     fclose(memory);
     warn_of_wrong_files(model);
-    status = written ? write_out(options, text, size) : fail(message);
+    status = written ? report_write(options, text, size) : report_fail(message);
     free(text);
     return status;
 }
@@ -303,7 +177,7 @@ static int render(const struct report_options *options, struct model *model,
         warn_of_wrong_files(model);
         status = judge_run(options, model, document);
     } else {
-        status = fail(model->failure);
+        status = report_fail(model->failure);
     }
     document_free(document);
     return status;
@@ -317,7 +191,7 @@ static bool load(const char *const *names, size_t count, struct profile **profil
     for (size_t i = 0; i < count; i++) {
         profiles[i] = profile_load(names[i], message, sizeof(message));
         if (profiles[i] == NULL) {
-            fail(message);
+            report_fail(message);
             return false;
         }
     }
@@ -361,7 +235,7 @@ static int report_difference(const struct report_options *options)
         models[side] = model_create(options, (const struct profile *const *)profiles + first,
                                     counts[side], message, sizeof(message));
         if (models[side] == NULL)
-            status = fail(message);
+            status = report_fail(message);
     }
     if (status == 0)
         status = compare(options, models);
@@ -385,20 +259,20 @@ static int report_files(const struct report_options *options, const char *const 
     int status = options->topology == NULL ||
                          topology_is_readable(options->topology, message, sizeof(message))
                      ? 0
-                     : fail(message);
+                     : report_fail(message);
 
     progress_begin();
     progress_stage("reading profiles");
     if (status == 0) {
         profile = load_together(names, count, message, sizeof(message));
         if (profile == NULL)
-            status = fail(message);
+            status = report_fail(message);
     }
     if (status == 0) {
         progress_stage("finding modules and symbols");
         profiles[0] = profile;
         model = model_create(options, profiles, 1, message, sizeof(message));
-        status = model != NULL ? render(options, model, files) : fail(message);
+        status = model != NULL ? render(options, model, files) : report_fail(message);
     }
     crash_retry_written(status);
     model_free(model);
@@ -420,7 +294,7 @@ static int report(const struct report_options *options, const char *const *names
     progress_stage("reading profiles");
     if (!job_files_find(names, count, &files, message, sizeof(message))) {
         job_files_free(&files);
-        return fail(message);
+        return report_fail(message);
     }
     used = files.id != NULL ? files.ranks.count : files.names.count;
     chosen = allocate_zeroed(used, sizeof(*chosen));
@@ -433,7 +307,7 @@ static int report(const struct report_options *options, const char *const *names
         used = usable;
     }
     status = used > 0 ? report_files(options, chosen, used, files.id != NULL ? &files : NULL)
-                      : fail("none of the files can be reported on: see above");
+                      : report_fail("none of the files can be reported on: see above");
     if (status == 0 && files.left_out)
         status = STATUS_FAILURE;
     free(chosen);
@@ -449,19 +323,21 @@ static int report_perf_data(const struct report_options *options)
     int status;
 
     if (format_is_export(options->format))
-        return fail("a perf.data file has no calling contexts for the formats of other tools: "
-                    "text, json or csv");
+        return report_fail(
+            "a perf.data file has no calling contexts for the formats of other tools: "
+            "text, json or csv");
     if (options->diff || options->conditions.count > 0)
-        return fail("a perf.data file has no reuse to compare: --diff and --fail-if want profiles "
-                    "of reuse-run");
+        return report_fail(
+            "a perf.data file has no reuse to compare: --diff and --fail-if want profiles "
+            "of reuse-run");
     if (options->profiles.count > 1)
-        return fail("a perf.data file is reported on alone: name one file");
+        return report_fail("a perf.data file is reported on alone: name one file");
     progress_begin();
     progress_stage("reading perf.data");
     document = perfdata_document(options, options->profiles.items[0], message, sizeof(message));
     if (document == NULL)
-        return fail(message);
-    status = put_document(options, document, NULL);
+        return report_fail(message);
+    status = report_put(options, document, NULL);
     document_free(document);
     return status;
 }
@@ -481,8 +357,8 @@ static int report_newest(const struct report_options *options)
     int status;
 
     if (name == NULL)
-        return fail("no *.rprof here and none named: run the program with reuse-run, or say "
-                    "which file");
+        return report_fail("no *.rprof here and none named: run the program with reuse-run, or say "
+                           "which file");
     fprintf(stderr, "reuse-report: %s\n", name);
     status = report(options, names, 1);
     free(name);

@@ -108,7 +108,7 @@ static void estimate_short_run(uint64_t seed, const double bytes[SIZES], double 
     struct profile *profile = simulate(traces, 1, &sampling);
     const struct profile *profiles[] = {profile};
     struct analysis *analysis = analyse(profiles, 1, 0);
-    assert_int_equal(analysis_miss_ratios(analysis, (struct subset){0}, bytes, SIZES, errors), 0);
+    analysis_miss_ratios(analysis, (struct subset){0}, bytes, SIZES, errors);
     for (int k = 0; k < SIZES; k++)
         errors[k] -= truth_miss_ratio(&truth, bytes[k] / 64);
     analysis_free(analysis);

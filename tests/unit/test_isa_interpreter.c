@@ -321,6 +321,45 @@ static void test_vector_poison(void **state)
     assert_int_equal(interpreter_poisoned_registers(interpreter), 1 << 1);
 }
 
+static uint64_t peek(const void *address, unsigned width)
+{
+    uint64_t value = 0;
+    assert_true(interpreter_peek(interpreter, address_of(address), width, &value));
+    return value;
+}
+
+/* The second operand of a scalar EVEX move is its mask. No stub: also where no AVX-512 is. */
+static void test_masked_encoding_without_mask(void **state)
+{
+    (void)state;
+    fresh(CACHE, true);
+    for (unsigned i = 0; i < 4; i++)
+        data[i] = UINT64_C(0x0102030405060708) * (i + 1);
+    /* vmovups xmm22, [rbx]; vmovsd [rbx+64], xmm22; vmovss [rbx+128], xmm22; vmovsd xmm23, [rbx+8];
+     * vmovups [rbx+192], xmm23 */
+    RUN(5, 0x62, 0xe1, 0x7c, 0x08, 0x10, 0x33, 0x62, 0xe1, 0xff, 0x08, 0x11, 0x73, 0x08, 0x62, 0xe1,
+        0x7e, 0x08, 0x11, 0x73, 0x20, 0x62, 0xe1, 0xff, 0x08, 0x10, 0x7b, 0x01, 0x62, 0xe1, 0x7c,
+        0x08, 0x11, 0x7b, 0x0c);
+    assert_int_equal(why, INTERPRETER_BUDGET);
+    assert_int_equal(count, 5);
+    expect_access(1, data + 8, 8, ACCESS_STORE, false);
+    expect_access(2, data + 16, 4, ACCESS_STORE, false);
+    assert_int_equal(peek(data + 8, 8), data[0]);
+    assert_int_equal(peek(data + 16, 8), (uint32_t)data[0]); /* what lies behind it stays */
+    assert_int_equal(peek(data + 24, 8), data[1]);
+    assert_int_equal(peek(data + 25, 8), 0);
+}
+
+/* movsd at 32-bit addresses is not modelled, and no scalar move, which has the same name. */
+static void test_string_named_as_move(void **state)
+{
+    (void)state;
+    fresh(CACHE, true);
+    RUN(1, 0x67, 0xa5);
+    assert_int_equal(why, INTERPRETER_BUDGET);
+    assert_int_equal(interpreter_poisoned_registers(interpreter), 1 << 6 | 1 << 7);
+}
+
 static void test_capacity(void **state)
 {
     (void)state;
@@ -623,6 +662,8 @@ int main(void)
         cmocka_unit_test(test_stops),
         cmocka_unit_test(test_poison),
         cmocka_unit_test(test_vector_poison),
+        cmocka_unit_test(test_masked_encoding_without_mask),
+        cmocka_unit_test(test_string_named_as_move),
         cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_store_buffer_full),
         cmocka_unit_test(test_backward_branches),

@@ -18,6 +18,7 @@
 
 #include "document/render.h"
 #include "report/sections/sections.h"
+#include "support/profile_builder.h"
 #include "support/profile_mutator.h"
 #include "support/test_seed.h"
 
@@ -121,9 +122,62 @@ static void test_any_content_is_reported(void **state)
     free(data);
 }
 
+/* A record of the hardware's, at code of a module and of an object. */
+static void report_served(const char *module, uint8_t object_kind)
+{
+    char path[] = "/tmp/reuse-report-damage-XXXXXX";
+    int descriptor = mkstemp(path);
+    struct profile_builder builder;
+    unsigned char *data;
+    size_t size;
+
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    profile_builder_begin(&builder, path);
+    profile_builder_defaults(&builder);
+    struct record_served served = {.thread_id = profile_builder_thread(&builder, 1000, "main"),
+                                   .object_reference = 1,
+                                   .ip = 0x401234,
+                                   .object_kind = object_kind,
+                                   .kind = ACCESS_LOAD,
+                                   .flags = SERVED_LATENCY,
+                                   .samples = 3,
+                                   .weight = 3000,
+                                   .latency = 900};
+    uint32_t context = profile_builder_context(&builder, 0, 0x401000);
+    struct record_sample sample = profile_builder_default_sample(served.thread_id, context);
+
+    (void)profile_builder_module(&builder, module, 0x401000, 0x402000, 0);
+    profile_builder_lone_burst(&builder, &sample);
+    (void)profile_builder_sample(&builder, &sample);
+    profile_builder_record(&builder, RECORD_SERVED, &served, sizeof(served));
+    profile_builder_finish(&builder);
+    data = read_whole_file(path, &size);
+    unlink(path);
+    assert_true(report_everything(data, size));
+    free(data);
+}
+
+/* The kind that stands for no object is none of a record. */
+static void test_served_of_no_object(void **state)
+{
+    (void)state;
+    report_served("/program", 255);
+}
+
+static void test_served_by_a_long_name(void **state)
+{
+    (void)state;
+    report_served(
+        "/lib/a-name-that-would-make-the-table-wider-than-the-eighty-columns-of-a-page.so",
+        OBJECT_GLOBAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_served_of_no_object),
+        cmocka_unit_test(test_served_by_a_long_name),
         cmocka_unit_test(test_any_content_is_reported),
     };
 

@@ -62,8 +62,10 @@ static double miss_ratio(const struct model *model, struct subset subset, double
     double ratio;
 
     /* Intervals take most of the time, and are asked for where they cost nothing. */
-    if (!model->exact)
-        return analysis_miss_ratios(model->analysis, subset, &bytes, 1, &ratio) == 0 ? ratio : 0;
+    if (!model->exact) {
+        analysis_miss_ratios(model->analysis, subset, &bytes, 1, &ratio);
+        return ratio;
+    }
     analysis_miss_ratio_curve(model->analysis, subset, &bytes, 1, &point);
     return point.miss_ratio.value;
 }

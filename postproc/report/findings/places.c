@@ -134,9 +134,8 @@ static double quick_cost(const struct search *search, uint32_t group)
         analysis_miss_ratio_curve(search->model->analysis, subset, search->sizes, n, points);
         for (size_t i = 0; i < n; i++)
             ratios[i] = points[i].miss_ratio.value;
-    } else if (analysis_miss_ratios(search->model->analysis, subset, search->sizes, n, ratios) !=
-               0) {
-        return 0;
+    } else {
+        analysis_miss_ratios(search->model->analysis, subset, search->sizes, n, ratios);
     }
     return access_cost_of_misses(search->costs, ratios,
                                  is_in_order(search, mean_width(search, candidate), ratios[0]));
@@ -242,8 +241,7 @@ static void judge(struct search *search, uint32_t group, struct access_place *pl
     }
     of.elsewhere = elsewhere;
     analysis_miss_ratio_curve(model->analysis, of.all, model->sizes, model->size_count, points);
-    if (resample_evidence(model, search->costs, &of, &place->evidence, resampled) != 0)
-        count = 0;
+    resample_evidence(model, search->costs, &of, &place->evidence, resampled);
     place->verdict = verdict_of(&place->evidence, resampled, count);
     free(elsewhere);
     free(late.items);
@@ -290,9 +288,8 @@ static bool has_indexes(const struct search *search, uint32_t group)
             (width != 4 && width != 8) || other->load_sum < 0.99 * other->accesses ||
             other->accesses < 0.5 * own->accesses || other->accesses > 2 * own->accesses)
             continue;
-        if (analysis_miss_ratios(search->model->analysis, subset, &search->sizes[0], 1, &ratio) ==
-                0 &&
-            is_in_order(search, width, ratio))
+        analysis_miss_ratios(search->model->analysis, subset, &search->sizes[0], 1, &ratio);
+        if (is_in_order(search, width, ratio))
             return true;
     }
     return false;

@@ -92,9 +92,9 @@ static void resample_reuses(const struct model *model, const struct resampled_pl
     evidence->reused_elsewhere = all > 0 ? elsewhere / all : 0;
 }
 
-int resample_evidence(struct model *model, const struct access_costs *costs,
-                      const struct resampled_place *place, struct access_evidence *own,
-                      struct access_evidence *evidence)
+void resample_evidence(struct model *model, const struct access_costs *costs,
+                       const struct resampled_place *place, struct access_evidence *own,
+                       struct access_evidence *evidence)
 {
     uint32_t count = analysis_resampled_count(model->analysis);
     size_t n = model->size_count;
@@ -103,10 +103,7 @@ int resample_evidence(struct model *model, const struct access_costs *costs,
 
     own->independent_bursts = independent_bursts(model, place->all);
     own->independent_reuses = independent_reuses(model, place->late);
-    if (analysis_resampled_ratios(model->analysis, place->all, model->sizes, n, ratios) != 0) {
-        free(ratios);
-        return -1;
-    }
+    analysis_resampled_ratios(model->analysis, place->all, model->sizes, n, ratios);
     for (size_t i = 0; i < place->late->count; i++)
         ARRAY_PUSH(&scratch, place->late->items[i]);
     for (uint32_t run = 0; run < count; run++) {
@@ -123,5 +120,4 @@ int resample_evidence(struct model *model, const struct access_costs *costs,
     }
     free(scratch.items);
     free(ratios);
-    return 0;
 }

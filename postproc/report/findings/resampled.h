@@ -15,11 +15,11 @@ struct resampled_place {
 };
 
 /*
- * Fills in evidence[analysis_resampled_count()] from the place's own, of which all else is kept;
- * 0, or -1: out of memory. Sets independent_bursts and independent_reuses of the place's own: so
- * many of equal weight would tell as much (Kish 1965).
+ * Fills in evidence[analysis_resampled_count()] from the place's own, of which all else is kept.
+ * Sets independent_bursts and independent_reuses of the place's own: so many of equal weight would
+ * tell as much (Kish 1965).
  */
-int resample_evidence(struct model *, const struct access_costs *, const struct resampled_place *,
-                      struct access_evidence *own, struct access_evidence *evidence);
+void resample_evidence(struct model *, const struct access_costs *, const struct resampled_place *,
+                       struct access_evidence *own, struct access_evidence *evidence);
 
 #endif

@@ -167,9 +167,11 @@ static void free_groups(struct groups *groups)
 static struct object_reference reference_of(const struct served_item *item, uint64_t address)
 {
     const struct record_served *record = item->record;
+    /* A damaged file may hold the kind that stands for no object. */
+    uint8_t kind = record->object_kind == OBJECT_KIND_NONE ? OBJECT_UNKNOWN : record->object_kind;
 
     return (struct object_reference){.profile = item->profile,
-                                     .kind = record->object_kind,
+                                     .kind = kind,
                                      .id = record->object_reference,
                                      .address = address,
                                      .monotonic_ns = record->monotonic_ns};
@@ -242,8 +244,12 @@ void add_served_objects(struct model *model, struct document *document, struct s
 }
 
 static const struct column line_columns[] = {
-    {.heading = "line", .flexible = true},      {.key = "file"},   {.key = "line"},
-    {.key = "function", .heading = "function"}, {.key = "module"}, TALLY_COLUMNS,
+    {.heading = "line", .flexible = true},
+    {.key = "file"},
+    {.key = "line"},
+    {.key = "function", .heading = "function", .flexible = true},
+    {.key = "module"},
+    TALLY_COLUMNS,
 };
 enum { LINE_COLUMNS = 5 };
 

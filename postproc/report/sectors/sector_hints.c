@@ -86,7 +86,7 @@ static bool find_structures(struct sector_hints *hints, char *message, size_t si
     return false;
 }
 
-static bool create_sectors(struct sector_hints *hints, char *message, size_t size)
+static void create_sectors(struct sector_hints *hints)
 {
     struct sector_question question;
 
@@ -98,9 +98,6 @@ static bool create_sectors(struct sector_hints *hints, char *message, size_t siz
                                         .regions_of = hints->regions.of,
                                         .regions = hints->regions.count};
     hints->sectors = sector_model_create(hints->model->analysis, &question);
-    if (hints->sectors == NULL)
-        snprintf(message, size, "out of memory");
-    return hints->sectors != NULL;
 }
 
 static enum sector_verdict judge(const struct sector_row *row)
@@ -114,7 +111,7 @@ static enum sector_verdict judge(const struct sector_row *row)
 }
 
 /* One row per region: the undivided cache is split 0, then three for each region. */
-static int add_rows(struct sector_hints *hints, size_t level, const struct sector_choice *choices)
+static void add_rows(struct sector_hints *hints, size_t level, const struct sector_choice *choices)
 {
     enum { FEWER, CHOSEN, MORE, VARIANTS };
     const struct sector_level *of = &hints->levels[level];
@@ -130,10 +127,7 @@ static int add_rows(struct sector_hints *hints, size_t level, const struct secto
         }
     }
     outcomes = allocate_zeroed(n * regions, sizeof(*outcomes));
-    if (sector_compare(hints->sectors, splits, n, outcomes)) {
-        free(outcomes);
-        return -1;
-    }
+    sector_compare(hints->sectors, splits, n, outcomes);
     for (size_t r = 0; r < regions; r++) {
         size_t first = 1 + r * VARIANTS;
         struct sector_row row = {
@@ -154,7 +148,6 @@ static int add_rows(struct sector_hints *hints, size_t level, const struct secto
             ARRAY_PUSH(&hints->rows, row);
     }
     free(outcomes);
-    return 0;
 }
 
 /*
@@ -162,9 +155,8 @@ static int add_rows(struct sector_hints *hints, size_t level, const struct secto
  * by as much as estimated distances are off: the most ways in which the structure loses in the
  * worst case for the warning. 0: none. splits: room for the ways of the level.
  */
-static int most_certain_ways(struct sector_hints *hints, const struct sector_warning *warning,
-                             struct sector_split *splits, struct sector_outcome *outcomes,
-                             unsigned *ways)
+static unsigned most_certain_ways(struct sector_hints *hints, const struct sector_warning *warning,
+                                  struct sector_split *splits, struct sector_outcome *outcomes)
 {
     const struct sector_level *of = &hints->levels[warning->level];
     size_t regions = hints->regions.count;
@@ -174,28 +166,25 @@ static int most_certain_ways(struct sector_hints *hints, const struct sector_war
         splits[n] = sector_split_of(*of, UINT64_C(1) << warning->structure, n);
         splits[n].isolated_lines *= 1 + SECTOR_MODEL_ERROR;
     }
-    if (sector_compare(hints->sectors, splits, warning->ways + 1, outcomes))
-        return -1;
-    *ways = warning->ways;
-    while (*ways > 0 && outcomes[*ways * regions + warning->region].reduction.hi >= 0)
-        --*ways;
-    return 0;
+    sector_compare(hints->sectors, splits, warning->ways + 1, outcomes);
+    unsigned ways = warning->ways;
+    while (ways > 0 && outcomes[ways * regions + warning->region].reduction.hi >= 0)
+        --ways;
+    return ways;
 }
 
 /* Of the warnings from `first` on, those that are certain. */
-static int keep_certain_warnings(struct sector_hints *hints, size_t level, size_t first)
+static void keep_certain_warnings(struct sector_hints *hints, size_t level, size_t first)
 {
     size_t ways = hints->levels[level].ways, kept = first;
     struct sector_split *splits = allocate_zeroed(ways + 1, sizeof(*splits));
     struct sector_outcome *outcomes =
         allocate_zeroed((ways + 1) * hints->regions.count, sizeof(*outcomes));
-    int result = 0;
 
-    for (size_t i = first; i < hints->warnings.count && result == 0; i++) {
+    for (size_t i = first; i < hints->warnings.count; i++) {
         struct sector_warning warning = hints->warnings.items[i];
-        unsigned certain = 0;
-        result = most_certain_ways(hints, &warning, splits, outcomes, &certain);
-        if (result != 0 || certain == 0)
+        unsigned certain = most_certain_ways(hints, &warning, splits, outcomes);
+        if (certain == 0)
             continue;
         if (certain < warning.ways) {
             const struct sector_outcome *outcome =
@@ -205,28 +194,26 @@ static int keep_certain_warnings(struct sector_hints *hints, size_t level, size_
         }
         hints->warnings.items[kept++] = warning;
     }
-    hints->warnings.count = result == 0 ? kept : hints->warnings.count;
+    hints->warnings.count = kept;
     free(splits);
     free(outcomes);
-    return result;
 }
 
 /* What happens to structures that are put into too few ways. */
-static int add_warnings(struct sector_hints *hints, size_t level)
+static void add_warnings(struct sector_hints *hints, size_t level)
 {
     const struct sector_level *of = &hints->levels[level];
     size_t regions = hints->regions.count;
     struct sector_split *splits = allocate_zeroed(of->ways + 1, sizeof(*splits));
     double *values = allocate_zeroed((of->ways + 1) * regions, SECTOR_SIDES * sizeof(*values));
     size_t first = hints->warnings.count;
-    int result = 0;
 
-    for (uint32_t s = 0; s < hints->structure_count && s < WARNED_MAX && result == 0; s++) {
+    for (uint32_t s = 0; s < hints->structure_count && s < WARNED_MAX; s++) {
         splits[0] = sector_split_of(*of, 0, 0);
         for (unsigned ways = 1; ways < of->ways; ways++)
             splits[ways] = sector_split_of(*of, UINT64_C(1) << s, ways);
-        result = sector_misses(hints->sectors, splits, of->ways, values);
-        for (size_t r = 0; r < regions && result == 0; r++) {
+        sector_misses(hints->sectors, splits, of->ways, values);
+        for (size_t r = 0; r < regions; r++) {
             struct sector_warning warning = {r, level, s, 0, 0, 0};
             double whole = values[r * SECTOR_SIDES];
             for (unsigned ways = 1; ways < of->ways && warning.enough == 0; ways++) {
@@ -246,9 +233,8 @@ static int add_warnings(struct sector_hints *hints, size_t level)
     }
     free(splits);
     free(values);
-    return result == 0 && !hints->model->exact && hints->warnings.count > first
-               ? keep_certain_warnings(hints, level, first)
-               : result;
+    if (!hints->model->exact && hints->warnings.count > first)
+        keep_certain_warnings(hints, level, first);
 }
 
 /* effect: how many late probes of bursts tell as much as one alone would. */
@@ -264,7 +250,7 @@ static double tolerance_of(const struct sector_hints *hints, size_t region, doub
     return fmax(NEARLY_EXACT, NEARLY_SAMPLED / sqrt(late / effect + 1));
 }
 
-static int add_level(struct sector_hints *hints, size_t level)
+static void add_level(struct sector_hints *hints, size_t level)
 {
     struct sector_choice choices[SECTOR_REGIONS_MAX];
     double tolerance[SECTOR_REGIONS_MAX];
@@ -272,17 +258,16 @@ static int add_level(struct sector_hints *hints, size_t level)
     double effect;
 
     if (hints->levels[level].ways == 0)
-        return 0;
+        return;
     effect = analysis_design_effect(hints->model->analysis,
                                     (double)hints->model->machine.caches[level].bytes);
     for (size_t r = 0; r < hints->regions.count; r++)
         tolerance[r] = tolerance_of(hints, r, fmax(1, effect));
     sector_structures_of_regions(hints, eligible);
-    if (sector_search(hints->sectors, hints->levels[level], eligible, hints->regions.count,
-                      tolerance, choices) ||
-        add_rows(hints, level, choices))
-        return -1;
-    return add_warnings(hints, level);
+    sector_search(hints->sectors, hints->levels[level], eligible, hints->regions.count, tolerance,
+                  choices);
+    add_rows(hints, level, choices);
+    add_warnings(hints, level);
 }
 
 /* Octaves of lines, up to four times the largest cache that can be divided. */
@@ -304,17 +289,16 @@ static void choose_bounds(struct sector_hints *hints)
  * A distance of c lines or more misses in a part of c lines: the misses of both parts at c lines
  * each, less those at the next bound.
  */
-static int add_histograms(struct sector_hints *hints, uint64_t isolated)
+static void add_histograms(struct sector_hints *hints, uint64_t isolated)
 {
     size_t regions = hints->regions.count, n = hints->bins + 1;
     struct sector_split splits[SECTOR_BINS_MAX + 1];
     double *values = allocate_zeroed(n * regions, SECTOR_SIDES * sizeof(*values));
-    int result;
 
     for (size_t i = 0; i < n; i++)
         splits[i] = (struct sector_split){isolated, hints->bounds[i], hints->bounds[i]};
-    result = sector_misses(hints->sectors, splits, n, values);
-    for (size_t r = 0; r < regions && r < HISTOGRAM_REGIONS_MAX && result == 0; r++) {
+    sector_misses(hints->sectors, splits, n, values);
+    for (size_t r = 0; r < regions && r < HISTOGRAM_REGIONS_MAX; r++) {
         struct sector_histogram histogram = {.region = r, .isolated = isolated};
         if (sector_basis(hints->sectors, &splits[1], r) == SECTOR_UNKNOWN)
             continue;
@@ -329,19 +313,15 @@ static int add_histograms(struct sector_hints *hints, uint64_t isolated)
         ARRAY_PUSH(&hints->histograms, histogram);
     }
     free(values);
-    return result;
 }
 
-static int work_out(struct sector_hints *hints)
+static void work_out(struct sector_hints *hints)
 {
-    int result = 0;
-
-    for (size_t i = 0; i < hints->model->machine.levels && result == 0; i++)
-        result = add_level(hints, i);
+    for (size_t i = 0; i < hints->model->machine.levels; i++)
+        add_level(hints, i);
     choose_bounds(hints);
-    for (uint32_t s = 0; s <= hints->structure_count && s <= SCENARIOS_MAX && result == 0; s++)
-        result = add_histograms(hints, s == 0 ? 0 : UINT64_C(1) << (s - 1));
-    return result;
+    for (uint32_t s = 0; s <= hints->structure_count && s <= SCENARIOS_MAX; s++)
+        add_histograms(hints, s == 0 ? 0 : UINT64_C(1) << (s - 1));
 }
 
 static int compare_rows(const void *left, const void *right)
@@ -358,16 +338,12 @@ struct sector_hints *sector_hints_create(struct model *model, char *message, siz
     struct sector_hints *hints = allocate_zeroed(1, sizeof(*hints));
 
     hints->model = model;
-    if (!check(model, message, size) || !find_structures(hints, message, size) ||
-        !create_sectors(hints, message, size)) {
+    if (!check(model, message, size) || !find_structures(hints, message, size)) {
         sector_hints_free(hints);
         return NULL;
     }
-    if (work_out(hints)) {
-        snprintf(message, size, "out of memory");
-        sector_hints_free(hints);
-        return NULL;
-    }
+    create_sectors(hints);
+    work_out(hints);
     if (hints->rows.count > 0)
         qsort(hints->rows.items, hints->rows.count, sizeof(hints->rows.items[0]), compare_rows);
     return hints;
@@ -422,7 +398,8 @@ unsigned sector_companion_ways(const struct sector_hints *hints, size_t region, 
     for (unsigned ways = 1; ways < of->ways; ways++)
         splits[ways] = sector_split_of(*of, isolated, ways);
     *undivided = *misses = 0;
-    if (of->ways > 0 && sector_misses(hints->sectors, splits, of->ways, values) == 0) {
+    if (of->ways > 0) {
+        sector_misses(hints->sectors, splits, of->ways, values);
         *undivided = values[region * SECTOR_SIDES];
         for (unsigned ways = of->least; ways + of->least <= of->ways; ways++) {
             const double *sides = &values[(ways * regions + region) * SECTOR_SIDES];

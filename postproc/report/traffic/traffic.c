@@ -119,9 +119,10 @@ static void use_shared_ratios(struct model *model, const struct traffic_machine 
         const struct shared_cache *shared = shared_level(model, on, i);
         double bytes = machine_reach(&on->machine, i, threads), ratio;
 
-        if (shared != NULL &&
-            analysis_miss_ratios(shared->analysis, subset, &bytes, 1, &ratio) == 0)
-            ratios[i] = i > 0 ? fmin(ratio, ratios[i - 1]) : ratio;
+        if (shared == NULL)
+            continue;
+        analysis_miss_ratios(shared->analysis, subset, &bytes, 1, &ratio);
+        ratios[i] = i > 0 ? fmin(ratio, ratios[i - 1]) : ratio;
     }
 }
 
@@ -177,10 +178,10 @@ static void add_shares(struct model *model, const struct traffic_machine *on,
     }
     for (uint32_t class = 0; class < WIDTHS; class ++) {
         double ratios[MACHINE_LEVELS_MAX];
-        if (weight[class] <= 0 ||
-            analysis_miss_ratios(on->analysis, (struct subset){.groups = classes, .group = class},
-                                 sizes, traffic->levels, ratios))
+        if (weight[class] <= 0)
             continue;
+        analysis_miss_ratios(on->analysis, (struct subset){.groups = classes, .group = class},
+                             sizes, traffic->levels, ratios);
         use_shared_ratios(model, on, (struct subset){.groups = classes, .group = class},
                           traffic->threads, ratios);
         for (size_t i = 0; i < traffic->levels; i++)
@@ -277,9 +278,10 @@ static void find_write_backs(struct model *model, const struct traffic_machine *
                              struct subset subset, bool whole, const double *sizes,
                              const struct traffic *traffic, struct estimate *back)
 {
-    bool known = (whole || !model->exact) &&
-                 analysis_write_backs(on->analysis, subset, sizes, traffic->levels, back) == 0;
+    bool known = whole || !model->exact;
 
+    if (known)
+        analysis_write_backs(on->analysis, subset, sizes, traffic->levels, back);
     for (size_t i = 0; i < traffic->levels; i++) {
         const struct shared_cache *shared = known ? shared_level(model, on, i) : NULL;
         double bytes = machine_reach(&on->machine, i, traffic->threads);
@@ -313,10 +315,10 @@ static void add_levels(struct model *model, const struct traffic_machine *on, st
     /* Exact profiles count the shared cache for the whole program. */
     if (whole || !model->exact)
         use_shared_curves(model, on, subset, traffic->threads, points);
-    if (!blocks ||
-        analysis_line_use(on->analysis, subset, sizes, traffic->levels, traffic->granule, used))
-        for (size_t i = 0; i < traffic->levels; i++)
-            used[i] = NAN;
+    for (size_t i = 0; i < traffic->levels; i++)
+        used[i] = NAN;
+    if (blocks)
+        analysis_line_use(on->analysis, subset, sizes, traffic->levels, traffic->granule, used);
     find_write_backs(model, on, subset, whole, sizes, traffic, back);
     traffic->level[0].written_back = (struct estimate){NAN, NAN, NAN};
     for (size_t i = 0; i < traffic->levels; i++) {

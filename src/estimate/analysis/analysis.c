@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/internal.h"
+#include "support/memory.h"
 
 /* Enough for a standard deviation known to 7 %. Very large profiles get fewer, down to one known to
  * 12 %, so that a report stays a matter of seconds. */
@@ -144,47 +145,40 @@ static bool choose_basis(struct analysis *analysis, char *message, size_t size)
     return true;
 }
 
-static bool build(struct analysis *analysis)
+static void build(struct analysis *analysis)
 {
-    if (analysis->exact)
-        return analysis_collect_histograms(analysis) == 0;
-    if (loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates) ||
-        analysis_list_bursts(analysis) || analysis_judge_samples(analysis) ||
-        analysis_divide(analysis) || analysis_stratify(analysis))
-        return false;
+    if (analysis->exact) {
+        analysis_collect_histograms(analysis);
+        return;
+    }
+    if (loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates) != 0)
+        or_out_of_memory(NULL);
+    analysis_list_bursts(analysis);
+    analysis_judge_samples(analysis);
+    analysis_divide(analysis);
+    analysis_stratify(analysis);
     analysis->burst_worth = analysis_burst_worth(analysis);
     analysis_measure_footprint(analysis);
     if (!analysis->options.bootstrap)
         analysis->options.bootstrap = replicates_for(analysis);
-    if (replicates_create(analysis))
-        return false;
-    analysis->known = calloc(1, sizeof *analysis->known);
+    replicates_create(analysis);
+    analysis->known = allocate_zeroed(1, sizeof *analysis->known);
     analysis->open = open_lines_create(analysis);
-    return analysis->known && analysis->open;
 }
 
 struct analysis *analysis_create(const struct profile *const *profiles, size_t profile_count,
                                  const struct analysis_options *options, char *message,
                                  size_t message_size)
 {
-    struct analysis *analysis = calloc(1, sizeof *analysis);
+    struct analysis *analysis = allocate_zeroed(1, sizeof *analysis);
 
-    if (!analysis) {
-        snprintf(message, message_size, "out of memory");
-        return NULL;
-    }
     if (options)
         analysis->options = *options;
     if (analysis->options.groups) {
         analysis->groups = *analysis->options.groups;
         analysis->options.groups = &analysis->groups;
     }
-    analysis->profiles = malloc((profile_count + 1) * sizeof *analysis->profiles);
-    if (!analysis->profiles) {
-        snprintf(message, message_size, "out of memory");
-        analysis_free(analysis);
-        return NULL;
-    }
+    analysis->profiles = allocate(profile_count + 1, sizeof *analysis->profiles);
     for (size_t p = 0; p < profile_count; p++)
         analysis->profiles[p] = profiles[p];
     analysis->profile_count = profile_count;
@@ -192,11 +186,7 @@ struct analysis *analysis_create(const struct profile *const *profiles, size_t p
         analysis_free(analysis);
         return NULL;
     }
-    if (!build(analysis)) {
-        snprintf(message, message_size, "out of memory while analysing %s", profiles[0]->path);
-        analysis_free(analysis);
-        return NULL;
-    }
+    build(analysis);
     if (analysis->exact && analysis->options.groups && !exact_counts_shared(analysis)) {
         snprintf(message, message_size,
                  "%s holds no counts of a cache that threads share: it had one thread, or was "
@@ -370,11 +360,9 @@ struct estimate analysis_thread_accesses(const struct analysis *analysis, size_t
                                          uint32_t thread_id)
 {
     size_t n = analysis->exact ? analysis->histogram_count : analysis->probe_count;
-    uint32_t *groups = calloc(n + 1, sizeof *groups);
+    uint32_t *groups = allocate_zeroed(n + 1, sizeof *groups);
     struct estimate out = {0};
 
-    if (!groups)
-        return out;
     for (size_t i = 0; i < n; i++) {
         if (analysis->exact) {
             const struct record_histogram *histogram = analysis->histograms[i].record;

@@ -185,20 +185,19 @@ struct curve_point {
 void analysis_miss_ratio_curve(const struct analysis *, struct subset, const double *bytes,
                                size_t n, struct curve_point *points);
 
-/* The same ratios of samples without their intervals, which take most of the time. 0, or -1: out of
- * memory. */
-int analysis_miss_ratios(const struct analysis *, struct subset, const double *bytes, size_t n,
-                         double *ratios);
+/* The same ratios of samples without their intervals, which take most of the time. */
+void analysis_miss_ratios(const struct analysis *, struct subset, const double *bytes, size_t n,
+                          double *ratios);
 
 /*
  * For conclusions that are more than a number: the runs that resampling whole bursts makes of this
  * one (the bootstrap behind the intervals), numbered 0 .. count-1. Exact profiles have none.
- * _ratios: the same ratios in each of them, ratios[run * n + k]; 0, or -1: out of memory. _draws:
- * how often the burst of a group of probes is in the run.
+ * _ratios: the same ratios in each of them, ratios[run * n + k]. _draws: how often the burst of a
+ * group of probes is in the run.
  */
 uint32_t analysis_resampled_count(const struct analysis *);
-int analysis_resampled_ratios(const struct analysis *, struct subset, const double *bytes, size_t n,
-                              double *ratios);
+void analysis_resampled_ratios(const struct analysis *, struct subset, const double *bytes,
+                               size_t n, double *ratios);
 double analysis_resampled_draws(const struct analysis *, uint32_t run, size_t probe);
 
 /* The 48 log-spaced sizes from 1 KiB to 64 MiB on which curves are compared. */
@@ -233,10 +232,9 @@ size_t analysis_stack_distance_histogram(const struct analysis *, struct subset,
  * `granule` bytes, a power of two below the line size: first uses of a block while its line is
  * cached, over fetches of lines. An upper bound, as a block counts as used when one byte of it is.
  * used[k] is NAN when nothing is fetched or, exact, when the run did not count blocks of that size.
- * 0, or -1: out of memory.
  */
-int analysis_line_use(const struct analysis *, struct subset, const double *bytes, size_t n,
-                      uint32_t granule, double *used);
+void analysis_line_use(const struct analysis *, struct subset, const double *bytes, size_t n,
+                       uint32_t granule, double *used);
 /* The smallest granule that the profile knows; the line size itself: none. */
 uint32_t analysis_granule(const struct analysis *);
 
@@ -260,10 +258,10 @@ struct footprint analysis_lines_touched(const struct analysis *);
  * while they were cached, each time that they leave, or at the end of the run. Samples tell bounds
  * alone, lo and hi, estimates both; value is NAN. Exact profiles count the whole alone, whatever
  * the subset: all three are the count, or NAN where there is none. What another thread's access
- * pulls out of a private cache is not among them. 0, or -1: out of memory.
+ * pulls out of a private cache is not among them.
  */
-int analysis_write_backs(const struct analysis *, struct subset, const double *bytes, size_t n,
-                         struct estimate *per_access);
+void analysis_write_backs(const struct analysis *, struct subset, const double *bytes, size_t n,
+                          struct estimate *per_access);
 
 /* Bytes per access of everything, as an exact profile counted them; NAN: not counted. */
 double analysis_counted_width(const struct analysis *);

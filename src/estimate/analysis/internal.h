@@ -156,15 +156,15 @@ struct analysis {
     bool exact;
 };
 
-/* bursts.c: fills bursts, probes, counts, threads. 0 or -1 (out of memory). */
-int analysis_list_bursts(struct analysis *);
+/* bursts.c: fills bursts, probes, counts, threads. */
+void analysis_list_bursts(struct analysis *);
 uint32_t analysis_find_burst(const struct analysis *, uint32_t profile, uint64_t burst_id);
 
-/* samples.c: fills samples, watches and times; weighs the bursts. 0 or -1. */
-int analysis_judge_samples(struct analysis *);
+/* samples.c: fills samples, watches and times; weighs the bursts. */
+void analysis_judge_samples(struct analysis *);
 
-/* short_watches.c: fills elapsed_ns of the watches. 0 or -1. */
-int analysis_time_watches(struct analysis *);
+/* short_watches.c: fills elapsed_ns of the watches. */
+void analysis_time_watches(struct analysis *);
 
 /* group_clock.c: puts the times of all bursts on the merged clocks of the groups, which become the
  * domains. 0 or -1. */
@@ -172,7 +172,7 @@ int analysis_merge_clocks(struct analysis *);
 uint32_t analysis_group_of(const struct analysis *, uint16_t cpu); /* of a CPU that was seen */
 
 /* group_uses.c. When other threads of the group came to lines that were open; clocks: of accesses
- * over monotonic time, by domain. 0 or -1. */
+ * over monotonic time, by domain. */
 struct crossing {
     uint32_t burst;
     uint32_t stratum; /* of the instruction; filled by analysis_stratify() */
@@ -211,11 +211,11 @@ void analysis_measure_footprint(struct analysis *);
 enum { WORTH_LINES = 64 };
 double analysis_burst_worth(const struct analysis *);
 
-/* cells.c: divides the bursts into cells. 0 or -1. */
-int analysis_divide(struct analysis *);
+/* cells.c: divides the bursts into cells. */
+void analysis_divide(struct analysis *);
 
-/* strata.c: divides watches and open probes into strata. 0 or -1. */
-int analysis_stratify(struct analysis *);
+/* strata.c: divides watches and open probes into strata. */
+void analysis_stratify(struct analysis *);
 
 /*
  * replicates.c: the estimate (0) and its replicates 1 .. replicate_count()-1. The bootstrap ones
@@ -230,7 +230,7 @@ enum assumption {
     ASSUME_ONE_VISIT, /* other threads come to a line once at most before its next use */
 };
 
-int replicates_create(struct analysis *);
+void replicates_create(struct analysis *);
 uint32_t replicate_count(const struct analysis *);
 enum assumption replicate_assumption(const struct analysis *, uint32_t replicate);
 /* Times that the burst is drawn, and the factor of its loop's rate. */
@@ -262,7 +262,7 @@ struct estimate replicate_spread(const struct analysis *, const double *values, 
 struct open_lines *open_lines_create(const struct analysis *);
 void open_lines_free(struct open_lines *);
 /* of[stratum]: what open lines do in a cache of that many lines; a size in which nothing fits: all
- * miss. Kept once computed. NULL: out of memory. */
+ * miss. Kept once computed. */
 const struct miss_shares *open_lines_at_size(const struct analysis *, double lines,
                                              uint32_t replicate);
 /* The same, of a stratum, of those that are used again at or after that time (accesses). */
@@ -288,7 +288,7 @@ void open_lines_grid(const struct analysis *, uint32_t replicate, uint32_t strat
                      double *survival, double *unknown, double *invalidated);
 
 /* exact.c: answers from histograms. */
-int analysis_collect_histograms(struct analysis *);
+void analysis_collect_histograms(struct analysis *);
 bool exact_counts_shared(const struct analysis *); /* a cache of several threads was counted */
 void exact_miss_ratio_curve(const struct analysis *, struct subset, const double *bytes, size_t n,
                             struct curve_point *points);
@@ -296,8 +296,8 @@ struct miss_split exact_misses(const struct analysis *, struct subset, double by
 size_t exact_histogram_shares(const struct analysis *, struct subset, uint8_t measure,
                               struct histogram_share **out);
 struct estimate exact_accesses(const struct analysis *, struct subset);
-int exact_line_use(const struct analysis *, const double *bytes, size_t n, uint32_t granule,
-                   double *used);
+void exact_line_use(const struct analysis *, const double *bytes, size_t n, uint32_t granule,
+                    double *used);
 uint32_t exact_granule(const struct analysis *);
 /* Uses at that distance or farther, cold ones apart; a bin that it cuts counts in proportion. */
 double exact_count_above(const struct record_histogram *, double distance);

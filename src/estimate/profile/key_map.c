@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/checksum.h"
+#include "support/memory.h"
 
 enum { FIRST_CAPACITY = 64 };
 
@@ -17,12 +18,10 @@ static bool holds_key(const struct key_map *map, uint32_t number, const void *ke
     return stored_size == size && memcmp(stored + sizeof(stored_size), key, size) == 0;
 }
 
-static bool grow_slots(struct key_map *map)
+static void grow_slots(struct key_map *map)
 {
     size_t capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
-    struct key_map_slot *slots = calloc(capacity, sizeof(*slots));
-    if (!slots)
-        return false;
+    struct key_map_slot *slots = allocate_zeroed(capacity, sizeof(*slots));
     for (size_t i = 0; i < map->capacity; i++) {
         if (map->slots[i].number == 0)
             continue;
@@ -34,42 +33,33 @@ static bool grow_slots(struct key_map *map)
     free(map->slots);
     map->slots = slots;
     map->capacity = capacity;
-    return true;
 }
 
-static bool store_key(struct key_map *map, const void *key, size_t size)
+static void store_key(struct key_map *map, const void *key, size_t size)
 {
     if (map->count == map->key_capacity) {
-        size_t capacity = map->key_capacity ? map->key_capacity * 2 : FIRST_CAPACITY;
-        unsigned char **keys = realloc(map->keys, capacity * sizeof(*keys));
-        if (!keys)
-            return false;
-        map->keys = keys;
-        map->key_capacity = capacity;
+        map->key_capacity = map->key_capacity ? map->key_capacity * 2 : FIRST_CAPACITY;
+        map->keys = reallocate(map->keys, map->key_capacity, sizeof(*map->keys));
     }
     uint64_t stored_size = size;
-    unsigned char *stored = malloc(sizeof(stored_size) + size);
-    if (!stored)
-        return false;
+    unsigned char *stored = allocate(sizeof(stored_size) + size, 1);
     memcpy(stored, &stored_size, sizeof(stored_size));
     memcpy(stored + sizeof(stored_size), key, size);
     map->keys[map->count++] = stored;
-    return true;
 }
 
 uint32_t key_map_intern(struct key_map *map, const void *key, size_t size, bool *added)
 {
     *added = false;
-    if ((size_t)map->count * 4 >= map->capacity * 3 && !grow_slots(map))
-        return 0;
+    if ((size_t)map->count * 4 >= map->capacity * 3)
+        grow_slots(map);
     uint32_t hash = checksum_crc32c(0, key, size);
     size_t at = hash & (map->capacity - 1);
     for (; map->slots[at].number; at = (at + 1) & (map->capacity - 1)) {
         if (map->slots[at].hash == hash && holds_key(map, map->slots[at].number, key, size))
             return map->slots[at].number;
     }
-    if (!store_key(map, key, size))
-        return 0;
+    store_key(map, key, size);
     *added = true;
     map->slots[at] = (struct key_map_slot){hash, map->count};
     return map->count;

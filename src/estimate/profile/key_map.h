@@ -24,7 +24,7 @@ struct key_map {
     size_t key_capacity;
 };
 
-/* The number of a key; *added tells whether it is a new one. 0 when memory runs out. */
+/* The number of a key; *added tells whether it is a new one. */
 uint32_t key_map_intern(struct key_map *, const void *key, size_t size, bool *added);
 
 /* Frees all; the map is empty again. */

@@ -12,6 +12,7 @@
 
 #include "profile/explain.h"
 #include "profile/merge_internal.h"
+#include "support/memory.h"
 
 static bool explain_output(const struct profile_merge *merge, int error, char *message, size_t size)
 {
@@ -23,28 +24,36 @@ static bool explain_output(const struct profile_merge *merge, int error, char *m
                                              : "name a file in a directory that you may write to");
 }
 
-static bool explain_memory(char *message, size_t size)
+/* Those that are not finished, by their member next: what they have written goes when the program
+ * ends for want of memory. */
+static struct profile_merge *unfinished;
+
+static void remove_unfinished(void)
 {
-    return profile_explain(
-        message, size,
-        "not enough memory to merge: merge fewer profiles at once, then the results");
+    for (const struct profile_merge *merge = unfinished; merge; merge = merge->next) {
+        if (merge->part_path)
+            (void)unlink(merge->part_path);
+    }
 }
 
-bool merge_reserve(struct profile_merge *merge, void **items, size_t *capacity, size_t needed,
-                   size_t item_size)
+static void add_unfinished(struct profile_merge *merge)
+{
+    static bool registered;
+    if (!registered)
+        registered = atexit(remove_unfinished) == 0;
+    merge->next = unfinished;
+    unfinished = merge;
+}
+
+void merge_reserve(void **items, size_t *capacity, size_t needed, size_t item_size)
 {
     if (needed <= *capacity)
-        return true;
+        return;
     size_t larger = *capacity * 2 > needed ? *capacity * 2 : needed + 16;
-    char *grown = realloc(*items, larger * item_size);
-    if (!grown) {
-        merge->no_memory = true;
-        return false;
-    }
+    char *grown = reallocate(*items, larger, item_size);
     memset(grown + *capacity * item_size, 0, (larger - *capacity) * item_size);
     *items = grown;
     *capacity = larger;
-    return true;
 }
 
 void merge_append(struct profile_merge *merge, enum record_type type, const void *fixed,
@@ -88,9 +97,7 @@ static int open_output(struct profile_merge *merge)
         return -1;
     }
     size_t size = strlen(merge->out_path) + 32;
-    merge->part_path = malloc(size);
-    if (!merge->part_path)
-        return -1;
+    merge->part_path = allocate(size, 1);
     (void)snprintf(merge->part_path, size, "%s.%ld.part", merge->out_path, (long)getpid());
     int descriptor = create_part(merge->part_path);
     if (descriptor < 0) {
@@ -104,17 +111,11 @@ static int open_output(struct profile_merge *merge)
 
 struct profile_merge *profile_merge_begin(const char *out_path, char *message, size_t message_size)
 {
-    struct profile_merge *merge = calloc(1, sizeof(*merge));
-    if (merge) {
-        merge->next_start = PROFILE_MERGED_ADDRESS;
-        merge->out_path = strdup(out_path);
-        merge->buffer = malloc(PROFILE_WRITER_BUFFER);
-    }
-    if (!merge || !merge->out_path || !merge->buffer) {
-        (void)explain_memory(message, message_size);
-        profile_merge_abandon(merge);
-        return NULL;
-    }
+    struct profile_merge *merge = allocate_zeroed(1, sizeof(*merge));
+    merge->next_start = PROFILE_MERGED_ADDRESS;
+    merge->out_path = copy_string(out_path);
+    merge->buffer = allocate(PROFILE_WRITER_BUFFER, 1);
+    add_unfinished(merge);
     int descriptor = open_output(merge);
     if (descriptor >= 0)
         profile_writer_open(&merge->writer, descriptor, merge->buffer, UINT64_MAX);
@@ -134,9 +135,7 @@ static bool check_agreement(struct profile_merge *merge, const struct profile *p
 {
     const char *value = profile_run_text(profile, key, "unknown");
     if (!*first) {
-        *first = strdup(value);
-        if (!*first)
-            return explain_memory(message, message_size);
+        *first = copy_string(value);
         /* The other keys come at the end; these are needed even if the file gets cut short. */
         merge_append(merge, RECORD_RUN, key, strlen(key) + 1, value, strlen(value) + 1);
         return true;
@@ -153,24 +152,17 @@ static bool check_agreement(struct profile_merge *merge, const struct profile *p
 bool profile_merge_add(struct profile_merge *merge, const struct profile *profile, char *message,
                        size_t message_size)
 {
-    if (!merge->first_path) {
-        merge->first_path = strdup(profile->path);
-        if (!merge->first_path)
-            return explain_memory(message, message_size);
-    }
+    if (!merge->first_path)
+        merge->first_path = copy_string(profile->path);
     if (!check_agreement(merge, profile, "engine", "engine", &merge->first_engine, message,
                          message_size) ||
         !check_agreement(merge, profile, "line_size", "line size", &merge->first_line_size, message,
                          message_size))
         return false;
     struct merge_input input;
-    if (merge_input_open(&input, merge, profile))
-        merge_input_records(&input);
-    else
-        merge->no_memory = true;
+    merge_input_open(&input, merge, profile);
+    merge_input_records(&input);
     merge_input_close(&input);
-    if (merge->no_memory)
-        return explain_memory(message, message_size);
     if (merge->writer.state != WRITER_OPEN)
         return explain_output(merge, merge->writer.error, message, message_size);
     return true;
@@ -178,6 +170,10 @@ bool profile_merge_add(struct profile_merge *merge, const struct profile *profil
 
 static void release(struct profile_merge *merge)
 {
+    struct profile_merge **link = &unfinished;
+    while (*link != merge)
+        link = &(*link)->next;
+    *link = merge->next;
     histogram_sums_clear(&merge->sums);
     histogram_sums_clear(&merge->own_sums);
     key_map_clear(&merge->modules);

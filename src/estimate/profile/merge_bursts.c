@@ -60,8 +60,7 @@ static void merge_one(struct merge_input *input, const struct record_burst *orig
     struct record_burst burst = *original;
     uint64_t time = burst.monotonic_ns;
     size_t room = burst.probe_size + (size_t)burst.groups * GROUP_BYTES_MAX;
-    if (!merge_reserve(merge, (void **)&merge->probes, &merge->probe_capacity, room, 1))
-        return;
+    merge_reserve((void **)&merge->probes, &merge->probe_capacity, room, 1);
     burst.burst_id = id;
     burst.thread_id = merge_thread(input, burst.thread_id);
     burst.context_id = merge_context(input, burst.context_id, time);

@@ -29,12 +29,8 @@ void merge_counters(struct merge_input *input)
     for (size_t i = 0; i < input->profile->counters.count; i++) {
         const struct record_counter *counter = input->profile->counters.items[i];
         uint32_t number = intern(merge, counter);
-        if (number == 0)
-            merge->no_memory = true;
-        if (number == 0 ||
-            !merge_reserve(merge, (void **)&merge->counter_sums, &merge->counter_capacity, number,
-                           sizeof(*merge->counter_sums)))
-            return;
+        merge_reserve((void **)&merge->counter_sums, &merge->counter_capacity, number,
+                      sizeof(*merge->counter_sums));
         struct record_counter *sum = &merge->counter_sums[number - 1];
         sum->count += counter->count;
         sum->estimate += counter->estimate;
@@ -46,7 +42,7 @@ void merge_counters(struct merge_input *input)
 
 void merge_write_counters(struct profile_merge *merge)
 {
-    for (uint32_t i = 0; i < merge->counters.count && i < merge->counter_capacity; i++) {
+    for (uint32_t i = 0; i < merge->counters.count; i++) {
         const unsigned char *key = merge->counters.keys[i] + 8;
         const struct record_counter *sum = &merge->counter_sums[i];
         struct record_counter head;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile/merge_internal.h"
+#include "support/memory.h"
 
 struct histogram_key {
     uint64_t scope, measure, line_size, region, key, key2;
@@ -53,9 +54,7 @@ static struct record_histogram *add_up(struct record_histogram *sum,
     uint32_t count = head->bin_count;
     uint32_t sum_count = sum ? sum->bin_count : 0;
     struct record_histogram *both =
-        malloc(sizeof(*both) + ((size_t)sum_count + count) * sizeof(*bins));
-    if (!both)
-        return NULL;
+        allocate(sizeof(*both) + ((size_t)sum_count + count) * sizeof(*bins), 1);
     *both = *head;
     uint32_t i = 0;
     uint32_t k = 0;
@@ -83,25 +82,16 @@ static struct record_histogram *add_up(struct record_histogram *sum,
     return both;
 }
 
-static void add_histogram(struct profile_merge *merge, struct histogram_sums *sums,
-                          const struct record_histogram *head, const struct histogram_bin *bins)
+static void add_histogram(struct histogram_sums *sums, const struct record_histogram *head,
+                          const struct histogram_bin *bins)
 {
     struct histogram_key key = {head->scope,     head->measure, head->line_size,
                                 head->region_id, head->key,     head->key2};
     bool added;
     uint32_t number = key_map_intern(&sums->keys, &key, sizeof(key), &added);
-    if (number == 0) {
-        merge->no_memory = true;
-        return;
-    }
-    if (!merge_reserve(merge, (void **)&sums->items, &sums->capacity, number,
-                       sizeof(struct record_histogram *)))
-        return;
-    struct record_histogram *both = add_up(sums->items[number - 1], head, bins);
-    if (both)
-        sums->items[number - 1] = both;
-    else
-        merge->no_memory = true;
+    merge_reserve((void **)&sums->items, &sums->capacity, number,
+                  sizeof(struct record_histogram *));
+    sums->items[number - 1] = add_up(sums->items[number - 1], head, bins);
 }
 
 static void write_sums(struct profile_merge *merge, const struct histogram_sums *sums)
@@ -144,11 +134,10 @@ void merge_histograms(struct merge_input *input)
         const struct record_histogram *histogram = input->profile->histograms.items[i];
         struct record_histogram head = *histogram;
         translate_keys(input, &head);
-        add_histogram(merge, is_of_one_input(&head) ? &merge->own_sums : &merge->sums, &head,
+        add_histogram(is_of_one_input(&head) ? &merge->own_sums : &merge->sums, &head,
                       histogram->bins);
     }
-    if (!merge->no_memory)
-        write_sums(merge, &merge->own_sums);
+    write_sums(merge, &merge->own_sums);
     histogram_sums_clear(&merge->own_sums);
 }
 

@@ -5,8 +5,9 @@
 
 #include "profile/merge_internal.h"
 #include "profile/reader_internal.h"
+#include "support/memory.h"
 
-#define ARRAY(member) ((const struct record_array *)&input->profile->member)
+#define RECORDS(member) ((const struct record_array *)&input->profile->member)
 
 static uint32_t number_at(const uint32_t *numbers, size_t position)
 {
@@ -15,20 +16,20 @@ static uint32_t number_at(const uint32_t *numbers, size_t position)
 
 uint32_t merge_origin(const struct merge_input *input, uint32_t origin_id)
 {
-    size_t position = find_position(ARRAY(origins), 0, sizeof(origin_id), origin_id);
+    size_t position = find_position(RECORDS(origins), 0, sizeof(origin_id), origin_id);
     return position == NOT_FOUND ? input->own_origin : input->origins[position];
 }
 
 uint32_t merge_thread(const struct merge_input *input, uint32_t thread_id)
 {
-    return number_at(input->threads, find_position(ARRAY(threads), sizeof(struct record_thread),
+    return number_at(input->threads, find_position(RECORDS(threads), sizeof(struct record_thread),
                                                    sizeof(thread_id), thread_id));
 }
 
 uint32_t merge_region(const struct merge_input *input, uint32_t region_id)
 {
     return number_at(input->regions,
-                     find_position(ARRAY(regions), 0, sizeof(region_id), region_id));
+                     find_position(RECORDS(regions), 0, sizeof(region_id), region_id));
 }
 
 uint32_t merge_reference(const struct merge_input *input, uint8_t object_kind, uint32_t reference)
@@ -38,10 +39,10 @@ uint32_t merge_reference(const struct merge_input *input, uint8_t object_kind, u
     case OBJECT_MAPPING:
     case OBJECT_NAMED:
         return number_at(input->sites,
-                         find_position(ARRAY(sites), 0, sizeof(reference), reference));
+                         find_position(RECORDS(sites), 0, sizeof(reference), reference));
     case OBJECT_GLOBAL:
         return number_at(input->modules,
-                         find_position(ARRAY(modules), 0, sizeof(reference), reference));
+                         find_position(RECORDS(modules), 0, sizeof(reference), reference));
     case OBJECT_STACK:
         return merge_thread(input, reference);
     default:
@@ -201,11 +202,7 @@ static int compare_transfers(const void *left, const void *right)
 static void merge_transfers(struct merge_input *input)
 {
     size_t count = input->profile->transfers.count;
-    struct record_transfer *transfers = malloc((count + 1) * sizeof(*transfers));
-    if (!transfers) {
-        input->merge->no_memory = true;
-        return;
-    }
+    struct record_transfer *transfers = allocate(count, sizeof(*transfers));
     for (size_t i = 0; i < count; i++) {
         struct record_transfer transfer = input->profile->transfers.items[i];
         uint64_t move = merge_data_move(input, transfer.object_kind, transfer.object_reference);
@@ -232,23 +229,21 @@ static void merge_transfers(struct merge_input *input)
     free(transfers);
 }
 
-bool merge_input_open(struct merge_input *input, struct profile_merge *merge,
+void merge_input_open(struct merge_input *input, struct profile_merge *merge,
                       const struct profile *profile)
 {
     *input = (struct merge_input){
         .merge = merge,
         .profile = profile,
-        .threads = calloc(profile->threads.count + 1, sizeof(uint32_t)),
-        .sites = calloc(profile->sites.count + 1, sizeof(uint32_t)),
-        .modules = calloc(profile->modules.count + 1, sizeof(uint32_t)),
-        .regions = calloc(profile->regions.count + 1, sizeof(uint32_t)),
-        .origins = calloc(profile->origins.count + 1, sizeof(uint32_t)),
-        .contexts = calloc(profile->contexts.count + 1, sizeof(uint32_t)),
-        .path = calloc(profile->contexts.count + 1, sizeof(uint32_t)),
-        .module_moves = calloc(profile->modules.count + 1, sizeof(uint64_t)),
+        .threads = allocate_zeroed(profile->threads.count, sizeof(uint32_t)),
+        .sites = allocate_zeroed(profile->sites.count, sizeof(uint32_t)),
+        .modules = allocate_zeroed(profile->modules.count, sizeof(uint32_t)),
+        .regions = allocate_zeroed(profile->regions.count, sizeof(uint32_t)),
+        .origins = allocate_zeroed(profile->origins.count, sizeof(uint32_t)),
+        .contexts = allocate_zeroed(profile->contexts.count, sizeof(uint32_t)),
+        .path = allocate_zeroed(profile->contexts.count, sizeof(uint32_t)),
+        .module_moves = allocate_zeroed(profile->modules.count, sizeof(uint64_t)),
     };
-    return input->threads && input->sites && input->modules && input->regions && input->origins &&
-           input->contexts && input->path && input->module_moves;
 }
 
 void merge_input_close(struct merge_input *input)
@@ -267,8 +262,6 @@ void merge_input_records(struct merge_input *input)
 {
     merge_origins(input);
     merge_modules(input);
-    if (input->merge->no_memory)
-        return;
     merge_threads(input);
     merge_sites(input);
     merge_regions(input);

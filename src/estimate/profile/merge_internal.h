@@ -18,8 +18,8 @@ struct profile_merge {
     struct profile_writer writer;
     unsigned char *buffer;
     char *out_path;
-    char *part_path; /* where it is written; NULL when out_path is no regular file */
-    bool no_memory;
+    char *part_path;            /* where it is written; NULL when out_path is no regular file */
+    struct profile_merge *next; /* of those that are not finished */
 
     uint32_t origins, threads; /* identifiers given so far */
     uint64_t samples, bursts;
@@ -60,15 +60,14 @@ struct merge_input {
     bool addresses_reused;   /* modules overlap: contexts depend on the time */
 };
 
-/* Makes room for `needed` items, zeroing new ones. False and merge->no_memory on failure. */
-bool merge_reserve(struct profile_merge *, void **items, size_t *capacity, size_t needed,
-                   size_t item_size);
+/* Makes room for `needed` items, zeroing new ones. */
+void merge_reserve(void **items, size_t *capacity, size_t needed, size_t item_size);
 
 void merge_append(struct profile_merge *, enum record_type, const void *fixed, size_t fixed_size,
                   const void *tail, size_t tail_size);
 
 /* Reads an input in: origins first, then everything that refers to them. */
-bool merge_input_open(struct merge_input *, struct profile_merge *, const struct profile *);
+void merge_input_open(struct merge_input *, struct profile_merge *, const struct profile *);
 void merge_input_close(struct merge_input *);
 void merge_input_records(struct merge_input *);
 

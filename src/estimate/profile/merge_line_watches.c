@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "profile/merge_internal.h"
+#include "support/memory.h"
 
 /* A sample's number in the input and where it has gone. */
 struct moved_sample {
@@ -92,11 +93,7 @@ static void merge_turns(struct merge_input *input, const struct moved_samples *m
 void merge_line_watches(struct merge_input *input)
 {
     const struct profile *profile = input->profile;
-    struct moved_samples moved = {malloc((profile->samples.count + 1) * sizeof(*moved.items)), 0};
-    if (!moved.items) {
-        input->merge->no_memory = true;
-        return;
-    }
+    struct moved_samples moved = {allocate(profile->samples.count, sizeof(*moved.items)), 0};
     for (size_t i = 0; i < profile->samples.count; i++) {
         const struct record_sample *sample = &profile->samples.items[i];
         moved.items[moved.count++] = (struct moved_sample){

@@ -5,6 +5,7 @@
 
 #include "profile/merge_internal.h"
 #include "profile/reader_internal.h"
+#include "support/memory.h"
 
 /* The longest line: addresses keep their place in lines of every size. */
 static const uint64_t PLACE_ALIGNMENT = 4096;
@@ -21,22 +22,16 @@ struct module_key {
     uint32_t reserved;
 };
 
-/* The number of a key that consists of a structure and a text; 0 when memory runs out. */
-static uint32_t intern_named(struct profile_merge *merge, struct key_map *map, const void *fixed,
-                             size_t fixed_size, const char *text, bool *added)
+/* The number of a key that consists of a structure and a text. */
+static uint32_t intern_named(struct key_map *map, const void *fixed, size_t fixed_size,
+                             const char *text, bool *added)
 {
     size_t text_size = strlen(text) + 1;
-    unsigned char *key = malloc(fixed_size + text_size);
-    uint32_t number = 0;
-    *added = false;
-    if (key) {
-        memcpy(key, fixed, fixed_size);
-        memcpy(key + fixed_size, text, text_size);
-        number = key_map_intern(map, key, fixed_size + text_size, added);
-    }
+    unsigned char *key = allocate(fixed_size + text_size, 1);
+    memcpy(key, fixed, fixed_size);
+    memcpy(key + fixed_size, text, text_size);
+    uint32_t number = key_map_intern(map, key, fixed_size + text_size, added);
     free(key);
-    if (number == 0)
-        merge->no_memory = true;
     return number;
 }
 
@@ -49,7 +44,7 @@ static uint32_t intern_module(struct profile_merge *merge, const struct record_m
         .build_id_size = module->build_id_size,
     };
     memcpy(key.build_id, module->build_id, sizeof(key.build_id));
-    return intern_named(merge, &merge->modules, &key, sizeof(key), module->path, added);
+    return intern_named(&merge->modules, &key, sizeof(key), module->path, added);
 }
 
 /* Finds the module a place that no other has, and writes its record. */
@@ -83,13 +78,8 @@ static int compare_starts(const void *left, const void *right)
 static bool modules_overlap(struct merge_input *input)
 {
     size_t count = input->profile->modules.count;
-    const struct record_module **sorted =
-        malloc((count + 1) * sizeof(const struct record_module *));
+    const struct record_module **sorted = allocate(count, sizeof(const struct record_module *));
     bool overlap = false;
-    if (!sorted) {
-        input->merge->no_memory = true;
-        return true;
-    }
     if (count)
         memcpy(sorted, input->profile->modules.items, count * sizeof(const struct record_module *));
     qsort(sorted, count, sizeof(const struct record_module *), compare_starts);
@@ -107,9 +97,8 @@ void merge_modules(struct merge_input *input)
         const struct record_module *module = input->profile->modules.items[i];
         bool added = false;
         uint32_t number = intern_module(merge, module, &added);
-        if (number == 0 || !merge_reserve(merge, (void **)&merge->module_starts,
-                                          &merge->module_capacity, number, sizeof(uint64_t)))
-            return;
+        merge_reserve((void **)&merge->module_starts, &merge->module_capacity, number,
+                      sizeof(uint64_t));
         if (added)
             place_module(merge, module, number);
         input->modules[i] = number;
@@ -141,8 +130,6 @@ static uint32_t intern_context(struct profile_merge *merge, uint32_t parent, uin
     struct record_context context = {.parent_id = parent, .ip = ip}; /* context_id 0: the key */
     bool added;
     uint32_t number = key_map_intern(&merge->contexts, &context, sizeof(context), &added);
-    if (number == 0)
-        merge->no_memory = true;
     context.context_id = number;
     if (added)
         merge_append(merge, RECORD_CONTEXT, &context, sizeof(context), NULL, 0);
@@ -179,7 +166,7 @@ static uint32_t intern_site(struct profile_merge *merge, const struct record_sit
     size_t fixed = offsetof(struct record_site, name);
     struct record_site translated = {.context_id = context, .allocator = site->allocator};
     bool added;
-    translated.site_id = intern_named(merge, &merge->sites, &translated, fixed, site->name, &added);
+    translated.site_id = intern_named(&merge->sites, &translated, fixed, site->name, &added);
     if (added)
         merge_append(merge, RECORD_SITE, &translated, fixed, site->name, strlen(site->name) + 1);
     return translated.site_id;
@@ -188,9 +175,8 @@ static uint32_t intern_site(struct profile_merge *merge, const struct record_sit
 static void add_site_totals(struct profile_merge *merge, uint32_t number,
                             const struct record_site_totals *totals)
 {
-    if (!merge_reserve(merge, (void **)&merge->site_totals, &merge->site_capacity, number,
-                       sizeof(*merge->site_totals)))
-        return;
+    merge_reserve((void **)&merge->site_totals, &merge->site_capacity, number,
+                  sizeof(*merge->site_totals));
     struct record_site_totals *sum = &merge->site_totals[number - 1];
     sum->site_id = number;
     sum->blocks += totals->blocks;
@@ -209,7 +195,7 @@ void merge_sites(struct merge_input *input)
         uint32_t number =
             intern_site(input->merge, site, merge_context(input, site->context_id, 0));
         input->sites[i] = number;
-        if (number && totals)
+        if (totals)
             add_site_totals(input->merge, number, totals);
     }
 }
@@ -223,8 +209,8 @@ void merge_regions(struct merge_input *input)
             .entry_ip = merge_code_address(input, region->entry_ip, 0),
         };
         bool added;
-        translated.region_id = intern_named(merge, &merge->regions, &translated, sizeof(translated),
-                                            region->name, &added);
+        translated.region_id =
+            intern_named(&merge->regions, &translated, sizeof(translated), region->name, &added);
         if (added)
             merge_append(merge, RECORD_REGION, &translated, sizeof(translated), region->name,
                          strlen(region->name) + 1);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile/merge_internal.h"
+#include "support/memory.h"
 
 /* Text pairs of one origin, in one piece. */
 struct pairs {
@@ -22,14 +23,11 @@ static const char *find_pair(const char *text, size_t size, const char *key)
     return NULL;
 }
 
-static void add_pair(struct profile_merge *merge, struct pairs *pairs, const char *key,
-                     const char *value)
+static void add_pair(struct pairs *pairs, const char *key, const char *value)
 {
     size_t key_size = strlen(key) + 1;
     size_t value_size = strlen(value) + 1;
-    if (!merge_reserve(merge, (void **)&pairs->text, &pairs->capacity,
-                       pairs->size + key_size + value_size, 1))
-        return;
+    merge_reserve((void **)&pairs->text, &pairs->capacity, pairs->size + key_size + value_size, 1);
     memcpy(pairs->text + pairs->size, key, key_size);
     memcpy(pairs->text + pairs->size + key_size, value, value_size);
     pairs->size += key_size + value_size;
@@ -39,11 +37,7 @@ static void add_pair(struct profile_merge *merge, struct pairs *pairs, const cha
 static void agree(struct profile_merge *merge, const struct pairs *pairs)
 {
     if (!merge->agreed) {
-        merge->agreed = malloc(pairs->size + 1);
-        if (!merge->agreed) {
-            merge->no_memory = true;
-            return;
-        }
+        merge->agreed = allocate(pairs->size, 1);
         if (pairs->size)
             memcpy(merge->agreed, pairs->text, pairs->size);
         merge->agreed_size = pairs->size;
@@ -107,10 +101,10 @@ static void merge_single_origin(struct merge_input *input)
         const char *key = profile->run.items[i];
         /* The last one of a key counts; the others need not be kept. */
         if (profile->run.items[i + 1] == profile_run_text(profile, key, NULL))
-            add_pair(merge, &pairs, key, profile->run.items[i + 1]);
+            add_pair(&pairs, key, profile->run.items[i + 1]);
     }
     if (!profile_run_text(profile, "profile", NULL))
-        add_pair(merge, &pairs, "profile", profile->path);
+        add_pair(&pairs, "profile", profile->path);
     write_origin(merge, &head, &pairs);
     input->own_origin = head.origin_id;
     free(pairs.text);
@@ -128,7 +122,7 @@ static void merge_many_origins(struct merge_input *input)
             head.flags &= ~(uint32_t)ORIGIN_COMPLETE;
         for (const char *key = origin->pairs; *key;) {
             const char *value = key + strlen(key) + 1;
-            add_pair(merge, &pairs, key, value);
+            add_pair(&pairs, key, value);
             key = value + strlen(value) + 1;
         }
         write_origin(merge, &head, &pairs);
@@ -143,9 +137,8 @@ static void add_caches(struct merge_input *input, uint32_t from, uint32_t to)
         struct record_cache cache = input->profile->caches.items[i];
         if (cache.origin_id != 0 && cache.origin_id != from)
             continue;
-        if (!merge_reserve(merge, (void **)&merge->caches, &merge->cache_capacity,
-                           merge->cache_count + 1, sizeof(cache)))
-            return;
+        merge_reserve((void **)&merge->caches, &merge->cache_capacity, merge->cache_count + 1,
+                      sizeof(cache));
         cache.origin_id = to;
         merge->caches[merge->cache_count++] = cache;
     }

@@ -16,6 +16,7 @@
 #include "profile/explain.h"
 #include "profile/probes.h"
 #include "profile/reader_internal.h"
+#include "support/memory.h"
 
 struct record {
     struct record_header header;
@@ -210,14 +211,10 @@ static size_t take_census(struct profile *profile, const unsigned char *data, si
     return offset;
 }
 
-static bool allocate(struct profile *profile, const struct census *census)
+static void allocate_arrays(struct profile *profile, const struct census *census)
 {
-    profile->index = calloc(1, sizeof(*profile->index));
-    if (!profile->index)
-        return false;
-    profile->index->arena = malloc(census->arena_bytes + 1);
-    if (!profile->index->arena)
-        return false;
+    profile->index = allocate_zeroed(1, sizeof(*profile->index));
+    profile->index->arena = allocate(census->arena_bytes, 1);
     for (size_t i = 0; i < record_layout_count; i++) {
         const struct record_layout *layout = &record_layouts[i];
         size_t count = census->counts[layout->type];
@@ -225,22 +222,15 @@ static bool allocate(struct profile *profile, const struct census *census)
         if (count == 0 || layout->type == RECORD_RUN)
             continue;
         struct record_array *array = layout_array(profile, layout);
-        array->items = malloc(count * (layout->tail ? sizeof(void *) : layout->fixed_size));
-        if (!array->items)
-            return false;
+        array->items = allocate(count, layout->tail ? sizeof(void *) : layout->fixed_size);
     }
-    return true;
 }
 
-static bool add_run_pairs(struct profile *profile, const char *text, size_t length)
+static void add_run_pairs(struct profile *profile, const char *text, size_t length)
 {
     size_t pairs = count_pairs(text, length);
-    if (pairs == 0)
-        return true;
-    size_t count = profile->run.count + 2 * pairs;
-    const char **items = realloc(profile->run.items, count * sizeof(*items));
-    if (!items)
-        return false;
+    const char **items =
+        reallocate(profile->run.items, profile->run.count + 2 * pairs, sizeof(*items));
     profile->run.items = items;
     const char *key;
     const char *value;
@@ -249,10 +239,9 @@ static bool add_run_pairs(struct profile *profile, const char *text, size_t leng
         items[profile->run.count++] = key;
         items[profile->run.count++] = value;
     }
-    return true;
 }
 
-static bool store_record(struct profile *profile, const struct record_layout *layout,
+static void store_record(struct profile *profile, const struct record_layout *layout,
                          const struct record *record, unsigned char **arena)
 {
     size_t length = record->header.length;
@@ -263,19 +252,19 @@ static bool store_record(struct profile *profile, const struct record_layout *la
         memcpy(item, record->payload, known);
         memset(item + known, 0, layout->fixed_size - known);
         array->count++;
-        return true;
+        return;
     }
     unsigned char *copy = *arena;
     memcpy(copy, record->payload, length);
     memset(copy + length, 0, 8);
     *arena += arena_size(record);
     if (layout->type == RECORD_RUN)
-        return add_run_pairs(profile, (const char *)copy, length);
-    ((const void **)array->items)[array->count++] = copy;
-    return true;
+        add_run_pairs(profile, (const char *)copy, length);
+    else
+        ((const void **)array->items)[array->count++] = copy;
 }
 
-static bool store_records(struct profile *profile, const unsigned char *data, size_t offset,
+static void store_records(struct profile *profile, const unsigned char *data, size_t offset,
                           size_t end)
 {
     unsigned char *arena = profile->index->arena;
@@ -289,12 +278,10 @@ static bool store_records(struct profile *profile, const unsigned char *data, si
             size_t known = record.header.length < sizeof(profile->end) ? record.header.length
                                                                        : sizeof(profile->end);
             memcpy(&profile->end, record.payload, known);
-        } else if (layout && record.header.flags == 0 && record_is_sound(layout, &record) &&
-                   !store_record(profile, layout, &record, &arena)) {
-            return false;
+        } else if (layout && record.header.flags == 0 && record_is_sound(layout, &record)) {
+            store_record(profile, layout, &record, &arena);
         }
     }
-    return true;
 }
 
 /* Reads the file header; false and a message when this is nothing that the reader can read. */
@@ -370,22 +357,15 @@ struct profile *profile_parse(const void *bytes, size_t size, const char *name, 
     if (!check_file_header(data, size, name, &first, message, message_size))
         return NULL;
     struct census census = {0};
-    struct profile *profile = calloc(1, sizeof(*profile));
-    if (profile) {
-        profile->size = size;
-        profile->path = strdup(name);
-        size_t end = take_census(profile, data, first, &census);
-        profile->dropped_bytes = size - end;
-        if (profile->path && allocate(profile, &census) &&
-            store_records(profile, data, first, end) && profile_build_index(profile))
-            return profile;
-    }
-    profile_free(profile);
-    (void)profile_explain(
-        message, message_size,
-        "'%s' does not fit into memory (%zu MB): use a machine with more, or a shorter run", name,
-        size >> 20);
-    return NULL;
+    struct profile *profile = allocate_zeroed(1, sizeof(*profile));
+    profile->size = size;
+    profile->path = copy_string(name);
+    size_t end = take_census(profile, data, first, &census);
+    profile->dropped_bytes = size - end;
+    allocate_arrays(profile, &census);
+    store_records(profile, data, first, end);
+    profile_build_index(profile);
+    return profile;
 }
 
 void profile_free(struct profile *profile)
@@ -394,12 +374,10 @@ void profile_free(struct profile *profile)
         return;
     for (size_t i = 0; i < record_layout_count; i++)
         free(layout_array(profile, &record_layouts[i])->items);
-    if (profile->index) {
-        free(profile->index->arena);
-        free(profile->index->extents);
-        free(profile->index->watch_ends);
-        free(profile->index);
-    }
+    free(profile->index->arena);
+    free(profile->index->extents);
+    free(profile->index->watch_ends);
+    free(profile->index);
     free(profile->path);
     free(profile);
 }

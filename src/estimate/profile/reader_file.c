@@ -14,6 +14,7 @@
 
 #include "profile/format.h"
 #include "profile/reader.h"
+#include "support/memory.h"
 
 enum { FIRST_CAPACITY = 1 << 16 };
 
@@ -28,9 +29,9 @@ static bool may_be_profile(const unsigned char *data, size_t size)
 static unsigned char *read_all(int descriptor, size_t expected, size_t *size)
 {
     size_t capacity = FIRST_CAPACITY;
-    unsigned char *data = malloc(capacity);
+    unsigned char *data = allocate(capacity, 1);
     *size = 0;
-    while (data) {
+    for (;;) {
         if (!may_be_profile(data, *size))
             return data;
         ssize_t n = read(descriptor, data + *size, capacity - *size);
@@ -44,10 +45,7 @@ static unsigned char *read_all(int descriptor, size_t expected, size_t *size)
         if (*size < capacity)
             continue;
         capacity = capacity < expected ? expected + 1 : capacity * 2;
-        unsigned char *larger = realloc(data, capacity);
-        if (!larger)
-            break;
-        data = larger;
+        data = reallocate(data, capacity, 1);
     }
     int error = errno;
     free(data);
@@ -64,8 +62,6 @@ static const char *what_to_do(int error)
         return "ask its owner for permission to read it";
     case EISDIR:
         return "name a profile in it (*.rprof)";
-    case ENOMEM:
-        return "use a machine with more memory, or a shorter run";
     default:
         return "check the file and the disk";
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "profile/reader_internal.h"
+#include "support/memory.h"
 
 /* One record to be sorted: by identifier, else by the layout's comparison, then by file order. */
 struct sort_entry {
@@ -60,21 +61,14 @@ static bool is_ordered(const struct record_layout *layout, const struct record_a
     return true;
 }
 
-/* Sorts and leaves one record per key. *surplus counts the others. */
-static bool sort_unique(const struct record_layout *layout, struct record_array *array,
-                        uint64_t *surplus)
+/* Sorts and leaves one record per key. Returns how many others there were. */
+static uint64_t sort_unique(const struct record_layout *layout, struct record_array *array)
 {
-    *surplus = 0;
     if (is_ordered(layout, array))
-        return true;
+        return 0;
     size_t item_size = layout->tail ? sizeof(void *) : layout->fixed_size;
-    struct sort_entry *entries = malloc(array->count * sizeof(*entries));
-    unsigned char *items = malloc(array->count * item_size);
-    if (!entries || !items) {
-        free(entries);
-        free(items);
-        return false;
-    }
+    struct sort_entry *entries = allocate(array->count, sizeof(*entries));
+    unsigned char *items = allocate(array->count, item_size);
     for (size_t i = 0; i < array->count; i++) {
         const void *record = layout_record(layout, array, i);
         entries[i] = (struct sort_entry){record_id(layout, record), record, i};
@@ -86,19 +80,18 @@ static bool sort_unique(const struct record_layout *layout, struct record_array 
         bool repeats = layout->keep == KEEP_FIRST
                            ? i > 0 && same_key(layout, &entries[i - 1], &entries[i])
                            : i + 1 < array->count && same_key(layout, &entries[i], &entries[i + 1]);
-        if (repeats) {
-            ++*surplus;
+        if (repeats)
             continue;
-        }
         memcpy(items + kept * item_size,
                (const unsigned char *)array->items + entries[i].position * item_size, item_size);
         kept++;
     }
     free(entries);
     free(array->items);
+    uint64_t surplus = array->count - kept;
     array->items = items;
     array->count = kept;
-    return true;
+    return surplus;
 }
 
 static size_t parent_of(const struct profile *profile, size_t i)
@@ -109,13 +102,11 @@ static size_t parent_of(const struct profile *profile, size_t i)
 }
 
 /* A path that comes back to itself is cut where it does. Each context is visited twice at most. */
-static bool break_cycles(struct profile *profile)
+static void break_cycles(struct profile *profile)
 {
     enum { UNSEEN, ON_PATH, DONE };
     size_t count = profile->contexts.count;
-    unsigned char *state = calloc(count + 1, 1);
-    if (!state)
-        return false;
+    unsigned char *state = allocate_zeroed(count, 1);
     for (size_t start = 0; start < count; start++) {
         size_t last = start;
         size_t i = start;
@@ -132,7 +123,6 @@ static bool break_cycles(struct profile *profile)
             state[i] = DONE;
     }
     free(state);
-    return true;
 }
 
 static int compare_extents(const void *left, const void *right)
@@ -156,13 +146,11 @@ static void set_unload_times(const struct profile *profile, struct module_extent
     }
 }
 
-static bool index_modules(struct profile *profile)
+static void index_modules(struct profile *profile)
 {
     struct profile_index *index = profile->index;
     size_t count = profile->modules.count;
-    struct module_extent *extents = calloc(count + 1, sizeof(*extents));
-    if (!extents)
-        return false;
+    struct module_extent *extents = allocate_zeroed(count, sizeof(*extents));
     for (size_t i = 0; i < count; i++) {
         const struct record_module *module = profile->modules.items[i];
         extents[i] = (struct module_extent){
@@ -183,39 +171,35 @@ static bool index_modules(struct profile *profile)
     }
     index->extents = extents;
     index->extent_count = count;
-    return true;
 }
 
 /* Sample identifiers are dense but for lost records; a table of them beats a search per sample. */
-static bool index_watch_ends(struct profile *profile)
+static void index_watch_ends(struct profile *profile)
 {
     struct profile_index *index = profile->index;
     size_t count = profile->watch_ends.count;
     if (count == 0 || count >= UINT32_MAX)
-        return true;
+        return;
     uint64_t highest = profile->watch_ends.items[count - 1].sample_id;
     if (highest / 4 > count + profile->samples.count)
-        return true;
-    index->watch_ends = calloc(highest + 1, sizeof(*index->watch_ends));
-    if (!index->watch_ends)
-        return false;
+        return;
+    index->watch_ends = allocate_zeroed(highest + 1, sizeof(*index->watch_ends));
     index->watch_end_limit = highest + 1;
     for (size_t i = 0; i < count; i++)
         index->watch_ends[profile->watch_ends.items[i].sample_id] = (uint32_t)i + 1;
-    return true;
 }
 
-bool profile_build_index(struct profile *profile)
+void profile_build_index(struct profile *profile)
 {
     for (size_t i = 0; i < record_layout_count; i++) {
         const struct record_layout *layout = &record_layouts[i];
-        uint64_t surplus;
         if (layout->keep == KEEP_ALL)
             continue;
-        if (!sort_unique(layout, layout_array(profile, layout), &surplus))
-            return false;
+        uint64_t surplus = sort_unique(layout, layout_array(profile, layout));
         if (layout->type == RECORD_WATCH_END)
             profile->surplus_watch_ends = surplus;
     }
-    return break_cycles(profile) && index_modules(profile) && index_watch_ends(profile);
+    break_cycles(profile);
+    index_modules(profile);
+    index_watch_ends(profile);
 }

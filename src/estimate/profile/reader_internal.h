@@ -88,8 +88,8 @@ static inline size_t find_position(const struct record_array *array, size_t stri
 
 /*
  * Sorts the arrays that have a key, drops what the policy does not keep, breaks cycles, and builds
- * the index. False when memory runs out.
+ * the index.
  */
-bool profile_build_index(struct profile *);
+void profile_build_index(struct profile *);
 
 #endif

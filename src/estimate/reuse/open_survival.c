@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "reuse/sort_keys.h"
+#include "support/memory.h"
 
 /* Who looks, by observer. Sums of doubles do not return to 0: watches are counted as well. */
 struct at_risk {
@@ -127,13 +128,11 @@ size_t open_survival(const struct open_watch *watches, const uint32_t *by_exit, 
     return state.count;
 }
 
-int open_survival_order(const struct open_watch *watches, size_t n, uint32_t *by_exit)
+void open_survival_order(const struct open_watch *watches, size_t n, uint32_t *by_exit)
 {
-    struct sort_key *keys = malloc((2 * n + 1) * sizeof *keys);
+    struct sort_key *keys = allocate(2 * n + 1, sizeof *keys);
     size_t count = 0;
 
-    if (!keys)
-        return -1;
     for (int counts = 1; counts >= 0; counts--)
         for (size_t i = 0; i < n; i++)
             if ((watches[i].end != OPEN_CENSORED) == counts)
@@ -142,5 +141,4 @@ int open_survival_order(const struct open_watch *watches, size_t n, uint32_t *by
     for (size_t i = 0; i < n; i++)
         by_exit[i] = sorted[i].index;
     free(keys);
-    return 0;
 }

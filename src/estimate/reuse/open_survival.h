@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * When are lines used next that were not used again in their burst? From watches on a few of them
- * (docs/estimators.md, "Watches of open lines"). Pure; no allocation.
+ * (docs/estimators.md, "Watches of open lines"). Pure.
  *
  * Time is that since the end of the burst, up to which all lines are known to be open: from there
  * on every watch looks, until it ends or is taken away, which has nothing to do with the line. On a
@@ -69,8 +69,8 @@ size_t open_survival(const struct open_watch *watches, const uint32_t *by_exit, 
                      const double *weight, const struct open_hazard *crossings,
                      size_t crossing_count, struct open_step *steps, struct open_rest *rest);
 
-/* Orders watches for that. 0, or -1: out of memory. */
-int open_survival_order(const struct open_watch *watches, size_t n, uint32_t *by_exit);
+/* Orders watches for that. */
+void open_survival_order(const struct open_watch *watches, size_t n, uint32_t *by_exit);
 
 /*
  * What is left after an end with this hazard: 1 - hazard keeps the product unbiased; where few

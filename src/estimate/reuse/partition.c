@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "support/memory.h"
+
 /* Newton's steps on a concave function from below never pass the root, and on a piecewise linear
  * one end in it; some ten do. */
 enum { STEPS_MAX = 10000 };
@@ -36,16 +38,13 @@ double partition_eviction_time(const struct partition_member *members, size_t n,
     return time;
 }
 
-int partition_survival_of_misses(const double *lines, const double *all, const double *own,
-                                 size_t n, struct survival_curve *out)
+void partition_survival_of_misses(const double *lines, const double *all, const double *own,
+                                  size_t n, struct survival_curve *out)
 {
     double time = 0;
 
     if (out->capacity < n) {
-        struct survival_point *points = realloc(out->points, n * sizeof *points);
-        if (!points)
-            return -1;
-        out->points = points;
+        out->points = reallocate(out->points, n, sizeof *out->points);
         out->capacity = n;
     }
     out->count = 0;
@@ -59,5 +58,4 @@ int partition_survival_of_misses(const double *lines, const double *all, const d
             break;
         time += (lines[i + 1] - lines[i]) / all[i];
     }
-    return 0;
 }

@@ -37,9 +37,9 @@ double partition_eviction_time(const struct partition_member *, size_t n, double
  *
  * lines[0] = 0 < lines[1] < ...: sizes; all[i], own[i]: misses of everything and of the structure
  * in caches of lines[i] up to lines[i + 1], non-increasing, per access of everything and of the
- * structure. Ends where all[] is 0. Uses the memory of *out (start with {0}). 0, or -1: no memory.
+ * structure. Ends where all[] is 0. Uses the memory of *out (start with {0}).
  */
-int partition_survival_of_misses(const double *lines, const double *all, const double *own,
-                                 size_t n, struct survival_curve *out);
+void partition_survival_of_misses(const double *lines, const double *all, const double *own,
+                                  size_t n, struct survival_curve *out);
 
 #endif

@@ -8,17 +8,14 @@
 #include <string.h>
 
 #include "analysis/communication/communication_internal.h"
+#include "support/memory.h"
 
 struct flow *communication_add(struct communication *communication)
 {
     if (communication->count == communication->capacity) {
-        size_t capacity = communication->capacity ? 2 * communication->capacity : 256;
-        struct flow *flows = realloc(communication->flows, capacity * sizeof *flows);
-
-        if (!flows)
-            return NULL;
-        communication->flows = flows;
-        communication->capacity = capacity;
+        communication->capacity = communication->capacity ? 2 * communication->capacity : 256;
+        communication->flows =
+            reallocate(communication->flows, communication->capacity, sizeof *communication->flows);
     }
     struct flow *flow = &communication->flows[communication->count++];
 
@@ -31,13 +28,9 @@ float *communication_more_values(struct communication *communication)
     size_t n = communication->replicates;
 
     if (communication->count > communication->value_capacity) {
-        size_t capacity = communication->capacity;
-        float *values = realloc(communication->values, (capacity * n + 1) * sizeof *values);
-
-        if (!values)
-            return NULL;
-        communication->values = values;
-        communication->value_capacity = capacity;
+        communication->value_capacity = communication->capacity;
+        communication->values =
+            reallocate(communication->values, communication->value_capacity * n, sizeof(float));
     }
     return memset(communication->values + (communication->count - 1) * n, 0, n * sizeof(float));
 }
@@ -55,11 +48,7 @@ struct communication *communication_create(const struct analysis *analysis, uint
                  size, analysis->run_line_size, LINE_SIZE_MAX);
         return NULL;
     }
-    communication = calloc(1, sizeof *communication);
-    if (!communication) {
-        snprintf(message, message_size, "out of memory");
-        return NULL;
-    }
+    communication = allocate_zeroed(1, sizeof *communication);
     communication->analysis = analysis;
     communication->line_size = size;
     if (analysis->exact ? !communication_from_counts(communication, message, message_size)
@@ -165,11 +154,11 @@ void communication_totals(const struct communication *communication, const uint3
 {
     uint32_t replicates = communication->replicates;
     size_t room = group_count < GROUPS_AT_ONCE ? group_count : GROUPS_AT_ONCE;
-    struct group *groups = malloc((room + 1) * sizeof *groups);
-    float *values = malloc((room * replicates + 1) * sizeof *values);
+    struct group *groups = allocate(room + 1, sizeof *groups);
+    float *values = allocate(room * replicates + 1, sizeof *values);
 
     memset(totals, 0, group_count * sizeof *totals);
-    for (size_t first = 0; groups && values && first < group_count; first += room) {
+    for (size_t first = 0; first < group_count; first += room) {
         size_t n = group_count - first < room ? group_count - first : room;
 
         memset(values, 0, n * replicates * sizeof *values);
@@ -185,12 +174,11 @@ struct estimate communication_total(const struct communication *communication,
                                     const uint32_t *labels, uint32_t group)
 {
     struct estimate total = {0};
-    uint32_t *chosen = malloc((communication->count + 1) * sizeof *chosen);
+    uint32_t *chosen = allocate(communication->count + 1, sizeof *chosen);
 
-    for (size_t i = 0; chosen && i < communication->count; i++)
+    for (size_t i = 0; i < communication->count; i++)
         chosen[i] = labels && labels[i] != group;
-    if (chosen)
-        communication_totals(communication, chosen, 1, &total);
+    communication_totals(communication, chosen, 1, &total);
     free(chosen);
     return total;
 }

@@ -12,6 +12,7 @@
 
 #include "analysis/communication/contended_flows.h"
 #include "analysis/communication/overlap.h"
+#include "support/memory.h"
 
 /* Hundreds of threads at one line: of the pairs of acts only so many per act are told. */
 enum { PARTNERS_MAX = 128 };
@@ -168,14 +169,13 @@ static bool is_told(const struct contended *contended, size_t act, size_t other)
 }
 
 /* Stores of third threads take the copies that a thread has read of what the owner stored. */
-static bool add_taken_by_others(struct contended *contended, size_t reader, size_t owner,
+static void add_taken_by_others(struct contended *contended, size_t reader, size_t owner,
                                 const struct scenarios *taken, double stores)
 {
     const struct contended_line *line = &contended->line;
     uint32_t reader_id = contended->flows.acts[reader].thread_id;
-    bool ok = true;
 
-    for (size_t i = 0; ok && taken->of[MOST] > 0 && i < contended->flows.act_count; i++) {
+    for (size_t i = 0; taken->of[MOST] > 0 && i < contended->flows.act_count; i++) {
         const struct act *act = &contended->flows.acts[i];
         size_t thread = thread_of(line, act->thread_id);
         struct scenarios transfers;
@@ -185,21 +185,19 @@ static bool add_taken_by_others(struct contended *contended, size_t reader, size
             continue;
         transfers = times(taken, share_of(contended, act, thread) * line->average[thread].stores /
                                      stores * (double)stride_of(contended));
-        ok = contended_flows_add(&contended->flows, reader, i, TRANSFER_WAR, &transfers);
+        contended_flows_add(&contended->flows, reader, i, TRANSFER_WAR, &transfers);
     }
-    return ok;
 }
 
-static bool add_flows_of(struct contended *contended, size_t act, size_t owner,
+static void add_flows_of(struct contended *contended, size_t act, size_t owner,
                          const struct store_sums *sums)
 {
     const struct contended_line *line = &contended->line;
     double stores = 0;
-    bool ok = true;
 
     for (size_t t = 0; t < line->thread_count; t++)
         stores += t == owner ? 0 : line->average[t].stores;
-    for (size_t i = 0; ok && i < contended->flows.act_count; i++) {
+    for (size_t i = 0; i < contended->flows.act_count; i++) {
         const struct act *other = &contended->flows.acts[i];
         size_t thread = thread_of(line, other->thread_id);
         struct scenarios transfers;
@@ -211,17 +209,16 @@ static bool add_flows_of(struct contended *contended, size_t act, size_t owner,
         share = share_of(contended, other, thread) * (double)stride_of(contended);
         if (other->store) {
             transfers = times(&sums->ends, share * line->average[thread].stores / stores);
-            ok = contended_flows_add(&contended->flows, act, i, TRANSFER_WAW, &transfers);
+            contended_flows_add(&contended->flows, act, i, TRANSFER_WAW, &transfers);
         } else {
             transfers = times(&contended->reads[thread], share);
-            ok = contended_flows_add(&contended->flows, act, i, TRANSFER_RAW, &transfers);
+            contended_flows_add(&contended->flows, act, i, TRANSFER_RAW, &transfers);
             transfers = times(&contended->taken[thread], share);
-            ok = ok && contended_flows_add(&contended->flows, i, act, TRANSFER_WAR, &transfers);
+            contended_flows_add(&contended->flows, i, act, TRANSFER_WAR, &transfers);
             transfers = times(&contended->taken_by_others[thread], share);
-            ok = ok && add_taken_by_others(contended, i, owner, &transfers, stores);
+            add_taken_by_others(contended, i, owner, &transfers, stores);
         }
     }
-    return ok;
 }
 
 static bool is_counted(const struct contended *contended, const struct line_use *use)
@@ -234,7 +231,7 @@ static bool is_counted(const struct contended *contended, const struct line_use 
 }
 
 /* What follows the stores of one act of the owner in the bin. */
-static bool add_act(struct contended *contended, size_t act, size_t owner, size_t first_use,
+static void add_act(struct contended *contended, size_t act, size_t owner, size_t first_use,
                     double *stores, double *times_drawn)
 {
     const struct analysis *analysis = contended->analysis;
@@ -261,48 +258,43 @@ static bool add_act(struct contended *contended, size_t act, size_t owner, size_
         }
     }
     if (!(sums.moves.of[MOST] > 0))
-        return true;
+        return;
     scale_of(contended, &sums, stores, times_drawn, has_real_time(analysis, line->uses[0].profile));
-    return add_flows_of(contended, act, owner, &sums);
+    add_flows_of(contended, act, owner, &sums);
 }
 
 /* One line in one bin of time: the uses [first, end). */
-static bool add_bin(struct contended *contended, size_t first, size_t end, double *scratch)
+static void add_bin(struct contended *contended, size_t first, size_t end, double *scratch)
 {
     const struct analysis *analysis = contended->analysis;
     struct contended_line *line = &contended->line;
-    bool ok = true;
 
     contended_line_describe(analysis, contended->uses, contended->uses->items + first, end - first,
                             line);
     if (line->thread_count < 2 || !line->stores)
-        return true;
+        return;
     for (size_t i = 0; i < contended->flows.act_count; i++)
         contended->flows.acts[i].weight = 0;
     for (size_t i = first; i < end; i++)
         contended->flows.acts[contended->flows.act_of[i]].weight +=
             analysis->samples[contended->uses->items[i].sample].weight;
-    for (size_t i = 0; ok && i < contended->flows.act_count; i++) {
+    for (size_t i = 0; i < contended->flows.act_count; i++) {
         const struct act *act = &contended->flows.acts[i];
 
         if (act->store && act->weight > 0)
-            ok = add_act(contended, i, thread_of(line, act->thread_id), first, scratch,
-                         scratch + contended->flows.communication->replicates + 1);
+            add_act(contended, i, thread_of(line, act->thread_id), first, scratch,
+                    scratch + contended->flows.communication->replicates + 1);
     }
-    return ok;
 }
 
 /* All uses of one line, in all bins. */
-static bool add_line(struct contended *contended, size_t first, size_t end, double *scratch)
+static void add_line(struct contended *contended, size_t first, size_t end, double *scratch)
 {
-    bool ok = true;
-
     contended_flows_begin(&contended->flows, contended->uses->items, first, end);
-    for (size_t i = first, next; ok && i < end; i = next) {
+    for (size_t i = first, next; i < end; i = next) {
         next = line_uses_end(contended->uses, i);
-        ok = add_bin(contended, i, next, scratch);
+        add_bin(contended, i, next, scratch);
     }
-    return ok;
 }
 
 static bool is_of_interest(const struct line_use *uses, size_t n)
@@ -316,41 +308,38 @@ static bool is_of_interest(const struct line_use *uses, size_t n)
     return stores && threads;
 }
 
-static bool add_lines(struct contended *contended)
+static void add_lines(struct contended *contended)
 {
     const struct line_uses *uses = contended->uses;
     size_t replicates = contended->flows.communication->replicates + 1;
-    double *scratch = malloc(2 * replicates * sizeof *scratch);
-    bool ok = scratch;
+    double *scratch = allocate(2 * replicates, sizeof *scratch);
 
-    for (size_t i = 0, end; ok && i < uses->count; i = end) {
+    for (size_t i = 0, end; i < uses->count; i = end) {
         for (end = i; end < uses->count && line_uses_same_line(&uses->items[end], &uses->items[i]);
              end++)
             ;
         if (is_of_interest(uses->items + i, end - i))
-            ok = add_line(contended, i, end, scratch);
+            add_line(contended, i, end, scratch);
     }
     free(scratch);
-    return ok;
 }
 
-bool communication_add_contended(struct communication *communication,
+void communication_add_contended(struct communication *communication,
                                  const struct segments *segments, const struct polled *polled)
 {
     const struct analysis *analysis = communication->analysis;
     struct contended contended = {
         .analysis = analysis, .segments = segments, .uses = &segments->uses, .polled = polled};
     size_t n = segments->uses.count + 1;
-    bool ok = overlaps_create(analysis, contended.uses, segments, &contended.overlaps) == 0;
 
-    ok = contended_flows_create(&contended.flows, communication, n) == 0 && ok;
-    ok = contended_line_create(&contended.line, n) == 0 && ok;
-    contended.others = malloc(n * sizeof *contended.others);
-    contended.reads = malloc(n * sizeof *contended.reads);
-    contended.taken = malloc(n * sizeof *contended.taken);
-    contended.taken_by_others = malloc(n * sizeof *contended.taken_by_others);
-    ok = ok && contended.others && contended.reads && contended.taken &&
-         contended.taken_by_others && add_lines(&contended);
+    overlaps_create(analysis, contended.uses, segments, &contended.overlaps);
+    contended_flows_create(&contended.flows, communication, n);
+    contended_line_create(&contended.line, n);
+    contended.others = allocate(n, sizeof *contended.others);
+    contended.reads = allocate(n, sizeof *contended.reads);
+    contended.taken = allocate(n, sizeof *contended.taken);
+    contended.taken_by_others = allocate(n, sizeof *contended.taken_by_others);
+    add_lines(&contended);
     free(contended.others);
     free(contended.reads);
     free(contended.taken);
@@ -358,5 +347,4 @@ bool communication_add_contended(struct communication *communication,
     contended_flows_free(&contended.flows);
     contended_line_free(&contended.line);
     overlaps_free(&contended.overlaps);
-    return ok;
 }

@@ -16,13 +16,11 @@ static bool wanted(const struct communication *communication, const struct recor
             record->destination_thread == thread_id);
 }
 
-static bool add(struct communication *communication, size_t profile_index,
+static void add(struct communication *communication, size_t profile_index,
                 const struct record_transfer *record)
 {
     struct flow *flow = communication_add(communication);
 
-    if (!flow)
-        return false;
     flow->profile_index = profile_index;
     flow->kind = record->kind;
     flow->true_sharing = record->true_sharing != 0;
@@ -40,7 +38,6 @@ static bool add(struct communication *communication, size_t profile_index,
     flow->destination.offset = record->destination_offset;
     flow->destination.width = record->destination_width;
     flow->transfers = record->transfers;
-    return true;
 }
 
 bool communication_from_counts(struct communication *communication, char *message,
@@ -58,10 +55,8 @@ bool communication_from_counts(struct communication *communication, char *messag
 
             counted++;
             fitting += record->line_size == communication->line_size;
-            if (wanted(communication, record) && !add(communication, p, record)) {
-                snprintf(message, message_size, "out of memory");
-                return false;
-            }
+            if (wanted(communication, record))
+                add(communication, p, record);
         }
     }
     if (counted == 0 && threads > 1) {

@@ -27,9 +27,9 @@ struct communication {
     size_t watched_flows; /* that rest on sampled stores: the first of all */
 };
 
-/* A new flow at the end, zeroed; NULL without memory. Valid until the next call. */
+/* A new flow at the end, zeroed. Valid until the next call. */
 struct flow *communication_add(struct communication *);
-/* Room for its replicates in `values`, zeroed; NULL without memory. */
+/* Room for its replicates in `values`, zeroed. */
 float *communication_more_values(struct communication *);
 
 /* communication_exact.c: flows from counted transfers. False with a message. */
@@ -45,12 +45,12 @@ struct flow_end communication_sample_end(const struct record_sample *, uint32_t 
 void communication_describe_flow(const struct analysis *, uint32_t sample, struct flow *);
 
 /* communication_wider.c: from flows at the run's line size to those at the larger one that is
- * asked for. False: out of memory. */
-bool communication_widen(struct communication *);
+ * asked for. */
+void communication_widen(struct communication *);
 /* Where between its bounds a replicate (1 ..) takes what is not known: 0 .. 1. */
 double communication_doubt(uint32_t replicate);
-/* communication_neighbours.c: adds flows between lines of the run's size. False: out of memory. */
-bool communication_add_neighbours(struct communication *);
+/* communication_neighbours.c: adds flows between lines of the run's size. */
+void communication_add_neighbours(struct communication *);
 
 /* turns.c: turns of threads that poll, and how many each that was looked at stands for. */
 struct seen_turn {
@@ -70,7 +70,7 @@ struct turns {
     struct turn_group *groups;
     size_t group_count;
 };
-int turns_create(const struct analysis *, struct turns *);
+void turns_create(const struct analysis *, struct turns *);
 void turns_free(struct turns *);
 /* Stores that the sampled store of a turn stands for. */
 double turns_weight(const struct turns *, const struct analysed_sample *);
@@ -137,8 +137,8 @@ struct segments {
     struct line_uses uses;
 };
 
-/* segments.c: collects and stratifies. 0 or -1 (out of memory). */
-int segments_create(const struct analysis *, const struct turns *, struct segments *);
+/* segments.c: collects and stratifies. */
+void segments_create(const struct analysis *, const struct turns *, struct segments *);
 /* Stores that the sample at that position stands for. */
 double segments_weight(const struct analysis *, const struct segments *, uint32_t replicate,
                        size_t position);
@@ -153,7 +153,7 @@ struct masses {
     /* Room for one stratum's readers. */
     double *unread, *unseen, *followed, *sum, *seen_sum, *raw, *taken;
 };
-int masses_create(const struct segments *, struct masses *);
+void masses_create(const struct segments *, struct masses *);
 void masses_free(struct masses *);
 void masses_of_stratum(const struct analysis *, const struct segments *,
                        const struct store_stratum *, uint32_t replicate, struct masses *);
@@ -193,7 +193,7 @@ struct polled {
     size_t flow_count, flow_capacity;
 };
 /* Not those of stores that are counted by turns. */
-int polled_create(const struct analysis *, const struct turns *, struct polled *);
+void polled_create(const struct analysis *, const struct turns *, struct polled *);
 void polled_free(struct polled *);
 /* Stores to such a line are counted from the side of the thread that polls. */
 bool polled_has_line(const struct polled *, uint32_t profile, uint64_t line);
@@ -208,8 +208,8 @@ struct flow_end communication_event_end(const struct record_line_event *);
 void segments_find_bytes(const struct analysis *, const struct line_uses *, struct segments *);
 
 /* communication_contended.c: adds flows of lines that a thread stores to again within nanoseconds,
- * while others use them. False: out of memory. */
-bool communication_add_contended(struct communication *, const struct segments *,
+ * while others use them. */
+void communication_add_contended(struct communication *, const struct segments *,
                                  const struct polled *);
 
 #endif

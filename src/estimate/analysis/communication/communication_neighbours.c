@@ -10,6 +10,7 @@
 
 #include "analysis/communication/communication_internal.h"
 #include "sampling/line_mask.h"
+#include "support/memory.h"
 
 /* A sample at a line of the larger size. */
 struct visit {
@@ -54,9 +55,9 @@ static bool same_use(const struct visit *x, const struct visit *y)
 static struct visit *list_visits(const struct communication *communication)
 {
     const struct analysis *analysis = communication->analysis;
-    struct visit *visits = malloc((analysis->count + 1) * sizeof *visits);
+    struct visit *visits = allocate(analysis->count + 1, sizeof *visits);
 
-    for (size_t i = 0; visits && i < analysis->count; i++) {
+    for (size_t i = 0; i < analysis->count; i++) {
         const struct analysed_sample *sample = &analysis->samples[i];
         const struct record_sample *record = sample->record;
         const struct record_thread *thread =
@@ -73,7 +74,7 @@ static struct visit *list_visits(const struct communication *communication)
             .store = record->kind == ACCESS_STORE,
         };
     }
-    if (visits && analysis->count)
+    if (analysis->count)
         qsort(visits, analysis->count, sizeof *visits, compare_visits);
     return visits;
 }
@@ -204,7 +205,7 @@ static struct flow_end end_of(const struct communication *communication, const s
                                     communication->line_size);
 }
 
-static bool add_flow(struct neighbours *neighbours, const struct block *block,
+static void add_flow(struct neighbours *neighbours, const struct block *block,
                      struct neighbour_flow one)
 {
     struct communication *communication = neighbours->communication;
@@ -213,17 +214,12 @@ static bool add_flow(struct neighbours *neighbours, const struct block *block,
     struct flow *flow;
 
     if (neighbours->count == neighbours->capacity) {
-        size_t capacity = neighbours->capacity ? 2 * neighbours->capacity : 64;
-        struct neighbour_flow *flows = realloc(neighbours->flows, capacity * sizeof *flows);
-
-        if (!flows)
-            return false;
-        neighbours->flows = flows;
-        neighbours->capacity = capacity;
+        neighbours->capacity = neighbours->capacity ? 2 * neighbours->capacity : 64;
+        neighbours->flows =
+            reallocate(neighbours->flows, neighbours->capacity, sizeof *neighbours->flows);
     }
     flow = communication_add(communication);
-    if (!flow || !communication_more_values(communication))
-        return false;
+    communication_more_values(communication);
     communication_describe_flow(communication->analysis, destination->sample, flow);
     flow->line_address = destination->line;
     flow->source = end_of(communication, &block->visits[source->heaviest]);
@@ -233,31 +229,28 @@ static bool add_flow(struct neighbours *neighbours, const struct block *block,
                                                          : TRANSFER_WAR;
     one.flow = communication->count - 1;
     neighbours->flows[neighbours->count++] = one;
-    return true;
 }
 
-static bool add_flows_to(struct neighbours *neighbours, const struct block *block, size_t user)
+static void add_flows_to(struct neighbours *neighbours, const struct block *block, size_t user)
 {
     const struct analysis *analysis = neighbours->communication->analysis;
     const struct user *to = &block->users[user];
     size_t last = to->first + to->count;
-    bool ok = true;
 
-    for (size_t source = 0; ok && source < block->user_count; source++) {
+    for (size_t source = 0; source < block->user_count; source++) {
         const struct user *from = &block->users[source];
 
         if (source == user || !are_neighbours(analysis, block, from, to))
             continue;
-        for (size_t i = to->first, end; ok && i < last; i = end) {
+        for (size_t i = to->first, end; i < last; i = end) {
             for (end = i; end < last && same_use(&block->visits[end], &block->visits[i]); end++)
                 ;
             if (block->visits[i].part_of_write ||
                 (!block->visits[i].store && !block->visits[from->heaviest].store))
                 continue;
-            ok = add_flow(neighbours, block, (struct neighbour_flow){i, end, source, user, 0});
+            add_flow(neighbours, block, (struct neighbour_flow){i, end, source, user, 0});
         }
     }
-    return ok;
 }
 
 static double uses_of(const struct analysis *analysis, const struct block *block, size_t first,
@@ -320,39 +313,33 @@ static void estimate_block(struct neighbours *neighbours, struct block *block, u
     }
 }
 
-static bool add_block(struct neighbours *neighbours, struct block *block)
+static void add_block(struct neighbours *neighbours, struct block *block)
 {
     struct communication *communication = neighbours->communication;
-    bool ok = true;
 
     neighbours->count = 0;
-    for (size_t u = 0; ok && u < block->user_count; u++)
-        ok = add_flows_to(neighbours, block, u);
-    if (!ok || neighbours->count == 0)
-        return ok;
-    for (uint32_t r = 0; r <= communication->replicates; r++)
+    for (size_t u = 0; u < block->user_count; u++)
+        add_flows_to(neighbours, block, u);
+    for (uint32_t r = 0; neighbours->count > 0 && r <= communication->replicates; r++)
         estimate_block(neighbours, block, r);
-    return true;
 }
 
-bool communication_add_neighbours(struct communication *communication)
+void communication_add_neighbours(struct communication *communication)
 {
     const struct analysis *analysis = communication->analysis;
     struct neighbours neighbours = {.communication = communication};
     struct visit *visits = list_visits(communication);
-    struct user *users = malloc((analysis->count + 1) * sizeof *users);
-    bool ok = visits && users;
+    struct user *users = allocate(analysis->count + 1, sizeof *users);
 
-    for (size_t i = 0, end; ok && i < analysis->count; i = end) {
+    for (size_t i = 0, end; i < analysis->count; i = end) {
         for (end = i; end < analysis->count && compare_lines(&visits[end], &visits[i]) == 0; end++)
             ;
         struct block block = {.visits = visits + i, .count = end - i, .users = users};
 
         if (describe_block(analysis, &block))
-            ok = add_block(&neighbours, &block);
+            add_block(&neighbours, &block);
     }
     free(neighbours.flows);
     free(visits);
     free(users);
-    return ok;
 }

@@ -12,6 +12,7 @@
 #include "analysis/communication/line_events.h"
 #include "sampling/line_mask.h"
 #include "sampling/watch_design.h"
+#include "support/memory.h"
 
 enum {
     /* Waits that a rate needs: the shortest so many decide. */
@@ -101,19 +102,13 @@ static double rate_of(const struct wait *waits, size_t n, double tolerance, bool
     return rate;
 }
 
-static bool add(struct polled *polled, const struct polled_flow *flow)
+static void add(struct polled *polled, const struct polled_flow *flow)
 {
     if (polled->flow_count == polled->flow_capacity) {
-        size_t capacity = polled->flow_capacity ? 2 * polled->flow_capacity : 64;
-        struct polled_flow *flows = realloc(polled->flows, capacity * sizeof *flows);
-
-        if (!flows)
-            return false;
-        polled->flows = flows;
-        polled->flow_capacity = capacity;
+        polled->flow_capacity = polled->flow_capacity ? 2 * polled->flow_capacity : 64;
+        polled->flows = reallocate(polled->flows, polled->flow_capacity, sizeof *polled->flows);
     }
     polled->flows[polled->flow_count++] = *flow;
-    return true;
 }
 
 static uint64_t event_bytes(const struct record_line_event *event, uint32_t line_size)
@@ -135,7 +130,7 @@ static const struct record_line_event *end_of(const struct wait *wait)
  * The flows of one segment that was seen to be opened: read by the polling thread, who need not
  * trap for it, and by others; ended by somebody.
  */
-static bool add_segment(const struct analysis *analysis, struct polled *polled, uint32_t stratum,
+static void add_segment(const struct analysis *analysis, struct polled *polled, uint32_t stratum,
                         const struct wait *wait, double factor, double end_factor)
 {
     const struct record_sample *sample = analysis->samples[wait->sample].record;
@@ -152,8 +147,7 @@ static bool add_segment(const struct analysis *analysis, struct polled *polled, 
     flow.source = writer;
     flow.destination = poller;
     flow.true_sharing = polled_bytes & written;
-    if (!add(polled, &flow))
-        return false;
+    add(polled, &flow);
     for (size_t i = 1; i < wait->count; i++) {
         const struct record_line_event *event = wait->events[i].event;
 
@@ -163,24 +157,23 @@ static bool add_segment(const struct analysis *analysis, struct polled *polled, 
             continue;
         flow.destination = communication_event_end(event);
         flow.true_sharing = event_bytes(event, line_size) & written;
-        if (!add(polled, &flow))
-            return false;
+        add(polled, &flow);
     }
     if (!end)
-        return true;
+        return;
     uint64_t ending = event_bytes(end, line_size);
     flow.factor = end_factor;
     flow.destination = communication_event_end(end);
     if (end->thread_id != opening->thread_id) {
         flow.kind = TRANSFER_WAW;
         flow.true_sharing = ending & written;
-        if (!add(polled, &flow))
-            return false;
+        add(polled, &flow);
     }
     flow.kind = TRANSFER_WAR;
     flow.source = poller;
     flow.true_sharing = ending & polled_bytes;
-    return end->thread_id == sample->thread_id || add(polled, &flow);
+    if (end->thread_id != sample->thread_id)
+        add(polled, &flow);
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -235,8 +228,8 @@ static struct polled_line line_of(const struct analysis *analysis, const struct 
             line_mask(line, size, sample->record->address, sample->record->width)};
 }
 
-static int add_stratum(const struct analysis *analysis, const struct turns *turns,
-                       struct polled *polled, const struct wait *waits, size_t n)
+static void add_stratum(const struct analysis *analysis, const struct turns *turns,
+                        struct polled *polled, const struct wait *waits, size_t n)
 {
     const struct analysed_sample *sample = &analysis->samples[waits[0].sample];
     double tolerance =
@@ -255,54 +248,49 @@ static int add_stratum(const struct analysis *analysis, const struct turns *turn
     }
     for (size_t i = 0; i < n && stratum->rate > 0; i++)
         if (waits[i].opened &&
-            !turns_cover(turns, sample->profile, waits[i].events[0].event->thread_id) &&
-            !add_segment(analysis, polled, index, &waits[i], 1. / (double)opened,
-                         ended ? 1. / (double)ended : 0))
-            return -1;
-    return 0;
+            !turns_cover(turns, sample->profile, waits[i].events[0].event->thread_id))
+            add_segment(analysis, polled, index, &waits[i], 1. / (double)opened,
+                        ended ? 1. / (double)ended : 0);
 }
 
-int polled_create(const struct analysis *analysis, const struct turns *turns, struct polled *polled)
+void polled_create(const struct analysis *analysis, const struct turns *turns,
+                   struct polled *polled)
 {
     size_t n = 0;
     struct line_events events;
-    struct wait *waits = malloc((analysis->count + 1) * sizeof *waits);
-    int result = -1;
+    struct wait *waits = allocate(analysis->count + 1, sizeof *waits);
 
     *polled = (struct polled){
-        .strata = malloc((analysis->count + 1) * sizeof *polled->strata),
-        .lines = malloc((analysis->count + 1) * sizeof *polled->lines),
+        .strata = allocate(analysis->count + 1, sizeof *polled->strata),
+        .lines = allocate(analysis->count + 1, sizeof *polled->lines),
     };
-    if (line_events_create(analysis, &events) == 0 && waits && polled->strata && polled->lines) {
-        result = 0;
-        for (size_t i = 0; i < analysis->count; i++) {
-            const struct analysed_sample *sample = &analysis->samples[i];
-            struct wait wait = {
-                .sample = (uint32_t)i,
-                .watch = profile_line_watch(analysis->profiles[sample->profile],
-                                            sample->record->sample_id),
-            };
+    line_events_create(analysis, &events);
+    for (size_t i = 0; i < analysis->count; i++) {
+        const struct analysed_sample *sample = &analysis->samples[i];
+        struct wait wait = {
+            .sample = (uint32_t)i,
+            .watch =
+                profile_line_watch(analysis->profiles[sample->profile], sample->record->sample_id),
+        };
 
-            if (!wait.watch || !(wait.watch->flags & LINE_WATCH_WAITS))
-                continue;
-            wait.events =
-                line_events_of(&events, sample->profile, sample->record->sample_id, &wait.count);
-            judge(analysis, &wait);
-            if (wait.opened)
-                polled->lines[polled->line_count++] = line_of(analysis, &wait);
-            waits[n++] = wait;
-        }
-        unite_lines(polled);
-        qsort_r(waits, n, sizeof *waits, compare_waits, (void *)(uintptr_t)analysis);
+        if (!wait.watch || !(wait.watch->flags & LINE_WATCH_WAITS))
+            continue;
+        wait.events =
+            line_events_of(&events, sample->profile, sample->record->sample_id, &wait.count);
+        judge(analysis, &wait);
+        if (wait.opened)
+            polled->lines[polled->line_count++] = line_of(analysis, &wait);
+        waits[n++] = wait;
     }
-    for (size_t i = 0, end; i < n && result == 0; i = end) {
+    unite_lines(polled);
+    qsort_r(waits, n, sizeof *waits, compare_waits, (void *)(uintptr_t)analysis);
+    for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && same_stratum(analysis, &waits[i], &waits[end]); end++)
             ;
-        result = add_stratum(analysis, turns, polled, waits + i, end - i);
+        add_stratum(analysis, turns, polled, waits + i, end - i);
     }
     line_events_free(&events);
     free(waits);
-    return result;
 }
 
 void polled_free(struct polled *polled)

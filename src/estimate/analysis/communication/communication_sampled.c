@@ -10,6 +10,7 @@
 
 #include "analysis/communication/communication_internal.h"
 #include "sampling/line_mask.h"
+#include "support/memory.h"
 
 /* One transfer that an arrival stands for. */
 struct contribution {
@@ -94,7 +95,7 @@ void communication_describe_flow(const struct analysis *analysis, uint32_t sampl
     flow->line_address = line_start(record->address, analysis->run_line_size);
 }
 
-static bool add_flow(struct estimation *estimation, uint32_t arrival, uint32_t reader,
+static void add_flow(struct estimation *estimation, uint32_t arrival, uint32_t reader,
                      double factor, enum transfer_kind kind, const struct flow_end *source,
                      bool true_sharing)
 {
@@ -104,24 +105,18 @@ static bool add_flow(struct estimation *estimation, uint32_t arrival, uint32_t r
     struct flow *flow;
 
     if (index == estimation->contribution_capacity) {
-        size_t capacity = index ? 2 * index : 256;
-        struct contribution *more = realloc(estimation->contributions, capacity * sizeof *more);
-
-        if (!more)
-            return false;
-        estimation->contributions = more;
-        estimation->contribution_capacity = capacity;
+        estimation->contribution_capacity = index ? 2 * index : 256;
+        estimation->contributions =
+            reallocate(estimation->contributions, estimation->contribution_capacity,
+                       sizeof *estimation->contributions);
     }
     flow = communication_add(estimation->communication);
-    if (!flow)
-        return false;
     communication_describe_flow(analysis, estimation->segments.watches[seen->watch].sample, flow);
     flow->kind = (uint8_t)kind;
     flow->true_sharing = true_sharing;
     flow->source = *source;
     flow->destination = communication_event_end(seen->event);
     estimation->contributions[index] = (struct contribution){arrival, reader, factor};
-    return true;
 }
 
 /*
@@ -129,7 +124,7 @@ static bool add_flow(struct estimation *estimation, uint32_t arrival, uint32_t r
  * reader that was seen in the second word beside an end in the first is one of several that the
  * watch might have shown; one seen beside an end in its own word comes with that.
  */
-static bool add_end(struct estimation *estimation, uint32_t arrival)
+static void add_end(struct estimation *estimation, uint32_t arrival)
 {
     const struct segments *segments = &estimation->segments;
     const struct arrival *end = &segments->arrivals[arrival];
@@ -138,20 +133,19 @@ static bool add_end(struct estimation *estimation, uint32_t arrival)
     uint32_t stratum = watch->stratum;
     struct flow_end writer = communication_sample_end(record, estimation->analysis->run_line_size);
 
-    if (!end->own && !add_flow(estimation, arrival, 0, 1, TRANSFER_WAW, &writer,
-                               end->bytes & writer_bytes(estimation, watch, false)))
-        return false;
+    if (!end->own)
+        add_flow(estimation, arrival, 0, 1, TRANSFER_WAW, &writer,
+                 end->bytes & writer_bytes(estimation, watch, false));
     for (uint32_t read = end->previous; read; read = segments->arrivals[read - 1].previous) {
         const struct arrival *holder = &segments->arrivals[read - 1];
         struct flow_end source = communication_event_end(holder->event);
         double factor = copies_taken(end, holder);
         uint32_t reader = segments->strata[stratum].first_reader + holder->reader + 1;
 
-        if (factor > 0 && !add_flow(estimation, arrival, reader, factor, TRANSFER_WAR, &source,
-                                    end->bytes & bytes_touched(holder)))
-            return false;
+        if (factor > 0)
+            add_flow(estimation, arrival, reader, factor, TRANSFER_WAR, &source,
+                     end->bytes & bytes_touched(holder));
     }
-    return true;
 }
 
 /* What a polling thread waits for is counted from there. */
@@ -165,7 +159,7 @@ static bool is_polled(const struct estimation *estimation, const struct followed
                line_start(sample->record->address, estimation->analysis->run_line_size));
 }
 
-static bool add_flows(struct estimation *estimation)
+static void add_flows(struct estimation *estimation)
 {
     const struct segments *segments = &estimation->segments;
 
@@ -180,16 +174,15 @@ static bool add_flows(struct estimation *estimation)
         if (arrival->multiplicity == 0 || segments->strata[watch->stratum].within ||
             (!(record->flags & SAMPLE_TURN) && is_polled(estimation, watch)))
             continue;
-        if (arrival->class == ARRIVAL_READ
-                ? !add_flow(estimation, i, 0, 1, TRANSFER_RAW, &writer,
-                            arrival->bytes & writer_bytes(estimation, watch, true))
-                : !add_end(estimation, i))
-            return false;
+        if (arrival->class == ARRIVAL_READ)
+            add_flow(estimation, i, 0, 1, TRANSFER_RAW, &writer,
+                     arrival->bytes & writer_bytes(estimation, watch, true));
+        else
+            add_end(estimation, i);
     }
-    return true;
 }
 
-static bool add_polled_flows(struct estimation *estimation)
+static void add_polled_flows(struct estimation *estimation)
 {
     const struct analysis *analysis = estimation->analysis;
 
@@ -198,15 +191,12 @@ static bool add_polled_flows(struct estimation *estimation)
         const struct polled_flow *polled = &estimation->polled.flows[i];
         struct flow *flow = communication_add(estimation->communication);
 
-        if (!flow)
-            return false;
         communication_describe_flow(analysis, polled->sample, flow);
         flow->kind = (uint8_t)polled->kind;
         flow->true_sharing = polled->true_sharing;
         flow->source = polled->source;
         flow->destination = polled->destination;
     }
-    return true;
 }
 
 /* ---- replicates ---- */
@@ -220,15 +210,13 @@ static void set_value(struct communication *communication, size_t flow, uint32_t
         communication->values[flow * communication->replicates + replicate - 1] = (float)value;
 }
 
-static bool estimate_replicate(struct estimation *estimation, uint32_t replicate)
+static void estimate_replicate(struct estimation *estimation, uint32_t replicate)
 {
     const struct segments *segments = &estimation->segments;
     const struct analysis *analysis = estimation->analysis;
     struct communication *communication = estimation->communication;
-    double *totals = calloc(segments->stratum_count + 1, sizeof *totals);
+    double *totals = allocate_zeroed(segments->stratum_count + 1, sizeof *totals);
 
-    if (!totals)
-        return false;
     for (size_t i = 0; i < segments->count; i++)
         totals[segments->stratum_of[i]] += segments_weight(analysis, segments, replicate, i);
     for (size_t s = 0; s < segments->stratum_count; s++)
@@ -255,7 +243,6 @@ static bool estimate_replicate(struct estimation *estimation, uint32_t replicate
         set_value(communication, i, replicate, value);
     }
     free(totals);
-    return true;
 }
 
 /*
@@ -285,21 +272,20 @@ static double least_of(const struct estimation *estimation)
     return segments->count == 0 && analysis->count ? accesses / (double)analysis->count : 0;
 }
 
-static bool estimate(struct estimation *estimation)
+static void estimate(struct estimation *estimation)
 {
     struct communication *communication = estimation->communication;
     struct segments *segments = &estimation->segments;
-    bool ok;
 
     communication->replicates = estimation->analysis->options.bootstrap;
-    communication->values = malloc((communication->count * communication->replicates + 1) *
-                                   sizeof *communication->values);
+    communication->values =
+        allocate(communication->count * communication->replicates, sizeof *communication->values);
     communication->value_capacity = communication->count;
-    ok = masses_create(segments, &estimation->masses) == 0 && communication->values;
-    for (uint32_t r = 0; ok && r <= communication->replicates; r++)
-        ok = estimate_replicate(estimation, r);
+    masses_create(segments, &estimation->masses);
+    for (uint32_t r = 0; r <= communication->replicates; r++)
+        estimate_replicate(estimation, r);
     communication->least = least_of(estimation);
-    return ok && communication_add_contended(communication, segments, &estimation->polled);
+    communication_add_contended(communication, segments, &estimation->polled);
 }
 
 /* Why no store was offered to the registers: what would change that. */
@@ -347,22 +333,21 @@ bool communication_from_watches(struct communication *communication, char *messa
 {
     struct estimation estimation = {.communication = communication,
                                     .analysis = communication->analysis};
-    bool ok;
 
     if (!may_speak(communication, message, message_size))
         return false;
-    ok = turns_create(estimation.analysis, &estimation.turns) == 0 &&
-         segments_create(estimation.analysis, &estimation.turns, &estimation.segments) == 0 &&
-         polled_create(estimation.analysis, &estimation.turns, &estimation.polled) == 0 &&
-         add_flows(&estimation) && add_polled_flows(&estimation) && estimate(&estimation) &&
-         (communication->line_size == estimation.analysis->run_line_size ||
-          communication_widen(communication));
-    if (!ok)
-        snprintf(message, message_size, "out of memory");
+    turns_create(estimation.analysis, &estimation.turns);
+    segments_create(estimation.analysis, &estimation.turns, &estimation.segments);
+    polled_create(estimation.analysis, &estimation.turns, &estimation.polled);
+    add_flows(&estimation);
+    add_polled_flows(&estimation);
+    estimate(&estimation);
+    if (communication->line_size != estimation.analysis->run_line_size)
+        communication_widen(communication);
     turns_free(&estimation.turns);
     segments_free(&estimation.segments);
     polled_free(&estimation.polled);
     free(estimation.contributions);
     masses_free(&estimation.masses);
-    return ok;
+    return true;
 }

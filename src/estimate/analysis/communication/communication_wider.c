@@ -14,6 +14,7 @@
 #include "analysis/communication/communication_internal.h"
 #include "sampling/line_mask.h"
 #include "sampling/watch_design.h"
+#include "support/memory.h"
 
 double communication_doubt(uint32_t replicate)
 {
@@ -108,37 +109,36 @@ static void move(struct communication *communication, size_t index, const struct
             (float)(remains->least + (remains->most - remains->least) * communication_doubt(r + 1));
 }
 
-static bool keep_flows(struct communication *communication)
+static void keep_flows(struct communication *communication)
 {
     size_t n = communication->count;
-    struct remains *remains = malloc((n + 1) * sizeof *remains);
-    struct instruction_flow *order = malloc((n + 1) * sizeof *order);
-    bool ok = remains && order;
+    struct remains *remains = allocate(n + 1, sizeof *remains);
+    struct instruction_flow *order = allocate(n + 1, sizeof *order);
 
-    for (size_t i = 0; ok && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct flow *flow = &communication->flows[i];
 
         remains[i] = judge(communication, flow);
         order[i] = (struct instruction_flow){communication->analysis->samples[flow->sample].profile,
                                              (uint32_t)i, flow->source.ip};
     }
-    if (ok && n)
+    if (n)
         qsort(order, n, sizeof *order, compare_instruction_flows);
-    for (size_t i = 0, end; ok && i < n; i = end) {
+    for (size_t i = 0, end; i < n; i = end) {
         for (end = i;
              end < n && order[end].profile == order[i].profile && order[end].ip == order[i].ip;
              end++)
             ;
         complete(communication->flows, order + i, end - i, remains);
     }
-    for (size_t i = 0; ok && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         move(communication, i, &remains[i]);
     free(remains);
     free(order);
-    return ok;
 }
 
-bool communication_widen(struct communication *communication)
+void communication_widen(struct communication *communication)
 {
-    return keep_flows(communication) && communication_add_neighbours(communication);
+    keep_flows(communication);
+    communication_add_neighbours(communication);
 }

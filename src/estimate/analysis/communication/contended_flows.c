@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sampling/line_mask.h"
+#include "support/memory.h"
 
 /* What one thread's act does after another's: the flow that it is counted in. */
 struct contended_pair {
@@ -88,7 +89,7 @@ static bool is_true_sharing(const struct contended_flows *flows, const struct co
     return bytes & destination->mask;
 }
 
-/* The flow of that pair, made if there is none; NULL without memory. Its values are zero. */
+/* The flow of that pair, made if there is none. Its values are zero. */
 static struct contended_pair *find_pair(struct contended_flows *flows, struct contended_pair key)
 {
     struct communication *communication = flows->communication;
@@ -96,7 +97,6 @@ static struct contended_pair *find_pair(struct contended_flows *flows, struct co
     uint32_t *bucket =
         &flows->buckets[(key.source * 31 + key.destination * 7 + key.kind) % CONTENDED_BUCKETS];
     struct flow *flow;
-    float *values;
 
     for (uint32_t i = *bucket; i; i = flows->pairs[i - 1].next) {
         struct contended_pair *pair = &flows->pairs[i - 1];
@@ -106,18 +106,11 @@ static struct contended_pair *find_pair(struct contended_flows *flows, struct co
             return pair;
     }
     if (flows->pair_count == flows->pair_capacity) {
-        size_t capacity = flows->pair_capacity ? 2 * flows->pair_capacity : 64;
-        struct contended_pair *pairs = realloc(flows->pairs, capacity * sizeof *pairs);
-
-        if (!pairs)
-            return NULL;
-        flows->pairs = pairs;
-        flows->pair_capacity = capacity;
+        flows->pair_capacity = flows->pair_capacity ? 2 * flows->pair_capacity : 64;
+        flows->pairs = reallocate(flows->pairs, flows->pair_capacity, sizeof *flows->pairs);
     }
     flow = communication_add(communication);
-    values = flow ? communication_more_values(communication) : NULL;
-    if (!values)
-        return NULL;
+    communication_more_values(communication);
     communication_describe_flow(analysis, flows->acts[key.source].sample, flow);
     flow->kind = key.kind;
     flow->true_sharing = is_true_sharing(flows, &key);
@@ -142,7 +135,7 @@ static double between(double least, double usual, double most, double place)
     return low > 0 ? low * pow(high / low, part) : high * part;
 }
 
-bool contended_flows_add(struct contended_flows *flows, size_t source, size_t destination,
+void contended_flows_add(struct contended_flows *flows, size_t source, size_t destination,
                          enum transfer_kind kind, const struct scenarios *transfers)
 {
     struct communication *communication = flows->communication;
@@ -150,12 +143,10 @@ bool contended_flows_add(struct contended_flows *flows, size_t source, size_t de
     float *values;
 
     if (!(transfers->of[MOST] > 0))
-        return true;
+        return;
     pair = find_pair(flows, (struct contended_pair){.source = (uint32_t)source,
                                                     .destination = (uint32_t)destination,
                                                     .kind = (uint8_t)kind});
-    if (!pair)
-        return false;
     values = &communication->values[pair->flow * communication->replicates];
     communication->flows[pair->flow].transfers += transfers->of[USUAL] * flows->scale[USUAL][0];
     for (uint32_t r = 1; r <= communication->replicates; r++)
@@ -163,21 +154,19 @@ bool contended_flows_add(struct contended_flows *flows, size_t source, size_t de
             (float)between(transfers->of[LEAST] * flows->scale[LEAST][r],
                            transfers->of[USUAL] * flows->scale[USUAL][r],
                            transfers->of[MOST] * flows->scale[MOST][r], communication_doubt(r));
-    return true;
 }
 
-int contended_flows_create(struct contended_flows *flows, struct communication *communication,
-                           size_t uses)
+void contended_flows_create(struct contended_flows *flows, struct communication *communication,
+                            size_t uses)
 {
     *flows = (struct contended_flows){
         .communication = communication,
-        .acts = malloc((uses + 1) * sizeof *flows->acts),
-        .act_of = malloc((uses + 1) * sizeof *flows->act_of),
+        .acts = allocate(uses + 1, sizeof *flows->acts),
+        .act_of = allocate(uses + 1, sizeof *flows->act_of),
     };
-    flows->scale[0] = malloc(SCENARIOS * (communication->replicates + 1) * sizeof(double));
-    for (unsigned s = 1; s < SCENARIOS && flows->scale[0]; s++)
+    flows->scale[0] = allocate(SCENARIOS * (communication->replicates + 1), sizeof(double));
+    for (unsigned s = 1; s < SCENARIOS; s++)
         flows->scale[s] = flows->scale[s - 1] + communication->replicates + 1;
-    return flows->acts && flows->act_of && flows->scale[0] ? 0 : -1;
 }
 
 void contended_flows_free(struct contended_flows *flows)

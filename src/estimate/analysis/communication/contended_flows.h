@@ -37,16 +37,16 @@ struct contended_flows {
     double *scale[SCENARIOS]; /* by replicate: what is added is multiplied with it */
 };
 
-/* Room for so many uses; 0 or -1. Freed by contended_flows_free(). */
-int contended_flows_create(struct contended_flows *, struct communication *, size_t uses);
+/* Room for so many uses. Freed by contended_flows_free(). */
+void contended_flows_create(struct contended_flows *, struct communication *, size_t uses);
 void contended_flows_free(struct contended_flows *);
 
 /* Begins with another line, whose uses are [first, end): lists their acts. */
 void contended_flows_begin(struct contended_flows *, const struct line_use *uses, size_t first,
                            size_t end);
 
-/* Adds to the flow between two acts, made if there is none. False: out of memory. */
-bool contended_flows_add(struct contended_flows *, size_t source, size_t destination,
+/* Adds to the flow between two acts, made if there is none. */
+void contended_flows_add(struct contended_flows *, size_t source, size_t destination,
                          enum transfer_kind, const struct scenarios *transfers);
 
 #endif

@@ -4,14 +4,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-int contended_line_create(struct contended_line *line, size_t n)
+#include "support/memory.h"
+
+void contended_line_create(struct contended_line *line, size_t n)
 {
     *line = (struct contended_line){
-        .threads = malloc((n + 1) * sizeof *line->threads),
-        .average = malloc((n + 1) * sizeof *line->average),
-        .active = malloc((n + 1) * sizeof *line->active),
+        .threads = allocate(n + 1, sizeof *line->threads),
+        .average = allocate(n + 1, sizeof *line->average),
+        .active = allocate(n + 1, sizeof *line->active),
     };
-    return line->threads && line->average && line->active ? 0 : -1;
 }
 
 void contended_line_free(struct contended_line *line)

@@ -22,8 +22,8 @@ struct contended_line {
     bool stores;
 };
 
-/* Room for n threads; 0 or -1. Freed by contended_line_free(). */
-int contended_line_create(struct contended_line *, size_t n);
+/* Room for n threads. Freed by contended_line_free(). */
+void contended_line_create(struct contended_line *, size_t n);
 void contended_line_free(struct contended_line *);
 
 /* Describes the uses [0, n), all of one line and bin. */

@@ -9,6 +9,7 @@
 #include "analysis/communication/line_events.h"
 #include "analysis/internal.h"
 #include "analysis/rates/access_clock.h"
+#include "support/memory.h"
 
 static void set_crossing(struct crossing *crossing, const struct record_line_watch *watch,
                          const struct access_clock *clock, double elapsed_ns, double visits)
@@ -91,13 +92,10 @@ int analysis_find_crossings(struct analysis *analysis, const struct access_clock
 {
     struct line_events events;
     double offered[OFFER_KINDS] = {0}, given[OFFER_KINDS] = {0};
-    enum offer_kind *kinds = malloc((analysis->count + 1) * sizeof *kinds);
+    enum offer_kind *kinds = allocate(analysis->count + 1, sizeof *kinds);
 
-    analysis->crossings = malloc((analysis->count + 1) * sizeof *analysis->crossings);
-    if (!kinds || !analysis->crossings || line_events_create(analysis, &events)) {
-        free(kinds);
-        return -1;
-    }
+    analysis->crossings = allocate(analysis->count + 1, sizeof *analysis->crossings);
+    line_events_create(analysis, &events);
     for (size_t i = 0; i < analysis->count; i++) {
         const struct analysed_sample *sample = &analysis->samples[i];
         const struct record_sample *record = sample->record;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sampling/watch_design.h"
+#include "support/memory.h"
 
 static int compare_events(const void *a, const void *b)
 {
@@ -21,22 +22,19 @@ static int compare_events(const void *a, const void *b)
     return x->event < y->event ? -1 : x->event > y->event;
 }
 
-int line_events_create(const struct analysis *analysis, struct line_events *out)
+void line_events_create(const struct analysis *analysis, struct line_events *out)
 {
     size_t capacity = 1;
 
     *out = (struct line_events){0};
     for (size_t p = 0; p < analysis->profile_count; p++)
         capacity += analysis->profiles[p]->line_events.count;
-    out->items = malloc(capacity * sizeof *out->items);
-    if (!out->items)
-        return -1;
+    out->items = allocate(capacity, sizeof *out->items);
     for (size_t p = 0; p < analysis->profile_count; p++)
         for (size_t i = 0; i < analysis->profiles[p]->line_events.count; i++)
             out->items[out->count++] = (struct line_event_place){
                 (uint32_t)p, &analysis->profiles[p]->line_events.items[i]};
     qsort(out->items, out->count, sizeof *out->items, compare_events);
-    return 0;
 }
 
 void line_events_free(struct line_events *events)

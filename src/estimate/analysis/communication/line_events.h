@@ -16,8 +16,7 @@ struct line_events {
     size_t count;
 };
 
-/* 0, or -1: out of memory. */
-int line_events_create(const struct analysis *, struct line_events *);
+void line_events_create(const struct analysis *, struct line_events *);
 void line_events_free(struct line_events *);
 
 /* The n events of a sample's watch, in that order. */

@@ -6,6 +6,7 @@
 
 #include "sampling/line_mask.h"
 #include "sampling/watch_design.h"
+#include "support/memory.h"
 
 /* Watches that an instruction needs to speak for itself. */
 static const double WATCHES_MIN = 4;
@@ -28,15 +29,15 @@ static int compare_overlaps(const void *a, const void *b)
 
 static struct sight *list_sights(const struct segments *segments)
 {
-    struct sight *sights = calloc(segments->count + 1, sizeof *sights);
+    struct sight *sights = allocate_zeroed(segments->count + 1, sizeof *sights);
 
-    for (size_t i = 0; sights && i < segments->watch_count; i++) {
+    for (size_t i = 0; i < segments->watch_count; i++) {
         const struct followed *watch = &segments->watches[i];
 
         sights[watch->position] =
             (struct sight){.watch = (uint32_t)i + 1, .met = watch->record->flags & LINE_WATCH_MET};
     }
-    for (size_t i = 0; sights && i < segments->arrival_count; i++)
+    for (size_t i = 0; i < segments->arrival_count; i++)
         if (!segments->arrivals[i].own)
             sights[segments->watches[segments->arrivals[i].watch].position].met = true;
     return sights;
@@ -120,27 +121,23 @@ static void add_up(struct overlaps *overlaps)
     overlaps->count = count;
 }
 
-int overlaps_create(const struct analysis *analysis, const struct line_uses *uses,
-                    const struct segments *segments, struct overlaps *overlaps)
+void overlaps_create(const struct analysis *analysis, const struct line_uses *uses,
+                     const struct segments *segments, struct overlaps *overlaps)
 {
     struct sight *sights = list_sights(segments);
     struct contended_line line;
-    int result = contended_line_create(&line, uses->count);
 
-    *overlaps = (struct overlaps){.items = malloc((segments->count + 1) * sizeof *overlaps->items)};
-    if (!sights || !overlaps->items)
-        result = -1;
-    for (size_t i = 0, end; result == 0 && i < uses->count; i = end) {
+    contended_line_create(&line, uses->count);
+    *overlaps = (struct overlaps){.items = allocate(segments->count + 1, sizeof *overlaps->items)};
+    for (size_t i = 0, end; i < uses->count; i = end) {
         end = line_uses_end(uses, i);
         contended_line_describe(analysis, uses, uses->items + i, end - i, &line);
         if (line.thread_count > 1 && line.stores)
             add_line(analysis, segments, sights, &line, overlaps);
     }
-    if (result == 0)
-        add_up(overlaps);
+    add_up(overlaps);
     contended_line_free(&line);
     free(sights);
-    return result;
 }
 
 void overlaps_free(struct overlaps *overlaps)

@@ -21,9 +21,8 @@ struct overlaps {
     size_t count;
 };
 
-/* 0, or -1: out of memory. */
-int overlaps_create(const struct analysis *, const struct line_uses *, const struct segments *,
-                    struct overlaps *);
+void overlaps_create(const struct analysis *, const struct line_uses *, const struct segments *,
+                     struct overlaps *);
 void overlaps_free(struct overlaps *);
 
 /* The part of the time of that store's thread at the line in which others are there, too. */

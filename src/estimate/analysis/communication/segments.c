@@ -12,6 +12,7 @@
 #include "analysis/communication/line_events.h"
 #include "sampling/line_mask.h"
 #include "sampling/watch_design.h"
+#include "support/memory.h"
 
 /* Watches that a stratum of its own needs. */
 enum { STRATUM_WATCHES_MIN = 8 };
@@ -125,17 +126,12 @@ static bool judge_watch(const struct analysis *analysis, struct followed *follow
     return end || !profile->complete;
 }
 
-static int follow(const struct analysis *analysis, struct segments *segments)
+static void follow(const struct analysis *analysis, struct segments *segments)
 {
     struct line_events events;
 
-    if (line_events_create(analysis, &events))
-        return -1;
-    segments->arrivals = malloc((events.count + 1) * sizeof *segments->arrivals);
-    if (!segments->arrivals) {
-        line_events_free(&events);
-        return -1;
-    }
+    line_events_create(analysis, &events);
+    segments->arrivals = allocate(events.count + 1, sizeof *segments->arrivals);
     for (size_t i = 0; i < segments->count; i++) {
         const struct analysed_sample *sample = &analysis->samples[segments->samples[i]];
         const struct profile *profile = analysis->profiles[sample->profile];
@@ -156,7 +152,6 @@ static int follow(const struct analysis *analysis, struct segments *segments)
         segments->watch_count++;
     }
     line_events_free(&events);
-    return 0;
 }
 
 /* ---- strata ---- */
@@ -197,19 +192,14 @@ static uint64_t key_of(const struct record_sample *sample, uint32_t line_size, u
     return key;
 }
 
-static int stratify(const struct analysis *analysis, struct segments *segments)
+static void stratify(const struct analysis *analysis, struct segments *segments)
 {
     enum { LEVELS = 4 };
     size_t n = segments->count, left = n;
-    struct member *members = malloc((n + 1) * sizeof *members);
-    bool *watched = calloc(n + 1, sizeof *watched);
+    struct member *members = allocate(n + 1, sizeof *members);
+    bool *watched = allocate_zeroed(n + 1, sizeof *watched);
 
-    segments->strata = calloc(n + 1, sizeof *segments->strata);
-    if (!members || !watched || !segments->strata) {
-        free(members);
-        free(watched);
-        return -1;
-    }
+    segments->strata = allocate_zeroed(n + 1, sizeof *segments->strata);
     for (size_t i = 0; i < segments->watch_count; i++)
         watched[segments->watches[i].position] = true;
     for (size_t i = 0; i < n; i++)
@@ -249,7 +239,6 @@ static int stratify(const struct analysis *analysis, struct segments *segments)
         segments->watches[i].stratum = segments->stratum_of[segments->watches[i].position];
     free(members);
     free(watched);
-    return 0;
 }
 
 /* ---- order ---- */
@@ -297,33 +286,29 @@ static int compare_loads(const void *a, const void *b, void *context)
 }
 
 /* Sorts the arrivals in place, with `previous` following them. */
-static int sort_arrivals(struct segments *segments)
+static void sort_arrivals(struct segments *segments)
 {
     size_t n = segments->arrival_count;
-    uint32_t *order = malloc((n + 1) * sizeof *order), *place = malloc((n + 1) * sizeof *place);
-    struct arrival *sorted = malloc((n + 1) * sizeof *sorted);
-    int result = order && place && sorted ? 0 : -1;
+    uint32_t *order = allocate(n + 1, sizeof *order), *place = allocate(n + 1, sizeof *place);
+    struct arrival *sorted = allocate(n + 1, sizeof *sorted);
 
-    if (result == 0) {
-        for (size_t i = 0; i < n; i++)
-            order[i] = (uint32_t)i;
-        qsort_r(order, n, sizeof *order, compare_arrivals, segments);
-        for (size_t i = 0; i < n; i++)
-            place[order[i]] = (uint32_t)i;
-        for (size_t i = 0; i < n; i++) {
-            sorted[i] = segments->arrivals[order[i]];
-            if (sorted[i].previous)
-                sorted[i].previous = place[sorted[i].previous - 1] + 1;
-        }
-        for (size_t i = 0; i < segments->watch_count; i++)
-            if (segments->watches[i].last_read)
-                segments->watches[i].last_read = place[segments->watches[i].last_read - 1] + 1;
-        memcpy(segments->arrivals, sorted, n * sizeof *sorted);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, n, sizeof *order, compare_arrivals, segments);
+    for (size_t i = 0; i < n; i++)
+        place[order[i]] = (uint32_t)i;
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = segments->arrivals[order[i]];
+        if (sorted[i].previous)
+            sorted[i].previous = place[sorted[i].previous - 1] + 1;
     }
+    for (size_t i = 0; i < segments->watch_count; i++)
+        if (segments->watches[i].last_read)
+            segments->watches[i].last_read = place[segments->watches[i].last_read - 1] + 1;
+    memcpy(segments->arrivals, sorted, n * sizeof *sorted);
     free(order);
     free(place);
     free(sorted);
-    return result;
 }
 
 static int compare_threads(const void *a, const void *b)
@@ -334,12 +319,10 @@ static int compare_threads(const void *a, const void *b)
 }
 
 /* Numbers the threads that read in each stratum. */
-static int number_readers(struct segments *segments)
+static void number_readers(struct segments *segments)
 {
-    uint32_t *threads = malloc((segments->arrival_count + 1) * sizeof *threads);
+    uint32_t *threads = allocate(segments->arrival_count + 1, sizeof *threads);
 
-    if (!threads)
-        return -1;
     for (size_t s = 0; s < segments->stratum_count; s++) {
         struct store_stratum *stratum = &segments->strata[s];
         struct arrival *arrivals = segments->arrivals + stratum->first_arrival;
@@ -363,13 +346,11 @@ static int number_readers(struct segments *segments)
         segments->reader_count += (uint32_t)unique;
     }
     free(threads);
-    return 0;
 }
 
-static int sort_all(struct segments *segments)
+static void sort_all(struct segments *segments)
 {
-    if (sort_arrivals(segments))
-        return -1;
+    sort_arrivals(segments);
     for (size_t i = 0; i < segments->watch_count; i++)
         segments->by_end[i] = segments->by_loads[i] = (uint32_t)i;
     qsort_r(segments->by_end, segments->watch_count, sizeof *segments->by_end, compare_ends,
@@ -390,7 +371,7 @@ static int sort_all(struct segments *segments)
         if (stratum->watch_count++ == 0)
             stratum->first_watch = i;
     }
-    return number_readers(segments);
+    number_readers(segments);
 }
 
 double segments_weight(const struct analysis *analysis, const struct segments *segments,
@@ -421,30 +402,27 @@ static void list_stores(const struct analysis *analysis, const struct turns *tur
     }
 }
 
-int segments_create(const struct analysis *analysis, const struct turns *turns,
-                    struct segments *segments)
+void segments_create(const struct analysis *analysis, const struct turns *turns,
+                     struct segments *segments)
 {
     size_t room = analysis->count + 1;
 
     *segments = (struct segments){
-        .samples = malloc(room * sizeof *segments->samples),
-        .weights = malloc(room * sizeof *segments->weights),
-        .stratum_of = malloc(room * sizeof *segments->stratum_of),
-        .watches = malloc(room * sizeof *segments->watches),
-        .by_end = malloc(room * sizeof *segments->by_end),
-        .by_loads = malloc(room * sizeof *segments->by_loads),
-        .touched = calloc(room, sizeof *segments->touched),
-        .written = calloc(room, sizeof *segments->written),
+        .samples = allocate(room, sizeof *segments->samples),
+        .weights = allocate(room, sizeof *segments->weights),
+        .stratum_of = allocate(room, sizeof *segments->stratum_of),
+        .watches = allocate(room, sizeof *segments->watches),
+        .by_end = allocate(room, sizeof *segments->by_end),
+        .by_loads = allocate(room, sizeof *segments->by_loads),
+        .touched = allocate_zeroed(room, sizeof *segments->touched),
+        .written = allocate_zeroed(room, sizeof *segments->written),
     };
-    if (!segments->samples || !segments->weights || !segments->stratum_of || !segments->watches ||
-        !segments->by_end || !segments->by_loads || !segments->touched || !segments->written)
-        return -1;
     list_stores(analysis, turns, segments);
-    if (line_uses_create(analysis, &segments->uses) || follow(analysis, segments) ||
-        stratify(analysis, segments) || sort_all(segments))
-        return -1;
+    line_uses_create(analysis, &segments->uses);
+    follow(analysis, segments);
+    stratify(analysis, segments);
+    sort_all(segments);
     segments_find_bytes(analysis, &segments->uses, segments);
-    return 0;
 }
 
 void segments_free(struct segments *segments)

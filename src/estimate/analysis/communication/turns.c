@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/communication/communication_internal.h"
+#include "support/memory.h"
 
 enum {
     PLACES = 64, /* numbers of places lie below */
@@ -167,18 +168,16 @@ static int compare_samples(const void *a, const void *b)
     return 0;
 }
 
-int turns_create(const struct analysis *analysis, struct turns *turns)
+void turns_create(const struct analysis *analysis, struct turns *turns)
 {
     size_t capacity = 1, n = 0;
 
     for (size_t p = 0; p < analysis->profile_count; p++)
         capacity += analysis->profiles[p]->turns.count;
     *turns = (struct turns){
-        .items = malloc(capacity * sizeof *turns->items),
-        .groups = malloc(capacity * sizeof *turns->groups),
+        .items = allocate(capacity, sizeof *turns->items),
+        .groups = allocate(capacity, sizeof *turns->groups),
     };
-    if (!turns->items || !turns->groups)
-        return -1;
     for (size_t p = 0; p < analysis->profile_count; p++)
         for (size_t i = 0; i < analysis->profiles[p]->turns.count; i++)
             turns->items[n++] = (struct seen_turn){.record = &analysis->profiles[p]->turns.items[i],
@@ -191,7 +190,6 @@ int turns_create(const struct analysis *analysis, struct turns *turns)
         weigh_group(turns, i, end);
     }
     qsort(turns->items, n, sizeof *turns->items, compare_samples);
-    return 0;
 }
 
 void turns_free(struct turns *turns)

@@ -4,28 +4,25 @@
 #include <stdlib.h>
 
 #include "analysis/curves/open_lines_internal.h"
+#include "support/memory.h"
 
-static int order_create(const struct analysis *analysis, struct order *order,
-                        struct open_watch (*see)(const struct analysis *,
-                                                 const struct analysed_watch *, double),
-                        double parameter)
+static void order_create(const struct analysis *analysis, struct order *order,
+                         struct open_watch (*see)(const struct analysis *,
+                                                  const struct analysed_watch *, double),
+                         double parameter)
 {
     size_t n = analysis->watch_count + 1;
 
-    order->watches = malloc(n * sizeof *order->watches);
-    order->by_exit = malloc(n * sizeof *order->by_exit);
-    if (!order->watches || !order->by_exit)
-        return -1;
+    order->watches = allocate(n, sizeof *order->watches);
+    order->by_exit = allocate(n, sizeof *order->by_exit);
     for (size_t i = 0; i < analysis->watch_count; i++)
         order->watches[i] = see(analysis, &analysis->watches[analysis->by_stratum[i]], parameter);
     for (size_t g = 0; g < analysis->stratum_count; g++) {
         const struct stratum *stratum = &analysis->strata[g];
 
-        if (open_survival_order(order->watches + stratum->first, stratum->count,
-                                order->by_exit + stratum->first))
-            return -1;
+        open_survival_order(order->watches + stratum->first, stratum->count,
+                            order->by_exit + stratum->first);
     }
-    return 0;
 }
 
 static void order_free(struct order *order)
@@ -105,17 +102,16 @@ static double mean_visits_per_store(const struct analysis *analysis)
     return stores > 0 ? fmax(1, visits / stores) : 1;
 }
 
-int watch_orders_create(struct open_lines *open)
+void watch_orders_create(struct open_lines *open)
 {
     const struct analysis *analysis = open->analysis;
 
     open->visits_per_store = mean_visits_per_store(analysis);
-    open->all_by_store = malloc((analysis->watch_count + 1) * sizeof *open->all_by_store);
-    if (!open->all_by_store || order_create(analysis, &open->order, as_it_is, 0) ||
-        order_create(analysis, &open->by_word, by_word, visits_per_word(analysis)) ||
-        order_create(analysis, &open->stores, store_of_others, 0))
-        return -1;
-    return open_survival_order(open->stores.watches, analysis->watch_count, open->all_by_store);
+    open->all_by_store = allocate(analysis->watch_count + 1, sizeof *open->all_by_store);
+    order_create(analysis, &open->order, as_it_is, 0);
+    order_create(analysis, &open->by_word, by_word, visits_per_word(analysis));
+    order_create(analysis, &open->stores, store_of_others, 0);
+    open_survival_order(open->stores.watches, analysis->watch_count, open->all_by_store);
 }
 
 void watch_orders_free(struct open_lines *open)

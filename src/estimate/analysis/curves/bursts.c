@@ -5,6 +5,7 @@
 
 #include "analysis/internal.h"
 #include "reuse/sort_keys.h"
+#include "support/memory.h"
 
 /*
  * Clock expiries that gave no burst still stand for the program's time. So do those in our
@@ -34,19 +35,12 @@ struct probe_list {
     size_t count, room;
 };
 
-static bool make_room(void **items, size_t *room, size_t needed, size_t size)
+static void make_room(void **items, size_t *room, size_t needed, size_t size)
 {
-    size_t larger = 2 * needed + 1024;
-    void *grown;
-
     if (needed <= *room)
-        return true;
-    grown = realloc(*items, larger * size);
-    if (!grown)
-        return false;
-    *items = grown;
-    *room = larger;
-    return true;
+        return;
+    *room = 2 * needed + 1024;
+    *items = reallocate(*items, *room, size);
 }
 
 static struct analysed_probe group_of(const struct probe_group *group, uint32_t burst)
@@ -65,13 +59,12 @@ static struct analysed_probe group_of(const struct probe_group *group, uint32_t 
     };
 }
 
-static bool add_group(struct probe_list *list, struct analysed_burst *burst,
+static void add_group(struct probe_list *list, struct analysed_burst *burst,
                       struct analysed_probe probe, const struct probe_count *counts, size_t n)
 {
-    if (!make_room((void **)&list->probes, &list->probe_room, list->probe_count + 1,
-                   sizeof *list->probes) ||
-        !make_room((void **)&list->counts, &list->room, list->count + n, sizeof *list->counts))
-        return false;
+    make_room((void **)&list->probes, &list->probe_room, list->probe_count + 1,
+              sizeof *list->probes);
+    make_room((void **)&list->counts, &list->room, list->count + n, sizeof *list->counts);
     probe.first = (uint32_t)list->count;
     probe.entries = (uint32_t)n;
     for (size_t i = 0; i < n; i++) {
@@ -83,12 +76,11 @@ static bool add_group(struct probe_list *list, struct analysed_burst *burst,
     burst->open += probe.open;
     burst->probe_count++;
     list->probes[list->probe_count++] = probe;
-    return true;
 }
 
 /* All groups, also those that tell nothing at the analysed line size: they are numbered alike at
  * all sizes. */
-static bool list_probes(const struct analysis *analysis, struct analysed_burst *burst,
+static void list_probes(const struct analysis *analysis, struct analysed_burst *burst,
                         uint32_t index, struct probe_list *list)
 {
     struct probe_decoder decoder;
@@ -103,11 +95,9 @@ static bool list_probes(const struct analysis *analysis, struct analysed_burst *
 
         for (unsigned s = 0; s < analysis->size_index; s++)
             first += sizes[s];
-        if (!add_group(list, burst, group_of(&group, index), counts + first,
-                       sizes[analysis->size_index]))
-            return false;
+        add_group(list, burst, group_of(&group, index), counts + first,
+                  sizes[analysis->size_index]);
     }
-    return true;
 }
 
 static uint64_t thread_key(uint32_t profile, uint32_t thread_id)
@@ -134,22 +124,20 @@ static size_t list_thread_keys(const struct analysis *analysis, struct sort_key 
 }
 
 /* Lists the threads and tells each burst which one is its own. */
-static int list_threads(struct analysis *analysis)
+static void list_threads(struct analysis *analysis)
 {
     size_t capacity = analysis->burst_count + 1, threads = 0;
     struct sort_key *keys;
 
     for (size_t p = 0; p < analysis->profile_count; p++)
         capacity += analysis->profiles[p]->samples.count;
-    keys = malloc(2 * capacity * sizeof *keys);
-    if (!keys)
-        return -1;
+    keys = allocate(2 * capacity, sizeof *keys);
     size_t n = list_thread_keys(analysis, keys);
     const struct sort_key *sorted = sort_keys(keys, keys + n, n);
     for (size_t i = 0; i < n; i++)
         threads += i == 0 || sorted[i].key != sorted[i - 1].key;
-    analysis->threads = calloc(threads + 1, sizeof *analysis->threads);
-    for (size_t i = 0; i < n && analysis->threads; i++) {
+    analysis->threads = allocate_zeroed(threads + 1, sizeof *analysis->threads);
+    for (size_t i = 0; i < n; i++) {
         uint32_t profile = (uint32_t)(sorted[i].key >> 32), id = (uint32_t)sorted[i].key;
 
         if (i == 0 || sorted[i].key != sorted[i - 1].key)
@@ -163,19 +151,16 @@ static int list_threads(struct analysis *analysis)
         analysis->threads[analysis->thread_count - 1].bursts++;
     }
     free(keys);
-    return analysis->threads ? 0 : -1;
 }
 
-int analysis_list_bursts(struct analysis *analysis)
+void analysis_list_bursts(struct analysis *analysis)
 {
     struct probe_list list = {0};
     size_t capacity = 1;
 
     for (size_t p = 0; p < analysis->profile_count; p++)
         capacity += analysis->profiles[p]->bursts.count;
-    analysis->bursts = calloc(capacity, sizeof *analysis->bursts);
-    if (!analysis->bursts)
-        return -1;
+    analysis->bursts = allocate_zeroed(capacity, sizeof *analysis->bursts);
     for (size_t p = 0; p < analysis->profile_count; p++) {
         const struct profile *profile = analysis->profiles[p];
 
@@ -191,18 +176,14 @@ int analysis_list_bursts(struct analysis *analysis)
                 .loop = (uint32_t)loop_rates_find(&analysis->rates, p, record->loop),
                 .time_ns = analysis->rates.burst_times[p][i],
                 .dilation = 1};
-            if (!list_probes(analysis, burst, (uint32_t)analysis->burst_count, &list)) {
-                free(list.probes);
-                free(list.counts);
-                return -1;
-            }
+            list_probes(analysis, burst, (uint32_t)analysis->burst_count, &list);
             analysis->burst_count++;
         }
     }
     analysis->probes = list.probes;
     analysis->counts = list.counts;
     analysis->probe_count = list.probe_count;
-    return list_threads(analysis);
+    list_threads(analysis);
 }
 
 /* Bursts are in order of profile and identifier. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/internal.h"
+#include "support/memory.h"
 
 enum {
     CODE_BITS = 10, /* a block of code: 1 KiB */
@@ -94,14 +95,12 @@ static size_t find_cell(struct growing *cells, size_t count, uint32_t kind,
 
 /* Cells of so few bursts go into their kind's common one, which is numbered after those that stay.
  */
-static int renumber(struct analysis *analysis, const struct growing *cells, size_t count,
-                    uint32_t kinds)
+static void renumber(struct analysis *analysis, const struct growing *cells, size_t count,
+                     uint32_t kinds)
 {
-    uint32_t *number = malloc((count + kinds + 1) * sizeof *number), *common = number + count;
+    uint32_t *number = allocate(count + kinds + 1, sizeof *number), *common = number + count;
     size_t kept = 0;
 
-    if (!number)
-        return -1;
     for (uint32_t k = 0; k < kinds; k++)
         common[k] = UINT32_MAX;
     for (size_t c = 0; c < count; c++)
@@ -121,27 +120,23 @@ static int renumber(struct analysis *analysis, const struct growing *cells, size
     }
     free(number);
     analysis->cell_count = kept;
-    analysis->cells = calloc(kept + 1, sizeof *analysis->cells);
-    for (size_t i = 0; i < analysis->burst_count && analysis->cells; i++)
+    analysis->cells = allocate_zeroed(kept + 1, sizeof *analysis->cells);
+    for (size_t i = 0; i < analysis->burst_count; i++)
         analysis->cells[analysis->bursts[i].cell].bursts++;
-    return analysis->cells ? 0 : -1;
 }
 
-int analysis_divide(struct analysis *analysis)
+void analysis_divide(struct analysis *analysis)
 {
     uint32_t kinds = 1;
     size_t count = 0, room;
     struct growing *cells;
-    int result;
 
     for (size_t i = 0; i < analysis->burst_count; i++) {
         uint32_t kind = kind_of(analysis, &analysis->bursts[i]);
         kinds = kind >= kinds ? kind + 1 : kinds;
     }
     room = (size_t)CELLS_MAX * (kinds < CELLS_MAX ? kinds : CELLS_MAX);
-    cells = calloc(room, sizeof *cells);
-    if (!cells)
-        return -1;
+    cells = allocate_zeroed(room, sizeof *cells);
     for (size_t i = 0; i < analysis->burst_count; i++) {
         struct analysed_burst *burst = &analysis->bursts[i];
         uint32_t kind = kind_of(analysis, burst);
@@ -159,7 +154,6 @@ int analysis_divide(struct analysis *analysis)
         if (cell < count)
             join(&cells[cell], vector);
     }
-    result = renumber(analysis, cells, count, kinds);
+    renumber(analysis, cells, count, kinds);
     free(cells);
-    return result;
 }

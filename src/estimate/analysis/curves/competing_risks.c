@@ -9,27 +9,23 @@
 #include <string.h>
 
 #include "analysis/communication/communication_internal.h"
+#include "support/memory.h"
 
-int masses_create(const struct segments *segments, struct masses *masses)
+void masses_create(const struct segments *segments, struct masses *masses)
 {
     size_t readers = segments->reader_count + 1u;
 
     *masses = (struct masses){
-        .arrival = malloc((segments->arrival_count + 1) * sizeof(double)),
-        .scale = malloc(readers * sizeof(double)),
-        .unread = malloc(readers * sizeof(double)),
-        .unseen = malloc(readers * sizeof(double)),
-        .seen_sum = malloc(readers * sizeof(double)),
-        .followed = malloc(readers * sizeof(double)),
-        .sum = malloc(readers * sizeof(double)),
-        .raw = malloc(readers * sizeof(double)),
-        .taken = malloc(readers * sizeof(double)),
+        .arrival = allocate(segments->arrival_count + 1, sizeof(double)),
+        .scale = allocate(readers, sizeof(double)),
+        .unread = allocate(readers, sizeof(double)),
+        .unseen = allocate(readers, sizeof(double)),
+        .seen_sum = allocate(readers, sizeof(double)),
+        .followed = allocate(readers, sizeof(double)),
+        .sum = allocate(readers, sizeof(double)),
+        .raw = allocate(readers, sizeof(double)),
+        .taken = allocate(readers, sizeof(double)),
     };
-    return masses->arrival && masses->scale && masses->unread && masses->unseen &&
-                   masses->seen_sum && masses->followed && masses->sum && masses->raw &&
-                   masses->taken
-               ? 0
-               : -1;
 }
 
 void masses_free(struct masses *masses)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/sectors/evaluation.h"
+#include "support/memory.h"
 
 /* More than this share of accesses unobserved at a size: the size is beyond what is known. */
 #define UNKNOWN_MAX 0.01
@@ -13,10 +14,8 @@ static struct estimate interval_of(const struct analysis *analysis,
                                    double (*part)(const struct miss_shares *))
 {
     uint32_t replicates = replicate_count(analysis);
-    double *values = malloc(replicates * sizeof *values);
+    double *values = allocate(replicates, sizeof *values);
 
-    if (!values)
-        return (struct estimate){part(shares), 0, 1};
     for (uint32_t r = 0; r < replicates; r++)
         values[r] = part(&shares[r]);
     struct estimate out = replicate_interval(analysis, values, floor, bursts);
@@ -52,8 +51,6 @@ static double least_crossing(const struct analysis *analysis)
     return analysis->crossing_count ? fmin(1, 3.0 / (double)analysis->crossing_count) : 0;
 }
 
-static const struct estimate nothing_known = {1, 0, 1};
-
 void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset subset,
                                const double *bytes, size_t n, struct curve_point *points)
 {
@@ -64,11 +61,7 @@ void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset su
         exact_miss_ratio_curve(analysis, subset, bytes, n, points);
         return;
     }
-    if (evaluate_sizes(analysis, subset, bytes, n, &results)) {
-        for (size_t k = 0; k < n; k++)
-            points[k] = (struct curve_point){bytes[k], nothing_known, true};
-        return;
-    }
+    evaluate_sizes(analysis, subset, bytes, n, &results);
     for (size_t k = 0; k < n; k++) {
         const struct miss_shares *shares = &results.shares[k * replicates];
         points[k].bytes = bytes[k];
@@ -93,9 +86,7 @@ struct miss_split analysis_misses(const struct analysis *analysis, struct subset
 
     if (analysis->exact)
         return exact_misses(analysis, subset, bytes);
-    if (evaluate_sizes(analysis, subset, &bytes, 1, &results))
-        return (struct miss_split){nothing_known, nothing_known, nothing_known, nothing_known,
-                                   true};
+    evaluate_sizes(analysis, subset, &bytes, 1, &results);
 
     uint32_t replicates = replicate_count(analysis);
     struct miss_shares *shares = results.shares, *cold = results.cold;
@@ -129,8 +120,7 @@ struct estimate analysis_subset_accesses(const struct analysis *analysis, struct
 
     if (analysis->exact)
         return exact_accesses(analysis, subset);
-    if (evaluate(analysis, subset, (struct places){.n = 0}, &results))
-        return (struct estimate){0, 0, INFINITY};
+    evaluate(analysis, subset, (struct places){.n = 0}, &results);
     out = replicate_spread(analysis, results.accesses, results.bursts);
     /* Rates are uncertain by factors, so the interval is one, too. */
     double factor = out.value > 0 ? out.hi / out.value : 1;
@@ -139,7 +129,7 @@ struct estimate analysis_subset_accesses(const struct analysis *analysis, struct
 }
 
 /* By replicate. Those of everything are kept: most questions are about parts of it. *own: what the
- * caller has to free. NULL: out of memory. */
+ * caller has to free. */
 static const double *accesses_of_whole(const struct analysis *analysis, struct subset whole,
                                        double **own)
 {
@@ -150,8 +140,7 @@ static const double *accesses_of_whole(const struct analysis *analysis, struct s
     *own = NULL;
     if (all && *known)
         return *known;
-    if (evaluate(analysis, whole, (struct places){.n = 0}, &results))
-        return NULL;
+    evaluate(analysis, whole, (struct places){.n = 0}, &results);
     *(all ? known : own) = results.accesses;
     results.accesses = NULL;
     results_free(&results);
@@ -162,7 +151,7 @@ struct estimate analysis_share_of_accesses(const struct analysis *analysis, stru
                                            struct subset whole)
 {
     struct results of_part;
-    struct estimate out = {0, 0, 1};
+    struct estimate out;
     const double *all;
     double *own;
 
@@ -172,13 +161,11 @@ struct estimate analysis_share_of_accesses(const struct analysis *analysis, stru
 
         return (struct estimate){share, share, share};
     }
-    if (evaluate(analysis, part, (struct places){.n = 0}, &of_part))
-        return out;
+    evaluate(analysis, part, (struct places){.n = 0}, &of_part);
     all = accesses_of_whole(analysis, whole, &own);
-    for (uint32_t r = 0; r < replicate_count(analysis) && all; r++)
+    for (uint32_t r = 0; r < replicate_count(analysis); r++)
         of_part.accesses[r] = all[r] > 0 ? of_part.accesses[r] / all[r] : 0;
-    if (all)
-        out = replicate_interval(analysis, of_part.accesses, 0, of_part.bursts);
+    out = replicate_interval(analysis, of_part.accesses, 0, of_part.bursts);
     free(own);
     results_free(&of_part);
     return out;
@@ -212,17 +199,16 @@ uint32_t analysis_granule(const struct analysis *analysis)
 }
 
 /* What is not used again up to each time, of all probes. */
-static int missed_at(const struct analysis *analysis, const double *times, size_t n, double *missed)
+static void missed_at(const struct analysis *analysis, const double *times, size_t n,
+                      double *missed)
 {
     struct results results;
 
-    if (evaluate(analysis, (struct subset){0},
-                 (struct places){.times = times, .n = n, .value_only = true}, &results))
-        return -1;
+    evaluate(analysis, (struct subset){0},
+             (struct places){.times = times, .n = n, .value_only = true}, &results);
     for (size_t k = 0; k < n; k++)
         missed[k] = results.shares[k].missed;
     results_free(&results);
-    return 0;
 }
 
 /*
@@ -230,18 +216,16 @@ static int missed_at(const struct analysis *analysis, const double *times, size_
  * time when it was not used for as long as the cache keeps lines: one eviction time for the lines
  * and for the blocks in them.
  */
-int analysis_line_use(const struct analysis *analysis, struct subset subset, const double *bytes,
-                      size_t n, uint32_t granule, double *used)
+void analysis_line_use(const struct analysis *analysis, struct subset subset, const double *bytes,
+                       size_t n, uint32_t granule, double *used)
 {
     struct analysis_options options = analysis->options;
-    double *times = malloc((3 * n + 1) * sizeof *times), *lines = times + n, *blocks = lines + n;
     struct analysis *of_blocks = NULL;
     char message[256];
-    int result = times ? 0 : -1;
 
     if (analysis->exact) {
-        free(times);
-        return exact_line_use(analysis, bytes, n, granule, used);
+        exact_line_use(analysis, bytes, n, granule, used);
+        return;
     }
     for (size_t k = 0; k < n; k++)
         used[k] = NAN;
@@ -251,40 +235,37 @@ int analysis_line_use(const struct analysis *analysis, struct subset subset, con
     if (granule < analysis->line_size && !subset.groups && !subset.members)
         of_blocks = analysis_create(analysis->profiles, analysis->profile_count, &options, message,
                                     sizeof message);
-    if (result == 0 && of_blocks && of_blocks->probe_count) {
+    if (of_blocks && of_blocks->probe_count) {
+        double *times = allocate(3 * n, sizeof *times), *lines = times + n, *blocks = lines + n;
+
         for (size_t k = 0; k < n; k++)
             times[k] = open_lines_eviction_time(analysis, bytes[k] / analysis->line_size);
-        result =
-            missed_at(analysis, times, n, lines) || missed_at(of_blocks, times, n, blocks) ? -1 : 0;
-        for (size_t k = 0; k < n && result == 0; k++)
+        missed_at(analysis, times, n, lines);
+        missed_at(of_blocks, times, n, blocks);
+        for (size_t k = 0; k < n; k++)
             used[k] =
                 lines[k] > 0 ? fmin(1, blocks[k] / lines[k] * granule / analysis->line_size) : NAN;
+        free(times);
     }
     analysis_free(of_blocks);
-    free(times);
-    return result;
 }
 
-int analysis_miss_ratios(const struct analysis *analysis, struct subset subset, const double *bytes,
-                         size_t n, double *ratios)
+void analysis_miss_ratios(const struct analysis *analysis, struct subset subset,
+                          const double *bytes, size_t n, double *ratios)
 {
     struct results results;
-    double *lines = malloc((n + 1) * sizeof *lines);
-    int result = -1;
+    double *lines = allocate(n + 1, sizeof *lines);
 
-    for (size_t k = 0; k < n && lines; k++)
+    for (size_t k = 0; k < n; k++)
         lines[k] = bytes[k] / analysis->line_size;
-    if (lines)
-        result = evaluate(analysis, subset,
-                          (struct places){.lines = lines, .n = n, .value_only = true}, &results);
-    for (size_t k = 0; k < n && result == 0; k++) {
+    evaluate(analysis, subset, (struct places){.lines = lines, .n = n, .value_only = true},
+             &results);
+    for (size_t k = 0; k < n; k++) {
         double ratio = all_misses(&results.shares[k]);
         ratios[k] = k ? fmin(ratio, ratios[k - 1]) : ratio;
     }
-    if (result == 0)
-        results_free(&results);
+    results_free(&results);
     free(lines);
-    return result;
 }
 
 uint32_t analysis_resampled_count(const struct analysis *analysis)
@@ -293,14 +274,13 @@ uint32_t analysis_resampled_count(const struct analysis *analysis)
 }
 
 /* Replicate 0 is the estimate itself. */
-int analysis_resampled_ratios(const struct analysis *analysis, struct subset subset,
-                              const double *bytes, size_t n, double *ratios)
+void analysis_resampled_ratios(const struct analysis *analysis, struct subset subset,
+                               const double *bytes, size_t n, double *ratios)
 {
     uint32_t replicates = replicate_count(analysis);
     struct results results;
 
-    if (evaluate_sizes(analysis, subset, bytes, n, &results))
-        return -1;
+    evaluate_sizes(analysis, subset, bytes, n, &results);
     for (uint32_t run = 0; run < analysis_resampled_count(analysis); run++)
         for (size_t k = 0; k < n; k++) {
             double ratio = all_misses(&results.shares[k * replicates + run + 1]);
@@ -308,7 +288,6 @@ int analysis_resampled_ratios(const struct analysis *analysis, struct subset sub
             ratios[run * n + k] = k ? fmin(ratio, ratios[run * n + k - 1]) : ratio;
         }
     results_free(&results);
-    return 0;
 }
 
 double analysis_resampled_draws(const struct analysis *analysis, uint32_t run, size_t probe)
@@ -321,9 +300,9 @@ double analysis_design_effect(const struct analysis *analysis, double bytes)
     double lines = bytes / analysis->line_size, probes = 0, bursts = 0, squares = 0, p, variance;
     struct results results;
 
-    if (analysis->exact || analysis->burst_count < 2 ||
-        evaluate(analysis, (struct subset){0}, (struct places){.lines = &lines, .n = 1}, &results))
+    if (analysis->exact || analysis->burst_count < 2)
         return NAN;
+    evaluate(analysis, (struct subset){0}, (struct places){.lines = &lines, .n = 1}, &results);
     for (size_t i = 0; i < analysis->burst_count; i++) {
         probes += analysis->bursts[i].touches;
         bursts += analysis->bursts[i].touches > 0;

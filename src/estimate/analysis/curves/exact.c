@@ -10,6 +10,7 @@
 
 #include "analysis/internal.h"
 #include "profile/histogram_bin.h"
+#include "support/memory.h"
 
 static bool wanted(const struct analysis *analysis, const struct record_histogram *histogram)
 {
@@ -19,15 +20,13 @@ static bool wanted(const struct analysis *analysis, const struct record_histogra
            histogram->key == analysis->options.thread_id;
 }
 
-int analysis_collect_histograms(struct analysis *analysis)
+void analysis_collect_histograms(struct analysis *analysis)
 {
     size_t capacity = 1, n = 0;
 
     for (size_t p = 0; p < analysis->profile_count; p++)
         capacity += analysis->profiles[p]->histograms.count;
-    analysis->histograms = calloc(capacity, sizeof *analysis->histograms);
-    if (!analysis->histograms)
-        return -1;
+    analysis->histograms = allocate_zeroed(capacity, sizeof *analysis->histograms);
     for (size_t p = 0; p < analysis->profile_count; p++) {
         for (size_t i = 0; i < analysis->profiles[p]->histograms.count; i++) {
             const struct record_histogram *record = analysis->profiles[p]->histograms.items[i];
@@ -38,7 +37,6 @@ int analysis_collect_histograms(struct analysis *analysis)
         }
     }
     analysis->histogram_count = n;
-    return 0;
 }
 
 bool exact_counts_shared(const struct analysis *analysis)
@@ -146,13 +144,11 @@ size_t exact_histogram_shares(const struct analysis *analysis, struct subset sub
                               uint8_t measure, struct histogram_share **out)
 {
     enum { OCTAVES = 65 };
-    struct histogram_share *bins = calloc(OCTAVES + 1, sizeof *bins);
+    struct histogram_share *bins = allocate_zeroed(OCTAVES + 1, sizeof *bins);
     double counts[OCTAVES] = {0}, cold = 0, accesses = 0;
     size_t n = 0;
 
     *out = bins;
-    if (!bins)
-        return 0;
     for (size_t i = 0; i < analysis->histogram_count; i++) {
         const struct record_histogram *histogram = analysis->histograms[i].record;
         if (histogram->measure != measure || !in_subset(analysis, subset, i))
@@ -230,8 +226,8 @@ static double exact_eviction_time(const struct record_histogram *histogram, doub
     return INFINITY;
 }
 
-int exact_line_use(const struct analysis *analysis, const double *bytes, size_t n, uint32_t granule,
-                   double *used)
+void exact_line_use(const struct analysis *analysis, const double *bytes, size_t n,
+                    uint32_t granule, double *used)
 {
     const struct record_histogram *lines = reuse_times(analysis, analysis->line_size);
     const struct record_histogram *blocks = reuse_times(analysis, granule);
@@ -245,7 +241,6 @@ int exact_line_use(const struct analysis *analysis, const double *bytes, size_t 
         if (fetched > 0)
             used[k] = fmin(1, unused_for(blocks, time) / fetched * granule / analysis->line_size);
     }
-    return 0;
 }
 
 double analysis_counted_width(const struct analysis *analysis)

@@ -10,6 +10,7 @@
 
 #include "analysis/curves/line_richness.h"
 #include "analysis/internal.h"
+#include "support/memory.h"
 
 enum { PAGE_BYTES = 4096 };
 /* More groups than this part of all in memory that the profile knows nothing of: not known. */
@@ -237,25 +238,20 @@ static void add_footprint(const struct analysis *analysis, uint32_t p, struct fo
 {
     const struct profile *profile = analysis->profiles[p];
     struct touched touched = {
-        .sites = calloc(profile->site_totals.count + 1, sizeof *touched.sites),
-        .mappings = calloc(profile->mappings.count + 1, sizeof *touched.mappings),
-        .stacks = calloc(profile->threads.count + 1, sizeof *touched.stacks),
-        .modules = calloc(profile->modules.count + 1, sizeof *touched.modules),
-        .sightings = malloc((analysis->probe_count + 1) * sizeof *touched.sightings),
-        .seen = malloc((analysis->probe_count + 1) * sizeof *touched.seen),
+        .sites = allocate_zeroed(profile->site_totals.count + 1, sizeof *touched.sites),
+        .mappings = allocate_zeroed(profile->mappings.count + 1, sizeof *touched.mappings),
+        .stacks = allocate_zeroed(profile->threads.count + 1, sizeof *touched.stacks),
+        .modules = allocate_zeroed(profile->modules.count + 1, sizeof *touched.modules),
+        .sightings = allocate(analysis->probe_count + 1, sizeof *touched.sightings),
+        .seen = allocate(analysis->probe_count + 1, sizeof *touched.seen),
         .line_shift = (unsigned)__builtin_ctz(analysis->line_size),
     };
-    double most = INFINITY;
 
-    if (touched.sites && touched.mappings && touched.stacks && touched.modules &&
-        touched.sightings && touched.seen) {
-        for (size_t i = 0; i < analysis->probe_count; i++)
-            if (analysis->bursts[analysis->probes[i].burst].profile == p)
-                touch(profile, &touched, &analysis->probes[i]);
-        most = touched_bytes(profile, &touched);
-        estimate_lines(profile, &touched, sum);
-    }
-    sum->most += most;
+    for (size_t i = 0; i < analysis->probe_count; i++)
+        if (analysis->bursts[analysis->probes[i].burst].profile == p)
+            touch(profile, &touched, &analysis->probes[i]);
+    sum->most += touched_bytes(profile, &touched);
+    estimate_lines(profile, &touched, sum);
     free(touched.sites);
     free(touched.mappings);
     free(touched.stacks);

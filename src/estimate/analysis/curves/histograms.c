@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/sectors/evaluation.h"
+#include "support/memory.h"
 
 /* Shares that are smaller are errors of their sums. */
 #define ROUNDING 1e-12
@@ -14,15 +15,9 @@ static size_t octaves(const struct analysis *analysis, const struct results *res
                       const double *bounds, size_t n, struct histogram_share **out)
 {
     uint32_t replicates = replicate_count(analysis);
-    struct histogram_share *bins = calloc(n, sizeof *bins);
-    double *values = malloc(replicates * sizeof *values);
+    struct histogram_share *bins = allocate_zeroed(n, sizeof *bins);
+    double *values = allocate(replicates, sizeof *values);
 
-    *out = NULL;
-    if (!bins || !values) {
-        free(bins);
-        free(values);
-        return 0;
-    }
     for (size_t k = 0; k < n; k++) {
         for (uint32_t r = 0; r < replicates; r++) {
             double left = results->shares[k * replicates + r].missed;
@@ -59,9 +54,7 @@ size_t analysis_reuse_time_histogram(const struct analysis *analysis, struct sub
         bounds[k] = ldexp(1, k);
         before[k] = bounds[k] - 1; /* not reused before the bound: reuse times are whole */
     }
-    *out = NULL;
-    if (evaluate(analysis, subset, (struct places){.times = before, .n = OCTAVES}, &results))
-        return 0;
+    evaluate(analysis, subset, (struct places){.times = before, .n = OCTAVES}, &results);
     size_t n = octaves(analysis, &results, bounds, OCTAVES, out);
     results_free(&results);
     return n;
@@ -82,9 +75,7 @@ size_t analysis_stack_distance_histogram(const struct analysis *analysis, struct
         bounds[k] = ldexp(1, k - 1);
         bytes[k] = bounds[k] * analysis->line_size;
     }
-    *out = NULL;
-    if (evaluate_sizes(analysis, subset, bytes, OCTAVES, &results))
-        return 0;
+    evaluate_sizes(analysis, subset, bytes, OCTAVES, &results);
     size_t n = octaves(analysis, &results, bounds, OCTAVES, out);
     results_free(&results);
     return n;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sampling/line_mask.h"
+#include "support/memory.h"
 
 /* A bin has so many samples of an average thread, if it is not longer than that. */
 enum { BIN_SAMPLES = 16 };
@@ -96,17 +97,16 @@ double line_uses_bin_width(const struct line_uses *uses, const struct line_use *
 /* All instructions that were sampled to store. */
 static struct instruction *list_stores(const struct analysis *analysis, size_t *count)
 {
-    struct instruction *stores = malloc((analysis->count + 1) * sizeof *stores);
+    struct instruction *stores = allocate(analysis->count + 1, sizeof *stores);
 
     *count = 0;
-    for (size_t i = 0; stores && i < analysis->count; i++) {
+    for (size_t i = 0; i < analysis->count; i++) {
         const struct analysed_sample *sample = &analysis->samples[i];
 
         if (sample->record->kind == ACCESS_STORE)
             stores[(*count)++] = (struct instruction){sample->profile, sample->record->ip};
     }
-    if (stores)
-        qsort(stores, *count, sizeof *stores, compare_instructions);
+    qsort(stores, *count, sizeof *stores, compare_instructions);
     return stores;
 }
 
@@ -136,23 +136,18 @@ static void list_uses(const struct analysis *analysis, const struct instruction 
     qsort(uses->items, uses->count, sizeof *uses->items, compare_uses);
 }
 
-int line_uses_create(const struct analysis *analysis, struct line_uses *uses)
+void line_uses_create(const struct analysis *analysis, struct line_uses *uses)
 {
     size_t store_count;
     struct instruction *stores = list_stores(analysis, &store_count);
 
     *uses = (struct line_uses){
-        .items = malloc((analysis->count + 1) * sizeof *uses->items),
-        .spans = malloc((analysis->profile_count + 1) * sizeof *uses->spans),
+        .items = allocate(analysis->count + 1, sizeof *uses->items),
+        .spans = allocate(analysis->profile_count + 1, sizeof *uses->spans),
     };
-    if (!stores || !uses->items || !uses->spans) {
-        free(stores);
-        return -1;
-    }
     measure_spans(analysis, uses);
     list_uses(analysis, stores, store_count, uses);
     free(stores);
-    return 0;
 }
 
 void line_uses_free(struct line_uses *uses)

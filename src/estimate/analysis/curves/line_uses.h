@@ -25,8 +25,7 @@ struct line_uses {
     } * spans;
 };
 
-/* 0, or -1: out of memory. */
-int line_uses_create(const struct analysis *, struct line_uses *);
+void line_uses_create(const struct analysis *, struct line_uses *);
 void line_uses_free(struct line_uses *);
 
 bool line_uses_same_line(const struct line_use *, const struct line_use *);

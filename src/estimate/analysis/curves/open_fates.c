@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/curves/open_lines_internal.h"
+#include "support/memory.h"
 
 /* Hazards of visits by other threads, ascending by time: those of the stratum, or of all that have
  * few. */
@@ -197,16 +198,14 @@ static size_t estimate_stratum(const struct open_lines *open, struct replicate *
     return n;
 }
 
-static int estimate_strata(const struct open_lines *open, struct replicate *replicate,
-                           struct fate *fate)
+static void estimate_strata(const struct open_lines *open, struct replicate *replicate,
+                            struct fate *fate)
 {
     const struct analysis *analysis = open->analysis;
     size_t count = 0;
 
     if (analysis->crossing_count) {
-        fate->alone = malloc((analysis->stratum_count * SHORT_POINTS + 1) * sizeof *fate->alone);
-        if (!fate->alone)
-            return -1;
+        fate->alone = allocate(analysis->stratum_count * SHORT_POINTS + 1, sizeof *fate->alone);
     }
     for (uint32_t g = 0; g < analysis->stratum_count; g++) {
         float *alone = fate->alone ? fate->alone + (size_t)g * SHORT_POINTS : NULL;
@@ -222,7 +221,6 @@ static int estimate_strata(const struct open_lines *open, struct replicate *repl
         count += n;
     }
     fate->first[analysis->stratum_count] = count;
-    return 0;
 }
 
 /* Resolved probes of one stratum in one cell, per probe of `all`: the integral of the share that
@@ -390,18 +388,16 @@ static size_t covered_watches(const struct replicate *replicate, const struct st
     return covered;
 }
 
-/* Strata in which few were watched for stores of others share what all of these saw. 0 or -1. */
-static int estimate_validity(const struct open_lines *open, struct replicate *replicate,
-                             struct fate *fate)
+/* Strata in which few were watched for stores of others share what all of these saw. */
+static void estimate_validity(const struct open_lines *open, struct replicate *replicate,
+                              struct fate *fate)
 {
     const struct analysis *analysis = open->analysis;
     const struct order *order = &open->stores;
     struct open_rest rest;
     size_t n;
 
-    fate->valid = malloc((analysis->stratum_count * SHORT_POINTS + 1) * sizeof *fate->valid);
-    if (!fate->valid)
-        return -1;
+    fate->valid = allocate(analysis->stratum_count * SHORT_POINTS + 1, sizeof *fate->valid);
     for (uint32_t g = 0; g < analysis->stratum_count; g++) {
         const struct stratum *stratum = &analysis->strata[g];
         bool own = covered_watches(replicate, stratum) >= OWN_HAZARD_MIN;
@@ -422,7 +418,6 @@ static int estimate_validity(const struct open_lines *open, struct replicate *re
     for (uint32_t g = 0; g < analysis->stratum_count; g++)
         if (covered_watches(replicate, &analysis->strata[g]) < OWN_HAZARD_MIN)
             set_validity(open, replicate, n, g, fate);
-    return 0;
 }
 
 /* A step of a stratum: of one of its watches, or of somebody else's visit. */
@@ -468,29 +463,25 @@ static double distance_at_lost(const struct open_lines *open, const struct repli
     return weights > 0 ? sum / weights : analysis->strata[stratum].distance;
 }
 
-int open_lines_estimate(const struct open_lines *open, struct replicate *replicate,
-                        struct fate *fate)
+void open_lines_estimate(const struct open_lines *open, struct replicate *replicate,
+                         struct fate *fate)
 {
     const struct analysis *analysis = open->analysis;
     size_t strata = analysis->stratum_count;
 
-    fate->first = malloc((strata + 1) * sizeof *fate->first);
-    fate->unseen = malloc((strata + 1) * sizeof *fate->unseen);
-    if (!fate->first || !fate->unseen)
-        return -1;
+    fate->first = allocate(strata + 1, sizeof *fate->first);
+    fate->unseen = allocate(strata + 1, sizeof *fate->unseen);
     weigh(open, replicate);
-    if (estimate_strata(open, replicate, fate))
-        return -1;
+    estimate_strata(open, replicate, fate);
     estimate_pace(open, replicate, fate);
-    fate->outcomes = malloc((fate->first[strata] + 1) * sizeof *fate->outcomes);
-    if (!fate->outcomes)
-        return -1;
+    fate->outcomes = allocate(fate->first[strata] + 1, sizeof *fate->outcomes);
     for (uint32_t g = 0; g < strata; g++) {
         for (size_t k = fate->first[g]; k < fate->first[g + 1]; k++)
             fate->outcomes[k] = outcome_of(open, replicate, g, k);
         fate->unseen[g].lost_distance = distance_at_lost(open, replicate, g, fate->unseen[g].lost);
     }
-    return analysis->invalidations_seen ? estimate_validity(open, replicate, fate) : 0;
+    if (analysis->invalidations_seen)
+        estimate_validity(open, replicate, fate);
 }
 
 void replicate_free(struct replicate *replicate)
@@ -510,32 +501,26 @@ void replicate_free(struct replicate *replicate)
     free(replicate->per_stratum);
 }
 
-int replicate_allocate(const struct analysis *analysis, struct replicate *replicate)
+void replicate_allocate(const struct analysis *analysis, struct replicate *replicate)
 {
     size_t watches = analysis->watch_count, strata = analysis->stratum_count;
     size_t cells = analysis->cell_count, crossings = analysis->crossing_count;
 
     *replicate = (struct replicate){
-        .weights = malloc((watches + 1) * sizeof *replicate->weights),
-        .covered = malloc((watches + 1) * sizeof *replicate->covered),
-        .pooled = malloc((watches + 1) * sizeof *replicate->pooled),
-        .watches = malloc((watches + 1) * sizeof *replicate->watches),
-        .steps = malloc((watches + 2 * strata * crossings + 1) * sizeof *replicate->steps),
-        .uses = malloc((watches + 2 * strata * crossings + 1) * sizeof *replicate->uses),
-        .validities = malloc((watches + 1) * sizeof *replicate->validities),
-        .hazards = malloc((crossings + 1) * sizeof *replicate->hazards),
-        .areas = malloc((strata * PACE_POINTS + 1) * sizeof *replicate->areas),
-        .pace = malloc((cells * PACE_POINTS + 1) * sizeof *replicate->pace),
-        .shared = malloc(PACE_POINTS * sizeof *replicate->shared),
+        .weights = allocate(watches + 1, sizeof *replicate->weights),
+        .covered = allocate(watches + 1, sizeof *replicate->covered),
+        .pooled = allocate(watches + 1, sizeof *replicate->pooled),
+        .watches = allocate(watches + 1, sizeof *replicate->watches),
+        .steps = allocate(watches + 2 * strata * crossings + 1, sizeof *replicate->steps),
+        .uses = allocate(watches + 2 * strata * crossings + 1, sizeof *replicate->uses),
+        .validities = allocate(watches + 1, sizeof *replicate->validities),
+        .hazards = allocate(crossings + 1, sizeof *replicate->hazards),
+        .areas = allocate(strata * PACE_POINTS + 1, sizeof *replicate->areas),
+        .pace = allocate(cells * PACE_POINTS + 1, sizeof *replicate->pace),
+        .shared = allocate(PACE_POINTS, sizeof *replicate->shared),
         .per_cell =
-            malloc((cells * (PROBE_TIME_BINS + 1 + strata) + 1) * sizeof *replicate->per_cell),
-        .per_stratum = malloc((crossings ? cells * strata * PROBE_TIME_BINS : 1) *
-                              sizeof *replicate->per_stratum),
+            allocate(cells * (PROBE_TIME_BINS + 1 + strata) + 1, sizeof *replicate->per_cell),
+        .per_stratum = allocate(crossings ? cells * strata * PROBE_TIME_BINS : 0,
+                                sizeof *replicate->per_stratum),
     };
-    return replicate->weights && replicate->covered && replicate->pooled && replicate->watches &&
-                   replicate->steps && replicate->uses && replicate->validities &&
-                   replicate->hazards && replicate->areas && replicate->pace && replicate->shared &&
-                   replicate->per_cell && replicate->per_stratum
-               ? 0
-               : -1;
 }

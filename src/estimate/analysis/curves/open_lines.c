@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "analysis/curves/open_lines_internal.h"
+#include "support/memory.h"
 
 static void count_resolved(const struct open_lines *open, const struct analysed_probe *probe)
 {
@@ -46,14 +47,12 @@ static void count_by_stratum(struct open_lines *open, const struct analysed_prob
  * A stratum of which few lines were watched for other threads shares what all such strata saw; not
  * one in which nobody came to those that were.
  */
-static int choose_visitors(struct open_lines *open)
+static void choose_visitors(struct open_lines *open)
 {
     const struct analysis *analysis = open->analysis;
-    size_t *watched = calloc(2 * analysis->stratum_count + 1, sizeof *watched);
+    size_t *watched = allocate_zeroed(2 * analysis->stratum_count + 1, sizeof *watched);
     size_t *visited = watched + analysis->stratum_count;
 
-    if (!watched)
-        return -1;
     for (size_t i = 0; i < analysis->crossing_count; i++) {
         watched[analysis->crossings[i].stratum]++;
         visited[analysis->crossings[i].stratum] += analysis->crossings[i].visits > 0;
@@ -63,7 +62,6 @@ static int choose_visitors(struct open_lines *open)
                             : watched[g] == 0 || visited[g] ? VISITORS_POOLED
                                                             : VISITORS_NONE;
     free(watched);
-    return 0;
 }
 
 static size_t entries(const struct analysis *analysis)
@@ -92,15 +90,13 @@ static void count_open(struct open_lines *open, const struct analysed_probe *pro
 }
 
 /* What a thread by itself touches, within bursts. */
-static int measure_own_pace(struct open_lines *open)
+static void measure_own_pace(struct open_lines *open)
 {
     const struct analysis *analysis = open->analysis;
     size_t cells = analysis->cell_count;
-    double *times = calloc(cells * (PROBE_TIME_BINS + 1) + 1, sizeof *times);
+    double *times = allocate_zeroed(cells * (PROBE_TIME_BINS + 1) + 1, sizeof *times);
     double *probes = times + cells * PROBE_TIME_BINS;
 
-    if (!times)
-        return -1;
     for (size_t i = 0; i < analysis->burst_count; i++) {
         const struct analysed_burst *burst = &analysis->bursts[i];
 
@@ -121,7 +117,6 @@ static int measure_own_pace(struct open_lines *open)
             pace[k] += (1 - resolved / probes[c]) * pace_time(k);
     }
     free(times);
-    return 0;
 }
 
 static void average_dilation(struct open_lines *open)
@@ -140,66 +135,54 @@ static void average_dilation(struct open_lines *open)
     }
 }
 
-static int prepare(struct open_lines *open)
+static void prepare(struct open_lines *open)
 {
     const struct analysis *analysis = open->analysis;
     size_t points = analysis->cell_count * PACE_POINTS + 1;
 
-    open->opens = malloc((analysis->probe_count + 1) * sizeof *open->opens);
-    open->times = calloc(analysis->burst_count * PROBE_TIME_BINS + 1, sizeof *open->times);
-    open->dilation = malloc((analysis->cell_count + 1) * sizeof *open->dilation);
-    open->fates = calloc(replicate_count(analysis), sizeof *open->fates);
-    open->pace = calloc(points, sizeof *open->pace);
-    open->shared = calloc(PACE_POINTS, sizeof *open->shared);
-    open->visitors = malloc((analysis->stratum_count + 1) * sizeof *open->visitors);
+    open->opens = allocate(analysis->probe_count + 1, sizeof *open->opens);
+    open->times = allocate_zeroed(analysis->burst_count * PROBE_TIME_BINS + 1, sizeof *open->times);
+    open->dilation = allocate(analysis->cell_count + 1, sizeof *open->dilation);
+    open->fates = allocate_zeroed(replicate_count(analysis), sizeof *open->fates);
+    open->pace = allocate_zeroed(points, sizeof *open->pace);
+    open->shared = allocate_zeroed(PACE_POINTS, sizeof *open->shared);
+    open->visitors = allocate(analysis->stratum_count + 1, sizeof *open->visitors);
     if (analysis->options.groups)
-        open->own_pace = calloc(points, sizeof *open->own_pace);
+        open->own_pace = allocate_zeroed(points, sizeof *open->own_pace);
     if (analysis->crossing_count)
-        open->resolved = malloc((entries(analysis) + 1) * sizeof *open->resolved);
-    if (!open->visitors || (analysis->crossing_count && !open->resolved) || !open->opens ||
-        !open->times || !open->dilation || !open->fates || !open->pace || !open->shared ||
-        (analysis->options.groups && !open->own_pace))
-        return -1;
+        open->resolved = allocate(entries(analysis) + 1, sizeof *open->resolved);
     for (size_t i = 0; i < analysis->probe_count; i++) {
         count_resolved(open, &analysis->probes[i]);
         count_open(open, &analysis->probes[i]);
         if (open->resolved)
             count_by_stratum(open, &analysis->probes[i]);
     }
-    if (choose_visitors(open))
-        return -1;
+    choose_visitors(open);
     average_dilation(open);
-    if (open->own_pace && measure_own_pace(open))
-        return -1;
-    return watch_orders_create(open);
+    if (open->own_pace)
+        measure_own_pace(open);
+    watch_orders_create(open);
 }
 
 struct open_lines *open_lines_create(const struct analysis *analysis)
 {
-    struct open_lines *open = calloc(1, sizeof *open);
+    struct open_lines *open = allocate_zeroed(1, sizeof *open);
     struct replicate replicate = {0};
-    int result = -1;
 
-    if (!open)
-        return NULL;
     open->analysis = analysis;
-    if (prepare(open) == 0)
-        result = replicate_allocate(analysis, &replicate);
-    for (uint32_t r = 0; r < replicate_count(analysis) && result == 0; r++) {
+    prepare(open);
+    replicate_allocate(analysis, &replicate);
+    for (uint32_t r = 0; r < replicate_count(analysis); r++) {
         replicate.number = r;
         replicate.assumption = replicate_assumption(analysis, r);
-        result = open_lines_estimate(open, &replicate, &open->fates[r]);
-        if (r == 0 && result == 0) {
+        open_lines_estimate(open, &replicate, &open->fates[r]);
+        if (r == 0) {
             memcpy(open->pace, replicate.pace,
                    analysis->cell_count * PACE_POINTS * sizeof *open->pace);
             memcpy(open->shared, replicate.shared, PACE_POINTS * sizeof *open->shared);
         }
     }
     replicate_free(&replicate);
-    if (result) {
-        open_lines_free(open);
-        return NULL;
-    }
     return open;
 }
 
@@ -207,7 +190,7 @@ void open_lines_free(struct open_lines *open)
 {
     if (!open)
         return;
-    for (uint32_t r = 0; open->fates && r < replicate_count(open->analysis); r++) {
+    for (uint32_t r = 0; r < replicate_count(open->analysis); r++) {
         free(open->fates[r].outcomes);
         free(open->fates[r].first);
         free(open->fates[r].unseen);
@@ -269,9 +252,7 @@ static struct known_size *find_size(struct open_lines *open, double lines)
     }
     if (low < open->size_count && open->sizes[low].lines == lines)
         return &open->sizes[low];
-    sizes = realloc(open->sizes, (open->size_count + 1) * sizeof *sizes);
-    if (!sizes)
-        return NULL;
+    sizes = reallocate(open->sizes, open->size_count + 1, sizeof *sizes);
     open->sizes = sizes;
     memmove(&sizes[low + 1], &sizes[low], (open->size_count - low) * sizeof *sizes);
     sizes[low] = (struct known_size){.lines = lines};
@@ -286,15 +267,13 @@ const struct miss_shares *open_lines_at_size(const struct analysis *analysis, do
     uint32_t replicates = replicate_count(analysis);
     size_t strata = analysis->stratum_count;
 
-    if (!size)
-        return NULL;
     if (!size->of) {
-        size->of = malloc(replicates * strata * sizeof *size->of);
-        for (uint32_t r = 0; r < replicates && size->of; r++)
+        size->of = allocate(replicates * strata, sizeof *size->of);
+        for (uint32_t r = 0; r < replicates; r++)
             for (size_t g = 0; g < strata; g++)
                 size->of[r * strata + g] = shares_at_size(&analysis->open->fates[r], g, lines);
     }
-    return size->of ? size->of + replicate * strata : NULL;
+    return size->of + replicate * strata;
 }
 
 struct miss_shares open_lines_at_time(const struct analysis *analysis, double time,

@@ -106,14 +106,14 @@ struct replicate {
 
 /*
  * watch_orders.c: the watches as three survivals see them: as they are; each by its word alone; and
- * until another thread stored to the line. 0 or -1; watch_orders_free() in both cases.
+ * until another thread stored to the line.
  */
-int watch_orders_create(struct open_lines *);
+void watch_orders_create(struct open_lines *);
 void watch_orders_free(struct open_lines *);
 
-/* open_fates.c: one replicate. 0 or -1; what is in the fate is freed with the open lines. */
-int replicate_allocate(const struct analysis *, struct replicate *);
+/* open_fates.c: one replicate. What is in the fate is freed with the open lines. */
+void replicate_allocate(const struct analysis *, struct replicate *);
 void replicate_free(struct replicate *);
-int open_lines_estimate(const struct open_lines *, struct replicate *, struct fate *);
+void open_lines_estimate(const struct open_lines *, struct replicate *, struct fate *);
 
 #endif

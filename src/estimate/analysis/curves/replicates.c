@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "analysis/internal.h"
+#include "support/memory.h"
 
 /* Neither the index of a burst or sample nor the complement of a loop's. */
 #define COMMON_DRAW ((uint64_t)1 << 63)
@@ -99,16 +100,14 @@ static double time_factor(const struct analysis *analysis, uint32_t replicate)
     return drawn > 0 ? all / drawn : 1;
 }
 
-int replicates_create(struct analysis *analysis)
+void replicates_create(struct analysis *analysis)
 {
     uint32_t replicates = analysis->options.bootstrap + 1;
     size_t loops = analysis->rates.count;
 
-    analysis->rate_factors = malloc((replicates * loops + 1) * sizeof *analysis->rate_factors);
-    analysis->times_drawn = malloc(replicates * analysis->burst_count + 1);
-    analysis->time_factors = malloc(replicates * sizeof *analysis->time_factors);
-    if (!analysis->rate_factors || !analysis->times_drawn || !analysis->time_factors)
-        return -1;
+    analysis->rate_factors = allocate(replicates * loops + 1, sizeof *analysis->rate_factors);
+    analysis->times_drawn = allocate(replicates * analysis->burst_count, 1);
+    analysis->time_factors = allocate(replicates, sizeof *analysis->time_factors);
     for (uint32_t r = 0; r < replicates; r++)
         for (size_t i = 0; i < analysis->burst_count; i++)
             analysis->times_drawn[r * analysis->burst_count + i] =
@@ -125,7 +124,6 @@ int replicates_create(struct analysis *analysis)
                 (float)exp(loop->log_deviation * own + loop->common_deviation * common);
         }
     }
-    return 0;
 }
 
 double replicate_time_factor(const struct analysis *analysis, uint32_t replicate)

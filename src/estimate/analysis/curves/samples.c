@@ -7,6 +7,7 @@
 #include "analysis/rates/access_clock.h"
 #include "analysis/rates/refill.h"
 #include "reuse/sort_keys.h"
+#include "support/memory.h"
 
 static bool wanted_thread(const struct analysis *analysis, uint32_t thread_id)
 {
@@ -134,16 +135,14 @@ static void add_sample(struct analysis *analysis, uint32_t p, uint32_t index,
     analysis->samples[analysis->count++] = sample;
 }
 
-static int list_samples(struct analysis *analysis)
+static void list_samples(struct analysis *analysis)
 {
     size_t capacity = 1;
 
     for (size_t p = 0; p < analysis->profile_count; p++)
         capacity += analysis->profiles[p]->samples.count;
-    analysis->samples = calloc(capacity, sizeof *analysis->samples);
-    analysis->watches = calloc(capacity, sizeof *analysis->watches);
-    if (!analysis->samples || !analysis->watches)
-        return -1;
+    analysis->samples = allocate_zeroed(capacity, sizeof *analysis->samples);
+    analysis->watches = allocate_zeroed(capacity, sizeof *analysis->watches);
     for (uint32_t p = 0; p < analysis->profile_count; p++) {
         const struct profile *profile = analysis->profiles[p];
 
@@ -160,7 +159,6 @@ static int list_samples(struct analysis *analysis)
                 add_watch(analysis, profile, burst, record);
         }
     }
-    return 0;
 }
 
 static bool ended_in_order(const struct profile *profile, uint32_t thread_id)
@@ -254,27 +252,24 @@ static bool judge_watch(struct analysis *analysis, struct analysed_watch *watch,
 }
 
 /* Bursts by thread: offsets by counting. */
-static int list_by_thread(const struct analysis *analysis, size_t **first, uint32_t **order)
+static void list_by_thread(const struct analysis *analysis, size_t **first, uint32_t **order)
 {
-    size_t *at = calloc(analysis->thread_count + 2, sizeof *at);
-    uint32_t *list = malloc((analysis->burst_count + 1) * sizeof *list);
+    size_t *at = allocate_zeroed(analysis->thread_count + 2, sizeof *at);
+    uint32_t *list = allocate(analysis->burst_count + 1, sizeof *list);
 
     *first = at;
     *order = list;
-    if (!at || !list)
-        return -1;
     for (size_t i = 0; i < analysis->burst_count; i++)
         at[analysis->bursts[i].thread + 2]++;
     for (size_t t = 0; t < analysis->thread_count; t++)
         at[t + 2] += at[t + 1];
     for (size_t i = 0; i < analysis->burst_count; i++)
         list[at[analysis->bursts[i].thread + 1]++] = (uint32_t)i;
-    return 0;
 }
 
-static int create_clock(const struct analysis *analysis, const struct analysed_thread *thread,
-                        const uint32_t *bursts, struct clock_sample *ticks,
-                        struct access_clock *clock)
+static void create_clock(const struct analysis *analysis, const struct analysed_thread *thread,
+                         const uint32_t *bursts, struct clock_sample *ticks,
+                         struct access_clock *clock)
 {
     const struct profile *profile = analysis->profiles[thread->profile];
     size_t n = thread->bursts;
@@ -285,36 +280,34 @@ static int create_clock(const struct analysis *analysis, const struct analysed_t
         ticks[i] = (struct clock_sample){burst->record->app_ns, burst->accesses,
                                          analysis->rates.loops[burst->loop].per_ns.value};
     }
-    return access_clock_create(ticks, n, profile_counts_accesses(profile), clock);
+    if (access_clock_create(ticks, n, profile_counts_accesses(profile), clock) != 0)
+        or_out_of_memory(NULL);
 }
 
 /* Watches on the clocks of their threads. Those that tell nothing are dropped. */
-static int convert_times(struct analysis *analysis)
+static void convert_times(struct analysis *analysis)
 {
     size_t *first, kept = 0;
     uint32_t *order;
-    struct clock_sample *ticks = malloc((analysis->burst_count + 1) * sizeof *ticks);
-    struct access_clock *clocks = calloc(analysis->thread_count + 1, sizeof *clocks);
-    int result = list_by_thread(analysis, &first, &order);
+    struct clock_sample *ticks = allocate(analysis->burst_count + 1, sizeof *ticks);
+    struct access_clock *clocks = allocate_zeroed(analysis->thread_count + 1, sizeof *clocks);
 
-    if (!ticks || !clocks)
-        result = -1;
-    for (size_t t = 0; t < analysis->thread_count && result == 0; t++)
-        result = create_clock(analysis, &analysis->threads[t], order + first[t], ticks, &clocks[t]);
-    for (size_t i = 0; i < analysis->watch_count && result == 0; i++) {
+    list_by_thread(analysis, &first, &order);
+    for (size_t t = 0; t < analysis->thread_count; t++)
+        create_clock(analysis, &analysis->threads[t], order + first[t], ticks, &clocks[t]);
+    for (size_t i = 0; i < analysis->watch_count; i++) {
         struct analysed_watch watch = analysis->watches[i];
 
         if (judge_watch(analysis, &watch, &clocks[analysis->bursts[watch.burst].thread]))
             analysis->watches[kept++] = watch;
     }
     analysis->watch_count = kept;
-    for (size_t t = 0; t < analysis->thread_count && clocks; t++)
+    for (size_t t = 0; t < analysis->thread_count; t++)
         access_clock_free(&clocks[t]);
     free(clocks);
     free(ticks);
     free(first);
     free(order);
-    return result;
 }
 
 /* ---- who else was watched for ---- */
@@ -353,13 +346,11 @@ static void end_coverage(struct analysed_watch *watch, uint64_t taken_ns)
                       (double)(end->monotonic_ns - watch->record->monotonic_ns);
 }
 
-static int find_coverage(struct analysis *analysis)
+static void find_coverage(struct analysis *analysis)
 {
-    struct coverage *covered = malloc((analysis->watch_count + 1) * sizeof *covered);
+    struct coverage *covered = allocate(analysis->watch_count + 1, sizeof *covered);
     size_t n = 0;
 
-    if (!covered)
-        return -1;
     for (size_t i = 0; i < analysis->watch_count; i++) {
         const struct record_sample *record = analysis->watches[i].record;
         uint32_t p = analysis->bursts[analysis->watches[i].burst].profile;
@@ -376,16 +367,13 @@ static int find_coverage(struct analysis *analysis)
             covered[i + 1].origin == covered[i].origin)
             end_coverage(&analysis->watches[covered[i].watch], covered[i + 1].monotonic_ns);
     free(covered);
-    return 0;
 }
 
 /* Private caches: each thread's clock is its own. */
-static int divide_by_thread(struct analysis *analysis)
+static void divide_by_thread(struct analysis *analysis)
 {
     analysis->domain_count = analysis->thread_count;
-    analysis->domains = calloc(analysis->thread_count + 1, sizeof *analysis->domains);
-    if (!analysis->domains)
-        return -1;
+    analysis->domains = allocate_zeroed(analysis->thread_count + 1, sizeof *analysis->domains);
     for (size_t t = 0; t < analysis->thread_count; t++)
         analysis->domains[t] =
             (struct clock_domain){analysis->threads[t].bursts, analysis->threads[t].accesses};
@@ -393,14 +381,17 @@ static int divide_by_thread(struct analysis *analysis)
         analysis->bursts[i].domain = analysis->bursts[i].thread;
     for (size_t i = 0; i < analysis->count; i++)
         analysis->samples[i].domain = analysis->samples[i].thread;
-    return 0;
 }
 
-int analysis_judge_samples(struct analysis *analysis)
+void analysis_judge_samples(struct analysis *analysis)
 {
     weigh_bursts(analysis);
-    if (list_samples(analysis) || analysis_time_watches(analysis) || convert_times(analysis) ||
-        find_coverage(analysis))
-        return -1;
-    return analysis->options.groups ? analysis_merge_clocks(analysis) : divide_by_thread(analysis);
+    list_samples(analysis);
+    analysis_time_watches(analysis);
+    convert_times(analysis);
+    find_coverage(analysis);
+    if (!analysis->options.groups)
+        divide_by_thread(analysis);
+    else if (analysis_merge_clocks(analysis) != 0)
+        or_out_of_memory(NULL);
 }

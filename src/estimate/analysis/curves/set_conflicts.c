@@ -8,6 +8,7 @@
 
 #include "analysis/internal.h"
 #include "reuse/sort_keys.h"
+#include "support/memory.h"
 
 enum { DEALS = 20 };
 
@@ -136,12 +137,11 @@ bool analysis_set_conflicts(const struct analysis *analysis, struct subset subse
     if (analysis->exact || subset.groups || subset.members || sets < 2 || sets > UINT32_MAX)
         return false;
     size_t room = analysis->count + analysis->watch_count + 1;
-    struct use *uses = malloc(room * sizeof *uses), *unsorted = malloc(room * sizeof *unsorted);
-    struct sort_key *keys = malloc(2 * room * sizeof *keys);
-    struct by_set sorted = {malloc(room * sizeof *sorted.uses),
-                            malloc((sets + 2) * sizeof *sorted.first)};
-    if (uses && unsorted && keys && sorted.uses && sorted.first)
-        n = list_uses(analysis, (uint32_t)sets, keys, unsorted, uses, &all);
+    struct use *uses = allocate(room, sizeof *uses), *unsorted = allocate(room, sizeof *unsorted);
+    struct sort_key *keys = allocate(2 * room, sizeof *keys);
+    struct by_set sorted = {allocate(room, sizeof *sorted.uses),
+                            allocate(sets + 2, sizeof *sorted.first)};
+    n = list_uses(analysis, (uint32_t)sets, keys, unsorted, uses, &all);
     if (n && all > 0) {
         out->misses = misses_per_access(uses, n, (uint32_t)sets, all, ways, &sorted);
         for (int i = 0; i < DEALS; i++) {

@@ -11,6 +11,7 @@
 
 #include "analysis/internal.h"
 #include "reuse/sort_keys.h"
+#include "support/memory.h"
 
 enum { WATCHES_MIN = 16 };
 
@@ -43,13 +44,11 @@ static void draw_together(struct analysis *analysis, const struct sort_key *memb
     }
 }
 
-int analysis_time_watches(struct analysis *analysis)
+void analysis_time_watches(struct analysis *analysis)
 {
-    struct sort_key *keys = malloc((2 * analysis->watch_count + 1) * sizeof *keys);
+    struct sort_key *keys = allocate(2 * analysis->watch_count + 1, sizeof *keys);
     size_t n = 0;
 
-    if (!keys)
-        return -1;
     for (size_t i = 0; i < analysis->watch_count; i++) {
         struct analysed_watch *watch = &analysis->watches[i];
         uint64_t profile = analysis->bursts[watch->burst].profile;
@@ -67,5 +66,4 @@ int analysis_time_watches(struct analysis *analysis)
             draw_together(analysis, sorted + i, end - i);
     }
     free(keys);
-    return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "analysis/internal.h"
 #include "reuse/sort_keys.h"
+#include "support/memory.h"
 
 enum {
     /* Watches that a stratum of its own needs: of each observer, for whom those that see all count
@@ -107,12 +108,10 @@ static uint32_t stratum_of(const struct code_table tables[LEVELS], uint32_t prof
     return rest;
 }
 
-static int order_by_stratum(struct analysis *analysis)
+static void order_by_stratum(struct analysis *analysis)
 {
-    analysis->strata = calloc(analysis->stratum_count + 1, sizeof *analysis->strata);
-    analysis->by_stratum = malloc((analysis->watch_count + 1) * sizeof *analysis->by_stratum);
-    if (!analysis->strata || !analysis->by_stratum)
-        return -1;
+    analysis->strata = allocate_zeroed(analysis->stratum_count + 1, sizeof *analysis->strata);
+    analysis->by_stratum = allocate(analysis->watch_count + 1, sizeof *analysis->by_stratum);
     for (size_t i = 0; i < analysis->watch_count; i++)
         analysis->strata[analysis->watches[i].stratum].count++;
     for (size_t g = 1; g < analysis->stratum_count; g++)
@@ -123,16 +122,13 @@ static int order_by_stratum(struct analysis *analysis)
         struct stratum *stratum = &analysis->strata[analysis->watches[i].stratum];
         analysis->by_stratum[stratum->first + stratum->count++] = (uint32_t)i;
     }
-    return 0;
 }
 
 /* Mean stack distance up to the ends of their bursts, of each stratum's open probes. */
-static int measure_distances(struct analysis *analysis)
+static void measure_distances(struct analysis *analysis)
 {
-    double *weights = calloc(analysis->stratum_count + 1, sizeof *weights);
+    double *weights = allocate_zeroed(analysis->stratum_count + 1, sizeof *weights);
 
-    if (!weights)
-        return -1;
     for (size_t i = 0; i < analysis->probe_count; i++) {
         const struct analysed_probe *probe = &analysis->probes[i];
         struct stratum *stratum = &analysis->strata[probe->stratum];
@@ -150,45 +146,39 @@ static int measure_distances(struct analysis *analysis)
     for (size_t g = 0; g < analysis->stratum_count; g++)
         analysis->strata[g].distance /= weights[g] > 0 ? weights[g] : 1;
     free(weights);
-    return 0;
 }
 
-int analysis_stratify(struct analysis *analysis)
+void analysis_stratify(struct analysis *analysis)
 {
     size_t n = analysis->watch_count, left = n;
-    struct sort_key *members = malloc((2 * n + 1) * sizeof *members);
+    struct sort_key *members = allocate(2 * n + 1, sizeof *members);
     struct code_table tables[LEVELS] = {0};
-    int result = members ? 0 : -1;
 
-    for (unsigned level = 0; level < LEVELS; level++) {
-        tables[level].items = malloc((n / EACH_MIN + 1) * sizeof *tables[level].items);
-        result = tables[level].items ? result : -1;
+    for (unsigned level = 0; level < LEVELS; level++)
+        tables[level].items = allocate(n / EACH_MIN + 1, sizeof *tables[level].items);
+    for (size_t i = 0; i < n; i++)
+        members[i].index = (uint32_t)i;
+    for (unsigned level = 0; level < LEVELS; level++)
+        left = take_level(analysis, members, left, level, &tables[level]);
+    /* The last stratum is everybody else's. */
+    uint32_t rest = (uint32_t)analysis->stratum_count++;
+    for (size_t i = 0; i < left; i++)
+        analysis->watches[members[i].index].stratum = rest;
+    for (size_t i = 0; i < analysis->probe_count; i++) {
+        struct analysed_probe *probe = &analysis->probes[i];
+        uint32_t profile = analysis->bursts[probe->burst].profile;
+
+        probe->stratum = stratum_of(tables, profile, probe->ip, rest);
     }
-    if (result == 0) {
-        for (size_t i = 0; i < n; i++)
-            members[i].index = (uint32_t)i;
-        for (unsigned level = 0; level < LEVELS; level++)
-            left = take_level(analysis, members, left, level, &tables[level]);
-        /* The last stratum is everybody else's. */
-        uint32_t rest = (uint32_t)analysis->stratum_count++;
-        for (size_t i = 0; i < left; i++)
-            analysis->watches[members[i].index].stratum = rest;
-        for (size_t i = 0; i < analysis->probe_count; i++) {
-            struct analysed_probe *probe = &analysis->probes[i];
-            uint32_t profile = analysis->bursts[probe->burst].profile;
+    for (size_t i = 0; i < analysis->crossing_count; i++) {
+        struct crossing *crossing = &analysis->crossings[i];
+        uint32_t profile = analysis->bursts[crossing->burst].profile;
 
-            probe->stratum = stratum_of(tables, profile, probe->ip, rest);
-        }
-        for (size_t i = 0; i < analysis->crossing_count; i++) {
-            struct crossing *crossing = &analysis->crossings[i];
-            uint32_t profile = analysis->bursts[crossing->burst].profile;
-
-            crossing->stratum = stratum_of(tables, profile, crossing->ip, rest);
-        }
-        result = order_by_stratum(analysis) || measure_distances(analysis) ? -1 : 0;
+        crossing->stratum = stratum_of(tables, profile, crossing->ip, rest);
     }
+    order_by_stratum(analysis);
+    measure_distances(analysis);
     for (unsigned level = 0; level < LEVELS; level++)
         free(tables[level].items);
     free(members);
-    return result;
 }

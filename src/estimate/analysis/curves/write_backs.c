@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "analysis/internal.h"
+#include "support/memory.h"
 
 enum { STORES, LOADS_OF_STORED, READ_ONLY };
 
@@ -41,21 +42,21 @@ static int compare_objects(const void *left, const void *right)
 }
 
 /* Labels the subset's probes; objects that anybody stores to count, inside the subset or not.
- * NULL: out of memory. */
+ */
 static uint32_t *label_probes(const struct analysis *analysis, struct subset subset,
                               double weight[2])
 {
-    uint32_t *labels = malloc((analysis->probe_count + 1) * sizeof *labels);
-    struct object_key *stored = malloc((analysis->probe_count + 1) * sizeof *stored);
+    uint32_t *labels = allocate(analysis->probe_count + 1, sizeof *labels);
+    struct object_key *stored = allocate(analysis->probe_count + 1, sizeof *stored);
     size_t n = 0;
 
-    for (size_t i = 0; i < analysis->probe_count && labels && stored; i++)
+    for (size_t i = 0; i < analysis->probe_count; i++)
         if (analysis->probes[i].kind == ACCESS_STORE)
             stored[n++] = object_of(analysis, i);
-    if (stored && n > 0)
+    if (n > 0)
         qsort(stored, n, sizeof *stored, compare_objects);
     weight[0] = weight[1] = 0;
-    for (size_t i = 0; i < analysis->probe_count && labels && stored; i++) {
+    for (size_t i = 0; i < analysis->probe_count; i++) {
         struct object_key object = object_of(analysis, i);
         bool store = analysis->probes[i].kind == ACCESS_STORE;
         bool inside = !subset.groups || subset.groups[i] == subset.group;
@@ -68,27 +69,22 @@ static uint32_t *label_probes(const struct analysis *analysis, struct subset sub
         if (labels[i] != READ_ONLY)
             weight[labels[i]] += analysis_probe_weight(analysis, i);
     }
-    if (!stored) {
-        free(labels);
-        labels = NULL;
-    }
     free(stored);
     return labels;
 }
 
-static int sampled_write_backs(const struct analysis *analysis, struct subset subset,
-                               const double *bytes, size_t n, struct estimate *out)
+static void sampled_write_backs(const struct analysis *analysis, struct subset subset,
+                                const double *bytes, size_t n, struct estimate *out)
 {
     double weight[2], accesses = analysis_subset_accesses(analysis, subset).value;
-    struct curve_point *points = calloc(2 * n + 1, sizeof *points);
+    struct curve_point *points = allocate_zeroed(2 * n + 1, sizeof *points);
     uint32_t *labels = label_probes(analysis, subset, weight);
-    int result = points && labels ? 0 : -1;
 
-    for (uint32_t part = STORES; part <= LOADS_OF_STORED && result == 0; part++)
+    for (uint32_t part = STORES; part <= LOADS_OF_STORED; part++)
         if (weight[part] > 0)
             analysis_miss_ratio_curve(analysis, (struct subset){.groups = labels, .group = part},
                                       bytes, n, points + part * n);
-    for (size_t k = 0; k < n && result == 0; k++) {
+    for (size_t k = 0; k < n; k++) {
         double least = weight[STORES] * points[k].miss_ratio.lo;
         double most = weight[STORES] * points[k].miss_ratio.hi +
                       weight[LOADS_OF_STORED] * points[n + k].miss_ratio.hi;
@@ -98,7 +94,6 @@ static int sampled_write_backs(const struct analysis *analysis, struct subset su
     }
     free(labels);
     free(points);
-    return result;
 }
 
 static void exact_write_backs(const struct analysis *analysis, const double *bytes, size_t n,
@@ -128,11 +123,11 @@ static void exact_write_backs(const struct analysis *analysis, const double *byt
     }
 }
 
-int analysis_write_backs(const struct analysis *analysis, struct subset subset, const double *bytes,
-                         size_t n, struct estimate *out)
+void analysis_write_backs(const struct analysis *analysis, struct subset subset,
+                          const double *bytes, size_t n, struct estimate *out)
 {
-    if (!analysis_is_exact(analysis))
-        return sampled_write_backs(analysis, subset, bytes, n, out);
-    exact_write_backs(analysis, bytes, n, out);
-    return 0;
+    if (analysis_is_exact(analysis))
+        exact_write_backs(analysis, bytes, n, out);
+    else
+        sampled_write_backs(analysis, subset, bytes, n, out);
 }

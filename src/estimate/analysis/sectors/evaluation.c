@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "analysis/sectors/evaluation_parts.h"
+#include "support/memory.h"
 
 /* Fewer bursts than this with a miss: their scatter says little of how rare they are. */
 enum { MISSING_ENOUGH = 4 };
@@ -152,14 +153,13 @@ static void sum_visited(const struct analysis *analysis, const struct parts *par
 }
 
 /* What open lines do at one place, in all replicates. */
-static int add_opens(const struct analysis *analysis, const struct places *places, size_t place,
-                     const struct sums *sums, struct miss_shares *shares)
+static void add_opens(const struct analysis *analysis, const struct places *places, size_t place,
+                      const struct sums *sums, struct miss_shares *shares)
 {
     const uint32_t replicates = sums->replicates;
-    const struct miss_shares *of = NULL;
+    const struct miss_shares *of =
+        places->lines ? open_lines_at_size(analysis, places->lines[place], 0) : NULL;
 
-    if (places->lines && !(of = open_lines_at_size(analysis, places->lines[place], 0)))
-        return -1;
     for (uint32_t r = 0; r < replicates; r++) {
         for (size_t i = 0; i < sums->stratum_count; i++) {
             uint32_t stratum = sums->strata[i];
@@ -175,17 +175,14 @@ static int add_opens(const struct analysis *analysis, const struct places *place
         }
         divide_shares(&shares[r], sums->all[r]);
     }
-    return 0;
 }
 
-static int add_up(const struct analysis *analysis, const struct parts *parts,
-                  const struct places *places, struct sums *sums, struct results *out)
+static void add_up(const struct analysis *analysis, const struct parts *parts,
+                   const struct places *places, struct sums *sums, struct results *out)
 {
     const uint32_t replicates = sums->replicates;
     const struct miss_shares *cold = open_lines_at_size(analysis, INFINITY, 0);
 
-    if (!cold)
-        return -1;
     sum_parts(analysis, parts, places, sums);
     for (uint32_t r = 0; r < replicates; r++) {
         for (size_t k = 0; k < places->n; k++)
@@ -198,9 +195,7 @@ static int add_up(const struct analysis *analysis, const struct parts *parts,
         out->accesses[r] = sums->all[r] * replicate_time_factor(analysis, r);
     }
     for (size_t k = 0; k < places->n; k++)
-        if (add_opens(analysis, places, k, sums, out->shares + k * replicates))
-            return -1;
-    return 0;
+        add_opens(analysis, places, k, sums, out->shares + k * replicates);
 }
 
 /* What watches of a stratum exclude at a size: nothing that fewer than three of them could. */
@@ -217,8 +212,8 @@ static double claim_of(const struct analysis *analysis, size_t stratum)
 
 /* Bursts that show a miss at each place: resolved ones, or open ones of which some miss. The
  * estimate is the first replicate. */
-static int count_missing(const struct analysis *analysis, const struct parts *parts,
-                         const struct places *places, const struct sums *sums, struct results *out)
+static void count_missing(const struct analysis *analysis, const struct parts *parts,
+                          const struct places *places, const struct sums *sums, struct results *out)
 {
     for (size_t i = 0; i < parts->count; i++)
         out->probes += parts->items[i].probes / (double)parts->count;
@@ -226,8 +221,6 @@ static int count_missing(const struct analysis *analysis, const struct parts *pa
         const struct miss_shares *of =
             places->lines ? open_lines_at_size(analysis, places->lines[k], 0) : NULL;
 
-        if (places->lines && !of)
-            return -1;
         for (size_t i = 0; i < parts->count; i++) {
             const struct part *part = &parts->items[i];
             bool misses = part->resolved[k] > 0;
@@ -243,7 +236,6 @@ static int count_missing(const struct analysis *analysis, const struct parts *pa
                 out->open_claim[k] += opens / sums->all[0] * claim_of(analysis, sums->strata[i]);
         }
     }
-    return 0;
 }
 
 void results_free(struct results *results)
@@ -278,80 +270,63 @@ static void list_strata(const struct analysis *analysis, const struct parts *par
         }
 }
 
-/* 0 or -1; sums_free() in both cases. */
-static int sums_create(const struct analysis *analysis, const struct places *places,
-                       const struct parts *parts, struct sums *sums)
+static void sums_create(const struct analysis *analysis, const struct places *places,
+                        const struct parts *parts, struct sums *sums)
 {
     size_t strata = analysis->stratum_count;
     uint32_t replicates = places->value_only ? 1 : replicate_count(analysis);
 
     *sums = (struct sums){
         .replicates = replicates,
-        .weights = calloc((places->n + 2) * replicates, sizeof *sums->weights),
-        .strata = calloc(2 * strata + 1, sizeof *sums->strata),
-        .eviction_times = malloc((places->n + 1) * sizeof *sums->eviction_times),
+        .weights = allocate_zeroed((places->n + 2) * replicates, sizeof *sums->weights),
+        .strata = allocate_zeroed(2 * strata + 1, sizeof *sums->strata),
+        .eviction_times = allocate(places->n + 1, sizeof *sums->eviction_times),
     };
     if (parts->hit_count)
-        sums->hits = malloc(strata * (places->n + 1) * sizeof *sums->hits);
-    if (!sums->weights || !sums->strata || !sums->eviction_times ||
-        (parts->hit_count && !sums->hits))
-        return -1;
+        sums->hits = allocate(strata * (places->n + 1), sizeof *sums->hits);
     sums->all = sums->weights + replicates;
     sums->missed = sums->all + replicates;
     sums->stratum_place = sums->strata + strata;
     list_strata(analysis, parts, sums);
-    sums->opens = calloc(sums->stratum_count * replicates + 1, sizeof *sums->opens);
+    sums->opens = allocate_zeroed(sums->stratum_count * replicates + 1, sizeof *sums->opens);
     for (size_t k = 0; k < places->n; k++)
         sums->eviction_times[k] = open_lines_time_place(
             places->lines ? open_lines_eviction_time(analysis, places->lines[k])
                           : places->times[k]);
-    return sums->opens ? 0 : -1;
 }
 
-int evaluate(const struct analysis *analysis, struct subset subset, struct places places,
-             struct results *out)
+void evaluate(const struct analysis *analysis, struct subset subset, struct places places,
+              struct results *out)
 {
     uint32_t replicates = places.value_only ? 1 : replicate_count(analysis);
     struct sums sums;
     struct parts parts;
-    int result = -1;
 
     *out = (struct results){
-        .shares = calloc(replicates * places.n + 1, sizeof *out->shares),
-        .cold = calloc(replicates, sizeof *out->cold),
-        .accesses = calloc(replicates, sizeof *out->accesses),
-        .missing = calloc(places.n + 1, sizeof *out->missing),
-        .open_claim = calloc(places.n + 1, sizeof *out->open_claim),
+        .shares = allocate_zeroed(replicates * places.n + 1, sizeof *out->shares),
+        .cold = allocate_zeroed(replicates, sizeof *out->cold),
+        .accesses = allocate_zeroed(replicates, sizeof *out->accesses),
+        .missing = allocate_zeroed(places.n + 1, sizeof *out->missing),
+        .open_claim = allocate_zeroed(places.n + 1, sizeof *out->open_claim),
     };
-    if (out->shares && out->cold && out->accesses && out->missing && out->open_claim)
-        result = list_parts(analysis, subset, &places, &parts);
-    if (result == 0) {
-        out->bursts = parts.count;
-        result = sums_create(analysis, &places, &parts, &sums);
-        if (result == 0)
-            result = add_up(analysis, &parts, &places, &sums, out);
-        if (result == 0)
-            result = count_missing(analysis, &parts, &places, &sums, out);
-        sums_free(&sums);
-        parts_free(&parts);
-    }
-    if (result)
-        results_free(out);
-    return result;
+    list_parts(analysis, subset, &places, &parts);
+    out->bursts = parts.count;
+    sums_create(analysis, &places, &parts, &sums);
+    add_up(analysis, &parts, &places, &sums, out);
+    count_missing(analysis, &parts, &places, &sums, out);
+    sums_free(&sums);
+    parts_free(&parts);
 }
 
-int evaluate_sizes(const struct analysis *analysis, struct subset subset, const double *bytes,
-                   size_t n, struct results *out)
+void evaluate_sizes(const struct analysis *analysis, struct subset subset, const double *bytes,
+                    size_t n, struct results *out)
 {
-    double *lines = malloc((n + 1) * sizeof *lines);
-    int result = -1;
+    double *lines = allocate(n + 1, sizeof *lines);
 
-    for (size_t k = 0; k < n && lines; k++)
+    for (size_t k = 0; k < n; k++)
         lines[k] = bytes[k] / analysis->line_size;
-    if (lines)
-        result = evaluate(analysis, subset, (struct places){.lines = lines, .n = n}, out);
+    evaluate(analysis, subset, (struct places){.lines = lines, .n = n}, out);
     free(lines);
-    return result;
 }
 
 double least_claim(const struct analysis *analysis, const struct results *results, size_t place)

@@ -35,11 +35,11 @@ struct results {
     double *open_claim;
 };
 
-/* Fills *out, for results_free(). 0, or -1: out of memory, nothing to free. */
-int evaluate(const struct analysis *, struct subset, struct places, struct results *out);
+/* Fills *out, for results_free(). */
+void evaluate(const struct analysis *, struct subset, struct places, struct results *out);
 /* At n cache sizes in bytes. */
-int evaluate_sizes(const struct analysis *, struct subset, const double *bytes, size_t n,
-                   struct results *out);
+void evaluate_sizes(const struct analysis *, struct subset, const double *bytes, size_t n,
+                    struct results *out);
 void results_free(struct results *);
 
 /*

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "support/memory.h"
+
 void parts_free(struct parts *parts)
 {
     free(parts->items);
@@ -21,23 +23,17 @@ static double share_from(double low, double high, double bound)
     return bound >= high ? 0 : (high - bound) / (high - low);
 }
 
-static bool add_hit(struct parts *parts, struct hit_part hit)
+static void add_hit(struct parts *parts, struct hit_part hit)
 {
     if (parts->hit_count == parts->hit_room) {
-        size_t room = 2 * parts->hit_room + 1024;
-        struct hit_part *larger = realloc(parts->hits, room * sizeof *larger);
-
-        if (!larger)
-            return false;
-        parts->hits = larger;
-        parts->hit_room = room;
+        parts->hit_room = 2 * parts->hit_room + 1024;
+        parts->hits = reallocate(parts->hits, parts->hit_room, sizeof *parts->hits);
     }
     parts->hits[parts->hit_count++] = hit;
-    return true;
 }
 
 /* Resolved probes of one entry at each place. */
-static bool add_resolved(const struct analysis *analysis, const struct places *places,
+static void add_resolved(const struct analysis *analysis, const struct places *places,
                          const struct analysed_probe *probe, const struct probe_count *entry,
                          double factor, struct parts *parts, struct part *part)
 {
@@ -62,14 +58,12 @@ static bool add_resolved(const struct analysis *analysis, const struct places *p
             part->resolved[k] += factor * entry->count * misses;
         if (!visited || 1 - misses <= hit)
             continue;
-        if (!add_hit(parts,
-                     (struct hit_part){probe->stratum, k, open_lines_time_place(middle * dilation),
-                                       factor * entry->count * (1 - misses - hit)}))
-            return false;
+        add_hit(parts,
+                (struct hit_part){probe->stratum, k, open_lines_time_place(middle * dilation),
+                                  factor * entry->count * (1 - misses - hit)});
         part->hits++;
         hit = 1 - misses;
     }
-    return true;
 }
 
 static void add_open(struct parts *parts, struct part *part, const struct analysed_probe *probe,
@@ -104,7 +98,7 @@ static void find_size_bounds(const struct places *places, struct parts *parts)
         parts->bounds[k] = ceil(places->lines[k]);
 }
 
-static bool add_probe(const struct analysis *analysis, const struct places *places,
+static void add_probe(const struct analysis *analysis, const struct places *places,
                       const struct analysed_probe *probe, double factor, struct parts *parts)
 {
     struct part *part = parts->count ? &parts->items[parts->count - 1] : NULL;
@@ -122,12 +116,10 @@ static bool add_probe(const struct analysis *analysis, const struct places *plac
     part->probes += factor * probe->count;
     add_open(parts, part, probe, factor);
     if (places->n == 0)
-        return true;
+        return;
     for (uint32_t k = probe->first; k < probe->first + probe->entries; k++)
-        if (!probe_code_open(analysis->counts[k].code) &&
-            !add_resolved(analysis, places, probe, &analysis->counts[k], factor, parts, part))
-            return false;
-    return true;
+        if (!probe_code_open(analysis->counts[k].code))
+            add_resolved(analysis, places, probe, &analysis->counts[k], factor, parts, part);
 }
 
 static size_t bursts_of(const struct analysis *analysis, struct subset subset, size_t *probes)
@@ -148,20 +140,17 @@ static size_t bursts_of(const struct analysis *analysis, struct subset subset, s
     return bursts;
 }
 
-int list_parts(const struct analysis *analysis, struct subset subset, const struct places *places,
-               struct parts *parts)
+void list_parts(const struct analysis *analysis, struct subset subset, const struct places *places,
+                struct parts *parts)
 {
     size_t n = subset.members ? subset.member_count : analysis->probe_count, probes;
     size_t bursts = bursts_of(analysis, subset, &probes);
 
-    *parts = (struct parts){.items = malloc((bursts + 1) * sizeof *parts->items),
-                            .resolved = calloc(bursts * places->n + 1, sizeof *parts->resolved),
-                            .opens = malloc((probes + 1) * sizeof *parts->opens),
-                            .bounds = malloc((places->n + 1) * sizeof *parts->bounds)};
-    if (!parts->items || !parts->resolved || !parts->opens || !parts->bounds) {
-        parts_free(parts);
-        return -1;
-    }
+    *parts =
+        (struct parts){.items = allocate(bursts + 1, sizeof *parts->items),
+                       .resolved = allocate_zeroed(bursts * places->n + 1, sizeof *parts->resolved),
+                       .opens = allocate(probes + 1, sizeof *parts->opens),
+                       .bounds = allocate(places->n + 1, sizeof *parts->bounds)};
     find_size_bounds(places, parts);
     for (size_t k = 0; k < n; k++) {
         size_t i = subset.members ? subset.members[k] : k;
@@ -169,11 +158,7 @@ int list_parts(const struct analysis *analysis, struct subset subset, const stru
         const struct analysed_probe *probe = &analysis->probes[i];
         double factor = subset.objects ? analysis_object_factor(analysis, probe) : 1;
 
-        if (probe->count > 0 && (subset.members || in_subset(subset, i)) &&
-            !add_probe(analysis, places, probe, factor, parts)) {
-            parts_free(parts);
-            return -1;
-        }
+        if (probe->count > 0 && (subset.members || in_subset(subset, i)))
+            add_probe(analysis, places, probe, factor, parts);
     }
-    return 0;
 }

@@ -39,8 +39,8 @@ struct parts {
     bool ascending; /* these are */
 };
 
-/* Fills *parts, for parts_free(). 0, or -1: out of memory, nothing to free. */
-int list_parts(const struct analysis *, struct subset, const struct places *, struct parts *parts);
+/* Fills *parts, for parts_free(). */
+void list_parts(const struct analysis *, struct subset, const struct places *, struct parts *parts);
 void parts_free(struct parts *);
 
 #endif

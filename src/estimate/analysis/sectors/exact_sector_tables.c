@@ -10,6 +10,7 @@
 
 #include "analysis/sectors/exact_sectors.h"
 #include "profile/histogram_bin.h"
+#include "support/memory.h"
 
 static bool lies_in(const struct sector_model *model, size_t histogram, size_t region)
 {
@@ -28,58 +29,46 @@ static struct followed *followed_as(struct exact_region *region, size_t *numbers
     while (i < region->followed_count && numbers[i] != number)
         i++;
     if (i == region->followed_count) {
-        struct followed *followed = realloc(region->followed, (i + 1) * sizeof *region->followed);
-        if (!followed)
-            return NULL;
-        region->followed = followed;
-        followed[i] = (struct followed){0};
+        region->followed = reallocate(region->followed, i + 1, sizeof *region->followed);
+        region->followed[i] = (struct followed){0};
         numbers[i] = number;
         region->followed_count++;
     }
     return &region->followed[i];
 }
 
-static int follow(struct exact_region *region, size_t *numbers,
-                  const struct record_histogram *record, size_t structure, bool is_structure)
+static void follow(struct exact_region *region, size_t *numbers,
+                   const struct record_histogram *record, size_t structure, bool is_structure)
 {
     struct followed *followed;
 
     if (!is_structure && record->key >> HISTOGRAM_GROUP_SHIFT == 0)
-        return 0;
+        return;
     followed = followed_as(region, numbers, record, structure);
-    if (!followed)
-        return -1;
     if (record->scope == SCOPE_PARTITION_REST) {
         followed->mixed |= followed->rest != NULL;
         followed->rest = record;
-        return 0;
+        return;
     }
-    const struct record_histogram **members =
-        realloc(followed->members, (followed->member_count + 1) * sizeof *members);
-    if (!members)
-        return -1;
-    followed->members = members;
-    members[followed->member_count++] = record;
+    followed->members = reallocate(followed->members, followed->member_count + 1,
+                                   sizeof(const struct record_histogram *));
+    followed->members[followed->member_count++] = record;
     if (is_structure)
         followed->set |= UINT64_C(1) << structure;
     else
         followed->mixed |= record->accesses > 0;
-    return 0;
 }
 
 /* Sorts the region's histograms by what they tell. */
-static int collect(const struct sector_model *model, size_t region, struct exact_region *out)
+static void collect(const struct sector_model *model, size_t region, struct exact_region *out)
 {
     const struct analysis *analysis = model->analysis;
     size_t structures = model->question.structures, n = analysis->histogram_count;
-    size_t *numbers = malloc((n + 1) * sizeof *numbers);
-    int result = 0;
+    size_t *numbers = allocate(n + 1, sizeof *numbers);
 
-    out->wholes = malloc((n + 1) * sizeof(*out->wholes));
-    out->structure_accesses = calloc(structures + 1, sizeof *out->structure_accesses);
-    if (!numbers || !out->wholes || !out->structure_accesses)
-        result = -1;
-    for (size_t i = 0; i < n && result == 0; i++) {
+    out->wholes = allocate(n + 1, sizeof(*out->wholes));
+    out->structure_accesses = allocate_zeroed(structures + 1, sizeof *out->structure_accesses);
+    for (size_t i = 0; i < n; i++) {
         const struct record_histogram *record = analysis->histograms[i].record;
         size_t structure = model->question.structure_of[i];
         bool is_structure = structure < structures;
@@ -91,11 +80,10 @@ static int collect(const struct sector_model *model, size_t region, struct exact
         } else if (record->scope == SCOPE_OBJECT && is_structure) {
             out->structure_accesses[structure] += (double)record->accesses;
         } else if (record->scope == SCOPE_PARTITION || record->scope == SCOPE_PARTITION_REST) {
-            result = follow(out, numbers, record, structure, is_structure);
+            follow(out, numbers, record, structure, is_structure);
         }
     }
     free(numbers);
-    return result;
 }
 
 /*
@@ -160,8 +148,8 @@ static void add_objects(const struct sector_model *model, size_t region,
     }
 }
 
-static int make_curves(const struct exact_region *exact, size_t structures,
-                       struct model_tables *tables)
+static void make_curves(const struct exact_region *exact, size_t structures,
+                        struct model_tables *tables)
 {
     double accesses = 0, cold = 0;
 
@@ -180,12 +168,10 @@ static int make_curves(const struct exact_region *exact, size_t structures,
         if (modelled->accesses <= 0)
             continue;
         accumulate(tables->counts + s * HISTOGRAM_BIN_COUNT, tables->cold[s], modelled->accesses);
-        if (partition_survival_of_misses(tables->lines, tables->all,
-                                         tables->counts + s * HISTOGRAM_BIN_COUNT,
-                                         HISTOGRAM_BIN_COUNT, &modelled->curve))
-            return -1;
+        partition_survival_of_misses(tables->lines, tables->all,
+                                     tables->counts + s * HISTOGRAM_BIN_COUNT, HISTOGRAM_BIN_COUNT,
+                                     &modelled->curve);
     }
-    return 0;
 }
 
 static bool knows_objects(const struct sector_model *model, size_t region)
@@ -197,40 +183,33 @@ static bool knows_objects(const struct sector_model *model, size_t region)
     return false;
 }
 
-static int create_model(const struct sector_model *model, size_t region, struct exact_region *exact)
+static void create_model(const struct sector_model *model, size_t region,
+                         struct exact_region *exact)
 {
     size_t structures = model->question.structures;
-    struct model_tables tables = {calloc(HISTOGRAM_BIN_COUNT, sizeof(double)),
-                                  calloc(HISTOGRAM_BIN_COUNT, sizeof(double)),
-                                  calloc((structures + 1) * HISTOGRAM_BIN_COUNT, sizeof(double)),
-                                  calloc(structures + 1, sizeof(double))};
-    int result = -1;
+    struct model_tables tables = {
+        allocate_zeroed(HISTOGRAM_BIN_COUNT, sizeof(double)),
+        allocate_zeroed(HISTOGRAM_BIN_COUNT, sizeof(double)),
+        allocate_zeroed((structures + 1) * HISTOGRAM_BIN_COUNT, sizeof(double)),
+        allocate_zeroed(structures + 1, sizeof(double))};
 
-    exact->modelled = calloc(structures + 1, sizeof *exact->modelled);
-    if (exact->modelled && tables.lines && tables.all && tables.counts && tables.cold) {
-        add_objects(model, region, exact, &tables);
-        result = make_curves(exact, structures, &tables);
-    }
+    exact->modelled = allocate_zeroed(structures + 1, sizeof *exact->modelled);
+    add_objects(model, region, exact, &tables);
+    make_curves(exact, structures, &tables);
     free(tables.lines);
     free(tables.all);
     free(tables.counts);
     free(tables.cold);
-    return result;
 }
 
-int exact_sectors_create(struct sector_model *model)
+void exact_sectors_create(struct sector_model *model)
 {
-    int result = 0;
-
-    model->exact = calloc(1, sizeof *model->exact);
-    if (!model->exact)
-        return -1;
-    for (size_t r = 0; r < model->question.regions && result == 0; r++) {
-        result = collect(model, r, &model->exact->regions[r]);
-        if (result == 0 && knows_objects(model, r))
-            result = create_model(model, r, &model->exact->regions[r]);
+    model->exact = allocate_zeroed(1, sizeof *model->exact);
+    for (size_t r = 0; r < model->question.regions; r++) {
+        collect(model, r, &model->exact->regions[r]);
+        if (knows_objects(model, r))
+            create_model(model, r, &model->exact->regions[r]);
     }
-    return result;
 }
 
 void exact_sectors_free(struct sector_model *model)

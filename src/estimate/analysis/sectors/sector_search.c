@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "support/memory.h"
+
 enum {
     PARTNERS_MAX = 4, /* groups that are extended by each structure, in each region */
     GROUP_MAX = 6     /* structures in a group */
@@ -58,34 +60,25 @@ static bool is_known(const struct search *search, uint64_t isolated)
 }
 
 /* Evaluates new sets in every number of ways and adds them to the candidates. */
-static int try_sets(struct search *search, const uint64_t *sets, size_t n)
+static void try_sets(struct search *search, const uint64_t *sets, size_t n)
 {
     unsigned choices = search->level.ways - 2 * search->level.least + 1;
     size_t added = n * choices, regions = search->regions;
-    struct sector_split *splits = malloc((added + 1) * sizeof *splits);
-    struct candidate *candidates =
-        realloc(search->candidates, (search->count + added + 1) * sizeof *candidates);
-    double *misses;
-    int result = -1;
+    struct sector_split *splits = allocate(added + 1, sizeof *splits);
 
-    if (candidates)
-        search->candidates = candidates;
-    misses = realloc(search->misses,
-                     ((search->count + added) * regions * SECTOR_SIDES + 1) * sizeof *misses);
-    if (misses)
-        search->misses = misses;
-    if (splits && candidates && misses) {
-        for (size_t i = 0; i < added; i++) {
-            unsigned ways = search->level.least + (unsigned)(i % choices);
-            candidates[search->count + i] = (struct candidate){sets[i / choices], ways};
-            splits[i] = sector_split_of(search->level, sets[i / choices], ways);
-        }
-        result = sector_misses(search->model, splits, added,
-                               misses + search->count * regions * SECTOR_SIDES);
+    search->candidates =
+        reallocate(search->candidates, search->count + added, sizeof *search->candidates);
+    search->misses = reallocate(search->misses, (search->count + added) * regions * SECTOR_SIDES,
+                                sizeof *search->misses);
+    for (size_t i = 0; i < added; i++) {
+        unsigned ways = search->level.least + (unsigned)(i % choices);
+        search->candidates[search->count + i] = (struct candidate){sets[i / choices], ways};
+        splits[i] = sector_split_of(search->level, sets[i / choices], ways);
     }
-    search->count += result == 0 ? added : 0;
+    sector_misses(search->model, splits, added,
+                  search->misses + search->count * regions * SECTOR_SIDES);
+    search->count += added;
     free(splits);
-    return result;
 }
 
 /* The sets of `members` structures that leave a region least misses, best first; returns how many.
@@ -120,14 +113,11 @@ static size_t best_sets(const struct search *search, size_t region, int members,
 }
 
 /* The best sets of one size, each with one structure more. */
-static int extend(struct search *search, int members)
+static void extend(struct search *search, int members)
 {
     size_t capacity = search->regions * PARTNERS_MAX * SECTOR_STRUCTURES_MAX, n = 0;
-    uint64_t *sets = malloc(capacity * sizeof *sets);
-    int result;
+    uint64_t *sets = allocate(capacity, sizeof *sets);
 
-    if (!sets)
-        return -1;
     for (size_t region = 0; region < search->regions; region++) {
         uint64_t best[PARTNERS_MAX];
         size_t count = best_sets(search, region, members, best);
@@ -143,9 +133,9 @@ static int extend(struct search *search, int members)
             }
         }
     }
-    result = n ? try_sets(search, sets, n) : 0;
+    if (n)
+        try_sets(search, sets, n);
     free(sets);
-    return result;
 }
 
 /* Adds a set to those that are to be tried, unless it is known or among them. */
@@ -163,11 +153,9 @@ static void add_new(const struct search *search, uint64_t set, uint64_t *sets, s
  * cache. The other side of the best set of each size: all of it, and as many as matter, the first
  * structures first.
  */
-static int turn_round(struct search *search)
+static void turn_round(struct search *search)
 {
-    int result = 0;
-
-    for (size_t region = 0; region < search->regions && result == 0; region++) {
+    for (size_t region = 0; region < search->regions; region++) {
         uint64_t sets[GROUP_MAX + SECTOR_STRUCTURES_MAX];
         size_t n = 0;
         for (int members = 1; members <= GROUP_MAX; members++) {
@@ -180,9 +168,9 @@ static int turn_round(struct search *search)
                 if (other >> s & 1)
                     add_new(search, set |= (uint64_t)1 << s, sets, &n);
         }
-        result = n ? try_sets(search, sets, n) : 0;
+        if (n)
+            try_sets(search, sets, n);
     }
-    return result;
 }
 
 /* Does any region do better by more than its tolerance with the candidates from `first` on? */
@@ -256,49 +244,45 @@ static void choose(const struct search *search, size_t region, double tolerance,
     choice->misses = all_misses(search, chosen, region);
 }
 
-static int measure_undivided(const struct search *search, struct sector_choice *choices)
+static void measure_undivided(const struct search *search, struct sector_choice *choices)
 {
     struct sector_split whole = sector_split_of(search->level, 0, 0);
     double values[SECTOR_REGIONS_MAX * SECTOR_SIDES];
 
-    if (sector_misses(search->model, &whole, 1, values))
-        return -1;
+    sector_misses(search->model, &whole, 1, values);
     for (size_t r = 0; r < search->regions; r++)
         choices[r] = (struct sector_choice){.undivided = values[r * SECTOR_SIDES],
                                             .misses = values[r * SECTOR_SIDES]};
-    return 0;
 }
 
-int sector_search(struct sector_model *model, struct sector_level level, const uint64_t *eligible,
-                  size_t regions, const double *tolerance, struct sector_choice *choices)
+void sector_search(struct sector_model *model, struct sector_level level, const uint64_t *eligible,
+                   size_t regions, const double *tolerance, struct sector_choice *choices)
 {
     struct search search = {
         .model = model, .level = level, .eligible = eligible, .regions = regions};
     uint64_t singles[SECTOR_STRUCTURES_MAX], any = 0;
     size_t n = 0;
-    int result = measure_undivided(&search, choices);
 
-    if (result || level.ways < 2 * level.least)
-        return result;
+    measure_undivided(&search, choices);
+    if (level.ways < 2 * level.least)
+        return;
     for (size_t r = 0; r < regions; r++)
         any |= eligible[r];
     for (unsigned s = 0; s < SECTOR_STRUCTURES_MAX; s++)
         if (any >> s & 1)
             singles[n++] = (uint64_t)1 << s;
     if (n)
-        result = try_sets(&search, singles, n);
+        try_sets(&search, singles, n);
     /* One structure may gain nothing without a second one; after that each has to. */
     bool improved = true;
-    for (int members = 1; members < GROUP_MAX && result == 0 && improved; members++) {
+    for (int members = 1; members < GROUP_MAX && improved; members++) {
         size_t before = search.count;
-        result = extend(&search, members);
+        extend(&search, members);
         improved = members < 2 || has_improved(&search, before, tolerance, choices);
     }
-    if (result == 0)
-        result = turn_round(&search);
-    for (size_t r = 0; r < regions && result == 0; r++)
+    turn_round(&search);
+    for (size_t r = 0; r < regions; r++)
         choose(&search, r, tolerance[r], &choices[r]);
     free(search.candidates);
     free(search.misses);
-    return result;
 }

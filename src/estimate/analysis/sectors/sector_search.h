@@ -26,10 +26,10 @@ struct sector_choice {
  * fewest structures: a larger sector and more names are more to go wrong. Of these it takes what
  * misses most in its sector: what streams by, rather than what is kept. Nearly: tolerance[region],
  * a part of the undivided misses. A modelled division has to promise sector_model_error() more
- * than a counted one. choices[region]. 0, or -1: out of memory.
+ * than a counted one. choices[region].
  */
-int sector_search(struct sector_model *, struct sector_level, const uint64_t *eligible,
-                  size_t regions, const double *tolerance, struct sector_choice *choices);
+void sector_search(struct sector_model *, struct sector_level, const uint64_t *eligible,
+                   size_t regions, const double *tolerance, struct sector_choice *choices);
 
 /* The split that gives some structures that many ways. */
 struct sector_split sector_split_of(struct sector_level, uint64_t isolated, unsigned ways);

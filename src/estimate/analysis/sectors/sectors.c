@@ -8,11 +8,12 @@
 
 #include "analysis/sectors/sectors_internal.h"
 #include "reuse/sort_keys.h"
+#include "support/memory.h"
 
 enum { SEARCH_CELLS_MAX = 48 /* searches look at the cells with most weight */ };
 
 /* Members: probes of one structure in the same regions. */
-static int find_members(struct sector_model *model)
+static void find_members(struct sector_model *model)
 {
     const struct sector_question *question = &model->question;
     size_t capacity = 0;
@@ -25,17 +26,12 @@ static int find_members(struct sector_model *model)
             m++;
         if (m == capacity) {
             capacity = 2 * capacity + 16;
-            struct sector_member *members =
-                realloc(model->members, capacity * sizeof *model->members);
-            if (!members)
-                return -1;
-            model->members = members;
+            model->members = reallocate(model->members, capacity, sizeof *model->members);
         }
         if (m == model->member_count)
             model->members[model->member_count++] = key;
         model->member_of[i] = (uint32_t)m;
     }
-    return 0;
 }
 
 static uint32_t cell_of(const struct analysis *analysis, uint32_t probe)
@@ -44,20 +40,17 @@ static uint32_t cell_of(const struct analysis *analysis, uint32_t probe)
 }
 
 /* Groups of probes by cell and, in each, by member. */
-static int list_pieces(struct sector_model *model)
+static void list_pieces(struct sector_model *model)
 {
     const struct analysis *analysis = model->analysis;
     size_t n = analysis->probe_count;
-    struct sort_key *keys = malloc((2 * n + 1) * sizeof *keys);
+    struct sort_key *keys = allocate(2 * n + 1, sizeof *keys);
 
-    model->probes = malloc((n + 1) * sizeof *model->probes);
-    model->pieces = calloc(analysis->cell_count * model->member_count + 1, sizeof *model->pieces);
-    model->first_piece = calloc(analysis->cell_count + 2, sizeof *model->first_piece);
-    model->scratch = malloc((analysis->stratum_count + 1) * sizeof *model->scratch);
-    if (!keys || !model->probes || !model->pieces || !model->first_piece || !model->scratch) {
-        free(keys);
-        return -1;
-    }
+    model->probes = allocate(n + 1, sizeof *model->probes);
+    model->pieces =
+        allocate_zeroed(analysis->cell_count * model->member_count + 1, sizeof *model->pieces);
+    model->first_piece = allocate_zeroed(analysis->cell_count + 2, sizeof *model->first_piece);
+    model->scratch = allocate(analysis->stratum_count + 1, sizeof *model->scratch);
     for (uint32_t i = 0; i < n; i++)
         keys[i] = (struct sort_key){(uint64_t)cell_of(analysis, i) << 32 | model->member_of[i], i};
     const struct sort_key *sorted = sort_keys(keys, keys + n, n);
@@ -75,7 +68,6 @@ static int list_pieces(struct sector_model *model)
     for (size_t c = 0; c < analysis->cell_count; c++)
         model->first_piece[c + 1] += model->first_piece[c];
     free(keys);
-    return 0;
 }
 
 static double weight_of_cell(const struct analysis *analysis, uint32_t cell)
@@ -102,16 +94,12 @@ static int compare_weights(const void *a, const void *b)
     return x->cell < y->cell ? -1 : x->cell > y->cell;
 }
 
-static int order_cells(struct sector_model *model)
+static void order_cells(struct sector_model *model)
 {
     size_t n = model->analysis->cell_count;
-    struct heavy_cell *cells = malloc((n + 1) * sizeof *cells);
+    struct heavy_cell *cells = allocate(n + 1, sizeof *cells);
 
-    model->cell_order = malloc((n + 1) * sizeof *model->cell_order);
-    if (!cells || !model->cell_order) {
-        free(cells);
-        return -1;
-    }
+    model->cell_order = allocate(n + 1, sizeof *model->cell_order);
     for (uint32_t c = 0; c < n; c++)
         cells[c] = (struct heavy_cell){c, weight_of_cell(model->analysis, c)};
     if (n)
@@ -119,32 +107,23 @@ static int order_cells(struct sector_model *model)
     for (size_t c = 0; c < n; c++)
         model->cell_order[c] = cells[c].cell;
     free(cells);
-    return 0;
 }
 
 struct sector_model *sector_model_create(const struct analysis *analysis,
                                          const struct sector_question *question)
 {
-    struct sector_model *model = calloc(1, sizeof *model);
-    int result = model ? 0 : -1;
+    struct sector_model *model = allocate_zeroed(1, sizeof *model);
 
-    if (result == 0) {
-        model->analysis = analysis;
-        model->question = *question;
-        if (analysis->exact) {
-            result = exact_sectors_create(model);
-        } else {
-            model->member_of = malloc((analysis->probe_count + 1) * sizeof *model->member_of);
-            result = model->member_of && find_members(model) == 0 && list_pieces(model) == 0 &&
-                             order_cells(model) == 0
-                         ? 0
-                         : -1;
-        }
+    model->analysis = analysis;
+    model->question = *question;
+    if (analysis->exact) {
+        exact_sectors_create(model);
+        return model;
     }
-    if (result) {
-        sector_model_free(model);
-        return NULL;
-    }
+    model->member_of = allocate(analysis->probe_count, sizeof *model->member_of);
+    find_members(model);
+    list_pieces(model);
+    order_cells(model);
     return model;
 }
 
@@ -212,20 +191,18 @@ static double later(unsigned bin, double time)
     return time < low ? 1 : time >= high - 1 ? 0 : (high - 1 - time) / (high - low);
 }
 
-/* The survival of the piece's probes on the grid. 0 or -1. */
-static int estimate_piece(const struct sector_model *model, struct sector_piece *piece,
-                          uint32_t replicate, const struct stratum_grid *grids)
+/* The survival of the piece's probes on the grid. */
+static void estimate_piece(const struct sector_model *model, struct sector_piece *piece,
+                           uint32_t replicate, const struct stratum_grid *grids)
 {
     struct survival_curve *curve = &piece->curve;
     double times[PROBE_TIME_BINS];
 
     if (!curve->points) {
-        curve->points = malloc(PACE_POINTS * sizeof *curve->points);
+        curve->points = allocate(PACE_POINTS, sizeof *curve->points);
         curve->capacity = PACE_POINTS;
         curve->linear = true;
     }
-    if (!curve->points)
-        return -1;
     add_up_piece(model, piece, replicate, times);
     curve->count = piece->weight > 0 ? PACE_POINTS : 0;
     for (size_t k = 0; k < curve->count; k++) {
@@ -249,22 +226,19 @@ static int estimate_piece(const struct sector_model *model, struct sector_piece 
             point->area = point[-1].area + (point->time - point[-1].time) *
                                                (point->survival + point[-1].survival) / 2;
     }
-    return 0;
 }
 
-static int estimate_pieces(struct sector_model *model, uint32_t replicate)
+static void estimate_pieces(struct sector_model *model, uint32_t replicate)
 {
     const struct analysis *analysis = model->analysis;
-    struct stratum_grid *grids = malloc((analysis->stratum_count + 1) * sizeof *grids);
-    int result = grids ? 0 : -1;
+    struct stratum_grid *grids = allocate(analysis->stratum_count + 1, sizeof *grids);
 
-    for (uint32_t g = 0; g < analysis->stratum_count && grids; g++)
+    for (uint32_t g = 0; g < analysis->stratum_count; g++)
         open_lines_grid(analysis, replicate, g, grids[g].survival, grids[g].unknown,
                         grids[g].invalidated);
-    for (size_t i = 0; i < model->piece_count && result == 0; i++)
-        result = estimate_piece(model, &model->pieces[i], replicate, grids);
+    for (size_t i = 0; i < model->piece_count; i++)
+        estimate_piece(model, &model->pieces[i], replicate, grids);
     free(grids);
-    return result;
 }
 
 static void describe_cell(const struct sector_model *model, uint32_t cell, struct cell_state *state)
@@ -325,25 +299,22 @@ static void add_cell(const struct cell_state *state, const struct sector_split *
  * One replicate of all splits, over the first `cells` cells in order of weight. misses as in
  * sector_misses(); unknown[split * regions + region], or NULL.
  */
-static int evaluate(struct sector_model *model, uint32_t replicate, size_t cells,
-                    const struct sector_split *splits, size_t n, double *misses, double *unknown)
+static void evaluate(struct sector_model *model, uint32_t replicate, size_t cells,
+                     const struct sector_split *splits, size_t n, double *misses, double *unknown)
 {
     size_t regions = model->question.regions, room = model->piece_count + 1;
     double accesses[SECTOR_REGIONS_MAX] = {0};
-    struct cell_state state = {.members = malloc(room * sizeof *state.members),
-                               .isolated = malloc(room * sizeof *state.isolated),
-                               .rest = malloc(room * sizeof *state.rest),
-                               .whose = malloc(room * sizeof *state.whose),
-                               .weights = malloc(room * sizeof *state.weights)};
-    int result =
-        state.members && state.isolated && state.rest && state.whose && state.weights ? 0 : -1;
+    struct cell_state state = {.members = allocate(room, sizeof *state.members),
+                               .isolated = allocate(room, sizeof *state.isolated),
+                               .rest = allocate(room, sizeof *state.rest),
+                               .whose = allocate(room, sizeof *state.whose),
+                               .weights = allocate(room, sizeof *state.weights)};
 
     memset(misses, 0, n * regions * SECTOR_SIDES * sizeof *misses);
     if (unknown)
         memset(unknown, 0, n * regions * sizeof *unknown);
-    if (result == 0)
-        result = estimate_pieces(model, replicate);
-    for (size_t c = 0; c < cells && result == 0; c++) {
+    estimate_pieces(model, replicate);
+    for (size_t c = 0; c < cells; c++) {
         uint32_t cell = model->cell_order[c];
         describe_cell(model, cell, &state);
         for (size_t i = 0; i < state.count; i++)
@@ -366,20 +337,18 @@ static int evaluate(struct sector_model *model, uint32_t replicate, size_t cells
     free(state.rest);
     free(state.whose);
     free(state.weights);
-    return result;
 }
 
-int sector_misses(struct sector_model *model, const struct sector_split *splits, size_t n,
-                  double *values)
+void sector_misses(struct sector_model *model, const struct sector_split *splits, size_t n,
+                   double *values)
 {
     size_t cells = model->analysis->cell_count;
 
-    if (model->analysis->exact) {
+    if (model->analysis->exact)
         exact_sectors_misses(model, splits, n, values);
-        return 0;
-    }
-    return evaluate(model, 0, cells < SEARCH_CELLS_MAX ? cells : SEARCH_CELLS_MAX, splits, n,
-                    values, NULL);
+    else
+        evaluate(model, 0, cells < SEARCH_CELLS_MAX ? cells : SEARCH_CELLS_MAX, splits, n, values,
+                 NULL);
 }
 
 static double reduction(double misses, double before)
@@ -407,14 +376,12 @@ static void add_sides(double *values, size_t n)
         values[i] = values[i * SECTOR_SIDES] + values[i * SECTOR_SIDES + 1];
 }
 
-static int compare_exact(struct sector_model *model, const struct sector_split *splits, size_t n,
-                         struct sector_outcome *outcomes)
+static void compare_exact(struct sector_model *model, const struct sector_split *splits, size_t n,
+                          struct sector_outcome *outcomes)
 {
     size_t regions = model->question.regions;
-    double *values = malloc((n * regions * SECTOR_SIDES + 1) * sizeof *values);
+    double *values = allocate(n * regions * SECTOR_SIDES + 1, sizeof *values);
 
-    if (!values)
-        return -1;
     exact_sectors_misses(model, splits, n, values);
     add_sides(values, n * regions);
     for (size_t i = 0; i < n * regions; i++)
@@ -422,7 +389,6 @@ static int compare_exact(struct sector_model *model, const struct sector_split *
             .misses = certain(values[i]),
             .reduction = certain(reduction(values[i], values[i % regions]))};
     free(values);
-    return 0;
 }
 
 /* Bursts with probes in a region. */
@@ -486,34 +452,31 @@ static void judge(const struct sector_model *model, const double *values, const 
     }
 }
 
-int sector_compare(struct sector_model *model, const struct sector_split *splits, size_t n,
-                   struct sector_outcome *outcomes)
+void sector_compare(struct sector_model *model, const struct sector_split *splits, size_t n,
+                    struct sector_outcome *outcomes)
 {
     size_t stride = n * model->question.regions;
     uint32_t replicates;
     double *values, *unknown, *of_replicate;
-    int result = 0;
 
-    if (model->analysis->exact)
-        return compare_exact(model, splits, n, outcomes);
+    if (model->analysis->exact) {
+        compare_exact(model, splits, n, outcomes);
+        return;
+    }
     replicates = replicate_count(model->analysis);
     /* The last replicate needs room for both sides before they are added up. */
-    values = malloc((replicates + 1) * (stride + 1) * sizeof *values);
-    unknown = malloc((stride + 1) * sizeof *unknown);
-    of_replicate = malloc(replicates * sizeof *of_replicate);
-    if (!values || !unknown || !of_replicate)
-        result = -1;
-    for (uint32_t r = 0; r < replicates && result == 0; r++) {
-        result = evaluate(model, r, model->analysis->cell_count, splits, n, values + r * stride,
-                          r == 0 ? unknown : NULL);
+    values = allocate((replicates + 1) * (stride + 1), sizeof *values);
+    unknown = allocate(stride + 1, sizeof *unknown);
+    of_replicate = allocate(replicates, sizeof *of_replicate);
+    for (uint32_t r = 0; r < replicates; r++) {
+        evaluate(model, r, model->analysis->cell_count, splits, n, values + r * stride,
+                 r == 0 ? unknown : NULL);
         add_sides(values + r * stride, stride);
     }
-    if (result == 0)
-        judge(model, values, unknown, n, of_replicate, outcomes);
+    judge(model, values, unknown, n, of_replicate, outcomes);
     free(values);
     free(unknown);
     free(of_replicate);
-    return result;
 }
 
 enum sector_basis sector_basis(const struct sector_model *model, const struct sector_split *split,
@@ -534,9 +497,7 @@ struct estimate sector_accesses(const struct sector_model *model, size_t region)
 
     if (analysis->exact)
         return certain(exact_sectors_accesses(model, region));
-    uint32_t *groups = malloc((analysis->probe_count + 1) * sizeof *groups);
-    if (!groups)
-        return (struct estimate){0};
+    uint32_t *groups = allocate(analysis->probe_count + 1, sizeof *groups);
     for (size_t i = 0; i < analysis->probe_count; i++)
         groups[i] = model->question.regions_of[i] >> region & 1;
     struct estimate out =

@@ -38,7 +38,7 @@ struct sector_split {
 
 struct sector_model;
 
-/* The arrays of the question must outlive the model. NULL: out of memory. */
+/* The arrays of the question must outlive the model. */
 struct sector_model *sector_model_create(const struct analysis *, const struct sector_question *);
 void sector_model_free(struct sector_model *);
 
@@ -70,7 +70,7 @@ enum sector_side { SECTOR_REST = 0, SECTOR_ISOLATED = 1, SECTOR_SIDES = 2 };
  * values[(split * regions + region) * SECTOR_SIDES + side]. Estimates alone, from the phases that
  * hold most of the accesses: for searches. Lines may be INFINITY: cold misses.
  */
-int sector_misses(struct sector_model *, const struct sector_split *, size_t n, double *values);
+void sector_misses(struct sector_model *, const struct sector_split *, size_t n, double *values);
 
 struct sector_outcome {
     struct estimate misses;    /* per access of the region */
@@ -82,8 +82,8 @@ struct sector_outcome {
  * The same with intervals, outcomes[split * regions + region]. The reduction is against split 0, in
  * the same replicates: what is uncertain in both does not count.
  */
-int sector_compare(struct sector_model *, const struct sector_split *, size_t n,
-                   struct sector_outcome *outcomes);
+void sector_compare(struct sector_model *, const struct sector_split *, size_t n,
+                    struct sector_outcome *outcomes);
 
 /* Accesses made in a region. */
 struct estimate sector_accesses(const struct sector_model *, size_t region);

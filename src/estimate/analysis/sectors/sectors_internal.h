@@ -41,8 +41,8 @@ struct sector_model {
     struct exact_sectors *exact; /* exact profiles, instead of all that */
 };
 
-/* exact_sector_tables.c and exact_sectors.c. 0 or -1: out of memory. */
-int exact_sectors_create(struct sector_model *);
+/* exact_sector_tables.c and exact_sectors.c. */
+void exact_sectors_create(struct sector_model *);
 void exact_sectors_free(struct sector_model *);
 void exact_sectors_misses(const struct sector_model *, const struct sector_split *, size_t n,
                           double *values);

@@ -41,29 +41,36 @@ static unsigned register_bytes(const ZydisDecodedOperand *operand)
 }
 
 /* A word: zeroes the rest of 16 bytes and, with VEX, of the register. */
-static bool load(struct emitter *e, unsigned width)
+static bool load(struct emitter *e, const ZydisDecodedOperand *from, unsigned width)
 {
-    struct location location = locate(e, &e->operands[1]);
+    struct location location = locate(e, from);
     struct micro_op *op = emit_access(e, OP_VECTOR_LOAD, &location, width, ACCESS_LOAD, false);
     op->d = (uint8_t)vector_of(&e->operands[0]);
     op->immediate = is_vex(e) ? VECTOR_BYTES : 16;
     return true;
 }
 
-static bool store(struct emitter *e, unsigned width, unsigned offset)
+static bool store(struct emitter *e, const ZydisDecodedOperand *from, unsigned width,
+                  unsigned offset)
 {
     struct location location = locate(e, &e->operands[0]);
     struct micro_op *op = emit_access(e, OP_VECTOR_STORE, &location, width, ACCESS_STORE, false);
-    op->s = (uint8_t)vector_of(&e->operands[1]);
+    op->s = (uint8_t)vector_of(from);
     op->immediate = offset;
     return true;
+}
+
+/* The source: with EVEX a mask stands between it and the destination. */
+static const ZydisDecodedOperand *source_of(const struct emitter *e)
+{
+    return &e->operands[e->instruction->operand_count_visible - 1];
 }
 
 /* Whole registers: movaps and its kin. */
 static bool decode_whole(struct emitter *e)
 {
     const ZydisDecodedOperand *to = &e->operands[0];
-    const ZydisDecodedOperand *from = &e->operands[e->instruction->operand_count_visible - 1];
+    const ZydisDecodedOperand *from = source_of(e);
     if (is_masked(e))
         return false;
     if (is_vector(to) && is_memory(from)) {
@@ -88,21 +95,20 @@ static bool decode_whole(struct emitter *e)
     return true;
 }
 
-/* movss, movsd (SSE2): between registers they merge, which a stub does. */
+/* movss, movsd (SSE2): between registers they merge, which a stub does. The string instruction
+ * movsd has the same name, and no operand that is seen. */
 static bool decode_scalar(struct emitter *e)
 {
-    if (is_masked(e))
+    if (e->instruction->operand_count_visible < 2 || is_masked(e))
         return false;
+    const ZydisDecodedOperand *from = source_of(e);
     unsigned width = e->instruction->mnemonic == ZYDIS_MNEMONIC_MOVSS ||
                              e->instruction->mnemonic == ZYDIS_MNEMONIC_VMOVSS
                          ? 4
                          : 8;
-    if (is_memory(&e->operands[1])) {
-        return load(e, width);
-    }
-    if (is_memory(&e->operands[0]))
-        return store(e, width, 0);
-    return false;
+    if (is_memory(from))
+        return load(e, from, width);
+    return is_memory(&e->operands[0]) && store(e, from, width, 0);
 }
 
 /* movd, movq in all directions. */
@@ -115,9 +121,9 @@ static bool decode_word(struct emitter *e)
                          : 8;
     struct micro_op *op;
     if (is_vector(to) && is_memory(from))
-        return load(e, width);
+        return load(e, from, width);
     if (is_memory(to) && is_vector(from))
-        return store(e, width, 0);
+        return store(e, from, width, 0);
     if (is_vector(to) && is_general(from)) {
         op = emit_registers(e, OP_GENERAL_TO_VECTOR, vector_of(to),
                             general_register(from->reg.value));
@@ -135,7 +141,8 @@ static bool decode_word(struct emitter *e)
 /* Halves: only the stores need no stub. */
 static bool decode_half_store(struct emitter *e, unsigned offset)
 {
-    return is_memory(&e->operands[0]) && is_vector(&e->operands[1]) && store(e, 8, offset);
+    const ZydisDecodedOperand *from = source_of(e);
+    return is_memory(&e->operands[0]) && is_vector(from) && store(e, from, 8, offset);
 }
 
 /* pxor x, x and its kin clear the register, poison included. */

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allocation for the tools: it succeeds or the program ends with one line and status 1. */
-#ifndef REUSE_POSTPROC_MEMORY_H
-#define REUSE_POSTPROC_MEMORY_H
+/*
+ * Allocation for processes that are ours alone: it succeeds, or the program ends with one line and
+ * status 1, after what atexit() was told. A request for nothing gets memory too. Nothing that runs
+ * in a target may call it. Freed by free(). Safe in threads, not in signal handlers.
+ */
+#ifndef REUSE_SUPPORT_MEMORY_H
+#define REUSE_SUPPORT_MEMORY_H
 
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 
-void *allocate_zeroed(size_t count, size_t size) __attribute__((returns_nonnull));
+/* An array of count items of size bytes. */
+void *allocate(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+void *allocate_zeroed(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
 void *reallocate(void *pointer, size_t count, size_t size) __attribute__((returns_nonnull));
 /* For what else returns a pointer, NULL for want of memory. */
 void *or_out_of_memory(void *pointer) __attribute__((returns_nonnull));
