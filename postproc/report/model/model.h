@@ -137,6 +137,8 @@ struct model {
     struct grouping by_line, by_object, by_context, by_thread;
     ARRAY(struct code_line) lines;
     data_objects objects;
+    uint64_t *object_offsets; /* of each observation in its object, or OFFSET_UNKNOWN
+                                 (object_labels.h); NULL: exact, or objects are not labelled */
     ARRAY(struct calling_context) contexts;
     ARRAY(struct thread_entry) threads;
 

@@ -473,7 +473,13 @@ void object_labels_assign(struct model *model)
     }
     free(sizes.bytes.items);
     intern_table_free(sizes.keys);
+    if (!model->exact)
+        model->object_offsets =
+            allocate_zeroed(model->observations, sizeof(*model->object_offsets));
     object_labels_find(model, references, model->observations, &model->objects,
-                       model->by_object.labels, NULL);
+                       model->by_object.labels, model->object_offsets);
+    for (size_t i = 0; i < model->observations && !model->exact; i++)
+        if (references[i].kind != OBJECT_KIND_NONE && !tells_address(references[i].kind))
+            model->object_offsets[i] = analysis_probe(model->analysis, i, NULL)->place;
     free(references);
 }
