@@ -388,11 +388,11 @@ static char *modules_without_types(const struct model *model)
 
 /* What is not in the tables, and why. */
 static void say_untyped(const struct model *model, struct document *document,
-                        struct section *section, const struct type_uses *uses)
+                        struct section *section, const struct type_uses *uses, size_t shown)
 {
     char *share, *modules, *text;
 
-    if (uses->types.count > 0 && uses->untyped < 0.1 * uses->accesses)
+    if (shown > 0 && uses->untyped < 0.1 * uses->accesses)
         return;
     share = number_percent(uses->accesses > 0 ? uses->untyped / uses->accesses : 0);
     modules = modules_without_types(model);
@@ -400,20 +400,22 @@ static void say_untyped(const struct model *model, struct document *document,
         "%s%s %% of the accesses are to data of unknown type: stacks, numbers in heap blocks "
         "without a variable's name, modules without debug information%s%s%s. Compile with -g, and "
         "keep the sources where the compiler found them.",
-        uses->types.count == 0 ? "No structure is known. " : "", share,
-        *modules != '\0' ? " (" : "", modules, *modules != '\0' ? ")" : "");
+        shown == 0 ? "No structure is known. " : "", share, *modules != '\0' ? " (" : "", modules,
+        *modules != '\0' ? ")" : "");
     section_paragraph(document, section, "structs_untyped", text);
     free(text);
     free(modules);
     free(share);
 }
 
+/* Misses that the interval does not carry are none, and accesses decide. */
 static int compare_shown(const void *left, const void *right)
 {
     const struct shown_type *a = left, *b = right;
+    double x = a->misses.lo > 0 ? a->misses.value : 0, y = b->misses.lo > 0 ? b->misses.value : 0;
 
-    if (a->misses.value != b->misses.value)
-        return a->misses.value < b->misses.value ? 1 : -1;
+    if (x != y)
+        return x < y ? 1 : -1;
     return (a->used->accesses < b->used->accesses) - (a->used->accesses > b->used->accesses);
 }
 
@@ -439,7 +441,7 @@ void section_structs(struct model *model, struct document *document)
     uses = type_uses_of(model);
     shown = allocate_zeroed(uses->types.count, sizeof(*shown));
     for (size_t i = 0; i < uses->types.count && i < 2 * model->options->top; i++) {
-        if (uses->types.items[i].accesses < share_min * uses->accesses && i > 0)
+        if (uses->types.items[i].accesses < share_min * uses->accesses)
             break;
         shown[count].used = &uses->types.items[i];
         find_figures(model, &shown[count]);
@@ -467,7 +469,7 @@ void section_structs(struct model *model, struct document *document)
                 "what a burst uses of an object's structures is taken as used in one "
                 "element. Before you change an order, see whether files, networks or other "
                 "programs rely on it"));
-    say_untyped(model, document, section, uses);
+    say_untyped(model, document, section, uses, count);
     free(shown);
     type_uses_free(uses);
 }

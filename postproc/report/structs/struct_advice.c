@@ -2,6 +2,7 @@
 #include "report/structs/struct_advice.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,7 +139,7 @@ static char *split_text(const struct used_type *used)
     if (bytes > 0 && 2 * bytes <= used->members.size && used->starts.repeat > 0)
         text = format_string(" About %d %% of the accesses go to %s, %" PRIu64 " of %" PRIu64
                              " B: as an array of their own, %.3g elements lie on a line.",
-                             (int)(100 * sum / all), names, bytes, used->members.size,
+                             (int)lround(100 * sum / all), names, bytes, used->members.size,
                              (double)used->starts.line / (double)bytes);
     else
         text = copy_string("");

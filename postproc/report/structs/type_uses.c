@@ -158,7 +158,8 @@ static uint32_t type_number(struct collection *collection, const struct data_typ
     return collection->type_numbers.items[number];
 }
 
-/* The same for all elements of an object; `start` of the levels is that in the first of them. */
+/* The same for all elements of an object but the first, before which a count may lie; `start` of
+ * the levels counts from *element, a multiple of the size. */
 static const struct place_levels *levels_of(struct collection *collection, uint32_t object,
                                             uint64_t offset, uint64_t *element)
 {
@@ -167,7 +168,7 @@ static const struct place_levels *levels_of(struct collection *collection, uint3
     struct place_levels found = {.count = 0};
     uint32_t number;
 
-    *element = size > 0 && offset >= size ? offset / size * size : 0;
+    *element = size > 0 && offset >= 2 * size ? offset / size * size - size : 0;
     key[0] = object;
     key[1] = offset - *element;
     number = intern_table_insert(collection->places, key, sizeof(key));
@@ -178,8 +179,7 @@ static const struct place_levels *levels_of(struct collection *collection, uint3
         struct data_type type = {known->type.module, found.levels[i].type};
 
         found.types[i] = type_number(collection, &type, object);
-        found.levels[i].start -=
-            *element < found.levels[i].start ? *element : found.levels[i].start;
+        found.levels[i].start -= *element;
     }
     ARRAY_PUSH(&collection->levels, found);
     return &collection->levels.items[number];
