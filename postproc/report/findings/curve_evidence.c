@@ -54,10 +54,15 @@ static void find_fall(const struct model *model, const struct curve_point *point
     evidence->sharpness = points[point_below(model, model->sizes[at] / 3)].miss_ratio.value / first;
 }
 
-/* The level whose misses take most of the time. */
+/*
+ * The level whose misses take most of the time, of those that the object is too large for, if there
+ * are any: misses of a cache that holds it are those of a size axis that is a little off, or of
+ * other data that passes through.
+ */
 static size_t costly_level(const struct model *model, const struct access_costs *costs,
-                           const struct curve_point *points)
+                           const struct curve_point *points, double object_bytes)
 {
+    bool too_large = object_bytes >= EVIDENCE_FITS * (double)model->machine.caches[0].bytes;
     double most = 0;
     size_t level = 0;
 
@@ -65,6 +70,8 @@ static size_t costly_level(const struct model *model, const struct access_costs 
         double cost = points[model->level_size[i]].miss_ratio.value *
                       (costs->latency_ns[i + 1] - costs->latency_ns[i]);
 
+        if (too_large && object_bytes < EVIDENCE_FITS * (double)model->machine.caches[i].bytes)
+            break;
         if (cost > most) {
             most = cost;
             level = i;
@@ -87,7 +94,7 @@ static double level_too_small(const struct model *model, double bytes)
 void curve_evidence(const struct model *model, const struct access_costs *costs,
                     const struct curve_point *points, struct access_evidence *evidence)
 {
-    size_t level = costly_level(model, costs, points);
+    size_t level = costly_level(model, costs, points, evidence->object_bytes);
 
     evidence->visits = points[model->level_size[0]].miss_ratio.value;
     find_fall(model, points, evidence);

@@ -38,9 +38,6 @@ static const double same_time = 2;
 /* Reuses after fewer lines than a burst has accesses are seen within it, by the thousand. */
 static const double lines_of_burst = 4096;
 
-/* Data of hardly more than a cache's size fits for the most part. */
-static const double fits = 1.2;
-
 /* What needs hardly more than a cache has is noise of the model. */
 static const double hardly_more = 1.2;
 
@@ -115,7 +112,7 @@ enum pattern pattern_of(const struct access_evidence *evidence)
         return PATTERN_FEW_MEMBERS;
     if (comes_back_within_a_pass(evidence) && is_regular(evidence))
         return PATTERN_ACROSS_LINES;
-    if (evidence->object_bytes < fits * evidence->level_bytes)
+    if (evidence->object_bytes < EVIDENCE_FITS * evidence->level_bytes)
         return PATTERN_NONE;
     return evidence->indexed ? PATTERN_INDEXED : PATTERN_ANYWHERE;
 }

@@ -66,6 +66,9 @@ enum { EVIDENCE_BURSTS_MIN = 4, EVIDENCE_REUSES_MIN = 3 };
 /* More of the late reuses are in another loop than this: the loops are passes over one thing. */
 #define EVIDENCE_PASSES 0.6
 
+/* Data of hardly more than a cache's size fits for the most part. */
+#define EVIDENCE_FITS 1.2
+
 enum pattern pattern_of(const struct access_evidence *);
 
 /* Whether lines follow each other, which prefetchers see. */

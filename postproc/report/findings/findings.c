@@ -38,20 +38,6 @@ static double cpu_time_of(const struct model *model)
     return sum;
 }
 
-static size_t silent_looks(const struct model *model)
-{
-    size_t sum = 0;
-
-    for (size_t p = 0; p < model->profile_count; p++)
-        for (size_t i = 0; i < model->profiles[p]->totals.count; i++) {
-            const struct record_totals *totals = &model->profiles[p]->totals.items[i];
-
-            if (model_looks_at(model, model->profiles[p], totals->thread_id))
-                sum += totals->lost[LOSS_UNREADABLE];
-        }
-    return sum;
-}
-
 static bool is_same_line(const struct code_line *a, const struct code_line *b)
 {
     return a->file == b->file && a->line == b->line && a->function == b->function;
@@ -344,7 +330,7 @@ const struct findings *findings_of(struct model *model)
     findings = model->findings = allocate_zeroed(1, sizeof(*findings));
     access_costs_of(&model->machine, &findings->costs);
     findings->cpu_ns = cpu_time_of(model);
-    findings->silent = silent_looks(model);
+    findings->silent = burst_time_silent(model);
     findings->timed = !model->exact && findings->cpu_ns > 0;
     access_places_find(model, &findings->costs, &places);
     findings->memory = places.time;

@@ -150,6 +150,9 @@ static void describe_object(const struct search *search, uint32_t object,
     if (object == GROUP_NONE)
         return;
     data = &search->model->objects.items[object];
+    /* Of a stack's size next to nothing is used. */
+    if (strcmp(data->kind, "stack") == 0)
+        return;
     evidence->object_bytes = (double)data->size;
     evidence->blocks = (double)data->blocks;
     evidence->touched_bytes = (double)data->size * fmax(1, (double)data->blocks);
@@ -313,10 +316,10 @@ static void examine(struct search *search, uint32_t group, struct access_place *
                               model->size_count, points);
     evidence->line_bytes = analysis_line_size(model->analysis);
     evidence->width = mean_width(search, candidate);
+    describe_object(search, place->object, evidence);
     curve_evidence(model, search->costs, points, evidence);
     *cost = access_place_cost(model, search->costs, points, evidence_is_in_order(evidence));
     evidence->small_blocks = candidate->small_sum > 0.5 * candidate->accesses;
-    describe_object(search, place->object, evidence);
     if (model->exact)
         return;
     layout_of_accesses(model, grouping_subset(&search->all, group), LAYOUT_AS_OBSERVED, evidence);
