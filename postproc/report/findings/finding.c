@@ -20,6 +20,12 @@ const char *const pattern_names[PATTERN_COUNT] = {
 /* At least this part of each line is used while it is there: whole lines. */
 static const double dense = 0.5;
 
+/* Of lines that follow each other, four are one line four times as long; of pairs, two. */
+static const double follow_each_other = 0.6;
+
+/* Used more than so many times over, a line was not just passed over. */
+static const double passed_over_once = 4;
+
 /* Nodes: more blocks than this, each of less than so many bytes. */
 static const double node_blocks = 256, node_bytes = 1024;
 
@@ -48,9 +54,15 @@ static double used_of_line(const struct access_evidence *evidence)
     return fmin(1, used / evidence->line_bytes);
 }
 
+/* Lines that are used many times while they are there look whole however they are reached: their
+ * order has to be known. */
 bool evidence_is_in_order(const struct access_evidence *evidence)
 {
-    return evidence->width > 0 && evidence->line_bytes > 0 && used_of_line(evidence) >= dense;
+    if (!(evidence->width > 0) || !(evidence->line_bytes > 0) || used_of_line(evidence) < dense)
+        return false;
+    if (evidence->line_order > 0)
+        return evidence->line_order <= follow_each_other;
+    return evidence->width <= passed_over_once * evidence->visits * evidence->line_bytes;
 }
 
 static bool comes_back_within_a_pass(const struct access_evidence *evidence)

@@ -38,10 +38,12 @@ struct access_evidence {
     size_t bursts;
     struct estimate time; /* share of the CPU time that its misses may take */
     double line_bytes;
-    double width;         /* mean bytes of an access; 0: not known */
-    double visits;        /* to lines that are not in the innermost cache, per access */
-    double object_bytes;  /* largest block, or the variable; 0: not known */
-    double blocks;        /* allocated ones; 0: not known */
+    double width;        /* mean bytes of an access; 0: not known */
+    double visits;       /* to lines that are not in the innermost cache, per access */
+    double line_order;   /* new lines if they were four times as long, per new line: a quarter where
+                            they follow each other, one where they are scattered; 0: not known */
+    double object_bytes; /* largest block, or the variable; 0: not known */
+    double blocks;       /* allocated ones; 0: not known */
     double touched_bytes; /* by the run, in all; 0: not known */
     bool small_blocks;    /* of the heap, most of them not tracked one by one */
     double level_bytes;   /* the cache whose misses take most of its time */

@@ -8,6 +8,7 @@
 #include "report/findings/burst_time.h"
 #include "report/findings/curve_evidence.h"
 #include "report/findings/layout.h"
+#include "report/findings/line_order.h"
 #include "report/findings/resampled.h"
 #include "report/model/next_uses.h"
 #include "report/model/object_labels.h"
@@ -112,13 +113,21 @@ static double mean_width(const struct search *search, const struct candidate *ca
     return candidate->accesses > 0 ? candidate->width_sum / candidate->accesses : 0;
 }
 
-static bool is_in_order(const struct search *search, double width, double visits)
+static bool looks_in_order(const struct search *search, double line_order, double width,
+                           double visits)
 {
     struct access_evidence evidence = {.width = width,
                                        .visits = visits,
+                                       .line_order = line_order,
                                        .line_bytes = analysis_line_size(search->model->analysis)};
 
     return evidence_is_in_order(&evidence);
+}
+
+static bool is_in_order(const struct search *search, struct subset subset, double width,
+                        double visits)
+{
+    return looks_in_order(search, line_order_of(search->model, subset), width, visits);
 }
 
 /* ns that misses add to an access of the group, without an interval. */
@@ -138,8 +147,9 @@ static double quick_cost(const struct search *search, uint32_t group)
                0) {
         return 0;
     }
-    return access_cost_of_misses(search->costs, ratios,
-                                 is_in_order(search, mean_width(search, candidate), ratios[0]));
+    return access_cost_of_misses(
+        search->costs, ratios,
+        is_in_order(search, subset, mean_width(search, candidate), ratios[0]));
 }
 
 static void describe_object(const struct search *search, uint32_t object,
@@ -295,7 +305,7 @@ static bool has_indexes(const struct search *search, uint32_t group)
             continue;
         if (analysis_miss_ratios(search->model->analysis, subset, &search->sizes[0], 1, &ratio) ==
                 0 &&
-            is_in_order(search, width, ratio))
+            is_in_order(search, subset, width, ratio))
             return true;
     }
     return false;
@@ -316,6 +326,7 @@ static void examine(struct search *search, uint32_t group, struct access_place *
                               model->size_count, points);
     evidence->line_bytes = analysis_line_size(model->analysis);
     evidence->width = mean_width(search, candidate);
+    evidence->line_order = line_order_of(model, grouping_subset(&search->all, group));
     describe_object(search, place->object, evidence);
     curve_evidence(model, search->costs, points, evidence);
     *cost = access_place_cost(model, search->costs, points, evidence_is_in_order(evidence));
@@ -354,27 +365,56 @@ static struct valued *choose(const struct search *search, size_t *count)
     return order;
 }
 
+/* Everything that the report is about, listed; the caller frees the list. */
+static struct subset list_all(const struct model *model, uint32_t **list)
+{
+    struct subset all = model_whole(model);
+    uint32_t *members = *list = allocate_zeroed(model->observations + 1, sizeof(*members));
+
+    for (size_t i = 0; i < model->observations; i++)
+        if (model->region == NULL || model->region[i] == 0)
+            members[all.member_count++] = (uint32_t)i;
+    all.members = members;
+    return all;
+}
+
+/* ns that misses add to an access, whatever it is: lines that follow each other, as far as that is
+ * known of all of them together, cost less than others. */
+static struct estimate cost_of_whole(const struct search *search)
+{
+    struct model *model = search->model;
+    struct estimate in_order = access_place_cost(model, search->costs, model->whole, true);
+    struct estimate scattered = access_place_cost(model, search->costs, model->whole, false);
+    double visits = model->whole[model->level_size[0]].miss_ratio.value, width = 0, part;
+    uint32_t *members = NULL;
+
+    part = model->exact ? 0 : line_order_of(model, list_all(model, &members));
+    free(members);
+    for (size_t i = 0; i < search->candidates.count; i++)
+        width += search->candidates.items[i].width_sum / fmax(1, model->accesses.value);
+    part = part > 0 ? line_order_scattered(part) : !looks_in_order(search, 0, width, visits);
+    return (struct estimate){part * scattered.value + (1 - part) * in_order.value,
+                             part * scattered.lo + (1 - part) * in_order.lo,
+                             part * scattered.hi + (1 - part) * in_order.hi};
+}
+
 /* What all that was not examined costs: the misses of the whole less those of the places. */
 static struct estimate cost_of_rest(const struct search *search, const struct access_places *places,
                                     const struct time_part *parts)
 {
     const struct model *model = search->model;
-    double visits = model->whole[model->level_size[0]].miss_ratio.value, width = 0;
-    double accesses = model->accesses.value, known = 0;
-    struct estimate whole;
+    double accesses = model->accesses.value, known = 0, all;
+    struct estimate whole = cost_of_whole(search);
 
-    for (size_t i = 0; i < search->candidates.count; i++)
-        width += search->candidates.items[i].width_sum / fmax(1, accesses);
-    whole = access_place_cost(search->model, search->costs, model->whole,
-                              is_in_order(search, width, visits));
     for (size_t i = 0; i < places->items.count; i++) {
         known += places->items.items[i].accesses * parts[i].cost_ns.value;
         accesses -= places->items.items[i].accesses;
     }
-    known = fmax(0, model->accesses.value * whole.value - known);
-    if (!(accesses > 0.001 * model->accesses.value))
+    all = model->accesses.value;
+    if (!(accesses > 0.001 * all))
         return (struct estimate){0, 0, 0};
-    return (struct estimate){known / accesses, 0, known / accesses};
+    return (struct estimate){fmax(0, all * whole.value - known) / accesses, 0,
+                             fmax(0, all * whole.hi - known) / accesses};
 }
 
 static void find_shares(struct search *search, const struct valued *chosen, struct time_part *parts,

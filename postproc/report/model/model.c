@@ -316,6 +316,7 @@ void model_free(struct model *model)
     free(model->watched);
     allocation_namer_free(model->namer);
     resolver_free(model->resolver);
+    analysis_free(model->longer_lines);
     analysis_free(model->analysis);
     intern_table_free(model->strings);
     free(model);

@@ -144,6 +144,8 @@ struct model {
 
     struct communication_view *communication; /* NULL until asked for */
     struct findings *findings;                /* findings/findings.h; NULL until asked for */
+    struct analysis *longer_lines;            /* findings/line_order.h; NULL until asked for */
+    bool longer_lines_tried;
 
     ARRAY(const char *) remarks; /* on names, for the notes */
     char *failure; /* of a section that cannot answer: one line for the user; NULL: none */
