@@ -234,6 +234,7 @@ void burst_time_moments(struct model *model, moment_list *moments)
             continue;
         last = burst;
         analysis_probe(model->analysis, i, &profile);
+        moment.profile = profile;
         moment.line = line_of(model, &seen, burst, profile);
         ARRAY_PUSH(moments, moment);
     }

@@ -37,6 +37,7 @@ struct estimate burst_time_shares(const struct model *, const uint32_t *labels,
  */
 struct moment {
     const struct record_burst *burst;
+    size_t profile;
     struct code_line line; /* of the instruction; function NULL: not known */
 };
 typedef ARRAY(struct moment) moment_list;

@@ -94,7 +94,7 @@ static double level_too_small(const struct model *model, double bytes)
 void curve_evidence(const struct model *model, const struct access_costs *costs,
                     const struct curve_point *points, struct access_evidence *evidence)
 {
-    size_t level = costly_level(model, costs, points, evidence->object_bytes);
+    size_t level = costly_level(model, costs, points, evidence_extent(evidence));
 
     evidence->visits = points[model->level_size[0]].miss_ratio.value;
     find_fall(model, points, evidence);

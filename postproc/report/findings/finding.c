@@ -15,6 +15,8 @@ const char *const pattern_names[PATTERN_COUNT] = {
     [PATTERN_ANYWHERE] = "anywhere",
     [PATTERN_FALSE_SHARING] = "false sharing",
     [PATTERN_TRUE_SHARING] = "true sharing",
+    [PATTERN_ALLOCATOR] = "allocator",
+    [PATTERN_GROWTH] = "growing container",
 };
 
 /* At least this part of each line is used while it is there: whole lines. */
@@ -46,6 +48,11 @@ static const double lines_of_burst = 4096;
 
 /* What needs hardly more than a cache has is noise of the model. */
 static const double hardly_more = 1.2;
+
+double evidence_extent(const struct access_evidence *evidence)
+{
+    return fmax(evidence->object_bytes, evidence->touched_bytes);
+}
 
 static double used_of_line(const struct access_evidence *evidence)
 {
@@ -124,7 +131,7 @@ enum pattern pattern_of(const struct access_evidence *evidence)
         return PATTERN_FEW_MEMBERS;
     if (comes_back_within_a_pass(evidence) && is_regular(evidence))
         return PATTERN_ACROSS_LINES;
-    if (evidence->object_bytes < EVIDENCE_FITS * evidence->level_bytes)
+    if (evidence_extent(evidence) < EVIDENCE_FITS * evidence->level_bytes)
         return PATTERN_NONE;
     return evidence->indexed ? PATTERN_INDEXED : PATTERN_ANYWHERE;
 }
@@ -136,7 +143,8 @@ struct estimate pattern_saving(enum pattern pattern, const struct access_evidenc
         [PATTERN_TOO_LARGE] = {0.5, 0.2, 0.8},   [PATTERN_LINKED] = {0.7, 0.4, 0.95},
         [PATTERN_INDEXED] = {0.6, 0.3, 0.9},     [PATTERN_ANYWHERE] = {0.6, 0.3, 0.8},
         [PATTERN_FALSE_SHARING] = {0.9, 0.7, 1}, [PATTERN_TRUE_SHARING] = {0.8, 0.5, 1},
-        [PATTERN_FEW_MEMBERS] = {0.7, 0.5, 0.9},
+        [PATTERN_FEW_MEMBERS] = {0.7, 0.5, 0.9}, [PATTERN_ALLOCATOR] = {0.8, 0.5, 1},
+        [PATTERN_GROWTH] = {0.9, 0.7, 1},
     };
     struct estimate saving = savings[pattern];
 

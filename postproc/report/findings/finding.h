@@ -29,6 +29,8 @@ enum pattern {
     PATTERN_ANYWHERE,      /* anywhere in a large block */
     PATTERN_FALSE_SHARING, /* threads use different bytes of one line */
     PATTERN_TRUE_SHARING,  /* threads write the same bytes */
+    PATTERN_ALLOCATOR,     /* much time in malloc() and free() */
+    PATTERN_GROWTH,        /* containers move to larger blocks again and again */
     PATTERN_COUNT
 };
 extern const char *const pattern_names[PATTERN_COUNT]; /* in JSON and CSV */
@@ -72,6 +74,10 @@ enum { EVIDENCE_BURSTS_MIN = 4, EVIDENCE_REUSES_MIN = 3 };
 #define EVIDENCE_FITS 1.2
 
 enum pattern pattern_of(const struct access_evidence *);
+
+/* Bytes that accesses in no order may lead to: the block, or all blocks of its kind; 0: not known.
+ */
+double evidence_extent(const struct access_evidence *);
 
 /* Whether lines follow each other, which prefetchers see. */
 bool evidence_is_in_order(const struct access_evidence *);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "report/findings/places.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "report/findings/curve_evidence.h"
 #include "report/findings/layout.h"
 #include "report/findings/line_order.h"
+#include "report/findings/places_internal.h"
 #include "report/findings/resampled.h"
 #include "report/model/next_uses.h"
 #include "report/model/object_labels.h"
@@ -22,86 +22,6 @@ static const double one_loop = 0.5;
 
 /* Less of the modelled time than this cannot add up to a finding. */
 static const double time_min = 0.005;
-
-struct candidate {
-    uint32_t line, object;
-    double accesses, width_sum, load_sum, small_sum;
-    size_t size_point;
-};
-
-struct search {
-    struct model *model;
-    const struct access_costs *costs;
-    struct grouping all, late;
-    ARRAY(struct candidate) candidates;
-    double sizes[MACHINE_LEVELS_MAX]; /* of the levels */
-};
-
-static void note_access(struct search *search, size_t observation, uint32_t group)
-{
-    struct candidate *candidate = &search->candidates.items[group];
-    double weight;
-
-    if (search->model->exact) {
-        const struct record_histogram *histogram =
-            analysis_histogram(search->model->analysis, observation, NULL);
-
-        if (histogram->measure == MEASURE_STACK_DISTANCE)
-            candidate->accesses += (double)histogram->accesses;
-        return;
-    }
-    const struct analysed_probe *probe = analysis_probe(search->model->analysis, observation, NULL);
-
-    weight = analysis_probe_weight(search->model->analysis, observation);
-    candidate->accesses += weight;
-    candidate->width_sum += weight * probe->width;
-    candidate->small_sum +=
-        probe->tracked_log2 > 0 || probe->object_kind == OBJECT_HEAP_UNTRACKED ? weight : 0;
-    candidate->load_sum += probe->kind == ACCESS_LOAD ? weight : 0;
-    if (probe->reuse_ip == 0)
-        search->late.labels[observation] = group;
-}
-
-/* Labels every observation with its line and object taken together. */
-static void group_accesses(struct search *search)
-{
-    struct model *model = search->model;
-    struct intern_table *keys = intern_table_create();
-
-    model_label_lines(model);
-    if (!model->exact)
-        model_label_objects(model);
-    search->all.labels = allocate_zeroed(model->observations, sizeof(uint32_t));
-    search->late.labels = allocate_zeroed(model->observations, sizeof(uint32_t));
-    for (size_t i = 0; i < model->observations; i++) {
-        uint32_t key[2] = {model->by_line.labels[i],
-                           model->exact ? (uint32_t)GROUP_NONE : model->by_object.labels[i]};
-        uint32_t group;
-
-        search->all.labels[i] = search->late.labels[i] = GROUP_NONE;
-        if (key[0] == GROUP_NONE)
-            continue;
-        group = intern_table_insert(keys, key, sizeof(key));
-        if (group == search->candidates.count)
-            ARRAY_PUSH(&search->candidates, ((struct candidate){.line = key[0], .object = key[1]}));
-        search->all.labels[i] = group;
-        note_access(search, i, group);
-    }
-    intern_table_free(keys);
-    search->all.count = search->late.count = search->candidates.count;
-    search->late.accesses = allocate_zeroed(search->candidates.count, sizeof(double));
-    if (!model->exact) {
-        grouping_list_members(&search->all, model->observations);
-        grouping_list_members(&search->late, model->observations);
-    }
-}
-
-static void free_search(struct search *search)
-{
-    grouping_free(&search->all);
-    grouping_free(&search->late);
-    free(search->candidates.items);
-}
 
 static double mean_width(const struct search *search, const struct candidate *candidate)
 {
@@ -165,7 +85,8 @@ static void describe_object(const struct search *search, uint32_t object,
         return;
     evidence->object_bytes = (double)data->size;
     evidence->blocks = (double)data->blocks;
-    evidence->touched_bytes = (double)data->size * fmax(1, (double)data->blocks);
+    evidence->touched_bytes =
+        fmin(data_object_extent(data), analysis_footprint(search->model->analysis));
 }
 
 /* Part of the bursts with members of one subset that have members of the other. */
@@ -321,7 +242,9 @@ static void examine(struct search *search, uint32_t group, struct access_place *
 
     *place = (struct access_place){.line = candidate->line,
                                    .object = object_of(search, group),
-                                   .accesses = candidate->accesses};
+                                   .accesses = candidate->accesses,
+                                   .lines = candidate->lines,
+                                   .growing = candidate->growing};
     analysis_miss_ratio_curve(model->analysis, grouping_subset(&search->all, group), model->sizes,
                               model->size_count, points);
     evidence->line_bytes = analysis_line_size(model->analysis);
@@ -338,27 +261,45 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     find_reuses(search, group, place);
 }
 
-/* The groups that may take most time, in that order; the caller frees them. */
-static struct valued *choose(const struct search *search, size_t *count)
+/* Of the candidates from `first` on, those that may take more than a little of all that is taken,
+ * in any order; returns how many. *all: ns that all accesses take, to which theirs are added. */
+static size_t choose_from(const struct search *search, size_t first, struct valued *order,
+                          double *all)
 {
-    struct valued *order = allocate_zeroed(search->candidates.count, sizeof(*order));
-    double all = search->costs->hit_ns * search->model->accesses.value;
-    size_t kept = 0;
+    size_t count = 0, kept = 0;
 
-    *count = 0;
-    for (uint32_t g = 0; g < search->candidates.count; g++) {
+    for (size_t g = first; g < search->candidates.count; g++) {
         double accesses = search->candidates.items[g].accesses;
 
         if (accesses < accesses_min * search->model->accesses.value)
             continue;
-        order[*count] = (struct valued){g, accesses * quick_cost(search, g)};
-        all += order[(*count)++].value;
+        order[count] = (struct valued){(uint32_t)g, accesses * quick_cost(search, (uint32_t)g)};
+        *all += order[count++].value;
     }
-    /* Nor is what takes little of all that they take worth a closer look. */
-    for (size_t i = 0; i < *count; i++)
-        if (order[i].value > time_min * all)
+    for (size_t i = 0; i < count; i++)
+        if (order[i].value > time_min * *all)
             order[kept++] = order[i];
-    *count = kept;
+    return kept;
+}
+
+/* The groups that may take most time, in that order; the caller frees them. What is left is looked
+ * at object by object. */
+static struct valued *choose(struct search *search, size_t *count)
+{
+    size_t lines = search->candidates.count;
+    struct valued *order =
+        allocate_zeroed(lines + search->model->objects.count + 1, sizeof(*order));
+    bool *marked = allocate_zeroed(lines + 1, sizeof(*marked));
+    double all = search->costs->hit_ns * search->model->accesses.value;
+
+    *count = choose_from(search, 0, order, &all);
+    for (size_t i = 0; i < *count; i++)
+        marked[order[i].number] = true;
+    if (!search->model->exact) {
+        places_merge_rest(search, marked);
+        *count += choose_from(search, lines, order + *count, &all);
+    }
+    free(marked);
     sort_descending(order, *count);
     if (*count > PLACES_MAX)
         *count = PLACES_MAX;
@@ -456,10 +397,10 @@ static int compare_places(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
-void access_places_find(struct model *model, const struct access_costs *costs,
+void access_places_find(struct model *model, const struct access_costs *costs, bool grows,
                         struct access_places *places)
 {
-    struct search search = {.model = model, .costs = costs};
+    struct search search = {.model = model, .costs = costs, .grows = grows};
     struct time_part *parts;
     struct valued *chosen;
     size_t count;
@@ -470,7 +411,7 @@ void access_places_find(struct model *model, const struct access_costs *costs,
         return;
     for (size_t i = 0; i < costs->levels; i++)
         search.sizes[i] = (double)model->machine.caches[i].bytes;
-    group_accesses(&search);
+    places_group(&search);
     chosen = choose(&search, &count);
     parts = allocate_zeroed(count + 1, sizeof(*parts));
     for (size_t i = 0; i < count; i++) {
@@ -484,5 +425,5 @@ void access_places_find(struct model *model, const struct access_costs *costs,
         qsort(places->items.items, count, sizeof(*places->items.items), compare_places);
     free(parts);
     free(chosen);
-    free_search(&search);
+    places_free_groups(&search);
 }

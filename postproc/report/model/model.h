@@ -67,6 +67,8 @@ struct data_object {
     const char *kind;            /* heap, global, stack, mapping, named, unknown */
     uint64_t size;               /* bytes; 0: unknown */
     uint64_t blocks;             /* heap: allocated blocks; 0: unknown */
+    uint64_t bytes;              /* heap: of all these blocks; 0: unknown */
+    uint64_t peak_bytes;         /* heap: most that lived at once; 0: unknown */
     const char *function, *file; /* of the allocation or declaration; NULL: unknown */
     uint32_t line;
     const char *module;     /* heap: of the code that allocates; NULL: unknown */
@@ -75,6 +77,9 @@ struct data_object {
 };
 
 typedef ARRAY(struct data_object) data_objects;
+
+/* Bytes of memory that the object takes, all its blocks together, at most; 0: not known. */
+double data_object_extent(const struct data_object *);
 
 /* A calling context as source frames, innermost first. */
 struct calling_context {
