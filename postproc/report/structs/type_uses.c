@@ -10,7 +10,6 @@
 /* A member with a smaller part of the most used one's accesses in a burst is not used in the same
  * elements, by and large. */
 static const double used_together_min = 0.05;
-static const double owner_share = 0.9;
 /* malloc() aligns to this; where it puts a block in a line is not told otherwise. */
 enum { BLOCK_ALIGNMENT = 16 };
 
@@ -413,47 +412,4 @@ void type_uses_free(struct type_uses *uses)
     }
     free(uses->types.items);
     free(uses);
-}
-
-double type_uses_together(const struct used_type *used, size_t member, size_t other)
-{
-    double both = 0, either = 0;
-
-    if (member >= STRUCT_MEMBERS_MAX || other >= STRUCT_MEMBERS_MAX)
-        return 0;
-    for (size_t i = 0; i < used->together.count; i++) {
-        const struct struct_use *use = &used->together.items[i];
-        bool a = use->members >> member & 1, b = use->members >> other & 1;
-
-        both += a && b ? use->weight : 0;
-        either += a || b ? use->weight : 0;
-    }
-    return either > 0 ? both / either : 0;
-}
-
-uint32_t member_use_owner(const struct member_use *use)
-{
-    for (size_t i = 0; i < use->threads.count; i++)
-        if (use->threads.items[i].loads + use->threads.items[i].stores >=
-            owner_share * use->accesses)
-            return use->threads.items[i].thread;
-    return GROUP_NONE;
-}
-
-size_t member_use_readers(const struct member_use *use)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < use->threads.count; i++)
-        count += use->threads.items[i].loads > 0;
-    return count;
-}
-
-size_t member_use_writers(const struct member_use *use)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < use->threads.count; i++)
-        count += use->threads.items[i].stores > 0;
-    return count;
 }
