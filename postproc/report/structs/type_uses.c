@@ -44,26 +44,39 @@ struct collection {
 
 /* --- Where blocks begin ------------------------------------------------------------------- */
 
+static void note_base(struct collection *collection, size_t profile,
+                      const struct record_sample *sample)
+{
+    uint64_t key[3] = {profile, sample->object_kind, sample->object_reference};
+    uint64_t line = analysis_line_size(collection->model->analysis);
+    uint32_t number;
+
+    if (sample->object_base == 0)
+        return;
+    number = intern_table_insert(collection->blocks, key, sizeof(key));
+    if (number == collection->bases.count) {
+        ARRAY_PUSH(&collection->bases, sample->object_base);
+        ARRAY_PUSH(&collection->one_phase, true);
+    }
+    collection->one_phase.items[number] &=
+        sample->object_base % line == collection->bases.items[number] % line;
+}
+
+/* Single accesses, and those that were watched, tell where their blocks begin. */
 static void note_bases(struct collection *collection)
 {
     const struct analysis *analysis = collection->model->analysis;
-    uint64_t line = analysis_line_size(analysis);
+    size_t profile;
 
     for (size_t i = 0; i < analysis_sample_count(analysis); i++) {
-        size_t profile;
         const struct record_sample *sample = analysis_sample(analysis, i, &profile);
-        uint64_t key[3] = {profile, sample->object_kind, sample->object_reference};
-        uint32_t number;
 
-        if (sample->object_base == 0)
-            continue;
-        number = intern_table_insert(collection->blocks, key, sizeof(key));
-        if (number == collection->bases.count) {
-            ARRAY_PUSH(&collection->bases, sample->object_base);
-            ARRAY_PUSH(&collection->one_phase, true);
-        }
-        collection->one_phase.items[number] &=
-            sample->object_base % line == collection->bases.items[number] % line;
+        note_base(collection, profile, sample);
+    }
+    for (size_t i = 0; i < analysis_watch_count(analysis); i++) {
+        const struct record_sample *sample = analysis_watch(analysis, i, &profile);
+
+        note_base(collection, profile, sample);
     }
 }
 
