@@ -27,38 +27,59 @@ static bool contains_any(const char *text, const char *const *words)
     return false;
 }
 
-/* Functions that allocate, free, and what only they call: glibc, jemalloc, tcmalloc, mimalloc, C++.
- */
+static bool is_any(const char *text, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (strcmp(text, *words) == 0)
+            return true;
+    return false;
+}
+
+/* Functions that allocate and free, as the C library and others name them, and what only they
+ * call; a program's own free_nodes() is none. */
+static const char *const allocator_names[] = {"malloc",
+                                              "calloc",
+                                              "realloc",
+                                              "free",
+                                              "cfree",
+                                              "memalign",
+                                              "posix_memalign",
+                                              "aligned_alloc",
+                                              "malloc@plt",
+                                              "calloc@plt",
+                                              "realloc@plt",
+                                              "free@plt",
+                                              "__libc_malloc",
+                                              "__libc_calloc",
+                                              "__libc_realloc",
+                                              "__libc_free",
+                                              "_int_malloc",
+                                              "_int_free",
+                                              "_int_realloc",
+                                              "_int_memalign",
+                                              "sysmalloc",
+                                              "systrim",
+                                              "unlink_chunk",
+                                              "malloc_consolidate",
+                                              "tcache_get",
+                                              "tcache_put",
+                                              "__GI___libc_malloc",
+                                              "__GI___libc_free",
+                                              "mi_malloc",
+                                              "mi_free",
+                                              "je_malloc",
+                                              "je_free",
+                                              "tc_malloc",
+                                              "tc_free",
+                                              NULL};
+
 static bool is_allocator(const struct code_line *frame)
 {
-    static const char *const names[] = {"malloc",
-                                        "calloc",
-                                        "realloc",
-                                        "free",
-                                        "cfree",
-                                        "__libc_malloc",
-                                        "__libc_free",
-                                        "_int_",
-                                        "__GI___libc_malloc",
-                                        "__libc_calloc",
-                                        "__libc_realloc",
-                                        "sysmalloc",
-                                        "systrim",
-                                        "tcache_",
-                                        "unlink_chunk",
-                                        "operator new",
-                                        "operator delete",
-                                        "mi_",
-                                        "_mi_",
-                                        "je_",
-                                        "tc_",
-                                        "alloc_perturb",
-                                        "posix_memalign",
-                                        "aligned_alloc",
-                                        NULL};
+    static const char *const operators[] = {"operator new", "operator delete", NULL};
     static const char *const modules[] = {"libjemalloc", "libtcmalloc", "libmimalloc", NULL};
 
-    return begins_with_any(frame->function, names) ||
+    return is_any(frame->function, allocator_names) ||
+           begins_with_any(frame->function, operators) ||
            (frame->file != NULL && strstr(frame->file, "malloc/malloc.c") != NULL) ||
            (frame->module != NULL && begins_with_any(frame->module, modules));
 }
@@ -206,6 +227,9 @@ bool findings_add_allocator(struct model *model, struct findings *findings)
     struct callers callers[KINDS] = {{.labels = NULL}};
     moment_list moments = {0};
 
+    /* Moments are those of the whole run. */
+    if (model->region != NULL)
+        return false;
     burst_time_moments(model, &moments);
     for (size_t k = 0; k < KINDS; k++) {
         callers[k].labels = allocate_zeroed(moments.count + 1, sizeof(uint32_t));
