@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/findings/curve_evidence.h"
 
+#include <math.h>
+
 /* Past this part of the first misses a fall of the curve is done. */
 static const double after_fall = 0.4;
 
@@ -21,6 +23,10 @@ struct estimate access_place_cost(const struct model *model, const struct access
             const struct curve_point *point = &points[model->level_size[i]];
 
             ratios[i] = point->beyond && end < 0 ? 0 : ratio_end(point->miss_ratio, end);
+            /* A larger cache holds what a smaller one does: bounds where nothing was seen to miss
+             * do not know that. */
+            if (i > 0)
+                ratios[i] = fmin(ratios[i], ratios[i - 1]);
         }
         ends[end + 1] = access_cost_of_misses(costs, ratios, in_order);
     }
