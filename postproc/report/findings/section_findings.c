@@ -12,9 +12,8 @@
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
 
-/* Where misses may take as much as this, and some were seen, "memory is not the problem" is not
- * known. */
-#define UNDECIDED 0.2
+/* Where misses may take a third of the time, not even "probably nothing to gain" is known. */
+#define UNDECIDED 0.33
 
 enum { SCREEN = 24, LINES_BELOW = 6, SHOWN_MAX = 4 };
 
@@ -376,7 +375,7 @@ static char *nothing_text(struct model *model, const struct findings *findings,
     if (findings->memory.value >= 2 * FINDING_TIME_MIN)
         return unavoidable_text(model, findings, time_word);
     memory = range(findings->memory);
-    if (findings->memory.hi >= UNDECIDED && findings->memory.value >= FINDING_TIME_MIN / 3) {
+    if (findings->memory.hi >= UNDECIDED) {
         text = format_string("Too few samples to tell whether memory is the problem: misses take "
                              "%s of the %s. Run about %.0f times as long.",
                              memory, time_word, times_until_decided(findings->memory));
