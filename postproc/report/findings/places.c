@@ -257,7 +257,7 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     if (model->exact)
         return;
     layout_of_accesses(model, grouping_subset(&search->all, group), LAYOUT_AS_OBSERVED, evidence);
-    evidence->indexed = has_indexes(search, group);
+    evidence->indexed = candidate->indexed;
     find_reuses(search, group, place);
 }
 
@@ -296,6 +296,10 @@ static struct valued *choose(struct search *search, size_t *count)
     for (size_t i = 0; i < *count; i++)
         marked[order[i].number] = true;
     if (!search->model->exact) {
+        /* What reads their indexes may be of little weight. */
+        for (size_t i = 0; i < *count; i++)
+            search->candidates.items[order[i].number].indexed =
+                has_indexes(search, order[i].number);
         places_merge_rest(search, marked);
         *count += choose_from(search, lines, order + *count, &all);
     }
@@ -332,7 +336,8 @@ static struct estimate cost_of_whole(const struct search *search)
     part = model->exact ? 0 : line_order_of(model, list_all(model, &members));
     free(members);
     for (size_t i = 0; i < search->candidates.count; i++)
-        width += search->candidates.items[i].width_sum / fmax(1, model->accesses.value);
+        if (search->candidates.items[i].lines == 0)
+            width += search->candidates.items[i].width_sum / fmax(1, model->accesses.value);
     part = part > 0 ? line_order_scattered(part) : !looks_in_order(search, 0, width, visits);
     return (struct estimate){part * scattered.value + (1 - part) * in_order.value,
                              part * scattered.lo + (1 - part) * in_order.lo,

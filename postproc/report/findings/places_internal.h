@@ -10,6 +10,7 @@ struct candidate {
     uint32_t line, object;
     double accesses, width_sum, load_sum, small_sum;
     bool growing; /* in containers that grow */
+    bool indexed; /* its line reads numbers in order that may be its indexes; of chosen ones */
     size_t lines; /* that are taken together here; 0: one that stands for itself */
 };
 
