@@ -52,6 +52,7 @@ static const struct option long_options[] = {
     {"mrc", no_argument, NULL, OPTION_SECTION + SECTION_MRC},
     {"threads", no_argument, NULL, OPTION_SECTION + SECTION_THREADS},
     {"objects", no_argument, NULL, OPTION_SECTION + SECTION_OBJECTS},
+    {"structs", no_argument, NULL, OPTION_SECTION + SECTION_STRUCTS},
     {"lines", no_argument, NULL, OPTION_SECTION + SECTION_LINES},
     {"contexts", no_argument, NULL, OPTION_SECTION + SECTION_CONTEXTS},
     {"timeline", no_argument, NULL, OPTION_SECTION + SECTION_TIMELINE},
@@ -102,6 +103,7 @@ static const char help[] =
     "      --mrc            miss ratio as a function of cache size\n"
     "      --threads        accesses and miss ratios of each thread\n"
     "      --objects        data objects: arrays, variables, stacks\n"
+    "      --structs        members of structures, and the order they should have\n"
     "      --lines          source lines that reuse data late, and who uses it next\n"
     "      --contexts       the same by calling context\n"
     "      --timeline       misses over the run, and where they change\n"

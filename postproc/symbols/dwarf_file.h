@@ -108,6 +108,53 @@ struct type_place {
 bool dwarf_file_type_place(struct dwarf_file *, struct type_reference, uint64_t object_size,
                            uint64_t offset, struct type_place *out);
 
+/* A structure, class or union on the way from an object to one of its bytes. */
+struct type_level {
+    struct type_reference type;
+    uint64_t offset; /* of the byte, within one of them */
+    uint64_t start;  /* of that one, within the object */
+    uint64_t repeat; /* bytes from it to the next of its kind; 0: the only one in the object */
+};
+
+enum { TYPE_LEVELS_MAX = 8 };
+
+/*
+ * The structures that hold a byte of an object, outermost first; what lies in a union is not looked
+ * into. Arguments as for dwarf_file_type_place(). Returns how many.
+ */
+size_t dwarf_file_type_levels(struct dwarf_file *, struct type_reference, uint64_t object_size,
+                              uint64_t offset, struct type_level out[TYPE_LEVELS_MAX]);
+
+enum member_kind {
+    MEMBER_PLAIN,
+    MEMBER_BITS,  /* bit fields that share bytes, as one */
+    MEMBER_BASE,  /* base class */
+    MEMBER_TABLE, /* pointer to the table of virtual functions, or to a virtual base */
+    MEMBER_UNION, /* several in one place */
+    MEMBER_OPEN,  /* an array without length, which lasts to the end of the block */
+};
+
+struct type_member {
+    enum member_kind kind;
+    const char *name;      /* "left", "ready, busy"; never NULL */
+    const char *type;      /* NULL: it has no name */
+    uint64_t offset, size; /* bytes; an open array has size 0 */
+    uint64_t alignment;    /* bytes that its type asks for, a power of two */
+};
+
+struct type_members {
+    const char *name; /* "struct cell", "Cell"; NULL: it has none */
+    const char *file; /* of the declaration; NULL: unknown */
+    uint32_t line;
+    uint64_t size, alignment;
+    bool is_union;
+    bool packed;                     /* a member lies where its type cannot */
+    ARRAY(struct type_member) items; /* by offset; the caller frees them */
+};
+
+/* False if the type is no structure, class or union whose members are known. */
+bool dwarf_file_type_members(struct dwarf_file *, struct type_reference, struct type_members *out);
+
 /* Units whose details are in .dwo files, which are not read. */
 size_t dwarf_file_split_units(struct dwarf_file *);
 

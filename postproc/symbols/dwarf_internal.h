@@ -105,6 +105,26 @@ struct type_reference entry_type(const struct dwarf_file *, struct entry);
 /* The entry of a type; die NULL if there is none. */
 struct entry entry_of_type(const struct dwarf_file *, struct type_reference);
 
+/* Looks through names and qualifiers: the structure, array, pointer or number that it is. */
+struct entry type_open(const struct dwarf_file *, struct type_reference);
+Dwarf_Half entry_tag(struct entry); /* 0: no entry */
+/* Bytes of a type that is open; 0 unknown. depth: 0. */
+uint64_t type_bytes(const struct dwarf_file *, struct entry, int depth);
+/* "struct cell"; NULL: it has no name. */
+const char *type_name(const struct dwarf_file *, struct entry);
+/* An array without a length: the last member of a structure that its block is longer than. */
+bool type_is_open_array(struct entry);
+/* A structure that ends with one. */
+bool type_has_open_end(const struct dwarf_file *, struct entry);
+/* Classes without data have a size, but as bases they take no room. */
+bool type_is_empty_class(const struct dwarf_file *, struct entry);
+bool member_is_static(struct entry);
+uint64_t member_location(struct entry); /* bytes; of a bit field, where its first bit lies */
+
+/* new T[n] of a class with a destructor keeps n before the elements (Itanium C++ ABI, 2.7): the
+ * bytes that lie before the first element, 0 where there is no such count. */
+uint64_t type_array_cookie(const struct dwarf_file *, struct entry, uint64_t object_size);
+
 /* Calls visit for each child until it returns false. */
 typedef bool (*entry_visitor)(void *context, struct entry child, Dwarf_Half tag);
 void entry_children(struct entry, entry_visitor visit, void *context);

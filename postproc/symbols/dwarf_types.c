@@ -53,7 +53,7 @@ struct type_reference entry_type(const struct dwarf_file *file, struct entry ent
     return type;
 }
 
-static Dwarf_Half tag_of(struct entry entry)
+Dwarf_Half entry_tag(struct entry entry)
 {
     Dwarf_Error error = NULL;
     Dwarf_Half tag = 0;
@@ -64,15 +64,14 @@ static Dwarf_Half tag_of(struct entry entry)
     return tag;
 }
 
-/* Looks through names and qualifiers: the structure, array, pointer or number that it is. */
-static struct entry open_type(const struct dwarf_file *file, struct type_reference type)
+struct entry type_open(const struct dwarf_file *file, struct type_reference type)
 {
     struct entry entry = entry_of_type(file, type);
 
     for (int depth = 0; entry.die != NULL && depth < DEPTH_MAX; depth++) {
         struct entry next;
 
-        switch (tag_of(entry)) {
+        switch (entry_tag(entry)) {
         case DW_TAG_typedef:
         case DW_TAG_const_type:
         case DW_TAG_volatile_type:
@@ -118,18 +117,17 @@ static struct dimensions dimensions_of(struct entry array)
     return dimensions;
 }
 
-/* An array without a length: the last member of a structure that its block is longer than. */
-static bool is_open_array(struct entry entry)
+bool type_is_open_array(struct entry entry)
 {
     struct dimensions dimensions;
 
-    if (tag_of(entry) != DW_TAG_array_type)
+    if (entry_tag(entry) != DW_TAG_array_type)
         return false;
     dimensions = dimensions_of(entry);
     return dimensions.count == 0 || dimensions.counts[0] == 0;
 }
 
-static uint64_t size_of(const struct dwarf_file *file, struct entry entry, int depth)
+uint64_t type_bytes(const struct dwarf_file *file, struct entry entry, int depth)
 {
     uint64_t size = 0;
 
@@ -137,16 +135,16 @@ static uint64_t size_of(const struct dwarf_file *file, struct entry entry, int d
         return 0;
     if (entry_number(entry, DW_AT_byte_size, &size))
         return size;
-    switch (tag_of(entry)) {
+    switch (entry_tag(entry)) {
     case DW_TAG_pointer_type:
     case DW_TAG_reference_type:
     case DW_TAG_rvalue_reference_type:
         return sizeof(void *);
     case DW_TAG_array_type: {
-        struct entry element = open_type(file, entry_type(file, entry));
+        struct entry element = type_open(file, entry_type(file, entry));
         struct dimensions dimensions = dimensions_of(entry);
 
-        size = size_of(file, element, depth + 1);
+        size = type_bytes(file, element, depth + 1);
         entry_release(element);
         for (size_t i = 0; i < dimensions.count; i++)
             size = dimensions.counts[i] > 0 && size < UINT64_MAX / dimensions.counts[i]
@@ -161,8 +159,8 @@ static uint64_t size_of(const struct dwarf_file *file, struct entry entry, int d
 
 uint64_t dwarf_file_type_size(struct dwarf_file *file, struct type_reference type)
 {
-    struct entry entry = open_type(file, type);
-    uint64_t size = size_of(file, entry, 0);
+    struct entry entry = type_open(file, type);
+    uint64_t size = type_bytes(file, entry, 0);
 
     entry_release(entry);
     return size;
@@ -200,9 +198,9 @@ static struct type_reference element_of_class(const struct dwarf_file *file, str
 static struct type_reference element_of_array(const struct dwarf_file *file,
                                               struct type_reference type)
 {
-    struct entry entry = open_type(file, type);
+    struct entry entry = type_open(file, type);
 
-    if (tag_of(entry) == DW_TAG_array_type)
+    if (entry_tag(entry) == DW_TAG_array_type)
         type = entry_type(file, entry);
     entry_release(entry);
     return type;
@@ -212,9 +210,10 @@ static struct type_reference element_of_array(const struct dwarf_file *file,
 static struct type_reference without_reference(const struct dwarf_file *file,
                                                struct type_reference type)
 {
-    struct entry entry = open_type(file, type);
+    struct entry entry = type_open(file, type);
 
-    if (tag_of(entry) == DW_TAG_reference_type || tag_of(entry) == DW_TAG_rvalue_reference_type)
+    if (entry_tag(entry) == DW_TAG_reference_type ||
+        entry_tag(entry) == DW_TAG_rvalue_reference_type)
         type = entry_type(file, entry);
     entry_release(entry);
     return type;
@@ -227,9 +226,9 @@ struct type_reference dwarf_file_type_pointee(struct dwarf_file *file, struct ty
 
     type = without_reference(file, type);
     for (unsigned level = 0; level <= subscripts; level++) {
-        struct entry entry = open_type(file, type);
+        struct entry entry = type_open(file, type);
 
-        switch (tag_of(entry)) {
+        switch (entry_tag(entry)) {
         case DW_TAG_pointer_type:
         case DW_TAG_array_type:
             pointee = entry_type(file, entry);
@@ -275,7 +274,7 @@ struct data_search {
     int depth;
 };
 
-static bool is_static_member(struct entry child)
+bool member_is_static(struct entry child)
 {
     return entry_flag(child, DW_AT_external) || entry_flag(child, DW_AT_declaration);
 }
@@ -284,10 +283,10 @@ static bool visit_for_data(void *context, struct entry child, Dwarf_Half tag)
 {
     struct data_search *search = context;
 
-    if (tag == DW_TAG_member && !is_static_member(child))
+    if (tag == DW_TAG_member && !member_is_static(child))
         search->found = true;
     if (tag == DW_TAG_inheritance && ++search->depth < DEPTH_MAX) {
-        struct entry base = open_type(search->file, entry_type(search->file, child));
+        struct entry base = type_open(search->file, entry_type(search->file, child));
 
         if (base.die != NULL)
             entry_children(base, visit_for_data, search);
@@ -307,9 +306,9 @@ static bool visit_for_shape(void *context, struct entry child, Dwarf_Half tag)
     const char *name;
     struct entry type;
 
-    if (tag == DW_TAG_member && !is_static_member(child)) {
-        type = open_type(search->file, entry_type(search->file, child));
-        search->open_end = is_open_array(type);
+    if (tag == DW_TAG_member && !member_is_static(child)) {
+        type = type_open(search->file, entry_type(search->file, child));
+        search->open_end = type_is_open_array(type);
         entry_release(type);
     }
     if (tag == DW_TAG_subprogram && (name = entry_plain_name(search->file, child)) != NULL)
@@ -320,23 +319,27 @@ static bool visit_for_shape(void *context, struct entry child, Dwarf_Half tag)
 static struct shape_search shape_of(const struct dwarf_file *file, struct entry entry)
 {
     struct shape_search shape = {.file = file};
-    Dwarf_Half tag = tag_of(entry);
+    Dwarf_Half tag = entry_tag(entry);
 
     if (tag == DW_TAG_structure_type || tag == DW_TAG_class_type)
         entry_children(entry, visit_for_shape, &shape);
     return shape;
 }
 
-/* Classes without data have a size, but as bases they take no room. */
-static bool is_empty_class(const struct dwarf_file *file, struct entry entry)
+bool type_is_empty_class(const struct dwarf_file *file, struct entry entry)
 {
     struct data_search search = {.file = file};
-    Dwarf_Half tag = tag_of(entry);
+    Dwarf_Half tag = entry_tag(entry);
 
     if (tag != DW_TAG_structure_type && tag != DW_TAG_class_type)
         return false;
     entry_children(entry, visit_for_data, &search);
     return !search.found;
+}
+
+bool type_has_open_end(const struct dwarf_file *file, struct entry entry)
+{
+    return shape_of(file, entry).open_end;
 }
 
 /* Members with names that only the language's library may use tell the program nothing. */
@@ -354,7 +357,7 @@ struct member_search {
     uint64_t gap_start, gap_end;
 };
 
-static uint64_t member_location(struct entry child)
+uint64_t member_location(struct entry child)
 {
     uint64_t location = 0, bits = 0;
 
@@ -371,17 +374,17 @@ static bool visit_for_member(void *context, struct entry child, Dwarf_Half tag)
     uint64_t offset = search->descent->offset, location, size, bits;
     struct entry type;
 
-    if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || is_static_member(child))
+    if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || member_is_static(child))
         return true;
     location = member_location(child);
-    type = open_type(file, entry_type(file, child));
-    size = size_of(file, type, 0);
+    type = type_open(file, entry_type(file, child));
+    size = type_bytes(file, type, 0);
     /* char data[]: as long as the block is. */
-    if (is_open_array(type))
+    if (type_is_open_array(type))
         size = search->descent->end - location;
     if (entry_number(child, DW_AT_bit_size, &bits) && bits > 0)
         size = (bits + 7) / 8;
-    if (is_empty_class(file, type)) {
+    if (type_is_empty_class(file, type)) {
         entry_release(type);
         return true;
     }
@@ -402,7 +405,8 @@ static bool visit_for_member(void *context, struct entry child, Dwarf_Half tag)
 
 static void descend_structure(struct descent *descent, struct entry entry)
 {
-    struct member_search search = {.descent = descent, .gap_end = size_of(descent->file, entry, 0)};
+    struct member_search search = {.descent = descent,
+                                   .gap_end = type_bytes(descent->file, entry, 0)};
 
     entry_children(entry, visit_for_member, &search);
     if (search.found.die == NULL) {
@@ -448,16 +452,16 @@ static void extend_by_indexes(struct descent *descent, const struct dimensions *
     }
 }
 
-static const char *type_name(const struct dwarf_file *file, struct entry entry)
+const char *type_name(const struct dwarf_file *file, struct entry entry)
 {
     const char *name = entry_plain_name(file, entry), *kept;
     char *text;
 
     if (name == NULL)
         return NULL;
-    if (tag_of(entry) != DW_TAG_structure_type && tag_of(entry) != DW_TAG_union_type)
+    if (entry_tag(entry) != DW_TAG_structure_type && entry_tag(entry) != DW_TAG_union_type)
         return name;
-    text = format_string("%s %s", tag_of(entry) == DW_TAG_union_type ? "union" : "struct", name);
+    text = format_string("%s %s", entry_tag(entry) == DW_TAG_union_type ? "union" : "struct", name);
     kept = intern_table_string(file->strings, text);
     free(text);
     return kept;
@@ -494,15 +498,15 @@ static void descend(struct descent *descent, struct entry entry)
 
     if (++descent->depth > DEPTH_MAX)
         return;
-    switch (tag_of(entry)) {
+    switch (entry_tag(entry)) {
     case DW_TAG_structure_type:
     case DW_TAG_class_type:
     case DW_TAG_union_type:
         descend_structure(descent, entry);
         break;
     case DW_TAG_array_type:
-        element = open_type(descent->file, entry_type(descent->file, entry));
-        size = size_of(descent->file, element, 0);
+        element = type_open(descent->file, entry_type(descent->file, entry));
+        size = type_bytes(descent->file, element, 0);
         dimensions = dimensions_of(entry);
         if (size > 0 && dimensions.count > 0)
             descend_elements(descent, element, size, &dimensions);
@@ -513,32 +517,37 @@ static void descend(struct descent *descent, struct entry entry)
     }
 }
 
-/* new T[n] of a class with a destructor keeps n before the elements (Itanium C++ ABI, 2.7). */
+/* Bytes of the count. */
 enum { ARRAY_COOKIE = 8 };
+
+uint64_t type_array_cookie(const struct dwarf_file *file, struct entry entry, uint64_t object_size)
+{
+    uint64_t size = type_bytes(file, entry, 0);
+
+    return size > 0 && object_size > size && object_size % size == ARRAY_COOKIE &&
+                   shape_of(file, entry).destructor
+               ? ARRAY_COOKIE
+               : 0;
+}
 
 bool dwarf_file_type_place(struct dwarf_file *file, struct type_reference type,
                            uint64_t object_size, uint64_t offset, struct type_place *out)
 {
-    struct entry entry = open_type(file, type);
-    uint64_t size = size_of(file, entry, 0);
+    struct entry entry = type_open(file, type);
+    uint64_t size = type_bytes(file, entry, 0);
     struct descent descent = {
         .file = file, .offset = offset, .end = object_size, .path = copy_string(""), .out = out};
-    struct shape_search shape = shape_of(file, entry);
-    bool cookie =
-        shape.destructor && size > 0 && object_size > size && object_size % size == ARRAY_COOKIE;
-    bool known =
-        size > 0 && (offset < object_size || offset < size) && !(cookie && offset < ARRAY_COOKIE);
+    uint64_t cookie = type_array_cookie(file, entry, object_size);
+    bool known = size > 0 && (offset < object_size || offset < size) && offset >= cookie;
 
     memset(out, 0, sizeof(*out));
     if (known) {
         out->size = size;
         out->element_type = type_name(file, entry);
-        if (cookie) {
-            descent.start = ARRAY_COOKIE;
-            descent.offset -= ARRAY_COOKIE;
-            descent.end -= ARRAY_COOKIE;
-        }
-        if ((object_size >= 2 * size || offset >= size) && !shape.open_end)
+        descent.start = cookie;
+        descent.offset -= cookie;
+        descent.end -= cookie;
+        if ((object_size >= 2 * size || offset >= size) && !type_has_open_end(file, entry))
             descend_elements(&descent, entry, size, &(struct dimensions){.count = 1});
         else
             descend(&descent, entry);

@@ -386,6 +386,31 @@ uint64_t data_type_size(const struct data_type *type)
     return size;
 }
 
+size_t data_type_levels(const struct data_type *type, uint64_t object_size, uint64_t offset,
+                        struct type_level out[TYPE_LEVELS_MAX])
+{
+    size_t count;
+
+    if (type->module == NULL)
+        return 0;
+    crash_retry_reading(type->module->path);
+    count = dwarf_file_type_levels(type->module->dwarf, type->reference, object_size, offset, out);
+    crash_retry_done();
+    return count;
+}
+
+bool data_type_members(const struct data_type *type, struct type_members *out)
+{
+    bool found;
+
+    if (type->module == NULL)
+        return false;
+    crash_retry_reading(type->module->path);
+    found = dwarf_file_type_members(type->module->dwarf, type->reference, out);
+    crash_retry_done();
+    return found;
+}
+
 size_t symbols_module_count(const struct symbols *symbols)
 {
     return symbols->modules.count;

@@ -84,6 +84,13 @@ bool data_type_place(const struct data_type *, uint64_t object_size, uint64_t of
 /* Bytes; 0 unknown. */
 uint64_t data_type_size(const struct data_type *);
 
+/* See dwarf_file_type_levels(); 0 without a type. */
+size_t data_type_levels(const struct data_type *, uint64_t object_size, uint64_t offset,
+                        struct type_level out[TYPE_LEVELS_MAX]);
+
+/* See dwarf_file_type_members(); false without a type. */
+bool data_type_members(const struct data_type *, struct type_members *out);
+
 /* Modification time of the module's file in seconds, 0 unknown: newer sources are not trusted. */
 int64_t symbol_module_time(struct symbol_module *);
 

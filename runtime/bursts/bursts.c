@@ -27,9 +27,6 @@
 enum {
     BATCH_LEAST = 64, /* of look_ahead_next() */
     OWN_VISIT_ACCESSES = 2000,
-    /* Interpreted for one burst at most: code that hardly accesses memory would take milliseconds.
-     */
-    INSTRUCTIONS_MAX = 128 * BURST_ACCESSES,
 };
 
 /* ---- what the core asks while it groups probes ---- */
@@ -237,7 +234,7 @@ static enum interpreter_stop feed(struct scratch *scratch)
     while (burst_wants(burst) > 0 && (why == INTERPRETER_FULL || why == INTERPRETER_BUDGET)) {
         uint32_t wanted = burst_wants(burst);
 
-        if (scratch->instructions > INSTRUCTIONS_MAX)
+        if (scratch->instructions > BURST_INSTRUCTIONS_MAX)
             return INTERPRETER_BUDGET;
         if (wanted < BATCH_LEAST)
             wanted = BATCH_LEAST;

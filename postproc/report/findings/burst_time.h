@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shares of CPU time. Bursts are taken at random moments of CPU time, each stands for a part of it;
- * within a burst, time is dealt out by what its accesses cost (access_costs.h). Intervals are those
+ * within a burst, time is dealt out by what its accesses cost (access_costs.h). A burst that ended
+ * for want of accesses took at least the time that its instructions need, and at moments without an
+ * access (burst_time_silent()) memory takes nothing. Intervals are those
  * of a ratio estimated from clusters (Cochran 1977, 6.8): the burst is the unit.
  */
 #ifndef REUSE_POSTPROC_BURST_TIME_H
 #define REUSE_POSTPROC_BURST_TIME_H
 
 #include "report/model/model.h"
+
+/* Expiries at which the thread made no memory access for thousands of instructions: moments of the
+ * CPU time like others. */
+size_t burst_time_silent(const struct model *);
 
 /* Accesses that are alike in what they cost. */
 struct time_part {
@@ -31,6 +37,7 @@ struct estimate burst_time_shares(const struct model *, const uint32_t *labels,
  */
 struct moment {
     const struct record_burst *burst;
+    size_t profile;
     struct code_line line; /* of the instruction; function NULL: not known */
 };
 typedef ARRAY(struct moment) moment_list;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/findings/curve_evidence.h"
 
+#include <math.h>
+
 /* Past this part of the first misses a fall of the curve is done. */
 static const double after_fall = 0.4;
 
@@ -21,6 +23,10 @@ struct estimate access_place_cost(const struct model *model, const struct access
             const struct curve_point *point = &points[model->level_size[i]];
 
             ratios[i] = point->beyond && end < 0 ? 0 : ratio_end(point->miss_ratio, end);
+            /* A larger cache holds what a smaller one does: bounds where nothing was seen to miss
+             * do not know that. */
+            if (i > 0)
+                ratios[i] = fmin(ratios[i], ratios[i - 1]);
         }
         ends[end + 1] = access_cost_of_misses(costs, ratios, in_order);
     }
@@ -54,10 +60,15 @@ static void find_fall(const struct model *model, const struct curve_point *point
     evidence->sharpness = points[point_below(model, model->sizes[at] / 3)].miss_ratio.value / first;
 }
 
-/* The level whose misses take most of the time. */
+/*
+ * The level whose misses take most of the time, of those that the object is too large for, if there
+ * are any: misses of a cache that holds it are those of a size axis that is a little off, or of
+ * other data that passes through.
+ */
 static size_t costly_level(const struct model *model, const struct access_costs *costs,
-                           const struct curve_point *points)
+                           const struct curve_point *points, double object_bytes)
 {
+    bool too_large = object_bytes >= EVIDENCE_FITS * (double)model->machine.caches[0].bytes;
     double most = 0;
     size_t level = 0;
 
@@ -65,6 +76,8 @@ static size_t costly_level(const struct model *model, const struct access_costs 
         double cost = points[model->level_size[i]].miss_ratio.value *
                       (costs->latency_ns[i + 1] - costs->latency_ns[i]);
 
+        if (too_large && object_bytes < EVIDENCE_FITS * (double)model->machine.caches[i].bytes)
+            break;
         if (cost > most) {
             most = cost;
             level = i;
@@ -87,7 +100,7 @@ static double level_too_small(const struct model *model, double bytes)
 void curve_evidence(const struct model *model, const struct access_costs *costs,
                     const struct curve_point *points, struct access_evidence *evidence)
 {
-    size_t level = costly_level(model, costs, points);
+    size_t level = costly_level(model, costs, points, evidence_extent(evidence));
 
     evidence->visits = points[model->level_size[0]].miss_ratio.value;
     find_fall(model, points, evidence);

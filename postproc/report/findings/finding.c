@@ -15,10 +15,18 @@ const char *const pattern_names[PATTERN_COUNT] = {
     [PATTERN_ANYWHERE] = "anywhere",
     [PATTERN_FALSE_SHARING] = "false sharing",
     [PATTERN_TRUE_SHARING] = "true sharing",
+    [PATTERN_ALLOCATOR] = "allocator",
+    [PATTERN_GROWTH] = "growing container",
 };
 
 /* At least this part of each line is used while it is there: whole lines. */
 static const double dense = 0.5;
+
+/* Of lines that follow each other, four are one line four times as long; of pairs, two. */
+static const double follow_each_other = 0.6;
+
+/* Used more than so many times over, a line was not just passed over. */
+static const double passed_over_once = 4;
 
 /* Nodes: more blocks than this, each of less than so many bytes. */
 static const double node_blocks = 256, node_bytes = 1024;
@@ -38,11 +46,13 @@ static const double same_time = 2;
 /* Reuses after fewer lines than a burst has accesses are seen within it, by the thousand. */
 static const double lines_of_burst = 4096;
 
-/* Data of hardly more than a cache's size fits for the most part. */
-static const double fits = 1.2;
-
 /* What needs hardly more than a cache has is noise of the model. */
 static const double hardly_more = 1.2;
+
+double evidence_extent(const struct access_evidence *evidence)
+{
+    return fmax(evidence->object_bytes, evidence->touched_bytes);
+}
 
 static double used_of_line(const struct access_evidence *evidence)
 {
@@ -51,9 +61,15 @@ static double used_of_line(const struct access_evidence *evidence)
     return fmin(1, used / evidence->line_bytes);
 }
 
+/* Lines that are used many times while they are there look whole however they are reached: their
+ * order has to be known. */
 bool evidence_is_in_order(const struct access_evidence *evidence)
 {
-    return evidence->width > 0 && evidence->line_bytes > 0 && used_of_line(evidence) >= dense;
+    if (!(evidence->width > 0) || !(evidence->line_bytes > 0) || used_of_line(evidence) < dense)
+        return false;
+    if (evidence->line_order > 0)
+        return evidence->line_order <= follow_each_other;
+    return evidence->width <= passed_over_once * evidence->visits * evidence->line_bytes;
 }
 
 static bool comes_back_within_a_pass(const struct access_evidence *evidence)
@@ -115,7 +131,7 @@ enum pattern pattern_of(const struct access_evidence *evidence)
         return PATTERN_FEW_MEMBERS;
     if (comes_back_within_a_pass(evidence) && is_regular(evidence))
         return PATTERN_ACROSS_LINES;
-    if (evidence->object_bytes < fits * evidence->level_bytes)
+    if (evidence_extent(evidence) < EVIDENCE_FITS * evidence->level_bytes)
         return PATTERN_NONE;
     return evidence->indexed ? PATTERN_INDEXED : PATTERN_ANYWHERE;
 }
@@ -123,11 +139,12 @@ enum pattern pattern_of(const struct access_evidence *evidence)
 struct estimate pattern_saving(enum pattern pattern, const struct access_evidence *evidence)
 {
     static const struct estimate savings[PATTERN_COUNT] = {
-        [PATTERN_PASSES] = {0.4, 0.2, 0.6},      [PATTERN_ACROSS_LINES] = {0.7, 0.5, 0.9},
-        [PATTERN_TOO_LARGE] = {0.5, 0.2, 0.8},   [PATTERN_LINKED] = {0.7, 0.4, 0.95},
-        [PATTERN_INDEXED] = {0.6, 0.3, 0.9},     [PATTERN_ANYWHERE] = {0.6, 0.3, 0.8},
-        [PATTERN_FALSE_SHARING] = {0.9, 0.7, 1}, [PATTERN_TRUE_SHARING] = {0.8, 0.5, 1},
-        [PATTERN_FEW_MEMBERS] = {0.7, 0.5, 0.9},
+        [PATTERN_PASSES] = {0.6, 0.3, 0.8},       [PATTERN_ACROSS_LINES] = {0.85, 0.6, 1},
+        [PATTERN_TOO_LARGE] = {0.5, 0.2, 0.8},    [PATTERN_LINKED] = {0.85, 0.5, 1},
+        [PATTERN_INDEXED] = {0.8, 0.5, 1},        [PATTERN_ANYWHERE] = {0.7, 0.4, 0.9},
+        [PATTERN_FALSE_SHARING] = {0.9, 0.7, 1},  [PATTERN_TRUE_SHARING] = {0.8, 0.5, 1},
+        [PATTERN_FEW_MEMBERS] = {0.75, 0.5, 0.9}, [PATTERN_ALLOCATOR] = {0.9, 0.6, 1},
+        [PATTERN_GROWTH] = {0.9, 0.7, 1},
     };
     struct estimate saving = savings[pattern];
 

@@ -29,6 +29,8 @@ enum pattern {
     PATTERN_ANYWHERE,      /* anywhere in a large block */
     PATTERN_FALSE_SHARING, /* threads use different bytes of one line */
     PATTERN_TRUE_SHARING,  /* threads write the same bytes */
+    PATTERN_ALLOCATOR,     /* much time in malloc() and free() */
+    PATTERN_GROWTH,        /* containers move to larger blocks again and again */
     PATTERN_COUNT
 };
 extern const char *const pattern_names[PATTERN_COUNT]; /* in JSON and CSV */
@@ -38,10 +40,12 @@ struct access_evidence {
     size_t bursts;
     struct estimate time; /* share of the CPU time that its misses may take */
     double line_bytes;
-    double width;         /* mean bytes of an access; 0: not known */
-    double visits;        /* to lines that are not in the innermost cache, per access */
-    double object_bytes;  /* largest block, or the variable; 0: not known */
-    double blocks;        /* allocated ones; 0: not known */
+    double width;        /* mean bytes of an access; 0: not known */
+    double visits;       /* to lines that are not in the innermost cache, per access */
+    double line_order;   /* new lines if they were four times as long, per new line: a quarter where
+                            they follow each other, one where they are scattered; 0: not known */
+    double object_bytes; /* largest block, or the variable; 0: not known */
+    double blocks;       /* allocated ones; 0: not known */
     double touched_bytes; /* by the run, in all; 0: not known */
     bool small_blocks;    /* of the heap, most of them not tracked one by one */
     double level_bytes;   /* the cache whose misses take most of its time */
@@ -66,7 +70,14 @@ enum { EVIDENCE_BURSTS_MIN = 4, EVIDENCE_REUSES_MIN = 3 };
 /* More of the late reuses are in another loop than this: the loops are passes over one thing. */
 #define EVIDENCE_PASSES 0.6
 
+/* Data of hardly more than a cache's size fits for the most part. */
+#define EVIDENCE_FITS 1.2
+
 enum pattern pattern_of(const struct access_evidence *);
+
+/* Bytes that accesses in no order may lead to: the block, or all blocks of its kind; 0: not known.
+ */
+double evidence_extent(const struct access_evidence *);
 
 /* Whether lines follow each other, which prefetchers see. */
 bool evidence_is_in_order(const struct access_evidence *);

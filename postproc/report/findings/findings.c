@@ -38,20 +38,6 @@ static double cpu_time_of(const struct model *model)
     return sum;
 }
 
-static size_t silent_looks(const struct model *model)
-{
-    size_t sum = 0;
-
-    for (size_t p = 0; p < model->profile_count; p++)
-        for (size_t i = 0; i < model->profiles[p]->totals.count; i++) {
-            const struct record_totals *totals = &model->profiles[p]->totals.items[i];
-
-            if (model_looks_at(model, model->profiles[p], totals->thread_id))
-                sum += totals->lost[LOSS_UNREADABLE];
-        }
-    return sum;
-}
-
 static bool is_same_line(const struct code_line *a, const struct code_line *b)
 {
     return a->file == b->file && a->line == b->line && a->function == b->function;
@@ -98,7 +84,7 @@ static void add_object(struct model *model, struct finding *finding, uint32_t ob
         return;
     if (finding->object_count == 0) {
         finding->object_kind = data->kind;
-        finding->object_bytes = (double)data->size * fmax(1, (double)data->blocks);
+        finding->object_bytes = fmin(data_object_extent(data), analysis_footprint(model->analysis));
     }
     finding->objects[finding->object_count++] = data->name;
 }
@@ -128,7 +114,8 @@ static struct finding *finding_for(struct findings *findings, enum pattern patte
     for (size_t i = 0; i < findings->items.count; i++)
         if (findings->items.items[i].pattern == pattern &&
             (is_same_function(findings->items.items[i].lines[0].function, function) ||
-             (pattern == PATTERN_PASSES && has_object(&findings->items.items[i], object))))
+             ((pattern == PATTERN_PASSES || pattern == PATTERN_ANYWHERE) && object != NULL &&
+              has_object(&findings->items.items[i], object))))
             return &findings->items.items[i];
     ARRAY_PUSH(&findings->items, fresh);
     return &findings->items.items[findings->items.count - 1];
@@ -153,7 +140,7 @@ static void take_place(struct model *model, struct findings *findings,
             findings->in_order_at = *line;
         findings->in_order = sum_of(findings->in_order, place->evidence.time);
     }
-    if (pattern == PATTERN_NONE || pattern == PATTERN_IN_ORDER)
+    if (pattern == PATTERN_NONE || pattern == PATTERN_IN_ORDER || place->growing)
         return;
     finding =
         finding_for(findings, pattern, line->function,
@@ -169,6 +156,7 @@ static void take_place(struct model *model, struct findings *findings,
         if (place->evidence.bursts > finding->bursts)
             finding->bursts = place->evidence.bursts;
     }
+    finding->spread += place->lines;
     add_line(finding, line, place->evidence.time);
     if (!is_untracked(model, place->object))
         add_object(model, finding, place->object);
@@ -199,6 +187,8 @@ static void limit_by_rate(const struct model *model, struct findings *findings,
     for (size_t i = 0; i < findings->items.count; i++) {
         struct finding *finding = &findings->items.items[i];
 
+        if (finding->pattern == PATTERN_ALLOCATOR || finding->pattern == PATTERN_GROWTH)
+            continue;
         finding->time.value *= limit / busy;
         finding->time.lo *= limit / busy;
         finding->time.hi *= limit / busy;
@@ -270,6 +260,9 @@ static const char *check_of(enum pattern pattern)
     case PATTERN_FALSE_SHARING:
     case PATTERN_TRUE_SHARING:
         return "reuse-report --sharing";
+    case PATTERN_ALLOCATOR:
+    case PATTERN_GROWTH:
+        return "reuse-report --contexts";
     case PATTERN_PASSES:
     case PATTERN_ACROSS_LINES:
     case PATTERN_TOO_LARGE:
@@ -338,15 +331,17 @@ const struct findings *findings_of(struct model *model)
 {
     struct access_places places;
     struct findings *findings;
+    bool grows;
 
     if (model->findings != NULL)
         return model->findings;
     findings = model->findings = allocate_zeroed(1, sizeof(*findings));
     access_costs_of(&model->machine, &findings->costs);
     findings->cpu_ns = cpu_time_of(model);
-    findings->silent = silent_looks(model);
+    findings->silent = burst_time_silent(model);
     findings->timed = !model->exact && findings->cpu_ns > 0;
-    access_places_find(model, &findings->costs, &places);
+    grows = findings_add_allocator(model, findings);
+    access_places_find(model, &findings->costs, grows, &places);
     findings->memory = places.time;
     for (size_t i = 0; i < places.items.count; i++)
         take_place(model, findings, &places.items.items[i]);

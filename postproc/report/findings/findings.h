@@ -25,6 +25,7 @@ struct finding {
     struct estimate line_times[FINDING_LINES_MAX];
     size_t line_count;
     bool either;
+    size_t spread; /* lines of little weight each that are taken together; 0: none */
     const char *objects[FINDING_OBJECTS_MAX]; /* names */
     const char *object_kind;                  /* of the first; NULL: not known */
     double object_bytes;                      /* of the first; 0: not known */
@@ -59,5 +60,11 @@ void findings_free(struct findings *);
 
 /* What threads do to each other: false and true sharing. Appends to findings->items. */
 void findings_add_sharing(struct model *, struct findings *);
+
+/* Time in the allocator, and in containers that grow. Appends to findings->items. True if any
+ * grows: misses in there are its affair. */
+bool findings_add_allocator(struct model *, struct findings *);
+/* Whether a container grows there. */
+bool is_growing_context(const struct calling_context *);
 
 #endif

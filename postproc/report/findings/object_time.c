@@ -5,6 +5,7 @@
 
 #include "report/findings/burst_time.h"
 #include "report/findings/curve_evidence.h"
+#include "report/findings/line_order.h"
 
 /* Mean bytes of an access to each object. */
 static double *mean_widths(const struct model *model)
@@ -27,12 +28,15 @@ static double *mean_widths(const struct model *model)
     return widths;
 }
 
-static struct estimate cost_of(const struct model *model, const struct access_costs *costs,
-                               const struct curve_point *points, double width)
+static struct estimate cost_of(struct model *model, const struct access_costs *costs,
+                               const struct ranked_group *ranked, double width)
 {
-    struct access_evidence evidence = {.width = width,
-                                       .line_bytes = analysis_line_size(model->analysis),
-                                       .visits = points[model->level_size[0]].miss_ratio.value};
+    const struct curve_point *points = ranked->points;
+    struct access_evidence evidence = {
+        .width = width,
+        .line_order = line_order_of(model, grouping_subset(&model->by_object, ranked->group)),
+        .line_bytes = analysis_line_size(model->analysis),
+        .visits = points[model->level_size[0]].miss_ratio.value};
     struct estimate cost = access_place_cost(model, costs, points, evidence_is_in_order(&evidence));
 
     return (struct estimate){cost.value + costs->hit_ns, cost.lo + costs->hit_ns,
@@ -73,7 +77,7 @@ struct estimate *object_time_of_ranking(struct model *model, const struct rankin
     widths = mean_widths(model);
     for (size_t i = 0; i < ranking->count; i++)
         parts[i].cost_ns =
-            cost_of(model, &costs, ranking->items[i].points, widths[ranking->items[i].group]);
+            cost_of(model, &costs, &ranking->items[i], widths[ranking->items[i].group]);
     parts[ranking->count].cost_ns = (struct estimate){costs.hit_ns, costs.hit_ns, costs.hit_ns};
     labels = label_parts(model, ranking);
     burst_time_shares(model, labels, parts, ranking->count + 1, 0, true);

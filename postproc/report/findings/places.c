@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "report/findings/places.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +7,8 @@
 #include "report/findings/burst_time.h"
 #include "report/findings/curve_evidence.h"
 #include "report/findings/layout.h"
+#include "report/findings/line_order.h"
+#include "report/findings/places_internal.h"
 #include "report/findings/resampled.h"
 #include "report/model/next_uses.h"
 #include "report/model/object_labels.h"
@@ -22,86 +23,6 @@ static const double one_loop = 0.5;
 /* Less of the modelled time than this cannot add up to a finding. */
 static const double time_min = 0.005;
 
-struct candidate {
-    uint32_t line, object;
-    double accesses, width_sum, load_sum, small_sum;
-    size_t size_point;
-};
-
-struct search {
-    struct model *model;
-    const struct access_costs *costs;
-    struct grouping all, late;
-    ARRAY(struct candidate) candidates;
-    double sizes[MACHINE_LEVELS_MAX]; /* of the levels */
-};
-
-static void note_access(struct search *search, size_t observation, uint32_t group)
-{
-    struct candidate *candidate = &search->candidates.items[group];
-    double weight;
-
-    if (search->model->exact) {
-        const struct record_histogram *histogram =
-            analysis_histogram(search->model->analysis, observation, NULL);
-
-        if (histogram->measure == MEASURE_STACK_DISTANCE)
-            candidate->accesses += (double)histogram->accesses;
-        return;
-    }
-    const struct analysed_probe *probe = analysis_probe(search->model->analysis, observation, NULL);
-
-    weight = analysis_probe_weight(search->model->analysis, observation);
-    candidate->accesses += weight;
-    candidate->width_sum += weight * probe->width;
-    candidate->small_sum +=
-        probe->tracked_log2 > 0 || probe->object_kind == OBJECT_HEAP_UNTRACKED ? weight : 0;
-    candidate->load_sum += probe->kind == ACCESS_LOAD ? weight : 0;
-    if (probe->reuse_ip == 0)
-        search->late.labels[observation] = group;
-}
-
-/* Labels every observation with its line and object taken together. */
-static void group_accesses(struct search *search)
-{
-    struct model *model = search->model;
-    struct intern_table *keys = intern_table_create();
-
-    model_label_lines(model);
-    if (!model->exact)
-        model_label_objects(model);
-    search->all.labels = allocate_zeroed(model->observations, sizeof(uint32_t));
-    search->late.labels = allocate_zeroed(model->observations, sizeof(uint32_t));
-    for (size_t i = 0; i < model->observations; i++) {
-        uint32_t key[2] = {model->by_line.labels[i],
-                           model->exact ? (uint32_t)GROUP_NONE : model->by_object.labels[i]};
-        uint32_t group;
-
-        search->all.labels[i] = search->late.labels[i] = GROUP_NONE;
-        if (key[0] == GROUP_NONE)
-            continue;
-        group = intern_table_insert(keys, key, sizeof(key));
-        if (group == search->candidates.count)
-            ARRAY_PUSH(&search->candidates, ((struct candidate){.line = key[0], .object = key[1]}));
-        search->all.labels[i] = group;
-        note_access(search, i, group);
-    }
-    intern_table_free(keys);
-    search->all.count = search->late.count = search->candidates.count;
-    search->late.accesses = allocate_zeroed(search->candidates.count, sizeof(double));
-    if (!model->exact) {
-        grouping_list_members(&search->all, model->observations);
-        grouping_list_members(&search->late, model->observations);
-    }
-}
-
-static void free_search(struct search *search)
-{
-    grouping_free(&search->all);
-    grouping_free(&search->late);
-    free(search->candidates.items);
-}
-
 static double mean_width(const struct search *search, const struct candidate *candidate)
 {
     if (search->model->exact) {
@@ -112,13 +33,21 @@ static double mean_width(const struct search *search, const struct candidate *ca
     return candidate->accesses > 0 ? candidate->width_sum / candidate->accesses : 0;
 }
 
-static bool is_in_order(const struct search *search, double width, double visits)
+static bool looks_in_order(const struct search *search, double line_order, double width,
+                           double visits)
 {
     struct access_evidence evidence = {.width = width,
                                        .visits = visits,
+                                       .line_order = line_order,
                                        .line_bytes = analysis_line_size(search->model->analysis)};
 
     return evidence_is_in_order(&evidence);
+}
+
+static bool is_in_order(const struct search *search, struct subset subset, double width,
+                        double visits)
+{
+    return looks_in_order(search, line_order_of(search->model, subset), width, visits);
 }
 
 /* ns that misses add to an access of the group, without an interval. */
@@ -137,8 +66,9 @@ static double quick_cost(const struct search *search, uint32_t group)
     } else {
         analysis_miss_ratios(search->model->analysis, subset, search->sizes, n, ratios);
     }
-    return access_cost_of_misses(search->costs, ratios,
-                                 is_in_order(search, mean_width(search, candidate), ratios[0]));
+    return access_cost_of_misses(
+        search->costs, ratios,
+        is_in_order(search, subset, mean_width(search, candidate), ratios[0]));
 }
 
 static void describe_object(const struct search *search, uint32_t object,
@@ -149,9 +79,13 @@ static void describe_object(const struct search *search, uint32_t object,
     if (object == GROUP_NONE)
         return;
     data = &search->model->objects.items[object];
+    /* Of a stack's size next to nothing is used. */
+    if (strcmp(data->kind, "stack") == 0)
+        return;
     evidence->object_bytes = (double)data->size;
     evidence->blocks = (double)data->blocks;
-    evidence->touched_bytes = (double)data->size * fmax(1, (double)data->blocks);
+    evidence->touched_bytes =
+        fmin(data_object_extent(data), analysis_footprint(search->model->analysis));
 }
 
 /* Part of the bursts with members of one subset that have members of the other. */
@@ -289,7 +223,7 @@ static bool has_indexes(const struct search *search, uint32_t group)
             other->accesses < 0.5 * own->accesses || other->accesses > 2 * own->accesses)
             continue;
         analysis_miss_ratios(search->model->analysis, subset, &search->sizes[0], 1, &ratio);
-        if (is_in_order(search, width, ratio))
+        if (is_in_order(search, subset, width, ratio))
             return true;
     }
     return false;
@@ -305,47 +239,106 @@ static void examine(struct search *search, uint32_t group, struct access_place *
 
     *place = (struct access_place){.line = candidate->line,
                                    .object = object_of(search, group),
-                                   .accesses = candidate->accesses};
+                                   .accesses = candidate->accesses,
+                                   .lines = candidate->lines,
+                                   .growing = candidate->growing};
     analysis_miss_ratio_curve(model->analysis, grouping_subset(&search->all, group), model->sizes,
                               model->size_count, points);
     evidence->line_bytes = analysis_line_size(model->analysis);
     evidence->width = mean_width(search, candidate);
+    evidence->line_order = line_order_of(model, grouping_subset(&search->all, group));
+    describe_object(search, place->object, evidence);
     curve_evidence(model, search->costs, points, evidence);
     *cost = access_place_cost(model, search->costs, points, evidence_is_in_order(evidence));
     evidence->small_blocks = candidate->small_sum > 0.5 * candidate->accesses;
-    describe_object(search, place->object, evidence);
     if (model->exact)
         return;
     layout_of_accesses(model, grouping_subset(&search->all, group), LAYOUT_AS_OBSERVED, evidence);
-    evidence->indexed = has_indexes(search, group);
+    evidence->indexed = candidate->indexed;
     find_reuses(search, group, place);
 }
 
-/* The groups that may take most time, in that order; the caller frees them. */
-static struct valued *choose(const struct search *search, size_t *count)
+/* Of the candidates from `first` on, those that may take more than a little of all that is taken,
+ * in any order; returns how many. *all: ns that all accesses take, to which theirs are added. */
+static size_t choose_from(const struct search *search, size_t first, struct valued *order,
+                          double *all)
 {
-    struct valued *order = allocate_zeroed(search->candidates.count, sizeof(*order));
-    double all = search->costs->hit_ns * search->model->accesses.value;
-    size_t kept = 0;
+    size_t count = 0, kept = 0;
 
-    *count = 0;
-    for (uint32_t g = 0; g < search->candidates.count; g++) {
+    for (size_t g = first; g < search->candidates.count; g++) {
         double accesses = search->candidates.items[g].accesses;
 
         if (accesses < accesses_min * search->model->accesses.value)
             continue;
-        order[*count] = (struct valued){g, accesses * quick_cost(search, g)};
-        all += order[(*count)++].value;
+        order[count] = (struct valued){(uint32_t)g, accesses * quick_cost(search, (uint32_t)g)};
+        *all += order[count++].value;
     }
-    /* Nor is what takes little of all that they take worth a closer look. */
-    for (size_t i = 0; i < *count; i++)
-        if (order[i].value > time_min * all)
+    for (size_t i = 0; i < count; i++)
+        if (order[i].value > time_min * *all)
             order[kept++] = order[i];
-    *count = kept;
+    return kept;
+}
+
+/* The groups that may take most time, in that order; the caller frees them. What is left is looked
+ * at object by object. */
+static struct valued *choose(struct search *search, size_t *count)
+{
+    size_t lines = search->candidates.count;
+    struct valued *order =
+        allocate_zeroed(lines + search->model->objects.count + 1, sizeof(*order));
+    bool *marked = allocate_zeroed(lines + 1, sizeof(*marked));
+    double all = search->costs->hit_ns * search->model->accesses.value;
+
+    *count = choose_from(search, 0, order, &all);
+    for (size_t i = 0; i < *count; i++)
+        marked[order[i].number] = true;
+    if (!search->model->exact) {
+        /* What reads their indexes may be of little weight. */
+        for (size_t i = 0; i < *count; i++)
+            search->candidates.items[order[i].number].indexed =
+                has_indexes(search, order[i].number);
+        places_merge_rest(search, marked);
+        *count += choose_from(search, lines, order + *count, &all);
+    }
+    free(marked);
     sort_descending(order, *count);
     if (*count > PLACES_MAX)
         *count = PLACES_MAX;
     return order;
+}
+
+/* Everything that the report is about, listed; the caller frees the list. */
+static struct subset list_all(const struct model *model, uint32_t **list)
+{
+    struct subset all = model_whole(model);
+    uint32_t *members = *list = allocate_zeroed(model->observations + 1, sizeof(*members));
+
+    for (size_t i = 0; i < model->observations; i++)
+        if (model->region == NULL || model->region[i] == 0)
+            members[all.member_count++] = (uint32_t)i;
+    all.members = members;
+    return all;
+}
+
+/* ns that misses add to an access, whatever it is: lines that follow each other, as far as that is
+ * known of all of them together, cost less than others. */
+static struct estimate cost_of_whole(const struct search *search)
+{
+    struct model *model = search->model;
+    struct estimate in_order = access_place_cost(model, search->costs, model->whole, true);
+    struct estimate scattered = access_place_cost(model, search->costs, model->whole, false);
+    double visits = model->whole[model->level_size[0]].miss_ratio.value, width = 0, part;
+    uint32_t *members = NULL;
+
+    part = model->exact ? 0 : line_order_of(model, list_all(model, &members));
+    free(members);
+    for (size_t i = 0; i < search->candidates.count; i++)
+        if (search->candidates.items[i].lines == 0)
+            width += search->candidates.items[i].width_sum / fmax(1, model->accesses.value);
+    part = part > 0 ? line_order_scattered(part) : !looks_in_order(search, 0, width, visits);
+    return (struct estimate){part * scattered.value + (1 - part) * in_order.value,
+                             part * scattered.lo + (1 - part) * in_order.lo,
+                             part * scattered.hi + (1 - part) * in_order.hi};
 }
 
 /* What all that was not examined costs: the misses of the whole less those of the places. */
@@ -353,22 +346,18 @@ static struct estimate cost_of_rest(const struct search *search, const struct ac
                                     const struct time_part *parts)
 {
     const struct model *model = search->model;
-    double visits = model->whole[model->level_size[0]].miss_ratio.value, width = 0;
-    double accesses = model->accesses.value, known = 0;
-    struct estimate whole;
+    double accesses = model->accesses.value, known = 0, all;
+    struct estimate whole = cost_of_whole(search);
 
-    for (size_t i = 0; i < search->candidates.count; i++)
-        width += search->candidates.items[i].width_sum / fmax(1, accesses);
-    whole = access_place_cost(search->model, search->costs, model->whole,
-                              is_in_order(search, width, visits));
     for (size_t i = 0; i < places->items.count; i++) {
         known += places->items.items[i].accesses * parts[i].cost_ns.value;
         accesses -= places->items.items[i].accesses;
     }
-    known = fmax(0, model->accesses.value * whole.value - known);
-    if (!(accesses > 0.001 * model->accesses.value))
+    all = model->accesses.value;
+    if (!(accesses > 0.001 * all))
         return (struct estimate){0, 0, 0};
-    return (struct estimate){known / accesses, 0, known / accesses};
+    return (struct estimate){fmax(0, all * whole.value - known) / accesses, 0,
+                             fmax(0, all * whole.hi - known) / accesses};
 }
 
 static void find_shares(struct search *search, const struct valued *chosen, struct time_part *parts,
@@ -410,10 +399,10 @@ static int compare_places(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
-void access_places_find(struct model *model, const struct access_costs *costs,
+void access_places_find(struct model *model, const struct access_costs *costs, bool grows,
                         struct access_places *places)
 {
-    struct search search = {.model = model, .costs = costs};
+    struct search search = {.model = model, .costs = costs, .grows = grows};
     struct time_part *parts;
     struct valued *chosen;
     size_t count;
@@ -424,7 +413,7 @@ void access_places_find(struct model *model, const struct access_costs *costs,
         return;
     for (size_t i = 0; i < costs->levels; i++)
         search.sizes[i] = (double)model->machine.caches[i].bytes;
-    group_accesses(&search);
+    places_group(&search);
     chosen = choose(&search, &count);
     parts = allocate_zeroed(count + 1, sizeof(*parts));
     for (size_t i = 0; i < count; i++) {
@@ -438,5 +427,5 @@ void access_places_find(struct model *model, const struct access_costs *costs,
         qsort(places->items.items, count, sizeof(*places->items.items), compare_places);
     free(parts);
     free(chosen);
-    free_search(&search);
+    places_free_groups(&search);
 }

@@ -16,6 +16,8 @@ enum { PLACES_MAX = 24 };
 struct access_place {
     uint32_t line, object; /* numbers in the model; object: GROUP_NONE when not known */
     double accesses;
+    size_t lines; /* of little weight each, taken together; `line` is the first. 0: one line */
+    bool growing; /* in containers that grow */
     struct access_evidence evidence;
     struct verdict verdict;     /* of those that may be worth a finding */
     struct code_line reused_at; /* most late reuses; function NULL: not known */
@@ -26,7 +28,8 @@ struct access_places {
     struct estimate time;             /* of the CPU time, that all misses of the run may take */
 };
 
-/* The caller frees the items. */
-void access_places_find(struct model *, const struct access_costs *, struct access_places *);
+/* grows: containers do, and what they do for it is to be told apart. The caller frees the items. */
+void access_places_find(struct model *, const struct access_costs *, bool grows,
+                        struct access_places *);
 
 #endif

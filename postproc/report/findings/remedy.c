@@ -67,15 +67,23 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
                              "matrices, space-filling order for particles)",
                              object);
     case PATTERN_ANYWHERE:
-        return format_string("partition or sort the look-ups in %s, or issue several at a time "
-                             "with prefetches; make its elements smaller; huge pages",
-                             object);
+        return format_string(
+            "partition or sort the look-ups and insertions in %s, or issue several "
+            "at a time with prefetches; make its elements smaller; huge pages",
+            object);
     case PATTERN_FALSE_SHARING:
         return format_string("part them: %s", elsewhere);
     case PATTERN_TRUE_SHARING:
         return format_string("give each thread a copy of %s of its own and add them up at the end "
                              "(or batch the updates, or split the lock)",
                              object);
+    case PATTERN_ALLOCATOR:
+        return copy_string("allocate less often: keep buffers from turn to turn instead of "
+                           "making them anew, take small objects from a pool or an arena, or "
+                           "allocate outside of the loop");
+    case PATTERN_GROWTH:
+        return copy_string("reserve room for all elements before they are inserted (reserve(), "
+                           "or its like), or keep the container from turn to turn");
     default:
         return copy_string("");
     }
@@ -108,7 +116,7 @@ static char *reason_of_distance(const struct access_evidence *evidence)
 
 static char *reason_of_places(const struct access_evidence *evidence, const char *how)
 {
-    char *size = number_bytes(fmax(evidence->object_bytes, evidence->touched_bytes));
+    char *size = number_bytes(evidence_extent(evidence));
     char *level = number_bytes(evidence->level_bytes);
     char *text = format_string("%.2f new lines per access, %s %s (%s fit)", evidence->visits, how,
                                size, level);

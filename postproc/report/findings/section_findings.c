@@ -12,6 +12,9 @@
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
 
+/* Where misses may take a third of the time, not even "probably nothing to gain" is known. */
+#define UNDECIDED 0.33
+
 enum { SCREEN = 24, LINES_BELOW = 6, SHOWN_MAX = 4 };
 
 static const struct column columns[] = {
@@ -106,6 +109,8 @@ static const char *what_of(enum pattern pattern)
         [PATTERN_ANYWHERE] = "Random access to a large block",
         [PATTERN_FALSE_SHARING] = "False sharing: threads use one cache line",
         [PATTERN_TRUE_SHARING] = "True sharing: threads write the same data",
+        [PATTERN_ALLOCATOR] = "Time goes into allocating and freeing blocks",
+        [PATTERN_GROWTH] = "A container grows again and again",
     };
 
     return words[pattern];
@@ -136,6 +141,12 @@ static char *where_text(struct model *model, const struct finding *finding)
     }
     if (finding->line_count > 0 && finding->lines[0].file != NULL) {
         longer = format_string("%s in %s", text, finding->lines[0].function);
+        free(text);
+        text = longer;
+    }
+    if (finding->spread > 0) {
+        longer = format_string("%s and %zu other place%s of little weight each", text,
+                               finding->spread, finding->spread == 1 ? "" : "s");
         free(text);
         text = longer;
     }
@@ -329,6 +340,13 @@ static bool is_unsampled(const struct model *model, const struct findings *findi
     return !model->exact && findings->silent == 0;
 }
 
+/* Intervals shrink with the root of the length of the run. */
+static double times_until_decided(struct estimate memory)
+{
+    return fmin(
+        100, fmax(2, pow((memory.hi - memory.value) / fmax(0.001, UNDECIDED - memory.value), 2)));
+}
+
 static char *nothing_text(struct model *model, const struct findings *findings,
                           const char *time_word)
 {
@@ -357,6 +375,13 @@ static char *nothing_text(struct model *model, const struct findings *findings,
     if (findings->memory.value >= 2 * FINDING_TIME_MIN)
         return unavoidable_text(model, findings, time_word);
     memory = range(findings->memory);
+    if (findings->memory.hi >= UNDECIDED) {
+        text = format_string("Too few samples to tell whether memory is the problem: misses take "
+                             "%s of the %s. Run about %.0f times as long.",
+                             memory, time_word, times_until_decided(findings->memory));
+        free(memory);
+        return text;
+    }
     hot = hot_text(model, findings);
     text = format_string("%s: memory is not the problem. Misses take %s of the %s.%s",
                          findings->memory.hi >= 2 * FINDING_TIME_MIN ? "Probably nothing to gain"

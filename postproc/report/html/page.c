@@ -37,6 +37,7 @@ static const struct {
 } known_sections[] = {
     {"mrc", "curve", "Misses per access as a function of cache size, with caches marked"},
     {"objects", NULL, NULL},
+    {"structs", NULL, NULL},
     {"lines", NULL, NULL},
     {"contexts", "flame", "Misses by calling context, callers below"},
     {"sharing", NULL, NULL},

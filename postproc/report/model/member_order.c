@@ -25,6 +25,22 @@ static struct ordered_member *next_member(struct ordered_member *members, size_t
     return best;
 }
 
+/* The largest of the others that fits into a hole of so many bytes at the offset. */
+static struct ordered_member *filler(struct ordered_member *members, size_t count, uint64_t offset,
+                                     uint64_t hole)
+{
+    struct ordered_member *best = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        struct ordered_member *member = &members[i];
+
+        if (!member->placed && !member->hot && member->size > 0 && member->size <= hole &&
+            offset % member->alignment == 0 && (best == NULL || member->size > best->size))
+            best = member;
+    }
+    return best;
+}
+
 uint64_t order_members(struct ordered_member *members, size_t count)
 {
     uint64_t offset = 0, alignment = 1;
@@ -34,8 +50,14 @@ uint64_t order_members(struct ordered_member *members, size_t count)
     for (size_t placed = 0; placed < count; placed++) {
         struct ordered_member *member = next_member(members, count, true, offset);
 
-        if (member == NULL)
+        if (member != NULL) {
+            struct ordered_member *between =
+                filler(members, count, offset, align_up(offset, member->alignment) - offset);
+
+            member = between != NULL ? between : member;
+        } else {
             member = next_member(members, count, false, offset);
+        }
         member->placed = true;
         member->offset = align_up(offset, member->alignment);
         offset = member->offset + member->size;

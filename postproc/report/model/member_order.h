@@ -16,7 +16,7 @@ struct ordered_member {
 
 /*
  * Hot members first, largest alignment first: no padding between them if each size is a multiple of
- * its alignment. The others fill what padding would follow. Returns the size of the structure.
+ * its alignment. The others fill what padding there would be. Returns the size of the structure.
  */
 uint64_t order_members(struct ordered_member *, size_t count);
 

@@ -305,6 +305,7 @@ void model_free(struct model *model)
     free(model->contexts.items);
     free(model->lines.items);
     free(model->objects.items);
+    free(model->object_offsets);
     communication_view_free(model->communication);
     findings_free(model->findings);
     shared_caches_free(model->shared.items, model->shared.count);
@@ -315,6 +316,7 @@ void model_free(struct model *model)
     free(model->watched);
     allocation_namer_free(model->namer);
     resolver_free(model->resolver);
+    analysis_free(model->longer_lines);
     analysis_free(model->analysis);
     intern_table_free(model->strings);
     free(model);

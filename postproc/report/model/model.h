@@ -67,6 +67,8 @@ struct data_object {
     const char *kind;            /* heap, global, stack, mapping, named, unknown */
     uint64_t size;               /* bytes; 0: unknown */
     uint64_t blocks;             /* heap: allocated blocks; 0: unknown */
+    uint64_t bytes;              /* heap: of all these blocks; 0: unknown */
+    uint64_t peak_bytes;         /* heap: most that lived at once; 0: unknown */
     const char *function, *file; /* of the allocation or declaration; NULL: unknown */
     uint32_t line;
     const char *module;     /* heap: of the code that allocates; NULL: unknown */
@@ -75,6 +77,9 @@ struct data_object {
 };
 
 typedef ARRAY(struct data_object) data_objects;
+
+/* Bytes of memory that the object takes, all its blocks together, at most; 0: not known. */
+double data_object_extent(const struct data_object *);
 
 /* A calling context as source frames, innermost first. */
 struct calling_context {
@@ -137,11 +142,15 @@ struct model {
     struct grouping by_line, by_object, by_context, by_thread;
     ARRAY(struct code_line) lines;
     data_objects objects;
+    uint64_t *object_offsets; /* of each observation in its object, or OFFSET_UNKNOWN
+                                 (object_labels.h); NULL: exact, or objects are not labelled */
     ARRAY(struct calling_context) contexts;
     ARRAY(struct thread_entry) threads;
 
     struct communication_view *communication; /* NULL until asked for */
     struct findings *findings;                /* findings/findings.h; NULL until asked for */
+    struct analysis *longer_lines;            /* findings/line_order.h; NULL until asked for */
+    bool longer_lines_tried;
 
     ARRAY(const char *) remarks; /* on names, for the notes */
     char *failure; /* of a section that cannot answer: one line for the user; NULL: none */

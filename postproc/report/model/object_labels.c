@@ -142,6 +142,13 @@ static void name_by_context(struct labelling *labelling, size_t profile,
         intern_table_string(labelling->newer_sources, found.newer_source);
 }
 
+double data_object_extent(const struct data_object *object)
+{
+    if (object->peak_bytes > 0)
+        return (double)object->peak_bytes;
+    return object->bytes > object->size ? (double)object->bytes : (double)object->size;
+}
+
 static uint32_t object_of_site(struct labelling *labelling,
                                const struct object_reference *reference)
 {
@@ -178,6 +185,8 @@ static uint32_t object_of_site(struct labelling *labelling,
         if (totals->largest_bytes > kept->size)
             kept->size = totals->largest_bytes;
         kept->blocks += totals->blocks;
+        kept->bytes += totals->bytes;
+        kept->peak_bytes += totals->live_bytes_peak;
     }
     ARRAY_PUSH(&labelling->site_objects, object_number);
     return object_number;
@@ -473,7 +482,13 @@ void object_labels_assign(struct model *model)
     }
     free(sizes.bytes.items);
     intern_table_free(sizes.keys);
+    if (!model->exact)
+        model->object_offsets =
+            allocate_zeroed(model->observations, sizeof(*model->object_offsets));
     object_labels_find(model, references, model->observations, &model->objects,
-                       model->by_object.labels, NULL);
+                       model->by_object.labels, model->object_offsets);
+    for (size_t i = 0; i < model->observations && !model->exact; i++)
+        if (references[i].kind != OBJECT_KIND_NONE && !tells_address(references[i].kind))
+            model->object_offsets[i] = analysis_probe(model->analysis, i, NULL)->place;
     free(references);
 }

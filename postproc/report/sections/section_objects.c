@@ -34,8 +34,8 @@ static const struct column after[] = {
 
 enum { NAME, KIND, SIZE, BLOCKS, FUNCTION, FILE_NAME, LINE, BURSTS, ACCESSES, SHARE, TIME_SHARE };
 
-/* ", 1.00 M blocks of up to 48 B, 45.8 MiB at most"; empty for a single one. The caller frees it.
- */
+/* ", 1.00 M blocks of up to 48 B, at most 45.8 MiB at once"; empty for a single one. The caller
+ * frees it. */
 static char *blocks_text(const struct data_object *object)
 {
     char *blocks, *each, *all, *text;
@@ -44,10 +44,12 @@ static char *blocks_text(const struct data_object *object)
         return copy_string("");
     blocks = number_count((double)object->blocks);
     each = number_bytes((double)object->size);
-    all = number_bytes((double)object->size * (double)object->blocks);
-    text = object->size > 0 ? format_string(", %s blocks of up to %s, allocated in all: at most %s",
-                                            blocks, each, all)
-                            : format_string(", %s blocks", blocks);
+    all = number_bytes(data_object_extent(object));
+    text =
+        object->size == 0
+            ? format_string(", %s blocks", blocks)
+            : format_string(", %s blocks of up to %s, %s %s", blocks, each,
+                            object->peak_bytes > 0 ? "at once at most" : "allocated in all:", all);
     free(all);
     free(each);
     free(blocks);

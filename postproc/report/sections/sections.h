@@ -20,6 +20,8 @@ void section_histogram(struct model *, struct document *);
 void section_mrc(struct model *, struct document *);
 void section_threads(struct model *, struct document *);
 void section_objects(struct model *, struct document *);
+/* Members of structures: what is done with them, and a better order. */
+void section_structs(struct model *, struct document *);
 void section_lines(struct model *, struct document *);
 void section_contexts(struct model *, struct document *);
 void section_timeline(struct model *, struct document *);

@@ -14,6 +14,9 @@
 enum {
     BURST_ACCESSES = 4096,
     BURST_PROBES = BURST_ACCESSES / 2, /* accesses that are probes: the first ones */
+    /* Looked at for one burst at most: code that hardly accesses memory would take milliseconds. A
+     * burst that they end has INTERPRETER_BUDGET as its stop. */
+    BURST_INSTRUCTIONS_MAX = 128 * BURST_ACCESSES,
 };
 
 enum burst_flags {

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files that look for places share; nobody else includes it. */
+#ifndef REUSE_POSTPROC_PLACES_INTERNAL_H
+#define REUSE_POSTPROC_PLACES_INTERNAL_H
+
+#include "report/findings/places.h"
+
+/* The accesses of a line to an object, or what is left of an object's accesses (lines > 0). */
+struct candidate {
+    uint32_t line, object;
+    double accesses, width_sum, load_sum, small_sum;
+    bool growing; /* in containers that grow */
+    bool indexed; /* its line reads numbers in order that may be its indexes; of chosen ones */
+    size_t lines; /* that are taken together here; 0: one that stands for itself */
+};
+
+struct search {
+    struct model *model;
+    const struct access_costs *costs;
+    bool grows; /* containers do, and what they do for it is told apart */
+    struct grouping all, late;
+    ARRAY(struct candidate) candidates;
+    double sizes[MACHINE_LEVELS_MAX]; /* of the levels */
+};
+
+/* Labels every observation with its line and object taken together. */
+void places_group(struct search *);
+
+/*
+ * Takes the candidates that are not marked together, object by object: what each line of source
+ * does of little weight may be much in all. Their groups come after the others, which lose their
+ * observations.
+ */
+void places_merge_rest(struct search *, const bool *marked);
+
+void places_free_groups(struct search *);
+
+#endif
