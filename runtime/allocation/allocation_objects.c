@@ -521,6 +521,6 @@ void allocation_statistics(struct allocation_statistics *statistics)
     }
     allocation_sites_statistics(&sites);
     statistics->other_blocks = sites.other_blocks;
-    statistics->contexts_walked = sites.contexts_walked;
+    statistics->frames_walked = sites.frames_walked;
     statistics->contexts_shortened = sites.contexts_shortened;
 }

@@ -42,7 +42,7 @@ void allocation_sites_fork_child(void);
 bool allocation_hooks_are_live(void);
 
 struct allocation_sites_statistics {
-    uint64_t other_blocks, contexts_walked, contexts_shortened;
+    uint64_t other_blocks, frames_walked, contexts_shortened;
 };
 void allocation_sites_statistics(struct allocation_sites_statistics *statistics);
 

@@ -159,7 +159,7 @@ struct allocation_statistics {
     uint64_t untracked_blocks;   /* no room in the map, or an address that it cannot hold */
     uint64_t other_blocks;       /* attributed to ALLOCATION_SITE_OTHER */
     uint64_t node_bytes;         /* memory of the block maps */
-    uint64_t contexts_walked;    /* contexts not found in a thread's cache */
+    uint64_t frames_walked;      /* on the ways to sites */
     uint64_t contexts_shortened; /* of these: cut to 8, 4 or 1 frames, to bound the cost */
 };
 void allocation_statistics(struct allocation_statistics *);

@@ -200,7 +200,7 @@ static uint32_t find_context(ucontext_t *context, uint64_t ip)
 
     if (!contexts)
         return 0;
-    n = unwind(&start, frames, UNWIND_FRAMES_MAX, NULL);
+    n = unwind(&start, frames, UNWIND_FRAMES_MAX);
     if (n > 0)
         frames[0] = ip;
     modules_meet(ip);
@@ -230,7 +230,7 @@ size_t attribution_frames(ucontext_t *context, uint64_t frames[UNWIND_FRAMES_MAX
     if (!contexts || tape_supplies())
         return 0;
     before = cost_enter(COST_UNWINDING);
-    n = unwind(&start, unwound, UNWIND_FRAMES_MAX, NULL);
+    n = unwind(&start, unwound, UNWIND_FRAMES_MAX);
     cost_leave(before);
     for (size_t i = 1; i < n; i++)
         if (!look_ahead_is_runtime(unwound[i]))
