@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "allocation/allocation_thread.h"
 
@@ -77,13 +76,6 @@ static void announce(void *user, uint32_t site_id, uint32_t context_id, uint64_t
                         name_of(pair));
 }
 
-static void *obtain(size_t bytes)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
 /* Index of the name, which is cut to what fits; 0 when there is no room for another. */
 static uint32_t name_index(const char *name)
 {
@@ -106,13 +98,25 @@ static uint32_t name_index(const char *name)
     return index;
 }
 
-bool allocation_sites_begin(const struct allocation_options *options)
+static size_t whole_lines(size_t bytes)
 {
-    void *tree = obtain(context_tree_size(BLOCK_SITE_MAX));
-    sites.totals = obtain((BLOCK_SITE_MAX + 1) * sizeof sites.totals[0]);
-    sites.names = obtain(NAMES_MAX * sizeof sites.names[0]);
-    if (tree == NULL || sites.totals == NULL || sites.names == NULL)
-        return false;
+    return (bytes + 63) & ~(size_t)63;
+}
+
+enum { TOTALS_BYTES = (BLOCK_SITE_MAX + 1) * sizeof(struct site_totals) };
+
+size_t allocation_sites_size(void)
+{
+    return whole_lines(context_tree_size(BLOCK_SITE_MAX)) + whole_lines(TOTALS_BYTES) +
+           NAMES_MAX * sizeof sites.names[0];
+}
+
+bool allocation_sites_begin(const struct allocation_options *options, void *memory)
+{
+    void *tree = memory;
+    char *totals = (char *)memory + whole_lines(context_tree_size(BLOCK_SITE_MAX));
+    sites.totals = (struct site_totals *)totals;
+    sites.names = (struct name *)(totals + whole_lines(TOTALS_BYTES));
     sites.options = options;
     name_index("");
     const uint64_t other = (uint64_t)name_index("other allocation sites") << NAME_SHIFT;
