@@ -165,6 +165,22 @@ bool allocation_begin(const struct allocation_options *options)
     return ready;
 }
 
+uint64_t allocation_clock(void)
+{
+    const struct allocation_hooks *hooks = &objects.options.hooks;
+    return hooks->clock == NULL ? 0 : hooks->clock();
+}
+
+void allocation_spent(uint64_t since)
+{
+    enum { LONGEST_NS = 50000 };
+    const struct allocation_hooks *hooks = &objects.options.hooks;
+    if (hooks->clock == NULL)
+        return;
+    const uint64_t spent = hooks->clock() - since;
+    hooks->spent(hooks->user, spent < LONGEST_NS ? spent : LONGEST_NS);
+}
+
 /* False when there is no room. */
 static bool insert(enum object_layer layer, const struct block *block, bool is_new)
 {

@@ -70,6 +70,11 @@ struct allocation_hooks {
      */
     void (*inserted)(void *user, enum object_layer layer, const struct block *block, bool is_new);
     void (*removed)(void *user, enum object_layer layer, uint64_t base);
+
+    /* A clock in ns, and what the calling thread has spent by it on one block that is tracked: at
+     * most 50 us, for it may have been made to wait. */
+    uint64_t (*clock)(void);
+    void (*spent)(void *user, uint64_t ns);
 };
 
 struct allocation_options {
