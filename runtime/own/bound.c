@@ -6,8 +6,9 @@
  * hidden stubs below, which jump where bound_begin() has found the function.
  *
  * The decoder has no static library to link in, and its own calls are bound by name as well. It is
- * loaded for the first burst (late_library.h); where it is no longer where it was when this was
- * built, the dynamic loader searches for it at start-up, its own definitions first (RTLD_DEEPBIND).
+ * loaded for the first burst, by the first process of a run at its start (late_library.h); where it
+ * is no longer where it was when this was built, the dynamic loader searches for it at start-up,
+ * its own definitions first (RTLD_DEEPBIND).
  */
 #include "own/bound.h"
 #include "config.h"
@@ -150,9 +151,10 @@ bool bound_decoder(void)
         {"__assert_fail", (void *)decoder_failed},
         {"__stack_chk_fail", (void *)decoder_failed},
     };
+    static bool bound; /* written before threads, or by who makes the decoder's cache */
     struct late_library decoder;
 
-    if (!decoder_path || handles[LIBRARY_DECODER])
+    if (!decoder_path || handles[LIBRARY_DECODER] || bound)
         return true;
     if (!late_library_load(&decoder, decoder_path, imports, sizeof imports / sizeof *imports))
         return false;
@@ -163,5 +165,5 @@ bool bound_decoder(void)
         if (!*functions[i].place)
             return false;
     }
-    return true;
+    return bound = true;
 }

@@ -10,8 +10,8 @@
  */
 const char *bound_begin(void);
 
-/* Once, before any function of the decoder is called: binds those. False when it is not where it
- * was at start-up, or is another. Signal-safe. */
+/* Before any function of the decoder is called: binds those, once. Not in two threads. False when
+ * it is not where it was at start-up, or is another. Signal-safe. */
 bool bound_decoder(void);
 
 /* The C library's own function of that name, whoever else defines one; NULL when there is none. */

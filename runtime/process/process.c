@@ -346,6 +346,9 @@ static void start(void)
     }
     choose_first_least();
     process_is_follower = !tree_begin(say_is_named());
+    /* Now, for it may change its root. Others open their profiles as late as this. */
+    if (!process_is_follower)
+        bound_decoder();
     taped = replay_begin_recording();
     process_begin_engine();
     if (taped)
