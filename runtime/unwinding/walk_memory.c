@@ -70,6 +70,9 @@ void walk_append(struct walk *walk, const struct walk *old, unsigned at)
             frame->frame_pointer_since =
                 (uint8_t)(frame->frame_pointer_since - skipped_frames + first_frame);
         } else {
+            /* Nobody has compared it unless it is needed. */
+            frame->frame_pointer = here.frame_pointer;
+            frame->frame_pointer_known = frame->frame_pointer_known && here.frame_pointer_known;
             frame->frame_pointer_word = here.frame_pointer_word;
             frame->frame_pointer_since = here.frame_pointer_since;
         }
