@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "process/handed_down.h"
+
 static const char name[] = "REUSE_MACHINE";
 
 /* Beyond a millisecond it would have been measured in a bad moment. */
@@ -26,18 +28,18 @@ bool inheritance_take(struct inheritance *inheritance)
 {
     const char *text = getenv(name);
     struct utsname system;
-    unsigned version, has_hardware, cpus;
-    int host = -1;
+    uint64_t version, has_hardware, cpus;
 
-    if (!text || uname(&system) != 0 ||
-        sscanf(text, "%u:%" SCNu64 ":%" SCNu64 ":%u:%u:%n", &version, &inheritance->trigger_ns,
-               &inheritance->trap_ns, &has_hardware, &cpus, &host) != 5 ||
-        host < 0)
+    if (!text || uname(&system) != 0 || !handed_down_number(&text, ':', &version) ||
+        !handed_down_number(&text, ':', &inheritance->trigger_ns) ||
+        !handed_down_number(&text, ':', &inheritance->trap_ns) ||
+        !handed_down_number(&text, ':', &has_hardware) || !handed_down_number(&text, ':', &cpus))
         return false;
     inheritance->has_hardware = has_hardware != 0;
-    inheritance->cpus = cpus;
-    return version == VERSION && cpus > 0 && is_cost(inheritance->trigger_ns) &&
-           is_cost(inheritance->trap_ns) && strcmp(text + host, system.nodename) == 0;
+    inheritance->cpus = (unsigned)cpus;
+    return version == VERSION && cpus > 0 && cpus <= UINT32_MAX &&
+           is_cost(inheritance->trigger_ns) && is_cost(inheritance->trap_ns) &&
+           strcmp(text, system.nodename) == 0;
 }
 
 void inheritance_leave(const struct inheritance *inheritance)
