@@ -104,12 +104,6 @@ static void *obtain_nodes(void *context, size_t bytes)
     return obtain(bytes);
 }
 
-static struct block_map *new_map(void)
-{
-    void *memory = obtain(block_map_size());
-    return memory == NULL ? NULL : block_map_create(memory, obtain_nodes, NULL);
-}
-
 /* Start of the brk area: the 47th field of /proc/self/stat (proc(5)), 0 when it cannot be read.
  * Not read at start-up: most short programs are never asked for it. System calls by number: the C
  * library's functions are places where a thread is cancelled, and this runs in handlers. */
@@ -159,15 +153,32 @@ bool allocation_begin(const struct allocation_options *options)
                  options->block_bytes_max != 0 ? options->block_bytes_max : default_block_bytes);
     thread_cache_seed(options->seed);
     objects.page_bytes = getauxval(AT_PAGESZ);
-    bool ready = true;
-    for (unsigned layer = 0; layer < LAYER_COUNT; layer++) {
-        objects.maps[layer] = new_map();
-        ready = ready && objects.maps[layer] != NULL;
-    }
-    ready = ready && allocation_sites_begin(&objects.options);
+    /* One mapping: a short process makes and unmakes it. */
+    const size_t map_bytes = (block_map_size() + objects.page_bytes - 1) & -objects.page_bytes;
+    char *memory = obtain(LAYER_COUNT * map_bytes + allocation_sites_size());
+    for (unsigned layer = 0; layer < LAYER_COUNT && memory != NULL; layer++)
+        objects.maps[layer] = block_map_create(memory + layer * map_bytes, obtain_nodes, NULL);
+    const bool ready = memory != NULL &&
+                       allocation_sites_begin(&objects.options, memory + LAYER_COUNT * map_bytes);
     atomic_store_explicit(&allocation_following, ready, memory_order_release);
     errno = saved_errno;
     return ready;
+}
+
+uint64_t allocation_clock(void)
+{
+    const struct allocation_hooks *hooks = &objects.options.hooks;
+    return hooks->clock == NULL ? 0 : hooks->clock();
+}
+
+void allocation_spent(uint64_t since)
+{
+    enum { LONGEST_NS = 50000 };
+    const struct allocation_hooks *hooks = &objects.options.hooks;
+    if (hooks->clock == NULL)
+        return;
+    const uint64_t spent = hooks->clock() - since;
+    hooks->spent(hooks->user, spent < LONGEST_NS ? spent : LONGEST_NS);
 }
 
 /* False when there is no room. */
@@ -521,6 +532,6 @@ void allocation_statistics(struct allocation_statistics *statistics)
     }
     allocation_sites_statistics(&sites);
     statistics->other_blocks = sites.other_blocks;
-    statistics->contexts_walked = sites.contexts_walked;
+    statistics->frames_walked = sites.frames_walked;
     statistics->contexts_shortened = sites.contexts_shortened;
 }

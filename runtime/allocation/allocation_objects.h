@@ -30,6 +30,11 @@ static inline bool allocation_passes_over(uint64_t ip, uint64_t stack_pointer, s
            block_choice_passes_over(&thread_skips, block_choice_place(ip, stack_pointer, size));
 }
 
+/* Around what is done for a block that is tracked: allocation_spent() tells what was spent since
+ * allocation_clock() gave `since`. */
+uint64_t allocation_clock(void);
+void allocation_spent(uint64_t since);
+
 /* The real allocator returned [pointer, pointer + size), which was not passed over; pointer may be
  * NULL. */
 void allocation_came(const void *pointer, size_t size, enum allocator allocator,

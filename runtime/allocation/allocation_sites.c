@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers of allocation sites, from a cache per thread in the common case, and their totals, summed
- * up in batches per thread. Signal-safe.
+ * Numbers of allocation sites, and their totals, summed up in batches per thread. Signal-safe.
  *
  * A site's number is that of the pair (context, allocator | index of its name << 16) in a tree of
  * its own.
@@ -11,7 +10,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "allocation/allocation_thread.h"
 
@@ -29,6 +27,7 @@ enum {
     CALLERS = 4096,
     CALLER_PROBES = 4,
     CALLER_WALKS = 256,
+    WALK_FRAMES = 3, /* less is a look at what the walk before has left */
     ALLOCATIONS_PER_FRAME = 4,
     FRAMES_IN_ADVANCE = 200000
 };
@@ -58,7 +57,8 @@ static struct {
     struct name *names;         /* by index, 0 is "" */
     _Atomic uint32_t name_count;
     _Atomic bool ended; /* no hook is to be called any more */
-    _Atomic uint64_t contexts_walked, contexts_shortened;
+    _Atomic uint64_t frames_walked, contexts_shortened;
+    _Atomic uint32_t callers_shortened;
     struct caller callers[CALLERS];
 } sites;
 
@@ -74,13 +74,6 @@ static void announce(void *user, uint32_t site_id, uint32_t context_id, uint64_t
     if (hooks->new_site != NULL && !atomic_load_explicit(&sites.ended, memory_order_relaxed))
         hooks->new_site(hooks->user, site_id, context_id, (enum allocator)(pair & 0xffff),
                         name_of(pair));
-}
-
-static void *obtain(size_t bytes)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
 }
 
 /* Index of the name, which is cut to what fits; 0 when there is no room for another. */
@@ -105,13 +98,25 @@ static uint32_t name_index(const char *name)
     return index;
 }
 
-bool allocation_sites_begin(const struct allocation_options *options)
+static size_t whole_lines(size_t bytes)
 {
-    void *tree = obtain(context_tree_size(BLOCK_SITE_MAX));
-    sites.totals = obtain((BLOCK_SITE_MAX + 1) * sizeof sites.totals[0]);
-    sites.names = obtain(NAMES_MAX * sizeof sites.names[0]);
-    if (tree == NULL || sites.totals == NULL || sites.names == NULL)
-        return false;
+    return (bytes + 63) & ~(size_t)63;
+}
+
+enum { TOTALS_BYTES = (BLOCK_SITE_MAX + 1) * sizeof(struct site_totals) };
+
+size_t allocation_sites_size(void)
+{
+    return whole_lines(context_tree_size(BLOCK_SITE_MAX)) + whole_lines(TOTALS_BYTES) +
+           NAMES_MAX * sizeof sites.names[0];
+}
+
+bool allocation_sites_begin(const struct allocation_options *options, void *memory)
+{
+    void *tree = memory;
+    char *totals = (char *)memory + whole_lines(context_tree_size(BLOCK_SITE_MAX));
+    sites.totals = (struct site_totals *)totals;
+    sites.names = (struct name *)(totals + whole_lines(TOTALS_BYTES));
     sites.options = options;
     name_index("");
     const uint64_t other = (uint64_t)name_index("other allocation sites") << NAME_SHIFT;
@@ -136,34 +141,74 @@ static struct caller *find_caller(uint64_t ip)
 }
 
 /* How many frames of this call's context to take. */
-static unsigned context_depth(const struct thread_cache *cache, uint64_t ip)
+static unsigned context_depth(uint64_t ip)
 {
-    struct caller *caller = find_caller(ip);
-    if (caller == NULL)
+    if (atomic_load_explicit(&sites.callers_shortened, memory_order_relaxed) == 0)
         return UNWIND_FRAMES_MAX;
-    uint32_t stage = atomic_load_explicit(&caller->stage, memory_order_relaxed);
-    if (atomic_fetch_add_explicit(&caller->walks, 1, memory_order_relaxed) >= CALLER_WALKS &&
-        cache->frames_walked > cache->allocations / ALLOCATIONS_PER_FRAME + FRAMES_IN_ADVANCE &&
-        stage + 1 < sizeof context_depths) {
-        atomic_store_explicit(&caller->stage, ++stage, memory_order_relaxed);
-        atomic_store_explicit(&caller->walks, 0, memory_order_relaxed);
-    }
+    const struct caller *caller = find_caller(ip);
+    const uint32_t stage =
+        caller == NULL ? 0 : atomic_load_explicit(&caller->stage, memory_order_relaxed);
     if (stage > 0)
         atomic_fetch_add_explicit(&sites.contexts_shortened, 1, memory_order_relaxed);
     return context_depths[stage];
 }
 
-/* Walks the stack. cache and trace may be NULL. */
-static uint32_t site_by_walk(const struct unwind_start *caller, uint64_t pair,
-                             struct thread_cache *cache, struct unwind_trace *trace)
+/* cache may be NULL. */
+static void count_frames(struct thread_cache *cache, uint64_t ip, unsigned frames)
+{
+    atomic_fetch_add_explicit(&sites.frames_walked, frames, memory_order_relaxed);
+    if (cache == NULL)
+        return;
+    cache->frames_walked += frames;
+    if (frames < WALK_FRAMES ||
+        cache->frames_walked <= cache->allocations / ALLOCATIONS_PER_FRAME + FRAMES_IN_ADVANCE)
+        return;
+    struct caller *caller = find_caller(ip);
+    if (caller == NULL ||
+        atomic_fetch_add_explicit(&caller->walks, 1, memory_order_relaxed) < CALLER_WALKS)
+        return;
+    const uint32_t stage = atomic_load_explicit(&caller->stage, memory_order_relaxed);
+    if (stage + 1 < sizeof context_depths) {
+        atomic_store_explicit(&caller->stage, stage + 1, memory_order_relaxed);
+        atomic_store_explicit(&caller->walks, 0, memory_order_relaxed);
+        atomic_fetch_add_explicit(&sites.callers_shortened, 1, memory_order_relaxed);
+    }
+}
+
+static uint32_t context_by_walk(const struct unwind_start *caller, unsigned depth,
+                                struct thread_cache *cache)
 {
     uint64_t ips[UNWIND_FRAMES_MAX];
-    atomic_fetch_add_explicit(&sites.contexts_walked, 1, memory_order_relaxed);
-    const unsigned depth = cache == NULL ? UNWIND_FRAMES_MAX : context_depth(cache, caller->ip);
-    const size_t n = unwind(caller, ips, depth, trace);
-    if (cache != NULL)
-        cache->frames_walked += n;
-    const uint32_t context = context_tree_intern(sites.options->contexts, ips, n);
+    const size_t n = unwind(caller, ips, depth);
+    count_frames(cache, caller->ip, (unsigned)n);
+    return context_tree_intern(sites.options->contexts, ips, n);
+}
+
+/* Of the frames that the walk before had as well, the number is known. */
+static uint32_t context_from_memory(const struct unwind_start *caller, struct thread_cache *cache)
+{
+    struct walk *walk = unwind_again(caller, &cache->walks);
+    uint32_t context = 0;
+    count_frames(cache, caller->ip, cache->walks.walked);
+    for (unsigned i = walk->frames; i-- > 0;) {
+        struct walk_frame *frame = &walk->frame[i];
+        if (frame->context == 0)
+            frame->context = context_tree_child(sites.options->contexts, context, frame->ip);
+        context = frame->context;
+        if (context == 0)
+            return 0;
+    }
+    return context;
+}
+
+/* cache may be NULL. */
+static uint32_t site_of(const struct unwind_start *caller, uint64_t pair,
+                        struct thread_cache *cache)
+{
+    const unsigned depth = cache == NULL ? UNWIND_FRAMES_MAX : context_depth(caller->ip);
+    const uint32_t context = cache == NULL || depth < UNWIND_FRAMES_MAX
+                                 ? context_by_walk(caller, depth, cache)
+                                 : context_from_memory(caller, cache);
     const uint32_t site = context == 0 ? 0 : context_tree_child(sites.tree, context, pair);
     return site == 0 ? ALLOCATION_SITE_OTHER : site;
 }
@@ -172,25 +217,15 @@ uint32_t allocation_site(const struct unwind_start *caller, enum allocator alloc
                          uint32_t stands_for)
 {
     struct thread_cache *cache = thread_cache_get();
-    uint64_t low, high;
-    uint32_t site;
-    if (cache == NULL)
-        return site_by_walk(caller, allocator, NULL, NULL);
-    cache->allocations += stands_for;
-    if (unwind_known_stack(caller->stack_pointer, &low, &high) &&
-        site_cache_find(&cache->sites, caller, allocator, high - caller->stack_pointer, &site))
-        return site;
-    site = site_by_walk(caller, allocator, cache, &cache->trace);
-    if (unwind_known_stack(caller->stack_pointer, &low, &high))
-        site_cache_fill(&cache->sites, caller, allocator, high - caller->stack_pointer,
-                        &cache->trace, site);
-    return site;
+    if (cache != NULL)
+        cache->allocations += stands_for;
+    return site_of(caller, allocator, cache);
 }
 
 uint32_t allocation_named_site(const struct unwind_start *caller, const char *name)
 {
     const uint64_t index = name_index(name);
-    return index == 0 ? 0 : site_by_walk(caller, index << NAME_SHIFT | ALLOCATOR_API, NULL, NULL);
+    return index == 0 ? 0 : site_of(caller, index << NAME_SHIFT | ALLOCATOR_API, NULL);
 }
 
 bool allocation_site_is_named(uint32_t site)
@@ -386,8 +421,7 @@ void allocation_sites_statistics(struct allocation_sites_statistics *statistics)
     };
     thread_cache_each(add_pending, &other);
     statistics->other_blocks = other.blocks;
-    statistics->contexts_walked =
-        atomic_load_explicit(&sites.contexts_walked, memory_order_relaxed);
+    statistics->frames_walked = atomic_load_explicit(&sites.frames_walked, memory_order_relaxed);
     statistics->contexts_shortened =
         atomic_load_explicit(&sites.contexts_shortened, memory_order_relaxed);
 }

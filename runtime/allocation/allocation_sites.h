@@ -7,13 +7,18 @@
 #define REUSE_RUNTIME_ALLOCATION_SITES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "allocation/interpose_allocation.h"
 #include "unwinding/unwind.h"
 
-/* Announces ALLOCATION_SITE_OTHER. False when there is no memory. options outlives the process. */
-bool allocation_sites_begin(const struct allocation_options *options);
+/* Bytes of the tables of sites. */
+size_t allocation_sites_size(void);
+
+/* Announces ALLOCATION_SITE_OTHER. memory: zeroed, of the tables' size, page-aligned; it and
+ * options are kept. */
+bool allocation_sites_begin(const struct allocation_options *options, void *memory);
 
 /* Number of the site at which `caller` calls `allocator`; creates and announces it at its first
  * time. stands_for: allocations of which this is one, chosen to be looked at. */
@@ -42,7 +47,7 @@ void allocation_sites_fork_child(void);
 bool allocation_hooks_are_live(void);
 
 struct allocation_sites_statistics {
-    uint64_t other_blocks, contexts_walked, contexts_shortened;
+    uint64_t other_blocks, frames_walked, contexts_shortened;
 };
 void allocation_sites_statistics(struct allocation_sites_statistics *statistics);
 

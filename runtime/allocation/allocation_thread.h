@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What each thread keeps for the tracking of its allocations: a guard against re-entry, a cache of
- * the sites that it allocates at, and sums that are not yet added to the sites' totals. Internal to
+ * What each thread keeps for the tracking of its allocations: a guard against re-entry, its last
+ * calling context, and sums that are not yet added to the sites' totals. Internal to
  * the allocation wrappers.
  */
 #ifndef REUSE_RUNTIME_ALLOCATION_THREAD_H
@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "allocation/site_cache.h"
 #include "objects/block_choice.h"
 #include "unwinding/unwind.h"
 
@@ -30,15 +29,14 @@ struct batch {
     _Atomic int64_t live;
 };
 
-/* From a pool, so that memory is bounded and reused; some 450 KiB, touched as it is used. */
+/* From a pool, so that memory is bounded and reused; some 15 KiB, touched as it is used. */
 struct thread_cache {
     struct block_choice choice;      /* which of its small blocks are tracked */
     struct block_choice_skips skips; /* of no thread: of the last one */
     uint64_t allocations;            /* made by the thread, */
     uint64_t frames_walked;          /* and what it took to find their sites */
-    struct unwind_trace trace; /* of the walk under way: too large for a small alternate stack */
+    struct walk_memory walks;        /* too large for a small alternate stack */
     struct batch batches[BATCHES];
-    struct site_cache sites;
 };
 
 /* Of all choices; to be called before the first cache is taken, if at all. */

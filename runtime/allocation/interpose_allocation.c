@@ -121,7 +121,9 @@ static void came(void *pointer, size_t size, enum allocator allocator,
     if (allocation_passes_over(caller->ip, caller->stack_pointer, size) ||
         !enter(caller->stack_pointer))
         return;
+    const uint64_t since = allocation_clock();
     allocation_came(pointer, size, allocator, caller);
+    allocation_spent(since);
     allocation_leave();
 }
 
@@ -287,8 +289,10 @@ static __attribute__((noinline)) void free_followed(void *pointer)
     if (pointer == NULL || interpose_arena_contains(pointer))
         return;
     if (is_release_of_interest(pointer) && enter(stack_pointer)) {
+        const uint64_t since = allocation_clock();
         const struct allocation_going going = allocation_goes(pointer, real.usable_size);
         allocation_gone(&going);
+        allocation_spent(since);
         allocation_leave();
     }
     real.free(pointer);
@@ -340,10 +344,12 @@ static void *reallocate(void *pointer, size_t size, const struct unwind_start *c
     if (!followed) {
         came(result, size, ALLOCATOR_REALLOC, caller);
     } else if (enter(caller->stack_pointer)) {
+        const uint64_t since = allocation_clock();
         if (result != NULL || size == 0) /* realloc(pointer, 0) frees */
             allocation_moved(&going, result, size, ALLOCATOR_REALLOC, caller);
         else
             allocation_stayed(&going);
+        allocation_spent(since);
         allocation_leave();
     }
     return result;

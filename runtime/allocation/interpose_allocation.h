@@ -70,6 +70,11 @@ struct allocation_hooks {
      */
     void (*inserted)(void *user, enum object_layer layer, const struct block *block, bool is_new);
     void (*removed)(void *user, enum object_layer layer, uint64_t base);
+
+    /* A clock in ns, and what the calling thread has spent by it on one block that is tracked: at
+     * most 50 us, for it may have been made to wait. */
+    uint64_t (*clock)(void);
+    void (*spent)(void *user, uint64_t ns);
 };
 
 struct allocation_options {
@@ -159,7 +164,7 @@ struct allocation_statistics {
     uint64_t untracked_blocks;   /* no room in the map, or an address that it cannot hold */
     uint64_t other_blocks;       /* attributed to ALLOCATION_SITE_OTHER */
     uint64_t node_bytes;         /* memory of the block maps */
-    uint64_t contexts_walked;    /* contexts not found in a thread's cache */
+    uint64_t frames_walked;      /* on the ways to sites */
     uint64_t contexts_shortened; /* of these: cut to 8, 4 or 1 frames, to bound the cost */
 };
 void allocation_statistics(struct allocation_statistics *);

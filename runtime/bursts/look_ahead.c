@@ -4,6 +4,7 @@
 
 #include <link.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -15,6 +16,9 @@
 #include "memory/forbidden.h"
 #include "memory/memory.h"
 #include "memory/stub_memory.h"
+#include "output/output.h"
+#include "output/say.h"
+#include "own/bound.h"
 #include "own/raw_call.h"
 #include "process/settings.h"
 #include "recording/tape.h"
@@ -46,9 +50,9 @@ static struct {
     struct pooled one[INTERPRETERS_MAX];
 } interpreters;
 
-/* The decode cache and its stubs: made for the first look-ahead, for most short programs have none,
- * and made good for the first one of a forked child, where the stubs are missing. */
-enum cache_state { CACHE_NONE, CACHE_LACKS_STUBS, CACHE_BEING_MADE, CACHE_READY };
+/* The decoder, its cache and its stubs: made for the first look-ahead, for most short programs have
+ * none, and made good for the first one of a forked child, where the stubs are missing. */
+enum cache_state { CACHE_NONE, CACHE_LACKS_STUBS, CACHE_BEING_MADE, CACHE_READY, CACHE_IMPOSSIBLE };
 static _Atomic int cache_state;
 static struct stub_memory stubs; /* written by who makes it */
 
@@ -82,16 +86,32 @@ static void create_cache(void)
                             stubs.executable ? STUB_BYTES : 0, stubs.to_writable);
 }
 
-/* False while another thread makes it. */
+static void tell_no_decoder(void)
+{
+    struct line line;
+
+    line_begin(&line);
+    line_text(&line, "the program runs on unprofiled: the decoder of "
+                     "instructions cannot be loaded any more (chroot?)");
+    say_error(&line);
+    output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+}
+
+/* False while another thread makes it, or for good. */
 static bool has_cache(void)
 {
     int now = atomic_load_explicit(&cache_state, memory_order_acquire);
 
     if (now == CACHE_READY)
         return true;
-    if (now == CACHE_BEING_MADE ||
+    if (now == CACHE_BEING_MADE || now == CACHE_IMPOSSIBLE ||
         !atomic_compare_exchange_strong(&cache_state, &now, CACHE_BEING_MADE))
         return false;
+    if (now == CACHE_NONE && !bound_decoder()) {
+        tell_no_decoder();
+        atomic_store_explicit(&cache_state, CACHE_IMPOSSIBLE, memory_order_release);
+        return false;
+    }
     if (now == CACHE_NONE) {
         create_cache();
         forbidden_look();

@@ -3,6 +3,7 @@
 #include "memory/memory.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,7 +12,18 @@
 
 #include "signal_safe.h"
 
-void *memory_map(size_t bytes)
+/* Of any machine, or several. */
+enum { PAGE = 65536 };
+
+/* What the tables of start-up and the first threads need: one mapping instead of a dozen, which a
+ * process that ends after a millisecond would make and take down again. */
+enum { RESERVE_BYTES = 48 << 20 };
+
+/* Written by memory_begin(), then only by who takes something. */
+static uint64_t reserve_low, reserve_high;
+static _Atomic uint64_t reserve_next;
+
+static void *map(size_t bytes)
 {
     int saved = errno;
     long address = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
@@ -21,17 +33,34 @@ void *memory_map(size_t bytes)
     return address == -1 ? NULL : (void *)address;
 }
 
+void memory_begin(void)
+{
+    reserve_low = (uintptr_t)map(RESERVE_BYTES);
+    reserve_high = reserve_low == 0 ? 0 : reserve_low + RESERVE_BYTES;
+    atomic_store(&reserve_next, (reserve_low + PAGE - 1) & ~(uint64_t)(PAGE - 1));
+}
+
+void *memory_map(size_t bytes)
+{
+    const uint64_t rounded = (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    uint64_t next = atomic_load_explicit(&reserve_next, memory_order_relaxed);
+
+    while (next < reserve_high && rounded <= reserve_high - next)
+        if (atomic_compare_exchange_weak(&reserve_next, &next, next + rounded))
+            return (void *)(uintptr_t)next;
+    return map(bytes);
+}
+
 void *memory_map_stack(size_t bytes)
 {
-    enum { GUARD = 65536 }; /* a page of any machine */
-    char *memory = memory_map(GUARD + bytes);
+    char *memory = memory_map(PAGE + bytes);
     int saved = errno;
 
     if (!memory)
         return NULL;
-    syscall(SYS_mprotect, memory, (size_t)GUARD, PROT_NONE);
+    syscall(SYS_mprotect, memory, (size_t)PAGE, PROT_NONE);
     errno = saved;
-    return memory + GUARD;
+    return memory + PAGE;
 }
 
 void memory_unmap(void *memory, size_t bytes)
@@ -44,7 +73,6 @@ void memory_unmap(void *memory, size_t bytes)
 
 void memory_clear(void *memory, size_t bytes)
 {
-    enum { PAGE = 65536 }; /* of any machine, or several */
     char *begin = memory, *end = begin + bytes;
     char *low = (char *)(((uintptr_t)begin + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
     char *high = (char *)((uintptr_t)end & ~(uintptr_t)(PAGE - 1));

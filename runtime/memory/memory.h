@@ -5,6 +5,9 @@
 
 #include <stddef.h>
 
+/* Once, before any other function here: what it reserves is taken first. */
+void memory_begin(void);
+
 /* Zeroed, page-aligned, resident only where touched; NULL when the kernel refuses. Keeps errno. */
 void *memory_map(size_t bytes);
 void memory_unmap(void *memory, size_t bytes);

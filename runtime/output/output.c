@@ -80,21 +80,19 @@ bool output_usable(void)
     return now != OUTPUT_FAILED && now != OUTPUT_CLOSED;
 }
 
-/* The program's file. Without /proc, after chroot(2) perhaps, as it was known before, or as it was
- * called. */
+/* The program's file; without /proc, as it was called. It stays the same until exec(2). */
 static const char *program_name(void)
 {
     static char name[PATH_MAX];
-    char found[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", found, sizeof found - 1);
     const char *called = (const char *)getauxval(AT_EXECFN);
 
-    if (length > 0) {
-        found[length] = '\0';
-        memcpy(name, found, (size_t)length + 1);
-    } else if (name[0] == '\0' && called && strlen(called) < sizeof name) {
-        memcpy(name, called, strlen(called) + 1);
+    if (name[0] == '\0') {
+        ssize_t length = readlink("/proc/self/exe", name, sizeof name - 1);
+
+        name[length > 0 ? length : 0] = '\0';
     }
+    if (name[0] == '\0' && called && strlen(called) < sizeof name)
+        memcpy(name, called, strlen(called) + 1);
     return name;
 }
 

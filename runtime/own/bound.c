@@ -5,17 +5,24 @@
  * function `log` of the target's or a decoder that the target brings along. So the calls end at the
  * hidden stubs below, which jump where bound_begin() has found the function.
  *
- * The decoder has no static library to link in, and its own calls are bound by name as well: it is
- * loaded here, with its own definitions first (RTLD_DEEPBIND).
+ * The decoder has no static library to link in, and its own calls are bound by name as well. It is
+ * loaded for the first burst, by the first process of a run at its start (late_library.h); where it
+ * is no longer where it was when this was built, the dynamic loader searches for it at start-up,
+ * its own definitions first (RTLD_DEEPBIND).
  */
 #include "own/bound.h"
 #include "config.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#include "config.h"
 #include "interposition/interpose.h"
+#include "own/late_library.h"
+#include "own/raw_call.h"
 
 enum library { LIBRARY_C, LIBRARY_DECODER, LIBRARIES };
 
@@ -94,16 +101,21 @@ static load_function *own_load(load_function *first)
     return handles[LIBRARY_C] ? (load_function *)bound_of_c_library("dlopen") : NULL;
 }
 
+/* The place of its file when this was built; NULL: there is no decoder. */
+static const char *const decoder_path = REUSE_ZYDIS_PATH;
+
 /* Its own calls go to its own definitions first. */
 static bool load_decoder(load_function *load)
 {
-    static const char *const names[] = {REUSE_ZYDIS_PATH, REUSE_ZYDIS_SONAME};
-
     interpose_loading_begin();
-    for (size_t i = 0; i < sizeof names / sizeof *names && !handles[LIBRARY_DECODER]; i++)
-        handles[LIBRARY_DECODER] = load(names[i], RTLD_NOW | RTLD_DEEPBIND);
+    handles[LIBRARY_DECODER] = load(library_names[LIBRARY_DECODER], RTLD_NOW | RTLD_DEEPBIND);
     interpose_loading_end();
     return handles[LIBRARY_DECODER] != NULL;
+}
+
+static bool is_readable(const char *path)
+{
+    return raw_call(SYS_faccessat, AT_FDCWD, (long)path, R_OK, 0, 0, 0) == 0;
 }
 
 const char *bound_begin(void)
@@ -112,12 +124,46 @@ const char *bound_begin(void)
 
     if (!load)
         return "dlopen";
-    if (library_names[LIBRARY_DECODER] && !load_decoder(load))
+    if (decoder_path && !is_readable(decoder_path) && !load_decoder(load))
         return library_names[LIBRARY_DECODER];
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (!handles[functions[i].from])
+            continue;
         *functions[i].place = dlsym(handles[functions[i].from], functions[i].name);
         if (!*functions[i].place)
             return functions[i].name;
     }
     return NULL;
+}
+
+/* What it calls where it finds itself broken. */
+static void decoder_failed(void)
+{
+    __builtin_trap();
+}
+
+bool bound_decoder(void)
+{
+    static const struct late_import imports[] = {
+        {"memcpy", (void *)memcpy},
+        {"memset", (void *)memset},
+        {"strlen", (void *)strlen},
+        {"__assert_fail", (void *)decoder_failed},
+        {"__stack_chk_fail", (void *)decoder_failed},
+    };
+    static bool bound; /* written before threads, or by who makes the decoder's cache */
+    struct late_library decoder;
+
+    if (!decoder_path || handles[LIBRARY_DECODER] || bound)
+        return true;
+    if (!late_library_load(&decoder, decoder_path, imports, sizeof imports / sizeof *imports))
+        return false;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (functions[i].from != LIBRARY_DECODER)
+            continue;
+        *functions[i].place = late_library_function(&decoder, functions[i].name);
+        if (!*functions[i].place)
+            return false;
+    }
+    return bound = true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The variable reads VERSION:TRIGGER_NS:TRAP_NS:HARDWARE:HOST. The host's name comes last, as it
- * may hold anything: launchers of parallel programs copy environments to other hosts.
+ * The variable reads VERSION:TRIGGER_NS:TRAP_NS:HARDWARE:CPUS:HOST. The host's name comes last, as
+ * it may hold anything: launchers of parallel programs copy environments to other hosts.
  */
 #include "process/inheritance.h"
 
@@ -12,10 +12,12 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "process/handed_down.h"
+
 static const char name[] = "REUSE_MACHINE";
 
 /* Beyond a millisecond it would have been measured in a bad moment. */
-enum { VERSION = 1, COST_MAX_NS = 1000 * 1000 };
+enum { VERSION = 2, COST_MAX_NS = 1000 * 1000 };
 
 static bool is_cost(uint64_t ns)
 {
@@ -26,29 +28,30 @@ bool inheritance_take(struct inheritance *inheritance)
 {
     const char *text = getenv(name);
     struct utsname system;
-    unsigned version, has_hardware;
-    int host = -1;
+    uint64_t version, has_hardware, cpus;
 
-    if (!text || uname(&system) != 0 ||
-        sscanf(text, "%u:%" SCNu64 ":%" SCNu64 ":%u:%n", &version, &inheritance->trigger_ns,
-               &inheritance->trap_ns, &has_hardware, &host) != 4 ||
-        host < 0)
+    if (!text || uname(&system) != 0 || !handed_down_number(&text, ':', &version) ||
+        !handed_down_number(&text, ':', &inheritance->trigger_ns) ||
+        !handed_down_number(&text, ':', &inheritance->trap_ns) ||
+        !handed_down_number(&text, ':', &has_hardware) || !handed_down_number(&text, ':', &cpus))
         return false;
     inheritance->has_hardware = has_hardware != 0;
-    return version == VERSION && is_cost(inheritance->trigger_ns) &&
-           is_cost(inheritance->trap_ns) && strcmp(text + host, system.nodename) == 0;
+    inheritance->cpus = (unsigned)cpus;
+    return version == VERSION && cpus > 0 && cpus <= UINT32_MAX &&
+           is_cost(inheritance->trigger_ns) && is_cost(inheritance->trap_ns) &&
+           strcmp(text, system.nodename) == 0;
 }
 
 void inheritance_leave(const struct inheritance *inheritance)
 {
     int saved = errno;
     struct utsname system;
-    char text[sizeof system.nodename + 64];
+    char text[sizeof system.nodename + 80];
 
     if (is_cost(inheritance->trigger_ns) && is_cost(inheritance->trap_ns) && uname(&system) == 0) {
-        snprintf(text, sizeof text, "%d:%" PRIu64 ":%" PRIu64 ":%d:%s", VERSION,
+        snprintf(text, sizeof text, "%d:%" PRIu64 ":%" PRIu64 ":%d:%u:%s", VERSION,
                  inheritance->trigger_ns, inheritance->trap_ns, inheritance->has_hardware,
-                 system.nodename);
+                 inheritance->cpus, system.nodename);
         setenv(name, text, 1);
     }
     errno = saved;

@@ -13,6 +13,7 @@
 struct inheritance {
     uint64_t trigger_ns, trap_ns; /* see settings.h; neither is 0 */
     bool has_hardware;            /* there are hardware events that could be used */
+    unsigned cpus;                /* processors online, at least 1 */
 };
 
 /* False when nothing was handed down that is valid on this machine. */

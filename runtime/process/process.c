@@ -23,6 +23,7 @@
 #include "interposition/interpose_syscall.h"
 #include "interposition/interpose_thread.h"
 #include "memory/fault_guard.h"
+#include "memory/memory.h"
 #include "memory/modules.h"
 #include "memory/scratch.h"
 #include "output/output.h"
@@ -105,7 +106,6 @@ static void read_settings(void)
     say_begin(options->quiet, options->verbose, job_speaks(&settings.job));
     settings.sharing = options->sharing;
     settings.line_size = options->line_size;
-    settings.cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     settings.page_size = (uint64_t)sysconf(_SC_PAGESIZE);
     settings.seed = options->seed;
     if (!options->seed_given &&
@@ -237,8 +237,11 @@ static void take_inheritance(void)
 {
     struct inheritance inheritance;
 
-    if (settings.options.record_raw[0] != '\0' || !inheritance_take(&inheritance))
+    if (settings.options.record_raw[0] != '\0' || !inheritance_take(&inheritance)) {
+        settings.cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
         return;
+    }
+    settings.cpus = inheritance.cpus;
     process_is_without_hardware = !inheritance.has_hardware;
     settings.trigger_ns = inheritance.trigger_ns;
     settings.trap_ns = inheritance.trap_ns;
@@ -266,6 +269,7 @@ static void leave_inheritance(void)
         .trigger_ns = settings.trigger_ns,
         .trap_ns = settings.trap_ns,
         .has_hardware = has_hardware(),
+        .cpus = (unsigned)settings.cpus,
     };
 
     if (!(settings.options.follow & FOLLOW_EXEC))
@@ -314,6 +318,7 @@ static void start(void)
         tell_surroundings(refusal);
     if (refusal || !choose_engine())
         return;
+    memory_begin();
     descriptors_begin();
     take_inheritance();
     /* Also where costs are inherited: an emulator that a profiled program starts has no events. */
@@ -341,6 +346,9 @@ static void start(void)
     }
     choose_first_least();
     process_is_follower = !tree_begin(say_is_named());
+    /* Now, for it may change its root. Others open their profiles as late as this. */
+    if (!process_is_follower)
+        bound_decoder();
     taped = replay_begin_recording();
     process_begin_engine();
     if (taped)

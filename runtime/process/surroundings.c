@@ -54,6 +54,8 @@ static void tracer_name(char *name, size_t size)
         if (!begins_with(line, field))
             continue;
         line += sizeof field - 1;
+        if (*line == '0') /* none */
+            return;
         while (*line >= '0' && *line <= '9' && at < sizeof path - sizeof "/comm")
             path[at++] = *line++;
         memcpy(path + at, "/comm", sizeof "/comm");

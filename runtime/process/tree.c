@@ -23,6 +23,7 @@
 
 #include "interposition/descriptors.h"
 #include "perf_events/timebase.h"
+#include "process/handed_down.h"
 
 static const char name[] = "REUSE_TREE";
 
@@ -71,9 +72,16 @@ struct place {
 static bool read_place(struct place *place)
 {
     const char *text = getenv(name);
+    uint64_t pid, number;
 
-    return text && sscanf(text, "%ld:%d:%" SCNu64 ":%" SCNu64, &place->pid, &place->descriptor,
-                          &place->key, &place->started_ns) == 4;
+    if (!text || !handed_down_number(&text, ':', &pid) || pid > INT32_MAX ||
+        !handed_down_number(&text, ':', &number) || number > INT32_MAX ||
+        !handed_down_number(&text, ':', &place->key) ||
+        !handed_down_number(&text, '\0', &place->started_ns))
+        return false;
+    place->pid = (long)pid;
+    place->descriptor = (int)number;
+    return true;
 }
 
 static struct page *map_page(int opened)

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #include "allocation/allocation_objects.h"
 #include "allocation/interpose_allocation.h"
@@ -128,11 +129,33 @@ static void new_mapping(void *user, const struct allocation_mapping *mapping)
         forbidden_if_device(mapping->start, mapping->end, mapping->descriptor);
 }
 
+static uint64_t clock_beside_tape(void)
+{
+    struct timespec now = {0};
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* A recording is repeated without the target's allocations. */
+static void spent(void *user, uint64_t ns)
+{
+    struct thread *thread = thread_current();
+
+    (void)user;
+    if (thread && tape_mode == TAPE_OFF)
+        atomic_fetch_add_explicit(&thread->besides_ns, ns, memory_order_relaxed);
+}
+
 void attribution_begin(void)
 {
     void *memory = memory_map(context_tree_size(CONTEXTS_MAX));
     struct allocation_options options = {
-        .hooks = {.new_site = new_site, .new_mapping = new_mapping, .released = released},
+        .hooks = {.new_site = new_site,
+                  .new_mapping = new_mapping,
+                  .released = released,
+                  .clock = clock_beside_tape,
+                  .spent = spent},
         .block_bytes_max = BLOCK_BYTES_MAX,
         .seed = settings.seed,
     };
@@ -200,7 +223,7 @@ static uint32_t find_context(ucontext_t *context, uint64_t ip)
 
     if (!contexts)
         return 0;
-    n = unwind(&start, frames, UNWIND_FRAMES_MAX, NULL);
+    n = unwind(&start, frames, UNWIND_FRAMES_MAX);
     if (n > 0)
         frames[0] = ip;
     modules_meet(ip);
@@ -230,7 +253,7 @@ size_t attribution_frames(ucontext_t *context, uint64_t frames[UNWIND_FRAMES_MAX
     if (!contexts || tape_supplies())
         return 0;
     before = cost_enter(COST_UNWINDING);
-    n = unwind(&start, unwound, UNWIND_FRAMES_MAX, NULL);
+    n = unwind(&start, unwound, UNWIND_FRAMES_MAX);
     cost_leave(before);
     for (size_t i = 1; i < n; i++)
         if (!look_ahead_is_runtime(unwound[i]))

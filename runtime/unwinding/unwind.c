@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Walks a thread's stack with cached rules. Signal-safe.
- *
- * Rules are remembered in a table shared by all threads: an entry is three words, of which the
- * first is the exclusive or of the key and the others, so that a torn entry, written by two threads
- * at once, does not match (R. Hyatt, T. Mann: A lockless transposition table).
- */
+/* Walks a thread's stack with cached rules. Signal-safe. */
 #include "unwinding/unwind.h"
 
 #include <dlfcn.h>
@@ -19,28 +13,15 @@
 #include "arch/arch.h"
 #include "isa/guarded_memory.h"
 #include "objects/call_frame.h"
+#include "unwinding/rule_cache.h"
 #include "unwinding/unwind_stack.h"
 
 #include "signal_safe.h"
 
-enum {
-    RULES = 1 << 15,
-    UPWARD_PROBES = 16384, /* frames of more than 64 MiB end the walk */
-};
+enum { UPWARD_PROBES = 16384 /* frames of more than 64 MiB end the walk */ };
 
 /* Calls of dlopen and dlclose under way. */
 static __thread unsigned loader_depth __attribute__((tls_model("initial-exec")));
-
-struct rule_entry {
-    _Atomic uint64_t check; /* key ^ low ^ high */
-    _Atomic uint64_t low, high;
-};
-
-/* Written by any thread at any time, see above. */
-static struct rule_entry rules[RULES];
-
-/* Part of every key; changed by whoever unloads an object. */
-static _Atomic uint64_t rules_epoch;
 
 static _Atomic uint64_t truncated_walks;
 
@@ -53,7 +34,7 @@ void unwind_loader_leave(bool unloaded)
 {
     loader_depth--;
     if (unloaded)
-        atomic_fetch_add_explicit(&rules_epoch, UINT64_C(1) << 48, memory_order_relaxed);
+        rule_cache_forget();
 }
 
 uint64_t unwind_truncated(void)
@@ -102,71 +83,64 @@ static const void *exception_header(uint64_t ip)
 }
 #endif
 
-static struct rule_entry *rule_entry(uint64_t key)
-{
-    return &rules[key * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (RULES - 1)]; /* golden ratio */
-}
-
-static uint64_t rule_key(uint64_t ip)
-{
-    return ip ^ atomic_load_explicit(&rules_epoch, memory_order_relaxed);
-}
-
-/* The rule for the instruction at ip if it is in the table. */
-static inline bool recall_rule(uint64_t ip, struct call_frame_rule *rule)
-{
-    _Static_assert(sizeof *rule == 16, "a rule is two words");
-    const uint64_t key = rule_key(ip);
-    const struct rule_entry *entry = rule_entry(key);
-    const uint64_t words[2] = {atomic_load_explicit(&entry->low, memory_order_relaxed),
-                               atomic_load_explicit(&entry->high, memory_order_relaxed)};
-    const uint64_t check = atomic_load_explicit(&entry->check, memory_order_relaxed);
-    memcpy(rule, words, sizeof *rule);
-    return check == (key ^ words[0] ^ words[1]) && check != 0;
-}
-
 /* The rule for the instruction at ip; false when there is none. */
 static bool find_rule(uint64_t ip, struct call_frame_rule *rule)
 {
-    if (recall_rule(ip, rule))
+    if (rule_cache_find(ip, rule))
         return true;
     const void *header = exception_header(ip);
     if (header == NULL || !call_frame_find(header, ip, rule))
         return false;
-    uint64_t words[2];
-    memcpy(words, rule, sizeof words);
-    const uint64_t key = rule_key(ip);
-    struct rule_entry *entry = rule_entry(key);
-    atomic_store_explicit(&entry->low, words[0], memory_order_relaxed);
-    atomic_store_explicit(&entry->high, words[1], memory_order_relaxed);
-    atomic_store_explicit(&entry->check, key ^ words[0] ^ words[1], memory_order_relaxed);
+    rule_cache_add(ip, rule);
     return true;
 }
 
-/* One frame. A frame pointer that came from memory is part of the trace only once it is used. */
+/* No word: the frame pointer is still in the register of the start. */
+enum { IN_REGISTER = -1 };
+
+/* One frame. */
 struct cursor {
     uint64_t ip, stack_pointer, frame_pointer, link;
-    uint64_t frame_pointer_slot;  /* where it was read, 0: it is the register of the start */
-    bool frame_pointer_relied_on; /* its present value is accounted for in the trace */
     bool frame_pointer_known;
     bool is_call;
     bool link_known;
     struct stack_range stack;
-    struct unwind_trace *trace;
+    struct walk *walk;            /* what the walk rests on is noted there; NULL: nowhere */
+    unsigned frame;               /* number of this one */
+    int frame_pointer_word;       /* of the walk: where it was read */
+    unsigned frame_pointer_since; /* the first frame that had it */
 };
 
-static void rely_on(struct cursor *cursor, uint64_t address, uint64_t value, bool is_address)
+/* Notes a word; its index, or IN_REGISTER when it is not noted. */
+static int rely_on(struct cursor *cursor, uint64_t address, uint64_t value)
 {
-    struct unwind_trace *trace = cursor->trace;
-    if (trace == NULL)
-        return;
-    if (trace->count == UNWIND_TRACE_MAX) {
-        trace->complete = false;
-        return;
+    struct walk *walk = cursor->walk;
+    if (walk == NULL)
+        return IN_REGISTER;
+    if (walk->words == WALK_WORDS_MAX) {
+        walk->is_complete = false;
+        return IN_REGISTER;
     }
-    trace->is_address |= (uint64_t)is_address << trace->count;
-    trace->address[trace->count] = address;
-    trace->value[trace->count++] = value;
+    walk->word[walk->words] =
+        (struct walk_word){.address = address, .value = value, .is_relied_on = true};
+    return (int)walk->words++;
+}
+
+/* The caller's frame pointer was read there. It counts only once it is used: in most code the
+ * register holds anything. */
+static void take_frame_pointer(struct cursor *cursor, uint64_t address, uint64_t value)
+{
+    cursor->frame_pointer = value;
+    cursor->frame_pointer_word = rely_on(cursor, address, value);
+    cursor->frame_pointer_since = cursor->frame + 1;
+    if (cursor->frame_pointer_word != IN_REGISTER)
+        cursor->walk->word[cursor->frame_pointer_word].is_relied_on = false;
+}
+
+static void cannot_be_remembered(struct cursor *cursor)
+{
+    if (cursor->walk != NULL)
+        cursor->walk->is_complete = false;
 }
 
 UNWIND_READS_FRAMES static bool read_word(struct cursor *cursor, uint64_t address, uint64_t *value)
@@ -187,15 +161,19 @@ UNWIND_READS_FRAMES static bool read_word(struct cursor *cursor, uint64_t addres
 
 static bool use_frame_pointer(struct cursor *cursor)
 {
-    if (!cursor->frame_pointer_known)
+    struct walk *walk = cursor->walk;
+    if (!cursor->frame_pointer_known) {
+        cannot_be_remembered(cursor);
         return false;
-    if (cursor->frame_pointer_relied_on)
+    }
+    if (walk == NULL)
         return true;
-    cursor->frame_pointer_relied_on = true;
-    if (cursor->frame_pointer_slot != 0)
-        rely_on(cursor, cursor->frame_pointer_slot, cursor->frame_pointer, true);
-    else if (cursor->trace != NULL)
-        cursor->trace->uses_frame_pointer = true;
+    if (cursor->frame_pointer_word != IN_REGISTER)
+        walk->word[cursor->frame_pointer_word].is_relied_on = true;
+    for (unsigned i = cursor->frame_pointer_since; i <= cursor->frame; i++) {
+        walk->frame[i].needs_frame_pointer = true;
+        walk->frame[i].frame_pointer = cursor->frame_pointer;
+    }
     return true;
 }
 
@@ -229,6 +207,7 @@ static bool code_is_readable(uint64_t ip, uint64_t bytes)
 /* The walk goes on below the frame of a signal, which may have been taken on another stack. */
 static void leave_signal_frame(struct cursor *cursor, uint64_t stack_pointer)
 {
+    cannot_be_remembered(cursor);
     cursor->is_call = false;
     cursor->stack_pointer = stack_pointer;
     if (stack_pointer >= cursor->stack.low && stack_pointer < cursor->stack.high)
@@ -256,15 +235,10 @@ static enum step step_over_signal_frame(struct cursor *cursor, const struct arch
         !read_word(cursor, saved->frame_pointer, &frame_pointer) ||
         !read_word(cursor, saved->link, &link))
         return STEP_LOST;
-    rely_on(cursor, saved->ip, ip, false);
-    rely_on(cursor, saved->stack_pointer, stack_pointer, true);
-    rely_on(cursor, saved->link, link, false);
     if (ip == 0)
         return STEP_OUTERMOST;
     cursor->ip = ip;
     cursor->frame_pointer = frame_pointer;
-    cursor->frame_pointer_slot = saved->frame_pointer;
-    cursor->frame_pointer_relied_on = false;
     cursor->frame_pointer_known = true;
     cursor->link = link;
     cursor->link_known = true;
@@ -290,7 +264,7 @@ static enum step step_by_frame_pointer(struct cursor *cursor)
     if (!use_frame_pointer(cursor) || frame < cursor->stack_pointer ||
         !read_word(cursor, frame, &caller_frame) || !read_word(cursor, frame + 8, &return_address))
         return STEP_LOST;
-    rely_on(cursor, frame + 8, return_address, false);
+    rely_on(cursor, frame + 8, return_address);
     return_address = arch_strip_signature(return_address);
     if (return_address < PAGE_BYTES || return_address >> 48 != 0)
         return STEP_LOST;
@@ -298,52 +272,37 @@ static enum step step_by_frame_pointer(struct cursor *cursor)
     cursor->is_call = true;
     cursor->link_known = false;
     cursor->stack_pointer = frame + 16;
-    cursor->frame_pointer = caller_frame;
-    cursor->frame_pointer_slot = frame;
-    cursor->frame_pointer_relied_on = false;
+    take_frame_pointer(cursor, frame, caller_frame);
     return STEP_DONE;
 }
 
-/* Ordinary frames, as many in a row as there are: with known rules, on memory known to be readable.
- */
-UNWIND_READS_FRAMES static size_t step_plain(struct cursor *cursor, uint64_t *ips, size_t n,
-                                             size_t max)
+/* To the caller of an ordinary frame, with a known rule, on memory known to be readable; false, and
+ * nothing done, where it is not that. */
+UNWIND_READS_FRAMES static inline bool step_plain(struct cursor *cursor)
 {
     struct call_frame_rule rule;
-    struct unwind_trace *trace = cursor->trace;
     const uint64_t low = cursor->stack.low, high = cursor->stack.high;
-    uint64_t ip = cursor->ip, stack_pointer = cursor->stack_pointer;
-    while (n < max && recall_rule(ip - 1, &rule) && (rule.flags & CALL_FRAME_PLAIN) != 0) {
-        const uint64_t cfa = stack_pointer + (uint32_t)rule.cfa_offset;
-        const uint64_t place = cfa + (uint64_t)(int64_t)rule.return_address_offset;
-        if (place % 8 != 0 || place < low || place >= high ||
-            (trace != NULL && trace->count == UNWIND_TRACE_MAX))
-            break;
-        uint64_t return_address;
-        if (!guarded_load_64(place, &return_address))
-            break;
-        if (rule.frame_pointer == PLACE_AT_CFA) {
-            const uint64_t saved = cfa + (uint64_t)(int64_t)rule.frame_pointer_offset;
-            if (saved % 8 != 0 || saved < low || saved >= high)
-                break;
-            if (!guarded_load_64(saved, &cursor->frame_pointer))
-                break;
-            cursor->frame_pointer_slot = saved;
-            cursor->frame_pointer_relied_on = false;
-        }
-        if (arch_strip_signature(return_address) == 0)
-            break;
-        if (trace != NULL) {
-            trace->address[trace->count] = place;
-            trace->value[trace->count++] = return_address;
-        }
-        ip = arch_strip_signature(return_address);
-        stack_pointer = cfa;
-        ips[n++] = ip;
+    if (!cursor->is_call || !rule_cache_find(cursor->ip - 1, &rule) ||
+        (rule.flags & CALL_FRAME_PLAIN) == 0)
+        return false;
+    const uint64_t cfa = cursor->stack_pointer + (uint32_t)rule.cfa_offset;
+    const uint64_t place = cfa + (uint64_t)(int64_t)rule.return_address_offset;
+    uint64_t return_address;
+    if (place % 8 != 0 || place < low || place >= high ||
+        !guarded_load_64(place, &return_address) || arch_strip_signature(return_address) == 0)
+        return false;
+    if (rule.frame_pointer == PLACE_AT_CFA) {
+        const uint64_t saved = cfa + (uint64_t)(int64_t)rule.frame_pointer_offset;
+        uint64_t frame_pointer;
+        if (saved % 8 != 0 || saved < low || saved >= high ||
+            !guarded_load_64(saved, &frame_pointer))
+            return false;
+        take_frame_pointer(cursor, saved, frame_pointer);
     }
-    cursor->ip = ip;
-    cursor->stack_pointer = stack_pointer;
-    return n;
+    rely_on(cursor, place, return_address);
+    cursor->ip = arch_strip_signature(return_address);
+    cursor->stack_pointer = cfa;
+    return true;
 }
 
 static enum step step(struct cursor *cursor)
@@ -368,7 +327,7 @@ static enum step step(struct cursor *cursor)
         const uint64_t place = cfa;
         if (!read_word(cursor, place, &cfa))
             return STEP_LOST;
-        rely_on(cursor, place, cfa, true);
+        rely_on(cursor, place, cfa);
         cfa += (uint64_t)(int64_t)rule.cfa_addend;
     }
 
@@ -376,7 +335,7 @@ static enum step step(struct cursor *cursor)
     if (saved_address(cursor, rule.return_address, rule.return_address_offset, cfa, &address)) {
         if (!read_word(cursor, address, &return_address))
             return STEP_LOST;
-        rely_on(cursor, address, return_address, false);
+        rely_on(cursor, address, return_address);
     } else if (rule.return_address == PLACE_SAME && cursor->link_known) {
         return_address = cursor->link;
     } else {
@@ -390,9 +349,7 @@ static enum step step(struct cursor *cursor)
     if (saved_address(cursor, rule.frame_pointer, rule.frame_pointer_offset, cfa, &address)) {
         if (!read_word(cursor, address, &frame_pointer))
             return STEP_LOST;
-        cursor->frame_pointer = frame_pointer;
-        cursor->frame_pointer_slot = address;
-        cursor->frame_pointer_relied_on = false;
+        take_frame_pointer(cursor, address, frame_pointer);
     } else if (rule.frame_pointer != PLACE_SAME) {
         cursor->frame_pointer_known = false;
     }
@@ -412,42 +369,124 @@ static enum step step(struct cursor *cursor)
     return STEP_DONE;
 }
 
-size_t unwind(const struct unwind_start *start, uint64_t *ips, size_t max,
-              struct unwind_trace *trace)
+/* Notes the frame that the walk has come to. */
+static const struct walk_frame *note_frame(struct cursor *cursor)
 {
-    if (trace != NULL) {
-        trace->count = 0;
-        trace->complete = true;
-        trace->is_address = 0;
-        trace->uses_frame_pointer = false;
-    }
-    if (max == 0)
-        return 0;
-    ips[0] = start->ip;
-    struct cursor cursor = {.ip = start->ip,
-                            .stack_pointer = start->stack_pointer,
-                            .frame_pointer = start->frame_pointer,
-                            .link = start->link,
-                            .is_call = start->is_call,
-                            .frame_pointer_known = true,
-                            .link_known = !start->is_call,
-                            .stack = stack_range_around(start->stack_pointer),
-                            .trace = trace};
-    if (max > UNWIND_FRAMES_MAX)
-        max = UNWIND_FRAMES_MAX;
-    size_t n = 1;
-    enum step outcome = STEP_DONE;
-    for (;;) {
-        if (cursor.is_call)
-            n = step_plain(&cursor, ips, n, max);
-        if (n == max || (outcome = step(&cursor)) != STEP_DONE)
-            break;
-        ips[n++] = cursor.ip;
-    }
+    struct walk *walk = cursor->walk;
+    walk->frame[cursor->frame] =
+        (struct walk_frame){.ip = cursor->ip,
+                            .stack_pointer = cursor->stack_pointer,
+                            .frame_pointer = cursor->frame_pointer,
+                            .first_word = (uint8_t)walk->words,
+                            .frame_pointer_word = (int8_t)cursor->frame_pointer_word,
+                            .frame_pointer_since = (uint8_t)cursor->frame_pointer_since,
+                            .frame_pointer_known = cursor->frame_pointer_known};
+    walk->frames = cursor->frame + 1;
+    return &walk->frame[cursor->frame];
+}
+
+/* The frame and all beyond it are those of the walk before: the cursor goes to the last of them,
+ * where that walk may have stopped at the limit. */
+static void go_on_as(struct cursor *cursor, const struct walk *old, unsigned at)
+{
+    struct walk *walk = cursor->walk;
+    if (old->frame[at].needs_frame_pointer)
+        use_frame_pointer(cursor);
+    walk_append(walk, old, at);
+    const struct walk_frame *last = &walk->frame[walk->frames - 1];
+    cursor->frame = walk->frames - 1;
+    cursor->ip = last->ip;
+    cursor->stack_pointer = last->stack_pointer;
+    cursor->frame_pointer = last->frame_pointer;
+    cursor->frame_pointer_known = last->frame_pointer_known;
+    cursor->frame_pointer_word = last->frame_pointer_word;
+    cursor->frame_pointer_since = last->frame_pointer_since;
+    cursor->is_call = true;
+    cursor->link_known = false;
+    if (walk->is_ended || last->frame_pointer_word < 0)
+        return;
+    /* Nobody has compared it unless that walk used it. */
+    struct walk_word *word = &walk->word[last->frame_pointer_word];
+    cursor->frame_pointer_known =
+        last->frame_pointer_known && read_word(cursor, word->address, &word->value);
+    cursor->frame_pointer = word->value;
+}
+
+static struct cursor cursor_at(const struct unwind_start *start, struct walk *walk)
+{
+    return (struct cursor){.ip = start->ip,
+                           .stack_pointer = start->stack_pointer,
+                           .frame_pointer = start->frame_pointer,
+                           .link = start->link,
+                           .is_call = start->is_call,
+                           .frame_pointer_known = true,
+                           .link_known = !start->is_call,
+                           .stack = stack_range_around(start->stack_pointer),
+                           .walk = walk,
+                           .frame_pointer_word = IN_REGISTER};
+}
+
+static void end_walk(const struct cursor *cursor, enum step outcome)
+{
     if (outcome == STEP_LOST)
         atomic_fetch_add_explicit(&truncated_walks, 1, memory_order_relaxed);
-    stack_range_remember(&cursor.stack);
-    return n;
+    stack_range_remember(&cursor->stack);
+}
+
+size_t unwind(const struct unwind_start *start, uint64_t *ips, size_t max)
+{
+    struct cursor cursor = cursor_at(start, NULL);
+    enum step outcome = STEP_DONE;
+    if (max == 0)
+        return 0;
+    if (max > UNWIND_FRAMES_MAX)
+        max = UNWIND_FRAMES_MAX;
+    for (;;) {
+        ips[cursor.frame] = cursor.ip;
+        if (cursor.frame + 1 == max)
+            break;
+        if (!step_plain(&cursor) && (outcome = step(&cursor)) != STEP_DONE)
+            break;
+        cursor.frame++;
+    }
+    end_walk(&cursor, outcome);
+    return cursor.frame + 1;
+}
+
+struct walk *unwind_again(const struct unwind_start *start, struct walk_memory *memory)
+{
+    const struct walk *old = &memory->walks[memory->last];
+    struct walk *walk = &memory->walks[1 - memory->last];
+    struct cursor cursor = cursor_at(start, walk);
+    enum step outcome = STEP_DONE;
+    unsigned at = 0, known = 0;
+
+    walk->words = 0;
+    walk->is_complete = start->is_call && loader_depth == 0;
+    walk->is_ended = false;
+    walk->epoch = rule_cache_epoch();
+    if (!old->is_complete || old->epoch != walk->epoch)
+        at = old->frames;
+    for (;;) {
+        if (walk_goes_on_as(old, &at, note_frame(&cursor), &cursor.stack)) {
+            known = old->frames - at;
+            go_on_as(&cursor, old, at);
+            at = old->frames;
+        }
+        if (walk->is_ended || cursor.frame + 1 == UNWIND_FRAMES_MAX)
+            break;
+        walk->is_ended = !step_plain(&cursor) && (outcome = step(&cursor)) != STEP_DONE;
+        if (walk->is_ended)
+            break;
+        cursor.frame++;
+    }
+    end_walk(&cursor, outcome);
+    memory->walked = walk->frames > known ? walk->frames - known : 1;
+    if (walk->is_complete) {
+        atomic_signal_fence(memory_order_seq_cst);
+        memory->last = 1 - memory->last;
+    }
+    return walk;
 }
 
 struct unwind_start unwind_start_of_signal(const ucontext_t *context)

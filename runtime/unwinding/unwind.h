@@ -10,10 +10,10 @@
  * measured reasons: loading libunwind.so into the target changes which unwinder the target's C++
  * exceptions use (it exports _Unwind_RaiseException, and libstdc++ binds to it in every program
  * that gets libgcc_s by dlopen only); its general path takes the loader's lock and two sigprocmask
- * calls a frame; its fast path does not tell where the return addresses lie, which a cache of
- * contexts must verify. Needs _dl_find_object (glibc 2.35), which finds the object of an address
- * without a lock; with an older C library contexts are taken only while the loader is at rest, see
- * unwind_loader_enter().
+ * calls a frame; its fast path does not tell where the return addresses lie, which the
+ * memory of the last walk must verify. Needs _dl_find_object (glibc 2.35), which finds the object
+ * of an address without a lock; with an older C library contexts are taken only while the loader is
+ * at rest, see unwind_loader_enter().
  */
 #ifndef REUSE_RUNTIME_UNWIND_H
 #define REUSE_RUNTIME_UNWIND_H
@@ -23,11 +23,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-/* Frames kept at most: the innermost ones. */
-enum { UNWIND_FRAMES_MAX = 32 };
-
-/* Words that a walk relied on at most; see struct unwind_trace. */
-enum { UNWIND_TRACE_MAX = 64 };
+#include "unwinding/walk_memory.h"
 
 /* Where a walk starts. */
 struct unwind_start {
@@ -39,27 +35,16 @@ struct unwind_start {
 };
 
 /*
- * What decided the outcome of a walk: at the same ip, the frames are the same if all these words
- * are, and the frame pointer if it was used. Words that lie at the same distance from the stack
- * pointer as here do, and addresses of frames (is_address, and the frame pointer) are the same if
- * their distance from the stack pointer is: a context does not depend on how deep it lies in the
- * stack.
+ * Stores up to max (at most UNWIND_FRAMES_MAX) frames, innermost first: ips[0] is start->ip, the
+ * others are return addresses. Returns their number, at least 1 when max is.
  */
-struct unwind_trace {
-    unsigned count;
-    bool complete;           /* no word was left out */
-    bool uses_frame_pointer; /* that of the start */
-    uint64_t is_address;     /* bit i: of word i */
-    uint64_t address[UNWIND_TRACE_MAX];
-    uint64_t value[UNWIND_TRACE_MAX];
-};
+size_t unwind(const struct unwind_start *start, uint64_t *ips, size_t max);
 
 /*
- * Stores up to max (at most UNWIND_FRAMES_MAX) frames, innermost first: ips[0] is start->ip, the
- * others are return addresses. Returns their number, at least 1 when max is. trace may be NULL.
+ * The same frames, up to UNWIND_FRAMES_MAX, walked as far as they are not those of the thread's
+ * walk before. The result lies in `memory` and holds until the next call with it.
  */
-size_t unwind(const struct unwind_start *start, uint64_t *ips, size_t max,
-              struct unwind_trace *trace);
+struct walk *unwind_again(const struct unwind_start *start, struct walk_memory *memory);
 
 /* The state that a signal interrupted, as a start. */
 struct unwind_start unwind_start_of_signal(const ucontext_t *context);
@@ -94,12 +79,6 @@ void unwind_forget_stacks(uint64_t low, uint64_t high);
 
 /* Functions that read other functions' frames, where the sanitizer has its marks. */
 #define UNWIND_READS_FRAMES __attribute__((no_sanitize("address")))
-
-/*
- * Stack range of the calling thread around `stack_pointer` that is known to be readable: [*low,
- * *high). False when nothing is known yet; a walk makes it known.
- */
-bool unwind_known_stack(uint64_t stack_pointer, uint64_t *low, uint64_t *high);
 
 /*
  * Around dlopen and dlclose in the calling thread; calls nest. After the outermost leave of a

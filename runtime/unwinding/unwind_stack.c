@@ -101,18 +101,3 @@ void unwind_know_stack(uint64_t low, uint64_t high)
 {
     stack_range_remember(&(struct stack_range){.low = low, .high = high});
 }
-
-bool unwind_known_stack(uint64_t stack_pointer, uint64_t *low, uint64_t *high)
-{
-    if (known_stacks.busy)
-        return false;
-    for (unsigned i = 0; i < STACKS_KNOWN; i++) {
-        const struct stack_range *known = &known_stacks.range[i];
-        if (stack_pointer >= known->low && stack_pointer < known->high) {
-            *low = known->low;
-            *high = known->high;
-            return true;
-        }
-    }
-    return false;
-}

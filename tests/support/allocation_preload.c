@@ -229,7 +229,7 @@ __attribute__((destructor)) static void end(void)
         (unsigned long long)sums.blocks, (unsigned long long)sums.bytes,
         (unsigned long long)sums.peak, (unsigned long long)statistics.other_blocks,
         (unsigned long long)statistics.untracked_blocks,
-        (unsigned long long)statistics.contexts_walked,
+        (unsigned long long)statistics.frames_walked,
         (unsigned long long)statistics.contexts_shortened, context_tree_count(contexts),
         (unsigned long long)context_tree_overflows(contexts),
         (unsigned long long)unwind_truncated(), (unsigned long long)statistics.node_bytes,

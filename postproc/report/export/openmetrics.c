@@ -122,7 +122,9 @@ static double overhead(const struct model *model)
             const struct record_totals *totals = &model->profiles[p]->totals.items[i];
 
             taken += (double)(totals->handler_ns + totals->besides_ns);
-            program += profile_counts_accesses(model->profiles[p]) ? 0 : (double)totals->app_ns;
+            program += profile_counts_accesses(model->profiles[p])
+                           ? 0
+                           : (double)totals->app_ns - (double)totals->besides_ns;
         }
     return program > 0 ? taken / program : NAN;
 }

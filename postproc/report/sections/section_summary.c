@@ -14,6 +14,7 @@
 /* Sums over the threads and profiles that are looked at. */
 struct run_totals {
     uint64_t handler_ns, cpu_ns, wall_ns;
+    uint64_t besides_ns; /* of handler_ns, what lies in cpu_ns */
     uint64_t lost[LOSS_COUNT];
     uint64_t lost_records, dropped_bytes, invalid_records, unknown_records;
     size_t threads, incomplete;
@@ -74,6 +75,7 @@ static struct run_totals add_up(const struct model *model)
             if (!model_looks_at(model, profile, totals->thread_id))
                 continue;
             sum.handler_ns += totals->handler_ns + totals->besides_ns;
+            sum.besides_ns += totals->besides_ns;
             sum.cpu_ns += profile_counts_accesses(profile) ? 0 : totals->app_ns;
             for (size_t k = 0; k < LOSS_COUNT; k++)
                 sum.lost[k] += totals->lost[k];
@@ -257,7 +259,8 @@ static void add_truth(struct model *model, struct document *document, struct sec
 static void add_overhead(struct document *document, struct section *section,
                          const struct run_totals *totals, bool exact)
 {
-    double share = totals->cpu_ns > 0 ? (double)totals->handler_ns / (double)totals->cpu_ns : 0;
+    double program = (double)totals->cpu_ns - (double)totals->besides_ns;
+    double share = program > 0 ? (double)totals->handler_ns / program : 0;
     char *time = number_time((double)totals->handler_ns);
     char *text = format_string("%s of CPU time taken by the profiler (part of it estimated), "
                                "%.1f %% of what the program needs itself",

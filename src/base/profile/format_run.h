@@ -168,7 +168,8 @@ struct record_totals {
     uint64_t markers, foreseen; /* set; and of these trapped at the foreseen instruction */
     uint64_t stops, bridged;    /* in bursts: met; and of these gone on from, in the same burst */
     uint64_t besides_ns; /* what profiling cost outside handlers, estimated: caches to be filled
-                            again, context switches with our events */
+                            again, context switches with our events, blocks
+                            that are tracked, loading and unloading of ours */
 };
 
 enum note_severity { NOTE_INFORMATION = 1, NOTE_WARNING = 2 };

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The steps are those of any loader (System V ABI, chapters 4 and 5; AMD64 supplement): map the
+ * segments, relocate them, protect what is constant from then on. What is not understood is
+ * refused. Signal-safe.
+ */
+#include "own/late_library.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "own/raw_call.h"
+
+#include "signal_safe.h"
+
+enum { PAGE = 4096, SEGMENTS_MAX = 16 };
+
+struct file {
+    long descriptor;
+    Elf64_Ehdr header;
+    Elf64_Phdr segments[SEGMENTS_MAX];
+};
+
+/* Of the dynamic section; addresses in memory. */
+struct dynamic {
+    const Elf64_Rela *tables[2];
+    uint64_t table_bytes[2];
+    const uint32_t *hash; /* DT_GNU_HASH */
+};
+
+static uint64_t page_down(uint64_t address)
+{
+    return address & -(uint64_t)PAGE;
+}
+
+static uint64_t page_up(uint64_t address)
+{
+    return page_down(address + PAGE - 1);
+}
+
+static bool read_at(long descriptor, void *buffer, size_t bytes, uint64_t offset)
+{
+    return raw_call(SYS_pread64, descriptor, (long)buffer, (long)bytes, (long)offset, 0, 0) ==
+           (long)bytes;
+}
+
+static bool read_headers(struct file *file)
+{
+    const Elf64_Ehdr *header = &file->header;
+    return read_at(file->descriptor, &file->header, sizeof file->header, 0) &&
+           memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+           header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_type == ET_DYN &&
+           header->e_machine == EM_X86_64 && header->e_phentsize == sizeof file->segments[0] &&
+           header->e_phnum <= SEGMENTS_MAX &&
+           read_at(file->descriptor, file->segments, header->e_phnum * sizeof file->segments[0],
+                   header->e_phoff);
+}
+
+static uint64_t span_of(const struct file *file)
+{
+    uint64_t end = 0;
+    for (unsigned i = 0; i < file->header.e_phnum; i++) {
+        const Elf64_Phdr *segment = &file->segments[i];
+        if (segment->p_type == PT_LOAD && segment->p_vaddr + segment->p_memsz > end)
+            end = segment->p_vaddr + segment->p_memsz;
+    }
+    return page_up(end);
+}
+
+static bool map_at(uint64_t address, uint64_t bytes, int protection, long descriptor,
+                   uint64_t offset)
+{
+    const long flags = MAP_PRIVATE | MAP_FIXED | (descriptor < 0 ? MAP_ANONYMOUS : 0);
+    return raw_call(SYS_mmap, (long)address, (long)bytes, protection, flags, descriptor,
+                    (long)offset) == (long)address;
+}
+
+static bool map_segment(const struct late_library *library, const struct file *file,
+                        const Elf64_Phdr *segment)
+{
+    const uint64_t begin = library->base + segment->p_vaddr;
+    const uint64_t file_end = begin + segment->p_filesz, end = begin + segment->p_memsz;
+    const int protection = (segment->p_flags & PF_R ? PROT_READ : 0) |
+                           (segment->p_flags & PF_W ? PROT_WRITE : 0) |
+                           (segment->p_flags & PF_X ? PROT_EXEC : 0);
+    if (segment->p_filesz == 0 || (begin - segment->p_offset) % PAGE != 0 ||
+        !map_at(page_down(begin), page_up(file_end) - page_down(begin), protection,
+                file->descriptor, page_down(segment->p_offset)))
+        return false;
+    if (end == file_end)
+        return true;
+    memset((void *)file_end, 0, page_up(file_end) - file_end);
+    return page_up(end) == page_up(file_end) ||
+           map_at(page_up(file_end), page_up(end) - page_up(file_end), protection, -1, 0);
+}
+
+static bool map_all(struct late_library *library, const struct file *file)
+{
+    library->bytes = span_of(file);
+    const long memory = raw_call(SYS_mmap, 0, (long)library->bytes, PROT_NONE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (library->bytes == 0 || memory < 0)
+        return false;
+    library->base = (uint64_t)memory;
+    for (unsigned i = 0; i < file->header.e_phnum; i++) {
+        const Elf64_Phdr *segment = &file->segments[i];
+        if (segment->p_type == PT_TLS ||
+            (segment->p_type == PT_LOAD && !map_segment(library, file, segment)))
+            return false;
+    }
+    return true;
+}
+
+/* The table of symbols has no length of its own: the last chain of the hash table ends with it. */
+static uint64_t count_symbols(const uint32_t *hash)
+{
+    const uint32_t buckets = hash[0], first = hash[1], filter_words = hash[2];
+    const uint32_t *bucket = hash + 4 + 2 * filter_words, *chain = bucket + buckets;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < buckets; i++)
+        last = bucket[i] > last ? bucket[i] : last;
+    if (last < first)
+        return first;
+    while ((chain[last - first] & 1) == 0)
+        last++;
+    return (uint64_t)last + 1;
+}
+
+static bool read_dynamic(struct late_library *library, const struct file *file,
+                         struct dynamic *dynamic)
+{
+    const Elf64_Dyn *entry = NULL;
+    for (unsigned i = 0; i < file->header.e_phnum; i++)
+        if (file->segments[i].p_type == PT_DYNAMIC)
+            entry = (const Elf64_Dyn *)(library->base + file->segments[i].p_vaddr);
+    for (; entry != NULL && entry->d_tag != DT_NULL; entry++) {
+        const uint64_t value = entry->d_un.d_val;
+        if (entry->d_tag == DT_RELA)
+            dynamic->tables[0] = (const Elf64_Rela *)(library->base + value);
+        else if (entry->d_tag == DT_RELASZ)
+            dynamic->table_bytes[0] = value;
+        else if (entry->d_tag == DT_JMPREL)
+            dynamic->tables[1] = (const Elf64_Rela *)(library->base + value);
+        else if (entry->d_tag == DT_PLTRELSZ)
+            dynamic->table_bytes[1] = value;
+        else if (entry->d_tag == DT_SYMTAB)
+            library->symbols = (const Elf64_Sym *)(library->base + value);
+        else if (entry->d_tag == DT_STRTAB)
+            library->names = (const char *)(library->base + value);
+        else if (entry->d_tag == DT_GNU_HASH)
+            dynamic->hash = (const uint32_t *)(library->base + value);
+    }
+    if (library->symbols == NULL || library->names == NULL || dynamic->hash == NULL)
+        return false;
+    library->symbol_count = count_symbols(dynamic->hash);
+    return true;
+}
+
+/* Address of a symbol that a relocation names; 0 is right for a weak one that nobody has. */
+static bool resolve(const struct late_library *library, const Elf64_Sym *symbol,
+                    const struct late_import *imports, size_t import_count, uint64_t *address)
+{
+    *address = 0;
+    if (symbol->st_shndx != SHN_UNDEF) {
+        *address = library->base + symbol->st_value;
+        return ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC;
+    }
+    for (size_t i = 0; i < import_count; i++) {
+        if (strcmp(imports[i].name, library->names + symbol->st_name) == 0) {
+            *address = (uint64_t)(uintptr_t)imports[i].function;
+            return true;
+        }
+    }
+    return ELF64_ST_BIND(symbol->st_info) == STB_WEAK;
+}
+
+static bool relocate(const struct late_library *library, const struct dynamic *dynamic,
+                     const struct late_import *imports, size_t import_count)
+{
+    for (unsigned table = 0; table < 2; table++) {
+        const Elf64_Rela *relocation = dynamic->tables[table];
+        const uint64_t count = dynamic->table_bytes[table] / sizeof *relocation;
+        for (uint64_t i = 0; i < count; i++, relocation++) {
+            const Elf64_Sym *symbol = &library->symbols[ELF64_R_SYM(relocation->r_info)];
+            uint64_t *place = (uint64_t *)(library->base + relocation->r_offset), address;
+            switch (ELF64_R_TYPE(relocation->r_info)) {
+            case R_X86_64_RELATIVE:
+                *place = library->base + (uint64_t)relocation->r_addend;
+                break;
+            case R_X86_64_64:
+            case R_X86_64_GLOB_DAT:
+            case R_X86_64_JUMP_SLOT:
+                if (!resolve(library, symbol, imports, import_count, &address))
+                    return false;
+                *place = address + (uint64_t)relocation->r_addend;
+                break;
+            default:
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void protect_constants(const struct late_library *library, const struct file *file)
+{
+    for (unsigned i = 0; i < file->header.e_phnum; i++) {
+        const Elf64_Phdr *segment = &file->segments[i];
+        const uint64_t begin = page_down(library->base + segment->p_vaddr);
+        if (segment->p_type == PT_GNU_RELRO)
+            raw_call(SYS_mprotect, (long)begin,
+                     (long)(page_down(library->base + segment->p_vaddr + segment->p_memsz) - begin),
+                     PROT_READ, 0, 0, 0);
+    }
+}
+
+bool late_library_load(struct late_library *library, const char *path,
+                       const struct late_import *imports, size_t import_count)
+{
+    struct file file;
+    struct dynamic dynamic = {0};
+    *library = (struct late_library){0};
+    file.descriptor = raw_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    if (file.descriptor < 0)
+        return false;
+    const bool is_mapped = read_headers(&file) && map_all(library, &file);
+    raw_call(SYS_close, file.descriptor, 0, 0, 0, 0, 0);
+    if (is_mapped && read_dynamic(library, &file, &dynamic) &&
+        relocate(library, &dynamic, imports, import_count)) {
+        protect_constants(library, &file);
+        return true;
+    }
+    if (library->base != 0)
+        raw_call(SYS_munmap, (long)library->base, (long)library->bytes, 0, 0, 0, 0);
+    return false;
+}
+
+void *late_library_function(const struct late_library *library, const char *name)
+{
+    for (uint64_t i = 0; i < library->symbol_count; i++) {
+        const Elf64_Sym *symbol = &library->symbols[i];
+        if (symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+            strcmp(library->names + symbol->st_name, name) == 0)
+            return (void *)(library->base + symbol->st_value);
+    }
+    return NULL;
+}
