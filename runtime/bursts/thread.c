@@ -145,7 +145,6 @@ static void initialise(struct thread *thread)
     thread->marker.set = false;
     thread->calls = NULL;
     memset(&thread->rate, 0, sizeof thread->rate);
-    memset(&thread->rate, 0, sizeof thread->rate);
     memset(thread->wait_loops, 0, sizeof thread->wait_loops);
     thread->next_wait_loop = 0;
     thread->next_sample = 0;
@@ -374,9 +373,9 @@ static void release_registers(struct thread *thread)
     for (unsigned i = 0; i < thread->watches.count; i++) {
         unsigned naps = 0;
 
-        while (atomic_load(&thread->watches.watch[i].state) == WATCH_ENDING && naps++ < ENDING_NAPS)
+        while (!private_watch_is_settled(&thread->watches, i) && naps++ < ENDING_NAPS)
             syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
-        if (atomic_load(&thread->watches.watch[i].state) != WATCH_ENDING)
+        if (private_watch_is_settled(&thread->watches, i))
             descriptor_release(&thread->registers[i]);
     }
     thread->watches.count = 0;
@@ -424,6 +423,8 @@ static void finish(struct thread *thread, enum watch_end reason)
         if (thread->pmu.samplers > 0)
             pmu_thread_close(&thread->pmu);
         atomic_fetch_sub(&alive, 1);
+        if (thread->totals.expirations > 0)
+            output_settle();
         current = NULL;
         atomic_store(&thread->tid, 0);
     }

@@ -362,6 +362,13 @@ void output_flush(void)
         profile_writer_flush(&writer, monotonic_ns());
 }
 
+void output_settle(void)
+{
+    /* A tape repeats what was recorded, clocks included. */
+    if (tape_mode == TAPE_OFF && atomic_load(&state) == OUTPUT_OPEN)
+        profile_writer_settle(&writer, monotonic_ns());
+}
+
 /* Mapped files and the heap, for naming addresses that are in no object we know. */
 static bool append_mapping(void *filter, const struct maps_entry *entry)
 {
