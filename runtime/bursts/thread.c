@@ -126,6 +126,7 @@ void thread_carry(struct thread *thread)
 static void initialise(struct thread *thread)
 {
     thread->id = atomic_fetch_add(&thread_ids, 1) + 1;
+    atomic_store(&thread->takes_traps, !signal_is_believed_blocked());
     thread->clock = -1;
     thread->instead = (struct thread_clock){0};
     pmu_thread_forget(&thread->pmu);

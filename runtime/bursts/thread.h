@@ -73,6 +73,7 @@ struct thread {
     uint64_t stack_low, stack_high;
     uint64_t started_ns; /* CLOCK_MONOTONIC */
     char name[16];
+    _Atomic bool takes_traps; /* a SIGTRAP that the target is sent: does not block it, or waits */
 
     /* mechanisms */
     int clock;                   /* CPU clock that triggers samples; -1 */

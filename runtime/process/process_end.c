@@ -240,17 +240,28 @@ void process_before_exec(void)
     signals_restore(&before);
 }
 
-void process_before_sandbox(void)
+static void end_here(const char *why)
 {
     struct line line;
 
     if (!process_is_ours())
         return;
     line_begin(&line);
-    line_text(&line, "the program enters a seccomp sandbox: profiling ends here");
+    line_text(&line, why);
+    line_text(&line, ": profiling ends here");
     output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
     say(&line);
     process_finish();
+}
+
+void process_before_sandbox(void)
+{
+    end_here("the program enters a seccomp sandbox");
+}
+
+void process_before_signalfd(void)
+{
+    end_here("the program was sent a SIGTRAP that it reads from a signalfd");
 }
 
 void process_before_tracing(void)
