@@ -55,6 +55,15 @@ if $usable && command -v setarch >/dev/null && setarch --uname-2.6 true 2>/dev/n
     start setarch --uname-2.6 "$reuse_run" ./sweep
     check "a kernel of an old version: unchanged" unchanged
     check "a kernel of an old version: what it does decides" [ "$(profiles)" -eq 1 ]
+    for way in blocking trying; do
+        start setarch --uname-2.6 "$deny" $way "$reuse_run" ./sweep
+        [ "$status" -ne 99 ] || continue
+        [ $way = blocking ] && why='this kernel kills' || why='cannot be tried'
+        check "a kernel of an old version, $way: unchanged" unchanged
+        check "a kernel of an old version, $way: one line" err_is_one_line
+        check "a kernel of an old version, $way: why the program is unprofiled" \
+            err_has "runs unprofiled: .*$why.*Linux 5.18.*: use a newer kernel"
+    done
     start setarch --uname-2.6 "$deny" E2BIG "$reuse_run" ./sweep
     if [ "$status" -ne 99 ]; then
         check "a kernel without sigtrap: unchanged" unchanged
