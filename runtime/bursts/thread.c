@@ -139,7 +139,7 @@ static void initialise(struct thread *thread)
     thread->expires_once = false;
     thread->in_handler = false;
     thread->events = 0;
-    random_seed(&thread->random, settings.seed + thread->id);
+    random_seed(&thread->random, settings.seed + (tree_number() << 32) + thread->id);
     governor_begin(&thread->governor, governor);
     switches_begin(&thread->switches);
     thread->bridge.scratch = NULL;

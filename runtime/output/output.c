@@ -66,6 +66,7 @@ uint64_t output_samples(void)
 void output_count_sample(void)
 {
     atomic_fetch_add_explicit(&samples, 1, memory_order_relaxed);
+    tree_count_sample();
 }
 
 uint64_t output_bytes(void)

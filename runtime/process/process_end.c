@@ -154,7 +154,7 @@ static void finish(void *unused)
     note_unprofiled(app_ns + overhead_ns);
     attribution_finish();
     level_counts_write();
-    tree_report(output_samples(), app_ns, overhead_ns);
+    tree_report(app_ns, overhead_ns);
     tree_end(&sums);
     if (output_usable()) {
         closing_line(&sums);
@@ -233,7 +233,7 @@ void process_before_exec(void)
     thread_before_exec();
     level_counts_write();
     thread_totals(&app_ns, &overhead_ns);
-    tree_report(output_samples(), app_ns, overhead_ns);
+    tree_report(app_ns, overhead_ns);
     tree_before_exec();
     output_before_exec();
     tape_flush();

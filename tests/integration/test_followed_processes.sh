@@ -69,6 +69,20 @@ if command -v perl >/dev/null; then
             REUSE_OUTPUT=%e.rprof perl -e "$burn" >out2 2>err
         check "handed down: '${nonsense:0:30}'" sh -c "cmp -s out out2 && test ! -s err -a -s perl.rprof"
     done
+    # Some half of them use up a clock's first period: each draws its own, or it would be all or none.
+    rm -f ./*.rprof
+    LD_PRELOAD=$library REUSE_QUIET=1 REUSE_PERIOD=16000000 REUSE_OUTPUT=%e.%p.rprof perl -MTime::HiRes=clock -e \
+        'for (1 .. 60) { next if fork; my $end = clock() + 0.011; 1 while clock() < $end; exit }
+        1 while wait > 0' 2>err
+    sampled=$(($(find . -name 'perl.*.rprof' | wc -l) - 1))
+    check "60 forks at once: each makes its own random choices ($sampled have a sample)" \
+        test $sampled -ge 6 -a $sampled -le 54
+    # A process that is killed has had its samples.
+    rm -f ./*.rprof
+    LD_PRELOAD=$library REUSE_PERIOD=2000000 REUSE_OUTPUT=%e.%p.rprof perl -MTime::HiRes=sleep -e \
+        'my $pid = fork; if (!$pid) { 1 while 1 } sleep 0.1 until -e "perl.$pid.rprof"; kill 9, $pid; wait' 2>err
+    check "samples of a process that is killed are counted" \
+        grep -qE '^libreuse: clock engine, [1-9][0-9]* samples of 2 processes in 2 profiles, 1 of them has not' err
     # Several processes of one run, told together or merged before: the same.
     rm -f ./*.rprof
     LD_PRELOAD=$library REUSE_QUIET=1 REUSE_PERIOD=200000 REUSE_OUTPUT=%e.%p.rprof \
