@@ -171,7 +171,7 @@ static void announce(const struct thread *thread)
 void threads_announce(void)
 {
     for (const struct thread *thread = thread_first(); thread; thread = thread->next)
-        if (atomic_load(&thread->alive))
+        if (atomic_load(&thread->alive) || atomic_load(&thread->ending))
             announce(thread);
 }
 
@@ -392,6 +392,7 @@ static void finish(struct thread *thread, enum watch_end reason)
         signals_restore(&before);
         return;
     }
+    atomic_store(&thread->ending, true);
     thread_trigger(thread, false);
     now = thread_app_ns(thread);
     cpu = thread_cpu_time(thread);
@@ -406,6 +407,7 @@ static void finish(struct thread *thread, enum watch_end reason)
     else
         line_sharing_stop(LINE_END_PROCESS);
     thread_write_totals(thread, now);
+    atomic_store(&thread->ending, false);
     governor_end(&thread->governor, cpu);
     atomic_fetch_add(&carried_ns, thread->carried_ns);
     atomic_fetch_add(&ended_app_ns, cpu);
@@ -506,6 +508,7 @@ void thread_forget_all(void)
 {
     for (struct thread *thread = thread_first(); thread; thread = thread->next) {
         atomic_store(&thread->alive, false);
+        atomic_store(&thread->ending, false);
         thread->watches.count = 0;
         atomic_store(&thread->tid, 0);
     }

@@ -44,6 +44,19 @@ for budget in 0 100; do
 done
 rm -f ./*.rprof
 
+# A process may end while its first burst waits to go on: its file begins then, with its thread.
+LD_PRELOAD=$library REUSE_QUIET=1 REUSE_PERIOD=150000 REUSE_OUTPUT=short.%p.rprof sh -c \
+    'i=0; while [ $i -lt 100 ]; do (exit 0); i=$((i + 1)); done'
+without=0
+for profile in short.*.rprof; do
+    "$report" --format json "$profile" | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+sys.exit(report["samples"] > 0 and not report["threads"])' || without=$((without + 1))
+done
+check "bursts of a process that has ended: none without its thread" test $without -eq 0
+rm -f ./*.rprof
+
 # Another PID namespace has the same numbers: nothing of one run destroys what is of another.
 if unshare --fork --pid --mount-proc true 2>/dev/null; then
     for i in 1 2 3; do
