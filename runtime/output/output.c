@@ -197,7 +197,7 @@ static void tell_open_failure(int error)
 {
     struct line line;
 
-    if (!tree_first_failure())
+    if (!tree_first_failure(TREE_WANTS_FILE))
         return;
     line_begin(&line);
     line_text(&line, "no profile: cannot create ");
@@ -313,8 +313,13 @@ static void tell_write_failure(void)
         return;
     /* Without a single record it would be a file that the report refuses. */
     nothing = writer.written_bytes <= sizeof(struct profile_file_header);
-    if (nothing && writer.regular)
+    if (nothing && writer.regular) {
         syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+        tree_count_profile(false);
+    }
+    atomic_store(&state, OUTPUT_FAILED);
+    if (!tree_first_failure(TREE_WANTS_FILE))
+        return;
     line_begin(&line);
     line_text(&line,
               nothing ? "no profile: cannot write to " : "the profile ends here: cannot write to ");
@@ -325,7 +330,6 @@ static void tell_write_failure(void)
     if (!nothing)
         line_text(&line, "; what is written stays readable");
     say_error(&line);
-    atomic_store(&state, OUTPUT_FAILED);
 }
 
 bool output_append(enum record_type type, const void *fixed, size_t size, const void *tail,

@@ -47,6 +47,11 @@ static void tell_samples(struct line *line, const struct tree_sums *sums)
         line_text(line, " processes in ");
         tell_count(line, sums->profiles, " profile", " profiles");
     }
+    if (sums->failed > 1) {
+        line_text(line, ", ");
+        line_number(line, sums->failed);
+        line_text(line, " processes could not write theirs, or not to its end");
+    }
     if (sums->running > 0) {
         line_text(line, ", ");
         tell_count(line, sums->running, " of them has not ended", " of them have not ended");
@@ -156,7 +161,7 @@ static void finish(void *unused)
     level_counts_write();
     tree_report(app_ns, overhead_ns);
     tree_end(&sums);
-    if (output_usable()) {
+    if (output_usable() || (sums.failed > 1 && sums.profiles > 1)) {
         closing_line(&sums);
     } else {
         line_begin(&line);

@@ -30,7 +30,8 @@ enum { PAGE_BYTES = 4096 };
 
 struct page {
     uint64_t key; /* written before any other process can see it */
-    _Atomic uint64_t processes, running, profiles, failed, samples, app_ns, overhead_ns;
+    _Atomic uint64_t processes, running, profiles, samples, app_ns, overhead_ns;
+    _Atomic uint64_t failed[TREE_WANTS];
     _Atomic uint64_t begun; /* processes and programs, one after the other */
     _Atomic bool governed;  /* what follows is in use */
     struct governor_process governor;
@@ -242,9 +243,9 @@ void tree_count_profile(bool has)
         atomic_fetch_sub(&page->profiles, 1);
 }
 
-bool tree_first_failure(void)
+bool tree_first_failure(enum tree_want want)
 {
-    return atomic_exchange(&page->failed, 1) == 0;
+    return atomic_fetch_add(&page->failed[want], 1) == 0;
 }
 
 static void add(_Atomic uint64_t *sum, uint64_t *before, uint64_t now)
@@ -288,6 +289,7 @@ void tree_end(struct tree_sums *sums)
         .processes = atomic_load(&page->processes),
         .running = atomic_load(&page->running),
         .profiles = atomic_load(&page->profiles),
+        .failed = atomic_load(&page->failed[TREE_WANTS_FILE]),
         .samples = atomic_load(&page->samples),
         .app_ns = atomic_load(&page->app_ns),
         .overhead_ns = atomic_load(&page->overhead_ns),

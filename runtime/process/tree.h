@@ -23,6 +23,7 @@ struct tree_sums {
     uint64_t processes; /* that profiling began in, this one included */
     uint64_t running;   /* of these, not ended, but for this one; or killed */
     uint64_t profiles;  /* files */
+    uint64_t failed;    /* processes that have no file, or not all of it */
     uint64_t samples;
     uint64_t app_ns, overhead_ns; /* CPU time without the profiler's, and the profiler's */
 };
@@ -63,8 +64,11 @@ uint64_t tree_start_ns(void);
 /* This process has a profile, or has removed the one that it had. */
 void tree_count_profile(bool has);
 
-/* Whether no process of the tree has yet failed to create its profile. From now on one has. */
-bool tree_first_failure(void);
+/* What a process may lack; said once in a tree, for the same goes for the others. */
+enum tree_want { TREE_WANTS_FILE, TREE_WANTS_MEMORY, TREE_WANTS };
+
+/* This process lacks it. Whether it is the first of the tree. Once a process and matter. */
+bool tree_first_failure(enum tree_want);
 
 /* This process has a sample: known to all at once, for it may be killed. */
 void tree_count_sample(void);

@@ -96,6 +96,17 @@ if command -v perl >/dev/null; then
         'my $pid = fork; if (!$pid) { 1 while 1 } sleep 0.1 until -e "perl.$pid.rprof"; kill 9, $pid; wait' 2>err
     check "samples of a process that is killed are counted" \
         grep -qE '^libreuse: clock engine, [1-9][0-9]* samples of 2 processes in 2 profiles, 1 of them has not' err
+    # No profile can be written to its end: said once, and counted.
+    rm -f ./*.rprof
+    (
+        ulimit -f 16
+        LD_PRELOAD=$library REUSE_PERIOD=2000000 REUSE_OUTPUT=%e.%p.rprof perl -MTime::HiRes=clock -e \
+            'for (1 .. 20) { next if fork; my $end = clock() + 0.05; 1 while clock() < $end; exit }
+            1 while wait > 0' 2>err
+    )
+    check "limited files: said once" test "$(grep -c 'cannot write to' err)" -eq 1 -a "$(grep -c . err)" -le 2
+    check "... and those that it concerns are counted" \
+        grep -qE ', [1-9][0-9]* processes could not write theirs, or not to its end, ' err
     # Several processes of one run, told together or merged before: the same.
     rm -f ./*.rprof
     LD_PRELOAD=$library REUSE_QUIET=1 REUSE_PERIOD=200000 REUSE_OUTPUT=%e.%p.rprof \

@@ -101,6 +101,23 @@ else
     skip "all debug registers taken" "performance events or debug registers are not usable here"
 fi
 
+# Address space enough for the program and for most of ours, but not for all: somewhere in these steps.
+if $usable; then
+    starved=0
+    for kilobytes in 30000 38000 46000 54000 62000 70000 78000; do
+        rm -f -- *.rprof
+        (
+            ulimit -v $kilobytes
+            REUSE_OUTPUT=p.rprof LD_PRELOAD=$REUSE_BUILDDIR/runtime/.libs/libreuse.so exec ./sweep
+        ) >out 2>err
+        status=$?
+        if unchanged && [ "$(grep -c 'no memory to look ahead' err)" -eq 1 ]; then
+            starved=$((starved + 1))
+        fi
+    done
+    check "little address space: unchanged, and said why nothing is sampled" test $starved -ge 1
+fi
+
 strip -o stripped sweep
 start "$reuse_run" ./stripped
 check "stripped program: unchanged" unchanged
