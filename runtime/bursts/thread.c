@@ -139,7 +139,9 @@ static void initialise(struct thread *thread)
     thread->expires_once = false;
     thread->in_handler = false;
     thread->events = 0;
-    random_seed(&thread->random, settings.seed + (tree_number() << 32) + thread->id);
+    /* A recording is repeated alone. */
+    random_seed(&thread->random,
+                settings.seed + thread->id + (tape_mode == TAPE_OFF ? tree_number() << 32 : 0));
     governor_begin(&thread->governor, governor);
     switches_begin(&thread->switches);
     thread->bridge.scratch = NULL;

@@ -36,7 +36,8 @@ bool held_trap_take(siginfo_t *information)
 {
     int expected = FULL;
 
-    if (!atomic_compare_exchange_strong(&state, &expected, BUSY))
+    /* Asked at every change of a mask, and hardly ever true. */
+    if (atomic_load(&state) != FULL || !atomic_compare_exchange_strong(&state, &expected, BUSY))
         return false;
     if (information)
         *information = held;

@@ -19,8 +19,7 @@ typedef void jump(struct __jmp_buf_tag *, int);
 __attribute__((noreturn)) static void leave(struct __jmp_buf_tag *to, int value, const char *name,
                                             jump **next)
 {
-    if (!to->__mask_was_saved)
-        signal_before_jump();
+    signal_before_jump(to->__mask_was_saved);
     if (!*next)
         *next = (jump *)interpose_real(name);
     (*next)(to, value);

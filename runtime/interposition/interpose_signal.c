@@ -36,7 +36,7 @@ static atomic_flag disposition_lock = ATOMIC_FLAG_INIT;
 /* A handler of the target's may run with SIGTRAP blocked in the kernel: never again not. */
 static _Atomic bool handlers_block;
 
-/* It was called from here, and has not returned. */
+/* One was called from here, and has neither returned nor jumped. */
 static __thread bool in_called_handler __attribute__((tls_model("initial-exec")));
 
 /* The C library's own, once signal_begin() has found it; what handlers are installed with. */
@@ -268,21 +268,22 @@ void signal_after_exec(void)
         change_trap(SIG_UNBLOCK);
 }
 
-void signal_before_jump(void)
+void signal_before_jump(bool mask_was_saved)
 {
+    bool called = in_called_handler;
     sigset_t now;
 
-    if (!atomic_load_explicit(&handlers_block, memory_order_relaxed) || !signal_is_taken() ||
-        !process_is_ours())
+    in_called_handler = false;
+    if (mask_was_saved || !atomic_load_explicit(&handlers_block, memory_order_relaxed) ||
+        !signal_is_taken() || !process_is_ours())
         return;
     signals_change(SIG_BLOCK, NULL, &now);
     if (sigismember(&now, SIGTRAP) != 1)
         return;
-    /* A handler that the kernel has called may only jump within itself: its return would not tell
-     * us that the mask is another. */
-    if (in_called_handler)
+    /* A handler that the kernel has called may have jumped within itself, and its return, which
+     * brings the old mask back, would not be seen here. */
+    if (called)
         signal_believe_blocked(true);
-    in_called_handler = false;
     change_trap(SIG_UNBLOCK);
 }
 

@@ -84,9 +84,9 @@ void signal_read_from_descriptor(void);
 /* Once the profile has ended, the calling thread's mask becomes what it believes. Signal-safe. */
 void signal_give_back(void);
 
-/* The target's code jumps to a place that no mask was saved for: from one of its handlers perhaps,
- * which SIGTRAP is blocked in. Signal-safe. */
-void signal_before_jump(void);
+/* The target's code jumps: from one of its handlers perhaps, which SIGTRAP is blocked in, and to a
+ * place that no mask was saved for. Signal-safe. */
+void signal_before_jump(bool mask_was_saved);
 
 /* Whether the calling thread believes SIGTRAP blocked, for a thread that inherits its mask. */
 bool signal_is_believed_blocked(void);
