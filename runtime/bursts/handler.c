@@ -24,7 +24,8 @@
 #include "signal_safe.h"
 
 enum {
-    TOTALS_EVERY = 256, /* handler entries between records of a thread's totals */
+    TOTALS_EVERY = 256,                  /* handler entries between records of a thread's totals */
+    TOTALS_EVERY_NS = 100 * 1000 * 1000, /* or time: a program may be killed */
     PREEMPTED_NS = 1000 * 1000,
     /* A handler leaves caches and predictors to be filled again. Of its own time that was nothing
      * in a loop over an array and a fifth in an interpreter of a language. */
@@ -141,6 +142,13 @@ static uint64_t application_time(const struct thread *thread, uint64_t entered, 
     return thread_clock_accesses(thread, entered > ours ? entered - ours : 0);
 }
 
+static bool totals_are_due(const struct thread *thread)
+{
+    if (thread->events % TOTALS_EVERY == 0)
+        return true;
+    return tape_mode == TAPE_OFF && monotonic_ns() - thread->totals.monotonic_ns >= TOTALS_EVERY_NS;
+}
+
 static void observe(struct entry *entry)
 {
     struct thread *thread = entry->thread;
@@ -151,9 +159,10 @@ static void observe(struct entry *entry)
     thread->events++;
     entry->app_now = application_time(thread, entered, overhead + hidden);
     handle(entry);
-    if (thread->events % TOTALS_EVERY == 0)
+    if (totals_are_due(thread))
         thread_write_totals(thread, entry->app_now);
     snapshot_if_due();
+    output_settle();
     if (clock)
         sampler_rearm(thread, entry->app_now);
     cost = spent_since(entered) + hidden;

@@ -21,6 +21,7 @@
 #include "own/bound.h"
 #include "own/raw_call.h"
 #include "process/settings.h"
+#include "process/tree.h"
 #include "recording/tape.h"
 #include "sampling/call_path.h"
 #include "watches/watch.h"
@@ -74,6 +75,17 @@ static int find_own_code(struct dl_phdr_info *module, size_t size, void *unused)
     return 0;
 }
 
+static void tell_want_of_memory(void)
+{
+    struct line line;
+
+    line_begin(&line);
+    line_text(&line, "no memory to look ahead with, so that nothing is sampled: raise `ulimit -v`");
+    output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    if (tree_first_failure(TREE_WANTS_MEMORY))
+        say_error(&line);
+}
+
 static void create_cache(void)
 {
     void *cache = memory_map(DECODE_CACHE_BYTES);
@@ -81,7 +93,9 @@ static void create_cache(void)
     /* Without them SIMD results stay unknown. */
     if (ARCH_HAS_STUBS)
         stubs = stub_memory_create(STUB_BYTES);
-    if (cache)
+    if (!cache)
+        tell_want_of_memory();
+    else
         decode_cache_create(cache, DECODE_CACHE_BYTES, stubs.executable,
                             stubs.executable ? STUB_BYTES : 0, stubs.to_writable);
 }

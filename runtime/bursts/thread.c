@@ -133,6 +133,7 @@ void thread_carry(struct thread *thread)
 static void initialise(struct thread *thread)
 {
     thread->id = atomic_fetch_add(&thread_ids, 1) + 1;
+    atomic_store(&thread->takes_traps, !signal_is_believed_blocked());
     thread->clock = -1;
     thread->instead = (struct thread_clock){0};
     pmu_thread_forget(&thread->pmu);
@@ -145,13 +146,14 @@ static void initialise(struct thread *thread)
     thread->expires_once = false;
     thread->in_handler = false;
     thread->events = 0;
-    random_seed(&thread->random, settings.seed + thread->id);
+    /* A recording is repeated alone. */
+    random_seed(&thread->random,
+                settings.seed + thread->id + (tape_mode == TAPE_OFF ? tree_number() << 32 : 0));
     governor_begin(&thread->governor, governor);
     switches_begin(&thread->switches);
     thread->bridge.scratch = NULL;
     thread->marker.set = false;
     thread->calls = NULL;
-    memset(&thread->rate, 0, sizeof thread->rate);
     memset(&thread->rate, 0, sizeof thread->rate);
     memset(thread->wait_loops, 0, sizeof thread->wait_loops);
     thread->next_wait_loop = 0;
@@ -178,7 +180,7 @@ static void announce(const struct thread *thread)
 void threads_announce(void)
 {
     for (const struct thread *thread = thread_first(); thread; thread = thread->next)
-        if (atomic_load(&thread->alive))
+        if (atomic_load(&thread->alive) || atomic_load(&thread->ending))
             announce(thread);
 }
 
@@ -382,9 +384,9 @@ static void release_registers(struct thread *thread)
     for (unsigned i = 0; i < thread->watches.count; i++) {
         unsigned naps = 0;
 
-        while (atomic_load(&thread->watches.watch[i].state) == WATCH_ENDING && naps++ < ENDING_NAPS)
+        while (!private_watch_is_settled(&thread->watches, i) && naps++ < ENDING_NAPS)
             syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
-        if (atomic_load(&thread->watches.watch[i].state) != WATCH_ENDING)
+        if (private_watch_is_settled(&thread->watches, i))
             descriptor_release(&thread->registers[i]);
     }
     thread->watches.count = 0;
@@ -406,6 +408,7 @@ static void finish(struct thread *thread, enum watch_end reason)
         signals_restore(&before);
         return;
     }
+    atomic_store(&thread->ending, true);
     thread_trigger(thread, false);
     now = thread_app_ns(thread);
     cpu = thread_cpu_time(thread);
@@ -420,6 +423,7 @@ static void finish(struct thread *thread, enum watch_end reason)
     else
         line_sharing_stop(LINE_END_PROCESS);
     thread_write_totals(thread, now);
+    atomic_store(&thread->ending, false);
     governor_end(&thread->governor, cpu);
     atomic_fetch_add(&carried_ns, thread->carried_ns);
     atomic_fetch_add(&ended_app_ns, own_time(cpu, thread->totals.besides_ns));
@@ -438,6 +442,8 @@ static void finish(struct thread *thread, enum watch_end reason)
         if (thread->pmu.samplers > 0)
             pmu_thread_close(&thread->pmu);
         atomic_fetch_sub(&alive, 1);
+        if (thread->totals.expirations > 0)
+            output_settle();
         current = NULL;
         atomic_store(&thread->tid, 0);
     }
@@ -520,6 +526,7 @@ void thread_forget_all(void)
 {
     for (struct thread *thread = thread_first(); thread; thread = thread->next) {
         atomic_store(&thread->alive, false);
+        atomic_store(&thread->ending, false);
         thread->watches.count = 0;
         atomic_store(&thread->tid, 0);
     }

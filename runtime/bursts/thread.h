@@ -77,11 +77,13 @@ struct thread {
     /* identity */
     struct thread *next; /* registry; written once */
     _Atomic bool alive;
-    _Atomic pid_t tid; /* 0: free for use by a later thread */
+    _Atomic bool ending; /* its last records are being written, the first of a file perhaps */
+    _Atomic pid_t tid;   /* 0: free for use by a later thread */
     uint32_t id;
     uint64_t stack_low, stack_high;
     uint64_t started_ns; /* CLOCK_MONOTONIC */
     char name[16];
+    _Atomic bool takes_traps; /* a SIGTRAP that the target is sent: does not block it, or waits */
 
     /* mechanisms */
     int clock;                   /* CPU clock that triggers samples; -1 */

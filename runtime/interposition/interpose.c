@@ -31,13 +31,13 @@ static struct {
     const char *name;
     void *function;
 } prepared[] = {
-    {"_exit", NULL},     {"abort", NULL},        {"close", NULL},           {"close_range", NULL},
-    {"dup2", NULL},      {"dup3", NULL},         {"execve", NULL},          {"execveat", NULL},
-    {"execvpe", NULL},   {"fcntl", NULL},        {"fcntl64", NULL},         {"fexecve", NULL},
-    {"ioctl", NULL},     {"prctl", NULL},        {"pthread_sigmask", NULL}, {"ptrace", NULL},
-    {"sigaction", NULL}, {"signal", NULL},       {"sigpending", NULL},      {"sigprocmask", NULL},
-    {"sigset", NULL},    {"sigtimedwait", NULL}, {"sigwait", NULL},         {"sigwaitinfo", NULL},
-    {"syscall", NULL},   {"sysv_signal", NULL},
+    {"_exit", NULL},      {"__longjmp_chk", NULL},   {"_longjmp", NULL},   {"abort", NULL},
+    {"close", NULL},      {"close_range", NULL},     {"dup2", NULL},       {"dup3", NULL},
+    {"execve", NULL},     {"execveat", NULL},        {"execvpe", NULL},    {"fcntl", NULL},
+    {"fcntl64", NULL},    {"fexecve", NULL},         {"ioctl", NULL},      {"longjmp", NULL},
+    {"prctl", NULL},      {"pthread_sigmask", NULL}, {"ptrace", NULL},     {"sigaction", NULL},
+    {"siglongjmp", NULL}, {"signal", NULL},          {"sigpending", NULL}, {"sigprocmask", NULL},
+    {"sigset", NULL},     {"sigtimedwait", NULL},    {"syscall", NULL},    {"sysv_signal", NULL},
 };
 
 enum { PREPARED = sizeof prepared / sizeof *prepared };

@@ -8,48 +8,173 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bursts/thread.h"
+#include "interposition/held_trap.h"
 #include "interposition/interpose.h"
 #include "interposition/interpose_signal.h"
+#include "own/raw_call.h"
 #include "process/process.h"
 
 #include "signal_safe.h"
 
 /* What this thread believes about SIGTRAP. Written by its own thread only. */
 static __thread bool believes_blocked __attribute__((tls_model("initial-exec")));
-/* A foreign SIGTRAP that arrived while believed blocked; delivered when unblocked. */
+/* A foreign SIGTRAP that arrived while believed blocked; delivered when unblocked. What was sent to
+ * the process is in held_trap.c. */
 static __thread bool pending_foreign __attribute__((tls_model("initial-exec")));
 static __thread siginfo_t pending_information __attribute__((tls_model("initial-exec")));
+/* It is about to wait for one in the kernel, does so, or has just done so. */
+static __thread bool awaits __attribute__((tls_model("initial-exec")));
+/* Meanwhile one came too early or too late, and the kernel keeps it. */
+static __thread bool really_blocked __attribute__((tls_model("initial-exec")));
+
+/* Descriptors may have been made that SIGTRAP is read from. */
+static _Atomic bool read_from_descriptors;
 
 bool signal_is_believed_blocked(void)
 {
     return believes_blocked;
 }
 
+/* For the others that hold one back. */
+static void tell_wish(void)
+{
+    struct thread *thread = thread_current();
+
+    if (thread)
+        atomic_store(&thread->takes_traps, !believes_blocked || awaits);
+}
+
 void signal_believe_blocked(bool blocked)
 {
     believes_blocked = blocked;
+    tell_wish();
 }
 
-bool signal_hold_back(const siginfo_t *information)
+static void send_to_self(siginfo_t *information)
 {
+    raw_call(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGTRAP, (long)information, 0,
+             0);
+}
+
+/* So that it is pending where it would be without us. The kernel lets only the first thread say
+ * whom kill(2) was called by: else it is this process. */
+static void send_again(siginfo_t *information)
+{
+    if (!held_trap_is_for_process(information))
+        send_to_self(information);
+    else if (raw_call(SYS_rt_sigqueueinfo, getpid(), SIGTRAP, (long)information, 0, 0, 0) != 0)
+        raw_call(SYS_kill, getpid(), SIGTRAP, 0, 0, 0, 0);
+}
+
+static void change_trap(int how)
+{
+    sigset_t trap;
+
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    signals_change(how, &trap, NULL);
+}
+
+void signal_give_back(void)
+{
+    siginfo_t information;
+
+    if (!signal_is_taken() || !process_has_ended() || !believes_blocked)
+        return;
+    believes_blocked = false;
+    change_trap(SIG_BLOCK);
+    if (pending_foreign) {
+        pending_foreign = false;
+        send_again(&pending_information);
+    }
+    if (held_trap_take(&information))
+        send_again(&information);
+}
+
+/* Another thread takes the one that is held for the process, if there is any that does. */
+static void offer(void)
+{
+    pid_t own = (pid_t)syscall(SYS_gettid);
+
+    for (struct thread *thread = thread_first(); thread; thread = thread->next) {
+        pid_t tid = atomic_load(&thread->tid);
+
+        if (atomic_load(&thread->alive) && atomic_load(&thread->takes_traps) && tid != own &&
+            tid != 0 && held_trap_tell(tid))
+            return;
+    }
+}
+
+/* From the return of the handler on, the kernel keeps what the thread believes blocked. */
+static void leave_to_kernel(siginfo_t *information, ucontext_t *context)
+{
+    sigaddset(&context->uc_sigmask, SIGTRAP);
+    send_again(information);
+}
+
+bool signal_hold_back(siginfo_t *information, ucontext_t *context)
+{
+    if (held_trap_is_telling(information) && !held_trap_take(information))
+        return true;
     if (!believes_blocked)
         return false;
-    pending_foreign = true;
-    pending_information = *information;
+    if (process_has_ended()) {
+        believes_blocked = false;
+        leave_to_kernel(information, context);
+    } else if (awaits) {
+        /* The wait finds out that it is there. */
+        held_trap_put(information);
+        really_blocked = true;
+        sigaddset(&context->uc_sigmask, SIGTRAP);
+        held_trap_tell((pid_t)syscall(SYS_gettid));
+    } else if (!held_trap_is_for_process(information)) {
+        pending_foreign = true;
+        pending_information = *information;
+    } else {
+        held_trap_put(information);
+        offer();
+        if (atomic_load(&read_from_descriptors) && held_trap_take(information)) {
+            process_before_signalfd();
+            believes_blocked = false;
+            leave_to_kernel(information, context);
+        }
+    }
     return true;
+}
+
+static void deliver_held(void)
+{
+    siginfo_t information;
+
+    if (pending_foreign) {
+        pending_foreign = false;
+        send_to_self(&pending_information);
+    }
+    if (held_trap_take(&information))
+        send_to_self(&information);
+}
+
+void signal_mask_after_fork(void)
+{
+    pending_foreign = false;
+    held_trap_after_fork();
 }
 
 /* Applies a change of mask with SIGTRAP taken out of it, and keeps what the thread believes. */
 static int change_mask(int how, const sigset_t *set, sigset_t *old,
                        int (*next)(int, const sigset_t *, sigset_t *))
 {
-    bool believed = believes_blocked;
+    bool believed;
     sigset_t adjusted;
     int result;
 
+    signal_give_back();
+    believed = believes_blocked;
     if (!signal_is_taken())
         return next(how, set, old);
     if (!process_is_ours()) {
@@ -79,11 +204,10 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old,
     }
     if (old && believed)
         sigaddset(old, SIGTRAP);
-    if (pending_foreign && !believes_blocked) {
-        pending_foreign = false;
-        syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGTRAP,
-                &pending_information);
-    }
+    if (believes_blocked != believed)
+        tell_wish();
+    if (!believes_blocked)
+        deliver_held();
     return result;
 }
 
@@ -105,62 +229,62 @@ INTERPOSED int sigprocmask(int how, const sigset_t *set, sigset_t *old)
     return change_mask(how, set, old, next);
 }
 
-INTERPOSED int sigpending(sigset_t *set)
+bool signal_is_held(void)
 {
-    static int (*next)(sigset_t *);
-    int result;
-
-    if (!next)
-        next = interpose_real("sigpending");
-    result = next(set);
-    if (result == 0 && pending_foreign)
-        sigaddset(set, SIGTRAP);
-    return result;
+    signal_give_back();
+    return pending_foreign || held_trap_waits();
 }
 
 /* A SIGTRAP that was held back is what a thread that waits for SIGTRAP gets first. */
-static bool take_pending(const sigset_t *set, siginfo_t *information)
+static bool take_held(siginfo_t *information)
 {
-    if (!pending_foreign || sigismember(set, SIGTRAP) != 1)
-        return false;
+    if (!pending_foreign)
+        return held_trap_take(information);
     pending_foreign = false;
     if (information)
         *information = pending_information;
     return true;
 }
 
-INTERPOSED int sigtimedwait(const sigset_t *set, siginfo_t *information,
-                            const struct timespec *timeout)
+bool signal_wait_begin(const sigset_t *set)
 {
-    static int (*next)(const sigset_t *, siginfo_t *, const struct timespec *);
-
-    if (take_pending(set, information))
-        return SIGTRAP;
-    if (!next)
-        next = interpose_real("sigtimedwait");
-    return next(set, information, timeout);
+    signal_give_back();
+    if (!believes_blocked || !process_is_ours() || sigismember(set, SIGTRAP) != 1)
+        return false;
+    /* First known to who holds one back, then looked whether somebody has. */
+    awaits = true;
+    tell_wish();
+    return true;
 }
 
-INTERPOSED int sigwaitinfo(const sigset_t *set, siginfo_t *information)
+bool signal_wait_take(siginfo_t *information)
 {
-    static int (*next)(const sigset_t *, siginfo_t *);
-
-    if (take_pending(set, information))
-        return SIGTRAP;
-    if (!next)
-        next = interpose_real("sigwaitinfo");
-    return next(set, information);
+    return take_held(information);
 }
 
-INTERPOSED int sigwait(const sigset_t *set, int *number)
+bool signal_wait_is_over(int result, siginfo_t *information)
 {
-    static int (*next)(const sigset_t *, int *);
+    return result != SIGTRAP || !held_trap_is_telling(information) || take_held(information);
+}
 
-    if (take_pending(set, NULL)) {
-        *number = SIGTRAP;
-        return 0;
+void signal_wait_end(void)
+{
+    awaits = false;
+    tell_wish();
+    if (really_blocked) {
+        really_blocked = false;
+        change_trap(SIG_UNBLOCK);
     }
-    if (!next)
-        next = interpose_real("sigwait");
-    return next(set, number);
+}
+
+void signal_read_from_descriptor(void)
+{
+    siginfo_t information;
+
+    atomic_store(&read_from_descriptors, true);
+    if (signal_is_taken() && process_is_ours() && believes_blocked && take_held(&information)) {
+        process_before_signalfd();
+        signal_give_back();
+        send_again(&information);
+    }
 }

@@ -33,6 +33,12 @@ static _Atomic bool alternate_stacks; /* it is handled on them; never again not 
 static struct sigaction target_disposition;
 static atomic_flag disposition_lock = ATOMIC_FLAG_INIT;
 
+/* A handler of the target's may run with SIGTRAP blocked in the kernel: never again not. */
+static _Atomic bool handlers_block;
+
+/* One was called from here, and has neither returned nor jumped. */
+static __thread bool in_called_handler __attribute__((tls_model("initial-exec")));
+
 /* The C library's own, once signal_begin() has found it; what handlers are installed with. */
 static int (*library_sigaction)(int, const struct sigaction *, struct sigaction *);
 
@@ -89,16 +95,20 @@ void signal_call_handler(const struct sigaction *action, int signal, siginfo_t *
                          ucontext_t *context)
 {
     sigset_t mask = context->uc_sigmask;
+    bool outer = in_called_handler, believed = signal_is_believed_blocked();
 
     for (size_t i = 0; i < sizeof mask / sizeof(unsigned long); i++)
         mask.__val[i] |= action->sa_mask.__val[i];
     if (!(action->sa_flags & SA_NODEFER))
         sigaddset(&mask, signal);
     signals_change(SIG_SETMASK, &mask, NULL);
+    in_called_handler = true;
     if (action->sa_flags & SA_SIGINFO)
         action->sa_sigaction(signal, information, context);
     else
         action->sa_handler(signal);
+    in_called_handler = outer;
+    signal_believe_blocked(believed);
 }
 
 /* As without us: by SIGTRAP, once this handler has returned. */
@@ -162,7 +172,7 @@ static void on_trap(int signal, siginfo_t *information, void *context)
     }
     if (signal_is_believed_blocked() && cannot_be_blocked(information))
         die(signal, information);
-    else if (!signal_hold_back(information))
+    else if (!signal_hold_back(information, context))
         forward(signal, information, context);
     errno = saved;
 }
@@ -213,6 +223,7 @@ bool signal_is_at_trap_entry(uint64_t ip)
 
 void signal_end(void)
 {
+    signal_give_back();
     atomic_store(&taken, false);
     real_sigaction(SIGTRAP, &target_disposition, NULL);
 }
@@ -220,6 +231,7 @@ void signal_end(void)
 void signal_after_fork(void)
 {
     atomic_flag_clear(&disposition_lock);
+    signal_mask_after_fork();
 }
 
 static bool is_ignored(const struct sigaction *action)
@@ -256,6 +268,25 @@ void signal_after_exec(void)
         change_trap(SIG_UNBLOCK);
 }
 
+void signal_before_jump(bool mask_was_saved)
+{
+    bool called = in_called_handler;
+    sigset_t now;
+
+    in_called_handler = false;
+    if (mask_was_saved || !atomic_load_explicit(&handlers_block, memory_order_relaxed) ||
+        !signal_is_taken() || !process_is_ours())
+        return;
+    signals_change(SIG_BLOCK, NULL, &now);
+    if (sigismember(&now, SIGTRAP) != 1)
+        return;
+    /* A handler that the kernel has called may have jumped within itself, and its return, which
+     * brings the old mask back, would not be seen here. */
+    if (called)
+        signal_believe_blocked(true);
+    change_trap(SIG_UNBLOCK);
+}
+
 bool signal_is_taken(void)
 {
     return atomic_load_explicit(&taken, memory_order_relaxed);
@@ -284,6 +315,8 @@ static int foreign_sigaction(const struct sigaction *action, struct sigaction *o
 
 INTERPOSED int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
+    if (action && (signal == SIGTRAP || sigismember(&action->sa_mask, SIGTRAP) == 1))
+        atomic_store_explicit(&handlers_block, true, memory_order_relaxed);
     if (signal == SIGSEGV || signal == SIGBUS)
         return fault_guard_sigaction(signal, action, old);
     if (snapshot_is_signal(signal))

@@ -42,8 +42,9 @@ void signal_use_alternate_stacks(void);
 /* Whether ip is the first instruction of our SIGTRAP handler. Signal-safe. */
 bool signal_is_at_trap_entry(uint64_t ip);
 
-/* After fork, in the child: no other thread holds the lock. */
+/* After fork, in the child: no other thread holds the lock, and no signal is held back. */
 void signal_after_fork(void);
+void signal_mask_after_fork(void);
 
 /* Gives SIGTRAP back as the target last left it. */
 void signal_end(void);
@@ -56,9 +57,36 @@ void signal_after_exec(void);
 /* Whether SIGTRAP is ours. */
 bool signal_is_taken(void);
 
-/* A SIGTRAP that was sent to the thread: kept until it is unblocked if the thread believes it
- * blocked; else false. Signal-safe. */
-bool signal_hold_back(const siginfo_t *information);
+/*
+ * A SIGTRAP that the target was sent, in the handler that got it; false: the thread does not
+ * believe it blocked. Else it is kept until the thread unblocks it or asks for it, or goes to a
+ * thread that takes it. Where it is read from a descriptor, which the kernel fills, the profile
+ * ends and the kernel gets it. Signal-safe.
+ */
+bool signal_hold_back(siginfo_t *information, ucontext_t *context);
+
+/* Whether one is held back for the calling thread, as sigpending(2) would tell. Signal-safe. */
+bool signal_is_held(void);
+
+/*
+ * A wait for signals: false: SIGTRAP is not among them, or not blocked, and it is none of ours.
+ * Else one that is held back is taken first, or the kernel waits; a result of the kernel's may be
+ * no signal of the target's, and is waited on, or the one that was held. Signal-safe.
+ */
+bool signal_wait_begin(const sigset_t *set);
+bool signal_wait_take(siginfo_t *information);
+bool signal_wait_is_over(int result, siginfo_t *information);
+void signal_wait_end(void);
+
+/* The target has made a descriptor that SIGTRAP is read from. */
+void signal_read_from_descriptor(void);
+
+/* Once the profile has ended, the calling thread's mask becomes what it believes. Signal-safe. */
+void signal_give_back(void);
+
+/* The target's code jumps: from one of its handlers perhaps, which SIGTRAP is blocked in, and to a
+ * place that no mask was saved for. Signal-safe. */
+void signal_before_jump(bool mask_was_saved);
 
 /* Whether the calling thread believes SIGTRAP blocked, for a thread that inherits its mask. */
 bool signal_is_believed_blocked(void);

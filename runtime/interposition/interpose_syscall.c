@@ -17,6 +17,7 @@
 
 #include "interposition/descriptors.h"
 #include "interposition/interpose.h"
+#include "interposition/interpose_signal.h"
 #include "output/snapshot.h"
 #include "own/clock.h"
 #include "process/process.h"
@@ -188,6 +189,13 @@ static void *descriptor_call(long number, long descriptor, long to)
     }
 }
 
+/* Before it is known whether the call succeeds: nothing is lost as long as no SIGTRAP comes. */
+static void note_signalfd(const unsigned long *set)
+{
+    if (unwind_is_readable((uintptr_t)set & -8ul) && *set >> (SIGTRAP - 1) & 1)
+        signal_read_from_descriptor();
+}
+
 /* Before the call; where it goes on. */
 void *syscall_note(long number, long a, long b, long c) __attribute__((visibility("hidden"), used));
 void *syscall_note(long number, long a, long b, long c)
@@ -213,6 +221,9 @@ void *syscall_note(long number, long a, long b, long c)
     case SYS_rt_sigaction:
         if (a == SIGTRAP || a == SIGSEGV || a == SIGBUS || snapshot_is_signal((int)a))
             return (void *)sigaction_by_number;
+        break;
+    case SYS_signalfd4:
+        note_signalfd((const unsigned long *)b);
         break;
     case SYS_close:
     case SYS_close_range:

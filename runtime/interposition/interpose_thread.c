@@ -157,8 +157,10 @@ static struct start *prepare(uintptr_t routine)
     struct start *start;
 
     process_start();
-    if (!process_is_ours())
+    if (!process_is_ours()) {
+        signal_give_back();
         return NULL;
+    }
     /* Inherited by threads created from now on, so it must exist before the first of them. */
     shared_watch_open();
     /* Go comes with its own threads: known before they run (modules.c). */

@@ -66,6 +66,7 @@ uint64_t output_samples(void)
 void output_count_sample(void)
 {
     atomic_fetch_add_explicit(&samples, 1, memory_order_relaxed);
+    tree_count_sample();
 }
 
 uint64_t output_bytes(void)
@@ -194,7 +195,7 @@ static void tell_open_failure(int error)
 {
     struct line line;
 
-    if (!tree_first_failure())
+    if (!tree_first_failure(TREE_WANTS_FILE))
         return;
     line_begin(&line);
     line_text(&line, "no profile: cannot create ");
@@ -310,8 +311,13 @@ static void tell_write_failure(void)
         return;
     /* Without a single record it would be a file that the report refuses. */
     nothing = writer.written_bytes <= sizeof(struct profile_file_header);
-    if (nothing && writer.regular)
+    if (nothing && writer.regular) {
         syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+        tree_count_profile(false);
+    }
+    atomic_store(&state, OUTPUT_FAILED);
+    if (!tree_first_failure(TREE_WANTS_FILE))
+        return;
     line_begin(&line);
     line_text(&line,
               nothing ? "no profile: cannot write to " : "the profile ends here: cannot write to ");
@@ -322,7 +328,6 @@ static void tell_write_failure(void)
     if (!nothing)
         line_text(&line, "; what is written stays readable");
     say_error(&line);
-    atomic_store(&state, OUTPUT_FAILED);
 }
 
 bool output_append(enum record_type type, const void *fixed, size_t size, const void *tail,
@@ -358,6 +363,13 @@ void output_flush(void)
 {
     if (atomic_load(&state) == OUTPUT_OPEN)
         profile_writer_flush(&writer, monotonic_ns());
+}
+
+void output_settle(void)
+{
+    /* A tape repeats what was recorded, clocks included. */
+    if (tape_mode == TAPE_OFF && atomic_load(&state) == OUTPUT_OPEN)
+        profile_writer_settle(&writer, monotonic_ns());
 }
 
 /* Mapped files and the heap, for naming addresses that are in no object we know. */

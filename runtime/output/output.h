@@ -42,6 +42,10 @@ uint64_t output_bytes(void);
 /* Writes what is buffered: before exec, abort, a quick death. Signal-safe. */
 void output_flush(void);
 
+/* At the end of a handler: what is buffered is written, so that a process that goes idle now and is
+ * killed then has lost nothing. Never waits for another thread. Signal-safe. */
+void output_settle(void);
+
 struct maps_entry;
 
 /* Writes the process's mappings, those that `wanted` says (NULL: all). */

@@ -30,13 +30,15 @@ bool kernel_kills_blocked(void)
     if (outcome == TRAP_WAITS)
         return false;
     line_begin(&line);
-    line_text(&line,
-              outcome == TRAP_KILLS
-                  ? "the program runs unprofiled: this kernel kills a program when an event "
-                    "comes while SIGTRAP is blocked (mended in Linux 5.18"
-                  : "the program runs unprofiled: whether this kernel kills a program when "
-                    "an event comes while SIGTRAP is blocked cannot be tried (not from 5.18 on");
-    line_text(&line, ", and by distributions in older versions): use a newer kernel");
+    line_text(
+        &line,
+        outcome == TRAP_KILLS
+            ? "the program runs unprofiled: this kernel kills a program when an event "
+              "comes while SIGTRAP is blocked (mended in Linux 5.18, and by distributions in "
+              "older versions)"
+            : "the program runs unprofiled: this kernel may kill a program when an event "
+              "comes while SIGTRAP is blocked, and it cannot be tried (mended in Linux 5.18)");
+    line_text(&line, ": use a newer kernel");
     say_for_job(&line);
     return true;
 }

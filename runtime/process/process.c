@@ -60,6 +60,11 @@ bool process_is_ours(void)
     return pid != 0 && pid == (pid_t)syscall(SYS_getpid);
 }
 
+bool process_has_ended(void)
+{
+    return atomic_load_explicit(&process_pid, memory_order_relaxed) == 0;
+}
+
 /* ---- start ---- */
 
 static bool bind_functions(void)

@@ -18,6 +18,12 @@ bool process_is_ours(void);
  */
 void process_start(void) __attribute__((constructor));
 
+/*
+ * The profile of this process has ended, or it has none: what was kept for the target is the
+ * kernel's from now on. Signal-safe.
+ */
+bool process_has_ended(void);
+
 /* Finds out what triggers samples and counts. Its settings and what it asks of the machine are
  * taped (tape.h), so that a replay begins by it as well. */
 void process_begin_engine(void);
@@ -37,6 +43,10 @@ void process_before_sandbox(void);
 
 /* The target lets itself be traced: the profile ends, signals and environment are the target's. */
 void process_before_tracing(void);
+
+/* A SIGTRAP of the target's waits for a signalfd, which the kernel fills: the profile ends here.
+ * Signal-safe. */
+void process_before_signalfd(void);
 
 /* Ends the profile: last records, closing line. Only the first call counts. */
 void process_finish(void);

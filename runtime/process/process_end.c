@@ -47,6 +47,11 @@ static void tell_samples(struct line *line, const struct tree_sums *sums)
         line_text(line, " processes in ");
         tell_count(line, sums->profiles, " profile", " profiles");
     }
+    if (sums->failed > 1) {
+        line_text(line, ", ");
+        line_number(line, sums->failed);
+        line_text(line, " processes could not write theirs, or not to its end");
+    }
     if (sums->running > 0) {
         line_text(line, ", ");
         tell_count(line, sums->running, " of them has not ended", " of them have not ended");
@@ -154,9 +159,9 @@ static void finish(void *unused)
     note_unprofiled(app_ns + overhead_ns);
     attribution_finish();
     level_counts_write();
-    tree_report(output_samples(), app_ns, overhead_ns);
+    tree_report(app_ns, overhead_ns);
     tree_end(&sums);
-    if (output_usable()) {
+    if (output_usable() || (sums.failed > 1 && sums.profiles > 1)) {
         closing_line(&sums);
     } else {
         line_begin(&line);
@@ -233,24 +238,35 @@ void process_before_exec(void)
     thread_before_exec();
     level_counts_write();
     thread_totals(&app_ns, &overhead_ns);
-    tree_report(output_samples(), app_ns, overhead_ns);
+    tree_report(app_ns, overhead_ns);
     tree_before_exec();
     output_before_exec();
     tape_flush();
     signals_restore(&before);
 }
 
-void process_before_sandbox(void)
+static void end_here(const char *why)
 {
     struct line line;
 
     if (!process_is_ours())
         return;
     line_begin(&line);
-    line_text(&line, "the program enters a seccomp sandbox: profiling ends here");
+    line_text(&line, why);
+    line_text(&line, ": profiling ends here");
     output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
     say(&line);
     process_finish();
+}
+
+void process_before_sandbox(void)
+{
+    end_here("the program enters a seccomp sandbox");
+}
+
+void process_before_signalfd(void)
+{
+    end_here("the program was sent a SIGTRAP that it reads from a signalfd");
 }
 
 void process_before_tracing(void)

@@ -31,8 +31,10 @@ enum { PAGE_BYTES = 4096 };
 
 struct page {
     uint64_t key; /* written before any other process can see it */
-    _Atomic uint64_t processes, running, profiles, failed, samples, app_ns, overhead_ns;
-    _Atomic bool governed; /* what follows is in use */
+    _Atomic uint64_t processes, running, profiles, samples, app_ns, overhead_ns;
+    _Atomic uint64_t failed[TREE_WANTS];
+    _Atomic uint64_t begun; /* processes and programs, one after the other */
+    _Atomic bool governed;  /* what follows is in use */
     struct governor_process governor;
 };
 
@@ -46,15 +48,17 @@ static pid_t first;         /* of the tree that is joined */
 static uint64_t started_ns; /* of the run */
 static int descriptor = -1; /* of the page, in the first process */
 static bool counted;        /* this process, as running */
+static uint64_t number;     /* this one's among all that have begun */
 
 /* What of this process is in the page. */
 static struct {
-    uint64_t samples, app_ns, overhead_ns;
+    uint64_t app_ns, overhead_ns;
 } reported;
 
 static void count_this(void)
 {
     counted = true;
+    number = atomic_fetch_add(&page->begun, 1);
     memset(&reported, 0, sizeof reported);
     atomic_fetch_add(&page->processes, 1);
     atomic_fetch_add(&page->running, 1);
@@ -229,6 +233,11 @@ struct governor_process *tree_governor(bool *is_new)
     return &page->governor;
 }
 
+uint64_t tree_number(void)
+{
+    return number;
+}
+
 uint64_t tree_start_ns(void)
 {
     return started_ns;
@@ -242,9 +251,9 @@ void tree_count_profile(bool has)
         atomic_fetch_sub(&page->profiles, 1);
 }
 
-bool tree_first_failure(void)
+bool tree_first_failure(enum tree_want want)
 {
-    return atomic_exchange(&page->failed, 1) == 0;
+    return atomic_fetch_add(&page->failed[want], 1) == 0;
 }
 
 static void add(_Atomic uint64_t *sum, uint64_t *before, uint64_t now)
@@ -255,9 +264,13 @@ static void add(_Atomic uint64_t *sum, uint64_t *before, uint64_t now)
     }
 }
 
-void tree_report(uint64_t samples, uint64_t app_ns, uint64_t overhead_ns)
+void tree_count_sample(void)
 {
-    add(&page->samples, &reported.samples, samples);
+    atomic_fetch_add_explicit(&page->samples, 1, memory_order_relaxed);
+}
+
+void tree_report(uint64_t app_ns, uint64_t overhead_ns)
+{
     add(&page->app_ns, &reported.app_ns, app_ns);
     add(&page->overhead_ns, &reported.overhead_ns, overhead_ns);
 }
@@ -284,6 +297,7 @@ void tree_end(struct tree_sums *sums)
         .processes = atomic_load(&page->processes),
         .running = atomic_load(&page->running),
         .profiles = atomic_load(&page->profiles),
+        .failed = atomic_load(&page->failed[TREE_WANTS_FILE]),
         .samples = atomic_load(&page->samples),
         .app_ns = atomic_load(&page->app_ns),
         .overhead_ns = atomic_load(&page->overhead_ns),

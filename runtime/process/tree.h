@@ -8,8 +8,8 @@
  * for itself alone, and says nothing either.
  *
  * tree_begin() and tree_leave() are for start-up; the others are signal-safe. Counts are accurate
- * but for processes that were killed: what they did since they last reported is missing, and they
- * are taken for running.
+ * but for processes that were killed: the time that they took is missing, and they are taken for
+ * running.
  */
 #ifndef REUSE_RUNTIME_TREE_H
 #define REUSE_RUNTIME_TREE_H
@@ -23,6 +23,7 @@ struct tree_sums {
     uint64_t processes; /* that profiling began in, this one included */
     uint64_t running;   /* of these, not ended, but for this one; or killed */
     uint64_t profiles;  /* files */
+    uint64_t failed;    /* processes that have no file, or not all of it */
     uint64_t samples;
     uint64_t app_ns, overhead_ns; /* CPU time without the profiler's, and the profiler's */
 };
@@ -53,17 +54,27 @@ void tree_forget(void);
  */
 struct governor_process *tree_governor(bool *is_new);
 
+/* Which of the tree's processes this is, in the order in which they began, from 0 on; the program
+ * that exec brings is another. Their random choices must not be the same. */
+uint64_t tree_number(void);
+
 /* When the run began, CLOCK_REALTIME in ns; 0: not known. */
 uint64_t tree_start_ns(void);
 
 /* This process has a profile, or has removed the one that it had. */
 void tree_count_profile(bool has);
 
-/* Whether no process of the tree has yet failed to create its profile. From now on one has. */
-bool tree_first_failure(void);
+/* What a process may lack; said once in a tree, for the same goes for the others. */
+enum tree_want { TREE_WANTS_FILE, TREE_WANTS_MEMORY, TREE_WANTS };
+
+/* This process lacks it. Whether it is the first of the tree. Once a process and matter. */
+bool tree_first_failure(enum tree_want);
+
+/* This process has a sample: known to all at once, for it may be killed. */
+void tree_count_sample(void);
 
 /* What this process has done in all since it began. */
-void tree_report(uint64_t samples, uint64_t app_ns, uint64_t overhead_ns);
+void tree_report(uint64_t app_ns, uint64_t overhead_ns);
 
 /* The program is about to be replaced, and counted anew if the next one is followed. */
 void tree_before_exec(void);

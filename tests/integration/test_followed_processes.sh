@@ -44,6 +44,19 @@ for budget in 0 100; do
 done
 rm -f ./*.rprof
 
+# A process may end while its first burst waits to go on: its file begins then, with its thread.
+LD_PRELOAD=$library REUSE_QUIET=1 REUSE_PERIOD=150000 REUSE_OUTPUT=short.%p.rprof sh -c \
+    'i=0; while [ $i -lt 100 ]; do (exit 0); i=$((i + 1)); done'
+without=0
+for profile in short.*.rprof; do
+    "$report" --format json "$profile" | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+sys.exit(report["samples"] > 0 and not report["threads"])' || without=$((without + 1))
+done
+check "bursts of a process that has ended: none without its thread" test $without -eq 0
+rm -f ./*.rprof
+
 # Another PID namespace has the same numbers: nothing of one run destroys what is of another.
 if unshare --fork --pid --mount-proc true 2>/dev/null; then
     for i in 1 2 3; do
@@ -69,11 +82,39 @@ if command -v perl >/dev/null; then
             REUSE_OUTPUT=%e.rprof perl -e "$burn" >out2 2>err
         check "handed down: '${nonsense:0:30}'" sh -c "cmp -s out out2 && test ! -s err -a -s perl.rprof"
     done
+    # Some half of them use up a clock's first period: each draws its own, or it would be all or none.
+    rm -f ./*.rprof
+    LD_PRELOAD=$library REUSE_QUIET=1 REUSE_PERIOD=16000000 REUSE_OUTPUT=%e.%p.rprof perl -MTime::HiRes=clock -e \
+        'for (1 .. 60) { next if fork; my $end = clock() + 0.011; 1 while clock() < $end; exit }
+        1 while wait > 0' 2>err
+    sampled=$(($(find . -name 'perl.*.rprof' | wc -l) - 1))
+    check "60 forks at once: each makes its own random choices ($sampled have a sample)" \
+        test $sampled -ge 6 -a $sampled -le 54
+    # A process that is killed has had its samples.
+    rm -f ./*.rprof
+    LD_PRELOAD=$library REUSE_PERIOD=2000000 REUSE_OUTPUT=%e.%p.rprof perl -MTime::HiRes=sleep -e \
+        'my $pid = fork; if (!$pid) { 1 while 1 } sleep 0.1 until -e "perl.$pid.rprof"; kill 9, $pid; wait' 2>err
+    check "samples of a process that is killed are counted" \
+        grep -qE '^libreuse: clock engine, [1-9][0-9]* samples of 2 processes in 2 profiles, 1 of them has not' err
+    # No profile can be written to its end: said once, and counted.
+    rm -f ./*.rprof
+    (
+        ulimit -f 16
+        LD_PRELOAD=$library REUSE_PERIOD=2000000 REUSE_OUTPUT=%e.%p.rprof perl -MTime::HiRes=clock -e \
+            'for (1 .. 20) { next if fork; my $end = clock() + 0.05; 1 while clock() < $end; exit }
+            1 while wait > 0' 2>err
+    )
+    check "limited files: said once" test "$(grep -c 'cannot write to' err)" -eq 1 -a "$(grep -c . err)" -le 2
+    check "... and those that it concerns are counted" \
+        grep -qE ', [1-9][0-9]* processes could not write theirs, or not to its end, ' err
     # Several processes of one run, told together or merged before: the same.
     rm -f ./*.rprof
     LD_PRELOAD=$library REUSE_QUIET=1 REUSE_PERIOD=200000 REUSE_OUTPUT=%e.%p.rprof \
         sh -c "perl -e '$burn' & perl -e '$burn'; (exit 0); wait" >out 2>err
     check "each process has a profile" test "$(find . -name 'perl.*.rprof' | wc -l)" -eq 2
+    # A fork of the shell may have had a sample, before it became perl even: it has a profile then.
+    profiles=$(find . -name '*.rprof' | wc -l)
+    pids=$(find . -name '*.rprof' | sed -E 's/.*\.([0-9]+)\.rprof/\1/' | sort -u | wc -l)
     "$report" --merge -o merged.rp ./*.rprof
     for format in text json; do
         # Remarks name the file.
@@ -82,11 +123,12 @@ if command -v perl >/dev/null; then
         check "reported together or merged: the same ($format)" \
             sh -c "test -s direct.$format && cmp direct.$format merged.$format"
     done
-    check "... and each process is in it" python3 - <<'END'
+    check "... and each process is in it" python3 - "$profiles" "$pids" <<'END'
 import json
+import sys
 report = json.load(open("direct.json"))
 pids = {thread["pid"] for thread in report["threads"]}
-assert report["processes"] == 3 and len(pids) == 3, (report["processes"], pids)
+assert [str(report["processes"]), str(len(pids))] == sys.argv[1:], (report["processes"], pids)
 END
     check "nothing is left behind" test -z "$(find "$work" -name 'reuse-report.*')"
 else

@@ -55,6 +55,15 @@ if $usable && command -v setarch >/dev/null && setarch --uname-2.6 true 2>/dev/n
     start setarch --uname-2.6 "$reuse_run" ./sweep
     check "a kernel of an old version: unchanged" unchanged
     check "a kernel of an old version: what it does decides" [ "$(profiles)" -eq 1 ]
+    for way in blocking trying; do
+        start setarch --uname-2.6 "$deny" $way "$reuse_run" ./sweep
+        [ "$status" -ne 99 ] || continue
+        [ $way = blocking ] && why='this kernel kills' || why='cannot be tried'
+        check "a kernel of an old version, $way: unchanged" unchanged
+        check "a kernel of an old version, $way: one line" err_is_one_line
+        check "a kernel of an old version, $way: why the program is unprofiled" \
+            err_has "runs unprofiled: .*$why.*Linux 5.18.*: use a newer kernel"
+    done
     start setarch --uname-2.6 "$deny" E2BIG "$reuse_run" ./sweep
     if [ "$status" -ne 99 ]; then
         check "a kernel without sigtrap: unchanged" unchanged
@@ -90,6 +99,23 @@ if $usable && "$hold" all true; then
     check "all debug registers taken: profiled all the same" [ "$(profiles)" -eq 1 ]
 else
     skip "all debug registers taken" "performance events or debug registers are not usable here"
+fi
+
+# Address space enough for the program and for most of ours, but not for all: somewhere in these steps.
+if $usable; then
+    starved=0
+    for kilobytes in 30000 38000 46000 54000 62000 70000 78000; do
+        rm -f -- *.rprof
+        (
+            ulimit -v $kilobytes
+            REUSE_OUTPUT=p.rprof LD_PRELOAD=$REUSE_BUILDDIR/runtime/.libs/libreuse.so exec ./sweep
+        ) >out 2>err
+        status=$?
+        if unchanged && [ "$(grep -c 'no memory to look ahead' err)" -eq 1 ]; then
+            starved=$((starved + 1))
+        fi
+    done
+    check "little address space: unchanged, and said why nothing is sampled" test $starved -ge 1
 fi
 
 strip -o stripped sweep

@@ -47,6 +47,19 @@ until_true() {
 said() { grep -q "$1" "$2"; }
 at_least() { [ "$(printf '%s' "${1%%.*}")" -ge "$2" ]; }
 
+# A process that has gone idle: its file has everything, before anything else happens to it. The file's
+# samples are counted, then the process's own, which a snapshot states.
+start idle --snapshot SIGUSR2 -p 2000000
+tell burn 150
+written=$(json idle.rprof 'report["samples"]')
+cpu=$(json idle.rprof 'sum(t["cpu_ns"] for t in report["threads"]) // 10**6')
+kill -USR2 "$pid"
+until_true said 'snapshot with [0-9]* samples' idle.err
+check "idle: every sample is in the file" \
+    test "$written" -gt 0 -a "$written" = "$(sed -nE 's/.*snapshot with ([0-9]+) samples.*/\1/p' idle.err)"
+kill -9 "$pid"
+stop 2>/dev/null
+check "... and killed then: CPU time is known" test "$cpu" -ge 20
 # A snapshot on a signal, of a process that has gone to sleep.
 start signal --snapshot SIGUSR2
 tell burn 1500

@@ -10,6 +10,16 @@ target "breakpoint instructions of the program's own" -- "$signals" breakpoint
 target "SIGTRAP blocked by the program" -- "$signals" blocked-trap
 target "a breakpoint while SIGTRAP is blocked" -- "$signals" blocked-breakpoint
 target "SIGTRAP taken by sigwaitinfo" -- "$signals" wait
+target "SIGTRAP read from a descriptor" -- "$signals" descriptor
+target "SIGTRAP read from a descriptor that is made later" -- "$signals" descriptor-later
+REUSE_OUTPUT=$work/p.rprof LD_PRELOAD=$library run "$signals" descriptor
+check "... a line says that profiling ends" \
+    test "$(grep -c '^libreuse: .* reads from a signalfd: profiling ends here' "$work/err")" = 1
+target "SIGTRAP taken by a thread that waits" -- "$signals" wait-elsewhere
+target "SIGTRAP handled by the thread that does not block it" -- "$signals" unblocked-elsewhere
+target "SIGTRAP ignored and blocked, also by the next program" --profiles 2 -- "$signals" next-program
+REUSE_FOLLOW=none target "the same, the next program not followed" -- "$signals" next-program
+target "handlers that block SIGTRAP and are left by _longjmp" -- "$signals" jump-blocked
 target "killed by SIGTRAP" -- "$signals" default-trap
 target "SIGTRAP ignored" -- "$signals" ignored-trap
 target "alarm and interval timers" -- "$signals" timer

@@ -24,6 +24,7 @@ refuses "under qemu-user" qemu-x86_64 qemu-x86_64 "$programs/target_plain"
 run "$reuse_run" -q -o '%e.%p.rprof' qemu-x86_64 "$programs/target_plain"
 check "under qemu-user, quietly" err_is_empty
 refuses "under valgrind" valgrind valgrind -q "$programs/target_plain"
+target "under strace" --at-least 1 -- strace -f -o /dev/null "$programs/target_plain"
 target "a program that traces another" --profiles 0 -- "$programs/target_tracer" "$programs/target_plain"
 
 # An allocator before us, which leaves some functions to the C library: their blocks are its own.

@@ -344,6 +344,42 @@ static void test_flush_interval(void **state)
     profile_writer_close(&writer, 0);
 }
 
+static size_t samples_in_file(void)
+{
+    struct profile *profile = profile_builder_load(scratch_path);
+    size_t count = profile->samples.count;
+
+    profile_free(profile);
+    return count;
+}
+
+/* Whoever settles leaves nothing behind, long before the interval has passed. */
+static void test_settled(void **state)
+{
+    (void)state;
+    profile_writer_close(&writer, 0);
+    open_writer(scratch_path, 1000);
+    profile_writer_flush(&writer, 0);
+    assert_true(append_sample(1, 1));
+    assert_int_equal(samples_in_file(), 0);
+    profile_writer_settle(&writer, 1);
+    assert_int_equal(samples_in_file(), 1);
+    /* Another thread appends, and will settle itself: nobody waits for it. */
+    assert_true(append_sample(2, 2));
+    writer.lock = 1;
+    profile_writer_settle(&writer, 2);
+    assert_int_equal(samples_in_file(), 1);
+    writer.lock = 0;
+    writer.writing = 1;
+    profile_writer_settle(&writer, 2);
+    assert_int_equal(samples_in_file(), 1);
+    assert_int_equal(writer.lock, 0);
+    writer.writing = 0;
+    profile_writer_settle(&writer, 2);
+    assert_int_equal(samples_in_file(), 2);
+    profile_writer_close(&writer, 0);
+}
+
 static void test_errno_is_kept(void **state)
 {
     (void)state;
@@ -495,6 +531,7 @@ int main(void)
         cmocka_unit_test_setup(test_file_size_limit_below_header, begin),
         cmocka_unit_test_setup(test_killed_while_writing, begin),
         cmocka_unit_test_setup(test_flush_interval, begin),
+        cmocka_unit_test_setup(test_settled, begin),
         cmocka_unit_test_setup(test_errno_is_kept, begin),
         cmocka_unit_test_setup(test_reused_descriptor_is_left_alone, begin),
         cmocka_unit_test_setup(test_moved_descriptor, begin),

@@ -21,6 +21,9 @@ static struct hardware {
     uint32_t generation[WATCHES_MAX];
     bool refuse;          /* to arm */
     bool future_is_known; /* follow_visit() answers at once */
+    const struct private_watches *set;
+    unsigned unsettled; /* slots, while the ends were written */
+    bool settled;       /* a slot that was just being disarmed */
     uint64_t clock;
     unsigned companions, announced;
     unsigned taken_traps, taken_cancels, purpose;
@@ -49,13 +52,19 @@ static bool arm(void *thread, unsigned slot, uint64_t address, uint32_t generati
 
 static void disarm(void *thread, unsigned slot)
 {
-    ((struct hardware *)thread)->armed[slot] = false;
+    struct hardware *h = thread;
+
+    h->armed[slot] = false;
+    h->settled |= private_watch_is_settled(h->set, slot);
 }
 
 static void append(void *thread, enum record_type type, const void *record, size_t size)
 {
     struct hardware *h = thread;
 
+    if (type == RECORD_WATCH_END)
+        for (unsigned i = 0; i < h->set->count; i++)
+            h->unsettled += !private_watch_is_settled(h->set, i);
     if (type == RECORD_SAMPLE) {
         assert_int_equal(size, sizeof *h->sample);
         memcpy(&h->sample[h->samples++ % RECORDS], record, size);
@@ -160,6 +169,7 @@ static void begin(unsigned count)
     memset(&hardware, 0, sizeof hardware);
     memset(&totals, 0, sizeof totals);
     hardware.future_is_known = true;
+    hardware.set = &set;
     random_seed(&generator, 11);
     next_sample = 0;
     private_watches_begin(&set, &mechanism, &hardware, 7, &generator, &totals, count, 8);
@@ -362,6 +372,25 @@ static void the_end_of_a_block_ends_watches_in_it(void **state)
     assert_int_equal(totals.ended, 1);
 }
 
+/* Its owner may end meanwhile, and must not give the register's number away before it is disarmed.
+ */
+static void a_watch_that_another_thread_takes_down_is_settled_last(void **state)
+{
+    (void)state;
+    begin(4);
+    start(0, 0x1000);
+    start(1, 0x2000);
+    for (unsigned i = 0; i < 4; i++)
+        assert_true(private_watch_is_settled(&set, i));
+    private_watch_block_freed(&set, 0x2000, 16, 99);
+    assert_int_equal(hardware.ends, 1);
+    assert_int_equal(hardware.unsettled, 1);
+    assert_false(hardware.settled);
+    assert_true(hardware.armed[0]);
+    assert_false(hardware.armed[1]);
+    assert_true(private_watch_is_settled(&set, 1));
+}
+
 static void a_store_of_another_thread_is_told_and_the_watch_goes_on(void **state)
 {
     struct record_invalidation record = {.sample_id = 1, .thread_id = 9};
@@ -505,6 +534,7 @@ int main(void)
         cmocka_unit_test(a_trap_of_an_earlier_use_is_a_stranger),
         cmocka_unit_test(one_trap_ends_all_watches_on_the_word),
         cmocka_unit_test(the_end_of_a_block_ends_watches_in_it),
+        cmocka_unit_test(a_watch_that_another_thread_takes_down_is_settled_last),
         cmocka_unit_test(a_store_of_another_thread_is_told_and_the_watch_goes_on),
         cmocka_unit_test(the_profilers_own_traps_end_a_watch_in_the_long_run),
         cmocka_unit_test(a_taken_slot_is_given_back_or_lost_to_a_sample),

@@ -30,6 +30,7 @@ enum {
     LOCK_NAPS = 100,     /* long enough for a holder that the scheduler took off the CPU */
     ROOM_NAPS = 10,      /* a write(2) that takes longer is a slow disk: do not stop the target */
     OWNER_TRIES = 100,
+    SETTLE_TRIES = 8,
     FLUSH_NAPS = 20000, /* a flush asked for by the owner may wait for a slow disk: 2 s */
 };
 
@@ -303,6 +304,26 @@ bool profile_writer_flush(struct profile_writer *writer, uint64_t now_ns)
     bool open = flush(writer, now_ns);
     errno = saved_errno;
     return open;
+}
+
+void profile_writer_settle(struct profile_writer *writer, uint64_t now_ns)
+{
+    int saved_errno = errno;
+
+    /* Once more for what others have appended meanwhile, who found this write under way. */
+    for (int i = 0; i < SETTLE_TRIES && writer->buffer &&
+                    __atomic_load_n(&writer->used, __ATOMIC_RELAXED) > 0 && try_lock(writer);
+         i++) {
+        bool writing = is_writing(writer);
+
+        if (writer->used > 0 && !writing)
+            swap_and_write(writer, now_ns);
+        else
+            release_lock(writer);
+        if (writing)
+            break;
+    }
+    errno = saved_errno;
 }
 
 bool profile_writer_set_descriptor(struct profile_writer *writer, int descriptor)

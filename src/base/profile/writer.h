@@ -82,6 +82,10 @@ bool profile_writer_append(struct profile_writer *, enum record_type, const void
 /* Writes what is buffered. False if the file can take no more; state and error tell why. */
 bool profile_writer_flush(struct profile_writer *, uint64_t now_ns);
 
+/* Writes what is buffered, unless another thread has the buffer at the moment. For those who do not
+ * know when they will append again, or whether. Never waits but for the write(2). */
+void profile_writer_settle(struct profile_writer *, uint64_t now_ns);
+
 /* Flushes and closes the descriptor. A state of failure stays, else it becomes WRITER_CLOSED. */
 void profile_writer_close(struct profile_writer *, uint64_t now_ns);
 

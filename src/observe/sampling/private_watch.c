@@ -94,6 +94,11 @@ bool private_watch_end(struct private_watches *set, unsigned slot,
     return true;
 }
 
+bool private_watch_is_settled(const struct private_watches *set, unsigned slot)
+{
+    return atomic_load(&set->watch[slot].state) != WATCH_ENDING;
+}
+
 static void end_by_owner(struct private_watches *set, unsigned slot, enum watch_end reason,
                          uint64_t app_now)
 {

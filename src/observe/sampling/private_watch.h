@@ -161,6 +161,10 @@ void private_watch_own_trap(struct private_watches *, unsigned slot, uint32_t ge
  */
 bool private_watch_end(struct private_watches *, unsigned slot, const struct watch_ending *);
 
+/* Whether nobody is taking the slot's watch down. Whoever does so, another thread perhaps, disarms
+ * the register: until then it must not be closed, nor its number given to anything else. */
+bool private_watch_is_settled(const struct private_watches *, unsigned slot);
+
 /* Another thread has stored to the line that the slot watches for the sample: writes `record`,
  * whose sample_id says which, once. The watch goes on. Without effect if it has ended meanwhile. */
 void private_watch_invalidate(struct private_watches *, unsigned slot,

@@ -3,9 +3,11 @@
  * Programs that use signals themselves, those above all that a profiler wants for its own:
  * target_signals sigtrap|breakpoint|realtime|default-trap|ignored-trap|blocked-trap|wait|timer|
  *                alternate|longjmp|abort|segv|overflow|barrier|blocked-faults|ignored-fault|
- *                system-call|blocked-breakpoint|hang
+ *                system-call|blocked-breakpoint|descriptor|descriptor-later|wait-elsewhere|
+ *                unblocked-elsewhere|next-program|jump-blocked|hang
  */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -15,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <ucontext.h>
@@ -131,7 +134,6 @@ static int breakpoint(void)
     return 0;
 }
 
-/* Blocked by the program: a raised one stays pending until it is let in. */
 /* Kills, though there is a handler. */
 static int blocked_breakpoint(void)
 {
@@ -149,6 +151,7 @@ static int blocked_breakpoint(void)
     return 0;
 }
 
+/* Blocked by the program: a raised one stays pending until it is let in. */
 static int blocked_trap(int number)
 {
     struct sigaction action = handler_of(note, 0);
@@ -187,6 +190,155 @@ static int wait_for_signal(void)
     }
     struct timespec none = {0};
     printf("more: %d\n", sigtimedwait(&set, &info, &none) == -1 && errno == EAGAIN ? 0 : 1);
+    return 0;
+}
+
+static sigset_t block_trap(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTRAP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    return set;
+}
+
+/* Read instead of handled; made before the signal comes, or after. */
+static int descriptor(bool later)
+{
+    sigset_t set = block_trap(), pending;
+    int from = later ? -1 : signalfd(-1, &set, SFD_CLOEXEC);
+    burn(BURN_MS);
+    kill(getpid(), SIGTRAP);
+    if (later)
+        from = signalfd(-1, &set, SFD_CLOEXEC);
+    struct pollfd poll_for = {.fd = from, .events = POLLIN};
+    struct signalfd_siginfo info = {0};
+    int ready = poll(&poll_for, 1, 2000);
+    ssize_t size = ready == 1 ? read(from, &info, sizeof info) : 0;
+    printf("ready %d, read %d, SIGTRAP %d, from me %d\n", ready, size == sizeof info,
+           info.ssi_signo == SIGTRAP, info.ssi_pid == (uint32_t)getpid());
+    sigpending(&pending);
+    sigset_t old;
+    pthread_sigmask(SIG_UNBLOCK, &set, &old);
+    printf("pending %d, was blocked %d\n", sigismember(&pending, SIGTRAP),
+           sigismember(&old, SIGTRAP));
+    return 0;
+}
+
+static _Atomic bool ready_to_take;
+
+static void *wait_here(void *set)
+{
+    siginfo_t info;
+    struct timespec patience = {.tv_sec = 5};
+    atomic_store(&ready_to_take, true);
+    for (int i = 0; i < 50; i++)
+        if (sigtimedwait(set, &info, &patience) != SIGTRAP || info.si_code != SI_USER)
+            return NULL;
+        else
+            atomic_store(&ready_to_take, true);
+    return set;
+}
+
+/* The process is sent one, and a thread that is not the first waits for it, or will soon. */
+static int wait_elsewhere(void)
+{
+    sigset_t set = block_trap();
+    pthread_t other;
+    void *all;
+    pthread_create(&other, NULL, wait_here, &set);
+    for (int i = 0; i < 50; i++) {
+        while (!atomic_exchange(&ready_to_take, false))
+            ;
+        burn(BURN_MS / 50);
+        kill(getpid(), SIGTRAP);
+    }
+    pthread_join(other, &all);
+    printf("%s\n", all ? "all taken" : "one was lost");
+    return 0;
+}
+
+static void *let_in(void *set)
+{
+    pthread_sigmask(SIG_UNBLOCK, set, NULL);
+    atomic_store(&ready_to_take, true);
+    while (seen < 50)
+        burn(1);
+    return NULL;
+}
+
+/* All threads block it but one: that one handles it. */
+static int unblocked_elsewhere(void)
+{
+    struct sigaction action = handler_of(note, 0);
+    sigset_t set = block_trap();
+    pthread_t other;
+    sigaction(SIGTRAP, &action, NULL);
+    pthread_create(&other, NULL, let_in, &set);
+    while (!atomic_load(&ready_to_take))
+        ;
+    for (int i = 1; i <= 50; i++) {
+        kill(getpid(), SIGTRAP);
+        while (seen < i)
+            burn(1);
+    }
+    pthread_join(other, NULL);
+    printf("seen %d\n", seen);
+    return 0;
+}
+
+/* What a program does to SIGTRAP is so for the next as well. */
+static int next_program(char **argv)
+{
+    struct sigaction now;
+    sigset_t set;
+    if (argv[2]) {
+        sigaction(SIGTRAP, NULL, &now);
+        pthread_sigmask(SIG_BLOCK, NULL, &set);
+        printf("%s, blocked %d\n", disposition(&now), sigismember(&set, SIGTRAP));
+        burn(BURN_MS);
+        return 0;
+    }
+    signal(SIGTRAP, SIG_IGN);
+    block_trap();
+    burn(BURN_MS);
+    execl("/proc/self/exe", argv[0], argv[1], "again", (char *)NULL);
+    return 1;
+}
+
+static jmp_buf without_mask;
+
+static void leave_by_jump(int number)
+{
+    (void)number;
+    _longjmp(without_mask, 1);
+}
+
+/* Handlers that block everything and are left without a mask: it stays blocked, the work goes on.
+ */
+static int jump_blocked(void)
+{
+    static const int numbers[] = {SIGALRM, SIGSEGV, SIGTRAP};
+    static volatile int left;
+    static volatile unsigned i;
+    struct sigaction action = {.sa_handler = leave_by_jump};
+    sigset_t set;
+    sigfillset(&action.sa_mask);
+    for (i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigaction(numbers[i], &action, NULL);
+        if (_setjmp(without_mask) == 0)
+            raise(numbers[i]);
+        else
+            left++;
+        sigprocmask(SIG_BLOCK, NULL, &set);
+        printf("%d left, SIGUSR1 blocked: %d\n", left, sigismember(&set, SIGUSR1));
+        if (i < 2)
+            sigprocmask(SIG_SETMASK, &none, NULL);
+    }
+    printf("SIGTRAP blocked: %d\n", sigismember(&set, SIGTRAP));
+    burn(BURN_MS);
     return 0;
 }
 
@@ -506,6 +658,16 @@ int main(int argc, char **argv)
         return blocked_breakpoint();
     if (strcmp(what, "wait") == 0)
         return wait_for_signal();
+    if (strcmp(what, "descriptor") == 0 || strcmp(what, "descriptor-later") == 0)
+        return descriptor(what[strlen("descriptor")] != '\0');
+    if (strcmp(what, "wait-elsewhere") == 0)
+        return wait_elsewhere();
+    if (strcmp(what, "unblocked-elsewhere") == 0)
+        return unblocked_elsewhere();
+    if (strcmp(what, "next-program") == 0)
+        return next_program(argv);
+    if (strcmp(what, "jump-blocked") == 0)
+        return jump_blocked();
     if (strcmp(what, "timer") == 0)
         return timer();
     if (strcmp(what, "alternate") == 0)
