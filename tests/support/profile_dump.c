@@ -55,6 +55,8 @@ static void print_counts(const struct profile *profile)
     COUNT("region", regions);
     COUNT("origin", origins);
     COUNT("counter", counters);
+    COUNT("shared_mapping", shared_mappings);
+    COUNT("shared_use", shared_uses);
 }
 
 static void print_probes(const struct profile *profile)

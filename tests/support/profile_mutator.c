@@ -81,6 +81,34 @@ static void write_line_watch(struct profile_builder *builder, const struct recor
     profile_builder_record(builder, RECORD_TURN, &turn, sizeof(turn));
 }
 
+static void write_shared(struct profile_builder *builder)
+{
+    struct record_shared_mapping mapping = {.mapping_id = 1,
+                                            .start = 0x7f0000000000,
+                                            .end = 0x7f0000004000,
+                                            .offset = 4096,
+                                            .device = 5,
+                                            .inode = 77};
+    struct record_shared_use use = {.burst_id = 1,
+                                    .line = 4160,
+                                    .read = 255,
+                                    .written = 65280,
+                                    .load_ip = 0x401234,
+                                    .store_ip = 0x401238,
+                                    .share = 0.25,
+                                    .mapping_id = 1,
+                                    .loads = 3,
+                                    .stores = 2,
+                                    .store_offset = 8,
+                                    .load_width = 8,
+                                    .store_width = 8};
+    static const char path[] = "/dev/shm/ring";
+    profile_builder_record_with_tail(builder, RECORD_SHARED_MAPPING, &mapping,
+                                     offsetof(struct record_shared_mapping, path), path,
+                                     sizeof(path));
+    profile_builder_record(builder, RECORD_SHARED_USE, &use, sizeof(use));
+}
+
 static void write_served(struct profile_builder *builder, uint32_t thread)
 {
     struct record_served served = {.thread_id = thread,
@@ -217,6 +245,7 @@ void write_every_record(const char *path)
                                     .accesses = 4096,
                                     .within = 10,
                                     .since = 100000});
+    write_shared(&builder);
     write_served(&builder, thread);
     write_counter(&builder);
     write_exact_counts(&builder, thread);

@@ -92,6 +92,13 @@ static bool probability_is_sound(const unsigned char *payload, size_t length)
     return watch.probability > 0 && watch.probability <= 1;
 }
 
+static bool share_is_sound(const unsigned char *payload, size_t length)
+{
+    struct record_shared_use use = {0};
+    memcpy(&use, payload, length < sizeof(use) ? length : sizeof(use));
+    return use.share > 0 && use.share <= 1;
+}
+
 /* Every group can be read, and they have as many probes, and open ones, as the burst says. */
 static bool probes_are_sound(const unsigned char *payload, size_t length)
 {
@@ -151,6 +158,8 @@ static bool record_is_sound(const struct record_layout *layout, const struct rec
         return probes_are_sound(record->payload, length);
     if (layout->type == RECORD_TRANSFER)
         return counts_are_sound(record->payload, length);
+    if (layout->type == RECORD_SHARED_USE)
+        return share_is_sound(record->payload, length);
     if (layout->type == RECORD_LINE_WATCH)
         return probability_is_sound(record->payload, length);
     return true;
