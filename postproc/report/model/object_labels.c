@@ -239,6 +239,20 @@ static uint32_t object_of_address(struct labelling *labelling,
     return intern_object(labelling, &object, 0);
 }
 
+/* A file that processes have mapped; its number is the identifier of one of the mappings. */
+static uint32_t object_of_shared_file(struct labelling *labelling,
+                                      const struct object_reference *reference)
+{
+    const struct record_shared_mapping *mapping =
+        profile_shared_mapping(labelling->model->profiles[reference->profile], reference->id);
+    struct data_object object = {
+        .name = "unknown memory", .kind = "shared mapping", .size = reference->size};
+
+    if (mapping != NULL)
+        object.name = intern_table_string(labelling->model->strings, mapping->path);
+    return intern_object(labelling, &object, reference->id);
+}
+
 static uint32_t object_of(struct labelling *labelling, const struct object_reference *reference,
                           size_t observation)
 {
@@ -252,6 +266,8 @@ static uint32_t object_of(struct labelling *labelling, const struct object_refer
         return object_of_site(labelling, reference);
     case OBJECT_STACK:
         return object_of_stack(labelling, reference);
+    case OBJECT_SHARED:
+        return object_of_shared_file(labelling, reference);
     case OBJECT_GLOBAL:
         global.module = resolver_module(labelling->model->resolver, reference->profile,
                                         reference->id, &load_bias);

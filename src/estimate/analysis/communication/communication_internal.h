@@ -212,4 +212,8 @@ void segments_find_bytes(const struct analysis *, const struct line_uses *, stru
 bool communication_add_contended(struct communication *, const struct segments *,
                                  const struct polled *);
 
+/* communication_processes.c: adds flows over memory that processes share, at the line size that is
+ * asked for. False: out of memory. */
+bool communication_add_processes(struct communication *);
+
 #endif

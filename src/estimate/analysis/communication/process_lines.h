@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lines of memory that several processes of a merged profile share: which bursts of whom touched
+ * them. A line is the same one where host, device, inode and offset agree.
+ */
+#ifndef REUSE_ANALYSIS_PROCESS_LINES_H
+#define REUSE_ANALYSIS_PROCESS_LINES_H
+
+#include "analysis/internal.h"
+
+struct process_use {
+    const struct record_shared_use *record;
+    uint32_t profile;
+    uint32_t file;    /* number of the file in the profile */
+    uint64_t line;    /* offset of the line of the analysed size in the file */
+    uint16_t part;    /* which line of the run's size in it was touched */
+    uint32_t process; /* origin */
+    uint32_t burst;   /* index into analysis.bursts */
+    uint64_t time;    /* ns */
+    double weight;    /* accesses that each one of the burst stands for */
+    double app_ns;    /* CPU time of its thread that it stands for */
+};
+
+struct shared_file {
+    uint32_t profile;
+    uint32_t mapping_id; /* of one of its mappings */
+    uint64_t bytes;      /* up to the end of what is mapped of it */
+};
+
+struct process_lines {
+    struct process_use *items; /* by profile, file, line, then time */
+    size_t count;
+    struct shared_file *files;
+    size_t file_count;
+};
+
+/* 0, or -1: out of memory. line_size: at least the run's. */
+int process_lines_create(const struct analysis *, uint32_t line_size, struct process_lines *);
+void process_lines_free(struct process_lines *);
+
+/* One past the last use of the line that begins at `first`; *several: of more than one process. */
+size_t process_lines_end(const struct process_lines *, size_t first, bool *several);
+
+#endif
