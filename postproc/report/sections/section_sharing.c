@@ -10,6 +10,7 @@
 #include "report/placement/cpu_distance.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
+#include "report/sharing/process_lines.h"
 #include "report/sharing/sharing_advice.h"
 #include "report/sharing/sharing_truth.h"
 
@@ -483,6 +484,7 @@ void section_sharing(struct model *model, struct document *document)
     communication_view_label_objects(model, view);
     add_sharing_advice(model, view, document, section);
     add_sharing_truth(model, view, document, section);
+    add_process_lines(model, view, document, section);
     add_objects(model, view, document, section);
     add_lines(model, view, document, section);
     add_distances(model, view, document, section);
