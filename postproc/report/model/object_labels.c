@@ -247,7 +247,7 @@ static char *name_of_shared_file(const struct record_shared_mapping *mapping)
 
     if (length > end && strcmp(mapping->path + length - end, deleted) == 0)
         length -= end;
-    if (strncmp(mapping->path, "/dev/zero", length) == 0)
+    if (length == 9 && strncmp(mapping->path, "/dev/zero", length) == 0)
         return format_string("anonymous shared memory %" PRIu64, mapping->inode);
     if (strncmp(mapping->path, "/SYSV", 5) == 0)
         return format_string("System V segment %" PRIu64, mapping->inode);

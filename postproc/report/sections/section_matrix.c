@@ -307,7 +307,7 @@ void section_matrix(struct model *model, struct document *document, bool shown)
                                .columns = view->threads.count,
                                .values = party_numbers(&view->threads),
                                .vector = true});
-    if (view->threads.count < 2) {
+    if (view->threads.count < 2 && model->options->matrix_by <= MATRIX_BY_CORE) {
         section_paragraph(document, section, NULL,
                           "The program has one thread: there is nobody to share data with.");
         shown = false;
