@@ -469,8 +469,11 @@ void section_sharing(struct model *model, struct document *document)
         return;
     }
     if (view->threads.count < 2) {
-        section_paragraph(document, section, NULL,
-                          "The program has one thread: there is nobody to share data with.");
+        section_paragraph(
+            document, section, NULL,
+            view->count > 0 ? "The process has one thread, and shares memory with others: name the "
+                              "files of all of them."
+                            : "The program has one thread: there is nobody to share data with.");
         return;
     }
     if (model->options->region != NULL)

@@ -91,8 +91,10 @@ enum record_type {
     RECORD_SERVED,       /* struct record_served: how the hardware says that accesses were served */
     RECORD_COUNTER,      /* struct record_counter: a hardware event counted over the whole run */
     RECORD_BURST,        /* struct record_burst: a run of interpreted accesses and its probes */
-    RECORD_SHARED_MAPPING, /* struct record_shared_mapping: memory shared with other processes */
-    RECORD_SHARED_USE,     /* struct record_shared_use: what a burst does to a line of it */
+    RECORD_SHARED_MAPPING,   /* struct record_shared_mapping: memory shared with other processes */
+    RECORD_SHARED_USE,       /* struct record_shared_use: what a burst does to a line of it */
+    RECORD_PROCESS_TRANSFER, /* struct record_process_transfer: coherence traffic between processes
+                              */
     RECORD_TYPE_COUNT
 };
 

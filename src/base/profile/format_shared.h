@@ -42,4 +42,25 @@ struct record_shared_use {
     uint16_t reserved;
 };
 
+/*
+ * Coherence transfers to a thread of this process from one of another, counted by an engine that
+ * saw every access of both. Cumulative per key, which is everything before `transfers`. The source
+ * is told by what the kernel calls it: its file may be merged later, or missing.
+ */
+struct record_process_transfer {
+    uint32_t source_pid;
+    int32_t source_tid; /* as in its struct record_thread */
+    uint32_t destination_thread;
+    uint32_t mapping_id;
+    uint64_t line; /* offset of its first byte in the file */
+    uint64_t destination_ip;
+    uint16_t source_offset, destination_offset; /* in the line */
+    uint8_t source_width, destination_width;    /* bytes */
+    uint8_t kind;                               /* enum transfer_kind */
+    uint8_t true_sharing;
+    uint32_t line_size;
+    uint32_t reserved;
+    double transfers;
+};
+
 #endif

@@ -31,6 +31,26 @@ static void merge_uses(struct merge_input *input, uint32_t mappings_before)
     }
 }
 
+/* Their keys stay apart: mappings of inputs have numbers of their own. */
+static void merge_process_transfers(struct merge_input *input, uint32_t mappings_before)
+{
+    const struct record_array *mappings =
+        (const struct record_array *)&input->profile->shared_mappings;
+
+    for (size_t i = 0; i < input->profile->process_transfers.count; i++) {
+        struct record_process_transfer transfer = input->profile->process_transfers.items[i];
+        size_t mapping =
+            find_position(mappings, 0, sizeof(transfer.mapping_id), transfer.mapping_id);
+
+        if (mapping == NOT_FOUND)
+            continue;
+        transfer.mapping_id = mappings_before + (uint32_t)mapping + 1;
+        transfer.destination_thread = merge_thread(input, transfer.destination_thread);
+        transfer.destination_ip = code_if_set(input, transfer.destination_ip, 0);
+        merge_append(input->merge, RECORD_PROCESS_TRANSFER, &transfer, sizeof(transfer), NULL, 0);
+    }
+}
+
 void merge_shared_memory(struct merge_input *input)
 {
     uint32_t before = input->merge->shared_mappings;
@@ -46,4 +66,5 @@ void merge_shared_memory(struct merge_input *input)
                      strlen(original->path) + 1);
     }
     merge_uses(input, before);
+    merge_process_transfers(input, before);
 }

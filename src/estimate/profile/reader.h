@@ -60,6 +60,7 @@ struct profile {
     PROFILE_ARRAY(struct record_line_end) line_ends;         /* first one per sample, sorted */
     PROFILE_ARRAY(const struct record_shared_mapping *) shared_mappings; /* sorted by mapping_id */
     PROFILE_ARRAY(struct record_shared_use) shared_uses;                 /* in file order */
+    PROFILE_ARRAY(struct record_process_transfer) process_transfers;     /* last one per key */
     PROFILE_ARRAY(struct record_turn) turns;                             /* in file order */
     PROFILE_ARRAY(struct record_served) served;                          /* in file order */
     PROFILE_ARRAY(const struct record_progress *) progress;              /* in file order */

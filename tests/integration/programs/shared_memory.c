@@ -6,10 +6,12 @@
  *                                                  shm_open(NAME); SIDE: 0 or 1
  *     shared_memory sysv KIND - SECONDS            two, by fork, over a System V segment
  *     shared_memory anonymous KIND - SECONDS       two, by fork, over an anonymous mapping
- * KIND: false (neighbouring words of one line), true (one counter, atomically), own (a page each),
- * read (side 0 stores, side 1 reads the same word).
+ * KIND: turns (SECONDS are a number of turns: the two write one word by turns, each waiting for the
+ * other's), false (neighbouring words of one line), true (one counter, atomically), own (a page
+ * each), read (side 0 stores, side 1 reads the same word).
  */
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,11 +54,36 @@ __attribute__((noinline)) static uint64_t read_on(const volatile uint64_t *word)
     return sum;
 }
 
+/* Each turn stores once to the word and once to the turn that is next, both on lines of their own.
+ */
+static void take_turns(char *line, int side, long turns)
+{
+    volatile uint64_t *words = (volatile uint64_t *)(void *)line;
+    _Atomic uint64_t *next = (_Atomic uint64_t *)(void *)(line + 4096);
+    double limit = now() + 60;
+
+    for (long turn = side; turn < 2 * turns; turn += 2) {
+        while (atomic_load(next) != (uint64_t)turn) {
+            sched_yield();
+            if (now() > limit) {
+                fputs("shared_memory: the other one does not come\n", stderr);
+                exit(1);
+            }
+        }
+        words[side] = (uint64_t)turn;
+        atomic_store(next, (uint64_t)turn + 1);
+    }
+}
+
 static void work(char *memory, const char *kind, int side, double seconds)
 {
     char *line = memory + LINE;
     uint64_t sum = 0;
 
+    if (strcmp(kind, "turns") == 0) {
+        take_turns(line, side, (long)seconds);
+        return;
+    }
     for (double end = now() + seconds; now() < end;) {
         if (strcmp(kind, "true") == 0)
             count_on((_Atomic uint64_t *)(void *)line);

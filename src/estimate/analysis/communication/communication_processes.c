@@ -9,19 +9,6 @@
 #include "analysis/communication/communication_internal.h"
 #include "analysis/communication/process_contention.h"
 
-/*
- * Where a file lies among the addresses of flows: processes have it at different ones, and no
- * address of a program is so high. A file takes 2^40 bytes; of longer ones the rest comes again.
- */
-static const uint64_t files_begin = UINT64_C(1) << 62;
-enum { FILE_BITS = 40 };
-
-static uint64_t place_of(uint32_t file, uint64_t offset)
-{
-    return files_begin + ((uint64_t)file << FILE_BITS) +
-           (offset & ((UINT64_C(1) << FILE_BITS) - 1));
-}
-
 static struct flow_end end_of(const struct analysis *analysis,
                               const struct process_contention *contention,
                               const struct process_act *act)
@@ -60,9 +47,9 @@ static bool add_flow(struct communication *communication, const struct process_l
         .modelled = true,
         .object_kind = OBJECT_SHARED,
         .object_reference = lines->files[use->file].mapping_id,
-        .object_base = place_of(use->file, 0),
+        .object_base = shared_file_address(use->file, 0),
         .object_size = lines->files[use->file].bytes,
-        .line_address = place_of(use->file, use->line),
+        .line_address = shared_file_address(use->file, use->line),
         .source = end_of(communication->analysis, contention, &contention->acts[source]),
         .destination = end_of(communication->analysis, contention, &contention->acts[destination]),
         .transfers = transfers->of[USUAL],

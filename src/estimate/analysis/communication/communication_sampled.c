@@ -319,14 +319,6 @@ static const char *silence_of(const struct analysis *analysis)
     return "its threads were not watched; record it without --no-sharing";
 }
 
-/* Whether a process of the profile has several threads. */
-static bool runs_threads(const struct profile *profile)
-{
-    size_t processes = profile->origins.count > 0 ? profile->origins.count : 1;
-
-    return profile->threads.count > processes;
-}
-
 static bool may_speak(const struct communication *communication, char *message, size_t size)
 {
     const struct analysis *analysis = communication->analysis;
@@ -334,7 +326,7 @@ static bool may_speak(const struct communication *communication, char *message, 
     bool threads = false, offered = false;
 
     for (size_t p = 0; p < analysis->profile_count; p++)
-        threads |= runs_threads(analysis->profiles[p]);
+        threads |= communication_runs_threads(analysis->profiles[p]);
     for (size_t i = 0; i < analysis->count; i++)
         offered |= analysis->samples[i].record->flags & SAMPLE_LINE_OFFERED;
     if (threads && !offered) {

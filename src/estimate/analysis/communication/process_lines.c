@@ -7,7 +7,7 @@
 #include "sampling/line_mask.h"
 
 /* A mapping, and what tells its file. */
-struct place {
+struct shared_place {
     const struct record_shared_mapping *mapping;
     const char *host;
     uint32_t profile;
@@ -21,7 +21,7 @@ static int compare(uint64_t a, uint64_t b)
 }
 
 /* Inodes of System V segments are their identifiers, which those of other files may equal. */
-static int compare_files(const struct place *x, const struct place *y)
+static int compare_files(const struct shared_place *x, const struct shared_place *y)
 {
     int order = compare(x->profile, y->profile);
 
@@ -33,7 +33,7 @@ static int compare_files(const struct place *x, const struct place *y)
 
 static int compare_places(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct shared_place *x = a, *y = b;
     int order = compare_files(x, y);
 
     return order ? order : compare(x->mapping->mapping_id, y->mapping->mapping_id);
@@ -41,18 +41,18 @@ static int compare_places(const void *a, const void *b)
 
 static int compare_mappings(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct shared_place *x = a, *y = b;
     int order = compare(x->profile, y->profile);
 
     return order ? order : compare(x->mapping->mapping_id, y->mapping->mapping_id);
 }
 
 /* All mappings, sorted by identifier, with the numbers of their files. NULL: out of memory. */
-static struct place *list_places(const struct analysis *analysis, struct process_lines *lines,
-                                 size_t *count)
+static struct shared_place *list_places(const struct analysis *analysis,
+                                        struct process_lines *lines, size_t *count)
 {
     size_t n = 0;
-    struct place *places;
+    struct shared_place *places;
 
     for (size_t p = 0; p < analysis->profile_count; p++)
         n += analysis->profiles[p]->shared_mappings.count;
@@ -69,11 +69,11 @@ static struct place *list_places(const struct analysis *analysis, struct process
         for (size_t i = 0; i < profile->shared_mappings.count; i++) {
             const struct record_shared_mapping *mapping = profile->shared_mappings.items[i];
 
-            places[(*count)++] =
-                (struct place){.mapping = mapping,
-                               .host = profile_origin_text(profile, mapping->origin_id, "host", ""),
-                               .profile = (uint32_t)p,
-                               .system_v = strncmp(mapping->path, "/SYSV", 5) == 0};
+            places[(*count)++] = (struct shared_place){
+                .mapping = mapping,
+                .host = profile_origin_text(profile, mapping->origin_id, "host", ""),
+                .profile = (uint32_t)p,
+                .system_v = strncmp(mapping->path, "/SYSV", 5) == 0};
         }
     }
     qsort(places, n, sizeof *places, compare_places);
@@ -93,21 +93,21 @@ static struct place *list_places(const struct analysis *analysis, struct process
     return places;
 }
 
-static const struct place *find_place(const struct place *places, size_t count, uint32_t profile,
-                                      uint32_t mapping_id)
+static const struct shared_place *find_place(const struct shared_place *places, size_t count,
+                                             uint32_t profile, uint32_t mapping_id)
 {
     const struct record_shared_mapping mapping = {.mapping_id = mapping_id};
-    const struct place key = {.mapping = &mapping, .profile = profile};
+    const struct shared_place key = {.mapping = &mapping, .profile = profile};
 
     return bsearch(&key, places, count, sizeof key, compare_mappings);
 }
 
 /* False: its burst or mapping is not there. */
-static bool describe(const struct analysis *analysis, const struct place *places, size_t count,
-                     uint32_t profile, uint32_t line_size, const struct record_shared_use *record,
-                     struct process_use *use)
+static bool describe(const struct analysis *analysis, const struct shared_place *places,
+                     size_t count, uint32_t profile, uint32_t line_size,
+                     const struct record_shared_use *record, struct process_use *use)
 {
-    const struct place *place = find_place(places, count, profile, record->mapping_id);
+    const struct shared_place *place = find_place(places, count, profile, record->mapping_id);
     uint32_t number = analysis_find_burst(analysis, profile, record->burst_id);
     const struct analysed_burst *burst;
     const struct record_thread *thread;
@@ -155,7 +155,7 @@ int process_lines_create(const struct analysis *analysis, uint32_t line_size,
                          struct process_lines *lines)
 {
     size_t n = 0, count;
-    struct place *places;
+    struct shared_place *places;
 
     *lines = (struct process_lines){0};
     for (size_t p = 0; p < analysis->profile_count; p++)
@@ -173,7 +173,8 @@ int process_lines_create(const struct analysis *analysis, uint32_t line_size,
             lines->count += describe(analysis, places, count, (uint32_t)p, line_size,
                                      &profile->shared_uses.items[i], &lines->items[lines->count]);
     }
-    free(places);
+    lines->places = places;
+    lines->place_count = count;
     qsort(lines->items, lines->count, sizeof *lines->items, compare_uses);
     return 0;
 }
@@ -182,7 +183,17 @@ void process_lines_free(struct process_lines *lines)
 {
     free(lines->items);
     free(lines->files);
+    free(lines->places);
     *lines = (struct process_lines){0};
+}
+
+uint32_t process_lines_file(const struct process_lines *lines, uint32_t profile,
+                            uint32_t mapping_id)
+{
+    const struct shared_place *place =
+        find_place(lines->places, lines->place_count, profile, mapping_id);
+
+    return place ? place->file : NO_FILE;
 }
 
 size_t process_lines_end(const struct process_lines *lines, size_t first, bool *several)
