@@ -2,7 +2,6 @@
 /* See process_sharing.h. */
 #include "process_sharing.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,13 @@
 #include "sampling/line_mask.h"
 #include "sharing.h"
 
-enum { RANGES_MAX = 64, PATH_BYTES = 256, FIRST_EVENTS = 256, EVENTS_MAX = 1 << 16 };
+enum {
+    RANGES_MAX = 64,
+    PATH_BYTES = 256,
+    FIRST_EVENTS = 256,
+    EVENTS_MAX = 1 << 16,
+    KEPT_MAX = 1 << 14
+};
 
 /* A mapping of shared memory, in guest addresses. */
 struct range {
@@ -31,17 +36,19 @@ struct range {
 /* Never changed once it is published; threads may still read the one before. */
 struct ranges {
     size_t count;
-    struct range items[RANGES_MAX];
+    struct range items[RANGES_MAX]; /* memory for `count` of them, once published */
 };
 
 bool process_sharing_on;
 
 static struct exact_processes *processes; /* set before the guest runs */
 static uint32_t line_size;
-static uint64_t own_inode;    /* of the table */
-static struct ranges *ranges; /* atomic */
-static uint32_t ids;
-static pthread_mutex_t look_lock = PTHREAD_MUTEX_INITIALIZER; /* over the two above, for writers */
+static uint64_t own_inode, own_device; /* of the table */
+static struct ranges *ranges;          /* atomic */
+static struct range *all;              /* that there ever were */
+static size_t all_count;
+static unsigned kept; /* ranges of before that are still in memory */
+static pthread_mutex_t look_lock = PTHREAD_MUTEX_INITIALIZER; /* over these four, for writers */
 
 /* Transfers that agree in everything but their number; open addressing; under event_lock. */
 static struct record_process_transfer *events;
@@ -69,40 +76,86 @@ void process_sharing_start(int descriptor, uint32_t size)
     if (memory == MAP_FAILED)
         return;
     own_inode = status.st_ino;
+    own_device = (uint64_t)major(status.st_dev) << 32 | minor(status.st_dev);
     processes = memory;
 }
 
 static bool read_range(const char *line, uint64_t base, struct range *range)
 {
     unsigned long start, end, offset, inode;
-    unsigned major, minor;
+    unsigned major_number, minor_number;
     char access[5] = "";
     int at = 0;
 
-    if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &start, &end, access, &offset, &major, &minor,
-               &inode, &at) < 7 ||
-        access[3] != 's' || access[0] != 'r' || start < base || inode == own_inode)
+    if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &start, &end, access, &offset, &major_number,
+               &minor_number, &inode, &at) < 7 ||
+        access[3] != 's' || access[0] != 'r' || start < base ||
+        (inode == own_inode && ((uint64_t)major_number << 32 | minor_number) == own_device))
         return false;
     *range = (struct range){.start = start - base,
                             .end = end - base,
                             .offset = offset,
-                            .device = (uint64_t)major << 32 | minor,
+                            .device = (uint64_t)major_number << 32 | minor_number,
                             .inode = inode};
     snprintf(range->path, sizeof range->path, "%.*s", (int)strcspn(line + at, "\n"), line + at);
     return true;
 }
 
-/* The number that the mapping had before, or a new one. */
-static uint32_t id_of(const struct ranges *before, const struct range *range)
+/* The number that the mapping had before, or a new one; 0: out of memory. */
+static uint32_t id_of(const struct range *range)
 {
-    for (size_t i = 0; before != NULL && i < before->count; i++) {
-        const struct range *old = &before->items[i];
+    for (size_t i = 0; i < all_count; i++)
+        if (all[i].start == range->start && all[i].end == range->end &&
+            all[i].offset == range->offset && all[i].device == range->device &&
+            all[i].inode == range->inode)
+            return all[i].id;
+    struct range *more = realloc(all, (all_count + 1) * sizeof *all);
+    if (more == NULL)
+        return 0;
+    all = more;
+    all[all_count] = *range;
+    all[all_count].id = (uint32_t)all_count + 1;
+    return (uint32_t)++all_count;
+}
 
-        if (old->start == range->start && old->end == range->end && old->offset == range->offset &&
-            old->device == range->device && old->inode == range->inode)
-            return old->id;
+/* Whether the same mappings are there as before. */
+static bool are_equal(const struct ranges *a, const struct ranges *b)
+{
+    if (a == NULL || b == NULL || a->count != b->count)
+        return a == b;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->items[i].id != b->items[i].id)
+            return false;
+    return true;
+}
+
+/* Whether a guest thread other than the caller may be reading the ranges. */
+static bool has_other_threads(void)
+{
+    size_t running = 0;
+
+    for (struct guest_thread *thread = stream_all_threads(); thread != NULL;
+         thread = thread->following)
+        running += !thread->ended;
+    return running > 1;
+}
+
+/* What was there before stays while threads may read it; a program that changes its mappings
+ * without end is followed for so many changes. */
+static void publish(struct ranges *found)
+{
+    struct ranges *before = ranges, *fitting;
+
+    if (kept == KEPT_MAX) {
+        free(found);
+        return;
     }
-    return ++ids;
+    fitting = realloc(found, offsetof(struct ranges, items) + found->count * sizeof *found->items);
+    __atomic_store_n(&ranges, fitting != NULL ? fitting : found, __ATOMIC_RELEASE);
+    if (has_other_threads())
+        kept += before != NULL;
+    else
+        free(before);
 }
 
 void process_sharing_look(struct guest_thread *thread)
@@ -123,18 +176,18 @@ void process_sharing_look(struct guest_thread *thread)
         struct range *range = &found->items[found->count];
 
         if (read_range(line, base, range)) {
-            range->id = id_of(ranges, range);
-            found->count++;
+            range->id = id_of(range);
+            found->count += range->id != 0;
         }
     }
     if (maps != NULL)
         fclose(maps);
     free(line);
-    if (found != NULL && (found->count > 0 || ranges != NULL))
-        __atomic_store_n(&ranges, found, __ATOMIC_RELEASE); /* the one before stays for readers */
+    if (found != NULL && (found->count > 0 || ranges != NULL) && !are_equal(found, ranges))
+        publish(found);
     else
         free(found);
-    bool first = found != NULL && !process_sharing_on && ranges != NULL;
+    bool first = !process_sharing_on && ranges != NULL;
     if (first)
         __atomic_store_n(&process_sharing_on, true, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&look_lock);
@@ -252,10 +305,9 @@ void process_sharing_access(struct guest_thread *thread, const struct stream_acc
 
 void process_sharing_write(struct profile_writer *writer, uint64_t now_ns)
 {
-    const struct ranges *known = __atomic_load_n(&ranges, __ATOMIC_ACQUIRE);
-
-    for (size_t i = 0; known != NULL && i < known->count; i++) {
-        const struct range *range = &known->items[i];
+    pthread_mutex_lock(&look_lock);
+    for (size_t i = 0; i < all_count; i++) {
+        const struct range *range = &all[i];
         struct record_shared_mapping record = {.mapping_id = range->id,
                                                .start = range->start,
                                                .end = range->end,
@@ -268,6 +320,7 @@ void process_sharing_write(struct profile_writer *writer, uint64_t now_ns)
                               offsetof(struct record_shared_mapping, path), range->path,
                               strlen(range->path) + 1, now_ns);
     }
+    pthread_mutex_unlock(&look_lock);
     pthread_mutex_lock(&event_lock);
     for (size_t i = 0; i < event_size; i++)
         if (events[i].transfers > 0)
