@@ -26,6 +26,7 @@
 #include "output_run.h"
 #include "partition_groups.h"
 #include "partitions.h"
+#include "process_sharing.h"
 #include "profile/writer.h"
 #include "regions.h"
 #include "say.h"
@@ -267,6 +268,7 @@ static void snapshot(bool all)
             partition_sums_write(partitions, &writer, &counts, now);
             shared_cache_write(&writer, all, now);
             sharing_write(&writer, all, now);
+            process_sharing_write(&writer, now);
             regions_write(&writer, now);
             histograms_write_by(&writer, SCOPE_REGION, &counts, now);
             histograms_write_by(&writer, SCOPE_OBJECT, &counts, now);
@@ -380,7 +382,7 @@ static void finish(int exit_status)
         bytes += locality_bytes(thread->consumer[LOCALITY_CONSUMER]);
         lost += locality_lost(thread->consumer[LOCALITY_CONSUMER]);
     }
-    lost += sharing_lost() + shared_cache_lost();
+    lost += sharing_lost() + process_sharing_lost() + shared_cache_lost();
     const char *name;
     for (unsigned i = 0; (name = regions_unknown_name(i)) != NULL; i++)
         output_note("no function '%s' was loaded: it is inlined, or its name was stripped", name);

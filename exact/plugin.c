@@ -19,6 +19,7 @@
 #include "output_run.h"
 #include "partition_groups.h"
 #include "partitions.h"
+#include "process_sharing.h"
 #include "qemu_api.h"
 #include "regions.h"
 #include "say.h"
@@ -113,6 +114,7 @@ static void after_fork_in_child(void)
     bool go_on = (settings.options.follow & FOLLOW_FORK) != 0;
     stream_after_fork(go_on);
     sharing_after_fork();
+    process_sharing_after_fork();
     simulate_after_fork();
     shared_cache_after_fork();
     instructions_after_fork();
@@ -170,6 +172,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         say("out of memory");
         return 1;
     }
+    if (settings.options.sharing && settings.options.engine == ENGINE_EXACT)
+        process_sharing_start(settings.shared_descriptor, settings.line_sizes[0]);
     say_start();
     modules_set_guest_library(settings.guest_library[0] != '\0' ? settings.guest_library : NULL);
     modules_note_own_mappings();

@@ -75,6 +75,7 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
                    size_t message_size)
 {
     memset(settings, 0, sizeof *settings);
+    settings->shared_descriptor = -1;
     snprintf(settings->qemu_version, sizeof settings->qemu_version, "unknown");
     if (options_parse((const char *const *)environ, &settings->options, message, message_size) != 0)
         return false;
@@ -104,6 +105,8 @@ bool settings_read(struct settings *settings, int argc, char **argv, char *messa
                      "both from one build",
                      argv[i] + 8);
             return false;
+        } else if (strncmp(argv[i], "shared=", 7) == 0) {
+            settings->shared_descriptor = (int)strtol(argv[i] + 7, NULL, 10);
         } else if (strncmp(argv[i], "qemu=", 5) == 0) {
             snprintf(settings->qemu_version, sizeof settings->qemu_version, "%s", argv[i] + 5);
         } else if (strncmp(argv[i], "guest=", 6) == 0) {

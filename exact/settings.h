@@ -16,13 +16,15 @@ struct settings {
     uint32_t rate_denominator; /* follow 1/n of the lines; 1: all */
     unsigned program_index;    /* of the program in QEMU's command line; 0 unknown */
     unsigned generation;       /* programs that the process was before, by exec */
+    int shared_descriptor;     /* memory that all processes of the run have (exact_memory.h); -1 */
     char qemu_version[32];
     char guest_library[PATH_MAX]; /* libreuse-guest.so, preloaded into programs; "" none */
 };
 
 /*
  * Reads the environment and the plugin's arguments (program=INDEX, qemu=VERSION, version=OF
- * REUSE-RUN, guest=PATH, generation=COUNT). False with one line in message.
+ * REUSE-RUN, guest=PATH, generation=COUNT,
+ * shared=DESCRIPTOR). False with one line in message.
  */
 bool settings_read(struct settings *, int argc, char **argv, char *message, size_t message_size);
 

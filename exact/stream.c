@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "instructions.h"
+#include "process_sharing.h"
 #include "reuse/exact_rate.h"
 #include "say.h"
 #include "sharing.h"
@@ -215,6 +216,8 @@ static inline void call_in(struct guest_thread *thread, struct stream_access *ac
     if (exact_coherence_access(thread->calls_in, stream_address(access), width, write,
                                access->instruction))
         access->bits |= UINT64_C(1) * STREAM_INVALIDATED << 56;
+    if (process_sharing_on)
+        process_sharing_access(thread, access, width);
     if (stream_in_order != NULL)
         stream_in_order(thread, access, width);
 }

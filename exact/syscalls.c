@@ -14,18 +14,19 @@
 #include "objects.h"
 #include "objects/doorbell.h"
 #include "output.h"
+#include "process_sharing.h"
 #include "regions.h"
 #include "shared_cache.h"
 #include "stream.h"
 
 struct syscall_numbers {
     const char *target;
-    int64_t mmap, munmap, execve, execveat, exit, exit_group;
+    int64_t mmap, munmap, mremap, shmat, shmdt, execve, execveat, exit, exit_group;
 };
 
 /* Linux' tables, of the architectures whose operands we know. */
 static const struct syscall_numbers tables[] = {
-    {"x86_64", 9, 11, 59, 322, 60, 231},
+    {"x86_64", 9, 11, 25, 30, 67, 59, 322, 60, 231},
 };
 
 static const struct syscall_numbers *numbers; /* set before the guest runs */
@@ -121,6 +122,18 @@ void syscalls_on_entry(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint6
     }
 }
 
+/* Memory that is shared came, or anything may have gone that was. */
+static bool changes_shared_memory(int64_t number)
+{
+    enum { FLAGS = 3, KINDS = 15 };
+    bool came = number == numbers->shmat ||
+                (number == numbers->mmap && (arguments[FLAGS] & KINDS) != MAP_PRIVATE);
+    bool went = number == numbers->mmap || number == numbers->munmap || number == numbers->mremap ||
+                number == numbers->shmdt;
+
+    return came || (went && process_sharing_on);
+}
+
 void syscalls_on_return(qemu_plugin_id_t id, unsigned vcpu, int64_t number, int64_t result)
 {
     (void)id;
@@ -138,6 +151,8 @@ void syscalls_on_return(qemu_plugin_id_t id, unsigned vcpu, int64_t number, int6
     } else if (number == numbers->munmap) {
         modules_unmapped(arguments[0], arguments[1]);
     }
+    if (changes_shared_memory(number))
+        process_sharing_look(stream_thread(vcpu));
 }
 
 int syscalls_exit_status(void)

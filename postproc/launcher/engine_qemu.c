@@ -5,14 +5,17 @@
 #include "launcher/engine_qemu.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "exact_memory.h"
 #include "launcher/library.h"
 #include "objects/doorbell.h"
 
@@ -107,9 +110,24 @@ static void add(struct words *words, const char *word)
     words->items[words->count] = NULL;
 }
 
+/*
+ * Memory that the program's processes have in common under QEMU, what they become by exec included:
+ * a descriptor that stays open. -1: there is none, and what moves between processes is not counted.
+ */
+static int make_shared_memory(void)
+{
+    int made = memfd_create(EXACT_MEMORY_NAME, MFD_CLOEXEC), kept = -1;
+
+    if (made >= 0 && ftruncate(made, EXACT_MEMORY_BYTES) == 0)
+        kept = fcntl(made, F_DUPFD, EXACT_MEMORY_DESCRIPTOR);
+    if (made >= 0)
+        close(made);
+    return kept;
+}
+
 /* The value of -plugin: in it, a comma in a path is written twice. guest has none. */
 static char *plugin_argument(const char *library, size_t program_index, const char *version,
-                             const char *guest)
+                             const char *guest, int shared)
 {
     char *argument = malloc(2 * strlen(library) + strlen(guest) + 128), *end = argument;
     if (argument == NULL)
@@ -121,7 +139,9 @@ static char *plugin_argument(const char *library, size_t program_index, const ch
     }
     end += sprintf(end, ",program=%zu,qemu=%s,version=" PACKAGE_VERSION, program_index, version);
     if (guest[0] != '\0')
-        sprintf(end, ",guest=%s", guest);
+        end += sprintf(end, ",guest=%s", guest);
+    if (shared >= 0)
+        sprintf(end, ",shared=%d", shared);
     return argument;
 }
 
@@ -217,7 +237,8 @@ int run_under_qemu(const struct options *options, const struct target *target,
     const char *preload = environment_get(environment, "LD_PRELOAD");
     if (preload != NULL && asprintf(&preload_for_guest, "LD_PRELOAD=%s", preload) < 0)
         return fail("out of memory");
-    char *argument = plugin_argument(plugin, BEFORE_PROGRAM, version, guest);
+    char *argument = plugin_argument(plugin, BEFORE_PROGRAM, version, guest,
+                                     options->sharing ? make_shared_memory() : -1);
     struct words words = {0};
     add(&words, qemu_name);
     add(&words, "-cpu"); /* what this machine can, as far as QEMU can: libraries choose by it */

@@ -123,7 +123,8 @@ static const char help[] =
     "      --line-size N    evaluate for lines of N bytes (32 ... 4096)\n"
     "      --thread TID     this thread alone\n"
     "      --region NAME    accesses made in this function or region, and below it\n"
-    "      --by WHAT        thread or core; of the job: rank, node or group\n"
+    "      --by WHAT        the matrix: thread, core, process or rank; the job:\n"
+    "                       rank, node or group\n"
     "      --runtime HOW    transfers in barriers and locks: split, drop or include\n"
     "      --csv-layout L   the matrix alone, as table or for eagermap\n"
     "      --top N          rows of the longer tables (default 10; html 40)\n"
@@ -202,7 +203,8 @@ static bool take_format(struct report_options *options, const char *name)
 
 static bool take_matrix_option(struct report_options *options, int option, const char *value)
 {
-    static const char *const parties[] = {"thread", "core", "rank", "node", "group", NULL};
+    static const char *const parties[] = {"thread", "core",  "process", "rank",
+                                          "node",   "group", NULL};
     static const char *const runtimes[] = {"split", "drop", "include", NULL};
     static const char *const layouts[] = {"table", "eagermap", NULL};
     const char *kinds[MATRIX_KINDS + 1] = {NULL};
@@ -211,12 +213,12 @@ static bool take_matrix_option(struct report_options *options, int option, const
     switch (option) {
     case OPTION_BY:
         number = take_word("--by", value, parties);
-        if (number > MATRIX_BY_CORE) {
-            options->job_by = (enum job_by)(number - MATRIX_BY_CORE);
-            options->sections[SECTION_JOB] = true;
-        } else {
-            options->matrix_by = (enum matrix_by)(number > 0 ? number : 0);
-        }
+        /* Ranks are parties of the matrix as well as rows of the job's table. */
+        options->job_by =
+            (enum job_by)(number > MATRIX_BY_PROCESS ? number - MATRIX_BY_PROCESS : 0);
+        options->matrix_by = (enum matrix_by)(number <= 0                ? 0
+                                              : number <= MATRIX_BY_RANK ? number
+                                                                         : MATRIX_BY_THREAD);
         break;
     case OPTION_RUNTIME:
         number = take_word("--runtime", value, runtimes);
@@ -464,6 +466,9 @@ enum options_result report_options_parse(struct report_options *options, int arg
     }
     for (int i = optind; i < argc; i++)
         ARRAY_PUSH(&options->profiles, argv[i]);
+    /* Without the matrix, what it is told by asks for the job's table. */
+    if (options->job_by != JOB_BY_DEFAULT && !options->sections[SECTION_MATRIX])
+        options->sections[SECTION_JOB] = true;
     if (!is_consistent(options))
         return OPTIONS_WRONG;
     if (options->top == 0)

@@ -42,7 +42,7 @@ enum matrix_kind {
 };
 extern const char *const matrix_kind_names[MATRIX_KINDS]; /* all, true ... */
 
-enum matrix_by { MATRIX_BY_THREAD, MATRIX_BY_CORE };
+enum matrix_by { MATRIX_BY_THREAD, MATRIX_BY_CORE, MATRIX_BY_PROCESS, MATRIX_BY_RANK };
 
 /* What the ranks of a job are put together by. */
 enum job_by { JOB_BY_DEFAULT, JOB_BY_RANK, JOB_BY_NODE, JOB_BY_GROUP };

@@ -13,6 +13,7 @@
 #include "bursts/rate.h"
 #include "bursts/sampler.h"
 #include "bursts/turns.h"
+#include "memory/shared_mappings.h"
 #include "output/output.h"
 #include "own/raw_call.h"
 #include "perf_events/timebase.h"
@@ -77,8 +78,10 @@ static bool write_burst(struct scratch *scratch)
         return false;
     }
     totals->bursts++;
-    if (output_append(RECORD_BURST, record, sizeof *record, scratch->encoded, record->probe_size))
+    if (output_append(RECORD_BURST, record, sizeof *record, scratch->encoded, record->probe_size)) {
         output_count_sample();
+        shared_mappings_note(scratch);
+    }
     return true;
 }
 

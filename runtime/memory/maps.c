@@ -42,11 +42,13 @@ static void parse(const char *line, struct maps_entry *entry)
     }
     line += *line == ' ';
     entry->offset = hexadecimal(&line);
-    for (int field = 0; field < 2; field++) {
-        line += *line == ' ';
-        while (*line && *line != ' ')
-            line++;
-    }
+    line += *line == ' ';
+    entry->device = hexadecimal(&line) << 32;
+    line += *line == ':';
+    entry->device |= hexadecimal(&line);
+    line += *line == ' ';
+    for (; *line >= '0' && *line <= '9'; line++)
+        entry->inode = entry->inode * 10 + (uint64_t)(*line - '0');
     while (*line == ' ')
         line++;
     entry->path = line;

@@ -9,6 +9,8 @@
 struct maps_entry {
     uint64_t start, end, offset;
     bool readable, writable, executable, shared;
+    uint64_t device; /* major << 32 | minor */
+    uint64_t inode;
     const char *path; /* "" anonymous; "[heap]", "[stack]" ...; valid during the call only */
 };
 

@@ -14,6 +14,7 @@
 #include "memory/modules.h"
 #include "memory/regions.h"
 #include "memory/scratch.h"
+#include "memory/shared_mappings.h"
 #include "output/output.h"
 #include "perf_events/level_counts.h"
 #include "process/process_internal.h"
@@ -48,6 +49,7 @@ static void open_locks(void)
     fault_guard_reset();
     modules_after_fork();
     regions_after_fork();
+    shared_mappings_after_fork();
     interpose_thread_after_fork();
     look_ahead_reset_after_fork();
     shared_watch_reset_after_fork();

@@ -76,15 +76,15 @@ struct place {
 static bool read_place(struct place *place)
 {
     const char *text = getenv(name);
-    uint64_t pid, number;
+    uint64_t pid, page;
 
     if (!text || !handed_down_number(&text, ':', &pid) || pid > INT32_MAX ||
-        !handed_down_number(&text, ':', &number) || number > INT32_MAX ||
+        !handed_down_number(&text, ':', &page) || page > INT32_MAX ||
         !handed_down_number(&text, ':', &place->key) ||
         !handed_down_number(&text, '\0', &place->started_ns))
         return false;
     place->pid = (long)pid;
-    place->descriptor = (int)number;
+    place->descriptor = (int)page;
     return true;
 }
 

@@ -55,6 +55,9 @@ static void print_counts(const struct profile *profile)
     COUNT("region", regions);
     COUNT("origin", origins);
     COUNT("counter", counters);
+    COUNT("shared_mapping", shared_mappings);
+    COUNT("shared_use", shared_uses);
+    COUNT("process_transfer", process_transfers);
 }
 
 static void print_probes(const struct profile *profile)

@@ -2,6 +2,7 @@
 /* Material for tests and the fuzz driver of the profile reader. */
 #include "support/profile_mutator.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,46 @@ static void write_line_watch(struct profile_builder *builder, const struct recor
                                .values = {70},
                                .steps = {2}};
     profile_builder_record(builder, RECORD_TURN, &turn, sizeof(turn));
+}
+
+static void write_shared(struct profile_builder *builder, uint32_t thread)
+{
+    struct record_shared_mapping mapping = {.mapping_id = 1,
+                                            .start = 0x7f0000000000,
+                                            .end = 0x7f0000004000,
+                                            .offset = 4096,
+                                            .device = 5,
+                                            .inode = 77};
+    struct record_shared_use use = {.burst_id = 1,
+                                    .line = 4160,
+                                    .read = 255,
+                                    .written = 65280,
+                                    .load_ip = 0x401234,
+                                    .store_ip = 0x401238,
+                                    .share = 0.25,
+                                    .mapping_id = 1,
+                                    .loads = 3,
+                                    .stores = 2,
+                                    .store_offset = 8,
+                                    .load_width = 8,
+                                    .store_width = 8};
+    static const char path[] = "/dev/shm/ring";
+    profile_builder_record_with_tail(builder, RECORD_SHARED_MAPPING, &mapping,
+                                     offsetof(struct record_shared_mapping, path), path,
+                                     sizeof(path));
+    profile_builder_record(builder, RECORD_SHARED_USE, &use, sizeof(use));
+    struct record_process_transfer transfer = {.source_pid = 77,
+                                               .source_tid = 78,
+                                               .destination_thread = thread,
+                                               .mapping_id = 1,
+                                               .line = 4160,
+                                               .destination_ip = 0x401234,
+                                               .source_width = 8,
+                                               .destination_width = 4,
+                                               .kind = TRANSFER_WAW,
+                                               .line_size = 64,
+                                               .transfers = 3};
+    profile_builder_record(builder, RECORD_PROCESS_TRANSFER, &transfer, sizeof(transfer));
 }
 
 static void write_served(struct profile_builder *builder, uint32_t thread)
@@ -221,6 +262,7 @@ void write_every_record(const char *path)
                                                          .accesses = 4096,
                                                          .within = 10,
                                                          .since = 100000});
+    write_shared(&builder, thread);
     write_served(&builder, thread);
     write_counter(&builder);
     write_exact_counts(&builder, thread);
@@ -411,6 +453,14 @@ static void check_samples(const struct profile *profile)
         const struct record_line_watch *one = &profile->line_watches.items[i];
         require(profile_line_watch(profile, one->sample_id) == one, "line watch not found");
         require(one->probability > 0 && one->probability <= 1, "probability of a line watch");
+    }
+    for (size_t i = 0; i < profile->shared_uses.count; i++) {
+        double share = profile->shared_uses.items[i].share;
+        require(share > 0 && share <= 1, "share of a shared line");
+    }
+    for (size_t i = 0; i < profile->process_transfers.count; i++) {
+        double transfers = profile->process_transfers.items[i].transfers;
+        require(isfinite(transfers) && transfers >= 0, "transfers between processes");
     }
     for (size_t i = 0; i < profile->invalidations.count; i++) {
         const struct record_invalidation *one = &profile->invalidations.items[i];

@@ -38,10 +38,11 @@ static size_t record_count(const struct profile *profile)
            profile->site_totals.count + profile->bursts.count + profile->samples.count +
            profile->watch_ends.count + profile->invalidations.count + profile->line_watches.count +
            profile->line_events.count + profile->line_ends.count + profile->turns.count +
-           profile->served.count + profile->progress.count + profile->totals.count +
-           profile->notes.count + profile->histograms.count + profile->transfers.count +
-           profile->regions.count + profile->origins.count + profile->counters.count +
-           profile->complete;
+           profile->shared_mappings.count + profile->shared_uses.count +
+           profile->process_transfers.count + profile->served.count + profile->progress.count +
+           profile->totals.count + profile->notes.count + profile->histograms.count +
+           profile->transfers.count + profile->regions.count + profile->origins.count +
+           profile->counters.count + profile->complete;
 }
 
 /* Whole records within size bytes, by the layout alone; the schema does not count. */

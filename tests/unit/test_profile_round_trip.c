@@ -63,6 +63,10 @@ static void test_fixed_records(void **state)
     ROUND_TRIP_FIXED(RECORD_LINE_EVENT, record_line_event, line_events, (void)0);
     ROUND_TRIP_FIXED(RECORD_LINE_END, record_line_end, line_ends, records[i].sample_id = i + 1u);
     ROUND_TRIP_FIXED(RECORD_TURN, record_turn, turns, (void)0);
+    ROUND_TRIP_FIXED(RECORD_SHARED_USE, record_shared_use, shared_uses,
+                     records[i].share = 1. / (i + 1));
+    ROUND_TRIP_FIXED(RECORD_PROCESS_TRANSFER, record_process_transfer, process_transfers,
+                     (records[i].source_pid = i, records[i].transfers = i + 0.5));
     ROUND_TRIP_FIXED(RECORD_SERVED, record_served, served, (void)0);
     ROUND_TRIP_FIXED(RECORD_TOTALS, record_totals, totals, records[i].thread_id = i + 1u);
     ROUND_TRIP_FIXED(

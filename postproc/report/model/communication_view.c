@@ -64,6 +64,86 @@ static void label_threads(struct communication_view *view)
     intern_table_free(keys);
 }
 
+/* Where each thread's process is among the parties; GROUP_NONE: nowhere. */
+static uint32_t *by_process(const struct communication_view *view, const struct model *model,
+                            const party_list *parties, const uint32_t *threads, bool ranks)
+{
+    struct intern_table *keys = keys_of_parties(parties);
+    uint32_t *labels = new_labels(view);
+
+    for (size_t i = 0; i < view->count; i++) {
+        const struct party *thread;
+        uint32_t origin;
+        size_t profile;
+
+        labels[i] = GROUP_NONE;
+        if (threads[i] >= view->threads.count)
+            continue;
+        thread = &view->threads.items[threads[i]];
+        profile = thread->profile;
+        origin = profile_thread(model->profiles[profile], thread->id)->origin_id;
+        if (ranks)
+            origin = (uint32_t)strtoul(
+                profile_origin_text(model->profiles[profile], origin, "rank", ""), NULL, 10);
+        labels[i] = number_of_party(keys, ranks ? 0 : profile, origin);
+    }
+    intern_table_free(keys);
+    return labels;
+}
+
+static void list_process(struct model *model, struct communication_view *view, size_t profile,
+                         uint32_t origin)
+{
+    const struct profile *whole = model->profiles[profile];
+    const char *path = profile_origin_text(whole, origin, "program", "");
+    const char *slash = strrchr(path, '/');
+    const char *pid = profile_origin_text(whole, origin, "pid", "0");
+    const char *rank = profile_origin_text(whole, origin, "rank", "");
+    struct party party = {
+        .profile = profile,
+        .id = origin,
+        .number = strtol(pid, NULL, 10),
+        .name = intern_table_string(model->strings, slash != NULL ? slash + 1 : path)};
+
+    ARRAY_PUSH(&view->processes, party);
+    if (*rank == '\0')
+        return;
+    party = (struct party){.id = (uint32_t)strtoul(rank, NULL, 10), .name = "rank"};
+    party.number = party.id;
+    for (size_t i = 0; i < view->ranks.count; i++)
+        if (view->ranks.items[i].id == party.id)
+            return;
+    ARRAY_PUSH(&view->ranks, party);
+}
+
+static int compare_parties(const void *left, const void *right)
+{
+    const struct party *a = left, *b = right;
+
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static void label_processes(struct model *model, struct communication_view *view)
+{
+    for (size_t p = 0; p < model->profile_count; p++) {
+        const struct profile *profile = model->profiles[p];
+
+        for (size_t i = 0; i < profile->origins.count; i++)
+            list_process(model, view, p, profile->origins.items[i]->origin_id);
+        if (profile->origins.count == 0)
+            list_process(model, view, p, 0);
+    }
+    if (view->processes.count > 1) {
+        view->from_process = by_process(view, model, &view->processes, view->from_thread, false);
+        view->to_process = by_process(view, model, &view->processes, view->to_thread, false);
+    }
+    if (view->ranks.count > 1) {
+        qsort(view->ranks.items, view->ranks.count, sizeof(*view->ranks.items), compare_parties);
+        view->from_rank = by_process(view, model, &view->ranks, view->from_thread, true);
+        view->to_rank = by_process(view, model, &view->ranks, view->to_thread, true);
+    }
+}
+
 enum { CPUS_MAX = 1 << 16 }; /* a CPU's number has 16 bits */
 
 /* CPUs with a number are taken as those of one machine, whatever profile they come from. */
@@ -176,6 +256,7 @@ struct communication_view *communication_view_of(struct model *model)
     list_threads(model, view);
     label_threads(view);
     label_cores(view);
+    label_processes(model, view);
     label_places(model, view);
     return view;
 }
@@ -190,6 +271,12 @@ void communication_view_free(struct communication_view *view)
     free(view->cores.items);
     free(view->from_thread);
     free(view->to_thread);
+    free(view->processes.items);
+    free(view->ranks.items);
+    free(view->from_process);
+    free(view->to_process);
+    free(view->from_rank);
+    free(view->to_rank);
     free(view->from_core);
     free(view->to_core);
     free(view->place);

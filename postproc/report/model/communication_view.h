@@ -10,12 +10,12 @@
 #include "report/model/model.h"
 #include "report/model/object_labels.h"
 
-/* A thread or a core. */
+/* A thread, a core, a process or a rank. */
 struct party {
     size_t profile;
-    uint32_t id;      /* thread_id of the profile, or number of the CPU */
-    int64_t number;   /* what people know it by: the kernel's tid, or the CPU */
-    const char *name; /* of a thread; "" for CPUs */
+    uint32_t id;      /* thread_id or origin_id of the profile, or number of the CPU or rank */
+    int64_t number;   /* what people know it by: the kernel's tid or pid, the CPU, the rank */
+    const char *name; /* of a thread or program; "rank"; "" for CPUs */
 };
 
 typedef ARRAY(struct party) party_list;
@@ -32,10 +32,12 @@ struct communication_view {
     struct analysis *whole; /* that it rests on, where the model's is of one thread; else NULL */
     char message[512];
     size_t count;
-    party_list threads, cores;
-    uint32_t *from_thread, *to_thread; /* numbers in threads; GROUP_NONE: unknown */
-    uint32_t *from_core, *to_core;     /* NULL: no CPUs were recorded */
-    uint32_t *place;                   /* enum flow_place; GROUP_NONE: not asked for */
+    party_list threads, cores, processes, ranks;
+    uint32_t *from_thread, *to_thread;   /* numbers in threads; GROUP_NONE: unknown */
+    uint32_t *from_process, *to_process; /* likewise in processes; NULL: there is one alone */
+    uint32_t *from_rank, *to_rank;       /* likewise in ranks; NULL: no ranks of a job */
+    uint32_t *from_core, *to_core;       /* NULL: no CPUs were recorded */
+    uint32_t *place;                     /* enum flow_place; GROUP_NONE: not asked for */
 
     /* After communication_view_label_code(). */
     uint32_t *from_line, *to_line; /* numbers in lines; GROUP_NONE: unknown */

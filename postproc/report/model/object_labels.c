@@ -248,6 +248,41 @@ static uint32_t object_of_address(struct labelling *labelling,
     return intern_object(labelling, &object, 0);
 }
 
+/* As /proc/PID/maps has it, but for what has no name. The caller frees it. */
+static char *name_of_shared_file(const struct record_shared_mapping *mapping)
+{
+    static const char deleted[] = " (deleted)";
+    size_t length = strlen(mapping->path), end = sizeof(deleted) - 1;
+
+    if (length > end && strcmp(mapping->path + length - end, deleted) == 0)
+        length -= end;
+    if (length == 9 && strncmp(mapping->path, "/dev/zero", length) == 0)
+        return format_string("anonymous shared memory %" PRIu64, mapping->inode);
+    if (strncmp(mapping->path, "/SYSV", 5) == 0)
+        return format_string("System V segment %" PRIu64, mapping->inode);
+    if (strncmp(mapping->path, "/memfd:", 7) == 0)
+        return format_string("%.*s", (int)length - 1, mapping->path + 1);
+    return format_string("%.*s", (int)length, mapping->path);
+}
+
+/* A file that processes have mapped; its number is the identifier of one of the mappings. */
+static uint32_t object_of_shared_file(struct labelling *labelling,
+                                      const struct object_reference *reference)
+{
+    const struct record_shared_mapping *mapping =
+        profile_shared_mapping(labelling->model->profiles[reference->profile], reference->id);
+    struct data_object object = {
+        .name = "unknown memory", .kind = "shared mapping", .size = reference->size};
+
+    if (mapping != NULL) {
+        char *name = name_of_shared_file(mapping);
+
+        object.name = intern_table_string(labelling->model->strings, name);
+        free(name);
+    }
+    return intern_object(labelling, &object, reference->id);
+}
+
 static uint32_t object_of(struct labelling *labelling, const struct object_reference *reference,
                           size_t observation)
 {
@@ -261,6 +296,8 @@ static uint32_t object_of(struct labelling *labelling, const struct object_refer
         return object_of_site(labelling, reference);
     case OBJECT_STACK:
         return object_of_stack(labelling, reference);
+    case OBJECT_SHARED:
+        return object_of_shared_file(labelling, reference);
     case OBJECT_GLOBAL:
         global.module = resolver_module(labelling->model->resolver, reference->profile,
                                         reference->id, &load_bias);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --matrix: transfers from each thread, or core, to each other one. */
+/* --matrix: transfers from each thread, core, process or rank to each other one. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -168,9 +168,10 @@ static void add_pairs(const struct shown_matrix *shown, struct document *documen
 }
 
 /* Which number is which thread. */
-static void add_names(const party_list *parties, struct document *document, struct section *section)
+static void add_names(const char *what, const party_list *parties, struct document *document,
+                      struct section *section)
 {
-    char *text = copy_string("Threads: "), *longer, *name;
+    char *text = format_string("%s: ", what), *longer, *name;
 
     for (size_t i = 0; i < parties->count && i < NAMED_MAX; i++) {
         name = party_text(&parties->items[i], i);
@@ -218,33 +219,67 @@ static void add_thread_matrix(struct model *model, struct communication_view *vi
     sharing_matrix_free(matrix);
 }
 
-static void add_core_matrix(struct model *model, struct communication_view *view,
-                            struct document *document, struct section *section, bool shown)
+/* What the matrix is told by, other than threads. */
+struct other_parties {
+    enum matrix_by by;
+    const party_list *parties;
+    const uint32_t *from, *to; /* NULL: not known */
+    const char *prefix, *vector, *row_name;
+    const char *absent; /* why it may not be known */
+};
+
+static void list_other_parties(const struct model *model, const struct communication_view *view,
+                               struct other_parties out[3])
+{
+    out[0] = (struct other_parties){
+        MATRIX_BY_CORE,
+        &view->cores,
+        view->from_core,
+        view->to_core,
+        "sharing.cores",
+        "sharing.cores.cpus",
+        "CPU",
+        model->exact ? "The exact engine does not record CPUs: there is no matrix by core."
+                     : "No CPUs were recorded: there is no matrix by core."};
+    out[1] = (struct other_parties){
+        MATRIX_BY_PROCESS,   &view->processes,
+        view->from_process,  view->to_process,
+        "sharing.processes", "sharing.processes.pids",
+        "process",           "The profile is of one process: name the files of all of them."};
+    out[2] = (struct other_parties){
+        MATRIX_BY_RANK,  &view->ranks,
+        view->from_rank, view->to_rank,
+        "sharing.ranks", "sharing.ranks.numbers",
+        "rank",          "The profile is not of several ranks: name the files of all of them."};
+}
+
+static void add_other_matrix(struct model *model, struct communication_view *view,
+                             struct document *document, struct section *section,
+                             const struct other_parties *other, bool shown)
 {
     struct sharing_matrix *matrix;
 
-    if (view->from_core == NULL) {
+    if (other->from == NULL) {
         if (shown)
-            section_paragraph(document, section, NULL,
-                              model->exact ? "The exact engine does not record CPUs: there is no "
-                                             "matrix by core."
-                                           : "No CPUs were recorded: there is no matrix by core.");
+            section_paragraph(document, section, NULL, other->absent);
         return;
     }
-    matrix = sharing_matrix_create(view->communication, view->cores.count, view->from_core,
-                                   view->to_core, view->place, FLOW_PROGRAM);
+    if (shown && other->by == MATRIX_BY_PROCESS)
+        add_names("Processes", other->parties, document, section);
+    matrix = sharing_matrix_create(view->communication, other->parties->count, other->from,
+                                   other->to, view->place, FLOW_PROGRAM);
     add_matrix(&(struct shown_matrix){.model = model,
                                       .matrix = matrix,
-                                      .parties = &view->cores,
-                                      .prefix = "sharing.cores",
+                                      .parties = other->parties,
+                                      .prefix = other->prefix,
                                       .what = "",
-                                      .row_name = "CPU",
+                                      .row_name = other->row_name,
                                       .shown = shown},
                document, section);
     section_grid(document, section,
-                 (struct grid){.key = "sharing.cores.cpus",
-                               .columns = view->cores.count,
-                               .values = party_numbers(&view->cores),
+                 (struct grid){.key = other->vector,
+                               .columns = other->parties->count,
+                               .values = party_numbers(other->parties),
                                .vector = true});
     sharing_matrix_free(matrix);
 }
@@ -255,6 +290,7 @@ void section_matrix(struct model *model, struct document *document, bool shown)
         document_section(document, "matrix", "Transfers between threads", shown);
     struct communication_view *view = communication_view_of(model);
     const char *note = sharing_line_size_text(model, document);
+    struct other_parties others[3];
     bool by_thread = model->options->matrix_by == MATRIX_BY_THREAD;
 
     if (view->communication == NULL) {
@@ -271,17 +307,20 @@ void section_matrix(struct model *model, struct document *document, bool shown)
                                .columns = view->threads.count,
                                .values = party_numbers(&view->threads),
                                .vector = true});
-    if (view->threads.count < 2) {
+    if (view->threads.count < 2 && model->options->matrix_by <= MATRIX_BY_CORE) {
         section_paragraph(document, section, NULL,
                           "The program has one thread: there is nobody to share data with.");
         shown = false;
     }
     if (shown && by_thread)
-        add_names(&view->threads, document, section);
+        add_names("Threads", &view->threads, document, section);
     add_thread_matrix(model, view, document, section, shown && by_thread, FLOW_PROGRAM);
     if (model->options->runtime == RUNTIME_SPLIT)
         add_thread_matrix(model, view, document, section, shown && by_thread, FLOW_RUNTIME);
-    add_core_matrix(model, view, document, section, shown && !by_thread);
+    list_other_parties(model, view, others);
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        add_other_matrix(model, view, document, section, &others[i],
+                         shown && model->options->matrix_by == others[i].by);
 }
 
 static void write_table(const struct sharing_matrix *matrix, enum matrix_kind kind,
@@ -306,24 +345,26 @@ bool write_matrix_alone(struct model *model, FILE *stream, char *message, size_t
 {
     const struct report_options *options = model->options;
     struct communication_view *view = communication_view_of(model);
-    bool by_core = options->matrix_by == MATRIX_BY_CORE;
+    struct other_parties others[3];
+    struct other_parties chosen = {
+        .parties = &view->threads, .from = view->from_thread, .to = view->to_thread};
     struct sharing_matrix *matrix;
 
-    if (view->communication == NULL || (by_core && view->from_core == NULL)) {
+    list_other_parties(model, view, others);
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (options->matrix_by == others[i].by)
+            chosen = others[i];
+    if (view->communication == NULL || chosen.from == NULL) {
         snprintf(message, message_size, "%s",
-                 view->communication == NULL
-                     ? view->message
-                     : "the profile has no CPUs: there is no matrix by core");
+                 view->communication == NULL ? view->message : chosen.absent);
         return false;
     }
-    matrix = sharing_matrix_create(
-        view->communication, by_core ? view->cores.count : view->threads.count,
-        by_core ? view->from_core : view->from_thread, by_core ? view->to_core : view->to_thread,
-        view->place, FLOW_PROGRAM);
+    matrix = sharing_matrix_create(view->communication, chosen.parties->count, chosen.from,
+                                   chosen.to, view->place, FLOW_PROGRAM);
     if (options->csv_layout == CSV_LAYOUT_EAGERMAP)
         sharing_matrix_eagermap(matrix, options->matrix, stream);
     else
-        write_table(matrix, options->matrix, by_core ? &view->cores : &view->threads, stream);
+        write_table(matrix, options->matrix, chosen.parties, stream);
     sharing_matrix_free(matrix);
     return true;
 }

@@ -10,6 +10,7 @@
 #include "report/placement/cpu_distance.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
+#include "report/sharing/process_lines.h"
 #include "report/sharing/sharing_advice.h"
 #include "report/sharing/sharing_truth.h"
 
@@ -468,8 +469,11 @@ void section_sharing(struct model *model, struct document *document)
         return;
     }
     if (view->threads.count < 2) {
-        section_paragraph(document, section, NULL,
-                          "The program has one thread: there is nobody to share data with.");
+        section_paragraph(
+            document, section, NULL,
+            view->count > 0 ? "The process has one thread, and shares memory with others: name the "
+                              "files of all of them."
+                            : "The program has one thread: there is nobody to share data with.");
         return;
     }
     if (model->options->region != NULL)
@@ -483,6 +487,7 @@ void section_sharing(struct model *model, struct document *document)
     communication_view_label_objects(model, view);
     add_sharing_advice(model, view, document, section);
     add_sharing_truth(model, view, document, section);
+    add_process_lines(model, view, document, section);
     add_objects(model, view, document, section);
     add_lines(model, view, document, section);
     add_distances(model, view, document, section);

@@ -84,6 +84,7 @@ struct end_place {
     uint64_t offset; /* OFFSET_UNKNOWN */
     uint64_t base;   /* where the object begins; 0 unknown */
     bool typed;
+    bool in_file; /* of memory that processes share */
     struct type_place place;
 };
 
@@ -93,6 +94,7 @@ static struct end_place place_of_end(struct search *search, size_t flow_number, 
     const struct flow *flow = communication_flow(view->communication, flow_number);
     struct end_place end = {
         .object = source ? view->from_object[flow_number] : view->to_object[flow_number],
+        .in_file = flow->object_kind == OBJECT_SHARED,
         .thread = source ? view->from_thread[flow_number] : view->to_thread[flow_number],
         .offset = source ? view->from_offset[flow_number] : view->to_offset[flow_number]};
     const struct data_object *object;
@@ -128,7 +130,8 @@ static struct collision_side side_of(struct search *search, const struct end_pla
         return side;
     }
     if (end->offset != OFFSET_UNKNOWN)
-        text = format_string("+%" PRIu64, end->offset);
+        /* Places in files are told in hexadecimal, as in /proc/PID/maps. */
+        text = format_string(end->in_file ? "+0x%" PRIx64 : "+%" PRIu64, end->offset);
     else
         text = format_string(", byte %" PRIu64 " of a line", in_line);
     side.path = path_of(search, end->object, end->offset == 0 || width == 0 ? "" : text);

@@ -11,7 +11,8 @@
  *
  * Structures that end in text or bins cannot grow; those of fixed size can.
  *
- * Identifiers (thread, context, site, module, sample, region, origin) are unique within a file,
+ * Identifiers (thread, context, site, module, sample, region, origin, shared mapping) are unique in
+ * a file,
  * start at 1, and are defined by a record before any record refers to them; 0 means none or
  * unknown.
  *
@@ -34,6 +35,7 @@
 #include "profile/format_counts.h"
 #include "profile/format_run.h"
 #include "profile/format_samples.h"
+#include "profile/format_shared.h"
 
 #define PROFILE_MAGIC "\x89RPROF\r\n" /* 8 bytes, no terminator in the file */
 enum { PROFILE_VERSION_MAJOR = 3, PROFILE_VERSION_MINOR = 0 };
@@ -89,6 +91,10 @@ enum record_type {
     RECORD_SERVED,       /* struct record_served: how the hardware says that accesses were served */
     RECORD_COUNTER,      /* struct record_counter: a hardware event counted over the whole run */
     RECORD_BURST,        /* struct record_burst: a run of interpreted accesses and its probes */
+    RECORD_SHARED_MAPPING,   /* struct record_shared_mapping: memory shared with other processes */
+    RECORD_SHARED_USE,       /* struct record_shared_use: what a burst does to a line of it */
+    RECORD_PROCESS_TRANSFER, /* struct record_process_transfer: coherence traffic between processes
+                              */
     RECORD_TYPE_COUNT
 };
 

@@ -84,6 +84,8 @@ enum object_kind {
     OBJECT_MAPPING,        /* reference = site_id of the mmap call */
     OBJECT_HEAP_UNTRACKED, /* heap memory whose block is not tracked (not chosen, no room, older) */
     OBJECT_NAMED,          /* reference = site_id; named through the API */
+    OBJECT_SHARED,         /* in transfers between processes: reference = mapping_id, see
+                              struct record_shared_mapping */
 };
 
 enum allocator {

@@ -30,6 +30,12 @@ const struct record_site *profile_site(const struct profile *profile, uint32_t s
     return find_pointer(ARRAY(sites), site_id);
 }
 
+const struct record_shared_mapping *profile_shared_mapping(const struct profile *profile,
+                                                           uint32_t mapping_id)
+{
+    return find_pointer(ARRAY(shared_mappings), mapping_id);
+}
+
 const struct record_region *profile_region(const struct profile *profile, uint32_t region_id)
 {
     return find_pointer(ARRAY(regions), region_id);

@@ -267,6 +267,7 @@ void merge_input_records(struct merge_input *input)
     merge_regions(input);
     merge_mappings_and_notes(input);
     merge_bursts(input);
+    merge_shared_memory(input);
     merge_samples(input);
     merge_line_watches(input);
     merge_progress(input);

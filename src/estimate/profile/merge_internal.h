@@ -21,7 +21,7 @@ struct profile_merge {
     char *part_path;            /* where it is written; NULL when out_path is no regular file */
     struct profile_merge *next; /* of those that are not finished */
 
-    uint32_t origins, threads; /* identifiers given so far */
+    uint32_t origins, threads, shared_mappings; /* identifiers given so far */
     uint64_t samples, bursts;
     unsigned char *probes; /* room for one burst's */
     size_t probe_capacity;
@@ -77,6 +77,9 @@ void merge_write_run(struct profile_merge *);
 
 /* Bursts, before the samples that name them. */
 void merge_bursts(struct merge_input *);
+
+/* Memory shared between processes, after the bursts that use it. */
+void merge_shared_memory(struct merge_input *);
 
 /* Watches of samples' lines in all threads, after the samples themselves. */
 void merge_line_watches(struct merge_input *);

@@ -93,6 +93,20 @@ static bool probability_is_sound(const unsigned char *payload, size_t length)
     return watch.probability > 0 && watch.probability <= 1;
 }
 
+static bool process_counts_are_sound(const unsigned char *payload, size_t length)
+{
+    struct record_process_transfer transfer = {0};
+    memcpy(&transfer, payload, length < sizeof(transfer) ? length : sizeof(transfer));
+    return isfinite(transfer.transfers) && transfer.transfers >= 0;
+}
+
+static bool share_is_sound(const unsigned char *payload, size_t length)
+{
+    struct record_shared_use use = {0};
+    memcpy(&use, payload, length < sizeof(use) ? length : sizeof(use));
+    return use.share > 0 && use.share <= 1;
+}
+
 /* Every group can be read, and they have as many probes, and open ones, as the burst says. */
 static bool probes_are_sound(const unsigned char *payload, size_t length)
 {
@@ -152,6 +166,10 @@ static bool record_is_sound(const struct record_layout *layout, const struct rec
         return probes_are_sound(record->payload, length);
     if (layout->type == RECORD_TRANSFER)
         return counts_are_sound(record->payload, length);
+    if (layout->type == RECORD_PROCESS_TRANSFER)
+        return process_counts_are_sound(record->payload, length);
+    if (layout->type == RECORD_SHARED_USE)
+        return share_is_sound(record->payload, length);
     if (layout->type == RECORD_LINE_WATCH)
         return probability_is_sound(record->payload, length);
     return true;

@@ -5,9 +5,9 @@
  *
  * What a loaded profile guarantees, whatever the file held: text is NUL-terminated; identifiers
  * are unique in every array that is sorted by one; following parent_id from any context ends;
- * probabilities of line watches lie in (0, 1]; the probes of a burst can be decoded, and are as
- * many (and as many of them open) as the burst says; histogram bins ascend, are below
- * HISTOGRAM_BIN_COUNT and lie inside their record; transfers are finite and not negative. Not
+ * probabilities of line watches and of shared lines lie in (0, 1]; the probes of a burst can be
+ * decoded, and are as many (and as many of them open) as the burst says; histogram bins ascend, are
+ * below HISTOGRAM_BIN_COUNT and lie inside their record; transfers are finite and not negative. Not
  * guaranteed: that an identifier that a record names is there (the lookups return NULL), and that
  * the values of enumerations and line sizes are known ones.
  *
@@ -58,10 +58,13 @@ struct profile {
     PROFILE_ARRAY(struct record_line_watch) line_watches;    /* first one per sample, sorted */
     PROFILE_ARRAY(struct record_line_event) line_events;     /* in file order */
     PROFILE_ARRAY(struct record_line_end) line_ends;         /* first one per sample, sorted */
-    PROFILE_ARRAY(struct record_turn) turns;                 /* in file order */
-    PROFILE_ARRAY(struct record_served) served;              /* in file order */
-    PROFILE_ARRAY(const struct record_progress *) progress;  /* in file order */
-    PROFILE_ARRAY(struct record_totals) totals;              /* last one per thread, sorted */
+    PROFILE_ARRAY(const struct record_shared_mapping *) shared_mappings; /* sorted by mapping_id */
+    PROFILE_ARRAY(struct record_shared_use) shared_uses;                 /* in file order */
+    PROFILE_ARRAY(struct record_process_transfer) process_transfers;     /* last one per key */
+    PROFILE_ARRAY(struct record_turn) turns;                             /* in file order */
+    PROFILE_ARRAY(struct record_served) served;                          /* in file order */
+    PROFILE_ARRAY(const struct record_progress *) progress;              /* in file order */
+    PROFILE_ARRAY(struct record_totals) totals; /* last one per thread, sorted */
     PROFILE_ARRAY(const struct record_note *) notes;
     PROFILE_ARRAY(const struct record_counter *) counters; /* last one per type, config, name */
     PROFILE_ARRAY(const struct record_histogram *)
@@ -117,6 +120,8 @@ const struct record_invalidation *profile_invalidation(const struct profile *, u
 const struct record_line_watch *profile_line_watch(const struct profile *, uint64_t sample_id);
 const struct record_line_end *profile_line_end(const struct profile *, uint64_t sample_id);
 const struct record_burst *profile_burst(const struct profile *, uint64_t burst_id);
+const struct record_shared_mapping *profile_shared_mapping(const struct profile *,
+                                                           uint32_t mapping_id);
 const struct record_region *profile_region(const struct profile *, uint32_t region_id);
 const struct record_origin *profile_origin(const struct profile *, uint32_t origin_id);
 

@@ -27,6 +27,11 @@ static int compare_transfers(const void *left, const void *right)
     return memcmp(left, right, offsetof(struct record_transfer, transfers));
 }
 
+static int compare_process_transfers(const void *left, const void *right)
+{
+    return memcmp(left, right, offsetof(struct record_process_transfer, transfers));
+}
+
 /* The tail is terminated by then. */
 static int compare_counters(const void *left, const void *right)
 {
@@ -85,6 +90,15 @@ const struct record_layout record_layouts[] = {
      FIXED(record_line_watch, line_watches)},
     {.type = RECORD_LINE_EVENT, FIXED(record_line_event, line_events)},
     {.type = RECORD_LINE_END, .id_size = 8, .keep = KEEP_FIRST, FIXED(record_line_end, line_ends)},
+    {.type = RECORD_SHARED_MAPPING,
+     .id_size = 4,
+     .keep = KEEP_FIRST,
+     WITH_TAIL(record_shared_mapping, path, TAIL_TEXT, shared_mappings)},
+    {.type = RECORD_SHARED_USE, FIXED(record_shared_use, shared_uses)},
+    {.type = RECORD_PROCESS_TRANSFER,
+     .keep = KEEP_LAST,
+     .compare = compare_process_transfers,
+     FIXED(record_process_transfer, process_transfers)},
     {.type = RECORD_TURN, FIXED(record_turn, turns)},
     {.type = RECORD_SERVED, FIXED(record_served, served)},
     {.type = RECORD_PROGRESS, WITH_TAIL(record_progress, variables, TAIL_VARIABLES, progress)},

@@ -32,6 +32,12 @@ struct flow *communication_add(struct communication *);
 /* Room for its replicates in `values`, zeroed. */
 float *communication_more_values(struct communication *);
 
+/* Whether a process of the profile has several threads. */
+static inline bool communication_runs_threads(const struct profile *profile)
+{
+    return profile->threads.count > (profile->origins.count > 0 ? profile->origins.count : 1);
+}
+
 /* communication_exact.c: flows from counted transfers. False with a message. */
 bool communication_from_counts(struct communication *, char *message, size_t message_size);
 
@@ -211,5 +217,9 @@ void segments_find_bytes(const struct analysis *, const struct line_uses *, stru
  * while others use them. */
 void communication_add_contended(struct communication *, const struct segments *,
                                  const struct polled *);
+
+/* communication_processes.c: adds flows over memory that processes share, at the line size that is
+ * asked for. */
+void communication_add_processes(struct communication *);
 
 #endif

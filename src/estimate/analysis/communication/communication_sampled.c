@@ -312,7 +312,7 @@ static bool may_speak(const struct communication *communication, char *message, 
     bool threads = false, offered = false;
 
     for (size_t p = 0; p < analysis->profile_count; p++)
-        threads |= analysis->profiles[p]->threads.count > 1;
+        threads |= communication_runs_threads(analysis->profiles[p]);
     for (size_t i = 0; i < analysis->count; i++)
         offered |= analysis->samples[i].record->flags & SAMPLE_LINE_OFFERED;
     if (threads && !offered) {
@@ -344,6 +344,7 @@ bool communication_from_watches(struct communication *communication, char *messa
     estimate(&estimation);
     if (communication->line_size != estimation.analysis->run_line_size)
         communication_widen(communication);
+    communication_add_processes(communication);
     turns_free(&estimation.turns);
     segments_free(&estimation.segments);
     polled_free(&estimation.polled);

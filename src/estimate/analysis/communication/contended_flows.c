@@ -126,10 +126,10 @@ static struct contended_pair *find_pair(struct contended_flows *flows, struct co
     return &flows->pairs[flows->pair_count - 1];
 }
 
-/* Where between its ends a replicate takes the value: 0 the least, 1/2 the usual, 1 the most. */
-static double between(double least, double usual, double most, double place)
+double scenarios_between(const struct scenarios *scenarios, double place)
 {
-    double low = place < .5 ? least : usual, high = place < .5 ? usual : most;
+    const double *of = scenarios->of;
+    double low = place < .5 ? of[LEAST] : of[USUAL], high = place < .5 ? of[USUAL] : of[MOST];
     double part = place < .5 ? 2 * place : 2 * place - 1;
 
     return low > 0 ? low * pow(high / low, part) : high * part;
@@ -149,11 +149,13 @@ void contended_flows_add(struct contended_flows *flows, size_t source, size_t de
                                                     .kind = (uint8_t)kind});
     values = &communication->values[pair->flow * communication->replicates];
     communication->flows[pair->flow].transfers += transfers->of[USUAL] * flows->scale[USUAL][0];
-    for (uint32_t r = 1; r <= communication->replicates; r++)
-        values[r - 1] +=
-            (float)between(transfers->of[LEAST] * flows->scale[LEAST][r],
-                           transfers->of[USUAL] * flows->scale[USUAL][r],
-                           transfers->of[MOST] * flows->scale[MOST][r], communication_doubt(r));
+    for (uint32_t r = 1; r <= communication->replicates; r++) {
+        struct scenarios scaled;
+
+        for (unsigned s = 0; s < SCENARIOS; s++)
+            scaled.of[s] = transfers->of[s] * flows->scale[s][r];
+        values[r - 1] += (float)scenarios_between(&scaled, communication_doubt(r));
+    }
 }
 
 void contended_flows_create(struct contended_flows *flows, struct communication *communication,

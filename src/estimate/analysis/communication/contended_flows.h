@@ -12,6 +12,9 @@ struct scenarios {
     double of[SCENARIOS];
 };
 
+/* Where between its ends a replicate takes the value: 0 the least, 1/2 the usual, 1 the most. */
+double scenarios_between(const struct scenarios *, double place);
+
 /* What a thread does at a line: one instruction, address and kind. */
 struct act {
     uint32_t thread_id;

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Flows between the processes of a merged profile, over memory that they share: from what their
+ * bursts touched (process_contention.h).
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/communication/communication_internal.h"
+#include "analysis/communication/process_contention.h"
+
+static struct flow_end end_of(const struct analysis *analysis,
+                              const struct process_contention *contention,
+                              const struct process_act *act)
+{
+    const struct record_burst *burst = analysis->bursts[act->burst].record;
+
+    return (struct flow_end){
+        .thread_id = contention->actors[act->actor].thread_id,
+        .ip = act->ip,
+        .offset = (uint16_t)(act->part * analysis->run_line_size + act->offset),
+        .width = act->width,
+        .cpu_known = true,
+        .cpu = burst->cpu,
+    };
+}
+
+static void add_flow(struct communication *communication, const struct process_lines *lines,
+                     const struct process_use *use, const struct process_contention *contention,
+                     size_t source, size_t destination, unsigned kind)
+{
+    const struct scenarios *transfers =
+        process_contention_of(contention, source, destination, kind);
+    struct flow *flow;
+    float *values;
+
+    if (!(transfers->of[MOST] > 0))
+        return;
+    flow = communication_add(communication);
+    values = communication_more_values(communication);
+    *flow = (struct flow){
+        .profile_index = use->profile,
+        .kind = (uint8_t)kind,
+        .true_sharing = process_contention_is_true(contention, source, destination, kind),
+        .modelled = true,
+        .object_kind = OBJECT_SHARED,
+        .object_reference = lines->files[use->file].mapping_id,
+        .object_base = shared_file_address(use->file, 0),
+        .object_size = lines->files[use->file].bytes,
+        .line_address = shared_file_address(use->file, use->line),
+        .source = end_of(communication->analysis, contention, &contention->acts[source]),
+        .destination = end_of(communication->analysis, contention, &contention->acts[destination]),
+        .transfers = transfers->of[USUAL],
+    };
+    for (uint32_t r = 1; r <= communication->replicates; r++)
+        values[r - 1] = (float)scenarios_between(transfers, communication_doubt(r));
+}
+
+static void add_line(struct communication *communication, const struct process_lines *lines,
+                     size_t first, size_t end)
+{
+    struct process_contention contention;
+    const struct process_use *use = &lines->items[first];
+
+    process_contention_find(communication->analysis, use, end - first, &contention);
+    for (size_t a = 0; a < contention.act_count; a++)
+        for (size_t b = 0; b < contention.act_count; b++)
+            for (unsigned kind = TRANSFER_RAW; kind < TRANSFER_RAW + PROCESS_KINDS; kind++)
+                add_flow(communication, lines, use, &contention, a, b, kind);
+    process_contention_free(&contention);
+}
+
+void communication_add_processes(struct communication *communication)
+{
+    struct process_lines lines;
+
+    process_lines_create(communication->analysis, communication->line_size, &lines);
+    for (size_t i = 0, end; i < lines.count; i = end) {
+        bool several;
+
+        end = process_lines_end(&lines, i, &several);
+        if (several)
+            add_line(communication, &lines, i, end);
+    }
+    process_lines_free(&lines);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analysis/communication/process_contention.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/communication/contention.h"
+#include "support/memory.h"
+
+/* A bin of time has so many uses, so that rates in it mean something; but is no shorter. */
+enum { BIN_USES = 16 };
+static const double BIN_LEAST_NS = 100e6;
+
+enum { NOWHERE = UINT32_MAX };
+
+struct line_model {
+    const struct analysis *analysis;
+    const struct process_use *uses;
+    size_t count;
+    struct process_contention *out;
+    uint32_t (*act_of)[2]; /* by use: of its loads, of its stores; or NOWHERE */
+    uint32_t *actor_of;    /* by use */
+    double *seen;          /* as out->transfers: changes of hands */
+    double *pairs;         /* [2][actor][actor] */
+    struct line_user *others;
+    uint32_t *other_actors;
+};
+
+/* ---- who does what ---- */
+
+static uint32_t find_actor(struct process_contention *out, uint32_t process, uint32_t thread_id)
+{
+    size_t i = 0;
+
+    while (i < out->actor_count &&
+           (out->actors[i].process != process || out->actors[i].thread_id != thread_id))
+        i++;
+    if (i == PROCESS_ACTS_MAX)
+        return NOWHERE;
+    if (i == out->actor_count)
+        out->actors[out->actor_count++] =
+            (struct process_actor){.process = process, .thread_id = thread_id};
+    return (uint32_t)i;
+}
+
+static uint32_t find_act(struct process_contention *out, const struct process_act *act)
+{
+    size_t i = 0;
+
+    while (i < out->act_count &&
+           (out->acts[i].actor != act->actor || out->acts[i].store != act->store ||
+            out->acts[i].part != act->part || out->acts[i].ip != act->ip))
+        i++;
+    if (i == PROCESS_ACTS_MAX)
+        return NOWHERE;
+    if (i == out->act_count)
+        out->acts[out->act_count++] = *act;
+    out->acts[i].mask |= act->mask;
+    return (uint32_t)i;
+}
+
+static void list_acts(struct line_model *model)
+{
+    for (size_t i = 0; i < model->count; i++) {
+        const struct process_use *use = &model->uses[i];
+        const struct record_shared_use *record = use->record;
+        uint32_t actor = find_actor(model->out, use->process,
+                                    model->analysis->bursts[use->burst].record->thread_id);
+        struct process_act act = {.actor = actor, .burst = use->burst, .part = use->part};
+
+        model->actor_of[i] = actor;
+        model->act_of[i][0] = model->act_of[i][1] = NOWHERE;
+        if (actor == NOWHERE)
+            continue;
+        model->out->actors[actor].uses++;
+        model->out->actors[actor].visits += use->weight * (record->loads + record->stores);
+        if (record->loads > 0) {
+            act.ip = record->load_ip;
+            act.mask = record->read;
+            act.offset = record->load_offset;
+            act.width = record->load_width;
+            model->act_of[i][0] = find_act(model->out, &act);
+        }
+        if (record->stores > 0) {
+            act.store = true;
+            act.ip = record->store_ip;
+            act.mask = record->written;
+            act.offset = record->store_offset;
+            act.width = record->store_width;
+            model->act_of[i][1] = find_act(model->out, &act);
+        }
+    }
+}
+
+/* ---- the table ---- */
+
+static size_t cell(const struct process_contention *contention, size_t source, size_t destination,
+                   unsigned kind)
+{
+    return (source * contention->act_count + destination) * PROCESS_KINDS + kind - TRANSFER_RAW;
+}
+
+const struct scenarios *process_contention_of(const struct process_contention *contention,
+                                              size_t source, size_t destination, unsigned kind)
+{
+    return &contention->transfers[cell(contention, source, destination, kind)];
+}
+
+bool process_contention_is_true(const struct process_contention *contention, size_t source,
+                                size_t destination, unsigned kind)
+{
+    const struct process_act *from = &contention->acts[source],
+                             *to = &contention->acts[destination];
+    uint64_t bytes = 0;
+
+    /* Of a read: what others stored; of a store: what the holder of the copy did with it. */
+    for (size_t i = 0; i < contention->act_count; i++) {
+        const struct process_act *act = &contention->acts[i];
+
+        if (act->part == to->part && (kind == TRANSFER_RAW ? act->store && act->actor != to->actor
+                                                           : act->actor == from->actor))
+            bytes |= act->mask;
+    }
+    return bytes & to->mask;
+}
+
+/* ---- what is seen ---- */
+
+/*
+ * From one burst at the line to the next one, of another process: if either stored, the line has
+ * come over in between, once at least. Whatever else happened, this is no model.
+ */
+static void count_changes(struct line_model *model)
+{
+    for (size_t i = 1; i < model->count; i++) {
+        const uint32_t *from = model->act_of[i - 1], *to = model->act_of[i];
+        uint32_t source, destination, kind;
+
+        if (model->uses[i].process == model->uses[i - 1].process ||
+            (from[1] == NOWHERE && to[1] == NOWHERE))
+            continue;
+        source = from[1] != NOWHERE ? from[1] : from[0];
+        destination = from[1] != NOWHERE && to[0] != NOWHERE ? to[0] : to[1];
+        if (source == NOWHERE || destination == NOWHERE)
+            continue;
+        kind = from[1] == NOWHERE                    ? TRANSFER_WAR
+               : model->out->acts[destination].store ? TRANSFER_WAW
+                                                     : TRANSFER_RAW;
+        model->seen[cell(model->out, source, destination, kind)] += 1;
+    }
+}
+
+/* ---- what is modelled ---- */
+
+static double share_of(const struct process_actor *actor, const struct process_act *act)
+{
+    double all = act->store ? actor->stores : actor->loads;
+
+    return all > 0 ? act->weight / all : 0;
+}
+
+static void add(struct process_contention *out, size_t source, size_t destination, unsigned kind,
+                double transfers, const struct scenarios *factors)
+{
+    struct scenarios *sum = &out->transfers[cell(out, source, destination, kind)];
+
+    for (unsigned s = 0; s < SCENARIOS; s++)
+        sum->of[s] += transfers * factors->of[s];
+}
+
+/*
+ * How much more or less happens than if all came at random over the whole bin: the threads use the
+ * line at the same time in a part of the bin only, and it cannot move faster than it does. Of
+ * threads that are at it in the shares u and v of the time, both are in u v of it if they run
+ * independently, and in u + v - 1 of it at least (Frechet's bound).
+ */
+static struct scenarios factors_of(const struct line_model *model, uint32_t owner, size_t n,
+                                   double width)
+{
+    const struct process_actor *actor = &model->out->actors[owner];
+    double u = fmin(1, actor->app_ns / width), alone = 1, most_there = 0;
+    double gap = width / actor->stores;
+    double average = contention_gap(model->others, n, gap).transfers;
+    double most = contention_most(model->others, n, gap), active, moves;
+    const struct profile *profile = model->analysis->profiles[model->uses[0].profile];
+    double at_once = fmax(2, fmin((double)profile_run_number(profile, "cpus", 2), (double)n + 1));
+    struct estimate pace = line_transfer_ns;
+    struct scenarios overlap, factors;
+
+    if (!(average > 0) || !(u > 0))
+        return (struct scenarios){{0}};
+    for (size_t i = 0; i < n; i++) {
+        double v = fmin(1, model->out->actors[model->other_actors[i]].app_ns / width);
+
+        alone *= 1 - v;
+        most_there = fmax(most_there, v);
+        if (v > 0) {
+            model->others[i].loads /= v;
+            model->others[i].stores /= v;
+        }
+    }
+    active = contention_gap(model->others, n, gap * u).transfers;
+    overlap = (struct scenarios){
+        .of = {[USUAL] = 1 - alone, [LEAST] = fmax(0, u + most_there - 1) / u, [MOST] = 1}};
+    moves = actor->stores * average;
+    for (unsigned s = 0; s < SCENARIOS; s++) {
+        double speed = s == LEAST ? pace.hi : s == MOST ? pace.lo : pace.value;
+        double limit = u * width * overlap.of[s] / at_once / speed;
+        double more = s == MOST ? most / average : overlap.of[s] * active / average;
+
+        factors.of[s] = fmin(fmax(more, s == MOST), limit / moves);
+    }
+    return factors;
+}
+
+static void add_owner(struct line_model *model, uint32_t owner, double width)
+{
+    struct process_contention *out = model->out;
+    const struct process_actor *actor = &out->actors[owner];
+    double gap = width / actor->stores, stores = 0;
+    struct scenarios factors;
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < out->actor_count; i++) {
+        const struct process_actor *other = &out->actors[i];
+
+        if (other->process == actor->process || !(other->loads + other->stores > 0))
+            continue;
+        model->other_actors[n] = i;
+        model->others[n++] = (struct line_user){other->loads / width, other->stores / width};
+        stores += other->stores;
+    }
+    if (n == 0)
+        return;
+    struct line_user *average = model->others + n;
+
+    memcpy(average, model->others, n * sizeof *average);
+    factors = factors_of(model, owner, n, width);
+    for (size_t k = 0; k < n; k++) {
+        const struct process_actor *other = &out->actors[model->other_actors[k]];
+        double ends = contention_gap(average, n, gap).ends * actor->stores;
+        double reads = contention_reads(average, n, k, gap) * actor->stores;
+        double taken = contention_taken(average, n, k, gap) * actor->stores;
+
+        for (size_t a = 0; a < out->act_count; a++) {
+            const struct process_act *source = &out->acts[a];
+
+            if (source->actor != owner || !source->store || !(source->weight > 0))
+                continue;
+            for (size_t b = 0; b < out->act_count; b++) {
+                const struct process_act *act = &out->acts[b];
+                double share = share_of(actor, source) * share_of(other, act);
+
+                if (act->actor != model->other_actors[k] || !(act->weight > 0))
+                    continue;
+                if (act->store) {
+                    add(out, a, b, TRANSFER_WAW, share * ends * other->stores / stores, &factors);
+                } else {
+                    add(out, a, b, TRANSFER_RAW, share * reads, &factors);
+                    add(out, b, a, TRANSFER_WAR, share * taken, &factors);
+                }
+            }
+        }
+    }
+}
+
+/* The uses [first, end), in a bin of that many ns. */
+static void add_bin(struct line_model *model, size_t first, size_t end, double width)
+{
+    struct process_contention *out = model->out;
+
+    for (size_t i = 0; i < out->actor_count; i++)
+        out->actors[i].loads = out->actors[i].stores = out->actors[i].app_ns = 0;
+    for (size_t i = 0; i < out->act_count; i++)
+        out->acts[i].weight = 0;
+    for (size_t i = first; i < end; i++) {
+        const struct process_use *use = &model->uses[i];
+        struct process_actor *actor = &out->actors[model->actor_of[i]];
+
+        if (model->actor_of[i] == NOWHERE)
+            continue;
+        actor->app_ns += use->app_ns;
+        for (unsigned k = 0; k < 2; k++) {
+            double weight = use->weight * (k ? use->record->stores : use->record->loads);
+
+            if (model->act_of[i][k] == NOWHERE)
+                continue;
+            out->acts[model->act_of[i][k]].weight += weight;
+            *(k ? &actor->stores : &actor->loads) += weight;
+        }
+    }
+    for (uint32_t i = 0; i < out->actor_count; i++)
+        if (out->actors[i].stores > 0)
+            add_owner(model, i, width);
+}
+
+static void add_bins(struct line_model *model)
+{
+    double begin = (double)model->uses[0].time;
+    double span = (double)model->uses[model->count - 1].time - begin;
+    double bins = fmax(1, floor(fmin((double)model->count / BIN_USES, span / BIN_LEAST_NS)));
+    /* The first use and the last stand for some time before and after them. */
+    double width = span / bins * (1 + 1 / (double)model->count);
+
+    for (size_t i = 0; span > 0 && i < model->count;) {
+        double limit = begin + width * (floor(((double)model->uses[i].time - begin) / width) + 1);
+        size_t end = i + 1;
+
+        while (end < model->count && (double)model->uses[end].time < limit)
+            end++;
+        add_bin(model, i, end, width);
+        i = end;
+    }
+}
+
+/*
+ * Few bursts leave a relative error of 1/sqrt(n) beside what the model leaves open, n of the thread
+ * with fewer; and what was seen of a pair of threads was there.
+ */
+static void bound(struct line_model *model)
+{
+    struct process_contention *out = model->out;
+    size_t n = out->act_count, actors = out->actor_count;
+    double *least = model->pairs, *seen = model->pairs + actors * actors;
+
+    memset(model->pairs, 0, 2 * actors * actors * sizeof *model->pairs);
+    for (size_t i = 0; i < n * n * PROCESS_KINDS; i++) {
+        size_t pair = out->acts[i / PROCESS_KINDS / n].actor * actors +
+                      out->acts[i / PROCESS_KINDS % n].actor;
+
+        least[pair] += out->transfers[i].of[LEAST];
+        seen[pair] += model->seen[i];
+    }
+    for (size_t i = 0; i < n * n * PROCESS_KINDS; i++) {
+        const struct process_actor *x = &out->actors[out->acts[i / PROCESS_KINDS / n].actor];
+        const struct process_actor *y = &out->actors[out->acts[i / PROCESS_KINDS % n].actor];
+        size_t pair = (size_t)(x - out->actors) * actors + (size_t)(y - out->actors);
+        double error = 1.96 / sqrt((double)(x->uses < y->uses ? x->uses : y->uses));
+        double certain = fmax(0, 1 - error);
+        struct scenarios *one = &out->transfers[i];
+
+        one->of[LEAST] =
+            least[pair] * certain > seen[pair] ? one->of[LEAST] * certain : model->seen[i];
+        one->of[USUAL] = fmax(one->of[USUAL], one->of[LEAST]);
+        /* Never at the line within one bin: no more than the one that came less often. */
+        one->of[MOST] = one->of[MOST] > 0    ? one->of[MOST] * (1 + error)
+                        : model->seen[i] > 0 ? fmin(x->visits, y->visits)
+                                             : 0;
+        one->of[MOST] = fmax(one->of[MOST], one->of[USUAL]);
+    }
+}
+
+static void make_room(struct line_model *model)
+{
+    struct process_contention *out = model->out;
+    size_t n = model->count < PROCESS_ACTS_MAX ? model->count : PROCESS_ACTS_MAX;
+    size_t acts = 2 * model->count < PROCESS_ACTS_MAX ? 2 * model->count : PROCESS_ACTS_MAX;
+
+    out->actors = allocate(n, sizeof *out->actors);
+    out->acts = allocate(acts, sizeof *out->acts);
+    model->act_of = allocate(model->count, sizeof *model->act_of);
+    model->actor_of = allocate(model->count, sizeof *model->actor_of);
+    model->others = allocate(2 * n, sizeof *model->others);
+    model->other_actors = allocate(n, sizeof *model->other_actors);
+    model->pairs = allocate(2 * n * n, sizeof *model->pairs);
+}
+
+void process_contention_find(const struct analysis *analysis, const struct process_use *uses,
+                             size_t count, struct process_contention *out)
+{
+    struct line_model model = {.analysis = analysis, .uses = uses, .count = count, .out = out};
+    size_t cells;
+
+    *out = (struct process_contention){0};
+    make_room(&model);
+    list_acts(&model);
+    cells = out->act_count * out->act_count * PROCESS_KINDS;
+    out->transfers = allocate_zeroed(cells + 1, sizeof *out->transfers);
+    model.seen = allocate_zeroed(cells + 1, sizeof *model.seen);
+    count_changes(&model);
+    add_bins(&model);
+    bound(&model);
+    free(model.act_of);
+    free(model.actor_of);
+    free(model.others);
+    free(model.other_actors);
+    free(model.pairs);
+    free(model.seen);
+}
+
+void process_contention_free(struct process_contention *contention)
+{
+    free(contention->actors);
+    free(contention->acts);
+    free(contention->transfers);
+    *contention = (struct process_contention){0};
+}
