@@ -76,15 +76,15 @@ struct place {
 static bool read_place(struct place *place)
 {
     const char *text = getenv(name);
-    uint64_t pid, page;
+    uint64_t pid, handed;
 
     if (!text || !handed_down_number(&text, ':', &pid) || pid > INT32_MAX ||
-        !handed_down_number(&text, ':', &page) || page > INT32_MAX ||
+        !handed_down_number(&text, ':', &handed) || handed > INT32_MAX ||
         !handed_down_number(&text, ':', &place->key) ||
         !handed_down_number(&text, '\0', &place->started_ns))
         return false;
     place->pid = (long)pid;
-    place->descriptor = (int)page;
+    place->descriptor = (int)handed;
     return true;
 }
 

@@ -93,7 +93,8 @@ if command -v perl >/dev/null; then
     # A process that is killed has had its samples.
     rm -f ./*.rprof
     LD_PRELOAD=$library REUSE_PERIOD=2000000 REUSE_OUTPUT=%e.%p.rprof perl -MTime::HiRes=sleep -e \
-        'my $pid = fork; if (!$pid) { 1 while 1 } sleep 0.1 until -e "perl.$pid.rprof"; kill 9, $pid; wait' 2>err
+        'my ($n, $pid) = (0, fork); if (!$pid) { 1 while 1 }
+        sleep 0.1 until -e "perl.$pid.rprof" or $n++ > 600; kill 9, $pid; wait' 2>err
     check "samples of a process that is killed are counted" \
         grep -qE '^libreuse: clock engine, [1-9][0-9]* samples of 2 processes in 2 profiles, 1 of them has not' err
     # No profile can be written to its end: said once, and counted.
