@@ -199,7 +199,8 @@ static void system_calls_leave_little_time_for_accesses(void **state)
     if (waits->per_ns.lo > 0.1 || waits->per_ns.hi < 0.2)
         fail_msg("%.3f to %.3f", waits->per_ns.lo, waits->per_ns.hi);
     /* Calls far apart speak against nothing. */
-    assert_true(works->per_ns.value > 1.5 && works->per_ns.value < 5);
+    if (works->per_ns.value < 1 || works->per_ns.value > 8)
+        fail_msg("%.3f", works->per_ns.value);
     loop_rates_free(&rates);
     profile_free(profile);
 }
