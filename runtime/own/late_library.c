@@ -176,6 +176,11 @@ static bool resolve(const struct late_library *library, const Elf64_Sym *symbol,
     return ELF64_ST_BIND(symbol->st_info) == STB_WEAK;
 }
 
+/* Places to relocate need not be aligned: tables of the decoder are packed. */
+struct word {
+    uint64_t address;
+} __attribute__((packed));
+
 static bool relocate(const struct late_library *library, const struct dynamic *dynamic,
                      const struct late_import *imports, size_t import_count)
 {
@@ -184,21 +189,23 @@ static bool relocate(const struct late_library *library, const struct dynamic *d
         const uint64_t count = dynamic->table_bytes[table] / sizeof *relocation;
         for (uint64_t i = 0; i < count; i++, relocation++) {
             const Elf64_Sym *symbol = &library->symbols[ELF64_R_SYM(relocation->r_info)];
-            uint64_t *place = (uint64_t *)(library->base + relocation->r_offset), address;
+            struct word *place = (struct word *)(library->base + relocation->r_offset);
+            uint64_t address;
             switch (ELF64_R_TYPE(relocation->r_info)) {
             case R_X86_64_RELATIVE:
-                *place = library->base + (uint64_t)relocation->r_addend;
+                address = library->base + (uint64_t)relocation->r_addend;
                 break;
             case R_X86_64_64:
             case R_X86_64_GLOB_DAT:
             case R_X86_64_JUMP_SLOT:
                 if (!resolve(library, symbol, imports, import_count, &address))
                     return false;
-                *place = address + (uint64_t)relocation->r_addend;
+                address += (uint64_t)relocation->r_addend;
                 break;
             default:
                 return false;
             }
+            place->address = address;
         }
     }
     return true;

@@ -53,7 +53,7 @@ static struct shares times_of(struct profile_builder *builder, const char *path)
     profile_builder_finish(builder);
     struct profile *profile = profile_builder_load(path);
     times = calloc(profile->bursts.count, sizeof *times);
-    assert_int_equal(burst_times(profile, times), 0);
+    burst_times(profile, times);
     for (size_t i = 0; i < profile->bursts.count; i++) {
         shares.sum += times[i];
         *(profile->bursts.items[i]->loop == slow ? &shares.slow : &shares.fast) += times[i];

@@ -151,8 +151,7 @@ static void build(struct analysis *analysis)
         analysis_collect_histograms(analysis);
         return;
     }
-    if (loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates) != 0)
-        or_out_of_memory(NULL);
+    loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates);
     analysis_list_bursts(analysis);
     analysis_judge_samples(analysis);
     analysis_divide(analysis);

@@ -3,6 +3,8 @@
 #include "analysis/rates/burst_times.h"
 
 #include <stdlib.h>
+
+#include "support/memory.h"
 /* Where a burst began, and what it stands for. */
 struct beginning {
     uint64_t ip, loop;
@@ -120,26 +122,22 @@ static void share(const struct beginning *list, size_t n, struct place *places, 
     }
 }
 
-int burst_times(const struct profile *profile, double *times)
+void burst_times(const struct profile *profile, double *times)
 {
     size_t n = profile->progress.count, count;
-    struct beginning *list = malloc((n + 1) * sizeof *list);
-    struct place *places = malloc((n + 1) * sizeof *places);
-    size_t *place_of = malloc((n + 1) * sizeof *place_of);
+    struct beginning *list = allocate(n, sizeof *list);
+    struct place *places = allocate(n, sizeof *places);
+    size_t *place_of = allocate(n, sizeof *place_of);
 
     for (size_t i = 0; i < profile->bursts.count; i++)
         times[i] = (double)profile->bursts.items[i]->weight_ns;
-    if (list && places && place_of) {
-        n = list_beginnings(profile, list);
-        count = list_places(list, n, places, place_of);
-        share(list, n, places, count, place_of);
-        for (size_t i = 0; i < n; i++)
-            if (places[place_of[i]].own > 0)
-                times[list[i].burst] *= places[place_of[i]].found / places[place_of[i]].own;
-    }
-    n = list && places && place_of ? 0 : 1;
+    n = list_beginnings(profile, list);
+    count = list_places(list, n, places, place_of);
+    share(list, n, places, count, place_of);
+    for (size_t i = 0; i < n; i++)
+        if (places[place_of[i]].own > 0)
+            times[list[i].burst] *= places[place_of[i]].found / places[place_of[i]].own;
     free(list);
     free(places);
     free(place_of);
-    return n ? -1 : 0;
 }

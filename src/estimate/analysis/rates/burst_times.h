@@ -9,8 +9,7 @@
 
 #include "profile/reader.h"
 
-/* times[i]: of profile->bursts.items[i], ns; their sum is that of the weights. 0, or -1: out of
- * memory. */
-int burst_times(const struct profile *, double *times);
+/* times[i]: of profile->bursts.items[i], ns; their sum is that of the weights. */
+void burst_times(const struct profile *, double *times);
 
 #endif

@@ -11,6 +11,7 @@
 #include "analysis/rates/refill.h"
 #include "interpreter_stop.h"
 #include "profile/probes.h"
+#include "support/memory.h"
 
 enum { INSTRUCTION_BYTES_MAX = 15 };
 /* An access that hits takes some 0.25 ns, two to three a cycle. What the others take depends on how
@@ -97,8 +98,8 @@ static struct loop_rate loop_of_burst(uint32_t profile, const struct record_burs
 }
 
 /* One entry per burst, sorted, then folded into one entry per loop. */
-static int list_loops(const struct profile *const *profiles, size_t profile_count,
-                      struct loop_rates *out)
+static void list_loops(const struct profile *const *profiles, size_t profile_count,
+                       struct loop_rates *out)
 {
     struct recent_loops listed = {0};
     size_t capacity = 1;
@@ -106,9 +107,7 @@ static int list_loops(const struct profile *const *profiles, size_t profile_coun
     for (size_t p = 0; p < profile_count; p++)
         capacity +=
             profiles[p]->bursts.count + profiles[p]->samples.count + profiles[p]->progress.count;
-    struct loop_rate *loops = calloc(capacity, sizeof *loops);
-    if (!loops)
-        return -1;
+    struct loop_rate *loops = allocate_zeroed(capacity, sizeof *loops);
     listed.list = loops;
     for (size_t p = 0; p < profile_count; p++) {
         for (size_t i = 0; i < profiles[p]->bursts.count; i++) {
@@ -135,10 +134,8 @@ static int list_loops(const struct profile *const *profiles, size_t profile_coun
         else
             loops[count++] = loops[i];
     }
-    struct loop_rate *fitted = realloc(loops, (count ? count : 1) * sizeof *loops);
-    out->loops = fitted ? fitted : loops;
+    out->loops = reallocate(loops, count, sizeof *loops);
     out->count = count;
-    return 0;
 }
 
 /* ---- the loops of one profile ---- */
@@ -158,13 +155,11 @@ static int by_time(const void *a, const void *b)
 }
 
 /* The loops with most time have a group each, the others have the last one together. Returns the
- * number of groups; 0: out of memory. */
+ * number of groups. */
 static uint32_t make_groups(struct span span)
 {
-    struct loop_rate **order = malloc((span.count + 1) * sizeof *order);
+    struct loop_rate **order = allocate(span.count, sizeof *order);
 
-    if (!order)
-        return 0;
     for (size_t i = 0; i < span.count; i++)
         order[i] = &span.loops[i];
     qsort(order, span.count, sizeof *order, by_time);
@@ -254,45 +249,39 @@ static size_t bursts_that_tell(const struct rate_evidence *evidence, size_t n)
     return bursts;
 }
 
-static int fit_profile(const struct profile *profile, size_t p, struct span span,
-                       struct loop_rates *rates)
+static void fit_profile(const struct profile *profile, size_t p, struct span span,
+                        struct loop_rates *rates)
 {
     struct rate_evidence evidence = {.groups = make_groups(span)};
     size_t n = profile->progress.count;
-    uint32_t *groups = malloc((n + 1) * sizeof *groups);
+    uint32_t *groups = allocate(n, sizeof *groups);
     struct rate_fit fit;
-    int result = -1;
 
-    for (size_t i = 0; groups && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         groups[i] = rates->loops[loop_rates_find(rates, p, profile->progress.items[i]->loop)].group;
-    if (groups && evidence.groups && !progress_rates(profile, groups, &evidence)) {
-        rates->bursts += bursts_that_tell(&evidence, n);
-        share_time(span, &evidence);
-        expect(profile, p, rates, &evidence);
-        add_calls(span, &evidence);
-        rate_fit(&evidence, &fit);
-        for (size_t i = 0; i < span.count; i++)
-            set_rate(&span.loops[i], &fit);
-        result = 0;
-    }
+    progress_rates(profile, groups, &evidence);
+    rates->bursts += bursts_that_tell(&evidence, n);
+    share_time(span, &evidence);
+    expect(profile, p, rates, &evidence);
+    add_calls(span, &evidence);
+    rate_fit(&evidence, &fit);
+    for (size_t i = 0; i < span.count; i++)
+        set_rate(&span.loops[i], &fit);
     free(groups);
     free(evidence.readings);
     free(evidence.equations);
     free(evidence.terms);
-    return result;
 }
 
-static int fit_profiles(const struct profile *const *profiles, struct loop_rates *rates)
+static void fit_profiles(const struct profile *const *profiles, struct loop_rates *rates)
 {
     for (size_t i = 0, end; i < rates->count; i = end) {
         size_t p = rates->loops[i].profile;
 
         for (end = i + 1; end < rates->count && rates->loops[end].profile == p;)
             end++;
-        if (fit_profile(profiles[p], p, (struct span){&rates->loops[i], end - i}, rates))
-            return -1;
+        fit_profile(profiles[p], p, (struct span){&rates->loops[i], end - i}, rates);
     }
-    return 0;
 }
 
 /* Where time counts accesses there is one per unit of it. */
@@ -309,38 +298,29 @@ static void count_instead(const struct profile *const *profiles, struct loop_rat
     }
 }
 
-int loop_rates_create(const struct profile *const *profiles, size_t profile_count,
-                      struct loop_rates *out)
+void loop_rates_create(const struct profile *const *profiles, size_t profile_count,
+                       struct loop_rates *out)
 {
-    memset(out, 0, sizeof *out);
-    out->refills = calloc(profile_count, sizeof *out->refills);
-    out->burst_times = calloc(profile_count, sizeof *out->burst_times);
-    out->profile_count = profile_count;
-    if (!out->refills || !out->burst_times) {
-        loop_rates_free(out);
-        return -1;
-    }
+    *out = (struct loop_rates){
+        .refills = allocate(profile_count, sizeof *out->refills),
+        .burst_times = allocate(profile_count, sizeof *out->burst_times),
+        .profile_count = profile_count,
+    };
     for (size_t p = 0; p < profile_count; p++) {
         out->refills[p] = refill_estimate(profiles[p]);
-        out->burst_times[p] = calloc(profiles[p]->bursts.count + 1, sizeof *out->burst_times[p]);
-        if (!out->burst_times[p] || burst_times(profiles[p], out->burst_times[p])) {
-            loop_rates_free(out);
-            return -1;
-        }
+        out->burst_times[p] = allocate(profiles[p]->bursts.count, sizeof *out->burst_times[p]);
+        burst_times(profiles[p], out->burst_times[p]);
     }
-    if (list_loops(profiles, profile_count, out) || fit_profiles(profiles, out)) {
-        loop_rates_free(out);
-        return -1;
-    }
+    list_loops(profiles, profile_count, out);
+    fit_profiles(profiles, out);
     count_instead(profiles, out);
-    return 0;
 }
 
 void loop_rates_free(struct loop_rates *rates)
 {
     free(rates->loops);
     free(rates->refills);
-    for (size_t p = 0; rates->burst_times && p < rates->profile_count; p++)
+    for (size_t p = 0; p < rates->profile_count; p++)
         free(rates->burst_times[p]);
     free(rates->burst_times);
     memset(rates, 0, sizeof *rates);

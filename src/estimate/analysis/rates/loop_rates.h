@@ -37,9 +37,8 @@ struct loop_rates {
     size_t bursts; /* in which a variable moved on, and that was used */
 };
 
-/* 0, or -1 (out of memory). */
-int loop_rates_create(const struct profile *const *profiles, size_t profile_count,
-                      struct loop_rates *out);
+void loop_rates_create(const struct profile *const *profiles, size_t profile_count,
+                       struct loop_rates *out);
 void loop_rates_free(struct loop_rates *);
 
 /* Index of the loop of a burst or sample of the profiles given to loop_rates_create(). */

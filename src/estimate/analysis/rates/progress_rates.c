@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analysis/rates/variable_pace.h"
+#include "support/memory.h"
 
 /* A variable that moves both ways in so many of its bursts is none. */
 #define BOTH_WAYS 0.1
@@ -429,35 +430,28 @@ static void add_equations(struct observation *list, size_t n, struct rate_eviden
     make_alike(evidence, first);
 }
 
-int progress_rates(const struct profile *profile, const uint32_t *groups,
-                   struct rate_evidence *evidence)
+void progress_rates(const struct profile *profile, const uint32_t *groups,
+                    struct rate_evidence *evidence)
 {
     size_t n = count_variables(profile), looked[RATE_GROUPS_MAX] = {0};
-    size_t words = n / WORD_BURSTS_LEAST + 1;
-    struct observation *list = malloc((n + 1) * sizeof *list);
+    struct observation *list = allocate(n, sizeof *list);
     struct scratch scratch = {
-        .readings = malloc((n + 1) * sizeof *scratch.readings),
-        .variables = malloc((n + 1) * sizeof *scratch.variables),
-        .paces = malloc((n + 1) * sizeof *scratch.paces),
+        .readings = allocate(n, sizeof *scratch.readings),
+        .variables = allocate(n, sizeof *scratch.variables),
+        .paces = allocate(n, sizeof *scratch.paces),
     };
-    int result = -1;
 
-    evidence->readings = malloc(2 * RATE_GROUPS_MAX * sizeof *evidence->readings);
-    evidence->equations = malloc(words * sizeof *evidence->equations);
-    evidence->terms = malloc((n + 1) * sizeof *evidence->terms);
+    evidence->readings = allocate(2 * RATE_GROUPS_MAX, sizeof *evidence->readings);
+    evidence->equations = allocate(n / WORD_BURSTS_LEAST + 1, sizeof *evidence->equations);
+    evidence->terms = allocate(n, sizeof *evidence->terms);
     evidence->reading_count = evidence->equation_count = evidence->term_count = 0;
-    if (list && scratch.readings && scratch.variables && scratch.paces && evidence->readings &&
-        evidence->equations && evidence->terms) {
-        for (size_t i = 0; i < profile->progress.count; i++)
-            looked[groups[i]] += profile->progress.items[i]->before_ns > 0;
-        list_observations(profile, groups, list);
-        add_readings(list, n, looked, &scratch, evidence);
-        add_equations(list, n, evidence);
-        result = 0;
-    }
+    for (size_t i = 0; i < profile->progress.count; i++)
+        looked[groups[i]] += profile->progress.items[i]->before_ns > 0;
+    list_observations(profile, groups, list);
+    add_readings(list, n, looked, &scratch, evidence);
+    add_equations(list, n, evidence);
     free(list);
     free(scratch.readings);
     free(scratch.variables);
     free(scratch.paces);
-    return result;
 }

@@ -24,7 +24,7 @@
 #define SLOWEST_RATE 1e-4
 /* The variables of all bursts, by group. groups[i]: of the record i of profile->progress. Fills in
  * the evidence's lists, which the caller frees, with room for one more reading of each group; the
- * number of groups is set. 0, or -1: out of memory. */
-int progress_rates(const struct profile *, const uint32_t *groups, struct rate_evidence *);
+ * number of groups is set. */
+void progress_rates(const struct profile *, const uint32_t *groups, struct rate_evidence *);
 
 #endif
