@@ -12,6 +12,7 @@ for tool in make gcc ar; do
         exit
     fi
 done
+unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that runs the tests
 mkdir "$work/project" "$work/profiles"
 cd "$work/project" || exit 1
 
