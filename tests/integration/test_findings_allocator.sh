@@ -10,7 +10,7 @@ export LC_ALL=C
 cd "$work" || exit 1
 g++ -g -O2 -o allocating "$source" || exit 1
 record() { # KIND
-    "$reuse_run" -q -e clock --budget 10 -o "$1.rprof" ./allocating "$1" 2 >log 2>&1 || cat log
+    "$reuse_run" -q -e clock --budget 10 -o "$1.rprof" ./allocating "$1" 4 >log 2>&1 || cat log
     run "$reuse_report" --summary --format json "$1.rprof"
 }
 # Statements in Python on the findings, by their patterns.
