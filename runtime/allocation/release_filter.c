@@ -12,8 +12,7 @@
 enum {
     COUNT_END = 255,
     WORDS = RELEASE_FILTER_BITS / 64,
-    WORD_BYTES =
-        64 << RELEASE_FILTER_PLACE_LOG2, /* of the heap, but for the places that are skipped */
+    WORD_BYTES = 64 * 16, /* of the heap, but for the places that are skipped */
     WATCHED_WORDS = RELEASE_FILTER_REACH / WORD_BYTES + 2,
     LOOKED_AT_MAX = 64, /* words, when a large block is released */
 };

@@ -3,13 +3,13 @@
  * Tells in a nanosecond whether the release of a block matters: a tracked block starts there, or a
  * watched address may lie in it. Signal-safe; wait-free for those who ask; of all threads.
  *
- * A bit for each 64 bytes of a window of 128 MiB, onto which the address space is folded:
- * neighbours of the heap have neighbouring bits, so that the filter takes a 512th of the cache that
- * the program's blocks take. With one of 256 small blocks tracked, 3 of 100 releases of blocks of
- * 32 bytes in a heap of 500 MB are asked in vain. A bit is set while its count of tracked starts is
- * not 0, or the count of watches on its word of 64 bits; a watched address counts on the words of
- * the 4 KiB before it, in which a small block that contains it may start. Memory is touched as it
- * is used: up to 256 KiB by those who ask, 2 MiB by those who change it.
+ * A bit for each 16 bytes of a window of 128 MiB, onto which the address space is folded:
+ * neighbours of the heap have neighbouring bits, so that the filter takes a 128th of the cache that
+ * the program's blocks take. With one of 64 blocks tracked, 3 of 100 releases in a heap of 500 MB
+ * are asked in vain. A bit is set while its count of tracked starts is not 0, or the count of
+ * watches on its word of 64 bits; a watched address counts on the words of the 4 KiB before it, in
+ * which a small block that contains it may start. Memory is touched as it is used: up to 1 MiB by
+ * those who ask, 8 MiB by those who change it.
  *
  * Programs release small blocks at the same few addresses over and over, so that bits alone would
  * ask in vain for each of them while a watch is near. So watched addresses are kept as well, as
@@ -27,8 +27,7 @@
 #include <stdint.h>
 
 enum {
-    RELEASE_FILTER_BITS = 1 << 21,
-    RELEASE_FILTER_PLACE_LOG2 = 6 /* bytes of a place */,
+    RELEASE_FILTER_BITS = 1 << 23,
     RELEASE_FILTER_REACH = 4096, /* largest untracked block whose watches are found */
     RELEASE_FILTER_WATCHED = 64, /* addresses that are kept */
 };
@@ -42,11 +41,10 @@ struct release_filter {
     _Atomic uint32_t beyond; /* watched addresses that are not among them */
 };
 
-/* Every 1024 bytes skip one place, so that heaps at multiples of 64 MiB do not meet. */
+/* Every 256 bytes skip one place, so that heaps at multiples of 64 MiB do not meet. */
 static inline uint64_t release_filter_place(uint64_t base)
 {
-    return ((base >> RELEASE_FILTER_PLACE_LOG2) + (base >> (RELEASE_FILTER_PLACE_LOG2 + 4))) %
-           RELEASE_FILTER_BITS;
+    return ((base >> 4) + (base >> 8)) % RELEASE_FILTER_BITS;
 }
 
 /* False: nothing needs to be done when a block of at most RELEASE_FILTER_REACH bytes, or a tracked
