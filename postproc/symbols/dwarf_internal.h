@@ -99,6 +99,9 @@ const char *entry_name(const struct dwarf_file *, struct entry);
 /* DW_AT_name, looking through abstract origins and specifications; NULL if it has none. */
 const char *entry_plain_name(const struct dwarf_file *, struct entry);
 
+/* The entry itself, as a type to keep; offset 0: there is none. */
+struct type_reference entry_reference(const struct dwarf_file *, struct entry);
+
 /* The type that the entry, or what it completes, is declared with. */
 struct type_reference entry_type(const struct dwarf_file *, struct entry);
 

@@ -14,18 +14,6 @@ static bool is_structure(Dwarf_Half tag)
     return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
 }
 
-static struct type_reference reference_of_open(const struct dwarf_file *file, struct entry entry)
-{
-    struct type_reference type = {.alternate = entry.debug == file->alternate};
-    Dwarf_Error error = NULL;
-    Dwarf_Off offset = 0;
-
-    if (entry.die != NULL &&
-        dwarf_succeeded(entry.debug, dwarf_dieoffset(entry.die, &offset, &error), error))
-        type.offset = offset;
-    return type;
-}
-
 static uint64_t alignment_of(const struct dwarf_file *, struct entry, int depth);
 
 struct alignment_search {
@@ -193,7 +181,7 @@ static int compare_members(const void *left, const void *right)
 
 static void find_declaration(struct dwarf_file *file, struct entry entry, struct type_members *out)
 {
-    struct type_reference type = reference_of_open(file, entry);
+    struct type_reference type = entry_reference(file, entry);
     struct unit *unit = type.alternate ? NULL : unit_of_offset(file, type.offset);
     uint64_t number = 0, line = 0;
 
@@ -295,7 +283,7 @@ size_t dwarf_file_type_levels(struct dwarf_file *file, struct type_reference typ
 
             if (depth > 0 && !is_own(file, entry))
                 break;
-            out[count++] = (struct type_level){.type = reference_of_open(file, entry),
+            out[count++] = (struct type_level){.type = entry_reference(file, entry),
                                                .offset = offset - at,
                                                .start = at,
                                                .repeat = repeat};

@@ -21,7 +21,7 @@ struct entry entry_of_type(const struct dwarf_file *file, struct type_reference 
     return entry_at(debug, type.offset);
 }
 
-static struct type_reference reference_of(const struct dwarf_file *file, struct entry entry)
+struct type_reference entry_reference(const struct dwarf_file *file, struct entry entry)
 {
     struct type_reference type = {.alternate = entry.debug == file->alternate};
     Dwarf_Error error = NULL;
@@ -37,7 +37,7 @@ struct type_reference entry_type(const struct dwarf_file *file, struct entry ent
 {
     static const Dwarf_Half links[] = {DW_AT_specification, DW_AT_abstract_origin};
     struct entry found = entry_follow(file, entry, DW_AT_type);
-    struct type_reference type = reference_of(file, found);
+    struct type_reference type = entry_reference(file, found);
 
     entry_release(found);
     for (size_t i = 0; i < 2 && type.offset == 0; i++) {
@@ -45,7 +45,7 @@ struct type_reference entry_type(const struct dwarf_file *file, struct entry ent
 
         if (origin.die != NULL) {
             found = entry_follow(file, origin, DW_AT_type);
-            type = reference_of(file, found);
+            type = entry_reference(file, found);
             entry_release(found);
         }
         entry_release(origin);

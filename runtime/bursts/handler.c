@@ -171,7 +171,6 @@ static void observe(struct entry *entry)
     governor_spend(&thread->governor, (cost - hidden) / REFILL_ONE_IN);
     atomic_fetch_add_explicit(&thread->besides_ns, (cost - hidden) / REFILL_ONE_IN,
                               memory_order_relaxed);
-    /* An exploration for the access rate is paid from its own purse. */
     governor_spend(&thread->governor, cost);
     atomic_store_explicit(&thread->overhead_ns, overhead + cost, memory_order_relaxed);
     /* What the handler itself accessed has been counted, and is not the target's. */
