@@ -103,10 +103,16 @@ const struct record_line_end *profile_line_end(const struct profile *profile, ui
     return i == NOT_FOUND ? NULL : &profile->line_ends.items[i];
 }
 
-const struct record_burst *profile_burst(const struct profile *profile, uint64_t burst_id)
+size_t profile_burst_index(const struct profile *profile, uint64_t burst_id)
 {
     size_t i = find_position(ARRAY(bursts), 0, sizeof(burst_id), burst_id);
-    return i == NOT_FOUND ? NULL : profile->bursts.items[i];
+    return i == NOT_FOUND ? profile->bursts.count : i;
+}
+
+const struct record_burst *profile_burst(const struct profile *profile, uint64_t burst_id)
+{
+    size_t i = profile_burst_index(profile, burst_id);
+    return i == profile->bursts.count ? NULL : profile->bursts.items[i];
 }
 
 /* How far the time lies outside of the module's life; 0 within it. */

@@ -16,9 +16,8 @@ static uint64_t code_if_set(const struct merge_input *input, uint64_t address, u
 
 uint64_t merge_burst(const struct merge_input *input, uint64_t burst_id)
 {
-    size_t position = find_position((const struct record_array *)&input->profile->bursts, 0,
-                                    sizeof(burst_id), burst_id);
-    return position == NOT_FOUND ? 0 : input->bursts_before + position + 1;
+    size_t index = profile_burst_index(input->profile, burst_id);
+    return index == input->profile->bursts.count ? 0 : input->bursts_before + index + 1;
 }
 
 static void translate_group(struct merge_input *input, struct probe_group *group, uint64_t time_ns)

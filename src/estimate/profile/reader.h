@@ -120,6 +120,8 @@ const struct record_invalidation *profile_invalidation(const struct profile *, u
 const struct record_line_watch *profile_line_watch(const struct profile *, uint64_t sample_id);
 const struct record_line_end *profile_line_end(const struct profile *, uint64_t sample_id);
 const struct record_burst *profile_burst(const struct profile *, uint64_t burst_id);
+/* In `bursts`; their number: it is not there. */
+size_t profile_burst_index(const struct profile *, uint64_t burst_id);
 const struct record_shared_mapping *profile_shared_mapping(const struct profile *,
                                                            uint32_t mapping_id);
 const struct record_region *profile_region(const struct profile *, uint32_t region_id);

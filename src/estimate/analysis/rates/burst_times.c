@@ -28,31 +28,13 @@ static int by_ip(const void *a, const void *b)
     return (x->burst > y->burst) - (x->burst < y->burst);
 }
 
-/* The burst's index; the number of bursts: it is not in the file. */
-static size_t find_burst(const struct profile *profile, uint64_t burst_id)
-{
-    size_t low = 0, high = profile->bursts.count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (profile->bursts.items[middle]->burst_id < burst_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < profile->bursts.count && profile->bursts.items[low]->burst_id == burst_id
-               ? low
-               : profile->bursts.count;
-}
-
 static size_t list_beginnings(const struct profile *profile, struct beginning *list)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < profile->progress.count; i++) {
         const struct record_progress *record = profile->progress.items[i];
-        size_t burst = find_burst(profile, record->burst_id);
+        size_t burst = profile_burst_index(profile, record->burst_id);
 
         if (record->ip == 0 || burst >= profile->bursts.count)
             continue;
