@@ -4,7 +4,6 @@
 
 #include "profile/merge_internal.h"
 #include "profile/probes.h"
-#include "profile/reader_internal.h"
 
 /* What a group may be longer with other addresses and identifiers: all that is not a count. */
 enum { GROUP_BYTES_MAX = 64 };
