@@ -51,6 +51,20 @@ static void switches_are_charged_as_measured(void **state)
     assert_in_range(cost.burst_ns, 13800000, 14200000);
 }
 
+/* Application time is measured, and may seem to go back. */
+static void time_that_goes_back_costs_nothing(void **state)
+{
+    struct switches switches;
+    struct switch_cost cost;
+
+    (void)state;
+    run(&switches, 50000);
+    cost = switches_count(&switches, switches.count, switches.app_ns - 1000, PERIOD_NS, TRIGGER_NS,
+                          TRAP_NS);
+    assert_int_equal(cost.burst_ns, 0);
+    assert_int_equal(cost.besides_ns, 0);
+}
+
 static void registers_are_armed_for_their_share(void **state)
 {
     enum { BURSTS = 400000 };
@@ -82,6 +96,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_never_switches_pays_nothing),
         cmocka_unit_test(switches_are_charged_as_measured),
+        cmocka_unit_test(time_that_goes_back_costs_nothing),
         cmocka_unit_test(registers_are_armed_for_their_share),
     };
 

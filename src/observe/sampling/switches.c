@@ -26,12 +26,14 @@ void switches_begin(struct switches *switches)
 struct switch_cost switches_count(struct switches *switches, uint64_t count, uint64_t app_ns,
                                   uint64_t period_ns, uint64_t trigger_ns, uint64_t trap_ns)
 {
-    double new = (double)(count - switches->count), passed = (double)(app_ns - switches->app_ns);
+    double new = (double)(count - switches->count);
+    /* Application time is what is left of CPU time, and may go back a little. */
+    double passed = app_ns > switches->app_ns ? (double)(app_ns - switches->app_ns) : 0;
     double trigger = (double)trigger_ns, periods = 1;
     double due_ns, armed = switches->unwatched ? 0 : armed_to_trap * (double)trap_ns;
     struct switch_cost cost = {.besides_ns = (uint64_t)(new *(clock_to_trigger * trigger + armed))};
 
-    if (app_ns > switches->app_ns)
+    if (passed > 0)
         switches->per_ns += 0.5 * (new / passed - switches->per_ns);
     switches->count = count;
     switches->app_ns = app_ns;
