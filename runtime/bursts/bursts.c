@@ -10,6 +10,7 @@
 #include "bursts/bridge.h"
 #include "bursts/cost_account.h"
 #include "bursts/look_ahead.h"
+#include "bursts/pursue.h"
 #include "bursts/rate.h"
 #include "bursts/sampler.h"
 #include "bursts/turns.h"
@@ -252,8 +253,8 @@ static enum interpreter_stop feed(struct scratch *scratch)
     return burst_wants(burst) > 0 ? why : INTERPRETER_FULL;
 }
 
-/* Looks ahead from where the thread is. Returns why that ended; *stop is filled in if it is a stop.
- */
+/* Looks ahead from where the thread is. Returns why that ended. If it is a stop, *stop is filled
+ * in; if the burst is full, the look-ahead can go on, and must be ended. */
 static enum interpreter_stop look(struct scratch *scratch, const ucontext_t *context,
                                   struct bridge_stop *stop)
 {
@@ -274,9 +275,10 @@ static enum interpreter_stop look(struct scratch *scratch, const ucontext_t *con
         rate_follow_end(scratch);
     if (scratch->record.loop == 0)
         scratch->record.loop = loops_hottest(&thread->loops);
-    if (why != INTERPRETER_FULL)
+    if (why != INTERPRETER_FULL) {
         bridge_foresee(thread->interpreter, why, stop);
-    look_ahead_end(thread);
+        look_ahead_end(thread);
+    }
     cost_leave(before);
     return why;
 }
@@ -343,14 +345,23 @@ static void draw_watches(struct scratch *scratch, uint64_t app_now)
     cost_leave(before);
 }
 
-/* The burst has all the accesses that it will have, and its thread is here. */
-static void complete(struct scratch *scratch, ucontext_t *context, uint64_t app_now)
+/*
+ * The burst has all the accesses that it will have, and its thread is here. looking: the look-ahead
+ * can go on from its end.
+ */
+static void complete(struct scratch *scratch, ucontext_t *context, uint64_t app_now, bool looking)
 {
     struct thread *thread = scratch->thread;
     enum cost_part before;
+    bool written = write_burst(scratch);
 
-    offer_sample(scratch, true);
-    if (write_burst(scratch)) {
+    if (looking) {
+        if (written)
+            pursue(scratch);
+        look_ahead_end(thread);
+    }
+    if (written) {
+        offer_sample(scratch, true);
         write_sample(scratch);
         if (!pmu_in_use()) {
             turns_follow(thread, scratch, context, app_now);
@@ -377,7 +388,7 @@ static void advance(struct scratch *scratch, ucontext_t *context, uint64_t app_n
         if (bridge_set(thread, scratch, &stop, app_now))
             return;
     }
-    complete(scratch, context, app_now);
+    complete(scratch, context, app_now, why == INTERPRETER_FULL);
 }
 
 void bursts_take(struct thread *thread, ucontext_t *context, uint64_t app_now)

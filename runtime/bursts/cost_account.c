@@ -24,6 +24,7 @@ static const char *const part_names[COST_PARTS] = {
     [COST_PERIOD] = "period",
     [COST_UNWINDING] = "unwinding",
     [COST_INTERPRETATION] = "interpretation",
+    [COST_PURSUIT] = "pursuit",
     [COST_DISTANCES] = "distances",
     [COST_OBJECTS] = "objects",
     [COST_CONTEXTS] = "contexts",

@@ -14,6 +14,7 @@ enum cost_part {
     COST_PERIOD,         /* setting the clock's period */
     COST_UNWINDING,      /* the path that the burst begins on */
     COST_INTERPRETATION, /* of the burst */
+    COST_PURSUIT,        /* of what follows it */
     COST_DISTANCES,      /* next uses, distances, groups of probes */
     COST_OBJECTS,        /* that probes touch */
     COST_CONTEXTS,       /* numbers of call paths, records of new ones */

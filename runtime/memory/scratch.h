@@ -23,6 +23,7 @@
 #include "profile/writer.h"
 #include "sampling/burst.h"
 #include "sampling/progress.h"
+#include "sampling/pursuit.h"
 
 enum {
     SCRATCH_MAX = 256,
@@ -54,6 +55,8 @@ struct scratch {
     bool halfway;   /* the candidates have been looked at in the middle */
     uint64_t since_ns, before_ns;
     uint64_t begun_at; /* the instruction */
+
+    struct pursuit pursuit; /* of lines that it leaves open */
 
     unsigned char encoded[SCRATCH_ENCODED];
     struct access accesses[SCRATCH_ACCESSES]; /* for turns.c */

@@ -18,17 +18,6 @@ enum {
     INSTRUCTION_BYTES_MAX = 15,
 };
 
-static void sort(struct burst_probe *probes, unsigned n)
-{
-    for (unsigned i = 1; i < n; i++)
-        for (unsigned j = i; j > 0 && probes[j - 1].index > probes[j].index; j--) {
-            struct burst_probe swap = probes[j];
-
-            probes[j] = probes[j - 1];
-            probes[j - 1] = swap;
-        }
-}
-
 /* Makes the samples, in the order of their accesses. */
 static void describe(struct scratch *scratch, struct marker *marker,
                      const struct burst_probe *probes, unsigned n)
@@ -130,7 +119,7 @@ void marker_set(struct scratch *scratch, uint32_t slots, struct burst_probe *pro
 
     if (n == 0)
         return;
-    sort(probes, n);
+    burst_sort_probes(probes, n);
     marker->slots = slots;
     if (probes[n - 1].index < scratch->from) {
         describe(scratch, marker, probes, n);

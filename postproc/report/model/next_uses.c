@@ -131,8 +131,8 @@ static int compare_times(const void *left, const void *right)
 {
     const struct late_use *a = left, *b = right;
 
-    if (a->ns != b->ns)
-        return a->ns < b->ns ? 1 : -1;
+    if (a->accesses != b->accesses)
+        return a->accesses < b->accesses ? 1 : -1;
     return (a->observation > b->observation) - (a->observation < b->observation);
 }
 
@@ -147,11 +147,11 @@ double late_uses_spread(late_use_list *uses)
     qsort(uses->items, uses->count, sizeof(*uses->items), compare_times);
     for (size_t i = 0; i < uses->count && above <= total / 4; i++) {
         above += uses->items[i].draws;
-        upper = uses->items[i].ns;
+        upper = uses->items[i].accesses;
     }
     for (size_t i = uses->count; i > 0 && below <= total / 4; i--) {
         below += uses->items[i - 1].draws;
-        lower = uses->items[i - 1].ns;
+        lower = uses->items[i - 1].accesses;
     }
     return upper / fmax(1, lower);
 }
@@ -163,22 +163,19 @@ void late_uses_of(struct model *model, const struct grouping *grouping, uint32_t
 
     for (size_t i = 0; i < analysis_watch_count(model->analysis); i++) {
         const struct record_watch_end *end = analysis_watch_end(model->analysis, i);
-        const struct record_sample *sample;
         size_t profile;
 
         if (observation[i] == GROUP_NONE || grouping->labels[observation[i]] != group ||
             end == NULL || end->reason != WATCH_REUSED || end->ip == 0)
             continue;
-        sample = analysis_watch(model->analysis, i, &profile);
-        ARRAY_PUSH(
-            uses,
-            ((struct late_use){
-                .observation = observation[i],
-                .location =
-                    resolver_code(model->resolver, profile, end->ip, end->monotonic_ns, true),
-                .ns = end->app_ns > sample->app_ns ? (double)(end->app_ns - sample->app_ns) : 0,
-                .weight = analysis_watch_weight(model->analysis, i),
-                .draws = 1}));
+        analysis_watch(model->analysis, i, &profile);
+        ARRAY_PUSH(uses, ((struct late_use){.observation = observation[i],
+                                            .location =
+                                                resolver_code(model->resolver, profile, end->ip,
+                                                              end->monotonic_ns, end->pursued == 0),
+                                            .accesses = analysis_watch_accesses(model->analysis, i),
+                                            .weight = analysis_watch_weight(model->analysis, i),
+                                            .draws = 1}));
     }
 }
 

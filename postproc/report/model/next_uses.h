@@ -15,9 +15,10 @@ enum { NEXT_USES_MAX = 4 };
 struct next_uses {
     struct next_use uses[NEXT_USES_MAX]; /* most frequent first */
     size_t count;
-    double late_spread;  /* upper over lower quartile of their times to the next use; 0: too few */
-    size_t watched;      /* reuses among them that watches saw, after their bursts */
-    uint32_t object;     /* with most of the group's misses; GROUP_NONE: unknown */
+    double
+        late_spread; /* upper over lower quartile of the accesses up to the next use; 0: too few */
+    size_t watched;  /* reuses among them that watches saw, after their bursts */
+    uint32_t object; /* with most of the group's misses; GROUP_NONE: unknown */
     double object_share; /* of the group's accesses */
 };
 
@@ -28,7 +29,7 @@ void next_uses_of(struct model *, const struct grouping *, uint32_t group, struc
 struct late_use {
     uint32_t observation; /* the group of probes of which the watched access was one */
     uint32_t location;    /* number in the model's resolver */
-    double ns;            /* of CPU time, from access to reuse */
+    double accesses;      /* of its thread, from access to reuse */
     double weight;        /* open accesses that it stands for */
     double draws;         /* times that it counts: 1 */
 };

@@ -10,8 +10,8 @@
 
 /* Sums over the threads and profiles that are looked at. */
 struct observed {
-    struct watch_summary watches;
-    uint64_t evicted; /* of the watches, by the policy */
+    struct watch_summary watches; /* by debug registers */
+    uint64_t evicted;             /* of these, by the policy */
     uint64_t bursts, probes, markers, foreseen, stops, bridged;
 };
 
@@ -105,6 +105,22 @@ static void add_look_ahead(struct document *document, struct section *section,
     free(text);
 }
 
+static void add_pursuits(struct document *document, struct section *section,
+                         const struct watch_summary *watches)
+{
+    char *farthest = number_count(watches->farthest);
+    char *text = format_string("%zu lines looked for after their bursts, %zu of them used again; "
+                               "up to %s accesses on",
+                               watches->pursued, watches->found, farthest);
+
+    section_fact_as(document, section, "pursuits.lines", watches->pursued > 0 ? "Pursuits" : NULL,
+                    INTERVAL_NONE, cell_value(CELL_COUNT, (double)watches->pursued), text);
+    section_fact(section, "pursuits.reused", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)watches->found));
+    free(text);
+    free(farthest);
+}
+
 static void add_watches(struct document *document, struct section *section,
                         const struct observed *observed, bool exact)
 {
@@ -146,5 +162,6 @@ void add_observed(struct model *model, struct document *document, struct section
     }
     add_bursts(model, document, section, &observed);
     add_look_ahead(document, section, &observed);
+    add_pursuits(document, section, &observed.watches);
     add_watches(document, section, &observed, model->exact);
 }

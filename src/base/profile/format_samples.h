@@ -14,6 +14,7 @@ enum watch_mode {
     WATCH_NONE = 0,     /* not to be watched, or no register was given */
     WATCH_ACCESSED = 1, /* the accessed word is watched */
     WATCH_OTHER = 2,    /* another word of the run's line, chosen uniformly, is watched */
+    WATCH_PURSUED = 3,  /* the line is looked for in what the thread does after the burst */
 };
 
 enum sample_flags {
@@ -31,6 +32,8 @@ enum sample_flags {
 };
 
 enum { REUSE_TIME_NONE = 0xffffffffu };
+
+enum { WATCH_LINE_SIZES = 4 }; /* that pursuits tell: PROBE_LINE_SIZES */
 
 struct record_sample {
     uint64_t sample_id;
@@ -90,6 +93,8 @@ enum watch_end {
     WATCH_PROCESS_ENDED = 5, /* censored; also assumed by readers for watches without an end */
     WATCH_FREED = 6,         /* the block was freed or unmapped: never reused as this object */
     WATCH_LOST = 7, /* the register was taken away (exec, debugger): censored at last sight */
+    WATCH_PURSUIT_ENDED =
+        8, /* the pursuit ended before a use in lines of the run's size: censored */
 };
 
 enum watch_end_flags {
@@ -132,6 +137,13 @@ struct record_watch_end {
     uint8_t kind;        /* enum access_kind, 0 unknown */
     uint16_t cpu;
     uint16_t reserved;
+    /* Of a sample with WATCH_PURSUED: accesses looked at after the sampled one, and how many of
+     * these up to the next use of its line, at the line sizes of a wide burst (probe_line_size());
+     * REUSE_TIME_NONE: it was not used. No time passes: app_ns is the sample's; ip is that of the
+     * using instruction itself. Else 0. */
+    uint32_t pursued;
+    uint32_t used[WATCH_LINE_SIZES];
+    uint32_t reserved2;
 };
 
 /*

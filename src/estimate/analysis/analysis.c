@@ -313,6 +313,13 @@ const struct record_watch_end *analysis_watch_end(const struct analysis *analysi
     return analysis->watches[index].end;
 }
 
+double analysis_watch_accesses(const struct analysis *analysis, size_t index)
+{
+    const struct analysed_watch *watch = &analysis->watches[index];
+
+    return watch->record->marker_accesses + watch->ran;
+}
+
 double analysis_watch_weight(const struct analysis *analysis, size_t index)
 {
     return analysis->watches[index].weight;
@@ -320,18 +327,25 @@ double analysis_watch_weight(const struct analysis *analysis, size_t index)
 
 struct watch_summary analysis_watches(const struct analysis *analysis)
 {
-    struct watch_summary out = {.begun = analysis->watch_count};
+    struct watch_summary out = {0};
     double sum = 0;
 
     for (size_t i = 0; i < analysis->watch_count; i++) {
         const struct analysed_watch *watch = &analysis->watches[i];
 
+        out.heaviest = fmax(out.heaviest, watch->weight);
+        sum += watch->weight;
+        if (watch->record->watch_mode == WATCH_PURSUED) {
+            out.pursued++;
+            out.found += watch->open.end == OPEN_USED;
+            out.farthest = fmax(out.farthest, watch->end->pursued);
+            continue;
+        }
+        out.begun++;
         out.used += watch->open.end == OPEN_USED;
         out.never += watch->open.end == OPEN_NEVER;
         out.censored += watch->open.end == OPEN_CENSORED;
         out.invalidated += watch->invalidation != NULL;
-        out.heaviest = fmax(out.heaviest, watch->weight);
-        sum += watch->weight;
     }
     out.heaviest = sum > 0 ? out.heaviest / sum : 0;
     return out;

@@ -124,10 +124,13 @@ double analysis_probe_object_weight(const struct analysis *, size_t index);
  * them. */
 size_t analysis_burst_count(const struct analysis *, struct subset);
 
-/* Watches of open lines: how many began, and how they ended. */
+/* Watches of open lines by debug registers: how many began, and how they ended; and lines that were
+ * pursued by looking ahead. */
 struct watch_summary {
     size_t begun, used, invalidated, never, censored;
-    double heaviest; /* largest weight of one of them over the sum of all weights */
+    size_t pursued, found; /* the latter: used again */
+    double farthest;       /* accesses looked at for one of the pursued, at most */
+    double heaviest;       /* largest weight of any of them over the sum of all weights */
 };
 struct watch_summary analysis_watches(const struct analysis *);
 
@@ -136,6 +139,8 @@ size_t analysis_watch_count(const struct analysis *);
 const struct record_sample *analysis_watch(const struct analysis *, size_t index,
                                            size_t *profile_index);
 const struct record_watch_end *analysis_watch_end(const struct analysis *, size_t index);
+/* From the sampled access to the end. */
+double analysis_watch_accesses(const struct analysis *, size_t index);
 double analysis_watch_weight(const struct analysis *,
                              size_t index); /* open accesses it stands for */
 

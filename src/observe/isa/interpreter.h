@@ -72,7 +72,7 @@ struct interpreter_options {
     void *branch_context; /* for all three hooks */
 };
 
-/* Bytes that interpreter_create() needs; a constant of the build (about half a MiB, touched as
+/* Bytes that interpreter_create() needs; a constant of the build (some MiB, touched as
  * used). */
 size_t interpreter_memory_size(void);
 

@@ -9,24 +9,51 @@ void store_buffer_clear(struct store_buffer *buffer)
     for (uint32_t i = 0; i < buffer->lines_used; i++)
         buffer->keys[buffer->lines[i].slot] = 0;
     buffer->lines_used = 0;
+    buffer->many = false;
     memset(buffer->pages, 0, sizeof buffer->pages);
+}
+
+static void place(struct store_buffer *buffer, uint32_t number, unsigned slot)
+{
+    struct store_line *line = &buffer->lines[number];
+
+    buffer->keys[slot] = line->key;
+    buffer->lines_of[slot] = (uint16_t)number;
+    line->slot = (uint16_t)slot;
+}
+
+/* Goes over to all slots. */
+static void spread(struct store_buffer *buffer)
+{
+    for (uint32_t i = 0; i < buffer->lines_used; i++)
+        buffer->keys[buffer->lines[i].slot] = 0;
+    buffer->many = true;
+    for (uint32_t i = 0; i < buffer->lines_used; i++) {
+        unsigned slot = store_buffer_slot(buffer, buffer->lines[i].key - 1);
+
+        while (buffer->keys[slot] != 0)
+            slot = store_buffer_after(buffer, slot);
+        place(buffer, i, slot);
+    }
 }
 
 struct store_line *store_buffer_make(struct store_buffer *buffer, uint64_t address)
 {
-    unsigned slot = store_buffer_slot(address);
-    while (buffer->keys[slot] != 0) {
+    struct store_line *line;
+    unsigned slot;
+
+    if (buffer->lines_used == STORE_LINES_FEW && !buffer->many)
+        spread(buffer);
+    for (slot = store_buffer_slot(buffer, address); buffer->keys[slot] != 0;
+         slot = store_buffer_after(buffer, slot))
         if (buffer->keys[slot] == (address | 1))
             return &buffer->lines[buffer->lines_of[slot]];
-        slot = (slot + 1) & (STORE_SLOTS - 1);
-    }
-    struct store_line *line = &buffer->lines[buffer->lines_used];
-    buffer->keys[slot] = address | 1;
-    buffer->lines_of[slot] = (uint16_t)buffer->lines_used++;
+    line = &buffer->lines[buffer->lines_used];
+    line->key = address | 1;
+    place(buffer, buffer->lines_used++, slot);
     buffer->pages[address >> 18 & 7] |= UINT64_C(1) << (address >> 12 & 63);
     line->written = 0;
     line->poisoned = 0;
-    line->slot = (uint16_t)slot;
     line->avoided = false;
     return line;
 }

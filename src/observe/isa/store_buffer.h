@@ -14,11 +14,16 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Lines: a burst whose accesses all store to lines of their own fits. Slots: a power of two. */
+/*
+ * A burst whose accesses all store to lines of their own fits into the table's first slots, which
+ * stay in a near cache. Who looks ahead farther may fill all of it.
+ */
 enum {
     STORE_LINE = 64,
-    STORE_LINES = 4224,
-    STORE_SLOT_BITS = 13,
+    STORE_LINES = 32768,
+    STORE_SLOT_BITS_FEW = 13,
+    STORE_LINES_FEW = 4224, /* that go into so many slots */
+    STORE_SLOT_BITS = 16,
     STORE_SLOTS = 1 << STORE_SLOT_BITS
 };
 
@@ -26,12 +31,14 @@ struct store_line {
     uint8_t data[STORE_LINE];
     uint64_t written;  /* bit i: byte i was written */
     uint64_t poisoned; /* bit i: byte i was written with an unknown value */
+    uint64_t key;      /* as in keys[] */
     uint16_t slot;
     bool avoided; /* what is not written must not be read by a plain load */
 };
 
 struct store_buffer {
     uint32_t lines_used;
+    bool many; /* all slots are used, not the first 1 << STORE_SLOT_BITS_FEW alone */
     /* Pages (hashed) that were written to: a quick test for code that was. */
     uint64_t pages[8];
     uint64_t keys[STORE_SLOTS]; /* line address | 1, or 0 */
@@ -39,15 +46,23 @@ struct store_buffer {
     struct store_line lines[STORE_LINES];
 };
 
-static inline unsigned store_buffer_slot(uint64_t line)
+static inline unsigned store_buffer_slot(const struct store_buffer *buffer, uint64_t line)
 {
-    return (unsigned)((line * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - STORE_SLOT_BITS));
+    unsigned bits = buffer->many ? STORE_SLOT_BITS : STORE_SLOT_BITS_FEW;
+
+    return (unsigned)((line * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - bits));
+}
+
+static inline unsigned store_buffer_after(const struct store_buffer *buffer, unsigned slot)
+{
+    return (slot + 1) & (buffer->many ? STORE_SLOTS - 1 : (1 << STORE_SLOT_BITS_FEW) - 1);
 }
 
 /* Line at address (a multiple of 64), or NULL if nothing was written there. */
 static inline struct store_line *store_buffer_find(struct store_buffer *buffer, uint64_t address)
 {
-    for (unsigned slot = store_buffer_slot(address);; slot = (slot + 1) & (STORE_SLOTS - 1)) {
+    for (unsigned slot = store_buffer_slot(buffer, address);;
+         slot = store_buffer_after(buffer, slot)) {
         if (buffer->keys[slot] == (address | 1))
             return &buffer->lines[buffer->lines_of[slot]];
         if (buffer->keys[slot] == 0)

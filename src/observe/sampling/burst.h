@@ -111,6 +111,9 @@ enum { BURST_DRAW_MAX = 64 };
 unsigned burst_draw_open(const struct burst *, struct random *, unsigned n,
                          struct burst_probe *out);
 
+/* By ascending index of their accesses. */
+void burst_sort_probes(struct burst_probe *, unsigned n);
+
 /* The burst's accesses with the probe as sample; valid until the burst is begun anew. */
 struct access_run burst_run(const struct burst *, const struct burst_probe *);
 

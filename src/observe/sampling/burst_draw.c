@@ -77,6 +77,17 @@ unsigned burst_draw_open(const struct burst *burst, struct random *random, unsig
     return n;
 }
 
+void burst_sort_probes(struct burst_probe *probes, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned j = i; j > 0 && probes[j - 1].index > probes[j].index; j--) {
+            struct burst_probe swap = probes[j];
+
+            probes[j] = probes[j - 1];
+            probes[j - 1] = swap;
+        }
+}
+
 struct access_run burst_run(const struct burst *burst, const struct burst_probe *probe)
 {
     struct access_run run = {

@@ -182,6 +182,8 @@ static double accesses_of_watch(const struct analysis *analysis, const struct an
     const struct analysed_burst *burst = &analysis->bursts[watch->burst];
     const struct loop_rate *loop = &analysis->rates.loops[burst->loop];
 
+    if (record->watch_mode == WATCH_PURSUED)
+        return analysis_pursued_accesses(analysis, watch);
     if (!watch->end) {
         /* Cut short by a kill: still armed at the thread's last sign of life. In a profile that
          * ended in order the end was lost, and nothing is known of the watch. */

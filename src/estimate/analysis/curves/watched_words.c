@@ -86,6 +86,35 @@ static enum open_end end_of(const struct analysed_watch *watch)
     }
 }
 
+/* Accesses from the sampled one to the next use of its line; REUSE_TIME_NONE: not seen. */
+static uint32_t pursued_use(const struct analysis *analysis, const struct analysed_watch *watch)
+{
+    return watch->end->used[analysis->size_index];
+}
+
+double analysis_pursued_accesses(const struct analysis *analysis,
+                                 const struct analysed_watch *watch)
+{
+    uint32_t use;
+
+    if (!watch->end)
+        return -1;
+    use = pursued_use(analysis, watch);
+    return use != REUSE_TIME_NONE ? use : watch->end->pursued;
+}
+
+/* It saw the whole line. */
+static void observe_pursuit(const struct analysis *analysis, struct analysed_watch *watch)
+{
+    bool used = pursued_use(analysis, watch) != REUSE_TIME_NONE && !watch->elsewhere;
+
+    watch->open.end = used ? OPEN_USED : OPEN_CENSORED;
+    watch->open.accessed = true;
+    watch->open.whole = true;
+    watch->open.design = 1;
+    watch->open.multiplicity = used;
+}
+
 bool analysis_observe(const struct analysis *analysis, struct analysed_watch *watch)
 {
     const struct record_sample *record = watch->record;
@@ -93,6 +122,10 @@ bool analysis_observe(const struct analysis *analysis, struct analysed_watch *wa
     bool tossed = coin_was_tossed(analysis, record);
     struct open_watch *open = &watch->open;
 
+    if (record->watch_mode == WATCH_PURSUED) {
+        observe_pursuit(analysis, watch);
+        return true;
+    }
     open->end = (uint8_t)end_of(watch);
     open->accessed = record->watch_mode == WATCH_ACCESSED;
     open->whole = open->accessed && !tossed && others == 0;
