@@ -9,6 +9,9 @@
 #include "symbols/dwarf_file.h"
 #include "symbols/elf_image.h"
 
+/* Entries nest; anything deeper than this is damage. */
+enum { DEPTH_MAX = 64, DIMENSIONS_MAX = 8 };
+
 /* [low, high) belongs to entry number `index` of whatever the table is about. */
 struct address_range {
     uint64_t low, high;
@@ -115,6 +118,13 @@ Dwarf_Half entry_tag(struct entry); /* 0: no entry */
 uint64_t type_bytes(const struct dwarf_file *, struct entry, int depth);
 /* "struct cell"; NULL: it has no name. */
 const char *type_name(const struct dwarf_file *, struct entry);
+
+struct dimensions {
+    uint64_t counts[DIMENSIONS_MAX]; /* outermost first; 0 unknown */
+    size_t count;
+};
+/* Of an array type that is open. */
+struct dimensions array_dimensions(struct entry);
 /* An array without a length: the last member of a structure that its block is longer than. */
 bool type_is_open_array(struct entry);
 /* A structure that ends with one. */

@@ -6,8 +6,7 @@
 #include "symbols/dwarf_internal.h"
 #include "symbols/library_source.h"
 
-/* Types nest; anything deeper than this is damage. */
-enum { DEPTH_MAX = 64, ALIGNMENT_MAX = 16 };
+enum { ALIGNMENT_MAX = 16 };
 
 static bool is_structure(Dwarf_Half tag)
 {

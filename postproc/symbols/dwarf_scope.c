@@ -19,9 +19,6 @@ struct collection {
     int depth;
 };
 
-/* Type definitions can be nested; anything deeper than this is damage. */
-enum { DEPTH_MAX = 64 };
-
 static void collect_imported(struct collection *collection, struct entry import);
 
 /* Variables of the file and its namespaces, members of any structure in the unit. */

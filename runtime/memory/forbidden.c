@@ -3,11 +3,11 @@
 #include "memory/forbidden.h"
 
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "memory/maps.h"
+#include "own/text.h"
 
 #include "signal_safe.h"
 
@@ -78,11 +78,6 @@ void forbidden_if_device(uint64_t low, uint64_t high, int descriptor)
     if (fstat(descriptor, &status) == 0 && S_ISCHR(status.st_mode) &&
         status.st_rdev != makedev(MEMORY_DEVICES, ZERO))
         forbidden_add(low, high);
-}
-
-static bool begins_with(const char *text, const char *beginning)
-{
-    return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
 static bool look_at(void *unused, const struct maps_entry *entry)

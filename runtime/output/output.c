@@ -4,14 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +20,7 @@
 #include "memory/memory.h"
 #include "memory/modules.h"
 #include "memory/regions.h"
+#include "output/output_name.h"
 #include "output/profile_file.h"
 #include "output/say.h"
 #include "output/snapshot.h"
@@ -46,16 +44,14 @@ enum output_state { OUTPUT_CLOSED, OUTPUT_LAZY, OUTPUT_OPENING, OUTPUT_OPEN, OUT
 static _Atomic int state;
 static struct profile_writer writer; /* has its own lock */
 static unsigned char *buffer;
-static char path[OPTIONS_OUTPUT_MAX + PATH_MAX]; /* absolute; written before the file is opened */
-static char all[2 * OPTIONS_OUTPUT_MAX + PATH_MAX]; /* likewise, of all processes */
-static bool named_by_process;                       /* the path has the process's number in it */
+static struct output_name name; /* written before the file is opened */
 static _Atomic uint64_t samples;
 static uint64_t started_ns; /* CLOCK_MONOTONIC; written at start-up and after fork */
 static _Atomic bool loss_told;
 
 const char *output_path(void)
 {
-    return atomic_load(&state) == OUTPUT_OPEN ? path : "";
+    return atomic_load(&state) == OUTPUT_OPEN ? name.path : "";
 }
 
 uint64_t output_samples(void)
@@ -81,94 +77,9 @@ bool output_usable(void)
     return now != OUTPUT_FAILED && now != OUTPUT_CLOSED;
 }
 
-/* The program's file; without /proc, as it was called. It stays the same until exec(2). */
-static const char *program_name(void)
-{
-    static char name[PATH_MAX];
-    const char *called = (const char *)getauxval(AT_EXECFN);
-
-    if (name[0] == '\0') {
-        ssize_t length = readlink("/proc/self/exe", name, sizeof name - 1);
-
-        name[length > 0 ? length : 0] = '\0';
-    }
-    if (name[0] == '\0' && called && strlen(called) < sizeof name)
-        memcpy(name, called, strlen(called) + 1);
-    return name;
-}
-
-bool output_expand(const char *pattern, const char *complaint, char expanded[OPTIONS_OUTPUT_MAX])
-{
-    struct output_names names;
-    char reason[OPTIONS_MESSAGE_MAX];
-    struct utsname system;
-    struct line line;
-
-    uname(&system);
-    names.pid = getpid();
-    names.host = system.nodename;
-    names.job = settings.job.id;
-    names.rank = settings.job.rank;
-    names.program = tape_mode == TAPE_REPLAYS ? "replay" : program_name();
-    if (options_expand_output(pattern, &names, expanded, OPTIONS_OUTPUT_MAX, reason,
-                              sizeof reason) == 0)
-        return true;
-    line_begin(&line);
-    line_text(&line, complaint);
-    line_text(&line, reason);
-    say_error(&line);
-    return false;
-}
-
 const char *output_all(void)
 {
-    return all;
-}
-
-/* What differs between the processes of the run, or the job, becomes a star, at `at` in what a
- * shell is told. */
-static void choose_all(const char *pattern, size_t at)
-{
-    static const char suffix[] = ".rprof";
-    bool same = true;
-
-    named_by_process = false;
-    for (; *pattern; pattern++) {
-        bool star = *pattern == '%' && *++pattern != '%';
-
-        /* Files of one name are numbered before the suffix. */
-        if (same && strcmp(pattern, suffix) == 0)
-            all[at++] = '*';
-        if (star && *pattern == 'j' && settings.job.id[0] != '\0') {
-            memcpy(all + at, settings.job.id, strlen(settings.job.id));
-            at += strlen(settings.job.id);
-            continue;
-        }
-        all[at++] = *pattern;
-        if (star)
-            all[at - 1] = '*';
-        named_by_process |= star && *pattern == 'p';
-        same &= !star;
-    }
-    all[at] = '\0';
-}
-
-/* The pattern, expanded, below the directory that is current now. */
-static bool choose_path(const struct options *options)
-{
-    char expanded[OPTIONS_OUTPUT_MAX];
-    size_t prefix = 0;
-
-    if (!output_expand(options->output, "no profile: REUSE_OUTPUT: ", expanded))
-        return false;
-    if (expanded[0] != '/' && getcwd(path, PATH_MAX)) {
-        prefix = strlen(path);
-        path[prefix++] = '/';
-    }
-    memcpy(path + prefix, expanded, strlen(expanded) + 1);
-    memcpy(all, path, prefix);
-    choose_all(options->output, prefix);
-    return true;
+    return name.all;
 }
 
 /* The words of an errno that a user of files meets. */
@@ -199,7 +110,7 @@ static void tell_open_failure(int error)
         return;
     line_begin(&line);
     line_text(&line, "no profile: cannot create ");
-    line_text(&line, path);
+    line_text(&line, name.path);
     line_text(&line, " (");
     line_error(&line, error);
     line_text(&line, advice(error));
@@ -236,7 +147,7 @@ static bool is_regular(int descriptor)
 static bool open_file(void)
 {
     struct run_text text;
-    int created = profile_file_create(path, sizeof path, named_by_process);
+    int created = profile_file_create(name.path, sizeof name.path, name.by_process);
     bool is_new = created >= 0 && is_regular(created);
     int descriptor = descriptor_adopt_profile(created), error = -descriptor;
 
@@ -244,7 +155,7 @@ static bool open_file(void)
         buffer = memory_map(PROFILE_WRITER_BUFFER);
     if (descriptor < 0 || !buffer) {
         if (is_new)
-            syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+            syscall(SYS_unlinkat, AT_FDCWD, name.path, 0);
         tell_open_failure(error);
         atomic_store(&state, OUTPUT_FAILED);
         return false;
@@ -268,7 +179,7 @@ bool output_begin(const struct options *options, bool eager)
 {
     started_ns = monotonic_ns();
     atomic_store(&samples, 0);
-    if (!choose_path(options)) {
+    if (!output_name_choose(&name, options)) {
         atomic_store(&state, OUTPUT_FAILED);
         return false;
     }
@@ -312,7 +223,7 @@ static void tell_write_failure(void)
     /* Without a single record it would be a file that the report refuses. */
     nothing = writer.written_bytes <= sizeof(struct profile_file_header);
     if (nothing && writer.regular) {
-        syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+        syscall(SYS_unlinkat, AT_FDCWD, name.path, 0);
         tree_count_profile(false);
     }
     atomic_store(&state, OUTPUT_FAILED);
@@ -321,7 +232,7 @@ static void tell_write_failure(void)
     line_begin(&line);
     line_text(&line,
               nothing ? "no profile: cannot write to " : "the profile ends here: cannot write to ");
-    line_text(&line, path);
+    line_text(&line, name.path);
     line_text(&line, " (");
     line_error(&line, writer.error);
     line_text(&line, writer.state == WRITER_DISK_FULL ? ", disk full)" : ")");
@@ -414,7 +325,7 @@ void output_before_exec(void)
         /* Should exec fail, the next sample opens the file again. */
         if (atomic_compare_exchange_strong(&state, &expected, OUTPUT_LAZY)) {
             descriptor_release_profile(writer.descriptor);
-            syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+            syscall(SYS_unlinkat, AT_FDCWD, name.path, 0);
             tree_count_profile(false);
         }
         return;

@@ -19,6 +19,17 @@ static unsigned running_kernel(void)
     return uname(&name) == 0 ? kernel_version(name.release) : 0;
 }
 
+/* Distributions mend older versions: which one it is takes the whole of the name. */
+static void append_running(struct line *line)
+{
+    struct utsname name;
+
+    if (uname(&name) != 0)
+        return;
+    line_text(line, "this is Linux ");
+    line_text(line, name.release);
+}
+
 bool kernel_kills_blocked(void)
 {
     enum trap_outcome outcome;
@@ -35,10 +46,12 @@ bool kernel_kills_blocked(void)
         outcome == TRAP_KILLS
             ? "the program runs unprofiled: this kernel kills a program when an event "
               "comes while SIGTRAP is blocked (mended in Linux 5.18, and by distributions in "
-              "older versions)"
+              "older versions; "
             : "the program runs unprofiled: this kernel may kill a program when an event "
-              "comes while SIGTRAP is blocked, and it cannot be tried (mended in Linux 5.18)");
-    line_text(&line, ": use a newer kernel");
+              "comes while SIGTRAP is blocked, and it cannot be tried (mended in Linux 5.18; ");
+    append_running(&line);
+    line_text(&line, "): use a newer kernel");
+    line_text(&line, kernel_needs_no_events);
     say_for_job(&line);
     return true;
 }
@@ -77,7 +90,10 @@ void kernel_tell_refusal(int error)
         line_text(&line, "): no file descriptor is free: raise `ulimit -n`");
     } else if (kernel_lacks_sigtrap(error, running_kernel())) {
         line_text(&line, "): ");
+        append_running(&line);
+        line_text(&line, ", and ");
         line_text(&line, kernel_without_sigtrap);
+        line_text(&line, kernel_needs_no_events);
     } else {
         line_text(&line, "): see reuse-doctor");
     }

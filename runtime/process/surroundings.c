@@ -12,12 +12,9 @@
 #include <cpuid.h>
 #endif
 
-#include "signal_safe.h"
+#include "own/text.h"
 
-static bool begins_with(const char *text, const char *beginning)
-{
-    return strncmp(text, beginning, strlen(beginning)) == 0;
-}
+#include "signal_safe.h"
 
 static bool contains(const char *text, const char *part)
 {

@@ -62,7 +62,8 @@ if $usable && command -v setarch >/dev/null && setarch --uname-2.6 true 2>/dev/n
         check "a kernel of an old version, $way: unchanged" unchanged
         check "a kernel of an old version, $way: one line" err_is_one_line
         check "a kernel of an old version, $way: why the program is unprofiled" \
-            err_has "runs unprofiled: .*$why.*Linux 5.18.*: use a newer kernel"
+            err_has "runs unprofiled: .*$why.*Linux 5.18.*: use a newer kernel, or reuse-run -e exact"
+        check "a kernel of an old version, $way: which one it is" err_has "this is Linux 2\.6\."
     done
     start setarch --uname-2.6 "$deny" E2BIG "$reuse_run" ./sweep
     if [ "$status" -ne 99 ]; then
@@ -70,6 +71,7 @@ if $usable && command -v setarch >/dev/null && setarch --uname-2.6 true 2>/dev/n
         check "a kernel without sigtrap: one line says what is possible" err_is_one_line
         check "a kernel without sigtrap: which versions have it" \
             err_has 'unprofiled: .*E2BIG.*SIGTRAP from Linux 5.13 on .RHEL 9 has it, RHEL 8 not.'
+        check "a kernel without sigtrap: which one it is" err_has 'this is Linux 2\.6\.'
     fi
 fi
 

@@ -2,14 +2,17 @@
 /*
  * The unwinder against libunwind, from within signal handlers at every single instruction of calls
  * into the C library (prologues, epilogues, linkage stubs; where a program cannot step, at
- * instructions that a timer chooses), and from ordinary calls; and on stacks that are broken.
+ * instructions that a timer chooses), and from ordinary calls, of several threads at once as well;
+ * and on stacks that are broken.
  */
 #include <alloca.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -206,9 +209,18 @@ __attribute__((noinline)) static void recursive_frame(unsigned depth)
     sink += depth;
 }
 
+/* ThreadSanitizer hands a signal on when it sees fit, not where it came. */
+static void skip_where_signals_are_put_off(void)
+{
+#if defined(__SANITIZE_THREAD__)
+    skip();
+#endif
+}
+
 static void every_instruction(void **state)
 {
     (void)state;
+    skip_where_signals_are_put_off();
     handle(SIGTRAP, on_trap, 0);
     observe(recursive_frame, 2, 3000);
     assert_all_equal(3000);
@@ -217,6 +229,7 @@ static void every_instruction(void **state)
 static void every_instruction_on_a_signal_stack(void **state)
 {
     (void)state;
+    skip_where_signals_are_put_off();
     const stack_t signal_stack = {.ss_sp = malloc(1 << 17), .ss_size = 1 << 17};
     assert_int_equal(sigaltstack(&signal_stack, NULL), 0);
     handle(SIGTRAP, on_trap, SA_ONSTACK);
@@ -245,6 +258,7 @@ static void on_user_signal(int number, siginfo_t *information, void *context)
 static void through_a_signal_frame(void **state)
 {
     (void)state;
+    skip_where_signals_are_put_off();
     handle(SIGTRAP, on_trap, 0);
     handle(SIGUSR1, on_user_signal, 0);
     raise(SIGUSR1);
@@ -310,11 +324,27 @@ static void *stepping_thread(void *argument)
 static void in_a_thread(void **state)
 {
     (void)state;
+    skip_where_signals_are_put_off();
     handle(SIGTRAP, on_trap, 0);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, stepping_thread, NULL), 0);
     pthread_join(thread, NULL);
     assert_all_equal(3000);
+}
+
+/* The return addresses beyond the function that took the context, which is still under way. */
+static size_t callers_of(unw_context_t *context, uint64_t *ips)
+{
+    unw_cursor_t cursor;
+    unw_word_t ip;
+    size_t count = 0;
+    unw_init_local(&cursor, context);
+    while (count < UNWIND_FRAMES_MAX && unw_step(&cursor) > 0) {
+        unw_get_reg(&cursor, UNW_REG_IP, &ip);
+        if (ip != 0)
+            ips[count++] = ip;
+    }
+    return count;
 }
 
 /* The caller's context, as a wrapper takes it. */
@@ -333,16 +363,8 @@ __attribute__((noinline)) static int wrapper(int argument)
     for (unsigned i = 0; i < walk->frames; i++)
         again_ips[i] = walk->frame[i].ip;
     unw_context_t context;
-    unw_cursor_t cursor;
-    unw_word_t ip;
     unw_getcontext(&context);
-    unw_init_local(&cursor, &context);
-    oracle_count = 0;
-    while (oracle_count < UNWIND_FRAMES_MAX && unw_step(&cursor) > 0) {
-        unw_get_reg(&cursor, UNW_REG_IP, &ip);
-        if (ip != 0)
-            oracle_ips[oracle_count++] = ip;
-    }
+    oracle_count = callers_of(&context, oracle_ips);
     return argument + 1;
 }
 
@@ -424,6 +446,71 @@ static void from_everywhere(void **state)
     }
     assert_int_equal(told_wrong, 0);
     assert_true(frames_walked < frames_in_all / 2);
+}
+
+/* Several threads take their contexts at once, while the rules that they share are forgotten again
+ * and again, as after dlclose. */
+enum { WALKERS = 4, WALKS = 500, WALK_DEPTHS = 24 };
+
+struct walker {
+    pthread_t thread;
+    unsigned walks, differing;
+    uint64_t ours[UNWIND_FRAMES_MAX], theirs[UNWIND_FRAMES_MAX];
+};
+
+static _Atomic unsigned walkers_at_work;
+
+__attribute__((noinline)) static void walk_and_compare(struct walker *walker)
+{
+    const struct unwind_start start = UNWIND_START_OF_CALLER();
+    unw_context_t context;
+    unw_getcontext(&context);
+    const size_t m = callers_of(&context, walker->theirs);
+    const size_t n = unwind(&start, walker->ours, UNWIND_FRAMES_MAX);
+    walker->walks++;
+    walker->differing +=
+        n != m || memcmp(walker->ours, walker->theirs, n * sizeof walker->ours[0]) != 0;
+}
+
+__attribute__((noinline)) static void walk_from(struct walker *walker, unsigned depth)
+{
+    volatile char *memory = alloca(depth % 3 * 100 + 16);
+    memory[0] = 1;
+    if (depth == 0)
+        walk_and_compare(walker);
+    else
+        walk_from(walker, depth - 1);
+    memory[1] = memory[0];
+}
+
+static void *walking_thread(void *argument)
+{
+    struct walker *walker = argument;
+    for (unsigned i = 0; i < WALKS; i++)
+        walk_from(walker, i % WALK_DEPTHS);
+    atomic_fetch_sub(&walkers_at_work, 1);
+    return NULL;
+}
+
+static void from_threads_at_once(void **state)
+{
+    (void)state;
+    static struct walker walkers[WALKERS];
+    unsigned forgotten = 0;
+    atomic_store(&walkers_at_work, WALKERS);
+    for (unsigned i = 0; i < WALKERS; i++)
+        assert_int_equal(pthread_create(&walkers[i].thread, NULL, walking_thread, &walkers[i]), 0);
+    for (; atomic_load(&walkers_at_work) > 0; forgotten++) {
+        unwind_loader_enter();
+        unwind_loader_leave(true);
+        sched_yield();
+    }
+    assert_true(forgotten > 0);
+    for (unsigned i = 0; i < WALKERS; i++) {
+        pthread_join(walkers[i].thread, NULL);
+        assert_int_equal(walkers[i].walks, WALKS);
+        assert_int_equal(walkers[i].differing, 0);
+    }
 }
 
 /* A call that never returns may be the last instruction of its function. */
@@ -538,6 +625,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_a_call),
         cmocka_unit_test(from_everywhere),
+        cmocka_unit_test(from_threads_at_once),
         cmocka_unit_test(from_a_last_call),
         cmocka_unit_test(every_instruction),
         cmocka_unit_test(every_instruction_on_a_signal_stack),

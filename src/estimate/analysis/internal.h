@@ -167,8 +167,11 @@ void analysis_judge_samples(struct analysis *);
 void analysis_time_watches(struct analysis *);
 
 /* group_clock.c: puts the times of all bursts on the merged clocks of the groups, which become the
- * domains. 0 or -1. */
+ * domains. Returns 0. */
 int analysis_merge_clocks(struct analysis *);
+
+/* cache_domains.c: gives each burst and sample the domain of its process's group of threads. */
+void analysis_divide_into_groups(struct analysis *);
 uint32_t analysis_group_of(const struct analysis *, uint16_t cpu); /* of a CPU that was seen */
 
 /* group_uses.c. When other threads of the group came to lines that were open; clocks: of accesses
@@ -184,7 +187,7 @@ struct crossing {
     double weight;   /* with the inverse of the share of its kind that were watched for */
 };
 struct access_clock;
-int analysis_find_crossings(struct analysis *, const struct access_clock *clocks);
+void analysis_find_crossings(struct analysis *, const struct access_clock *clocks);
 
 /* watched_words.c: how the survival of open lines sees a watch: fills watch->open. False: at this
  * line size it tells nothing. */

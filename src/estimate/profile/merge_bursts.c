@@ -8,11 +8,6 @@
 /* What a group may be longer with other addresses and identifiers: all that is not a count. */
 enum { GROUP_BYTES_MAX = 64 };
 
-static uint64_t code_if_set(const struct merge_input *input, uint64_t address, uint64_t time_ns)
-{
-    return address ? merge_code_address(input, address, time_ns) : 0;
-}
-
 uint64_t merge_burst(const struct merge_input *input, uint64_t burst_id)
 {
     size_t index = profile_burst_index(input->profile, burst_id);
@@ -21,8 +16,8 @@ uint64_t merge_burst(const struct merge_input *input, uint64_t burst_id)
 
 static void translate_group(struct merge_input *input, struct probe_group *group, uint64_t time_ns)
 {
-    group->ip = code_if_set(input, group->ip, time_ns);
-    group->reuse_ip = code_if_set(input, group->reuse_ip, time_ns);
+    group->ip = merge_code_if_set(input, group->ip, time_ns);
+    group->reuse_ip = merge_code_if_set(input, group->reuse_ip, time_ns);
     group->context_id = merge_context(input, group->context_id, time_ns);
     group->place += merge_data_move(input, group->object_kind, group->object_reference);
     group->object_reference = merge_reference(input, group->object_kind, group->object_reference);
@@ -62,7 +57,7 @@ static void merge_one(struct merge_input *input, const struct record_burst *orig
     burst.burst_id = id;
     burst.thread_id = merge_thread(input, burst.thread_id);
     burst.context_id = merge_context(input, burst.context_id, time);
-    burst.loop = code_if_set(input, burst.loop, time);
+    burst.loop = merge_code_if_set(input, burst.loop, time);
     burst.region_id = merge_region(input, burst.region_id);
     burst.probe_size = (uint32_t)translate_probes(input, original, merge->probes, room);
     merge_append(merge, RECORD_BURST, &burst, sizeof(burst), merge->probes, burst.probe_size);

@@ -55,7 +55,7 @@ static uint64_t move_if_set(uint64_t address, uint64_t move)
     return address ? address + move : 0;
 }
 
-static uint64_t code_if_set(const struct merge_input *input, uint64_t address, uint64_t time_ns)
+uint64_t merge_code_if_set(const struct merge_input *input, uint64_t address, uint64_t time_ns)
 {
     return address ? merge_code_address(input, address, time_ns) : 0;
 }
@@ -109,7 +109,7 @@ static void merge_watch_end(struct merge_input *input, const struct record_watch
     end.sample_id = sample_id;
     end.thread_id = merge_thread(input, end.thread_id);
     end.context_id = merge_context(input, end.context_id, end.monotonic_ns);
-    end.ip = code_if_set(input, end.ip, end.monotonic_ns);
+    end.ip = merge_code_if_set(input, end.ip, end.monotonic_ns);
     merge_append(input->merge, RECORD_WATCH_END, &end, sizeof(end), NULL, 0);
 }
 
@@ -121,7 +121,7 @@ static void merge_invalidation(struct merge_input *input,
     invalidation.sample_id = sample_id;
     invalidation.thread_id = merge_thread(input, invalidation.thread_id);
     invalidation.context_id = merge_context(input, invalidation.context_id, time);
-    invalidation.ip = code_if_set(input, invalidation.ip, time);
+    invalidation.ip = merge_code_if_set(input, invalidation.ip, time);
     merge_append(input->merge, RECORD_INVALIDATION, &invalidation, sizeof(invalidation), NULL, 0);
 }
 
@@ -139,9 +139,9 @@ static void merge_samples(struct merge_input *input)
         sample.burst_id = merge_burst(input, sample.burst_id);
         if (sample.region_id)
             sample.region_id = merge_region(input, sample.region_id);
-        sample.ip = code_if_set(input, sample.ip, time);
-        sample.loop = code_if_set(input, sample.loop, time);
-        sample.reuse_ip = code_if_set(input, sample.reuse_ip, time);
+        sample.ip = merge_code_if_set(input, sample.ip, time);
+        sample.loop = merge_code_if_set(input, sample.loop, time);
+        sample.reuse_ip = merge_code_if_set(input, sample.reuse_ip, time);
         sample.address = move_if_set(sample.address, move);
         sample.object_base = move_if_set(sample.object_base, move);
         sample.watch_address = move_if_set(sample.watch_address, move);
@@ -167,11 +167,11 @@ static void merge_progress(struct merge_input *input)
         struct record_progress progress = *original;
 
         progress.thread_id = merge_thread(input, progress.thread_id);
-        progress.loop = code_if_set(input, progress.loop, progress.monotonic_ns);
+        progress.loop = merge_code_if_set(input, progress.loop, progress.monotonic_ns);
         progress.burst_id = merge_burst(input, progress.burst_id);
-        progress.ip = code_if_set(input, progress.ip, progress.monotonic_ns);
+        progress.ip = merge_code_if_set(input, progress.ip, progress.monotonic_ns);
         for (unsigned k = 0; k < TICKS_MAX; k++)
-            progress.ticks[k] = code_if_set(input, progress.ticks[k], progress.monotonic_ns);
+            progress.ticks[k] = merge_code_if_set(input, progress.ticks[k], progress.monotonic_ns);
         merge_append(input->merge, RECORD_PROGRESS, &progress, sizeof(progress),
                      original->variables, progress.count * sizeof *original->variables);
     }
@@ -184,7 +184,7 @@ static void merge_served(struct merge_input *input)
         struct record_served served = input->profile->served.items[i];
         uint64_t move = merge_data_move(input, served.object_kind, served.object_reference);
         served.thread_id = merge_thread(input, served.thread_id);
-        served.ip = code_if_set(input, served.ip, served.monotonic_ns);
+        served.ip = merge_code_if_set(input, served.ip, served.monotonic_ns);
         served.address_low = move_if_set(served.address_low, move);
         served.address_high = move_if_set(served.address_high, move);
         served.object_reference =
@@ -210,8 +210,8 @@ static void merge_transfers(struct merge_input *input)
         transfer.destination_thread = merge_thread(input, transfer.destination_thread);
         transfer.object_address = move_if_set(transfer.object_address, move);
         transfer.object_base = move_if_set(transfer.object_base, move);
-        transfer.source_ip = code_if_set(input, transfer.source_ip, 0);
-        transfer.destination_ip = code_if_set(input, transfer.destination_ip, 0);
+        transfer.source_ip = merge_code_if_set(input, transfer.source_ip, 0);
+        transfer.destination_ip = merge_code_if_set(input, transfer.destination_ip, 0);
         transfer.object_reference =
             merge_reference(input, transfer.object_kind, transfer.object_reference);
         transfers[i] = transfer;

@@ -100,6 +100,8 @@ uint32_t merge_thread(const struct merge_input *, uint32_t thread_id);
 uint32_t merge_context(struct merge_input *, uint32_t context_id, uint64_t time_ns);
 uint32_t merge_reference(const struct merge_input *, uint8_t object_kind, uint32_t reference);
 uint64_t merge_code_address(const struct merge_input *, uint64_t address, uint64_t time_ns);
+/* The same where an address may be missing: 0 stays 0. */
+uint64_t merge_code_if_set(const struct merge_input *, uint64_t address, uint64_t time_ns);
 uint64_t merge_data_move(const struct merge_input *, uint8_t object_kind, uint32_t reference);
 uint32_t merge_region(const struct merge_input *, uint32_t region_id);
 

@@ -57,8 +57,7 @@ static void merge_events(struct merge_input *input, const struct moved_samples *
         event.sample_id = sample->to;
         event.thread_id = merge_thread(input, event.thread_id);
         event.context_id = merge_context(input, event.context_id, event.monotonic_ns);
-        if (event.ip)
-            event.ip = merge_code_address(input, event.ip, event.monotonic_ns);
+        event.ip = merge_code_if_set(input, event.ip, event.monotonic_ns);
         merge_append(input->merge, RECORD_LINE_EVENT, &event, sizeof(event), NULL, 0);
     }
 }

@@ -6,11 +6,6 @@
 #include "profile/merge_internal.h"
 #include "profile/reader_internal.h"
 
-static uint64_t code_if_set(const struct merge_input *input, uint64_t address, uint64_t time_ns)
-{
-    return address ? merge_code_address(input, address, time_ns) : 0;
-}
-
 static void merge_uses(struct merge_input *input, uint32_t mappings_before)
 {
     const struct record_array *mappings =
@@ -25,8 +20,8 @@ static void merge_uses(struct merge_input *input, uint32_t mappings_before)
             continue;
         use.burst_id = merge_burst(input, use.burst_id);
         use.mapping_id = mappings_before + (uint32_t)mapping + 1;
-        use.load_ip = code_if_set(input, use.load_ip, burst->monotonic_ns);
-        use.store_ip = code_if_set(input, use.store_ip, burst->monotonic_ns);
+        use.load_ip = merge_code_if_set(input, use.load_ip, burst->monotonic_ns);
+        use.store_ip = merge_code_if_set(input, use.store_ip, burst->monotonic_ns);
         merge_append(input->merge, RECORD_SHARED_USE, &use, sizeof(use), NULL, 0);
     }
 }
@@ -46,7 +41,7 @@ static void merge_process_transfers(struct merge_input *input, uint32_t mappings
             continue;
         transfer.mapping_id = mappings_before + (uint32_t)mapping + 1;
         transfer.destination_thread = merge_thread(input, transfer.destination_thread);
-        transfer.destination_ip = code_if_set(input, transfer.destination_ip, 0);
+        transfer.destination_ip = merge_code_if_set(input, transfer.destination_ip, 0);
         merge_append(input->merge, RECORD_PROCESS_TRANSFER, &transfer, sizeof(transfer), NULL, 0);
     }
 }

@@ -32,8 +32,13 @@ bool kernel_lacks_sigtrap(int error, unsigned kernel)
 }
 
 const char kernel_without_sigtrap[] =
-    "events bring SIGTRAP from Linux 5.13 on (RHEL 9 has it, RHEL 8 not): use such a kernel, or "
-    "reuse-run -e exact, which needs no events";
+    "events bring SIGTRAP from Linux 5.13 on (RHEL 9 has it, RHEL 8 not): use such a kernel";
+
+#if defined(__x86_64__)
+const char kernel_needs_no_events[] = ", or reuse-run -e exact, which needs no events";
+#else
+const char kernel_needs_no_events[] = "";
+#endif
 
 /* "; this is 6.1" */
 static void append_kernel(char *text, unsigned kernel)

@@ -41,6 +41,9 @@ bool kernel_lacks_sigtrap(int error, unsigned kernel);
 /* What is possible on such a kernel. */
 extern const char kernel_without_sigtrap[];
 
+/* What follows the advice to use another kernel: what can be done without, where that is built. */
+extern const char kernel_needs_no_events[];
+
 /* Why ibs_op was refused with `error`, appended to the text in `reason` (at least PMU_REASON_MAX
  * bytes), and what helps; false, and nothing appended: the refusal is not of IBS' own kind. */
 bool pmu_explain_ibs(const struct pmu_choice *, int error, unsigned kernel, char *reason,

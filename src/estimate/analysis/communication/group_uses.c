@@ -88,7 +88,7 @@ static int compare_crossings(const void *left, const void *right)
     return (a->burst > b->burst) - (a->burst < b->burst);
 }
 
-int analysis_find_crossings(struct analysis *analysis, const struct access_clock *clocks)
+void analysis_find_crossings(struct analysis *analysis, const struct access_clock *clocks)
 {
     struct line_events events;
     double offered[OFFER_KINDS] = {0}, given[OFFER_KINDS] = {0};
@@ -123,5 +123,4 @@ int analysis_find_crossings(struct analysis *analysis, const struct access_clock
           compare_crossings);
     line_events_free(&events);
     free(kinds);
-    return 0;
 }

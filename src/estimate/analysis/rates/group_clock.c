@@ -10,11 +10,11 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/internal.h"
-#include "analysis/rates/access_clock.h"
+#include "analysis/rates/summed_clocks.h"
 #include "reuse/sort_keys.h"
+#include "support/memory.h"
 
 enum {
     /* How many of a thread's sampling intervals, on either side, tell what the others do
@@ -27,19 +27,6 @@ enum {
 /* Part of the processors that are busy when threads are taken to wait for them. */
 #define SATURATED 0.9
 
-/* Something that grows evenly from one time to another, on one of several clocks. */
-struct stretch {
-    uint32_t clock;
-    uint64_t from_ns, to_ns;
-    double amount;
-};
-
-struct bend {
-    uint32_t clock;
-    uint64_t time_ns;
-    double slope; /* that is added from here on */
-};
-
 struct group_clocks {
     uint32_t *by_thread;   /* bursts in order of thread and time */
     size_t *first;         /* of each thread in by_thread; and one more */
@@ -49,89 +36,6 @@ struct group_clocks {
     struct access_clock *threads, *groups, *processors;
     double *contended; /* by profile: see contended_processors() */
 };
-
-uint32_t analysis_group_of(const struct analysis *analysis, uint16_t cpu)
-{
-    const struct cache_groups *groups = analysis->options.groups;
-
-    return !analysis->simulated_cores && cpu < groups->cpus ? groups->of_cpu[cpu] : 0;
-}
-
-/* By clock, and by time on each. NULL: out of memory. */
-static struct bend *sort_bends(const struct bend *bends, size_t n, size_t clocks)
-{
-    struct sort_key *keys = malloc((2 * n + 1) * sizeof *keys);
-    struct bend *out = malloc((n + 1) * sizeof *out);
-    size_t *place = calloc(clocks + 2, sizeof *place);
-
-    if (keys && out && place) {
-        for (size_t i = 0; i < n; i++) {
-            keys[i] = (struct sort_key){bends[i].time_ns, (uint32_t)i};
-            place[bends[i].clock + 1]++;
-        }
-        for (size_t c = 0; c < clocks; c++)
-            place[c + 1] += place[c];
-        const struct sort_key *sorted = sort_keys(keys, keys + n, n);
-        for (size_t i = 0; i < n; i++)
-            out[place[bends[sorted[i].index].clock]++] = bends[sorted[i].index];
-    } else {
-        free(out);
-        out = NULL;
-    }
-    free(keys);
-    free(place);
-    return out;
-}
-
-/* Adds stretches up to clocks. Clocks that have none stand still. NULL: out of memory. */
-static struct access_clock *add_up(const struct stretch *stretches, size_t n, size_t clocks)
-{
-    struct access_clock *out = calloc(clocks + 1, sizeof *out);
-    struct bend *bends = malloc((2 * n + 1) * sizeof *bends);
-    struct clock_tick *ticks;
-    size_t count = 0;
-
-    for (size_t i = 0; i < n && bends; i++) {
-        const struct stretch *s = &stretches[i];
-        uint64_t length = s->to_ns > s->from_ns ? s->to_ns - s->from_ns : 1;
-        double slope = s->amount / (double)length;
-
-        /* Most begin where the one before ended. */
-        if (count && bends[count - 1].clock == s->clock && bends[count - 1].time_ns == s->from_ns)
-            bends[count - 1].slope += slope;
-        else
-            bends[count++] = (struct bend){s->clock, s->from_ns, slope};
-        bends[count++] = (struct bend){s->clock, s->from_ns + length, -slope};
-    }
-    ticks = malloc((count + 1) * sizeof *ticks);
-    struct bend *sorted = out && bends && ticks ? sort_bends(bends, count, clocks) : NULL;
-    free(bends);
-    if (!sorted) {
-        free(out);
-        free(ticks);
-        return NULL;
-    }
-    bends = sorted;
-    /* The ticks of all clocks lie in one array, which the first one owns. */
-    out[0].ticks = ticks;
-    for (size_t i = 0, end, tick = 0; i < count; i = end) {
-        struct access_clock *clock = &out[bends[i].clock];
-        double slope = 0, sum = 0;
-
-        clock->ticks = ticks + tick;
-        for (end = i; end < count && bends[end].clock == bends[i].clock; end++) {
-            if (end > i)
-                sum += slope * (double)(bends[end].time_ns - bends[end - 1].time_ns);
-            slope += bends[end].slope;
-            if (clock->count && clock->ticks[clock->count - 1].app_ns == bends[end].time_ns)
-                continue;
-            clock->ticks[clock->count++] = (struct clock_tick){bends[end].time_ns, sum, 0};
-        }
-        tick += clock->count;
-    }
-    free(bends);
-    return out;
-}
 
 static int compare_times(const void *a, const void *b)
 {
@@ -156,40 +60,30 @@ static uint64_t interval_of(const struct analysis *analysis, const uint32_t *bur
     return times[(n - 1) / 2];
 }
 
-static int order_bursts(struct analysis *analysis, struct group_clocks *clocks)
+static void order_bursts(struct analysis *analysis, struct group_clocks *clocks)
 {
     size_t threads = analysis->thread_count;
-    struct sort_key *keys = malloc((2 * analysis->burst_count + 1) * sizeof *keys);
-    uint64_t *times = malloc((analysis->burst_count + 1) * sizeof *times);
+    struct sort_key *keys = allocate(2 * analysis->burst_count, sizeof *keys);
+    uint64_t *times = allocate(analysis->burst_count, sizeof *times);
     const struct sort_key *sorted;
-    int result = -1;
 
-    clocks->by_thread = malloc((analysis->burst_count + 1) * sizeof *clocks->by_thread);
-    clocks->first = calloc(threads + 2, sizeof *clocks->first);
-    clocks->interval_ns = calloc(threads + 1, sizeof *clocks->interval_ns);
-    if (keys && times && clocks->by_thread && clocks->first && clocks->interval_ns) {
-        for (size_t i = 0; i < analysis->burst_count; i++)
-            keys[i] = (struct sort_key){analysis->bursts[i].record->app_ns, (uint32_t)i};
-        sorted = sort_keys(keys, keys + analysis->burst_count, analysis->burst_count);
-        /* One place ahead: filling in moves each to where the next thread begins. */
-        for (size_t t = 0; t < threads; t++)
-            clocks->first[t + 2] = clocks->first[t + 1] + analysis->threads[t].bursts;
-        for (size_t i = 0; i < analysis->burst_count; i++)
-            clocks->by_thread[clocks->first[analysis->bursts[sorted[i].index].thread + 1]++] =
-                sorted[i].index;
-        for (size_t t = 0; t < threads; t++)
-            clocks->interval_ns[t] = interval_of(analysis, clocks->by_thread + clocks->first[t],
-                                                 analysis->threads[t].bursts, times);
-        result = 0;
-    }
+    clocks->by_thread = allocate(analysis->burst_count, sizeof *clocks->by_thread);
+    clocks->first = allocate_zeroed(threads + 2, sizeof *clocks->first);
+    clocks->interval_ns = allocate_zeroed(threads, sizeof *clocks->interval_ns);
+    for (size_t i = 0; i < analysis->burst_count; i++)
+        keys[i] = (struct sort_key){analysis->bursts[i].record->app_ns, (uint32_t)i};
+    sorted = sort_keys(keys, keys + analysis->burst_count, analysis->burst_count);
+    /* One place ahead: filling in moves each to where the next thread begins. */
+    for (size_t t = 0; t < threads; t++)
+        clocks->first[t + 2] = clocks->first[t + 1] + analysis->threads[t].bursts;
+    for (size_t i = 0; i < analysis->burst_count; i++)
+        clocks->by_thread[clocks->first[analysis->bursts[sorted[i].index].thread + 1]++] =
+            sorted[i].index;
+    for (size_t t = 0; t < threads; t++)
+        clocks->interval_ns[t] = interval_of(analysis, clocks->by_thread + clocks->first[t],
+                                             analysis->threads[t].bursts, times);
     free(keys);
     free(times);
-    return result;
-}
-
-static double accesses_of(const struct analysed_burst *burst)
-{
-    return burst->accesses;
 }
 
 enum summed { BY_THREAD, BY_GROUP, CPU_TIME };
@@ -213,7 +107,7 @@ static double amount_after(const struct analysis *analysis, const struct analyse
         return (double)(next->record->app_ns - burst->record->app_ns);
     if (what == CPU_TIME)
         return (double)half_ns;
-    return accesses_of(burst) / 2 + (next ? accesses_of(next) / 2 : 0);
+    return burst->accesses / 2 + (next ? next->accesses / 2 : 0);
 }
 
 static struct access_clock *sum_of(const struct analysis *analysis,
@@ -221,12 +115,10 @@ static struct access_clock *sum_of(const struct analysis *analysis,
                                    size_t count)
 {
     struct stretch *stretches =
-        malloc((analysis->burst_count + analysis->thread_count + 1) * sizeof *stretches);
+        allocate(analysis->burst_count + analysis->thread_count, sizeof *stretches);
     struct access_clock *out;
     size_t n = 0;
 
-    if (!stretches)
-        return NULL;
     for (size_t t = 0; t < analysis->thread_count; t++) {
         uint64_t half = clocks->interval_ns[t] / 2;
 
@@ -245,91 +137,9 @@ static struct access_clock *sum_of(const struct analysis *analysis,
                                               amount_after(analysis, burst, next, half, what)};
         }
     }
-    out = add_up(stretches, n, count);
+    out = summed_clocks_create(stretches, n, count);
     free(stretches);
     return out;
-}
-
-/* ---- groups ---- */
-
-struct group_key {
-    uint32_t profile, origin, group;
-};
-
-static int compare_keys(const void *a, const void *b)
-{
-    return memcmp(a, b, sizeof(struct group_key));
-}
-
-static struct group_key key_of(const struct analysis *analysis, uint32_t profile,
-                               uint32_t thread_id, uint16_t cpu)
-{
-    const struct record_thread *thread = profile_thread(analysis->profiles[profile], thread_id);
-
-    return (struct group_key){profile, thread ? thread->origin_id : 0,
-                              analysis_group_of(analysis, cpu)};
-}
-
-static struct group_key key_of_burst(const struct analysis *analysis,
-                                     const struct analysed_burst *burst)
-{
-    return key_of(analysis, burst->profile, burst->record->thread_id, burst->record->cpu);
-}
-
-/* A sample is in its burst's group; one of a turn, where its thread was seen. */
-static struct group_key key_of_sample(const struct analysis *analysis,
-                                      const struct analysed_sample *sample)
-{
-    if (sample->burst != NO_BURST)
-        return key_of_burst(analysis, &analysis->bursts[sample->burst]);
-    return key_of(analysis, sample->profile, sample->record->thread_id, sample->record->cpu);
-}
-
-static size_t list_key(struct group_key *keys, size_t listed, struct group_key key)
-{
-    /* What follows one another mostly belongs together. */
-    if (listed == 0 || compare_keys(&keys[listed - 1], &key) != 0)
-        keys[listed++] = key;
-    return listed;
-}
-
-static uint32_t find_key(const struct group_key *keys, size_t count, struct group_key key)
-{
-    const struct group_key *found = bsearch(&key, keys, count, sizeof *keys, compare_keys);
-
-    return (uint32_t)(found - keys);
-}
-
-/* Processes are apart: what they have in common is not seen. */
-static int divide_into_groups(struct analysis *analysis)
-{
-    struct group_key *keys = malloc((analysis->burst_count + analysis->count + 1) * sizeof *keys);
-    size_t listed = 0, count = 0;
-
-    if (!keys)
-        return -1;
-    for (size_t i = 0; i < analysis->burst_count; i++)
-        listed = list_key(keys, listed, key_of_burst(analysis, &analysis->bursts[i]));
-    for (size_t i = 0; i < analysis->count; i++)
-        listed = list_key(keys, listed, key_of_sample(analysis, &analysis->samples[i]));
-    qsort(keys, listed, sizeof *keys, compare_keys);
-    for (size_t i = 0; i < listed; i++)
-        if (count == 0 || compare_keys(&keys[count - 1], &keys[i]) != 0)
-            keys[count++] = keys[i];
-    analysis->domains = calloc(count + 1, sizeof *analysis->domains);
-    analysis->domain_count = count;
-    for (size_t i = 0; i < analysis->burst_count && analysis->domains; i++) {
-        struct analysed_burst *burst = &analysis->bursts[i];
-
-        burst->domain = find_key(keys, count, key_of_burst(analysis, burst));
-        analysis->domains[burst->domain].bursts++;
-        analysis->domains[burst->domain].accesses += accesses_of(burst);
-    }
-    for (size_t i = 0; i < analysis->count; i++)
-        analysis->samples[i].domain =
-            find_key(keys, count, key_of_sample(analysis, &analysis->samples[i]));
-    free(keys);
-    return analysis->domains ? 0 : -1;
 }
 
 /* ---- bursts and watches ---- */
@@ -413,48 +223,36 @@ static void dilate_watch(struct analysis *analysis, const struct group_clocks *c
     analysis_observe(analysis, watch);
 }
 
-static void free_clocks(struct access_clock *clocks)
-{
-    if (clocks)
-        free(clocks[0].ticks);
-    free(clocks);
-}
-
 int analysis_merge_clocks(struct analysis *analysis)
 {
-    struct group_clocks clocks = {0};
+    struct group_clocks clocks = {
+        .contended = allocate_zeroed(analysis->profile_count, sizeof *clocks.contended)};
     bool contended = false;
-    int result = -1;
 
-    clocks.contended = calloc(analysis->profile_count + 1, sizeof *clocks.contended);
-    if (clocks.contended && divide_into_groups(analysis) == 0 &&
-        order_bursts(analysis, &clocks) == 0) {
-        for (size_t p = 0; p < analysis->profile_count; p++) {
-            clocks.contended[p] = contended_processors(analysis->profiles[p]);
-            contended |= clocks.contended[p] > 0;
-        }
-        clocks.threads = sum_of(analysis, &clocks, BY_THREAD, analysis->thread_count);
-        clocks.groups = sum_of(analysis, &clocks, BY_GROUP, analysis->domain_count);
-        if (contended)
-            clocks.processors = sum_of(analysis, &clocks, CPU_TIME, analysis->profile_count);
+    analysis_divide_into_groups(analysis);
+    order_bursts(analysis, &clocks);
+    for (size_t p = 0; p < analysis->profile_count; p++) {
+        clocks.contended[p] = contended_processors(analysis->profiles[p]);
+        contended |= clocks.contended[p] > 0;
     }
-    if (clocks.threads && clocks.groups && (clocks.processors || !contended)) {
-        for (size_t i = 0; i < analysis->burst_count; i++)
-            dilate(&clocks, &analysis->bursts[i]);
-        for (size_t i = 0; i < analysis->watch_count; i++)
-            dilate_watch(analysis, &clocks, &analysis->watches[i]);
-        for (size_t i = 0; i < analysis->count; i++)
-            if (analysis->samples[i].burst != NO_BURST)
-                analysis->samples[i].dilation =
-                    analysis->bursts[analysis->samples[i].burst].dilation;
-        result = analysis_find_crossings(analysis, clocks.groups);
-    }
-    free_clocks(clocks.threads);
-    free_clocks(clocks.groups);
-    free_clocks(clocks.processors);
+    clocks.threads = sum_of(analysis, &clocks, BY_THREAD, analysis->thread_count);
+    clocks.groups = sum_of(analysis, &clocks, BY_GROUP, analysis->domain_count);
+    if (contended)
+        clocks.processors = sum_of(analysis, &clocks, CPU_TIME, analysis->profile_count);
+    for (size_t i = 0; i < analysis->burst_count; i++)
+        dilate(&clocks, &analysis->bursts[i]);
+    for (size_t i = 0; i < analysis->watch_count; i++)
+        dilate_watch(analysis, &clocks, &analysis->watches[i]);
+    for (size_t i = 0; i < analysis->count; i++)
+        if (analysis->samples[i].burst != NO_BURST)
+            analysis->samples[i].dilation = analysis->bursts[analysis->samples[i].burst].dilation;
+    analysis_find_crossings(analysis, clocks.groups);
+    summed_clocks_free(clocks.threads);
+    summed_clocks_free(clocks.groups);
+    summed_clocks_free(clocks.processors);
     free(clocks.by_thread);
     free(clocks.first);
     free(clocks.interval_ns);
     free(clocks.contended);
-    return result;
+    return 0;
 }

@@ -7,18 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/rates/progress_observations.h"
 #include "analysis/rates/variable_pace.h"
+#include "analysis/rates/word_rates.h"
 #include "support/memory.h"
 
 /* A variable that moves both ways in so many of its bursts is none. */
 #define BOTH_WAYS 0.1
 /* One that counts how often another is set back moves in this share of its bursts at most. */
 #define COUNTS_SELDOM 0.25
-/* A word that moves on through the whole run never goes back: a few in a thousand readings may have
- * caught it half written. */
-#define NEVER_BACK 0.01
-/* Bursts that know a word, before it is believed that it never goes back. */
-enum { WORD_BURSTS_LEAST = 5 };
 /* Bursts that a reading by one variable rests on, at least: what moved one way once may be
  * anything. Deviation of ln(rate) for that reason, which falls with their number. */
 enum { SEEN_LEAST = 2 };
@@ -31,41 +28,6 @@ enum { SEEN_LEAST = 2 };
 #define AGREEMENT 0.3
 /* Code of a group in whose bursts nothing moves on may run this much faster or slower, ln. */
 #define UNSEEN_DEVIATION 0.7
-/* Variance of ln(rate) from which on a variable says nothing: most of what it moved by was one
- * jump, say. */
-#define SAYS_NOTHING 1.0
-/* The errors of a thread's words come from the same bursts, and are alike by this correlation. */
-#define WORDS_ALIKE 0.5
-/* A word that moved so many times in bursts: deviation of its progress per access, beside what it
- * scattered by. Twice as large as that of a Poisson count would be small. */
-#define COUNT_VARIANCE 0.25
-#define WORD_DEVIATION 0.02
-
-/* One variable in one burst. */
-struct observation {
-    uint32_t group, thread; /* registers of one piece of code are alike in all threads: 0 */
-    uint8_t kind, width;
-    uint64_t place;
-    size_t record, order;                      /* in the file */
-    double before_ns, before, since_ns, since; /* times are 0 where that is not known */
-    double within, accesses;
-};
-
-static int compare_variables(const struct observation *x, const struct observation *y)
-{
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    if (x->kind != y->kind)
-        return (int)x->kind - (int)y->kind;
-    if (x->place != y->place)
-        return x->place < y->place ? -1 : 1;
-    return (int)x->width - (int)y->width;
-}
-
-static int compare_orders(const struct observation *x, const struct observation *y)
-{
-    return (x->order > y->order) - (x->order < y->order);
-}
 
 static int by_time(const struct observation *x, const struct observation *y)
 {
@@ -78,19 +40,11 @@ static int by_time(const struct observation *x, const struct observation *y)
 static int by_group(const void *a, const void *b)
 {
     const struct observation *x = a, *y = b;
-    int order = compare_variables(x, y);
+    int order = observation_compare_variables(x, y);
 
     if (x->group != y->group)
         return x->group < y->group ? -1 : 1;
     return order ? order : by_time(x, y);
-}
-
-static int by_variable(const void *a, const void *b)
-{
-    const struct observation *x = a, *y = b;
-    int order = compare_variables(x, y);
-
-    return order ? order : compare_orders(x, y);
 }
 
 static size_t count_variables(const struct profile *profile)
@@ -293,8 +247,8 @@ static size_t list_variables(const struct observation *list, size_t n, size_t i,
 
     *count = 0;
     for (size_t end; i < n && list[i].group == group; i = end) {
-        for (end = i + 1;
-             end < n && list[end].group == group && compare_variables(&list[end], &list[i]) == 0;)
+        for (end = i + 1; end < n && list[end].group == group &&
+                          observation_compare_variables(&list[end], &list[i]) == 0;)
             end++;
         variables[(*count)++] =
             (struct variable){&list[i], end - i, progress_of(&list[i], end - i)};
@@ -326,110 +280,6 @@ static void add_readings(struct observation *list, size_t n, const size_t looked
     }
 }
 
-/* ---- a word over the whole time between bursts ---- */
-
-/* What a word did in the bursts of each group. */
-struct word_sums {
-    double accesses[RATE_GROUPS_MAX], within[RATE_GROUPS_MAX], ns[RATE_GROUPS_MAX];
-    double moved, all_within;
-    size_t moves; /* bursts in which it moved */
-};
-
-static bool never_goes_back(const struct observation *list, size_t n, const struct word_sums *sums)
-{
-    size_t back = 0, back_within = 0;
-
-    if (n < WORD_BURSTS_LEAST || sums->moved * sums->all_within <= 0)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        back += list[i].since * sums->moved < 0;
-        back_within += list[i].within * sums->moved < 0;
-    }
-    return (double)back <= NEVER_BACK * (double)n && (double)back_within <= NEVER_BACK * (double)n;
-}
-
-static struct word_sums sums_of(const struct observation *list, size_t n)
-{
-    struct word_sums sums = {0};
-
-    for (size_t i = 0; i < n; i++) {
-        sums.accesses[list[i].group] += list[i].accesses;
-        sums.within[list[i].group] += list[i].within;
-        sums.ns[list[i].group] += list[i].since_ns;
-        sums.moved += list[i].since;
-        sums.all_within += list[i].within;
-        sums.moves += list[i].within != 0;
-    }
-    return sums;
-}
-
-static void add_equation(const struct observation *list, size_t n, const struct word_sums *sums,
-                         struct rate_evidence *evidence)
-{
-    struct rate_equation equation = {.moved = fabs(sums->moved), .first = evidence->term_count};
-    double sign = sums->moved < 0 ? -1 : 1, per_access, at_one = 0;
-
-    for (uint32_t group = 0; group < evidence->groups; group++) {
-        if (sums->accesses[group] <= 0 || sign * sums->within[group] <= 0)
-            continue;
-        per_access = sign * sums->within[group] / sums->accesses[group];
-        evidence->terms[evidence->term_count++] =
-            (struct rate_term){.group = group, .weight = sums->ns[group] * per_access};
-        at_one += sums->ns[group] * per_access;
-        equation.count++;
-    }
-    equation.variance = COUNT_VARIANCE / (double)sums->moves + WORD_DEVIATION * WORD_DEVIATION;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t group = list[i].group;
-        double off =
-            list[i].within - list[i].accesses * sums->within[group] / sums->accesses[group];
-
-        equation.variance += off * off / (sums->all_within * sums->all_within);
-    }
-    /* Else it has jumped, in a burst or between two. */
-    if (equation.variance < SAYS_NOTHING && equation.moved < FASTEST_RATE * at_one &&
-        equation.moved > SLOWEST_RATE * at_one)
-        evidence->equations[evidence->equation_count++] = equation;
-    else
-        evidence->term_count = equation.first;
-}
-
-/* The equations from `first` on are those of one thread. */
-static void make_alike(struct rate_evidence *evidence, size_t first)
-{
-    size_t n = evidence->equation_count - first;
-
-    for (size_t i = first; i < evidence->equation_count; i++)
-        evidence->equations[i].variance *= 1 + WORDS_ALIKE * (double)(n - 1);
-}
-
-static void add_equations(struct observation *list, size_t n, struct rate_evidence *evidence)
-{
-    size_t first = evidence->equation_count;
-
-    qsort(list, n, sizeof *list, by_variable);
-    for (size_t i = 0, end; i < n; i = end) {
-        size_t known = i;
-        struct word_sums sums;
-
-        for (end = i + 1; end < n && compare_variables(&list[end], &list[i]) == 0;)
-            end++;
-        if (i > 0 && list[i].thread != list[i - 1].thread) {
-            make_alike(evidence, first);
-            first = evidence->equation_count;
-        }
-        /* A thread's first burst has no time before it. */
-        while (known < end && list[known].since_ns == 0)
-            known++;
-        if (list[i].kind != PROGRESS_WORD || known == end)
-            continue;
-        sums = sums_of(&list[known], end - known);
-        if (never_goes_back(&list[known], end - known, &sums))
-            add_equation(&list[known], end - known, &sums, evidence);
-    }
-    make_alike(evidence, first);
-}
-
 void progress_rates(const struct profile *profile, const uint32_t *groups,
                     struct rate_evidence *evidence)
 {
@@ -449,7 +299,7 @@ void progress_rates(const struct profile *profile, const uint32_t *groups,
         looked[groups[i]] += profile->progress.items[i]->before_ns > 0;
     list_observations(profile, groups, list);
     add_readings(list, n, looked, &scratch, evidence);
-    add_equations(list, n, evidence);
+    word_rates(list, n, evidence);
     free(list);
     free(scratch.readings);
     free(scratch.variables);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See word_rates.c. */
+#ifndef REUSE_ANALYSIS_WORD_RATES_H
+#define REUSE_ANALYSIS_WORD_RATES_H
+
+#include "analysis/rates/progress_observations.h"
+
+/* Adds the equations of the words among n observations, which are put into another order. The
+ * evidence has room for n / WORD_BURSTS_LEAST + 1 equations and n terms. */
+void word_rates(struct observation *, size_t n, struct rate_evidence *);
+
+/* Bursts that know a word, before it is believed that it never goes back. */
+enum { WORD_BURSTS_LEAST = 5 };
+
+#endif
