@@ -99,6 +99,7 @@ static void read_settings(void)
     char message[OPTIONS_MESSAGE_MAX];
     struct line line;
 
+    memory_expect(&settings, sizeof settings);
     job_find((const char *const *)environ, &settings.job);
     if (options_parse((const char *const *)environ, &settings.options, message, sizeof message)) {
         line_begin(&line);
