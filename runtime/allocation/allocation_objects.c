@@ -148,7 +148,7 @@ static bool is_brk_area(uint64_t address)
     return start != HEAP_UNKNOWN && address >= start && address < (uint64_t)(uintptr_t)sbrk(0);
 }
 
-/* For the first block that is tracked: eight pages, megabytes apart, and many a short process
+/* For the first block that is tracked: seven pages, megabytes apart, and many a short process
  * tracks none. Until then the maps are memory of zeros, which is an empty map. */
 static __attribute__((noinline)) void make_tables(void)
 {
