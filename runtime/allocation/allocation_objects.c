@@ -21,6 +21,7 @@
 
 #include "allocation/allocation_sites.h"
 #include "allocation/allocation_thread.h"
+#include "large_table.h"
 #include "own/raw_call.h"
 
 #include "signal_safe.h"
@@ -51,6 +52,8 @@ static struct {
     _Atomic uint64_t heap_start; /* of the brk area, once asked for; HEAP_UNKNOWN */
     _Atomic uint64_t node_bytes_left;
     _Atomic bool paused;
+    _Atomic bool has_tables;
+    struct lock tables_lock;   /* of making them */
     struct lock mappings_lock; /* of changes to LAYER_MAPPING */
     struct lock parts_lock;    /* of changes to LAYER_PART and the list of parts */
     _Atomic uint32_t part_count;
@@ -58,7 +61,7 @@ static struct {
 } objects;
 
 _Atomic bool allocation_following;
-struct release_filter allocation_filter;
+LARGE_TABLE struct release_filter allocation_filter;
 
 /* Faults stay: blocked, they would kill. */
 static const unsigned long signals_but_faults =
@@ -145,6 +148,26 @@ static bool is_brk_area(uint64_t address)
     return start != HEAP_UNKNOWN && address >= start && address < (uint64_t)(uintptr_t)sbrk(0);
 }
 
+/* For the first block that is tracked: seven pages, megabytes apart, and many a short process
+ * tracks none. Until then the maps are memory of zeros, which is an empty map. */
+static __attribute__((noinline)) void make_tables(void)
+{
+    lock(&objects.tables_lock);
+    if (!atomic_load_explicit(&objects.has_tables, memory_order_relaxed)) {
+        for (unsigned layer = 0; layer < LAYER_COUNT; layer++)
+            block_map_create(objects.maps[layer], obtain_nodes, NULL);
+        allocation_sites_make();
+        atomic_store_explicit(&objects.has_tables, true, memory_order_release);
+    }
+    unlock(&objects.tables_lock);
+}
+
+static inline void need_tables(void)
+{
+    if (__builtin_expect(!atomic_load_explicit(&objects.has_tables, memory_order_acquire), 0))
+        make_tables();
+}
+
 bool allocation_begin(const struct allocation_options *options)
 {
     const int saved_errno = errno;
@@ -157,9 +180,10 @@ bool allocation_begin(const struct allocation_options *options)
     const size_t map_bytes = (block_map_size() + objects.page_bytes - 1) & -objects.page_bytes;
     char *memory = obtain(LAYER_COUNT * map_bytes + allocation_sites_size());
     for (unsigned layer = 0; layer < LAYER_COUNT && memory != NULL; layer++)
-        objects.maps[layer] = block_map_create(memory + layer * map_bytes, obtain_nodes, NULL);
-    const bool ready = memory != NULL &&
-                       allocation_sites_begin(&objects.options, memory + LAYER_COUNT * map_bytes);
+        objects.maps[layer] = (struct block_map *)(memory + layer * map_bytes);
+    if (memory != NULL)
+        allocation_sites_begin(&objects.options, memory + LAYER_COUNT * map_bytes);
+    const bool ready = memory != NULL;
     atomic_store_explicit(&allocation_following, ready, memory_order_release);
     errno = saved_errno;
     return ready;
@@ -291,6 +315,7 @@ bool allocation_name(const void *pointer, size_t size, const char *name,
     if (size == 0) {
         drop_parts(address, 1);
     } else {
+        need_tables();
         const uint32_t site = allocation_named_site(caller, name);
         named = site != 0;
         if (named && !rename_whole(LAYER_HEAP, address, size, site) &&
@@ -335,6 +360,7 @@ void allocation_came(const void *pointer, size_t size, enum allocator allocator,
     /* Only now: a choice that is not made would fall on the next block for certain. */
     if (pointer == NULL || atomic_load_explicit(&objects.paused, memory_order_relaxed))
         return;
+    need_tables();
     block.site = allocation_site(caller, allocator, UINT32_C(1) << block.tracked_log2);
     const bool tracked = insert(LAYER_HEAP, &block, true);
     allocation_site_came(&block, !tracked ? 0 : size == 0 ? 1 : size);
@@ -439,6 +465,7 @@ void mapping_came(const struct allocation_mapping *mapping, enum allocator alloc
     struct allocation_mapping described = *mapping;
     const bool paused = atomic_load_explicit(&objects.paused, memory_order_relaxed);
     const uint64_t bytes = mapping->end - mapping->start;
+    need_tables();
     described.site_id = paused ? 0 : allocation_site(caller, allocator, 1);
     const struct block block = {.base = mapping->start, .size = bytes, .site = described.site_id};
     lock(&objects.mappings_lock);
@@ -512,6 +539,7 @@ void allocation_fork_child(void)
     if (!atomic_load_explicit(&allocation_following, memory_order_acquire))
         return;
     /* Who held them is not in the child. */
+    atomic_store(&objects.tables_lock.held, false);
     atomic_store(&objects.mappings_lock.held, false);
     atomic_store(&objects.parts_lock.held, false);
     allocation_sites_fork_child();

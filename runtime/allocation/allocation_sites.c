@@ -52,9 +52,10 @@ struct site_totals {
 
 static struct {
     const struct allocation_options *options;
-    struct context_tree *tree;  /* created by begin, before anything else here is used */
-    struct site_totals *totals; /* by site number */
-    struct name *names;         /* by index, 0 is "" */
+    void *memory;
+    _Atomic(struct context_tree *) tree; /* NULL: not made */
+    struct site_totals *totals;          /* by site number */
+    struct name *names;                  /* by index, 0 is "" */
     _Atomic uint32_t name_count;
     _Atomic bool ended; /* no hook is to be called any more */
     _Atomic uint64_t frames_walked, contexts_shortened;
@@ -111,17 +112,35 @@ size_t allocation_sites_size(void)
            NAMES_MAX * sizeof sites.names[0];
 }
 
-bool allocation_sites_begin(const struct allocation_options *options, void *memory)
+void allocation_sites_begin(const struct allocation_options *options, void *memory)
 {
-    void *tree = memory;
     char *totals = (char *)memory + whole_lines(context_tree_size(BLOCK_SITE_MAX));
+    sites.memory = memory;
     sites.totals = (struct site_totals *)totals;
     sites.names = (struct name *)(totals + whole_lines(TOTALS_BYTES));
     sites.options = options;
+}
+
+void allocation_sites_make(void)
+{
+    /* A fork may have left them half made. */
+    atomic_store_explicit(&sites.name_count, 0, memory_order_relaxed);
     name_index("");
     const uint64_t other = (uint64_t)name_index("other allocation sites") << NAME_SHIFT;
-    sites.tree = context_tree_create(tree, BLOCK_SITE_MAX, announce, NULL);
-    return context_tree_child(sites.tree, 0, other | ALLOCATOR_MALLOC) == ALLOCATION_SITE_OTHER;
+    struct context_tree *tree = context_tree_create(sites.memory, BLOCK_SITE_MAX, announce, NULL);
+    context_tree_child(tree, 0, other | ALLOCATOR_MALLOC); /* ALLOCATION_SITE_OTHER */
+    atomic_store_explicit(&sites.tree, tree, memory_order_release);
+}
+
+static struct context_tree *site_tree(void)
+{
+    return atomic_load_explicit(&sites.tree, memory_order_acquire);
+}
+
+static uint32_t site_count(void)
+{
+    const struct context_tree *tree = site_tree();
+    return tree == NULL ? 0 : context_tree_count(tree);
 }
 
 /* The caller's element, or NULL when the table has no room near its place. */
@@ -209,7 +228,7 @@ static uint32_t site_of(const struct unwind_start *caller, uint64_t pair,
     const uint32_t context = cache == NULL || depth < UNWIND_FRAMES_MAX
                                  ? context_by_walk(caller, depth, cache)
                                  : context_from_memory(caller, cache);
-    const uint32_t site = context == 0 ? 0 : context_tree_child(sites.tree, context, pair);
+    const uint32_t site = context == 0 ? 0 : context_tree_child(site_tree(), context, pair);
     return site == 0 ? ALLOCATION_SITE_OTHER : site;
 }
 
@@ -232,7 +251,7 @@ bool allocation_site_is_named(uint32_t site)
 {
     uint32_t context;
     uint64_t pair;
-    context_tree_node(sites.tree, site, &context, &pair);
+    context_tree_node(site_tree(), site, &context, &pair);
     return (pair & 0xffff) == ALLOCATOR_API;
 }
 
@@ -331,7 +350,8 @@ static void flush_all(void *user, struct thread_cache *cache)
 void allocation_sites_fork_child(void)
 {
     thread_cache_each(flush_all, NULL);
-    for (uint32_t site = 1; site <= context_tree_count(sites.tree); site++) {
+    const uint32_t count = site_count();
+    for (uint32_t site = 1; site <= count; site++) {
         struct site_totals *totals = &sites.totals[site];
         atomic_store_explicit(&totals->blocks, 0, memory_order_relaxed);
         atomic_store_explicit(&totals->bytes, 0, memory_order_relaxed);
@@ -365,7 +385,7 @@ static void add_pending(void *user, struct thread_cache *cache)
 void allocation_site_totals(void (*callback)(void *user, const struct record_site_totals *),
                             void *user)
 {
-    const uint32_t count = sites.tree == NULL ? 0 : context_tree_count(sites.tree);
+    const uint32_t count = site_count();
     for (uint32_t site = 1; site <= count; site++) {
         const struct site_totals *totals = &sites.totals[site];
         struct pending_sum sum = {
@@ -392,11 +412,11 @@ void allocation_each_site(void (*callback)(void *user, uint32_t site_id, uint32_
                                            enum allocator allocator, const char *name),
                           void *user)
 {
-    const uint32_t count = sites.tree == NULL ? 0 : context_tree_count(sites.tree);
+    const uint32_t count = site_count();
     for (uint32_t site = 1; site <= count; site++) {
         uint32_t context;
         uint64_t pair;
-        context_tree_node(sites.tree, site, &context, &pair);
+        context_tree_node(site_tree(), site, &context, &pair);
         if (pair != 0) /* 0: a fork interrupted its creation */
             callback(user, site, context, (enum allocator)(pair & 0xffff), name_of(pair));
     }

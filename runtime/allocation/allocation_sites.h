@@ -16,9 +16,13 @@
 /* Bytes of the tables of sites. */
 size_t allocation_sites_size(void);
 
-/* Announces ALLOCATION_SITE_OTHER. memory: zeroed, of the tables' size, page-aligned; it and
- * options are kept. */
-bool allocation_sites_begin(const struct allocation_options *options, void *memory);
+/* memory: zeroed, of the tables' size, page-aligned; it and options are kept, nothing is touched.
+ */
+void allocation_sites_begin(const struct allocation_options *options, void *memory);
+
+/* Makes the tables and announces ALLOCATION_SITE_OTHER; by one thread at a time, before any site is
+ * asked for. */
+void allocation_sites_make(void);
 
 /* Number of the site at which `caller` calls `allocator`; creates and announces it at its first
  * time. stands_for: allocations of which this is one, chosen to be looked at. */

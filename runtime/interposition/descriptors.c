@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "interposition/interpose_signal.h"
+#include "large_table.h"
 #include "recording/tape.h"
 #include "spin_hint.h"
 
@@ -20,7 +21,7 @@
 static _Atomic uint64_t owned[DESCRIPTOR_TABLE / 64];
 /* Of these, where its holder keeps the number; NULL: the profile's. Under limit_lock. A fork copies
  * only the pages that were written, one as a rule. */
-static int *holders[DESCRIPTOR_TABLE];
+static LARGE_TABLE int *holders[DESCRIPTOR_TABLE];
 /* Where our range starts: normally at the target's own limit, where none of its descriptors can be.
  * Written at start-up. */
 static int lowest = 512;

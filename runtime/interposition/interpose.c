@@ -4,6 +4,7 @@
  * wrappers cannot serve that, as the function they want to call is just being looked up.
  */
 #include "interposition/interpose.h"
+#include "large_table.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -12,7 +13,7 @@
 
 enum { ARENA_BYTES = 1 << 16 };
 
-static _Alignas(64) unsigned char arena[ARENA_BYTES];
+static LARGE_TABLE _Alignas(64) unsigned char arena[ARENA_BYTES];
 static _Atomic size_t arena_used;
 
 /* Volatile: dlsym() is declared not to call back, and it does. */

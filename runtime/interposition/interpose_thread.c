@@ -13,6 +13,7 @@
 #include "bursts/thread.h"
 #include "interposition/interpose.h"
 #include "interposition/interpose_signal.h"
+#include "large_table.h"
 #include "memory/modules.h"
 #include "process/process.h"
 #include "unwinding/unwind.h"
@@ -32,7 +33,7 @@ struct start {
 
 enum { STARTS_MAX = 1024 /* threads that have been created but not yet begun to run */ };
 
-static struct start starts[STARTS_MAX];
+static LARGE_TABLE struct start starts[STARTS_MAX];
 static _Atomic unsigned next_start; /* where to look first */
 
 /* Its destructor runs at the end of every thread, also through pthread_exit and cancellation. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,13 +16,18 @@
 /* Of any machine, or several. */
 enum { PAGE = 65536 };
 
-/* What the tables of start-up and the first threads need: one mapping instead of a dozen, which a
- * process that ends after a millisecond would make and take down again. */
-enum { RESERVE_BYTES = 48 << 20 };
+/*
+ * What the tables of start-up and the first threads need: one mapping instead of a dozen, which a
+ * process that ends after a millisecond would make and take down again. Large tables are taken from
+ * its end, small ones from its beginning: their first pages, all that a short process touches, lie
+ * in one table of the page tables.
+ */
+enum { RESERVE_BYTES = 48 << 20, LARGE_BYTES = 256 << 10 };
 
-/* Written by memory_begin(), then only by who takes something. */
-static uint64_t reserve_low, reserve_high;
-static _Atomic uint64_t reserve_next;
+/* Written by memory_begin(): the first whole page of ours, and how many. */
+static uint64_t reserve, reserve_pages;
+/* What is taken, in pages: from the beginning, and << 32 from the end. */
+static _Atomic uint64_t reserve_taken;
 
 static void *map(size_t bytes)
 {
@@ -35,20 +41,34 @@ static void *map(size_t bytes)
 
 void memory_begin(void)
 {
-    reserve_low = (uintptr_t)map(RESERVE_BYTES);
-    reserve_high = reserve_low == 0 ? 0 : reserve_low + RESERVE_BYTES;
-    atomic_store(&reserve_next, (reserve_low + PAGE - 1) & ~(uint64_t)(PAGE - 1));
+    uint64_t memory = (uintptr_t)map(RESERVE_BYTES);
+
+    reserve = (memory + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    reserve_pages = memory == 0 ? 0 : RESERVE_BYTES / PAGE - (reserve != memory);
+}
+
+/* NULL: there is no room for so many pages. */
+static void *take(uint64_t pages, bool is_large)
+{
+    uint64_t taken = atomic_load_explicit(&reserve_taken, memory_order_relaxed);
+
+    for (;;) {
+        uint64_t low = taken & UINT32_MAX, high = taken >> 32;
+
+        if (pages > reserve_pages - low - high)
+            return NULL;
+        if (atomic_compare_exchange_weak(&reserve_taken, &taken,
+                                         taken + (is_large ? pages << 32 : pages)))
+            return (void *)(uintptr_t)(reserve +
+                                       (is_large ? reserve_pages - high - pages : low) * PAGE);
+    }
 }
 
 void *memory_map(size_t bytes)
 {
-    const uint64_t rounded = (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    uint64_t next = atomic_load_explicit(&reserve_next, memory_order_relaxed);
+    void *memory = take((bytes + PAGE - 1) / PAGE, bytes >= LARGE_BYTES);
 
-    while (next < reserve_high && rounded <= reserve_high - next)
-        if (atomic_compare_exchange_weak(&reserve_next, &next, next + rounded))
-            return (void *)(uintptr_t)next;
-    return map(bytes);
+    return memory ? memory : map(bytes);
 }
 
 void *memory_map_stack(size_t bytes)
@@ -69,6 +89,20 @@ void memory_unmap(void *memory, size_t bytes)
 
     syscall(SYS_munmap, memory, bytes);
     errno = saved;
+}
+
+void memory_expect(void *memory, size_t bytes)
+{
+#if defined(MADV_POPULATE_WRITE)
+    uint64_t low = (uintptr_t)memory & -(uint64_t)sysconf(_SC_PAGESIZE);
+    int saved = errno;
+
+    syscall(SYS_madvise, low, (uintptr_t)memory + bytes - low, MADV_POPULATE_WRITE);
+    errno = saved;
+#else
+    (void)memory;
+    (void)bytes;
+#endif
 }
 
 void memory_clear(void *memory, size_t bytes)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "large_table.h"
 #include "memory/maps.h"
 #include "output/output.h"
 #include "perf_events/timebase.h"
@@ -33,7 +34,7 @@ struct mapping {
 
 /* All under the lock. ranges[i] and mappings[i] are one mapping. */
 static struct shared_range ranges[MAPPINGS_MAX];
-static struct mapping mappings[MAPPINGS_MAX];
+static LARGE_TABLE struct mapping mappings[MAPPINGS_MAX];
 static unsigned count;
 static uint32_t ids;
 static uint64_t first_look_ns, next_look_ns;

@@ -9,6 +9,7 @@
 
 #include "bursts/handler.h"
 #include "interposition/interpose_signal.h"
+#include "large_table.h"
 #include "perf_events/perf_event.h"
 #include "perf_events/pmu_internal.h"
 #include "pmu/refusal.h"
@@ -23,7 +24,7 @@ enum {
 };
 
 /* What the loop sweeps over, and how. */
-static uint64_t self_test_array[SELF_TEST_WORDS];
+static LARGE_TABLE uint64_t self_test_array[SELF_TEST_WORDS];
 static struct self_test_plan plan;
 
 static void add_record(void *context, const struct access_record *record, uint64_t weight)

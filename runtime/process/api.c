@@ -9,6 +9,7 @@
 #include "bursts/thread.h"
 #include "interposition/interpose.h"
 #include "interposition/interpose_signal.h"
+#include "large_table.h"
 #include "memory/regions.h"
 #include "output/output.h"
 #include "perf_events/level_counts.h"
@@ -26,7 +27,7 @@ enum { REGION_NAME_MAX = 256, REGIONS_MAX = 1024 };
 
 /* Names so far. Entries below region_count are complete and never change; written under the lock
  * with all signals blocked. */
-static char region_names[REGIONS_MAX][REGION_NAME_MAX];
+static LARGE_TABLE char region_names[REGIONS_MAX][REGION_NAME_MAX];
 static _Atomic uint32_t region_count;
 static atomic_flag region_lock = ATOMIC_FLAG_INIT;
 

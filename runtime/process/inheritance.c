@@ -19,9 +19,10 @@ static const char name[] = "REUSE_MACHINE";
 /* Beyond a millisecond it would have been measured in a bad moment. */
 enum { VERSION = 2, COST_MAX_NS = 1000 * 1000 };
 
-static bool is_cost(uint64_t ns)
+static bool are_costs(const struct inheritance *inheritance)
 {
-    return ns > 0 && ns <= COST_MAX_NS;
+    return inheritance->trigger_ns > 0 && inheritance->trigger_ns <= COST_MAX_NS &&
+           inheritance->trap_ns <= COST_MAX_NS;
 }
 
 bool inheritance_take(struct inheritance *inheritance)
@@ -37,8 +38,7 @@ bool inheritance_take(struct inheritance *inheritance)
         return false;
     inheritance->has_hardware = has_hardware != 0;
     inheritance->cpus = (unsigned)cpus;
-    return version == VERSION && cpus > 0 && cpus <= UINT32_MAX &&
-           is_cost(inheritance->trigger_ns) && is_cost(inheritance->trap_ns) &&
+    return version == VERSION && cpus > 0 && cpus <= UINT32_MAX && are_costs(inheritance) &&
            strcmp(text, system.nodename) == 0;
 }
 
@@ -48,7 +48,7 @@ void inheritance_leave(const struct inheritance *inheritance)
     struct utsname system;
     char text[sizeof system.nodename + 80];
 
-    if (is_cost(inheritance->trigger_ns) && is_cost(inheritance->trap_ns) && uname(&system) == 0) {
+    if (are_costs(inheritance) && uname(&system) == 0) {
         snprintf(text, sizeof text, "%d:%" PRIu64 ":%" PRIu64 ":%d:%u:%s", VERSION,
                  inheritance->trigger_ns, inheritance->trap_ns, inheritance->has_hardware,
                  inheritance->cpus, system.nodename);

@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 struct inheritance {
-    uint64_t trigger_ns, trap_ns; /* see settings.h; neither is 0 */
+    uint64_t trigger_ns; /* see settings.h; not 0 */
+    uint64_t trap_ns;    /* 0: debug registers do not trap here, or none was free */
     bool has_hardware;            /* there are hardware events that could be used */
     unsigned cpus;                /* processors online, at least 1 */
 };

@@ -99,6 +99,7 @@ static void read_settings(void)
     char message[OPTIONS_MESSAGE_MAX];
     struct line line;
 
+    memory_expect(&settings, sizeof settings);
     job_find((const char *const *)environ, &settings.job);
     if (options_parse((const char *const *)environ, &settings.options, message, sizeof message)) {
         line_begin(&line);
@@ -297,13 +298,26 @@ static bool has_no_register(void)
     return settings.trap_ns == 0 || settings.options.registers == 0;
 }
 
+/* Who takes over what was found out for the first process need not say it again. */
+static void tell_no_register(struct line *line, bool is_told)
+{
+    line_begin(line);
+    line_text(line, settings.options.registers == 0 ? "no debug register is to be used"
+                                                    : "no debug register is free (a debugger?)");
+    line_text(line, ": only reuses within the next ");
+    line_number(line, BURST_ACCESSES);
+    line_text(line, " accesses are seen");
+    if (settings.options.registers > 0 && !is_told)
+        say_for_job(line);
+}
+
 static void start(void)
 {
     const char *refusal;
     struct line line;
     sigset_t before;
     uint64_t low, high, entered = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    bool taped;
+    bool taped, is_told;
     int result;
 
     /* A program with more rights than who started it: it is not theirs to look into. */
@@ -326,6 +340,7 @@ static void start(void)
     memory_begin();
     descriptors_begin();
     take_inheritance();
+    is_told = settings.trigger_ns != 0;
     /* Also where costs are inherited: an emulator that a profiled program starts has no events. */
     result = handler_probe();
     if (result == -ENOSYS && surroundings_are_emulated()) {
@@ -338,17 +353,8 @@ static void start(void)
     }
     if (kernel_kills_blocked() || !take_signals())
         return;
-    if (has_no_register()) {
-        line_begin(&line);
-        line_text(&line, settings.options.registers == 0
-                             ? "no debug register is to be used"
-                             : "no debug register is free (a debugger?)");
-        line_text(&line, ": only reuses within the next ");
-        line_number(&line, BURST_ACCESSES);
-        line_text(&line, " accesses are seen");
-        if (settings.options.registers > 0)
-            say_for_job(&line);
-    }
+    if (has_no_register())
+        tell_no_register(&line, is_told);
     choose_first_least();
     process_is_follower = !tree_begin(say_is_named());
     /* Now, for it may change its root. Others open their profiles as late as this. */

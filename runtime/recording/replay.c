@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bursts/handler.h"
+#include "large_table.h"
 #include "output/output.h"
 #include "output/say.h"
 #include "process/process.h"
@@ -70,7 +71,7 @@ static void write_record(unsigned type, const unsigned char *bytes, size_t size)
 /* The options of the recorded run, but for what says where this one's output goes. */
 static void take_options(const struct tape_section *section)
 {
-    static struct options recorded;
+    static LARGE_TABLE struct options recorded;
     const char *variables[ENVIRONMENT_MAX + 1], *text = (const char *)section->data;
     char message[OPTIONS_MESSAGE_MAX];
     struct options *options = &settings.options;

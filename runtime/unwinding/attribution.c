@@ -18,6 +18,7 @@
 #include "bursts/cost_account.h"
 #include "bursts/look_ahead.h"
 #include "interposition/interpose_signal.h"
+#include "large_table.h"
 #include "memory/forbidden.h"
 #include "memory/memory.h"
 #include "memory/modules.h"
@@ -50,7 +51,7 @@ static struct context_tree *contexts;
 /* By number; an entry is written before its number is given to any block. */
 static struct site *sites;
 /* Bit per number: its record is in the file. Set by whoever writes it. */
-static _Atomic uint64_t announced_contexts[CONTEXTS_MAX / 64 + 1];
+static LARGE_TABLE _Atomic uint64_t announced_contexts[CONTEXTS_MAX / 64 + 1];
 static _Atomic uint64_t announced_sites[SITES_MAX / 64 + 1];
 
 /* True for the one caller that is to announce the number. */

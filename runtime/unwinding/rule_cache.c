@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "large_table.h"
+
 #include "signal_safe.h"
 
 enum {
@@ -31,11 +33,11 @@ struct rule_entry {
 };
 
 /* All are written by any thread at any time. */
-static struct rule_entry entries[1 << ENTRIES_LOG2];
+static LARGE_TABLE struct rule_entry entries[1 << ENTRIES_LOG2];
 static _Atomic uint32_t written; /* entries, so far */
 
 /* Numbers of entries, from 1 on; 0: free. */
-static _Atomic uint16_t small[1 << SMALL_LOG2], large[1 << LARGE_LOG2];
+static LARGE_TABLE _Atomic uint16_t small[1 << SMALL_LOG2], large[1 << LARGE_LOG2];
 static _Atomic bool is_large_used;
 
 /* Part of every key, above the bits of addresses; changed by whoever unloads an object. */

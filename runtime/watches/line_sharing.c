@@ -14,6 +14,7 @@
 #include "interposition/interpose_signal.h"
 #include "isa/guarded_memory.h"
 #include "isa/trapped_access.h"
+#include "large_table.h"
 #include "memory/fault_guard.h"
 #include "memory/memory.h"
 #include "output/output.h"
@@ -37,9 +38,9 @@ enum {
     OWN_TRAPS_MAX = 64,
 };
 
-static struct line_watch lines; /* has a lock of its own */
-static struct board board;      /* likewise */
-static _Atomic bool active;     /* the registers are open */
+static struct line_watch lines;        /* has a lock of its own */
+static LARGE_TABLE struct board board; /* likewise */
+static _Atomic bool active;            /* the registers are open */
 static _Atomic unsigned own_traps;
 static _Atomic uint64_t words[2]; /* watched; for the interpreter */
 

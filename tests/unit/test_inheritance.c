@@ -16,9 +16,12 @@
 static void what_is_left_is_taken(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < 2; i++) {
-        const struct inheritance left = {
-            .trigger_ns = 17000 + i, .trap_ns = 5000, .has_hardware = i != 0, .cpus = 1 + i * 300};
+    /* The last of a machine whose debug registers do not trap. */
+    for (unsigned i = 0; i < 3; i++) {
+        const struct inheritance left = {.trigger_ns = 17000 + i,
+                                         .trap_ns = i < 2 ? 5000 : 0,
+                                         .has_hardware = i != 0,
+                                         .cpus = 1 + i * 300};
         struct inheritance taken;
         unsetenv("REUSE_MACHINE");
         assert_false(inheritance_take(&taken));
@@ -34,15 +37,12 @@ static void what_is_left_is_taken(void **state)
 static void what_was_not_measured_is_not_left(void **state)
 {
     (void)state;
-    static const struct inheritance unknown[] = {{.trigger_ns = 0, .trap_ns = 5000},
-                                                 {.trigger_ns = 17000, .trap_ns = 0}};
-    for (unsigned i = 0; i < 2; i++) {
-        struct inheritance taken;
-        unsetenv("REUSE_MACHINE");
-        inheritance_leave(&unknown[i]);
-        assert_null(getenv("REUSE_MACHINE"));
-        assert_false(inheritance_take(&taken));
-    }
+    const struct inheritance unknown = {.trigger_ns = 0, .trap_ns = 5000};
+    struct inheritance taken;
+    unsetenv("REUSE_MACHINE");
+    inheritance_leave(&unknown);
+    assert_null(getenv("REUSE_MACHINE"));
+    assert_false(inheritance_take(&taken));
 }
 
 static void anything_else_is_refused(void **state)
@@ -61,7 +61,6 @@ static void anything_else_is_refused(void **state)
         "1:17000:5000:0:%s",
         "3:17000:5000:0:4:%s",
         "2:0:5000:0:4:%s",
-        "2:17000:0:0:4:%s",
         "2:17000:5000:0:0:%s",
         "2:1000001:5000:0:4:%s",
         "2:17000:99999999999999999999999:0:4:%s",
