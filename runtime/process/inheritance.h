@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 struct inheritance {
-    uint64_t trigger_ns, trap_ns; /* see settings.h; neither is 0 */
+    uint64_t trigger_ns, trap_ns; /* see settings.h; trap_ns is 0 if registers are silent only */
+    bool registers_are_silent;    /* REGISTERS_SILENT (register_state.h), else REGISTERS_TRAP */
     bool has_hardware;            /* there are hardware events that could be used */
     unsigned cpus;                /* processors online, at least 1 */
 };

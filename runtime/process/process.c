@@ -183,6 +183,9 @@ void process_begin_engine(void)
 
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         *values[i] = tape_value(TAPE_SETTING, *values[i]);
+    /* What does not trap would be waited for in vain, and "nothing came" be taken for an answer. */
+    if (settings.trap_ns == 0)
+        settings.options.registers = 0;
     look_ahead_create();
     scratch_create(settings.cpus);
     try_hardware();
@@ -250,6 +253,7 @@ static void take_inheritance(void)
     process_is_without_hardware = !inheritance.has_hardware;
     settings.trigger_ns = inheritance.trigger_ns;
     settings.trap_ns = inheritance.trap_ns;
+    settings.registers = inheritance.trap_ns > 0 ? REGISTERS_TRAP : REGISTERS_SILENT;
 }
 
 /* Shorter threads are never sampled. A recording is to be repeated on any kernel. */
@@ -273,6 +277,7 @@ static void leave_inheritance(void)
     struct inheritance inheritance = {
         .trigger_ns = settings.trigger_ns,
         .trap_ns = settings.trap_ns,
+        .registers_are_silent = settings.registers == REGISTERS_SILENT,
         .has_hardware = has_hardware(),
         .cpus = (unsigned)settings.cpus,
     };
@@ -284,23 +289,36 @@ static void leave_inheritance(void)
         inheritance_leave(&inheritance);
 }
 
+/* What is not seen without debug registers: said once for a tree of processes, not to who leaves
+ * them alone. */
+static void tell_registers(void)
+{
+    struct line line;
+
+    if (settings.registers == REGISTERS_TRAP || settings.registers == REGISTERS_UNWANTED ||
+        process_is_follower)
+        return;
+    register_state_line(settings.registers, &line);
+    say_for_job(&line);
+}
+
 void process_announce(void)
 {
+    struct line line;
+
+    if (settings.registers != REGISTERS_TRAP) {
+        register_state_line(settings.registers, &line);
+        output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    }
     if (passed_over[0] != '\0')
         output_note(NOTE_INFORMATION, passed_over);
     if (pmu_witness_refusal()[0] != '\0')
         output_note(NOTE_INFORMATION, pmu_witness_refusal());
 }
 
-static bool has_no_register(void)
-{
-    return settings.trap_ns == 0 || settings.options.registers == 0;
-}
-
 static void start(void)
 {
     const char *refusal;
-    struct line line;
     sigset_t before;
     uint64_t low, high, entered = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     bool taped;
@@ -338,17 +356,8 @@ static void start(void)
     }
     if (kernel_kills_blocked() || !take_signals())
         return;
-    if (has_no_register()) {
-        line_begin(&line);
-        line_text(&line, settings.options.registers == 0
-                             ? "no debug register is to be used"
-                             : "no debug register is free (a debugger?)");
-        line_text(&line, ": only reuses within the next ");
-        line_number(&line, BURST_ACCESSES);
-        line_text(&line, " accesses are seen");
-        if (settings.options.registers > 0)
-            say_for_job(&line);
-    }
+    if (settings.options.registers == 0)
+        settings.registers = REGISTERS_UNWANTED;
     choose_first_least();
     process_is_follower = !tree_begin(say_is_named());
     /* Now, for it may change its root. Others open their profiles as late as this. */
@@ -364,9 +373,8 @@ static void start(void)
         signal_end();
         return;
     }
+    tell_registers();
     process_announce();
-    if (has_no_register())
-        output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
     process_end_begin();
     snapshot_begin();
     signals_block(&before);
