@@ -27,6 +27,8 @@ void probe_descriptors(struct finding *);
 void probe_clock(struct finding *);
 void probe_registers(struct finding *);
 void probe_trap(struct finding *);
+/* What so many traps after so many watched stores mean; cost_us: of each, microseconds. */
+void judge_traps(struct finding *, unsigned traps, unsigned stores, double cost_us);
 void probe_inherited(struct finding *);
 void probe_counting(struct finding *);
 void probe_precise(struct finding *);

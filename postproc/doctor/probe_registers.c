@@ -68,7 +68,9 @@ void probe_registers(struct finding *finding)
     }
     if (count >= REGISTERS_USUAL) {
         finding_result(finding, FINDING_WORKS, "%d", count);
-        finding_meaning(finding, "%d long reuses can be waited for at a time in each thread",
+        finding_meaning(finding,
+                        "%d long reuses can be waited for at a time in each thread, if watchpoints "
+                        "trap (see below)",
                         count);
         return;
     }
@@ -101,6 +103,27 @@ static void count_trap(int signal, siginfo_t *information, void *context)
 static void store(uint64_t *word, uint64_t value)
 {
     *(volatile uint64_t *)word = value;
+}
+
+void judge_traps(struct finding *finding, unsigned seen, unsigned stores, double cost_us)
+{
+    if (seen == stores) {
+        finding_result(finding, FINDING_WORKS, "%u traps, %.1f us each", seen, cost_us);
+        finding_meaning(finding, cost_us > 5 ? "slow, as in nested virtual machines; the budget "
+                                               "keeps the overhead the same with fewer bursts"
+                                             : "reuse after the end of a burst is observed");
+        return;
+    }
+    finding_result(finding, seen > 0 ? FINDING_LIMITED : FINDING_MISSING, "%u traps", seen);
+    if (seen > 0) {
+        finding_meaning(finding, "some traps are lost: long reuses are underestimated");
+        return;
+    }
+    finding_meaning(finding, "registers can be armed but never trap, as in virtual machines whose "
+                             "hypervisor keeps the traps: next uses after a burst and sharing "
+                             "between threads are not seen");
+    finding_remedy(finding, "count every access, with reuse-run -e exact; or profile on another "
+                            "machine");
 }
 
 void probe_trap(struct finding *finding)
@@ -140,19 +163,8 @@ void probe_trap(struct finding *finding)
     close(event);
 
     /* The handler's own disarming stands where the first loop's did. */
-    double cost_us = with > without ? (double)(with - without) / STORES / 1000 : 0;
-    if (traps == STORES) {
-        finding_result(finding, FINDING_WORKS, "%d traps, %.1f us each", (int)traps, cost_us);
-        finding_meaning(finding, cost_us > 5 ? "slow, as in nested virtual machines; the budget "
-                                               "keeps the overhead the same with fewer bursts"
-                                             : "reuse after the end of a burst is observed");
-    } else {
-        finding_result(finding, traps > 0 ? FINDING_LIMITED : FINDING_MISSING, "%d traps",
-                       (int)traps);
-        finding_meaning(finding, traps > 0 ? "some traps are lost: long reuses are underestimated"
-                                           : "registers arm but never trap: the hypervisor does "
-                                             "not pass them on; long reuses stay unknown");
-    }
+    judge_traps(finding, (unsigned)traps, STORES,
+                with > without ? (double)(with - without) / STORES / 1000 : 0);
 }
 
 /* One step of the conversation between the main thread and the one it starts. */

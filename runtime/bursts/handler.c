@@ -280,16 +280,21 @@ static void calibrate_trap(uint64_t clock)
     unsigned n = 0;
 
     calibration.disable = perf_watch_open(false);
-    if (calibration.disable < 0)
+    if (calibration.disable < 0) {
+        settings.registers = calibration.disable == -ENOSPC ? REGISTERS_TAKEN : REGISTERS_ABSENT;
         return;
+    }
+    settings.registers = REGISTERS_SILENT;
     /* The first round warms the path up and does not count. */
     for (unsigned i = 0; i <= CALIBRATION_ROUNDS; i++) {
         unsigned count = calibration.count;
         uint64_t before, whole;
 
         if (perf_watch_arm((const int *)&calibration.disable, (uintptr_t)&calibration_word, 8,
-                           WATCH_LOADS_AND_STORES, event_cookie_pack(cookie), false) != 0)
+                           WATCH_LOADS_AND_STORES, event_cookie_pack(cookie), false) != 0) {
+            settings.registers = REGISTERS_TAKEN;
             break;
+        }
         before = thread_cpu_ns();
         calibration_word = i;
         whole = thread_cpu_ns() - before;
@@ -297,8 +302,12 @@ static void calibrate_trap(uint64_t clock)
             values[n++] = hidden_part(whole, clock);
     }
     syscall(SYS_close, calibration.disable);
-    if (n > 0)
-        settings.trap_ns = median(values, n);
+    if (n == 0)
+        return;
+    settings.registers = REGISTERS_TRAP;
+    settings.trap_ns = median(values, n);
+    if (settings.trap_ns == 0) /* clocks that are too coarse: 0 says that there is no trap */
+        settings.trap_ns = 1;
 }
 
 static int calibrate_trigger(uint64_t clock)

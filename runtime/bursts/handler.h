@@ -18,9 +18,9 @@ unsigned handler_trials(void);
 int handler_probe(void);
 
 /*
- * Measures what a signal costs outside the handler, by making some: fills settings.trap_ns and
- * settings.trigger_ns. Takes about a millisecond. 0, or -errno of the event that could not be had;
- * without debug registers trap_ns stays 0 and that is no error.
+ * Measures what a signal costs outside the handler, by making some: fills settings.trap_ns,
+ * settings.trigger_ns and settings.registers. Takes about a millisecond. 0, or -errno of the event
+ * that could not be had; without debug registers that trap, trap_ns stays 0 and that is no error.
  */
 int handler_calibrate(void);
 

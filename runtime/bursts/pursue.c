@@ -24,9 +24,8 @@ enum {
 
 static bool is_wanted(struct thread *thread)
 {
-    bool registers = settings.trap_ns > 0 && settings.options.registers > 0;
-
-    return !registers || random_below(&thread->random, ONE_IN_WITH_REGISTERS) == 0;
+    return settings.registers != REGISTERS_TRAP ||
+           random_below(&thread->random, ONE_IN_WITH_REGISTERS) == 0;
 }
 
 static void look(struct scratch *scratch)

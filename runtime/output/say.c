@@ -34,6 +34,7 @@ void line_text(struct line *line, const char *text)
         n = room;
     memcpy(line->text + line->length, text, n);
     line->length += n;
+    line->text[line->length] = '\0';
 }
 
 void line_number(struct line *line, uint64_t number)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A line under construction; silently cut at its end. */
+/* A line under construction; silently cut at its end, and always ended by a null byte. */
 struct line {
     char text[1024];
     size_t length;

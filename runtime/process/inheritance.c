@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The variable reads VERSION:TRIGGER_NS:TRAP_NS:HARDWARE:CPUS:HOST. The host's name comes last, as
- * it may hold anything: launchers of parallel programs copy environments to other hosts.
+ * The variable reads VERSION:TRIGGER_NS:TRAP_NS:SILENT:HARDWARE:CPUS:HOST. The host's name comes
+ * last, as it may hold anything: launchers of parallel programs copy environments to other hosts.
  */
 #include "process/inheritance.h"
 
@@ -17,28 +17,37 @@
 static const char name[] = "REUSE_MACHINE";
 
 /* Beyond a millisecond it would have been measured in a bad moment. */
-enum { VERSION = 2, COST_MAX_NS = 1000 * 1000 };
+enum { VERSION = 3, COST_MAX_NS = 1000 * 1000 };
 
-static bool are_costs(const struct inheritance *inheritance)
+static bool is_cost(uint64_t ns)
 {
-    return inheritance->trigger_ns > 0 && inheritance->trigger_ns <= COST_MAX_NS &&
-           inheritance->trap_ns <= COST_MAX_NS;
+    return ns > 0 && ns <= COST_MAX_NS;
+}
+
+/* Either registers trap at a cost, or they are known not to trap at all. */
+static bool is_measured(const struct inheritance *inheritance)
+{
+    return is_cost(inheritance->trigger_ns) &&
+           (inheritance->registers_are_silent ? inheritance->trap_ns == 0
+                                              : is_cost(inheritance->trap_ns));
 }
 
 bool inheritance_take(struct inheritance *inheritance)
 {
     const char *text = getenv(name);
     struct utsname system;
-    uint64_t version, has_hardware, cpus;
+    uint64_t version, are_silent, has_hardware, cpus;
 
     if (!text || uname(&system) != 0 || !handed_down_number(&text, ':', &version) ||
         !handed_down_number(&text, ':', &inheritance->trigger_ns) ||
         !handed_down_number(&text, ':', &inheritance->trap_ns) ||
+        !handed_down_number(&text, ':', &are_silent) ||
         !handed_down_number(&text, ':', &has_hardware) || !handed_down_number(&text, ':', &cpus))
         return false;
+    inheritance->registers_are_silent = are_silent != 0;
     inheritance->has_hardware = has_hardware != 0;
     inheritance->cpus = (unsigned)cpus;
-    return version == VERSION && cpus > 0 && cpus <= UINT32_MAX && are_costs(inheritance) &&
+    return version == VERSION && cpus > 0 && cpus <= UINT32_MAX && is_measured(inheritance) &&
            strcmp(text, system.nodename) == 0;
 }
 
@@ -48,10 +57,10 @@ void inheritance_leave(const struct inheritance *inheritance)
     struct utsname system;
     char text[sizeof system.nodename + 80];
 
-    if (are_costs(inheritance) && uname(&system) == 0) {
-        snprintf(text, sizeof text, "%d:%" PRIu64 ":%" PRIu64 ":%d:%u:%s", VERSION,
-                 inheritance->trigger_ns, inheritance->trap_ns, inheritance->has_hardware,
-                 inheritance->cpus, system.nodename);
+    if (is_measured(inheritance) && uname(&system) == 0) {
+        snprintf(text, sizeof text, "%d:%" PRIu64 ":%" PRIu64 ":%d:%d:%u:%s", VERSION,
+                 inheritance->trigger_ns, inheritance->trap_ns, inheritance->registers_are_silent,
+                 inheritance->has_hardware, inheritance->cpus, system.nodename);
         setenv(name, text, 1);
     }
     errno = saved;

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 struct inheritance {
-    uint64_t trigger_ns; /* see settings.h; not 0 */
-    uint64_t trap_ns;    /* 0: debug registers do not trap here, or none was free */
+    uint64_t trigger_ns, trap_ns; /* see settings.h; trap_ns is 0 if registers are silent only */
+    bool registers_are_silent;    /* REGISTERS_SILENT (register_state.h), else REGISTERS_TRAP */
     bool has_hardware;            /* there are hardware events that could be used */
     unsigned cpus;                /* processors online, at least 1 */
 };

@@ -184,6 +184,9 @@ void process_begin_engine(void)
 
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         *values[i] = tape_value(TAPE_SETTING, *values[i]);
+    /* What does not trap would be waited for in vain, and "nothing came" be taken for an answer. */
+    if (settings.trap_ns == 0)
+        settings.options.registers = 0;
     look_ahead_create();
     scratch_create(settings.cpus);
     try_hardware();
@@ -251,6 +254,7 @@ static void take_inheritance(void)
     process_is_without_hardware = !inheritance.has_hardware;
     settings.trigger_ns = inheritance.trigger_ns;
     settings.trap_ns = inheritance.trap_ns;
+    settings.registers = inheritance.trap_ns > 0 ? REGISTERS_TRAP : REGISTERS_SILENT;
 }
 
 /* Shorter threads are never sampled. A recording is to be repeated on any kernel. */
@@ -274,6 +278,7 @@ static void leave_inheritance(void)
     struct inheritance inheritance = {
         .trigger_ns = settings.trigger_ns,
         .trap_ns = settings.trap_ns,
+        .registers_are_silent = settings.registers == REGISTERS_SILENT,
         .has_hardware = has_hardware(),
         .cpus = (unsigned)settings.cpus,
     };
@@ -285,39 +290,39 @@ static void leave_inheritance(void)
         inheritance_leave(&inheritance);
 }
 
+/* What is not seen without debug registers: said once for a tree of processes, not to who leaves
+ * them alone. */
+static void tell_registers(void)
+{
+    struct line line;
+
+    if (settings.registers == REGISTERS_TRAP || settings.registers == REGISTERS_UNWANTED ||
+        process_is_follower)
+        return;
+    register_state_line(settings.registers, &line);
+    say_for_job(&line);
+}
+
 void process_announce(void)
 {
+    struct line line;
+
+    if (settings.registers != REGISTERS_TRAP) {
+        register_state_line(settings.registers, &line);
+        output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+    }
     if (passed_over[0] != '\0')
         output_note(NOTE_INFORMATION, passed_over);
     if (pmu_witness_refusal()[0] != '\0')
         output_note(NOTE_INFORMATION, pmu_witness_refusal());
 }
 
-static bool has_no_register(void)
-{
-    return settings.trap_ns == 0 || settings.options.registers == 0;
-}
-
-/* Who takes over what was found out for the first process need not say it again. */
-static void tell_no_register(struct line *line, bool is_told)
-{
-    line_begin(line);
-    line_text(line, settings.options.registers == 0 ? "no debug register is to be used"
-                                                    : "no debug register is free (a debugger?)");
-    line_text(line, ": only reuses within the next ");
-    line_number(line, BURST_ACCESSES);
-    line_text(line, " accesses are seen");
-    if (settings.options.registers > 0 && !is_told)
-        say_for_job(line);
-}
-
 static void start(void)
 {
     const char *refusal;
-    struct line line;
     sigset_t before;
     uint64_t low, high, entered = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    bool taped, is_told;
+    bool taped;
     int result;
 
     /* A program with more rights than who started it: it is not theirs to look into. */
@@ -340,7 +345,6 @@ static void start(void)
     memory_begin();
     descriptors_begin();
     take_inheritance();
-    is_told = settings.trigger_ns != 0;
     /* Also where costs are inherited: an emulator that a profiled program starts has no events. */
     result = handler_probe();
     if (result == -ENOSYS && surroundings_are_emulated()) {
@@ -353,8 +357,8 @@ static void start(void)
     }
     if (kernel_kills_blocked() || !take_signals())
         return;
-    if (has_no_register())
-        tell_no_register(&line, is_told);
+    if (settings.options.registers == 0)
+        settings.registers = REGISTERS_UNWANTED;
     choose_first_least();
     process_is_follower = !tree_begin(say_is_named());
     /* Now, for it may change its root. Others open their profiles as late as this. */
@@ -370,9 +374,8 @@ static void start(void)
         signal_end();
         return;
     }
+    tell_registers();
     process_announce();
-    if (has_no_register())
-        output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
     process_end_begin();
     snapshot_begin();
     signals_block(&before);

@@ -151,5 +151,7 @@ void run_record_make(struct run_text *text, uint64_t started_ns)
     number(text, "sharing", settings.sharing);
     number(text, "trap_tolerance_ns", TRAP_TOLERANCE_NS);
     number(text, "slots", WATCH_PRIVATE);
+    number(text, "registers", settings.options.registers);
+    pair(text, "registers_state", register_state_name(settings.registers));
     number(text, "burst", BURST_ACCESSES);
 }

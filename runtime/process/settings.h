@@ -8,6 +8,7 @@
 
 #include "job.h"
 #include "options.h"
+#include "watches/register_state.h"
 
 struct settings {
     struct options options;
@@ -15,7 +16,10 @@ struct settings {
     bool sharing;
     uint32_t line_size;
     uint64_t seed;
-    uint64_t trap_ns, trigger_ns; /* hidden cost of a watch trap and of a clock expiry */
+    /* Hidden cost of a watch trap and of a clock expiry. trap_ns is 0 where registers cannot be
+     * used: then none is opened. */
+    uint64_t trap_ns, trigger_ns;
+    enum register_state registers;
     uint64_t cpus, page_size;
     /* Of a thread's clock, ns, at least. Below SAMPLE_FIRST_LEAST the event ends with its first
      * expiry, so that it cannot expire again and again before a handler runs. */

@@ -349,6 +349,7 @@ const struct findings *findings_of(struct model *model)
     free(places.items.items);
     findings_add_sharing(model, findings);
     find_hot_line(model, findings);
+    findings->sight = sight_of(model);
     finish(model, findings);
     return findings;
 }

@@ -10,6 +10,7 @@
 #include "report/findings/finding.h"
 #include "report/findings/verdict.h"
 #include "report/model/model.h"
+#include "report/model/sight.h"
 
 enum { FINDING_LINES_MAX = 4, FINDING_OBJECTS_MAX = 3 };
 
@@ -49,6 +50,7 @@ struct findings {
     struct code_line hot; /* function NULL: not known */
     struct estimate hot_time;
     struct estimate runtime_time; /* in the threading runtime: barriers, locks, spinning */
+    struct sight sight;           /* what was not seen, so that nothing can be said of it */
     double cpu_ns;                /* of all threads that are looked at; 0: not known */
 };
 

@@ -347,6 +347,16 @@ static double times_until_decided(struct estimate memory)
         100, fmax(2, pow((memory.hi - memory.value) / fmax(0.001, UNDECIDED - memory.value), 2)));
 }
 
+/* Misses may take time, and whether they do hangs on what was not seen. */
+static char *unseen_text(const struct findings *findings, const char *time_word)
+{
+    return format_string("Whether anything can be gained is not known: misses may take up to %.0f "
+                         "%% of the %s, but next uses after a burst were not observed (%s). A "
+                         "longer run does not help; %s does.",
+                         ceil(100 * findings->memory.hi), time_word, findings->sight.cause,
+                         findings->sight.way_out);
+}
+
 static char *nothing_text(struct model *model, const struct findings *findings,
                           const char *time_word)
 {
@@ -372,6 +382,8 @@ static char *nothing_text(struct model *model, const struct findings *findings,
         return format_string("%zu burst%s: too few for a verdict. Run longer, or with a larger "
                              "budget.",
                              model->bursts, model->bursts == 1 ? "" : "s");
+    if (findings->sight.misses_long_uses && findings->memory.hi >= 2 * FINDING_TIME_MIN)
+        return unseen_text(findings, time_word);
     if (findings->memory.value >= 2 * FINDING_TIME_MIN)
         return unavoidable_text(model, findings, time_word);
     memory = range(findings->memory);
@@ -383,9 +395,11 @@ static char *nothing_text(struct model *model, const struct findings *findings,
         return text;
     }
     hot = hot_text(model, findings);
-    text = format_string("%s: memory is not the problem. Misses take %s of the %s.%s",
+    text = format_string("%s%s. Misses take %s of the %s.%s",
                          findings->memory.hi >= 2 * FINDING_TIME_MIN ? "Probably nothing to gain"
                                                                      : "Nothing to gain",
+                         findings->sight.misses_sharing ? " from a thread's own use of its caches"
+                                                        : ": memory is not the problem",
                          memory, time_word, hot);
     free(hot);
     free(memory);
@@ -407,6 +421,21 @@ static void say_runtime(const struct findings *findings, const char *time_word,
     paragraph_add(screen, 0, 0, text);
     free(text);
     free(time);
+}
+
+/* Beside whatever was found: threads may cost each other more than all of it. */
+static void say_unseen_sharing(const struct findings *findings, struct paragraph *screen)
+{
+    char *text;
+
+    if (!findings->sight.misses_sharing)
+        return;
+    text =
+        format_string("Not observed: sharing between threads, and what it costs (%s). What would "
+                      "show it: %s.",
+                      findings->sight.cause, findings->sight.way_out);
+    paragraph_add(screen, 0, 0, text);
+    free(text);
 }
 
 static char *below_text(const struct model *model, const struct findings *findings, size_t shown,
@@ -458,6 +487,7 @@ static void put_screen(struct model *model, const struct findings *findings, con
     }
     if (conclusion != NULL)
         paragraph_add(screen, 0, 0, conclusion);
+    say_unseen_sharing(findings, screen);
     say_runtime(findings, time_word, screen);
     text = below_text(model, findings, shown, uncertain);
     paragraph_add(screen, 0, 0, text);
@@ -483,6 +513,10 @@ void section_findings(struct model *model, struct document *document, bool shown
                  cell_text(document, findings->hot.function));
     section_fact(section, "time.measured", NULL, INTERVAL_NONE, cell_truth(findings->timed));
     section_fact(section, "time.latencies", NULL, INTERVAL_NONE, cell_text(document, latencies));
+    section_fact(section, "observed.sharing", NULL, INTERVAL_NONE,
+                 cell_truth(!findings->sight.misses_sharing));
+    section_fact(section, "observed.long_uses", NULL, INTERVAL_NONE,
+                 cell_truth(!findings->sight.misses_long_uses));
     section_fact(section, "conclusion", NULL, INTERVAL_NONE, cell_text(document, conclusion));
     put_screen(model, findings, time_word, conclusion, &screen);
     section_verbatim(document, section, NULL, screen.text);

@@ -28,7 +28,7 @@ static const struct {
     [LOSS_ASYNCHRONOUS] = {"lost.asynchronous", "clock expiries came late, their place is unknown"},
     [LOSS_IN_RUNTIME] = {"lost.in_runtime", "clock expiries fell into the profiler or the loader"},
     [LOSS_BUFFER] = {"lost.buffer", "records found no room in the output buffer"},
-    [LOSS_NO_REGISTER] = {"lost.no_register", "watches found the debug registers taken"},
+    [LOSS_NO_REGISTER] = {"lost.no_register", "watches found no debug register to use"},
     [LOSS_TRAP_UNKNOWN] = {"lost.trap_unknown", "traps belonged to no watch"},
     [LOSS_CONTEXT] = {"lost.context", "calling contexts could not be taken"},
     [LOSS_THREAD] = {"lost.thread", "threads could not be profiled"},

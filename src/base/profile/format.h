@@ -103,7 +103,8 @@ enum record_type {
  * executable), command (arguments joined by blanks, quoted as a shell would need), pid, ppid, host,
  * rank (MPI), kernel, directory, start_unix_ns, start_monotonic_ns, line_size, budget_percent,
  * period_ns (fixed period or 0), seed, cpus (online), page_size, trap_cost_ns, trigger_cost_ns
- * (calibrated hidden costs), slots (debug registers per thread), burst (accesses),
+ * (calibrated hidden costs), slots (debug registers per thread), registers (to be used at most),
+ * registers_state (trap, taken, absent, silent, unwanted), burst (accesses),
  * sharing (1: communication was watched, 0: not), served_by (unit and event whose records made
  * RECORD_SERVED).
  * Unknown keys are kept and shown by `reuse-report --summary -v`.

@@ -104,6 +104,12 @@ uint64_t profile_run_number(const struct profile *, const char *key, uint64_t fa
  * (RECORD_RUN "clock" is "accesses"). */
 bool profile_counts_accesses(const struct profile *);
 
+/* Whether a process of the profile has several threads. */
+static inline bool profile_runs_threads(const struct profile *profile)
+{
+    return profile->threads.count > (profile->origins.count > 0 ? profile->origins.count : 1);
+}
+
 /* Value of a key for one origin (record_thread.origin_id); for 0 the same as profile_run_text(). */
 const char *profile_origin_text(const struct profile *, uint32_t origin_id, const char *key,
                                 const char *fallback);

@@ -162,7 +162,7 @@ bool communication_from_counts(struct communication *communication, char *messag
     for (size_t p = 0; p < analysis->profile_count; p++) {
         const struct profile *profile = analysis->profiles[p];
 
-        threads |= communication_runs_threads(profile);
+        threads |= profile_runs_threads(profile);
         for (size_t i = 0; i < profile->process_transfers.count; i++) {
             counted++;
             fitting += profile->process_transfers.items[i].line_size == communication->line_size;

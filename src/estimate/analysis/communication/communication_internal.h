@@ -32,12 +32,6 @@ struct flow *communication_add(struct communication *);
 /* Room for its replicates in `values`, zeroed. */
 float *communication_more_values(struct communication *);
 
-/* Whether a process of the profile has several threads. */
-static inline bool communication_runs_threads(const struct profile *profile)
-{
-    return profile->threads.count > (profile->origins.count > 0 ? profile->origins.count : 1);
-}
-
 /* communication_exact.c: flows from counted transfers. False with a message. */
 bool communication_from_counts(struct communication *, char *message, size_t message_size);
 

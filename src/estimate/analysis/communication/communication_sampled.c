@@ -291,15 +291,21 @@ static void estimate(struct estimation *estimation)
 /* Why no store was offered to the registers: what would change that. */
 static const char *silence_of(const struct analysis *analysis)
 {
-    bool watched = false, late = false;
+    const uint64_t most = UINT64_MAX;
+    bool watched = false, late = false, register_less = false;
 
     for (size_t p = 0; p < analysis->profile_count; p++) {
         watched |= profile_run_number(analysis->profiles[p], "sharing", 1) != 0;
         late |= profile_run_number(analysis->profiles[p], "simulate_skid", 0) != 0;
+        register_less |= profile_run_number(analysis->profiles[p], "registers", most) <=
+                         profile_run_number(analysis->profiles[p], "slots", 0);
     }
     if (late)
         return "its records come too late for their stores to be watched; record it with "
                "--simulate-skid 0";
+    if (watched && register_less)
+        return "no debug register was there to watch stores of other threads; count them with "
+               "reuse-run -e exact, or record where reuse-doctor says that watchpoints trap";
     if (watched)
         return "no store was sampled while several threads ran; record for longer";
     return "its threads were not watched; record it without --no-sharing";
@@ -312,7 +318,7 @@ static bool may_speak(const struct communication *communication, char *message, 
     bool threads = false, offered = false;
 
     for (size_t p = 0; p < analysis->profile_count; p++)
-        threads |= communication_runs_threads(analysis->profiles[p]);
+        threads |= profile_runs_threads(analysis->profiles[p]);
     for (size_t i = 0; i < analysis->count; i++)
         offered |= analysis->samples[i].record->flags & SAMPLE_LINE_OFFERED;
     if (threads && !offered) {

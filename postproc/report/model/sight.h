@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the engine could not see at all. "Nothing came" is no answer from who could not look:
+ * verdicts ask here before they say that there is nothing to gain.
+ */
+#ifndef REUSE_POSTPROC_SIGHT_H
+#define REUSE_POSTPROC_SIGHT_H
+
+#include "report/model/model.h"
+
+struct sight {
+    bool misses_long_uses; /* next uses after a burst, and some level's misses hang on them */
+    bool misses_sharing;   /* several threads, and nothing is known of transfers between them */
+    const char *cause;     /* "no debug register trapped"; never NULL */
+    const char *way_out;   /* what would show it; never NULL */
+};
+
+/* May compute the communication between threads. */
+struct sight sight_of(struct model *);
+
+#endif
