@@ -120,4 +120,31 @@ check "and so does --sharing" grep -qF "reuse-run -e none --try $both PROGRAM" f
 change=$(grep -oE -- "--try align:[^ ]+" flat | head -n 1)
 run "$reuse_run" -e none ${change:---try none} "$neighbours" 1000
 check "which parts the blocks" parted
+
+# Random look-ups in 8 MiB, on a machine with small caches.
+cat >table.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void)
+{
+    size_t size = 1 << 20;
+    uint64_t *numbers = malloc(size * 8), state = 88172645463325252u, sum = 0;
+    memset(numbers, 1, size * 8);
+    for (int i = 0; i < 1500000; i++) {
+        state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+        sum += numbers[state % size];
+    }
+    printf("%lu\n", (unsigned long)sum);
+    return 0;
+}
+END
+printf 'name = small\ncache = 1 4K 64 8 1\ncache = 2 64K 64 8 1\ncache = 3 256K 64 8 1\nlatency = 1 1\nlatency = 2 4\nlatency = 3 15\nlatency = memory 90\n' >small.conf
+gcc -g -O2 -o table table.c
+"$reuse_run" -q -e simulate --seed 1 -p 5000 -o table.rprof ./table >/dev/null 2>&1
+run "$reuse_report" --machine small.conf table.rprof
+tr -s '\n ' '  ' <out >flat
+check "random access to a large block: the finding prints the command" \
+    grep -qE "To time huge pages before: reuse-run -e none --try hugepages:table\+0x[0-9a-f]+ PROGRAM" flat
 finish
