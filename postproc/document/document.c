@@ -21,8 +21,10 @@ void document_free(struct document *document)
     for (size_t i = 0; i < document->sections.count; i++) {
         struct section *section = &document->sections.items[i];
 
-        for (size_t k = 0; k < section->blocks.count; k++)
+        for (size_t k = 0; k < section->blocks.count; k++) {
             free(section->blocks.items[k].facts.items);
+            free(section->blocks.items[k].tones.items);
+        }
         free(section->blocks.items);
     }
     free(document->sections.items);
@@ -131,6 +133,17 @@ void section_verbatim(struct document *document, struct section *section, const 
     struct block block = {.kind = BLOCK_VERBATIM, .key = key, .paragraph = kept(document, text)};
 
     ARRAY_PUSH(&section->blocks, block);
+}
+
+void section_verbatim_toned(struct document *document, struct section *section, const char *text,
+                            const enum tone *tones, size_t lines)
+{
+    struct block *block;
+
+    section_verbatim(document, section, NULL, text);
+    block = &section->blocks.items[section->blocks.count - 1];
+    for (size_t i = 0; i < lines; i++)
+        ARRAY_PUSH(&block->tones, tones[i]);
 }
 
 struct table *document_table(struct document *document, const char *key, const char *title,

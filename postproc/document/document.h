@@ -31,6 +31,18 @@ enum cell_kind {
     CELL_TRUTH,  /* true or false */
 };
 
+/* What colour tells on a page that has it; the words say the same. */
+enum tone {
+    TONE_PLAIN,
+    TONE_HEADING, /* of a section */
+    TONE_TITLE,   /* of a table, or of an answer */
+    TONE_CERTAIN, /* findings, by what is known of them */
+    TONE_LIKELY,
+    TONE_OPEN,
+    TONE_WARM, /* shares, by how hot they are */
+    TONE_HOT,
+};
+
 struct table;
 
 struct cell {
@@ -56,6 +68,7 @@ struct column {
     const char *heading; /* NULL: not in text. "name\nunit" */
     enum interval_keys interval;
     bool flexible; /* text that may be shortened in the middle to fit the page */
+    bool heat;     /* shares of misses, which colours tell at a glance */
     bool optional; /* left out of text when the page is too narrow; the last ones first */
 };
 
@@ -103,6 +116,7 @@ struct block {
     struct grid *grid;
     const char *key; /* of a list of paragraphs in JSON; NULL: text only */
     const char *paragraph;
+    ARRAY(enum tone) tones; /* verbatim: of its first lines; the others are plain */
 };
 
 struct section {
@@ -139,6 +153,10 @@ void section_table(struct section *, struct table *);
 void section_paragraph(struct document *, struct section *, const char *key, const char *text);
 /* Lines to copy from the report as they stand: neither wrapped nor shortened. */
 void section_verbatim(struct document *, struct section *, const char *key, const char *text);
+
+/* tones: of the first `lines` lines; copied. */
+void section_verbatim_toned(struct document *, struct section *, const char *text,
+                            const enum tone *tones, size_t lines);
 
 /* Copies the grid's texts; takes over its values and labels, which must come from the heap. */
 void section_grid(struct document *, struct section *, struct grid);

@@ -66,3 +66,10 @@ char *number_percent(double share)
         return format_string("%.2f", percent);
     return format_string("%.1f", percent);
 }
+
+int number_heat(double share)
+{
+    int shade = (int)lround(9 * sqrt(fmin(fmax(share, 0), 1)));
+
+    return share > 0.0005 && shade == 0 ? 1 : shade;
+}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "heap_remedy.h"
+#include "launcher/huge_pages.h"
 #include "launcher/library.h"
 #include "launcher/sanitizer.h"
 
@@ -15,6 +16,38 @@ static int fail(const char *what, const char *why)
 {
     fprintf(stderr, "reuse-run: --try %s: %s\n", what, why);
     return STATUS_FAILURE;
+}
+
+static bool asks_for_huge_pages(const struct heap_remedies *remedies)
+{
+    for (size_t i = 0; i < remedies->count; i++)
+        if (remedies->items[i].huge_pages)
+            return true;
+    return false;
+}
+
+/* What asking for huge pages changes on this machine. Returns as remedy_check(). */
+static int check_huge_pages(const struct options *options)
+{
+    static const char setting[] = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+    switch (huge_pages_setting(setting)) {
+    case HUGE_PAGES_NEVER:
+        return fail(options->try, "this machine gives no huge pages; as root: echo madvise > "
+                                  "/sys/kernel/mm/transparent_hugepage/enabled");
+    case HUGE_PAGES_UNKNOWN:
+        return fail(options->try, "/sys/kernel/mm/transparent_hugepage/enabled cannot be read or "
+                                  "understood: this kernel seems to have no huge pages");
+    case HUGE_PAGES_ALWAYS:
+        if (!options->quiet)
+            fprintf(stderr, "reuse-run: --try: this machine gives huge pages unasked "
+                            "(/sys/kernel/mm/transparent_hugepage/enabled is always): expect "
+                            "little change\n");
+        return -1;
+    case HUGE_PAGES_ON_DEMAND:
+        break;
+    }
+    return -1;
 }
 
 int remedy_check(const struct options *options, const struct target *target)
@@ -38,7 +71,7 @@ int remedy_check(const struct options *options, const struct target *target)
     }
     if (sanitizer_library(target->binary, sanitizer, sizeof sanitizer))
         return fail(options->try, "the program has its sanitizer's heap; build it without");
-    return -1;
+    return asks_for_huge_pages(&remedies) ? check_huge_pages(options) : -1;
 }
 
 int remedy_prepare(const struct options *options, struct environment *environment)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --try: has libreuse-try.so align heap blocks. */
+/* --try: has libreuse-try.so align heap blocks, or ask for huge pages for them. */
 #ifndef REUSE_LAUNCHER_REMEDY_H
 #define REUSE_LAUNCHER_REMEDY_H
 

@@ -11,6 +11,7 @@
 #include "report/compare/arguments.h"
 #include "report/export/export.h"
 #include "report/placement/cpu_groups.h"
+#include "report/usage.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -30,6 +31,7 @@ enum {
     OPTION_TOP,
     OPTION_FORMAT,
     OPTION_STDIO,
+    OPTION_COLOR,
     OPTION_HTML,
     OPTION_NO_SOURCE,
     OPTION_SYSROOT,
@@ -74,6 +76,7 @@ static const struct option long_options[] = {
     {"top", required_argument, NULL, OPTION_TOP},
     {"format", required_argument, NULL, OPTION_FORMAT},
     {"stdio", no_argument, NULL, OPTION_STDIO},
+    {"color", optional_argument, NULL, OPTION_COLOR},
     {"html", required_argument, NULL, OPTION_HTML},
     {"no-source", no_argument, NULL, OPTION_NO_SOURCE},
     {"output", required_argument, NULL, 'o'},
@@ -88,65 +91,6 @@ static const struct option long_options[] = {
     {"version", no_argument, NULL, OPTION_VERSION},
     {NULL, 0, NULL, 0},
 };
-
-static const char help[] =
-    "Usage: reuse-report [OPTIONS] [PROFILE|FOLDER...]\n"
-    "       reuse-report --diff BEFORE AFTER    (several: BEFORE... : AFTER...)\n"
-    "       reuse-report --merge -o ALL.rprof PROFILE...\n"
-    "Shows what a profile says; the newest *.rprof here if none is named.\n"
-    "\n"
-    "Sections (default: --summary --objects --lines; with other forms than text all\n"
-    "but --timeline, --traffic and --sector-hints):\n"
-    "      --summary        the run, how it was measured, and a verdict\n"
-    "      --job            the ranks of a parallel job side by side\n"
-    "      --histogram      reuse times and stack distances\n"
-    "      --mrc            miss ratio as a function of cache size\n"
-    "      --threads        accesses and miss ratios of each thread\n"
-    "      --objects        data objects: arrays, variables, stacks\n"
-    "      --structs        members of structures, and the order they should have\n"
-    "      --lines          source lines that reuse data late, and who uses it next\n"
-    "      --contexts       the same by calling context\n"
-    "      --timeline       misses over the run, and where they change\n"
-    "      --traffic        bytes that each cache level serves, here and on --machine\n"
-    "      --sector-hints   what to isolate in the A64FX's sector cache, to paste\n"
-    "      --blocking       loops to block or fuse, streams, sparsely used lines\n"
-    "      --sharing        data that moves between threads, and false sharing\n"
-    "      --matrix[=KIND]  who sends to whom: all, true, false, raw, war or waw\n"
-    "      --placement[=HOW] a core for each thread: auto, pack or spread; with -o\n"
-    "                       FILE as a mapping for reuse-run --place\n"
-    "\n"
-    "      --machine NAME   evaluate for another machine: host, a64fx, neoverse-n1,\n"
-    "                       neoverse-v1, power9, skylake-sp, zen4, or a file\n"
-    "      --group CPUS     CPUs that share a cache, 0-3:4-7, or all\n"
-    "      --topology TOPO  place on another machine: an XML file of lstopo, or\n"
-    "                       a text like 'pack:2 l3:2 core:8 pu:2'\n"
-    "      --line-size N    evaluate for lines of N bytes (32 ... 4096)\n"
-    "      --thread TID     this thread alone\n"
-    "      --region NAME    accesses made in this function or region, and below it\n"
-    "      --by WHAT        the matrix: thread, core, process or rank; the job:\n"
-    "                       rank, node or group\n"
-    "      --runtime HOW    transfers in barriers and locks: split, drop or include\n"
-    "      --csv-layout L   the matrix alone, as table or for eagermap\n"
-    "      --top N          rows of the longer tables (default 10; html 40)\n"
-    "      --format FORM    text, json, csv or html; of other tools: callgrind,\n"
-    "                       collapsed[:EVENT], speedscope, pprof, openmetrics\n"
-    "      --stdio          the same as --format text\n"
-    "      --html FILE      a page with charts and annotated source: the same as\n"
-    "                       --format html -o FILE\n"
-    "      --no-source      html: without the text of source files\n"
-    "  -o, --output FILE    write there instead of standard output\n"
-    "      --sysroot DIR    the profile's files are below DIR\n"
-    "      --debug-dir DIR  look for separate debug files there too\n"
-    "      --diff           what changed from one run, or several, to others\n"
-    "      --fail-if COND   exit with 3 if 'l2.miss_ratio > 5%' or the like holds,\n"
-    "                       'diff.l2.misses > 10%' with --diff; repeatable\n"
-    "      --fail-if-unsure exit with 3 also where the interval does not decide\n"
-    "      --merge          reduce the profiles to one, written to -o FILE\n"
-    "  -v, --verbose        also what is rarely of interest\n"
-    "      --help, --version\n"
-    "\n"
-    "Exit status: 0, 1 on failure, 2 on wrong usage, 3 when a condition of --fail-if\n"
-    "holds. See reuse-report(1).\n";
 
 static bool wrong(const char *format, const char *value)
 {
@@ -252,6 +196,15 @@ static bool take_placement(struct report_options *options, const char *value)
     return number >= 0;
 }
 
+static bool take_color(struct report_options *options, const char *value)
+{
+    static const char *const words[] = {"auto", "always", "never", NULL};
+    int number = value != NULL ? take_word("--color", value, words) : COLOR_ALWAYS;
+
+    options->color = (enum color_when)(number > 0 ? number : 0);
+    return number >= 0;
+}
+
 static bool take_group(struct report_options *options, const char *value)
 {
     struct cache_groups groups;
@@ -320,6 +273,8 @@ static bool take_option(struct report_options *options, int option, const char *
     case OPTION_STDIO:
         options->format = FORMAT_TEXT;
         return true;
+    case OPTION_COLOR:
+        return take_color(options, value);
     case OPTION_NO_SOURCE:
         options->no_source = true;
         return true;
@@ -444,7 +399,7 @@ enum options_result report_options_parse(struct report_options *options, int arg
         const char *given = argv[optind - 1];
 
         if (option == OPTION_HELP) {
-            fputs(help, stdout);
+            fputs(report_usage, stdout);
             return OPTIONS_DONE;
         }
         if (option == OPTION_VERSION) {

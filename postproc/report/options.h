@@ -62,6 +62,9 @@ enum csv_layout {
 /* Fewer threads than cores: close to each other, far apart, or what costs less. */
 enum placement_style { PLACEMENT_AUTO, PLACEMENT_PACK, PLACEMENT_SPREAD };
 
+/* Colours of text: where it goes to a terminal that has them, or as said. */
+enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
 enum report_format {
     FORMAT_TEXT,
     FORMAT_JSON,
@@ -90,9 +93,10 @@ struct report_options {
     enum csv_layout csv_layout;
     enum placement_style placement;
     const char *topology; /* file or synthetic description; NULL: of the machine */
-    size_t top;           /* rows of the tables that have no natural end */
-    const char *output;   /* NULL: standard output */
-    const char *sysroot;  /* "" when not given */
+    enum color_when color;
+    size_t top;          /* rows of the tables that have no natural end */
+    const char *output;  /* NULL: standard output */
+    const char *sysroot; /* "" when not given */
     ARRAY(const char *) debug_directories;
     bool no_source; /* html: without the text of source files */
     bool merge;

@@ -11,6 +11,7 @@
 #include "document/render.h"
 #include "report/html/page.h"
 #include "report/model/progress.h"
+#include "report/output_style.h"
 #include "support/memory.h"
 #include "symbols/crash_retry.h"
 
@@ -88,15 +89,20 @@ static void put_script(const char *script, const char *report, FILE *stream)
 static void render_form(const struct report_options *options, const struct document *document,
                         const struct model *model, FILE *stream)
 {
-    static void (*const renderers[])(const struct document *, FILE *) = {
-        [FORMAT_TEXT] = render_text, [FORMAT_JSON] = render_json, [FORMAT_CSV] = render_csv};
-
-    if (options->format != FORMAT_HTML) {
-        renderers[options->format](document, stream);
-        return;
+    switch (options->format) {
+    case FORMAT_TEXT:
+        render_text(document, output_style(options), stream);
+        break;
+    case FORMAT_JSON:
+        render_json(document, stream);
+        break;
+    case FORMAT_CSV:
+        render_csv(document, stream);
+        break;
+    default:
+        progress_stage("page");
+        render_html(document, options, model, stream);
     }
-    progress_stage("page");
-    render_html(document, options, model, stream);
 }
 
 static void render_document(const struct report_options *options, const struct document *document,

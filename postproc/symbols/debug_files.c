@@ -30,6 +30,51 @@ static void append_hexadecimal(char *text, const uint8_t *bytes, size_t size)
         sprintf(text + 2 * i, "%02x", bytes[i]);
 }
 
+static bool has_build_id(const struct elf_image *image, const uint8_t *build_id, size_t size)
+{
+    return image->build_id_size == size && memcmp(image->build_id, build_id, size) == 0;
+}
+
+/* Opens path, unless it is of another build; frees the path. */
+static struct elf_image *open_if_of_build(char *path, const uint8_t *build_id, size_t size)
+{
+    char message[128];
+    struct elf_image *image = elf_image_open(path, message, sizeof(message));
+
+    free(path);
+    if (image == NULL || has_build_id(image, build_id, size))
+        return image;
+    elf_image_close(image);
+    return NULL;
+}
+
+/* debuginfod-find(1), CACHE; the caller frees it. NULL: there is none. */
+static char *fetched_folder(void)
+{
+    const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *cache = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
+
+    if (own != NULL && *own != '\0')
+        return copy_string(own);
+    if (cache != NULL && *cache != '\0')
+        return format_string("%s/debuginfod_client", cache);
+    return home != NULL && *home != '\0' ? format_string("%s/.cache/debuginfod_client", home)
+                                         : NULL;
+}
+
+static struct elf_image *fetched_file(const uint8_t *build_id, size_t size)
+{
+    char name[2 * BUILD_ID_MAX + 1], *folder = fetched_folder();
+    struct elf_image *image;
+
+    if (folder == NULL)
+        return NULL;
+    append_hexadecimal(name, build_id, size);
+    image = open_if_of_build(format_string("%s/%s/debuginfo", folder, name), build_id, size);
+    free(folder);
+    return image;
+}
+
 struct elf_image *debug_file_by_build_id(const struct file_search *search, const uint8_t *build_id,
                                          size_t build_id_size)
 {
@@ -40,19 +85,12 @@ struct elf_image *debug_file_by_build_id(const struct file_search *search, const
         return NULL;
     append_hexadecimal(rest, build_id + 1, build_id_size - 1);
     for (size_t i = 0; image == NULL && (directory = debug_directory(search, i)) != NULL; i++) {
-        char *path = format_string("%s/.build-id/%02x/%s.debug", directory, build_id[0], rest);
-        char message[128];
-
-        image = elf_image_open(path, message, sizeof(message));
-        if (image != NULL && (image->build_id_size != build_id_size ||
-                              memcmp(image->build_id, build_id, build_id_size) != 0)) {
-            elf_image_close(image);
-            image = NULL;
-        }
-        free(path);
+        image = open_if_of_build(
+            format_string("%s/.build-id/%02x/%s.debug", directory, build_id[0], rest), build_id,
+            build_id_size);
         free(directory);
     }
-    return image;
+    return image != NULL ? image : fetched_file(build_id, build_id_size);
 }
 
 /* CRC-32 as in zlib, over the whole file (GDB manual, same section). */

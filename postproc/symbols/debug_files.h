@@ -5,7 +5,8 @@
  * Debug files are looked for as GDB documents it (GDB manual, "Debugging Information in Separate
  * Files"): by build-id as DIR/.build-id/xx/yyyy.debug, then by the name and checksum in
  * .gnu_debuglink beside the module, in .debug/ below it, and under DIR with the module's own
- * directory. DIR is each --debug-dir, then SYSROOT/usr/lib/debug.
+ * directory. DIR is each --debug-dir, then SYSROOT/usr/lib/debug. What debuginfod-find(1) has
+ * fetched is taken from its cache, by build-id; nothing is fetched.
  */
 #ifndef REUSE_POSTPROC_DEBUG_FILES_H
 #define REUSE_POSTPROC_DEBUG_FILES_H

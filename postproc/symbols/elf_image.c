@@ -277,3 +277,13 @@ const unsigned char *elf_image_section_data(const struct elf_image *image, const
     *size = data->d_size;
     return data->d_buf;
 }
+
+bool elf_image_section_address(const struct elf_image *image, const char *name, uint64_t *address)
+{
+    GElf_Shdr header;
+
+    if (section_named(image->elf, name, &header) == NULL)
+        return false;
+    *address = header.sh_addr;
+    return true;
+}

@@ -53,6 +53,9 @@ const char *elf_image_section(const struct elf_image *, uint64_t address, uint64
 const unsigned char *elf_image_section_data(const struct elf_image *, const char *name,
                                             size_t *size);
 
+/* Link-time address of a section by name; false if the file has none. */
+bool elf_image_section_address(const struct elf_image *, const char *name, uint64_t *address);
+
 /* "symbol@plt" of the stub at an address; NULL if there is none. The caller frees it. */
 char *elf_image_plt_name(const struct elf_image *, uint64_t address);
 

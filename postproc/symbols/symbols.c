@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 
 #include "symbols/crash_retry.h"
+#include "symbols/data_starts.h"
 #include "symbols/demangle.h"
+#include "symbols/frame_range.h"
 
 struct symbol_module {
     struct symbols *owner;
@@ -20,6 +22,8 @@ struct symbol_module {
     struct elf_image *debug_image; /* separate debug file; NULL if none */
     struct dwarf_file *dwarf;
     int64_t modified;
+    bool starts_found;
+    data_starts starts; /* of variables; looked for when the first one has no symbol */
 };
 
 struct symbols {
@@ -50,6 +54,7 @@ void symbols_free(struct symbols *symbols)
         crash_retry_done();
         elf_image_close(module->debug_image);
         elf_image_close(module->image);
+        free(module->starts.items);
         free(module);
     }
     free(symbols->modules.items);
@@ -262,25 +267,46 @@ void symbol_module_frames(struct symbol_module *module, uint64_t address, source
         outermost->function = more_qualified(outermost->function, function_symbol(module, address));
 }
 
+bool symbol_module_function_start(struct symbol_module *module, uint64_t address, uint64_t *start)
+{
+    open_module(module);
+    return module->image != NULL && frame_range_start(module->image, address, start);
+}
+
+/* Where the variable begins that holds an address of the section from `low` on, as far as the code
+ * tells. */
+static uint64_t nameless_start(struct symbol_module *module, uint64_t low, uint64_t address)
+{
+    uint64_t start = low;
+
+    if (!module->starts_found && module->image != NULL)
+        data_starts_find(module->image, &module->starts);
+    module->starts_found = true;
+    data_starts_before(&module->starts, low, address, &start);
+    return start;
+}
+
 /* Fills name, extent and section from the ELF files; returns false when no symbol covers it. */
 static bool object_symbol(struct symbol_module *module, uint64_t address, struct data_symbol *out)
 {
     const struct elf_symbol *symbol = NULL;
     struct elf_image *image = module->image != NULL ? module->image : module->debug_image;
-    uint64_t start;
+    uint64_t start = 0;
 
     *out = (struct data_symbol){.address = address};
     if (image == NULL)
         return false;
     out->section = elf_image_section(image, address, &start);
-    if (out->section != NULL)
-        out->address = start;
+    out->section_start = start;
     if (module->debug_image != NULL)
         symbol = elf_image_object(module->debug_image, address);
     if (symbol == NULL && module->image != NULL)
         symbol = elf_image_object(module->image, address);
-    if (symbol == NULL)
+    if (symbol == NULL) {
+        if (out->section != NULL)
+            out->address = nameless_start(module, start, address);
         return false;
+    }
     out->name = readable(module, symbol->name);
     out->address = symbol->address;
     out->size = symbol->size;

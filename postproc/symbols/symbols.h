@@ -45,6 +45,9 @@ const char *symbol_module_name(const struct symbol_module *); /* last part of th
  */
 void symbol_module_frames(struct symbol_module *, uint64_t address, source_frames *out);
 
+/* Link-time start of the function at an address for which no name is known; false: not known. */
+bool symbol_module_function_start(struct symbol_module *, uint64_t address, uint64_t *start);
+
 /* A type of a module's debug information; module NULL: not known. */
 struct data_type {
     struct symbol_module *module;
@@ -53,10 +56,12 @@ struct data_type {
 
 struct data_symbol {
     const char *name;    /* NULL: unknown */
-    uint64_t address;    /* link-time start; with no symbol that of the section, or the query's */
+    uint64_t address;    /* link-time start; with no symbol what the code shows to begin there, the
+                            section, or the query's */
     uint64_t size;       /* 0: unknown */
     const char *section; /* NULL: unknown */
-    const char *file;    /* of the declaration, or NULL */
+    uint64_t section_start; /* link-time; of the section, if it is known */
+    const char *file;       /* of the declaration, or NULL */
     uint32_t line;
     struct data_type type;
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libreuse-try.so: aligns and pads the heap blocks of the allocation sites in $REUSE_TRY
- * (heap_remedy.h), so that the gain can be timed before anybody edits code. It knows nothing of
- * profiling and works before libreuse.so or alone; a run without it pays nothing.
+ * libreuse-try.so: aligns and pads the heap blocks of the allocation sites in $REUSE_TRY, or asks
+ * for huge pages for them (heap_remedy.h), so that the gain can be timed before anybody edits code.
+ * It knows nothing of profiling and works before libreuse.so or alone; a run without it pays
+ * nothing.
  *
  * A block is recognised by the return address of the call that asks for it. Calls that are not
  * meant end in a jump to the next allocator in line, which sees the program as its caller; so do
@@ -11,12 +12,14 @@
  * normal code. Needs no lock: what is looked up is the same for all threads.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "heap_remedy.h"
@@ -29,7 +32,7 @@ enum { PAGE_SMALLEST = 4096 };
 
 static struct heap_remedies remedies;
 static _Atomic size_t active; /* how many of them are meant; written once, by the constructor */
-static _Atomic uint64_t aligned[HEAP_REMEDY_MAX]; /* blocks */
+static _Atomic uint64_t changed[HEAP_REMEDY_MAX]; /* blocks */
 static char program[4096];                        /* file name of what runs */
 static pid_t process;                             /* that the constructor ran in */
 
@@ -81,22 +84,24 @@ static bool is_at(const struct heap_remedy *remedy, uintptr_t address)
            strcmp(map->l_name[0] != '\0' ? file_name(map->l_name) : program, remedy->module) == 0;
 }
 
-/* The remedy for calls that return there, or NULL. */
-static inline const struct heap_remedy *remedy_at(uintptr_t address)
+/* The remedy for a block of that size for which the call returns there, or NULL. */
+static inline const struct heap_remedy *remedy_at(uintptr_t address, size_t size)
 {
     const size_t count = atomic_load_explicit(&active, memory_order_acquire);
 
     for (size_t i = 0; i < count; i++)
         if (((remedies.items[i].address ^ address) & (PAGE_SMALLEST - 1)) == 0 &&
             is_at(&remedies.items[i], address)) {
-            atomic_fetch_add_explicit(&aligned[i], 1, memory_order_relaxed);
+            if (remedies.items[i].huge_pages && size < HEAP_REMEDY_HUGE_PAGE)
+                return NULL;
+            atomic_fetch_add_explicit(&changed[i], 1, memory_order_relaxed);
             return &remedies.items[i];
         }
     return NULL;
 }
 
-#define REMEDY_OF_CALLER()                                                                         \
-    remedy_at((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)))
+#define REMEDY_OF_CALLER(size)                                                                     \
+    remedy_at((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)), size)
 
 /* Whole alignments, at least one; the size itself where that is more than there is memory. */
 static size_t padded(size_t size, size_t alignment)
@@ -106,43 +111,66 @@ static size_t padded(size_t size, size_t alignment)
     return whole < size ? size : whole;
 }
 
+/* Before anybody touches the block: pages that are there already stay small for long. */
+static void ask_for_huge_pages(const struct heap_remedy *remedy, void *block, size_t size)
+{
+    const int error = errno;
+
+    if (remedy->huge_pages && block != NULL)
+        madvise(block, padded(size, remedy->alignment), MADV_HUGEPAGE);
+    errno = error;
+}
+
+/* NULL: there is no memory for it. */
+static void *new_aligned(const struct heap_remedy *remedy, size_t size)
+{
+    void *block = real.memalign(remedy->alignment, padded(size, remedy->alignment));
+
+    ask_for_huge_pages(remedy, block, size);
+    return block;
+}
+
 INTERPOSED void *malloc(size_t size)
 {
-    const struct heap_remedy *remedy = REMEDY_OF_CALLER();
+    const struct heap_remedy *remedy = REMEDY_OF_CALLER(size);
 
     know_real();
     if (remedy != NULL)
-        return real.memalign(remedy->alignment, padded(size, remedy->alignment));
+        return new_aligned(remedy, size);
     return real.malloc(size);
 }
 
 INTERPOSED void *calloc(size_t count, size_t size)
 {
-    const struct heap_remedy *remedy = REMEDY_OF_CALLER();
+    const struct heap_remedy *remedy = NULL;
     size_t bytes;
     void *block;
 
+    if (!__builtin_mul_overflow(count, size, &bytes))
+        remedy = REMEDY_OF_CALLER(bytes);
     know_real();
-    if (remedy == NULL || __builtin_mul_overflow(count, size, &bytes))
+    if (remedy == NULL)
         return real.calloc(count, size);
-    block = real.memalign(remedy->alignment, padded(bytes, remedy->alignment));
+    block = new_aligned(remedy, bytes);
     return block != NULL ? memset(block, 0, bytes) : NULL;
 }
 
 INTERPOSED void *realloc(void *block, size_t size)
 {
-    const struct heap_remedy *remedy = REMEDY_OF_CALLER();
+    const struct heap_remedy *remedy = REMEDY_OF_CALLER(size);
     void *moved, *straight;
 
     know_real();
     if (remedy == NULL || (block != NULL && size == 0))
         return real.realloc(block, size);
     if (block == NULL)
-        return real.memalign(remedy->alignment, padded(size, remedy->alignment));
+        return new_aligned(remedy, size);
     moved = real.realloc(block, padded(size, remedy->alignment));
-    if (moved == NULL || ((uintptr_t)moved & (remedy->alignment - 1)) == 0)
+    if (moved == NULL || ((uintptr_t)moved & (remedy->alignment - 1)) == 0) {
+        ask_for_huge_pages(remedy, moved, size);
         return moved;
-    straight = real.memalign(remedy->alignment, padded(size, remedy->alignment));
+    }
+    straight = new_aligned(remedy, size);
     if (straight == NULL)
         return moved;
     memcpy(straight, moved, size);
@@ -172,7 +200,7 @@ static inline __attribute__((always_inline)) void *new_block(const struct heap_r
 
     know_real();
     if (remedy != NULL)
-        block = real.memalign(remedy->alignment, padded(size, remedy->alignment));
+        block = new_aligned(remedy, size);
     if (block != NULL)
         return block;
     if (atomic_load(next) == NULL)
@@ -184,14 +212,14 @@ INTERPOSED void *_Znwm(size_t size)
 {
     static void *(*_Atomic next)(size_t);
 
-    return new_block(REMEDY_OF_CALLER(), size, "_Znwm", &next);
+    return new_block(REMEDY_OF_CALLER(size), size, "_Znwm", &next);
 }
 
 INTERPOSED void *_Znam(size_t size)
 {
     static void *(*_Atomic next)(size_t);
 
-    return new_block(REMEDY_OF_CALLER(), size, "_Znam", &next);
+    return new_block(REMEDY_OF_CALLER(size), size, "_Znam", &next);
 }
 
 /* ---- start and end ---- */
@@ -216,7 +244,7 @@ __attribute__((constructor)) static void begin(void)
         wrong = "/proc/self/exe cannot be read";
     if (wrong != NULL) {
         line_begin(&line);
-        line_text(&line, "nothing is aligned: REUSE_TRY: ");
+        line_text(&line, "nothing is changed: REUSE_TRY: ");
         line_text(&line, wrong);
         say_error(&line);
         return;
@@ -254,7 +282,7 @@ static void line_place(struct line *line, const struct heap_remedy *remedy)
     line_text(line, digits + at);
 }
 
-static void say_aligned(const struct heap_remedy *remedy, uint64_t blocks)
+static void say_changed(const struct heap_remedy *remedy, uint64_t blocks)
 {
     struct line line;
 
@@ -262,9 +290,13 @@ static void say_aligned(const struct heap_remedy *remedy, uint64_t blocks)
     line_number(&line, blocks);
     line_text(&line, blocks == 1 ? " block of " : " blocks of ");
     line_place(&line, remedy);
-    line_text(&line, " aligned to ");
-    line_number(&line, remedy->alignment);
-    line_text(&line, " bytes");
+    if (remedy->huge_pages) {
+        line_text(&line, " with huge pages of 2 MiB asked for");
+    } else {
+        line_text(&line, " aligned to ");
+        line_number(&line, remedy->alignment);
+        line_text(&line, " bytes");
+    }
     say(&line);
 }
 
@@ -277,10 +309,11 @@ static void say_unused(struct heap_remedy *remedy)
     if (!is_here && !say_is_named())
         return;
     line_begin(&line);
-    line_text(&line, "nothing was aligned in ");
+    line_text(&line, "nothing was changed in ");
     line_text(&line, program);
-    line_text(&line,
-              is_here ? ": no block was allocated at " : ": it has not loaded the module of ");
+    line_text(&line, !is_here             ? ": it has not loaded the module of "
+                     : remedy->huge_pages ? ": no block of 2 MiB or more was allocated at "
+                                          : ": no block was allocated at ");
     line_place(&line, remedy);
     line_text(&line, is_here ? " (is the profile of another build, or has the program an "
                                "allocator of its own?)"
@@ -294,10 +327,10 @@ __attribute__((destructor)) static void end(void)
     const size_t count = atomic_load(&active);
 
     for (size_t i = 0; i < count && getpid() == process; i++) {
-        const uint64_t blocks = atomic_load(&aligned[i]);
+        const uint64_t blocks = atomic_load(&changed[i]);
 
         if (blocks != 0)
-            say_aligned(&remedies.items[i], blocks);
+            say_changed(&remedies.items[i], blocks);
         else
             say_unused(&remedies.items[i]);
     }

@@ -2,7 +2,7 @@
 /* Signal-safe. */
 #include "watches/register_state.h"
 
-#include "profile/format.h"
+#include "sampling/pursuit.h"
 
 #include "signal_safe.h"
 
@@ -30,8 +30,10 @@ void register_state_line(enum register_state state, struct line *line)
 {
     line_begin(line);
     line_text(line, states[state].cause);
-    line_text(line, ": next uses after a burst of ");
+    line_text(line, ": next uses beyond what looking ahead reaches (");
     line_number(line, BURST_ACCESSES);
-    line_text(line, " accesses and sharing between threads are not seen; ");
+    line_text(line, " accesses, at times ");
+    line_number(line, (uint64_t)BURST_ACCESSES << PURSUIT_DOUBLINGS);
+    line_text(line, ") and sharing between threads are not seen; ");
     line_text(line, states[state].way_out);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "heap_remedy.h"
 
-#include <stdbool.h>
 #include <string.h>
 
+static const char no_block[] =
+    "huge pages can be tried for heap blocks alone, named by the MODULE+0xADDRESS that the report "
+    "prints; for others the source must call madvise(MADV_HUGEPAGE)";
 static const char no_place[] =
     "only heap blocks can be aligned from outside, named by the MODULE+0xADDRESS that the report "
     "prints; globals and what is on stacks need alignas in the source";
@@ -41,15 +43,31 @@ static const char *find_address(const char *text, const char *end)
     return NULL;
 }
 
-static const char *read_one(const char *text, const char *end, struct heap_remedy *remedy)
+/* The part of the text behind a verb that it begins with; NULL: it begins with another. */
+static const char *behind(const char *text, const char *end, const char *verb)
 {
-    static const char verb[] = "align:";
-    const char *equals = NULL, *plus;
+    const size_t length = strlen(verb);
+
+    return (size_t)(end - text) >= length && memcmp(text, verb, length) == 0 ? text + length : NULL;
+}
+
+static bool read_place(const char *text, const char *end, struct heap_remedy *remedy)
+{
+    const char *plus = end - text > 3 ? find_address(text, end) : NULL;
+
+    if (plus == NULL || memchr(text, '/', (size_t)(plus - text)) != NULL ||
+        plus - text > HEAP_REMEDY_MODULE_MAX || !read_number(plus + 3, end, 16, &remedy->address))
+        return false;
+    memcpy(remedy->module, text, (size_t)(plus - text));
+    remedy->module[plus - text] = '\0';
+    return true;
+}
+
+static const char *read_alignment(const char *text, const char *end, struct heap_remedy *remedy)
+{
+    const char *equals = NULL;
     uint64_t alignment;
 
-    if ((size_t)(end - text) < strlen(verb) || memcmp(text, verb, strlen(verb)) != 0)
-        return "what can be tried is align:MODULE+0xADDRESS=BYTES, which the report prints";
-    text += strlen(verb);
     for (const char *at = text; at < end; at++)
         if (*at == '=')
             equals = at;
@@ -58,15 +76,24 @@ static const char *read_one(const char *text, const char *end, struct heap_remed
     if (!read_number(equals + 1, end, 10, &alignment) || alignment < HEAP_REMEDY_ALIGNMENT_MIN ||
         alignment > HEAP_REMEDY_ALIGNMENT_MAX || (alignment & (alignment - 1)) != 0)
         return "the alignment behind = must be a power of two from 16 to 4096 bytes";
-    plus = equals - text > 3 ? find_address(text, equals) : NULL;
-    if (plus == NULL || memchr(text, '/', (size_t)(plus - text)) != NULL ||
-        plus - text > HEAP_REMEDY_MODULE_MAX ||
-        !read_number(plus + 3, equals, 16, &remedy->address))
-        return no_place;
-    memcpy(remedy->module, text, (size_t)(plus - text));
-    remedy->module[plus - text] = '\0';
     remedy->alignment = (uint32_t)alignment;
-    return NULL;
+    remedy->huge_pages = false;
+    return read_place(text, equals, remedy) ? NULL : no_place;
+}
+
+static const char *read_one(const char *text, const char *end, struct heap_remedy *remedy)
+{
+    const char *rest = behind(text, end, "align:");
+
+    if (rest != NULL)
+        return read_alignment(rest, end, remedy);
+    rest = behind(text, end, "hugepages:");
+    if (rest == NULL)
+        return "what can be tried is align:MODULE+0xADDRESS=BYTES and "
+               "hugepages:MODULE+0xADDRESS, which the report prints";
+    remedy->alignment = HEAP_REMEDY_HUGE_PAGE;
+    remedy->huge_pages = true;
+    return read_place(rest, end, remedy) ? NULL : no_block;
 }
 
 const char *heap_remedies_read(const char *text, struct heap_remedies *remedies)

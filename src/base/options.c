@@ -88,7 +88,7 @@ const struct option_description option_table[OPTION_COUNT] = {
                       "a file name of at most 4095 bytes",
                       "bind threads as reuse-report --placement found"},
     [OPTION_TRY] = {"REUSE_TRY", "try", 0, "CHANGE", NULL, "", "a text of at most 4095 bytes",
-                    "align heap blocks as a finding says"},
+                    "change heap blocks as a finding says"},
     [OPTION_RECORD_RAW] = {"REUSE_RECORD_RAW", "record-raw", 0, "FILE", NULL, "",
                            "a file name of at most 4095 bytes with %p, %h, %j, %r, %e and %%",
                            "record what kernel and hardware gave, for --replay"},

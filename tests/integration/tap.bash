@@ -2,6 +2,7 @@
 # For integration tests in bash, which source it: one line of TAP per check, and a scratch folder.
 #
 #     run COMMAND...            runs it; leaves $status, and the files $work/out and $work/err
+#     run piped COMMAND...      the same with a pipe for standard output: text for a page of 80 columns
 #     check NAME TEST...        one result: ok if the command TEST succeeds; else shows the last run
 #     skip NAME WHY             one result that was not looked at
 #     needs_qemu WHAT           skips the rest of the script where the exact engine cannot run
@@ -22,6 +23,11 @@ run() {
     "$@" >"$work/out" 2>"$work/err" </dev/null
     status=$?
 }
+
+piped() (
+    set -o pipefail
+    "$@" | cat
+)
 
 check() {
     local name=$1

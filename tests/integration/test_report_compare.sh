@@ -50,7 +50,7 @@ sys.exit(0 if eval("(" + sys.argv[2] + ")") else 1)
 END
 }
 
-run "$report" --diff a.rprof b.rprof
+run piped "$report" --diff a.rprof b.rprof
 check "succeeds, without complaint" test "$status" -eq 0 -a ! -s err
 check "80 columns" bash -c '! grep -qE "^.{81}| $" "$1"' - "$work/out"
 check "no difference that these runs can show" out_has '^L2 misses .* none shown$'

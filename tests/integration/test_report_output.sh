@@ -32,7 +32,7 @@ gcc -g -O1 -o "$work/program" "$source" || exit 1
 cd "$work" || exit 1
 make_profile "$work/program" p.rprof || exit 1
 
-run "$report" p.rprof
+run piped "$report" p.rprof
 check "text: succeeds, without complaint" test "$status" -eq 0 -a ! -s err
 check "text: 80 columns" narrow
 check "text: the run" out_has '^Program: +/.*/program$'
@@ -54,7 +54,7 @@ check "text: the sign is +- only where there is no other" out_has '^L2 +1 MiB +[
 
 for section in summary:Summary 'histogram:How late' 'mrc:Miss ratio by' threads:Threads \
     'objects:Data objects' 'lines:Source lines' 'contexts:Calling contexts'; do
-    run "$report" "--${section%%:*}" p.rprof
+    run piped "$report" "--${section%%:*}" p.rprof
     # The findings are the head of the summary.
     heads=2
     test "${section%%:*}" = summary && heads=3
@@ -160,7 +160,7 @@ printf 'name = small\ncache = 1 4096 64 4 1\ncache = 2 65536 64 8 1\n' >small.ma
 run "$report" --format json --machine small.machine p.rprof
 check "--machine FILE" json_says '[m["bytes"] for m in r["misses"]] == [4096, 65536]'
 printf 'name = deep\ncache = 1 32768 64 8 1\ncache = 2 524288 64 8 1\ncache = 3 8388608 64 16 4\ncache = 4 134217728 64 16 64\n' >deep.machine
-run "$report" --machine deep.machine --threads --objects --lines --contexts --mrc p.rprof
+run piped "$report" --machine deep.machine --threads --objects --lines --contexts --mrc p.rprof
 check "four levels of cache fit the page" narrow
 run "$report" --format json --thread 1002 p.rprof
 check "--thread: this one alone" json_says 'r["samples"] == 1000 and
@@ -235,6 +235,33 @@ check "--debug-dir finds separate debug information" out_has "report_program.c:$
 strip -o program away
 run "$report" p.rprof
 check "a stripped program is named" out_has '^Stripped.*: program$'
+check "and where names can be had from, once" test "$(grep -c '^For names and source lines: compile with -g' out)" -eq 1
+run "$report" --format json p.rprof
+# What nm and readelf say of the program before it was stripped.
+start_of() { echo $((16#$(nm away | awk -v name="$1" '$3 == name { print $1 }'))); }
+check "stripped: a function is told by its first address" json_says \
+    "r['lines'][0]['function'] == 'function at ' + hex($(start_of dot)) and r['lines'][0]['module'] == 'program'"
+read -r section base < <(readelf -SW away | python3 -c '
+import sys
+at = int(sys.argv[1])
+for line in sys.stdin:
+    words = line.replace("[", "", 1).replace("]", " ", 1).split()
+    if len(words) > 5 and words[2] in ("PROGBITS", "NOBITS"):
+        low, size = int(words[3], 16), int(words[5], 16)
+        if low <= at < low + size:
+            print(words[1], low)' "$(start_of weights)")
+check "stripped: a global is told by section and offset" json_says \
+    "named('$section+' + hex($(start_of weights) - $base) + ' of program')['kind'] == 'global'"
+cp out stripped.json
+mkdir -p home/.cache/debuginfod_client/$id
+cp "debug/.build-id/${id:0:2}/${id:2}.debug" home/.cache/debuginfod_client/$id/debuginfo
+run env HOME="$work/home" XDG_CACHE_HOME= "$report" --lines p.rprof
+check "debug information that debuginfod-find has fetched is used" out_has "report_program.c:$(line_of dot)"
+run env HOME=/nonexistent DEBUGINFOD_CACHE_PATH="$work/home/.cache/debuginfod_client" "$report" --lines p.rprof
+check "from the folder that DEBUGINFOD_CACHE_PATH names, too" out_has "report_program.c:$(line_of dot)"
+printf 'another file' >home/.cache/debuginfod_client/$id/debuginfo
+run env HOME="$work/home" XDG_CACHE_HOME= "$report" --format json p.rprof
+check "what is there is not trusted" cmp -s out stripped.json
 
 # Code that was made at run time is named by the map that its maker leaves.
 cp away program
@@ -285,7 +312,7 @@ check "exact: objects, lines and threads" json_says 'r["objects"][0]["name"] == 
 run "$report" --format json --thread 7 exact.rprof
 check "exact: lines are not counted by thread, and none are shown" json_says 'r["lines"] == [] and
     any("whole process" in n for n in r["notes"])'
-run "$report" exact.rprof
+run piped "$report" exact.rprof
 check "exact: text says so" out_has 'Exact: every access was counted'
 check "exact: 80 columns" narrow
 finish

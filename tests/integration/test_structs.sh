@@ -68,7 +68,7 @@ check "an open array is a member without end" structs structures.rprof '
 data = member("struct row", "data")
 assert data["kind"] == "open array" and data["accesses_share"] > 0.6 and types["struct row"]["verdict"] == "good"'
 
-run "$reuse_report" --structs structures.rprof
+run piped "$reuse_report" --structs structures.rprof
 check "the text has at most 80 columns" awk 'length($0) > 80 { exit 1 }' out
 check "holes and line ends are in the text" eval \
     "grep -q '^ 109 .* 3 .*(hole)' out && grep -q -e '---- 64 ----' out && grep -q -e '---- 128 ----' out"

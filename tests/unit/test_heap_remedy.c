@@ -29,6 +29,24 @@ static void places_are_read(void **state)
     assert_true(remedies.items[0].address == UINT64_MAX);
 }
 
+static void huge_pages_are_read(void **state)
+{
+    struct heap_remedies remedies;
+
+    (void)state;
+    assert_null(heap_remedies_read("hugepages:app+0x113f,align:app+0x2=64,hugepages:a=b+0x1=+0x9",
+                                   &remedies));
+    assert_int_equal(remedies.count, 3);
+    assert_true(remedies.items[0].huge_pages);
+    assert_string_equal(remedies.items[0].module, "app");
+    assert_int_equal(remedies.items[0].address, 0x113f);
+    assert_int_equal(remedies.items[0].alignment, 2 * 1024 * 1024);
+    assert_false(remedies.items[1].huge_pages);
+    assert_int_equal(remedies.items[1].alignment, 64);
+    assert_string_equal(remedies.items[2].module, "a=b+0x1=");
+    assert_int_equal(remedies.items[2].address, 9);
+}
+
 static void check_refused(const char *text, const char *reason)
 {
     struct heap_remedies remedies;
@@ -67,12 +85,19 @@ static void nonsense_is_refused(void **state)
     for (int i = 1; i < 17; i++)
         strcat(many, ",align:app+0x1=64");
     check_refused(many, "at most 16 places");
+    check_refused("hugepages", "what can be tried");
+    check_refused("hugepages:", "huge pages can be tried for heap blocks alone");
+    check_refused("hugepages:table", "huge pages can be tried for heap blocks alone");
+    check_refused("hugepages:app+0x12=64", "huge pages can be tried for heap blocks alone");
+    check_refused("hugepages:lib/app+0x1", "huge pages can be tried for heap blocks alone");
+    check_refused("hugepages:+0x1", "huge pages can be tried for heap blocks alone");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_are_read),
+        cmocka_unit_test(huge_pages_are_read),
         cmocka_unit_test(nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

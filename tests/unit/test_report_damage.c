@@ -37,6 +37,11 @@ static char *report_in(const struct document *document,
     return text;
 }
 
+static void render_page(const struct document *document, FILE *stream)
+{
+    render_text(document, (struct text_style){.width = PAGE_WIDTH_MIN}, stream);
+}
+
 static void check_text(const char *text)
 {
     for (size_t column = 0; *text != '\0'; text++) {
@@ -78,7 +83,7 @@ static bool report_everything(const unsigned char *data, size_t size)
     section_sharing(model, document);
     section_matrix(model, document, true);
     section_notes(model, document);
-    text = report_in(document, render_text);
+    text = report_in(document, render_page);
     check_text(text);
     free(text);
     free(report_in(document, render_csv));

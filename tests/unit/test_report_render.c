@@ -30,6 +30,28 @@ static char *rendered(const struct document *document,
     return text;
 }
 
+static void render_page(const struct document *document, FILE *stream)
+{
+    render_text(document, (struct text_style){.width = PAGE_WIDTH_MIN}, stream);
+}
+
+static void render_colours(const struct document *document, FILE *stream)
+{
+    render_text(document, (struct text_style){.width = PAGE_WIDTH_MIN, .colour = true}, stream);
+}
+
+static char *rendered_at(const struct document *document, size_t width)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+
+    assert_non_null(stream);
+    render_text(document, (struct text_style){.width = width}, stream);
+    fclose(stream);
+    return text;
+}
+
 static const struct column columns[] = {
     {.key = "name", .heading = "name", .flexible = true},
     {.key = "place.line", .heading = "line"},
@@ -127,7 +149,7 @@ static void test_csv(void **state)
 static void test_text(void **state)
 {
     struct document *document = example("thing");
-    char *text = rendered(document, render_text);
+    char *text = rendered(document, render_page);
 
     (void)state;
     assert_string_equal(text, "== Things ==\n"
@@ -163,7 +185,7 @@ static void test_text_of_long_and_wild_names(void **state)
         section_paragraph(document, &document->sections.items[0], NULL, name);
         row_detail(document, &document->sections.items[0].blocks.items[1].table->rows.items[0],
                    name);
-        text = rendered(document, render_text);
+        text = rendered(document, render_page);
         for (const char *line = text; *line != '\0';) {
             size_t width = strcspn(line, "\n");
 
@@ -175,6 +197,119 @@ static void test_text_of_long_and_wild_names(void **state)
         document_free(document);
         free(name);
     }
+}
+
+/* With room, names are whole and no column is left out; without end to the page, nothing ever is.
+ */
+static void test_text_takes_the_width(void **state)
+{
+    char name[151], path[301], *text;
+    struct document *document;
+
+    (void)state;
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    memset(path, 'p', sizeof(path) - 1);
+    path[sizeof(path) - 1] = '\0';
+    document = example(name);
+    section_fact(&document->sections.items[0], NULL, "Path", INTERVAL_NONE,
+                 cell_text(document, path));
+    row_detail(document, &document->sections.items[0].blocks.items[1].table->rows.items[0], path);
+    section_paragraph(document, &document->sections.items[0], NULL, path);
+    for (size_t width = PAGE_WIDTH_MIN; width < 400; width += 40) {
+        text = rendered_at(document, width);
+        for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
+            assert_in_range(strcspn(line, "\n"), 0, width);
+        /* Behind a name of 150 columns, 42 of the others. */
+        assert_int_equal(strstr(text, name) != NULL, width >= 192);
+        assert_int_equal(strstr(text, "...") == NULL, width >= 320);
+        free(text);
+    }
+    text = rendered_at(document, 0);
+    assert_null(strstr(text, "..."));
+    assert_non_null(strstr(text, name));
+    assert_non_null(strstr(text, "96 KiB"));
+    assert_non_null(strstr(strstr(strstr(text, path) + 1, path) + 300, path));
+    free(text);
+    document_free(document);
+}
+
+/* Copies text without its escape sequences, and counts those. */
+static size_t remove_escapes(const char *text, char *plain)
+{
+    size_t count = 0;
+
+    while (*text != '\0')
+        if (*text == '\033') {
+            text += strcspn(text, "m") + 1;
+            count++;
+        } else {
+            *plain++ = *text++;
+        }
+    *plain = '\0';
+    return count;
+}
+
+static const struct column heat_columns[] = {
+    {.key = "name", .heading = "name", .flexible = true},
+    {.key = "misses", .heading = "misses\n%", .heat = true},
+};
+
+static void expect_colour(const char *text, const char *word, const char *escape)
+{
+    const char *at = strstr(text, word);
+
+    assert_non_null(at);
+    assert_true(at - text >= (ptrdiff_t)strlen(escape));
+    assert_memory_equal(at - strlen(escape), escape, strlen(escape));
+}
+
+static void test_colours_change_no_text(void **state)
+{
+    static const struct {
+        struct estimate share;
+        bool interval;
+        const char *shown, *before;
+    } rows[] = {
+        {{.value = 0.61}, false, "61.0", "\033[1;31m"},
+        {{.value = 0.21}, false, "21.0", "\033[33m"},
+        {{.value = 0.015}, false, "1.5", " "},
+        {{0.62, 0.01, 0.9}, true, "1.0 to 90", " "}, /* nobody knows whether that is hot */
+    };
+    static const enum tone tones[] = {TONE_CERTAIN, TONE_PLAIN, TONE_LIKELY};
+    struct document *document = example("trailing \033[7m ");
+    struct section *section = &document->sections.items[0];
+    struct table *table = document_table(document, NULL, "Heat", NULL, heat_columns,
+                                         sizeof(heat_columns) / sizeof(*heat_columns));
+    char *text, *plain, *coloured;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct row *row = table_row(table);
+
+        row->cells[0] = cell_text(document, "row");
+        row->cells[1] = rows[i].interval ? cell_estimate(CELL_SHARE, rows[i].share)
+                                         : cell_value(CELL_SHARE, rows[i].share.value);
+    }
+    section_table(section, table);
+    section_verbatim_toned(document, section, "first  \nsecond\nthird \nfourth\n", tones, 3);
+    text = rendered(document, render_page);
+    coloured = rendered(document, render_colours);
+    plain = malloc(strlen(coloured) + 1);
+    /* A pair for each: a section, two tables, two rows, two lines. */
+    assert_int_equal(remove_escapes(coloured, plain), 14);
+    assert_string_equal(plain, text);
+    expect_colour(coloured, "== Things", "\033[1;36m");
+    expect_colour(coloured, "Some things", "\033[1m");
+    expect_colour(coloured, "first", "\033[1;31m");
+    expect_colour(coloured, "second", "\n");
+    expect_colour(coloured, "third", "\033[1;33m");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        expect_colour(coloured, rows[i].shown, rows[i].before);
+    free(plain);
+    free(coloured);
+    free(text);
+    document_free(document);
 }
 
 /* Bytes of the target that are no UTF-8 become question marks, before anybody counts columns. */
@@ -237,6 +372,8 @@ int main(void)
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_of_long_and_wild_names),
+        cmocka_unit_test(test_text_takes_the_width),
+        cmocka_unit_test(test_colours_change_no_text),
         cmocka_unit_test(test_strings_are_utf8),
         cmocka_unit_test(test_numbers),
     };

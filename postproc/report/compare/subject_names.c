@@ -48,14 +48,15 @@ static bool is_named_by_place(const struct data_object *object)
     return same;
 }
 
-/* "function (lib.so+0x12)" and "lib.so+0x12" without the offset. */
+/* "function (lib.so+0x12)", "lib.so+0x12" and ".bss+0x1c0 of app" without the offset. */
 static char *without_offset(const char *name)
 {
-    const char *offset = strstr(name, "+0x");
+    const char *offset = strstr(name, "+0x"), *rest;
 
     if (offset == NULL)
         return copy_string(name);
-    return format_string("%.*s%s", (int)(offset - name), name, strchr(offset, ')') ? ")" : "");
+    rest = offset + 3 + strspn(offset + 3, "0123456789abcdef");
+    return format_string("%.*s%s", (int)(offset - name), name, rest);
 }
 
 /* "stack of worker (1234)" without the number that every run has anew. */

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap_remedy.h"
 #include "report/findings/burst_time.h"
 #include "report/findings/places.h"
 #include "report/model/next_uses.h"
 #include "report/model/object_labels.h"
 #include "report/model/runtime_code.h"
+#include "report/model/try_places.h"
 
 /* The access clock limits what misses can take where this much of it is known. */
 static const double rate_known = 0.5;
@@ -85,6 +87,7 @@ static void add_object(struct model *model, struct finding *finding, uint32_t ob
     if (finding->object_count == 0) {
         finding->object_kind = data->kind;
         finding->object_bytes = fmin(data_object_extent(data), analysis_footprint(model->analysis));
+        finding->huge_places = data->size >= HEAP_REMEDY_HUGE_PAGE ? data->try_places : NULL;
     }
     finding->objects[finding->object_count++] = data->name;
 }
@@ -272,6 +275,35 @@ static const char *check_of(enum pattern pattern)
     }
 }
 
+/* What random access to a large block costs beside the misses of caches is a look-up of the page
+ * for each; huge pages can be had without a change of the source. Empty where they cannot; the
+ * caller frees it. */
+static char *huge_pages_trial(const struct finding *finding)
+{
+    char *changes, *text;
+
+    if ((finding->pattern != PATTERN_ANYWHERE && finding->pattern != PATTERN_INDEXED) ||
+        finding->huge_places == NULL)
+        return copy_string("");
+    changes = try_changes(finding->huge_places, "hugepages:", "");
+    text =
+        format_string(". To time huge pages before: reuse-run -e none --try %s PROGRAM", changes);
+    free(changes);
+    return text;
+}
+
+static const char *remedy_of(struct model *model, const struct finding *finding, const char *object,
+                             const char *elsewhere)
+{
+    char *change = pattern_remedy(finding->pattern, &finding->evidence, object, elsewhere);
+    char *trial = huge_pages_trial(finding);
+    const char *kept = keep(model, format_string("%s%s", change, trial));
+
+    free(trial);
+    free(change);
+    return kept;
+}
+
 static void complete(struct model *model, struct finding *finding)
 {
     const char *object = finding->object_count > 0 ? finding->objects[0] : "its data";
@@ -295,8 +327,7 @@ static void complete(struct model *model, struct finding *finding)
                                       finding->time.lo * saving.lo, finding->time.hi * saving.hi};
     finding->check = check_of(finding->pattern);
     if (finding->remedy == NULL)
-        finding->remedy =
-            keep(model, pattern_remedy(finding->pattern, &finding->evidence, object, elsewhere));
+        finding->remedy = remedy_of(model, finding, object, elsewhere);
     if (finding->reason == NULL)
         finding->reason = keep(model, pattern_reason(finding->pattern, &finding->evidence));
 }

@@ -6,7 +6,8 @@
 
 #include "support/memory.h"
 
-static void add_line(struct paragraph *paragraph, size_t indent, const char *text, size_t bytes)
+static void add_line(struct paragraph *paragraph, size_t indent, const char *text, size_t bytes,
+                     enum tone tone)
 {
     char *longer = format_string("%s%*s%.*s\n", paragraph->text != NULL ? paragraph->text : "",
                                  (int)indent, "", (int)bytes, text);
@@ -14,6 +15,7 @@ static void add_line(struct paragraph *paragraph, size_t indent, const char *tex
     free(paragraph->text);
     paragraph->text = longer;
     paragraph->lines++;
+    ARRAY_PUSH(&paragraph->tones, tone);
 }
 
 /* Bytes of text that fill `width` columns, up to a blank; of a word that is longer, all that fit.
@@ -33,12 +35,18 @@ static size_t bytes_that_fit(const char *text, size_t width)
 
 void paragraph_add(struct paragraph *paragraph, size_t first, size_t rest, const char *text)
 {
+    paragraph_add_toned(paragraph, first, rest, text, TONE_PLAIN);
+}
+
+void paragraph_add_toned(struct paragraph *paragraph, size_t first, size_t rest, const char *text,
+                         enum tone tone)
+{
     size_t indent = first;
 
     while (*text != '\0') {
         size_t bytes = bytes_that_fit(text, PARAGRAPH_WIDTH - indent);
 
-        add_line(paragraph, indent, text, bytes);
+        add_line(paragraph, indent, text, bytes, tone);
         text += bytes;
         text += strspn(text, " ");
         indent = rest;
@@ -55,10 +63,13 @@ void paragraph_append(struct paragraph *paragraph, const struct paragraph *more)
     free(paragraph->text);
     paragraph->text = longer;
     paragraph->lines += more->lines;
+    for (size_t i = 0; i < more->tones.count; i++)
+        ARRAY_PUSH(&paragraph->tones, more->tones.items[i]);
 }
 
 void paragraph_free(struct paragraph *paragraph)
 {
     free(paragraph->text);
+    free(paragraph->tones.items);
     *paragraph = (struct paragraph){.text = NULL};
 }

@@ -266,6 +266,16 @@ static void add_row(struct model *model, struct document *document, struct table
     free(title);
 }
 
+/* Colour tells at a glance what the title says in words. */
+static enum tone tone_of(const struct finding *finding)
+{
+    if (is_certain(finding))
+        return TONE_CERTAIN;
+    return finding->weight == FINDING_CLEAR && finding->verdict.belief == BELIEF_LIKELY
+               ? TONE_LIKELY
+               : TONE_OPEN;
+}
+
 static void say_finding(struct model *model, const struct finding *finding, size_t number,
                         const char *time_word, struct paragraph *screen)
 {
@@ -273,7 +283,7 @@ static void say_finding(struct model *model, const struct finding *finding, size
 
     title = title_text(finding, time_word);
     text = format_string("%zu. %s", number, title);
-    paragraph_add(screen, 0, 3, text);
+    paragraph_add_toned(screen, 0, 3, text, tone_of(finding));
     free(text);
     free(title);
     text = format_string("At %s.", where);
@@ -304,8 +314,11 @@ static char *hot_text(struct model *model, const struct findings *findings)
     if (findings->hot.function == NULL)
         return copy_string("");
     time = range(findings->hot_time);
-    text = format_string(" Most of it is spent in %s (%s), near %s.", findings->hot.function, time,
-                         code_line_text(model, &findings->hot));
+    text = findings->hot.file != NULL
+               ? format_string(" Most of it is spent in %s (%s), near %s.", findings->hot.function,
+                               time, code_line_text(model, &findings->hot))
+               : format_string(" Most of it is spent in %s: %s.",
+                               code_line_text(model, &findings->hot), time);
     free(time);
     return text;
 }
@@ -486,7 +499,7 @@ static void put_screen(struct model *model, const struct findings *findings, con
         paragraph_free(&one);
     }
     if (conclusion != NULL)
-        paragraph_add(screen, 0, 0, conclusion);
+        paragraph_add_toned(screen, 0, 0, conclusion, TONE_TITLE);
     say_unseen_sharing(findings, screen);
     say_runtime(findings, time_word, screen);
     text = below_text(model, findings, shown, uncertain);
@@ -519,7 +532,7 @@ void section_findings(struct model *model, struct document *document, bool shown
                  cell_truth(!findings->sight.misses_long_uses));
     section_fact(section, "conclusion", NULL, INTERVAL_NONE, cell_text(document, conclusion));
     put_screen(model, findings, time_word, conclusion, &screen);
-    section_verbatim(document, section, NULL, screen.text);
+    section_verbatim_toned(document, section, screen.text, screen.tones.items, screen.lines);
     paragraph_free(&screen);
     free(latencies);
     free(conclusion);

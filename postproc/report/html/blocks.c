@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "document/numbers.h"
 #include "report/html/cells.h"
 #include "report/html/escape.h"
 #include "report/html/lookup.h"
@@ -108,7 +109,7 @@ static void put_cell(const struct table_view *view, size_t row, size_t column, c
     if (cell->kind == CELL_TEXT)
         fputs("<td class=\"t\"", stream);
     else if (cell->kind == CELL_SHARE && cell_is_number(cell))
-        fprintf(stream, "<td class=\"n h%d\"", html_heat(cell->value.value));
+        fprintf(stream, "<td class=\"n h%d\"", number_heat(cell->value.value));
     else
         fputs("<td class=\"n\"", stream);
     html_number_attribute(cell, stream);

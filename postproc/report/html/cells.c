@@ -112,10 +112,3 @@ void html_name(const char *name, FILE *stream)
     html_text(name, stream);
     fputs("</details>", stream);
 }
-
-int html_heat(double share)
-{
-    int shade = (int)lround(9 * sqrt(fmin(fmax(share, 0), 1)));
-
-    return share > 0.0005 && shade == 0 ? 1 : shade;
-}

@@ -17,7 +17,4 @@ void html_number_attribute(const struct cell *, FILE *);
 /* A name. Of a very long one the beginning and the end, and the whole on demand. */
 void html_name(const char *name, FILE *);
 
-/* Shades from 0, nothing, to 9, all: how hot a share of the whole is. */
-int html_heat(double share);
-
 #endif

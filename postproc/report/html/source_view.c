@@ -33,7 +33,7 @@ static void put_share(const struct cell *cell, double share, FILE *stream)
         fputs("<td></td>", stream);
         return;
     }
-    fprintf(stream, "<td class=\"h%d\"", html_heat(share));
+    fprintf(stream, "<td class=\"h%d\"", number_heat(share));
     html_number_attribute(cell, stream);
     fputc('>', stream);
     html_value(&(struct cell){.kind = CELL_SHARE, .value = cell->value}, false, stream);
@@ -63,7 +63,8 @@ static void put_figures(const struct view *view, const struct line_note *note)
         fputs("<td></td>", view->stream);
         return;
     }
-    fprintf(view->stream, "<td class=\"h%d\"", html_heat(note->transfers / view->notes->transfers));
+    fprintf(view->stream, "<td class=\"h%d\"",
+            number_heat(note->transfers / view->notes->transfers));
     html_number_attribute(&transfers, view->stream);
     fputc('>', view->stream);
     html_value(&transfers, false, view->stream);

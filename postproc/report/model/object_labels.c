@@ -320,6 +320,17 @@ static int compare_globals(const void *left, const void *right)
     return a->address != b->address ? (a->address < b->address ? -1 : 1) : 0;
 }
 
+/* ".bss+0x1c0 of app", ".bss of app" or "data of app". The caller frees it. */
+static char *name_of_nameless(const struct data_symbol *symbol, const char *module)
+{
+    if (symbol->section == NULL)
+        return format_string("data of %s", module);
+    if (symbol->address == symbol->section_start)
+        return format_string("%s of %s", symbol->section, module);
+    return format_string("%s+0x%" PRIx64 " of %s", symbol->section,
+                         symbol->address - symbol->section_start, module);
+}
+
 static uint32_t object_of_symbol(struct labelling *labelling, struct symbol_module *module,
                                  const struct data_symbol *symbol)
 {
@@ -331,9 +342,7 @@ static uint32_t object_of_symbol(struct labelling *labelling, struct symbol_modu
                                  .type = symbol->type};
 
     if (object.name == NULL) {
-        char *text = symbol->section != NULL
-                         ? format_string("%s %s", symbol_module_name(module), symbol->section)
-                         : format_string("data of %s", symbol_module_name(module));
+        char *text = name_of_nameless(symbol, symbol_module_name(module));
 
         object.name = intern_table_string(labelling->model->strings, text);
         free(text);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/model/try_places.h"
+
 static uint64_t round_up(uint64_t value, uint64_t unit)
 {
     return (value + unit - 1) / unit * unit;
@@ -138,41 +140,26 @@ static const char *try_places_of(const data_objects *objects, uint32_t object)
     return object < objects->count ? objects->items[object].try_places : NULL;
 }
 
-/* "align:PLACE=64,align:PLACE=64" of "PLACE,PLACE"; `before` precedes it. NULL is empty. */
-static char *alignments(const char *places, uint32_t line_size, const char *before)
-{
-    char *text = copy_string("");
-
-    while (places != NULL && *places != '\0') {
-        int length = (int)strcspn(places, ",");
-        char *longer =
-            format_string("%s%salign:%.*s=%" PRIu32, text, before, length, places, line_size);
-
-        free(text);
-        text = longer;
-        before = ",";
-        places += length;
-        places += *places == ',';
-    }
-    return text;
-}
-
 char *parting_trial(const struct false_sharing *finding, const data_objects *objects,
                     uint32_t line_size)
 {
     const char *first = try_places_of(objects, finding->sides[0].object),
                *second = try_places_of(objects, finding->sides[1].object);
-    char *first_part, *second_part, *text;
+    char *value, *first_part, *second_part, *text;
+    bool both;
 
     if (!is_parted_by_alignment(finding, line_size) || (first == NULL && second == NULL))
         return copy_string(" No trial from outside (reuse-run --try): the source must change.");
-    first_part = alignments(first, line_size, "");
-    second_part = first != NULL && second != NULL && strcmp(first, second) == 0
-                      ? copy_string("")
-                      : alignments(second, line_size, first != NULL ? "," : "");
-    text = format_string(" To time it before: reuse-run -e none --try %s%s PROGRAM", first_part,
-                         second_part);
+    if (first != NULL && second != NULL && strcmp(first, second) == 0)
+        second = NULL;
+    both = first != NULL && second != NULL;
+    value = format_string("=%" PRIu32, line_size);
+    first_part = try_changes(first, "align:", value);
+    second_part = try_changes(second, "align:", value);
+    text = format_string(" To time it before: reuse-run -e none --try %s%s%s PROGRAM", first_part,
+                         both ? "," : "", second_part);
     free(second_part);
     free(first_part);
+    free(value);
     return text;
 }

@@ -198,11 +198,15 @@ const char *location_function(struct resolver *resolver, const struct location *
                               size_t frame)
 {
     const char *function = location->frames.items[frame].function, *kept;
+    uint64_t start;
     char *text;
 
     if (function != NULL)
         return function;
-    if (location->module != NULL)
+    if (location->module != NULL &&
+        symbol_module_function_start(location->module, location->address, &start))
+        text = format_string("function at 0x%" PRIx64, start);
+    else if (location->module != NULL)
         text =
             format_string("%s+0x%" PRIx64, symbol_module_name(location->module), location->address);
     else

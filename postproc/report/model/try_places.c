@@ -74,3 +74,21 @@ void try_places_add(struct model *model, struct data_object *kept, const char *p
     kept->try_places = intern_table_string(model->strings, text);
     free(text);
 }
+
+char *try_changes(const char *places, const char *verb, const char *value)
+{
+    const char *separator = "";
+    char *text = copy_string("");
+
+    while (places != NULL && *places != '\0') {
+        int length = (int)strcspn(places, ",");
+        char *longer = format_string("%s%s%s%.*s%s", text, separator, verb, length, places, value);
+
+        free(text);
+        text = longer;
+        separator = ",";
+        places += length;
+        places += *places == ',';
+    }
+    return text;
+}

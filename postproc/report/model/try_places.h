@@ -17,4 +17,8 @@ const char *try_place(struct model *, uint8_t allocator, const struct context_fr
  * name, as in an unrolled loop, are one object. NULL is none. */
 void try_places_add(struct model *, struct data_object *, const char *place);
 
+/* "align:PLACE=64,align:PLACE=64" of "PLACE,PLACE", "align:" and "=64". NULL is empty. The caller
+ * frees it. */
+char *try_changes(const char *places, const char *verb, const char *value);
+
 #endif

@@ -79,6 +79,7 @@ struct table *curve_chart(const struct model *model, struct document *document,
 
     columns[0].heading = "cache\n";
     columns[1].heading = "misses\n%";
+    columns[1].heat = true;
     if (chart->true_whole != NULL)
         columns[next++].heading = "truth\n%";
     columns[next++].heading = "\n";

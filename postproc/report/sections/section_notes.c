@@ -13,7 +13,7 @@ static const struct {
     {MODULE_WRONG_BUILD_ID,
      "Not the file that ran (its build-id differs), so shown by offset only"},
     {MODULE_MISSING, "File not found, so shown by offset only (--sysroot says where to look)"},
-    {MODULE_STRIPPED, "Stripped: names from the dynamic symbol table only"},
+    {MODULE_STRIPPED, "Stripped, so exported names only"},
     {MODULE_SYMBOLS, "No debug information, so functions but no source lines"},
 };
 
@@ -36,6 +36,40 @@ static void note_modules(struct model *model, struct document *document, struct 
     }
     if (text != NULL)
         section_paragraph(document, section, "notes", text);
+    free(text);
+}
+
+static bool is_of_distribution(const char *path)
+{
+    return (strncmp(path, "/usr/", 5) == 0 && strncmp(path, "/usr/local/", 11) != 0) ||
+           strncmp(path, "/lib", 4) == 0;
+}
+
+/* Where names and lines can be had from, once for all modules that lack them. */
+static void note_remedy(struct model *model, struct document *document, struct section *section)
+{
+    struct symbols *symbols = resolver_symbols(model->resolver);
+    bool own = false, distributed = false;
+    const char *packaged = "what a distribution built has them in a package of its own "
+                           "(PACKAGE-dbgsym on Debian: `reuse-doctor FILE` says which), or fetch "
+                           "them: `debuginfod-find debuginfo FILE`";
+    char *text;
+
+    for (size_t i = 0; i < symbols_module_count(symbols); i++) {
+        struct symbol_module *module = symbols_module_number(symbols, i);
+        enum module_state state = symbol_module_state(module);
+
+        if (state != MODULE_STRIPPED && state != MODULE_SYMBOLS)
+            continue;
+        own |= !is_of_distribution(symbol_module_path(module));
+        distributed |= is_of_distribution(symbol_module_path(module));
+    }
+    if (!own && !distributed)
+        return;
+    text = format_string("For names and source lines: %s%s%s",
+                         own ? "compile with -g and do not strip" : "",
+                         own && distributed ? "; " : "", distributed ? packaged : "");
+    section_paragraph(document, section, "notes", text);
     free(text);
 }
 
@@ -113,6 +147,7 @@ void section_notes(struct model *model, struct document *document)
                           "stand in. --machine names others");
     for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
         note_modules(model, document, section, causes[i].state, causes[i].words);
+    note_remedy(model, document, section);
     note_split(model, document, section);
     for (size_t i = 0; i < model->remarks.count; i++)
         section_paragraph(document, section, "notes", model->remarks.items[i]);

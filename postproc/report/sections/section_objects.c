@@ -28,7 +28,7 @@ static const struct column before[] = {
 };
 
 static const struct column after[] = {
-    {.heading = "misses\n% of all", .optional = true},
+    {.heading = "misses\n% of all", .heat = true, .optional = true},
     {.key = "mrc"},
 };
 

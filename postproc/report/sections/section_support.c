@@ -113,6 +113,7 @@ const struct column *columns_with_levels(const struct model *model, struct docum
                                       what == LEVELS_MISS_RATIO ? "miss %" : "% of all");
 
         columns[before_count + i].heading = document_string(document, heading);
+        columns[before_count + i].heat = true;
         free(heading);
     }
     if (after_count > 0)

@@ -56,7 +56,7 @@ static const struct column level_columns[] = {
     {.key = "bytes", .heading = "bytes\nasked for", .interval = INTERVAL_SUFFIXED},
     {.key = "byte_ratio", .heading = "per LS\nbyte"},
     {.key = "hit_ratio", .heading = "hits\n%"},
-    {.key = "miss_ratio", .heading = "misses\n%"},
+    {.key = "miss_ratio", .heading = "misses\n%", .heat = true},
     {.key = "memory_share", .heading = "share\n%"},
     {.key = "memory_impact", .heading = "impact\n%"},
     {.key = "line_utilisation", .heading = "of lines\nused %"},

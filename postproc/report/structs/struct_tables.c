@@ -14,7 +14,7 @@ static const struct column member_columns[] = {
     {.key = "alignment"},
     {.key = "accesses"},
     {.key = "accesses_share", .heading = "accesses\n%"},
-    {.key = "misses_share", .heading = "misses\n%", .interval = INTERVAL_SUFFIXED},
+    {.key = "misses_share", .heading = "misses\n%", .interval = INTERVAL_SUFFIXED, .heat = true},
     {.key = "stores_share", .heading = "stores\n%"},
     {.key = "readers"},
     {.key = "writers"},

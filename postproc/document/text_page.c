@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "document/text_page.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/memory.h"
+
+size_t text_width(const char *text)
+{
+    size_t width = 0;
+
+    for (; *text != '\0'; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+size_t bytes_of_width(const char *text, size_t width)
+{
+    size_t bytes = 0;
+
+    while (text[bytes] != '\0') {
+        if (((unsigned char)text[bytes] & 0xc0) != 0x80 && width-- == 0)
+            break;
+        bytes++;
+    }
+    return bytes;
+}
+
+void put_safely(const char *text, size_t bytes, FILE *stream)
+{
+    for (size_t i = 0; i < bytes; i++)
+        fputc(isspace((unsigned char)text[i])   ? ' '
+              : iscntrl((unsigned char)text[i]) ? '?'
+                                                : text[i],
+              stream);
+}
+
+void put_spaces(size_t count, FILE *stream)
+{
+    while (count-- > 0)
+        fputc(' ', stream);
+}
+
+void put_shortened(const char *text, size_t width, FILE *stream)
+{
+    size_t total = text_width(text), head, tail, start;
+
+    if (total <= width) {
+        put_safely(text, strlen(text), stream);
+        return;
+    }
+    if (width <= 3) {
+        put_safely("...", width, stream);
+        return;
+    }
+    /* The end tells more than the start: it holds the line number or the last name. */
+    head = (width - 3) / 3;
+    tail = width - 3 - head;
+    put_safely(text, bytes_of_width(text, head), stream);
+    fputs("...", stream);
+    start = bytes_of_width(text, total - tail);
+    put_safely(text + start, strlen(text + start), stream);
+}
+
+/* Bytes of the next word; a number and its unit stay together. */
+static size_t word_length(const char *text)
+{
+    size_t length = strcspn(text, " \n");
+
+    if (strncmp(text + length, " %", 2) == 0)
+        length += 2 + strcspn(text + length + 2, " \n");
+    return length;
+}
+
+void put_wrapped(const struct text_page *page, const char *text, size_t indent)
+{
+    FILE *stream = page->stream;
+    size_t column = 0;
+
+    while (*text != '\0') {
+        size_t length = word_length(text), width;
+        char *word = format_string("%.*s", (int)length, text);
+
+        width = text_width(word);
+        if (column > indent && column + 1 + width > PROSE) {
+            fputc('\n', stream);
+            column = 0;
+        }
+        if (column == 0) {
+            put_spaces(indent, stream);
+            column = indent;
+        } else if (width > 0) {
+            fputc(' ', stream);
+            column++;
+        }
+        put_shortened(word, page->style.width == 0 ? SIZE_MAX : page->style.width - indent, stream);
+        column += width;
+        free(word);
+        text += length;
+        text += *text != '\0';
+    }
+    fputc('\n', stream);
+}
+
+/* The 8 colours that every terminal has, whose shades are its user's choice; bold where they would
+ * be faint on a light or a dark ground. */
+static const char *escape_of(enum tone tone)
+{
+    static const char *const escapes[] = {
+        [TONE_HEADING] = "1;36", [TONE_TITLE] = "1",   [TONE_CERTAIN] = "1;31",
+        [TONE_LIKELY] = "1;33",  [TONE_OPEN] = "1;34", [TONE_WARM] = "33",
+        [TONE_HOT] = "1;31",
+    };
+
+    return escapes[tone];
+}
+
+void tone_begin(const struct text_page *page, enum tone tone)
+{
+    if (page->style.colour && tone != TONE_PLAIN)
+        fprintf(page->stream, "\033[%sm", escape_of(tone));
+}
+
+void tone_end(const struct text_page *page, enum tone tone)
+{
+    if (page->style.colour && tone != TONE_PLAIN)
+        fputs("\033[0m", page->stream);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where functions begin that have no symbol: the call frame information for exceptions says so of
+ * nearly all code of a stripped file, with a table to search (.eh_frame_hdr).
+ * Format: Linux Standard Base Core 5.0, section 10.6.
+ */
+#ifndef REUSE_POSTPROC_FRAME_RANGE_H
+#define REUSE_POSTPROC_FRAME_RANGE_H
+
+#include <stdbool.h>
+
+#include "symbols/elf_image.h"
+
+/* The link-time start of the function that holds an address. False if the file has no such table,
+ * in the one encoding that linkers write, or no entry of it covers the address. */
+bool frame_range_start(const struct elf_image *, uint64_t address, uint64_t *start);
+
+#endif
