@@ -147,12 +147,47 @@ static void words_tell_of_lines(void **state)
     assert_int_equal(observe(other, WATCH_FREED, 0, &tells).end, OPEN_NEVER);
 }
 
+/* A pursuit sees the whole line and counts accesses, at each line size for itself. */
+static void pursuits_tell_of_whole_lines(void **state)
+{
+    struct record_sample record = {.address = 0x1000, .watch_mode = WATCH_PURSUED};
+    struct record_watch_end end = {.reason = WATCH_PURSUIT_ENDED,
+                                   .pursued = 9000,
+                                   .used = {REUSE_TIME_NONE, REUSE_TIME_NONE, 5000, 4500}};
+    struct analysed_watch watch = {.record = &record, .end = &end};
+
+    (void)state;
+    for (unsigned size = 0; size < WATCH_LINE_SIZES; size++) {
+        struct analysis analysis = {.line_size = probe_line_size(LINE, size),
+                                    .run_line_size = LINE,
+                                    .size_index = size};
+
+        assert_true(analysis_observe(&analysis, &watch));
+        assert_true(watch.open.accessed && watch.open.whole);
+        assert_float_equal(watch.open.design, 1, 0);
+        assert_int_equal(watch.open.end, size < 2 ? OPEN_CENSORED : OPEN_USED);
+        assert_float_equal(watch.open.multiplicity, size >= 2, 0);
+        assert_float_equal(analysis_pursued_accesses(&analysis, &watch),
+                           size < 2    ? 9000
+                           : size == 2 ? 5000
+                                       : 4500,
+                           0);
+        watch.elsewhere = true;
+        assert_true(analysis_observe(&analysis, &watch));
+        assert_int_equal(watch.open.end, OPEN_CENSORED);
+        watch.elsewhere = false;
+    }
+    watch.end = NULL;
+    assert_true(analysis_pursued_accesses(&(struct analysis){.line_size = LINE}, &watch) < 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bursts_of_one_code_are_a_cell),
         cmocka_unit_test(strata_by_instruction_then_code),
         cmocka_unit_test(words_tell_of_lines),
+        cmocka_unit_test(pursuits_tell_of_whole_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

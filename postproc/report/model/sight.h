@@ -9,10 +9,11 @@
 #include "report/model/model.h"
 
 struct sight {
-    bool misses_long_uses; /* next uses beyond looking ahead, and some level's misses hang on them */
-    bool misses_sharing;   /* several threads, and nothing is known of transfers between them */
-    const char *cause;     /* "no debug register trapped"; never NULL */
-    const char *way_out;   /* what would show it; never NULL */
+    bool
+        misses_long_uses; /* next uses beyond looking ahead, and some level's misses hang on them */
+    bool misses_sharing;  /* several threads, and nothing is known of transfers between them */
+    const char *cause;    /* "no debug register trapped"; never NULL */
+    const char *way_out;  /* what would show it; never NULL */
 };
 
 /* May compute the communication between threads. */
