@@ -158,9 +158,8 @@ static void pursuits_tell_of_whole_lines(void **state)
 
     (void)state;
     for (unsigned size = 0; size < WATCH_LINE_SIZES; size++) {
-        struct analysis analysis = {.line_size = probe_line_size(LINE, size),
-                                    .run_line_size = LINE,
-                                    .size_index = size};
+        struct analysis analysis = {
+            .line_size = probe_line_size(LINE, size), .run_line_size = LINE, .size_index = size};
 
         assert_true(analysis_observe(&analysis, &watch));
         assert_true(watch.open.accessed && watch.open.whole);

@@ -192,7 +192,8 @@ void analysis_find_crossings(struct analysis *, const struct access_clock *clock
 /* watched_words.c: how the survival of open lines sees a watch: fills watch->open. False: at this
  * line size it tells nothing. */
 bool analysis_observe(const struct analysis *, struct analysed_watch *);
-/* Of a pursuit (WATCH_PURSUED), accesses from the sampled one to where it ended; below 0: unknown. */
+/* Of a pursuit (WATCH_PURSUED), accesses from the sampled one to where it ended; below 0: unknown.
+ */
 double analysis_pursued_accesses(const struct analysis *, const struct analysed_watch *);
 /* Visits to its line that one store of another thread stands for, by what was seen. */
 double analysis_invalidation_visits(const struct analysis *, const struct analysed_watch *);
