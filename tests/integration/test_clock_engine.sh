@@ -46,7 +46,7 @@ check "the place is a line of the source" holds sweep \
     'any((l["file"] or "").endswith("sweep.c") and l["line"] > 0 for l in r["lines"])'
 check "accesses are of the right order" holds sweep \
     '1e8 < r["accesses"]["value"] < 3e10 and r["accesses"]["lo"] <= r["accesses"]["value"] <= r["accesses"]["hi"]'
-check "every watch ended in a recorded way" holds sweep \
+check_registers "every watch ended in a recorded way" holds sweep \
     'r["watches"]["armed"] > 0 and sum(r["watches"][k] for k in ("reused", "invalidated", "evicted", "ended")) >= 0.99 * r["watches"]["armed"]'
 check "the overhead is near the budget" holds sweep \
     '0 < r["overhead"]["handler_ns"] < 0.12 * sum(t["cpu_ns"] for t in r["threads"]) + 3e7'
@@ -79,12 +79,12 @@ for _ in 1 2 3; do
     profile shared "$targets" shared 4500
     holds shared 'r["watches"]["invalidated"] > 0 and max(m["coherence"] or 0 for m in r["misses"]) > 0.005' && break
 done
-check "stores of another thread are seen" holds shared 'r["watches"]["invalidated"] > 0'
-check "they make coherence misses" holds shared 'max(m["coherence"] or 0 for m in r["misses"]) > 0.005'
+check_registers "stores of another thread are seen" holds shared 'r["watches"]["invalidated"] > 0'
+check_registers "they make coherence misses" holds shared 'max(m["coherence"] or 0 for m in r["misses"]) > 0.005'
 
 # Some fifty such ends are to be expected; those of a thread's own end are at most as many as it has slots.
 profile freed "$targets" freed 1000
-check "watches on freed blocks end" holds freed 'r["watches"]["ended"] > 4'
+check_registers "watches on freed blocks end" holds freed 'r["watches"]["ended"] > 4'
 
 # What interpreting sees ahead ends where its buffer for stores does; rates are to be had all the same.
 profile columns "$targets" columns 3000

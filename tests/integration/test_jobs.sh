@@ -26,7 +26,7 @@ in_order() {
 
 # Only the ranks' own lines, and one that names the job's files.
 is_quiet() {
-    [ "$(sort out)" = "$(printf 'rank %d has ended\n' 0 1 2 3)" ] && [ "$(wc -l <err)" -eq 1 ] &&
+    [ "$(sort out)" = "$(printf 'rank %d has ended\n' 0 1 2 3)" ] && [ "$(told err | wc -l)" -eq 1 ] &&
         grep -qE 'rank 0 of 4: .*look at the job with: reuse-report .*/reuse\..*\.\*\.rprof$' err
 }
 
