@@ -24,7 +24,8 @@ enum {
 
 static bool is_wanted(struct thread *thread)
 {
-    return settings.registers != REGISTERS_TRAP ||
+    /* None are used where they do not trap, either. */
+    return settings.options.registers == 0 ||
            random_below(&thread->random, ONE_IN_WITH_REGISTERS) == 0;
 }
 

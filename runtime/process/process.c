@@ -300,7 +300,7 @@ static void tell_registers(void)
         process_is_follower)
         return;
     register_state_line(settings.registers, &line);
-    say_for_job(&line);
+    say(&line);
 }
 
 void process_announce(void)
