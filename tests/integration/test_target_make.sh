@@ -105,7 +105,7 @@ check "a rule that is killed is told in the same words" same bad
 mkdir "$work/loud"
 run env REUSE_PERIOD=2000000 REUSE_OUTPUT="$work/loud/%e.%p.rprof" \
     LD_PRELOAD="$REUSE_BUILDDIR/runtime/.libs/libreuse.so" make -s -B -j2
-check "one line for all processes" sh -c "test \$(grep -c . '$work/err') = 1 && \
+check "one line for all processes" sh -c "test $(told "$work/err" | grep -c .) = 1 && \
     grep -qE '^libreuse: clock engine, [0-9]+ samples of [0-9]+ processes in [0-9]+ profiles?, ' '$work/err'"
 refused=0
 for profile in "$work"/loud/*.rprof; do

@@ -85,7 +85,7 @@ profile_faults() {
         echo "$sampled profiles with samples instead of $profiles${more:+ or more}:"
         ls -l "$work/profiles"
     fi
-    lines=$(grep -c '^libreuse: ' "$work/profiled.all")
+    lines=$(told "$work/profiled.all" | grep -c '^libreuse: ')
     if [ "$lines" -gt "$messages" ] || { [ -n "$loud" ] && [ "$lines" -ne 1 ]; }; then
         echo "$lines lines of ours on stderr instead of $messages:"
         grep '^libreuse: ' "$work/profiled.all" | head -n 5
