@@ -53,7 +53,7 @@ skip() {
 registers_trap() {
     local profile=$work/registers.rprof
     if [ -z "${registers_state:-}" ]; then
-        REUSE_QUIET=1 REUSE_OUTPUT=$profile LD_PRELOAD=$REUSE_BUILDDIR/runtime/.libs/libreuse.so true
+        REUSE_QUIET=1 REUSE_OUTPUT=$profile LD_PRELOAD=$REUSE_BUILDDIR/runtime/.libs/libreuse.so env true
         registers_state=$("$REUSE_BUILDDIR/postproc/reuse-report" --format json "$profile" 2>/dev/null |
             sed -n 's/.*"registers_state": *"\([a-z]*\)".*/\1/p')
         rm -f "$profile"
