@@ -34,7 +34,7 @@ if command -v qemu-x86_64 >/dev/null; then
     check "variables of libraries that were unloaded" asks gone.rprof \
         'len(of["words"]) == 2 and all(any(abs(x - n) < 15 for x in of["words"]) for n in (798, 1998))'
     check "a thousand threads that came and went" asks gone.rprof '900 <= sum(of["sum"]) <= 100000'
-    run "$report" --matrix gone.rprof
+    run piped "$report" --matrix gone.rprof
     check "... fit on a page" test "$(awk 'length > 80' out | wc -l)" -eq 0
     "$report" --matrix --csv-layout=eagermap gone.rprof >out
     check "... and are all in the matrix" test "$(wc -l <out)" -eq "$(head -1 out | tr , '\n' | wc -l)"
