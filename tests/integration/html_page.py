@@ -102,7 +102,7 @@ def numbers(address, report):
              if not math.isclose(places.get((file, line), {}).get("accesses_share", -1), share, rel_tol=1e-9)]
     tell(f"{name}: so are those beside the source", bool(shown) == bool(lines) and not wrong,
          f"{len(shown)} lines, {wrong[:3]}")
-    known = any(point["miss_ratio"] is not None for point in report.get("mrc", []))
+    known = any(point["miss_ratio"] is not None and not point["beyond"] for point in report.get("mrc", []))
     curves = page.evaluate("document.querySelectorAll('[data-chart=curve] path.curve').length")
     tell(f"{name}: charts are drawn", page.evaluate("document.documentElement.dataset.ready") == "charts" and
          curves == known, f"{curves} curves, {'some' if known else 'no'} miss ratios are known")
