@@ -46,7 +46,7 @@ check "... with the two places that collide" \
 check "the matrix by process: each sends to the other, nothing to itself" \
     asks false 'len(processes["pids"]) == 2 and all((a == b) == (processes["all"][a][b] == 0)
         for a in (0, 1) for b in (0, 1))' --by process
-run "$bin/reuse-report" --sharing false/*.rprof
+run piped "$bin/reuse-report" --sharing false/*.rprof
 check "the text fits on a page and says so" test "$(awk 'length > 80' out | wc -l)" -eq 0
 check "... file and offset in it" out_has '/ring\+0x1040 .* false$'
 run "$bin/reuse-report" --matrix --by process false/*.rprof
