@@ -6,7 +6,6 @@
 #include "bursts/cost_account.h"
 #include "bursts/look_ahead.h"
 #include "output/output.h"
-#include "own/clock.h"
 #include "process/settings.h"
 #include "unwinding/attribution.h"
 
@@ -51,7 +50,7 @@ static void write(struct scratch *scratch, const struct burst_probe *probe, unsi
     struct thread *thread = scratch->thread;
     const struct access *access = burst_access(scratch->burst, probe->index);
     struct record_sample sample;
-    struct record_watch_end end = {.thread_id = thread->id, .cpu = attribution_cpu()};
+    struct record_watch_end end = {.thread_id = thread->id};
 
     bursts_describe(scratch, paths_at(&scratch->paths, probe->index), access->ip, &sample);
     burst_describe(scratch->burst, probe, &sample);
@@ -59,6 +58,7 @@ static void write(struct scratch *scratch, const struct burst_probe *probe, unsi
     sample.watch_mode = WATCH_PURSUED;
     attribution_object(thread, &sample);
     end.sample_id = sample.sample_id;
+    end.cpu = sample.cpu;
     end.monotonic_ns = sample.monotonic_ns;
     end.app_ns = sample.app_ns;
     pursuit_describe(&scratch->pursuit, i, &end);
