@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host_caches.h"
 #include "job.h"
 #include "locality.h"
 #include "simulate/simulate.h"
@@ -117,62 +118,9 @@ static void append_command(struct profile_writer *writer, unsigned program_index
     free(text);
 }
 
-/* First line of a file under CPU 0's cache directory; empty when there is none. */
-static void read_cache_text(unsigned index, const char *name, char *text, size_t size)
+static void append_cache(void *writer, const struct record_cache *cache)
 {
-    char path[128];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%u/%s", index, name);
-    text[0] = '\0';
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return;
-    if (fgets(text, (int)size, file) != NULL)
-        text[strcspn(text, "\n")] = '\0';
-    fclose(file);
-}
-
-static uint64_t read_cache_number(unsigned index, const char *name)
-{
-    char text[64], *end;
-    read_cache_text(index, name, text, sizeof text);
-    uint64_t number = strtoull(text, &end, 10);
-    return *end == 'K' ? number << 10 : *end == 'M' ? number << 20 : number;
-}
-
-/* CPUs in a list such as 0-3,8-11. */
-static uint32_t cpus_of_list(const char *list)
-{
-    uint32_t count = 0;
-    while (*list >= '0' && *list <= '9') {
-        char *end;
-        unsigned long first = strtoul(list, &end, 10), last = first;
-        if (*end == '-')
-            last = strtoul(end + 1, &end, 10);
-        count += (uint32_t)(last - first + 1);
-        list = *end == ',' ? end + 1 : end;
-    }
-    return count;
-}
-
-static void append_caches(struct profile_writer *writer)
-{
-    for (unsigned index = 0; index < 8; index++) {
-        char text[256];
-        read_cache_text(index, "type", text, sizeof text);
-        struct record_cache cache = {
-            .level = (uint8_t)read_cache_number(index, "level"),
-            .ways = (uint16_t)read_cache_number(index, "ways_of_associativity"),
-            .line_size = (uint32_t)read_cache_number(index, "coherency_line_size"),
-            .bytes = read_cache_number(index, "size")};
-        if (text[0] == '\0' || cache.bytes == 0)
-            continue;
-        cache.type = text[0] == 'D'   ? CACHE_DATA
-                     : text[0] == 'I' ? CACHE_INSTRUCTION
-                                      : CACHE_UNIFIED;
-        read_cache_text(index, "shared_cpu_list", text, sizeof text);
-        cache.sharing_cpus = cpus_of_list(text);
-        profile_writer_append(writer, RECORD_CACHE, &cache, sizeof cache, NULL, 0, 0);
-    }
+    profile_writer_append(writer, RECORD_CACHE, cache, sizeof *cache, NULL, 0, 0);
 }
 
 void output_run_write(struct profile_writer *writer, const struct settings *settings,
@@ -210,5 +158,5 @@ void output_run_write(struct profile_writer *writer, const struct settings *sett
     append_pair(writer, "qemu", settings->qemu_version);
     if (simulate_is_on())
         simulate_describe(append_simulated, writer);
-    append_caches(writer);
+    host_caches_each(append_cache, writer);
 }

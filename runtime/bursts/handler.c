@@ -107,13 +107,16 @@ static uint64_t handler_clock(void)
     return pmu_in_use() ? monotonic_ns() : thread_cpu_ns();
 }
 
-/* Time since the handler was entered. No handler takes as long as a time slice: what seems to has
- * been preempted, which the CPU clock does not count anyway. */
-static uint64_t spent_since(uint64_t entered)
+/* Time since the handler was entered. But for what holds the trigger meanwhile, no handler takes as
+ * long as a time slice: what seems to has been preempted, which the CPU clock does not count. */
+static uint64_t spent_since(const struct thread *thread, uint64_t entered)
 {
     uint64_t spent = handler_clock() - entered;
 
-    return pmu_in_use() && spent > PREEMPTED_NS ? PREEMPTED_NS : spent;
+    if (!pmu_in_use())
+        return spent;
+    spent = spent > thread->hold_wall_ns ? spent - thread->hold_wall_ns : 0;
+    return (spent > PREEMPTED_NS ? PREEMPTED_NS : spent) + thread->hold_cpu_ns;
 }
 
 /* A register has trapped on what a handler of ours touched, and the signal waited for its end. */
@@ -126,7 +129,7 @@ static void own_trap(struct thread *thread, struct event_cookie cookie, uint64_t
         watch_own_trap(thread, cookie.slot, cookie.generation);
     else
         shared_watch_own_trap(cookie.slot, cookie.generation);
-    cost = spent_since(entered) + settings.trap_ns;
+    cost = spent_since(thread, entered) + settings.trap_ns;
     atomic_fetch_add_explicit(&thread->overhead_ns, cost, memory_order_relaxed);
     governor_spend(&thread->governor, cost);
 }
@@ -167,7 +170,7 @@ static void observe(struct entry *entry)
         output_settle();
     if (clock)
         sampler_rearm(thread, entry->app_now);
-    cost = spent_since(entered) + hidden;
+    cost = spent_since(thread, entered) + hidden;
     governor_spend(&thread->governor, (cost - hidden) / REFILL_ONE_IN);
     atomic_fetch_add_explicit(&thread->besides_ns, (cost - hidden) / REFILL_ONE_IN,
                               memory_order_relaxed);
@@ -230,6 +233,7 @@ void handler_enter(struct event_cookie cookie, bool asynchronous, ucontext_t *co
         return;
     }
     thread->in_handler = true;
+    thread->hold_cpu_ns = thread->hold_wall_ns = 0;
     /* The target's stack may have no more than a page left, and we need room for unwinding. No
      * signal that is not masked switches stacks again (fault_guard.c). */
     arch_call_on_stack(thread->handler_stack + HANDLER_STACK, take, &entry);

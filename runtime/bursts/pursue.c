@@ -81,7 +81,9 @@ void pursue(struct scratch *scratch)
     burst_sort_probes(probes, n);
     pursuit_begin(&scratch->pursuit, settings.line_size, probes, n, burst_count(scratch->burst),
                   pursuit_length(&thread->random));
+    thread_hold_trigger(thread);
     look(scratch);
+    thread_release_trigger(thread);
     paths_rewind(&scratch->paths);
     for (unsigned i = 0; i < n; i++)
         write(scratch, &probes[i], i);

@@ -28,7 +28,6 @@ enum {
     /* While a handler runs, the clock must not expire once more. A period that is longer than a
      * handler takes sees to that by itself; of the others the clock is parked. */
     HANDLER_NS_MAX = 4 * 1000 * 1000,
-    PARKED_PERIOD_NS = 1000 * 1000 * 1000,
 };
 
 /* An interrupt of a hardware event: what it stands for, and what the unit has left in its buffer.

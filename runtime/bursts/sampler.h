@@ -5,6 +5,9 @@
 
 #include "bursts/thread.h"
 
+/* Of a clock that must not expire before sampler_rearm(). */
+enum { PARKED_PERIOD_NS = 1000 * 1000 * 1000 };
+
 /* Takes a burst at the interrupted place. `app_now`: app time of the expiry. */
 void sampler_expiry(struct thread *, ucontext_t *context, bool asynchronous, uint64_t app_now);
 

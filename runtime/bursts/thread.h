@@ -106,7 +106,9 @@ struct thread {
     bool expires_once;            /* and then it is disabled */
     uint64_t carried_ns;          /* of expiries that gave no sample through our own fault */
     bool in_handler;
-    uint64_t events; /* handler entries */
+    uint64_t hold_cpu_ns,
+        hold_wall_ns; /* while its trigger was held, in this handler; without a PMU 0 */
+    uint64_t events;  /* handler entries */
 
     /* policy */
     struct random random;
@@ -211,5 +213,10 @@ bool thread_is_counted(const struct thread *);
 
 /* Starts or stops the thread's trigger. */
 void thread_trigger(struct thread *, bool enable);
+
+/* What may take longer than a period begins or ends in the calling thread's handler: it is not to
+ * be interrupted for a sample of itself, nor counted as accesses of the target. */
+void thread_hold_trigger(struct thread *);
+void thread_release_trigger(struct thread *);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "bursts/sampler.h"
 #include "bursts/thread.h"
 #include "bursts/thread_internal.h"
 #include "interposition/descriptors.h"
@@ -11,6 +12,7 @@
 #include "output/say.h"
 #include "perf_events/perf_event.h"
 #include "perf_events/served.h"
+#include "perf_events/timebase.h"
 #include "process/settings.h"
 #include "recording/tape.h"
 #include "sampling/sample.h"
@@ -109,6 +111,29 @@ void thread_trigger(struct thread *thread, bool enable)
         perf_event_enable(&thread->clock);
     else if (thread->clock >= 0)
         perf_event_disable(&thread->clock);
+}
+
+void thread_hold_trigger(struct thread *thread)
+{
+    if (thread_is_counted(thread))
+        pmu_thread_disable(&thread->pmu);
+    else
+        perf_clock_set_period(&thread->clock, PARKED_PERIOD_NS);
+    if (pmu_in_use()) {
+        thread->hold_wall_ns -= monotonic_ns();
+        thread->hold_cpu_ns -= thread_cpu_ns();
+    }
+}
+
+void thread_release_trigger(struct thread *thread)
+{
+    if (pmu_in_use()) {
+        thread->hold_cpu_ns += thread_cpu_ns();
+        thread->hold_wall_ns += monotonic_ns();
+    }
+    /* A CPU clock gets its next period from sampler_rearm(). */
+    if (thread_is_counted(thread) && !atomic_load(&paused))
+        pmu_thread_enable(&thread->pmu);
 }
 
 void threads_pause(bool pause)

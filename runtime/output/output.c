@@ -14,6 +14,7 @@
 
 #include "bursts/cost_account.h"
 #include "bursts/thread.h"
+#include "host_caches.h"
 #include "interposition/descriptors.h"
 #include "interposition/interpose_signal.h"
 #include "memory/maps.h"
@@ -25,7 +26,6 @@
 #include "output/say.h"
 #include "output/snapshot.h"
 #include "perf_events/timebase.h"
-#include "process/host_caches.h"
 #include "process/process.h"
 #include "process/run_record.h"
 #include "process/settings.h"
@@ -131,8 +131,9 @@ static bool append(enum record_type type, const void *fixed, size_t size, const 
     return appended;
 }
 
-static void append_cache(const struct record_cache *cache)
+static void append_cache(void *user, const struct record_cache *cache)
 {
+    (void)user;
     append(RECORD_CACHE, cache, sizeof *cache, NULL, 0);
 }
 
@@ -169,7 +170,7 @@ static bool open_file(void)
     }
     run_record_make(&text, started_ns);
     append(RECORD_RUN, text.bytes, text.length, NULL, 0);
-    host_caches_each(append_cache);
+    host_caches_each(append_cache, NULL);
     atomic_store(&state, OUTPUT_OPEN);
     modules_announce();
     return true;

@@ -15,7 +15,21 @@ if [ ! -e "$stand_in" ]; then
     finish
     exit 0
 fi
+# make_cache MACHINE INDEX LEVEL TYPE SIZE WAYS: where the stand-in shows it to the run
+make_cache() {
+    local at=$work/$1/cache/index$2
+    mkdir -p "$at"
+    echo "$3" >"$at/level"
+    echo "$4" >"$at/type"
+    echo "$5" >"$at/size"
+    echo "$6" >"$at/ways_of_associativity"
+    echo 64 >"$at/coherency_line_size"
+    echo 0 >"$at/shared_cpu_list"
+}
 mkdir -p "$work/haswell/cpu" "$work/nobody"
+make_cache haswell 0 1 Data 32K 8
+make_cache haswell 1 2 Unified 256K 8
+make_cache haswell 2 3 Unified 20480K 20
 echo intel 6 63 >"$work/haswell/processor"
 echo 4242 >"$work/haswell/cpu/type"
 echo intel 6 254 >"$work/nobody/processor"

@@ -32,7 +32,7 @@ echo 4243 >"$work/sysfs/cpu/type"
 
 # profile OPTION... -- COMMAND...: leaves $work/p.rprof and $work/p.json
 profile() {
-    local TIMEFORMAT=%U
+    local TIMEFORMAT='%U + %S'
     rm -f "$work"/p.*
     { time run env REUSE_PMU_SYSFS="$work/${unit:-sysfs}" PMU_STAND_IN_ARRAY="$array" LD_PRELOAD="$stand_in" \
         ${mover:-} "$bin/reuse-run" --engine pmu -o "$work/p.rprof" "$@"; } 2>"$work/seconds"
@@ -46,7 +46,8 @@ import json, os, sys
 r = json.load(open(sys.argv[1]))
 # Of the time that the program took in this run: how fast the machine is meanwhile is not the question.
 rate = int(os.environ["PMU_STAND_IN_RATE"]) * 1e6
-counted = r["accesses"]["value"] / (float(os.environ["SECONDS_TAKEN"]) * rate)
+seconds = sum(map(float, os.environ["SECONDS_TAKEN"].split("+"))) - r["overhead"]["handler_ns"] / 1e9
+counted = r["accesses"]["value"] / (seconds * rate)
 def miss(size):
     return min(r["mrc"], key=lambda p: abs(p["bytes"] - size))["miss_ratio"]
 assert eval(sys.argv[2]), (sys.argv[2], r["accesses"], [(p["bytes"], p["miss_ratio"]) for p in r["mrc"]])
@@ -70,11 +71,11 @@ check "its output is its own" out_has "iterations=$iterations checksum="
 check "the closing line names the engine" err_has 'pmu engine, [0-9]+ samples'
 check "the profile names the engine" holds "r['engine'] == 'pmu'"
 check "samples are taken" holds "r['samples'] >= 20"
-check "watches are armed and end by reuse" holds "r['watches']['reused'] >= 2"
+check_registers "watches are armed and end by reuse" holds "r['watches']['reused'] >= 2"
 check "accesses are counted, not estimated" \
     holds "r['accesses']['hi'] <= 1.5 * r['accesses']['value'] and 0.6 < counted < 1.6"
 check "below the size of the array one in eight misses" holds "0.05 < miss($size // 3) < 0.22"
-check "above it none" holds "miss(3 * $size) < 0.03"
+check_registers "above it none" holds "miss(3 * $size) < 0.03"
 
 profile --period 3000000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
 check "a fixed period is a number of accesses" \
@@ -83,7 +84,7 @@ check "a fixed period is a number of accesses" \
 size=2097152 iterations=4000
 measure_rate "$size" "$iterations"
 profile --period 1500000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
-check "another array: its size is where misses end" holds "miss($size // 3) > 0.05 and miss(3 * $size) < 0.03"
+check_registers "another array: its size is where misses end" holds "miss($size // 3) > 0.05 and miss(3 * $size) < 0.03"
 
 profile -- "$micro/sweep" --bytes 256K --iterations 4000 --threads 4
 check "threads: the program ends as ever" status_is 0
@@ -127,7 +128,7 @@ check "PEBS, two events: the program ends as ever" status_is 0
 check "PEBS: the engine is used" err_has 'pmu engine, [0-9]+ samples'
 check "PEBS: accesses of both events are counted" \
     holds "0.6 < counted < 1.6"
-check "PEBS: the size of the array is where misses end" holds "miss($size // 3) > 0.05 and miss(3 * $size) < 0.03"
+check_registers "PEBS: the size of the array is where misses end" holds "miss($size // 3) > 0.05 and miss(3 * $size) < 0.03"
 profile -- "$micro/sweep" --bytes 256K --iterations 4000 --threads 4
 check "PEBS: threads" holds "len([t for t in r['threads'] if t['accesses'] > 1e6]) >= 4"
 
@@ -173,7 +174,7 @@ for unit in a64fx neoverse; do
     check "overflow, $unit: the engine is used" err_has 'pmu engine, [0-9]+ samples'
     check "overflow, $unit: accesses of both events are counted" \
         holds "0.6 < counted < 1.6"
-    check "overflow, $unit: the size of the array is where misses end" \
+    check_registers "overflow, $unit: the size of the array is where misses end" \
         holds "miss($size // 3) > 0.05 and miss(3 * $size) < 0.03"
     check "overflow, $unit: no record counts as lost or unreadable" \
         holds "not any('unreadable' in n for n in r.get('notes', []))"
@@ -194,7 +195,8 @@ check "the PMU is taken: by whom, perhaps" err_has 'passed over.*taken by somebo
 unset PMU_STAND_IN_REFUSE
 
 # What a burst costs in the kernel: one signal, setting its marker and its watches; after the first ones a new period
-# for one in eight; no reading of the CPU clock.
+# for one in eight. A pursuit, as where registers do not trap all bursts have one, holds the events and reads the CPU
+# clock twice.
 if command -v strace >/dev/null; then
     # Traced, on a busy machine, the calibration at start-up may not come to an end in time.
     for _ in 1 2 3 4 5; do
@@ -207,15 +209,19 @@ if command -v strace >/dev/null; then
     periods=$(grep -c PERF_EVENT_IOC_PERIOD "$work/trace")
     clocks=$(sed '1,/PERF_EVENT_IOC_PERIOD/d' "$work/trace" | grep -c CLOCK_THREAD_CPUTIME_ID)
     check "few changes of the period" holds "r['samples'] > 30 and $periods <= 20 + r['samples'] / 7"
-    check "the CPU clock is left alone" holds "$clocks <= 10 + 2 * $periods"
+    check "the CPU clock is left alone but for pursuits" holds "$clocks <= 10 + 2 * $periods + 2 * r['samples']"
     calls=$(python3 "$REUSE_SRCDIR/tests/integration/signal_calls.py" "$work/trace" 2>>"$work/err")
-    check "few system calls for a burst, its marker and its watches: $calls" \
-        bash -c "[[ '$calls' =~ ^samples\ [1-9][0-9]+\ median\ [0-6]\ armed\ [1-9][0-9]*\ median\ [0-6]\  ]]"
+    most=6
+    registers_trap || most=10
+    check "few system calls for a burst and its marker: $calls" \
+        bash -c "[[ '$calls' =~ ^samples\ [1-9][0-9]+\ median\ ([0-9]+)\  ]] && ((BASH_REMATCH[1] <= $most))"
+    check_registers "and for one with watches: $calls" \
+        bash -c "[[ '$calls' =~ armed\ [1-9][0-9]*\ median\ [0-6]\  ]]"
     run env REUSE_PMU_SYSFS="$work/sysfs" PMU_STAND_IN_ARRAY="$array" LD_PRELOAD="$stand_in" \
         strace -f -o "$work/trace" "$bin/reuse-run" --engine pmu --period 2000000 -o "$work/p.rprof" -- \
         "$micro/chase" --seconds 1
     calls=$(python3 "$REUSE_SRCDIR/tests/integration/signal_calls.py" "$work/trace" 2>>"$work/err")
-    check "at most two for one that arms a register: $calls" \
+    check_registers "at most two for one that arms a register: $calls" \
         bash -c "[[ '$calls' =~ armed\ [1-9][0-9]*\ median\ [12]\ exchanged\ few$ ]]"
 else
     skip "few system calls" "strace is missing"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signal-safe. */
-#include "process/host_caches.h"
+#include "host_caches.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -72,8 +72,38 @@ static uint32_t list_length(const char *at)
     return length;
 }
 
-void host_caches_each(void (*visit)(const struct record_cache *))
+/* Where sysfs says nothing, as in some virtual machines: what the C library has from the processor.
+ * One that does not tell the ways is left out: AMD's old CPUID leaves give all L3 of the package
+ * as one cache then, of which a core reaches a part. Nobody tells who shares one: all do L3's. */
+static void from_processor(host_cache_visitor *visit, void *user)
 {
+    static const struct {
+        enum cache_type type;
+        int bytes, ways, line_size; /* names of sysconf() */
+    } caches[] = {
+        {CACHE_DATA, _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL1_DCACHE_ASSOC, _SC_LEVEL1_DCACHE_LINESIZE},
+        {CACHE_UNIFIED, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL2_CACHE_ASSOC, _SC_LEVEL2_CACHE_LINESIZE},
+        {CACHE_UNIFIED, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL3_CACHE_ASSOC, _SC_LEVEL3_CACHE_LINESIZE},
+    };
+
+    for (unsigned i = 0; i < sizeof caches / sizeof *caches; i++) {
+        long bytes = sysconf(caches[i].bytes), ways = sysconf(caches[i].ways);
+        long line_size = sysconf(caches[i].line_size);
+        struct record_cache cache = {.level = (uint8_t)(i + 1), .type = (uint8_t)caches[i].type};
+
+        if (bytes <= 0 || ways <= 0 || ways > UINT16_MAX || line_size <= 0)
+            continue;
+        cache.bytes = (uint64_t)bytes;
+        cache.ways = (uint16_t)ways;
+        cache.line_size = (uint32_t)line_size;
+        cache.sharing_cpus = i < 2 ? 1 : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+        visit(user, &cache);
+    }
+}
+
+void host_caches_each(host_cache_visitor *visit, void *user)
+{
+    bool any = false;
     char text[512];
 
     for (unsigned i = 0; i < 10 && read_attribute(i, "type", text, sizeof text); i++) {
@@ -89,7 +119,11 @@ void host_caches_each(void (*visit)(const struct record_cache *))
         cache.type = strncmp(text, "Data", 4) == 0 ? CACHE_DATA : CACHE_UNIFIED;
         if (read_attribute(i, "shared_cpu_list", text, sizeof text))
             cache.sharing_cpus = list_length(text);
-        if (cache.bytes > 0)
-            visit(&cache);
+        if (cache.bytes > 0) {
+            visit(user, &cache);
+            any = true;
+        }
     }
+    if (!any)
+        from_processor(visit, user);
 }
