@@ -4,7 +4,6 @@
 
 #include "output_run.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
