@@ -40,8 +40,8 @@ estimates() { # FILE
     "$report" --format json --mrc --summary "$1" | python3 -c '
 import json, sys
 r = json.load(sys.stdin)
-print(r["processes"], r["samples"], "%.6e" % r["accesses"]["value"])
-print(*("%.9f" % point["miss_ratio"] for point in r["mrc"]))'
+print(r["processes"], r["samples"], *("%.6e" % r["accesses"][end] for end in ("lo", "value", "hi")))
+print(*("%.8f" % point[end] for point in r["mrc"] for end in ("lo", "miss_ratio", "hi")))'
 }
 for kind in bursts histograms; do
     ls $kind/*.rprof | head -n 60 >names
@@ -57,7 +57,7 @@ for kind in bursts histograms; do
         counts $order.rprof >out
         check "the same counts in another order ($kind, $order)" cmp forward.counts out
         estimates $order.rprof >out
-        check "the same estimates in another order ($kind, $order)" \
+        check "the same estimates and intervals in another order ($kind, $order)" \
             sh -c "test -s out && cmp forward.estimates out"
     done
 done

@@ -2,19 +2,19 @@
 /*
  * Replicates: Poisson bootstrap over whole bursts (Hanley and MacGibbon 2006), and over the rates
  * of loops as their readings allow. A burst is drawn with all its probes and watches: it is the
- * unit of sampling, never the access. Drawn by hashing (seed, replicate, index), so that a subset
- * sees the same draws as the whole and the result does not depend on the order of questions.
+ * unit of sampling, never the access. Drawn by hashing (seed, replicate, key), the key being what a
+ * burst, loop or sample itself says: a subset sees the same draws as the whole, and nothing depends
+ * on the order of questions, nor on that of the profiles, merged before or not.
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/internal.h"
 #include "support/memory.h"
 
-/* Neither the index of a burst or sample nor the complement of a loop's. */
-#define COMMON_DRAW ((uint64_t)1 << 63)
-/* Samples of no burst are drawn by themselves. */
-#define SAMPLE_DRAW ((uint64_t)1 << 62)
+/* What is common to all loops has no key of its own. */
+#define COMMON_KEY ((uint64_t)1 << 63)
 
 static uint64_t mix(uint64_t x)
 {
@@ -24,10 +24,119 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-static uint64_t draw(const struct analysis *analysis, uint32_t replicate, uint64_t index)
+static uint64_t draw(const struct analysis *analysis, uint32_t replicate, uint64_t key)
 {
-    return mix(mix(analysis->options.seed + replicate) ^ (index * 0xd1342543de82ef95u));
+    return mix(mix(analysis->options.seed + replicate) ^ (key * 0xd1342543de82ef95u));
 }
+
+/* ---- keys: of what merging does not renumber ---- */
+
+static uint64_t add_to_key(uint64_t key, uint64_t value)
+{
+    return mix(key ^ mix(value));
+}
+
+/* Of a sum: to few digits, for its last ones depend on the order. */
+static uint64_t bits(double sum)
+{
+    float value = (float)sum;
+    uint32_t image;
+
+    memcpy(&image, &value, sizeof image);
+    return image;
+}
+
+/* A sum, for the order of the groups is that of addresses, which merging may change. */
+static uint64_t key_of_probes(const struct analysis *analysis, const struct analysed_burst *burst)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < burst->probe_count; i++) {
+        const struct analysed_probe *probe = &analysis->probes[burst->first_probe + i];
+        uint64_t key = (uint64_t)probe->kind << 8 | probe->width;
+
+        for (uint32_t j = 0; j < probe->entries; j++) {
+            const struct probe_count *entry = &analysis->counts[probe->first + j];
+
+            key = add_to_key(key, (uint64_t)entry->count << 16 | entry->code);
+        }
+        sum += mix(key);
+    }
+    return sum;
+}
+
+static uint64_t key_of_burst(const struct analysis *analysis, const struct analysed_burst *burst)
+{
+    const struct record_burst *record = burst->record;
+    uint64_t key = add_to_key(record->app_ns, record->weight_ns);
+
+    key = add_to_key(key, (uint64_t)record->accesses << 32 | record->touches);
+    key = add_to_key(key, (uint64_t)record->open << 32 | record->cpu);
+    return add_to_key(key, key_of_probes(analysis, burst));
+}
+
+static uint64_t key_of_loop(const struct loop_rate *loop)
+{
+    return add_to_key(add_to_key(bits(loop->time_ns), bits(loop->call_ns)),
+                      bits(loop->accesses_to_call));
+}
+
+static uint64_t key_of_sample(const struct record_sample *sample)
+{
+    return add_to_key(add_to_key(sample->app_ns, sample->weight_ns), sample->cpu);
+}
+
+struct keyed {
+    uint64_t key;
+    size_t index;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct keyed *left = a, *right = b;
+
+    if (left->key != right->key)
+        return left->key < right->key ? -1 : 1;
+    return (left->index > right->index) - (left->index < right->index);
+}
+
+/* What says the same twice is drawn twice all the same. */
+static void make_keys_differ(uint64_t *keys, size_t n)
+{
+    struct keyed *sorted = allocate(n, sizeof *sorted);
+
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = (struct keyed){keys[i], i};
+    qsort(sorted, n, sizeof *sorted, compare_keys);
+    for (size_t i = 1, same = 0; i < n; i++) {
+        same = sorted[i].key == sorted[i - 1].key ? same + 1 : 0;
+        if (same > 0)
+            keys[sorted[i].index] = add_to_key(sorted[i].key, same);
+    }
+    free(sorted);
+}
+
+static uint64_t *keys_of_bursts(const struct analysis *analysis)
+{
+    uint64_t *keys = allocate(analysis->burst_count, sizeof *keys);
+
+    for (size_t i = 0; i < analysis->burst_count; i++)
+        keys[i] = key_of_burst(analysis, &analysis->bursts[i]);
+    make_keys_differ(keys, analysis->burst_count);
+    return keys;
+}
+
+static uint64_t *keys_of_loops(const struct analysis *analysis)
+{
+    uint64_t *keys = allocate(analysis->rates.count, sizeof *keys);
+
+    for (size_t i = 0; i < analysis->rates.count; i++)
+        keys[i] = key_of_loop(&analysis->rates.loops[i]);
+    make_keys_differ(keys, analysis->rates.count);
+    return keys;
+}
+
+/* ---- draws ---- */
 
 /* Poisson with mean 1, by inversion of its distribution function times 2^32. */
 static unsigned poisson(uint32_t uniform)
@@ -41,10 +150,10 @@ static unsigned poisson(uint32_t uniform)
     return n;
 }
 
-static double normal(uint64_t bits)
+static double normal(uint64_t uniform)
 {
-    double u = ((double)(bits >> 32) + 0.5) / 4294967296.0;
-    double v = ((double)(uint32_t)bits + 0.5) / 4294967296.0;
+    double u = ((double)(uniform >> 32) + 0.5) / 4294967296.0;
+    double v = ((double)(uint32_t)uniform + 0.5) / 4294967296.0;
 
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
@@ -100,30 +209,47 @@ static double time_factor(const struct analysis *analysis, uint32_t replicate)
     return drawn > 0 ? all / drawn : 1;
 }
 
-void replicates_create(struct analysis *analysis)
+static void draw_bursts(struct analysis *analysis, uint32_t replicates)
 {
-    uint32_t replicates = analysis->options.bootstrap + 1;
-    size_t loops = analysis->rates.count;
+    size_t bursts = analysis->burst_count;
+    uint64_t *keys = keys_of_bursts(analysis);
 
-    analysis->rate_factors = allocate(replicates * loops + 1, sizeof *analysis->rate_factors);
-    analysis->times_drawn = allocate(replicates * analysis->burst_count, 1);
+    analysis->times_drawn = allocate(replicates * bursts, 1);
     analysis->time_factors = allocate(replicates, sizeof *analysis->time_factors);
     for (uint32_t r = 0; r < replicates; r++)
-        for (size_t i = 0; i < analysis->burst_count; i++)
-            analysis->times_drawn[r * analysis->burst_count + i] =
-                r ? (uint8_t)poisson((uint32_t)(draw(analysis, r, i) >> 32)) : 1;
+        for (size_t i = 0; i < bursts; i++)
+            analysis->times_drawn[r * bursts + i] =
+                r ? (uint8_t)poisson((uint32_t)(draw(analysis, r, keys[i]) >> 32)) : 1;
     for (uint32_t r = 0; r < replicates; r++)
         analysis->time_factors[r] = time_factor(analysis, r);
+    free(keys);
+}
+
+static void draw_rates(struct analysis *analysis, uint32_t replicates)
+{
+    size_t loops = analysis->rates.count;
+    uint64_t *keys = keys_of_loops(analysis);
+
+    analysis->rate_factors = allocate(replicates * loops + 1, sizeof *analysis->rate_factors);
     for (uint32_t r = 0; r < replicates; r++) {
         /* The errors that all rates have in common do not average out over loops. */
-        double common = r ? normal(draw(analysis, r, COMMON_DRAW)) : 0;
+        double common = r ? normal(draw(analysis, r, COMMON_KEY)) : 0;
+
         for (size_t i = 0; i < loops; i++) {
             const struct loop_rate *loop = &analysis->rates.loops[i];
-            double own = r ? normal(draw(analysis, r, ~(uint64_t)i)) : 0;
+            double own = r ? normal(draw(analysis, r, ~keys[i])) : 0;
+
             analysis->rate_factors[r * loops + i] =
                 (float)exp(loop->log_deviation * own + loop->common_deviation * common);
         }
     }
+    free(keys);
+}
+
+void replicates_create(struct analysis *analysis)
+{
+    draw_bursts(analysis, analysis->options.bootstrap + 1);
+    draw_rates(analysis, analysis->options.bootstrap + 1);
 }
 
 double replicate_time_factor(const struct analysis *analysis, uint32_t replicate)
@@ -172,7 +298,9 @@ unsigned replicate_times_drawn(const struct analysis *analysis, uint32_t replica
         return 1;
     return burst != NO_BURST
                ? analysis->times_drawn[replicate * analysis->burst_count + burst]
-               : poisson((uint32_t)(draw(analysis, replicate, SAMPLE_DRAW | sample) >> 32));
+               : poisson((uint32_t)(draw(analysis, replicate,
+                                         key_of_sample(analysis->samples[sample].record)) >>
+                                    32));
 }
 
 double replicate_weight(const struct analysis *analysis, uint32_t replicate, uint32_t sample)
