@@ -76,7 +76,9 @@ void pursue(struct scratch *scratch)
     burst_sort_probes(probes, n);
     pursuit_begin(&scratch->pursuit, settings.line_size, probes, n, burst_count(scratch->burst),
                   pursuit_length(&thread->random));
-    thread_hold_trigger(thread);
+    /* A burst that was gone on with behind a stop is complete in the handler of that stop's trap.
+     */
+    thread_hold_trigger(thread, scratch->record.stops == 0);
     look(scratch);
     thread_release_trigger(thread);
     paths_rewind(&scratch->paths);

@@ -215,8 +215,9 @@ bool thread_is_counted(const struct thread *);
 void thread_trigger(struct thread *, bool enable);
 
 /* What may take longer than a period begins or ends in the calling thread's handler: it is not to
- * be interrupted for a sample of itself, nor counted as accesses of the target. */
-void thread_hold_trigger(struct thread *);
+ * be interrupted for a sample of itself, nor counted as accesses of the target. expired: it is the
+ * trigger's own handler, which ends with sampler_rearm(); a CPU clock is held in that alone. */
+void thread_hold_trigger(struct thread *, bool expired);
 void thread_release_trigger(struct thread *);
 
 #endif

@@ -113,11 +113,11 @@ void thread_trigger(struct thread *thread, bool enable)
         perf_event_disable(&thread->clock);
 }
 
-void thread_hold_trigger(struct thread *thread)
+void thread_hold_trigger(struct thread *thread, bool expired)
 {
     if (thread_is_counted(thread))
         pmu_thread_disable(&thread->pmu);
-    else
+    else if (expired)
         perf_clock_set_period(&thread->clock, PARKED_PERIOD_NS);
     if (pmu_in_use()) {
         thread->hold_wall_ns -= monotonic_ns();
@@ -131,7 +131,6 @@ void thread_release_trigger(struct thread *thread)
         thread->hold_cpu_ns += thread_cpu_ns();
         thread->hold_wall_ns += monotonic_ns();
     }
-    /* A CPU clock gets its next period from sampler_rearm(). */
     if (thread_is_counted(thread) && !atomic_load(&paused))
         pmu_thread_enable(&thread->pmu);
 }
