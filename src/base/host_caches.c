@@ -72,33 +72,49 @@ static uint32_t list_length(const char *at)
     return length;
 }
 
-/* Where sysfs says nothing, as in some virtual machines: what the C library has from the processor.
- * One that does not tell the ways is left out: AMD's old CPUID leaves give all L3 of the package
- * as one cache then, of which a core reaches a part. Nobody tells who shares one: all do L3's. */
-static void from_processor(host_cache_visitor *visit, void *user)
+enum { LEVELS = 3 };
+
+/* What the C library has of the processor's caches at a level; false: it does not know all of it.
+ */
+static bool describe(unsigned level, struct record_cache *cache)
 {
     static const struct {
-        enum cache_type type;
         int bytes, ways, line_size; /* names of sysconf() */
-    } caches[] = {
-        {CACHE_DATA, _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL1_DCACHE_ASSOC, _SC_LEVEL1_DCACHE_LINESIZE},
-        {CACHE_UNIFIED, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL2_CACHE_ASSOC, _SC_LEVEL2_CACHE_LINESIZE},
-        {CACHE_UNIFIED, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL3_CACHE_ASSOC, _SC_LEVEL3_CACHE_LINESIZE},
+    } names[LEVELS] = {
+        {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL1_DCACHE_ASSOC, _SC_LEVEL1_DCACHE_LINESIZE},
+        {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL2_CACHE_ASSOC, _SC_LEVEL2_CACHE_LINESIZE},
+        {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL3_CACHE_ASSOC, _SC_LEVEL3_CACHE_LINESIZE},
     };
+    long bytes = sysconf(names[level].bytes), ways = sysconf(names[level].ways);
+    long line_size = sysconf(names[level].line_size);
 
-    for (unsigned i = 0; i < sizeof caches / sizeof *caches; i++) {
-        long bytes = sysconf(caches[i].bytes), ways = sysconf(caches[i].ways);
-        long line_size = sysconf(caches[i].line_size);
-        struct record_cache cache = {.level = (uint8_t)(i + 1), .type = (uint8_t)caches[i].type};
+    *cache = (struct record_cache){.level = (uint8_t)(level + 1)};
+    if (bytes <= 0)
+        return true; /* there is none */
+    if (ways <= 0 || ways > UINT16_MAX || line_size <= 0)
+        return false;
+    cache->type = level == 0 ? CACHE_DATA : CACHE_UNIFIED;
+    cache->bytes = (uint64_t)bytes;
+    cache->ways = (uint16_t)ways;
+    cache->line_size = (uint32_t)line_size;
+    /* Nobody tells who shares one: all do the outermost. */
+    cache->sharing_cpus = level + 1 < LEVELS ? 1 : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    return true;
+}
 
-        if (bytes <= 0 || ways <= 0 || ways > UINT16_MAX || line_size <= 0)
-            continue;
-        cache.bytes = (uint64_t)bytes;
-        cache.ways = (uint16_t)ways;
-        cache.line_size = (uint32_t)line_size;
-        cache.sharing_cpus = i < 2 ? 1 : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-        visit(user, &cache);
-    }
+/* Where sysfs says nothing, as in some virtual machines. All levels or none: AMD's old CPUID leaves
+ * give the L3 of the whole package as one cache without ways, of which a core reaches a part, and
+ * without an L3 all misses of L2 would seem to go to memory. */
+static void from_processor(host_cache_visitor *visit, void *user)
+{
+    struct record_cache caches[LEVELS];
+
+    for (unsigned i = 0; i < LEVELS; i++)
+        if (!describe(i, &caches[i]))
+            return;
+    for (unsigned i = 0; i < LEVELS; i++)
+        if (caches[i].bytes > 0)
+            visit(user, &caches[i]);
 }
 
 void host_caches_each(host_cache_visitor *visit, void *user)
