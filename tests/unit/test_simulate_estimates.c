@@ -22,7 +22,7 @@
 #include "simulate/processor.h"
 #include "support/profile_builder.h"
 
-enum { ACCESSES = 1 << 21, SEEDS = 6, BASE = 0x10000000 };
+enum { ACCESSES = 1 << 21, SEEDS = 12, BASE = 0x10000000 };
 
 static struct stream_access stream[ACCESSES];
 
@@ -265,7 +265,7 @@ static void censoring_does_not_bias_random_uses(void **state)
     outcome = repeat(popular_lines, &options);
     assert_true(outcome.evicted > outcome.armed / 4);
     assert_true(outcome.error < 0.015);
-    /* The largest of 48 means of six; near a knee each run scatters by some 4 points. */
+    /* The largest of 48 means of twelve; near a knee each run scatters by some 4 points. */
     assert_true(outcome.bias < 0.05);
     assert_true(outcome.covered >= 0.9);
     assert_true(outcome.reuse_time_accuracy > 0.92);
