@@ -54,7 +54,7 @@ run "$bin/reuse-report" --mrc --line-size 256 --format json "$work/sweep.rprof"
 cp "$work/out" "$work/sweep256.json"
 check "the same profile answers for 256-byte lines" holds sweep256 '0.004 < miss(1 << 16) < 0.07'
 
-profile dmtvm "$micro/dmtvm" --iterations 900
+profile dmtvm "$micro/dmtvm" --iterations 2700
 check "data objects have the names of the source" holds dmtvm \
     'all(thing(n) is not None for n in ("m", "x"))'
 check "the matrix is never reused in small caches, the vector is" holds dmtvm \
