@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analysis/internal.h"
+#include "reuse/sort_keys.h"
 #include "support/memory.h"
 
 /* What is common to all loops has no key of its own. */
@@ -86,34 +87,20 @@ static uint64_t key_of_sample(const struct record_sample *sample)
     return add_to_key(add_to_key(sample->app_ns, sample->weight_ns), sample->cpu);
 }
 
-struct keyed {
-    uint64_t key;
-    size_t index;
-};
-
-static int compare_keys(const void *a, const void *b)
-{
-    const struct keyed *left = a, *right = b;
-
-    if (left->key != right->key)
-        return left->key < right->key ? -1 : 1;
-    return (left->index > right->index) - (left->index < right->index);
-}
-
 /* What says the same twice is drawn twice all the same. */
 static void make_keys_differ(uint64_t *keys, size_t n)
 {
-    struct keyed *sorted = allocate(n, sizeof *sorted);
+    struct sort_key *room = allocate(2 * n, sizeof *room), *sorted;
 
     for (size_t i = 0; i < n; i++)
-        sorted[i] = (struct keyed){keys[i], i};
-    qsort(sorted, n, sizeof *sorted, compare_keys);
+        room[i] = (struct sort_key){keys[i], (uint32_t)i};
+    sorted = sort_keys(room, room + n, n);
     for (size_t i = 1, same = 0; i < n; i++) {
         same = sorted[i].key == sorted[i - 1].key ? same + 1 : 0;
         if (same > 0)
             keys[sorted[i].index] = add_to_key(sorted[i].key, same);
     }
-    free(sorted);
+    free(room);
 }
 
 static uint64_t *keys_of_bursts(const struct analysis *analysis)
