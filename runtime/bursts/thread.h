@@ -106,9 +106,9 @@ struct thread {
     bool expires_once;            /* and then it is disabled */
     uint64_t carried_ns;          /* of expiries that gave no sample through our own fault */
     bool in_handler;
-    uint64_t hold_cpu_ns,
-        hold_wall_ns; /* while its trigger was held, in this handler; without a PMU 0 */
-    uint64_t events;  /* handler entries */
+    bool held;                          /* its hardware events, until they are released */
+    uint64_t hold_cpu_ns, hold_wall_ns; /* the trigger was held, in this handler; no PMU: 0 */
+    uint64_t events;                    /* handler entries */
 
     /* policy */
     struct random random;

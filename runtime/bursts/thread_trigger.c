@@ -115,9 +115,11 @@ void thread_trigger(struct thread *thread, bool enable)
 
 void thread_hold_trigger(struct thread *thread, bool expired)
 {
-    if (thread_is_counted(thread))
+    /* The end of the time to profile may have stopped them for good. */
+    thread->held = thread_is_counted(thread) && atomic_load(&thread->pmu.enabled);
+    if (thread->held)
         pmu_thread_disable(&thread->pmu);
-    else if (expired)
+    else if (expired && !thread_is_counted(thread))
         perf_clock_set_period(&thread->clock, PARKED_PERIOD_NS);
     if (pmu_in_use()) {
         thread->hold_wall_ns -= monotonic_ns();
@@ -131,8 +133,9 @@ void thread_release_trigger(struct thread *thread)
         thread->hold_cpu_ns += thread_cpu_ns();
         thread->hold_wall_ns += monotonic_ns();
     }
-    if (thread_is_counted(thread) && !atomic_load(&paused))
+    if (thread->held && !atomic_load(&paused))
         pmu_thread_enable(&thread->pmu);
+    thread->held = false;
 }
 
 void threads_pause(bool pause)
