@@ -24,6 +24,9 @@ import json, sys
 r = json.load(open(sys.argv[1]))
 def miss(size):
     return min(r["mrc"], key=lambda p: abs(p["bytes"] - size))["miss_ratio"]
+def interval(size):
+    point = min(r["mrc"], key=lambda p: abs(p["bytes"] - size))
+    return point["lo"], point["hi"]
 def thing(name):
     return next((o for o in r["objects"] if o["name"] == name), None)
 def known(name):
@@ -39,7 +42,9 @@ profile sweep "$micro/sweep" --bytes 1M --iterations 60000
 check "a sweep runs as without us" status_is 0
 check "each line of a sweep is fetched once for its eight words" holds sweep \
     '0.06 < miss(1 << 16) < 0.2'
-check "a cache that holds the array catches all reuse" holds sweep 'miss(8 << 20) < 0.04'
+check_registers "a cache that holds the array catches all reuse" holds sweep 'miss(8 << 20) < 0.04'
+# Without registers, a pursuit of one length in 32 goes once around the array: a run may have none such.
+check "the interval holds that" holds sweep 'interval(8 << 20)[0] < 0.04'
 check "the array has its name and size" holds sweep \
     'any(o["kind"] == "heap" and 1 << 20 <= (o["size"] or 0) < (1 << 20) + 128 for o in r["objects"])'
 check "the place is a line of the source" holds sweep \

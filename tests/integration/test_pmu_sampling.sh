@@ -86,7 +86,7 @@ measure_rate "$size" "$iterations"
 profile --period 1500000 -- "$micro/sweep" --bytes "$size" --iterations "$iterations"
 check_registers "another array: its size is where misses end" holds "miss($size // 3) > 0.05 and miss(3 * $size) < 0.03"
 
-profile -- "$micro/sweep" --bytes 256K --iterations 4000 --threads 4
+profile -- "$micro/sweep" --bytes 256K --iterations 40000 --threads 4
 check "threads: the program ends as ever" status_is 0
 check "threads: all are counted" holds "len([t for t in r['threads'] if t['accesses'] > 1e6]) >= 4"
 
@@ -129,7 +129,7 @@ check "PEBS: the engine is used" err_has 'pmu engine, [0-9]+ samples'
 check "PEBS: accesses of both events are counted" \
     holds "0.6 < counted < 1.6"
 check_registers "PEBS: the size of the array is where misses end" holds "miss($size // 3) > 0.05 and miss(3 * $size) < 0.03"
-profile -- "$micro/sweep" --bytes 256K --iterations 4000 --threads 4
+profile -- "$micro/sweep" --bytes 256K --iterations 40000 --threads 4
 check "PEBS: threads" holds "len([t for t in r['threads'] if t['accesses'] > 1e6]) >= 4"
 
 # Two kinds of cores: the kernel gives a thread the events of the one on CPU 0, of the other on CPU 1. The program is
