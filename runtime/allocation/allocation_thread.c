@@ -10,11 +10,12 @@
 #include <sys/mman.h>
 
 #include "allocation/interpose_allocation.h"
+#include "large_table.h"
 
 #include "signal_safe.h"
 
 /* memory: installed once, never freed. taken: by whom it is used, changed by compare-and-swap. */
-static struct {
+static LARGE_TABLE struct {
     _Atomic(struct thread_cache *) memory;
     _Atomic bool taken;
 } pool[ALLOCATION_THREADS_MAX];
@@ -106,7 +107,8 @@ void thread_cache_each(void (*visit)(void *user, struct thread_cache *), void *u
 
 void thread_cache_fork_child(void)
 {
-    for (int i = 0; i < ALLOCATION_THREADS_MAX; i++) {
+    const int used = (int)atomic_load_explicit(&pool_used, memory_order_relaxed);
+    for (int i = 0; i < used; i++) {
         struct thread_cache *cache = atomic_load_explicit(&pool[i].memory, memory_order_relaxed);
         const bool is_own = i == cache_index - 1;
         /* The skips of who had it are lost: all its places begin anew. */

@@ -12,6 +12,7 @@
 #include "arch/arch.h"
 #include "bursts/rate.h"
 #include "isa/guarded_memory.h"
+#include "large_table.h"
 #include "memory/fault_guard.h"
 #include "memory/forbidden.h"
 #include "memory/memory.h"
@@ -46,7 +47,7 @@ struct pooled {
     _Atomic bool taken;
     void *memory; /* of an interpreter; NULL: not used yet. Written by who has taken it */
 };
-static struct {
+static LARGE_TABLE struct {
     unsigned count; /* written once at start-up */
     struct pooled one[INTERPRETERS_MAX];
 } interpreters;

@@ -34,7 +34,7 @@ struct start {
 enum { STARTS_MAX = 1024 /* threads that have been created but not yet begun to run */ };
 
 static LARGE_TABLE struct start starts[STARTS_MAX];
-static _Atomic unsigned next_start; /* where to look first */
+static _Atomic uint64_t next_start; /* where to look first; so many were asked for */
 
 /* Its destructor runs at the end of every thread, also through pthread_exit and cancellation. */
 static pthread_key_t end_key;
@@ -61,15 +61,16 @@ void interpose_thread_begin(void)
 
 void interpose_thread_after_fork(void)
 {
-    /* Pages that nobody has written are not written here either: each child would pay for them. */
-    for (unsigned i = 0; i < STARTS_MAX; i++)
-        if (atomic_load(&starts[i].taken))
-            atomic_store(&starts[i].taken, false);
+    uint64_t asked = atomic_load(&next_start);
+
+    /* Pages that nobody has written are not looked at: each child would pay for them. */
+    for (unsigned i = 0; i < STARTS_MAX && i < asked; i++)
+        atomic_store(&starts[i].taken, false);
 }
 
 static struct start *take_start(void)
 {
-    unsigned first = atomic_fetch_add(&next_start, 1);
+    uint64_t first = atomic_fetch_add(&next_start, 1);
 
     for (unsigned i = 0; i < STARTS_MAX; i++) {
         struct start *start = &starts[(first + i) % STARTS_MAX];

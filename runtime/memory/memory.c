@@ -108,8 +108,9 @@ void memory_expect(void *memory, size_t bytes)
 void memory_clear(void *memory, size_t bytes)
 {
     char *begin = memory, *end = begin + bytes;
-    char *low = (char *)(((uintptr_t)begin + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
-    char *high = (char *)((uintptr_t)end & ~(uintptr_t)(PAGE - 1));
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    char *low = (char *)(((uintptr_t)begin + page - 1) & -page);
+    char *high = (char *)((uintptr_t)end & -page);
     int saved = errno;
 
     /* Not if it is locked. */

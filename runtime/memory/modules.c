@@ -13,6 +13,7 @@
 
 #include "interposition/interpose_signal.h"
 #include "isa/guarded_memory.h"
+#include "large_table.h"
 #include "memory/memory.h"
 #include "output/output.h"
 #include "perf_events/timebase.h"
@@ -54,7 +55,7 @@ struct object {
 
 #if defined(DLFO_EH_SEGMENT_TYPE)
 /* Of the object that find_object() found; under `changing`. */
-static struct {
+static LARGE_TABLE struct {
     char path[PATH_MAX];
     ElfW(Phdr) segments[HEADER_BYTES / sizeof(ElfW(Phdr))];
 } found_there;
@@ -192,7 +193,7 @@ static char *path_memory(size_t size)
 /* A copy of the object's path; the main program has none of its own. */
 static char *path_of(const struct object *object)
 {
-    static char executable[PATH_MAX]; /* under `changing`: the target's stack may be small */
+    static LARGE_TABLE char executable[PATH_MAX]; /* under `changing`: the target's stack may be small */
     const char *path = object->path;
     ssize_t length;
     size_t size;

@@ -3,6 +3,7 @@
 #include "memory/scratch.h"
 
 #include "bursts/thread.h"
+#include "large_table.h"
 #include "memory/memory.h"
 
 #include "signal_safe.h"
@@ -17,7 +18,7 @@ enum {
 enum { SCRATCH_FREE = 0, SCRATCH_TAKEN = 1, SCRATCH_WAITS = 2 };
 
 /* Written at start-up and by a forked child; one mapping, of which only what is used is touched. */
-static struct scratch *all[SCRATCH_MAX];
+static LARGE_TABLE struct scratch *all[SCRATCH_MAX];
 static unsigned count;
 static _Atomic uint64_t waits; /* so far */
 

@@ -33,7 +33,7 @@ struct mapping {
 };
 
 /* All under the lock. ranges[i] and mappings[i] are one mapping. */
-static struct shared_range ranges[MAPPINGS_MAX];
+static LARGE_TABLE struct shared_range ranges[MAPPINGS_MAX];
 static LARGE_TABLE struct mapping mappings[MAPPINGS_MAX];
 static unsigned count;
 static uint32_t ids;

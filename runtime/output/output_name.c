@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "large_table.h"
 #include "output/output.h"
 #include "output/say.h"
 #include "process/settings.h"
@@ -18,7 +19,7 @@
 /* The program's file; without /proc, as it was called. It stays the same until exec(2). */
 static const char *program_name(void)
 {
-    static char name[PATH_MAX];
+    static LARGE_TABLE char name[PATH_MAX];
     const char *called = (const char *)getauxval(AT_EXECFN);
 
     if (name[0] == '\0') {

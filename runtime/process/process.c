@@ -22,6 +22,7 @@
 #include "interposition/interpose_signal.h"
 #include "interposition/interpose_syscall.h"
 #include "interposition/interpose_thread.h"
+#include "large_table.h"
 #include "memory/fault_guard.h"
 #include "memory/memory.h"
 #include "memory/modules.h"
@@ -47,7 +48,7 @@
 #include "unwinding/attribution.h"
 #include "watches/watch.h"
 
-struct settings settings;
+LARGE_TABLE struct settings settings;
 
 _Atomic pid_t process_pid;
 bool process_is_follower;

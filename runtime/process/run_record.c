@@ -12,6 +12,7 @@
 
 #include "bursts/thread.h"
 #include "config.h"
+#include "large_table.h"
 #include "options.h"
 #include "perf_events/timebase.h"
 #include "process/settings.h"
@@ -107,7 +108,7 @@ static void command(struct run_text *text)
 
 void run_record_make(struct run_text *text, uint64_t started_ns)
 {
-    static char path[PATH_MAX];
+    static LARGE_TABLE char path[PATH_MAX];
     struct utsname system;
     ssize_t length;
     uint64_t behind = monotonic_ns() - started_ns;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "large_table.h"
 #include "perf_events/timebase.h"
 #include "watches/watch.h"
 
@@ -81,7 +82,7 @@ static bool is_possible(struct event_cookie cookie)
 bool tape_signal_read(const struct tape_section *section, struct thread *thread,
                       struct event_cookie *cookie, bool *asynchronous, ucontext_t **context)
 {
-    static unsigned char extended[EXTENDED_MAX] __attribute__((aligned(64)));
+    static LARGE_TABLE unsigned char extended[EXTENDED_MAX] __attribute__((aligned(64)));
     static ucontext_t made;
     struct taped_signal signal;
     uint32_t least = ARCH_EXTENDED_LEAST;

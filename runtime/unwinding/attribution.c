@@ -52,7 +52,7 @@ static struct context_tree *contexts;
 static struct site *sites;
 /* Bit per number: its record is in the file. Set by whoever writes it. */
 static LARGE_TABLE _Atomic uint64_t announced_contexts[CONTEXTS_MAX / 64 + 1];
-static _Atomic uint64_t announced_sites[SITES_MAX / 64 + 1];
+static LARGE_TABLE _Atomic uint64_t announced_sites[SITES_MAX / 64 + 1];
 
 /* True for the one caller that is to announce the number. */
 static bool claim(_Atomic uint64_t *bits, uint32_t number)

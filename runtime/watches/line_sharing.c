@@ -92,7 +92,9 @@ void line_sharing_begin(unsigned registers)
 
 void line_sharing_reset_after_fork(void)
 {
-    atomic_store(&active, false);
+    /* Nothing was written: each child would pay for pages that nobody has touched. */
+    if (!atomic_exchange(&active, false))
+        return;
     memset(&lines, 0, sizeof lines);
     memory_clear(&board, sizeof board);
     atomic_store(&words[0], 0);

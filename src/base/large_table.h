@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For a static table of 16 KiB and more: it lies behind all other static memory, so that what
+ * For a static table of 2 KiB and more: it lies behind all other static memory, so that what
  * start-up touches is close together: in few pages, and in one table of the page tables. Both
  * compilers know the name as one of memory that is not in the file.
  */
