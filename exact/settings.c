@@ -52,13 +52,15 @@ static void make_output_absolute(struct settings *settings)
 /* A rate R means that 1/n of the lines are followed, with n the nearest whole number to 1/R. */
 static void apply_rate(struct settings *settings)
 {
+    char reason[OPTIONS_MESSAGE_MAX];
+
     settings->rate_denominator = (uint32_t)(1 / settings->options.rate + 0.5);
     if (settings->rate_denominator > 1) {
         /* One hash decides for one line size; whoever writes a line must be seen always. */
         settings->line_size_count = 1;
         settings->options.sharing = false;
         settings->options.partitions = 0;
-        settings->options.partition_groups[0] = '\0';
+        options_set(&settings->options, OPTION_PARTITION_GROUPS, "", reason, sizeof reason);
     }
 }
 

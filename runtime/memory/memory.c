@@ -91,20 +91,6 @@ void memory_unmap(void *memory, size_t bytes)
     errno = saved;
 }
 
-void memory_expect(void *memory, size_t bytes)
-{
-#if defined(MADV_POPULATE_WRITE)
-    uint64_t low = (uintptr_t)memory & -(uint64_t)sysconf(_SC_PAGESIZE);
-    int saved = errno;
-
-    syscall(SYS_madvise, low, (uintptr_t)memory + bytes - low, MADV_POPULATE_WRITE);
-    errno = saved;
-#else
-    (void)memory;
-    (void)bytes;
-#endif
-}
-
 void memory_clear(void *memory, size_t bytes)
 {
     char *begin = memory, *end = begin + bytes;

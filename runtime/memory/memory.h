@@ -15,10 +15,6 @@ void memory_unmap(void *memory, size_t bytes);
 /* Room for a stack of so many bytes (whole pages), with a page below that cannot be touched. */
 void *memory_map_stack(size_t bytes);
 
-/* All of it is about to be written: one call instead of a fault for each page. A kernel that does
- * not know the call (before Linux 5.14) does nothing. */
-void memory_expect(void *memory, size_t bytes);
-
 /* Sets large memory of ours, static or mapped, to zero; what was not touched stays untouched. */
 void memory_clear(void *, size_t);
 

@@ -193,7 +193,8 @@ static char *path_memory(size_t size)
 /* A copy of the object's path; the main program has none of its own. */
 static char *path_of(const struct object *object)
 {
-    static LARGE_TABLE char executable[PATH_MAX]; /* under `changing`: the target's stack may be small */
+    static LARGE_TABLE char
+        executable[PATH_MAX]; /* under `changing`: the target's stack may be small */
     const char *path = object->path;
     ssize_t length;
     size_t size;

@@ -15,13 +15,16 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "interposition/interpose.h"
 #include "own/late_library.h"
+#include "own/loaded_symbols.h"
 #include "own/raw_call.h"
 
 enum library { LIBRARY_C, LIBRARY_DECODER, LIBRARIES };
@@ -84,29 +87,70 @@ static const struct {
 #define ROW(library, name) {library, #name, &bound_##name},
     BOUND_FUNCTIONS(ROW)};
 
-/* Written by bound_begin(). */
+/* Of dlopen(), where that was needed. */
 static void *handles[LIBRARIES];
 
-void *bound_of_c_library(const char *name)
-{
-    return dlsym(handles[LIBRARY_C], name);
-}
+/* The C library's own tables; without symbols where it was not found. */
+static struct loaded_symbols c_library;
 
 typedef void *load_function(const char *, int);
 
-/* A sanitizer's dlopen() would refuse RTLD_DEEPBIND, which redirects it: the C library's own. */
-static load_function *own_load(load_function *first)
+#if defined(DLFO_EH_SEGMENT_TYPE)
+/* In the list of the loader that this library is in. Asking dlopen() for it would take a process
+ * 100 us at its start, most of them for pages that nobody else touches. */
+static void list_c_library(void)
 {
-    handles[LIBRARY_C] = first(library_names[LIBRARY_C], RTLD_NOW | RTLD_NOLOAD);
-    return handles[LIBRARY_C] ? (load_function *)bound_of_c_library("dlopen") : NULL;
+    struct dl_find_object own;
+    struct link_map *map;
+
+    if (_dl_find_object((void *)(uintptr_t)functions, &own) != 0)
+        return;
+    for (map = own.dlfo_link_map; map->l_prev; map = map->l_prev)
+        ;
+    for (; map; map = map->l_next) {
+        const char *slash = strrchr(map->l_name, '/');
+
+        if (strcmp(slash ? slash + 1 : map->l_name, library_names[LIBRARY_C]) == 0) {
+            if (!loaded_symbols_read(&c_library, map->l_ld, map->l_addr))
+                c_library.symbols = NULL;
+            return;
+        }
+    }
+}
+#else
+static void list_c_library(void) {}
+#endif
+
+void *bound_of_c_library(const char *name)
+{
+    void *found = c_library.symbols ? loaded_symbols_find(&c_library, name) : NULL;
+    load_function *load;
+
+    if (found)
+        return found;
+    if (!handles[LIBRARY_C]) {
+        load = (load_function *)interpose_real("dlopen");
+        handles[LIBRARY_C] = load ? load(library_names[LIBRARY_C], RTLD_NOW | RTLD_NOLOAD) : NULL;
+    }
+    return handles[LIBRARY_C] ? dlsym(handles[LIBRARY_C], name) : NULL;
+}
+
+static void *function_of(enum library from, const char *name)
+{
+    return from == LIBRARY_C ? bound_of_c_library(name) : dlsym(handles[from], name);
 }
 
 /* The place of its file when this was built; NULL: there is no decoder. */
 static const char *const decoder_path = REUSE_ZYDIS_PATH;
 
-/* Its own calls go to its own definitions first. */
-static bool load_decoder(load_function *load)
+/* Its own calls go to its own definitions first. A sanitizer's dlopen() would refuse
+ * RTLD_DEEPBIND, which redirects it: the C library's own. */
+static bool load_decoder(void)
 {
+    load_function *load = (load_function *)bound_of_c_library("dlopen");
+
+    if (!load)
+        return false;
     interpose_loading_begin();
     handles[LIBRARY_DECODER] = load(library_names[LIBRARY_DECODER], RTLD_NOW | RTLD_DEEPBIND);
     interpose_loading_end();
@@ -120,16 +164,13 @@ static bool is_readable(const char *path)
 
 const char *bound_begin(void)
 {
-    load_function *load = own_load((load_function *)interpose_real("dlopen"));
-
-    if (!load)
-        return "dlopen";
-    if (decoder_path && !is_readable(decoder_path) && !load_decoder(load))
+    list_c_library();
+    if (decoder_path && !is_readable(decoder_path) && !load_decoder())
         return library_names[LIBRARY_DECODER];
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        if (!handles[functions[i].from])
+        if (functions[i].from == LIBRARY_DECODER && !handles[LIBRARY_DECODER])
             continue;
-        *functions[i].place = dlsym(handles[functions[i].from], functions[i].name);
+        *functions[i].place = function_of(functions[i].from, functions[i].name);
         if (!*functions[i].place)
             return functions[i].name;
     }

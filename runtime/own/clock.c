@@ -6,17 +6,16 @@
  */
 #include "own/clock.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <link.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "own/loaded_symbols.h"
 #include "own/raw_call.h"
 
 #include "signal_safe.h"
@@ -34,84 +33,35 @@ typedef long cpu_function(unsigned *cpu, unsigned *node, void *unused);
 static clock_function *kernel_clock;
 static cpu_function *kernel_cpu;
 
-/* The tables of the kernel's object that say where its functions are. */
-struct tables {
-    uint64_t bias;
-    const ElfW(Sym) * symbols;
-    const char *names;
-    const uint32_t *hash, *gnu_hash;
-};
-
-static bool find_tables(uint64_t base, struct tables *tables)
+/* Of the kernel's object, whose header is there. */
+static bool read_symbols(uint64_t base, struct loaded_symbols *symbols)
 {
     const ElfW(Ehdr) *file = (const void *)(uintptr_t)base;
     const ElfW(Phdr) *segment = (const void *)(uintptr_t)(base + file->e_phoff);
-    const ElfW(Dyn) *entry = NULL;
+    const ElfW(Dyn) *dynamic = NULL;
+    uint64_t bias = 0;
     bool loaded = false;
 
     for (int i = 0; i < file->e_phnum; i++) {
         if (segment[i].p_type == PT_LOAD && !loaded) {
-            tables->bias = base + segment[i].p_offset - segment[i].p_vaddr;
+            bias = base + segment[i].p_offset - segment[i].p_vaddr;
             loaded = true;
         } else if (segment[i].p_type == PT_DYNAMIC) {
-            entry = (const void *)(uintptr_t)(base + segment[i].p_offset);
+            dynamic = (const void *)(uintptr_t)(base + segment[i].p_offset);
         }
     }
-    for (; loaded && entry && entry->d_tag != DT_NULL; entry++) {
-        const void *at = (const void *)(uintptr_t)(tables->bias + entry->d_un.d_ptr);
-
-        if (entry->d_tag == DT_SYMTAB)
-            tables->symbols = at;
-        else if (entry->d_tag == DT_STRTAB)
-            tables->names = at;
-        else if (entry->d_tag == DT_HASH)
-            tables->hash = at;
-        else if (entry->d_tag == DT_GNU_HASH)
-            tables->gnu_hash = at;
-    }
-    return tables->symbols && tables->names && (tables->hash || tables->gnu_hash);
-}
-
-/* How many symbols there are: DT_HASH says so; of DT_GNU_HASH, the end of the last chain. */
-static uint32_t symbol_count(const struct tables *tables)
-{
-    const uint32_t *table = tables->gnu_hash, *buckets, *chain;
-    uint32_t last = 0;
-
-    if (tables->hash)
-        return tables->hash[1];
-    buckets = table + 4 + table[2] * (sizeof(ElfW(Addr)) / sizeof *table);
-    chain = buckets + table[0];
-    for (uint32_t i = 0; i < table[0]; i++)
-        last = buckets[i] > last ? buckets[i] : last;
-    if (last < table[1])
-        return 0;
-    while (!(chain[last - table[1]] & 1))
-        last++;
-    return last + 1;
+    return loaded && dynamic && loaded_symbols_read(symbols, dynamic, bias);
 }
 
 void clock_begin(void)
 {
     uint64_t base = getauxval(AT_SYSINFO_EHDR);
-    struct tables tables = {0};
-    uint32_t n;
+    struct loaded_symbols symbols;
 
-    if (!base || !find_tables(base, &tables))
+    if (!base || !read_symbols(base, &symbols))
         return;
-    n = symbol_count(&tables);
-    for (uint32_t i = 0; i < n; i++) {
-        const ElfW(Sym) *symbol = &tables.symbols[i];
-        const char *name = tables.names + symbol->st_name;
-        uintptr_t address = (uintptr_t)(tables.bias + symbol->st_value);
-
-        if (symbol->st_shndx == SHN_UNDEF)
-            continue;
-        if (strcmp(name, clock_name) == 0)
-            kernel_clock = (clock_function *)address;
-        else if (strcmp(name, cpu_name) == 0)
-            kernel_cpu = (cpu_function *)address;
-    }
+    kernel_clock = (clock_function *)(uintptr_t)loaded_symbols_find(&symbols, clock_name);
+    kernel_cpu = (cpu_function *)(uintptr_t)loaded_symbols_find(&symbols, cpu_name);
 }
 
 void clock_avoid_counter(void)

@@ -100,9 +100,8 @@ static void read_settings(void)
     char message[OPTIONS_MESSAGE_MAX];
     struct line line;
 
-    memory_expect(&settings, sizeof settings);
     job_find((const char *const *)environ, &settings.job);
-    if (options_parse((const char *const *)environ, &settings.options, message, sizeof message)) {
+    if (options_read((const char *const *)environ, &settings.options, message, sizeof message)) {
         line_begin(&line);
         line_text(&line, message);
         line_text(&line, "; the default is used");
@@ -247,7 +246,7 @@ static void take_inheritance(void)
 {
     struct inheritance inheritance;
 
-    if (settings.options.record_raw[0] != '\0' || !inheritance_take(&inheritance)) {
+    if (options_has_text(&settings.options, OPTION_RECORD_RAW) || !inheritance_take(&inheritance)) {
         settings.cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
         return;
     }
@@ -263,7 +262,7 @@ static void choose_first_least(void)
 {
     enum { SHORTEST_NS = 25 * 1000 };
 
-    if (settings.options.record_raw[0] == '\0' && kernel_ends_events())
+    if (!options_has_text(&settings.options, OPTION_RECORD_RAW) && kernel_ends_events())
         settings.first_least_ns = SHORTEST_NS;
 }
 
@@ -337,7 +336,7 @@ static void start(void)
     preload_leave_sanitizer();
     if (!(settings.options.follow & FOLLOW_EXEC))
         preload_leave();
-    if (settings.options.replay[0])
+    if (options_has_text(&settings.options, OPTION_REPLAY))
         replay_run(settings.options.replay);
     if (refusal)
         tell_surroundings(refusal);

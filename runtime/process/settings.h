@@ -11,7 +11,6 @@
 #include "watches/register_state.h"
 
 struct settings {
-    struct options options;
     struct job job;
     bool sharing;
     uint32_t line_size;
@@ -25,6 +24,7 @@ struct settings {
      * expiry, so that it cannot expire again and again before a handler runs. */
     uint64_t first_least_ns;
     uint64_t stop_ns; /* CLOCK_MONOTONIC at which sampling ends; 0 never */
+    struct options options; /* last: it ends in texts that mostly stay untouched */
 };
 
 extern struct settings settings;

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "interposition/descriptors.h"
+#include "own/text.h"
 #include "perf_events/timebase.h"
 #include "process/handed_down.h"
 
@@ -106,7 +107,8 @@ static bool join(const struct place *place)
     struct page *found;
     int opened;
 
-    snprintf(path, sizeof path, "/proc/%ld/fd/%d", place->pid, place->descriptor);
+    put_number(put_text(put_number(put_text(path, "/proc/"), (uint64_t)place->pid), "/fd/"),
+               (uint64_t)place->descriptor);
     /* O_NONBLOCK: should it be something else, it is not waited for. */
     opened = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (opened < 0)

@@ -47,7 +47,8 @@ bool replay_begin_recording(void)
     char path[OPTIONS_OUTPUT_MAX], text[2 * OPTIONS_OUTPUT_MAX];
     const char *pattern = settings.options.record_raw;
 
-    return pattern[0] && output_expand(pattern, "no recording: REUSE_RECORD_RAW: ", path) &&
+    return options_has_text(&settings.options, OPTION_RECORD_RAW) &&
+           output_expand(pattern, "no recording: REUSE_RECORD_RAW: ", path) &&
            tape_record_to(path) &&
            tape_begin(TAPE_START, 0, text, gather_environment(text, sizeof text));
 }

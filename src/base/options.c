@@ -109,6 +109,25 @@ static bool groups_are_valid(const char *list)
     return object_groups_parse(list, &groups);
 }
 
+_Static_assert(OPTION_COUNT <= 64, "each has its bit in texts_given");
+
+static bool set_text(struct options *options, enum option_id id, const char *value, char *text,
+                     size_t size)
+{
+    if (!option_parse_text(value, text, size))
+        return false;
+    options->texts_given |= UINT64_C(1) << id;
+    return true;
+}
+
+static void clear_text(struct options *options, enum option_id id, char *text)
+{
+    if (!options_has_text(options, id))
+        return;
+    text[0] = '\0';
+    options->texts_given &= ~(UINT64_C(1) << id);
+}
+
 /* True when the value is acceptable, and then stored. */
 static bool apply(struct options *options, enum option_id id, const char *value)
 {
@@ -147,7 +166,7 @@ static bool apply(struct options *options, enum option_id id, const char *value)
     case OPTION_FOLLOW:
         return option_parse_follow(value, &options->follow);
     case OPTION_EVENT:
-        return option_parse_text(value, options->event, sizeof options->event);
+        return set_text(options, id, value, options->event, sizeof options->event);
     case OPTION_DURATION:
         if (!option_parse_decimal(value, &decimal) || decimal > OPTIONS_DURATION_MAX)
             return false;
@@ -161,7 +180,7 @@ static bool apply(struct options *options, enum option_id id, const char *value)
         return true;
     case OPTION_METRICS:
         return option_pattern_is_valid(value) &&
-               option_parse_text(value, options->metrics, sizeof options->metrics);
+               set_text(options, id, value, options->metrics, sizeof options->metrics);
     case OPTION_INTERVAL:
         if (!option_parse_whole(value, &whole) || whole == 0 || whole > 86400)
             return false;
@@ -186,7 +205,7 @@ static bool apply(struct options *options, enum option_id id, const char *value)
         options->line_size_count = count;
         return true;
     case OPTION_REGIONS:
-        return option_parse_text(value, options->regions, sizeof options->regions);
+        return set_text(options, id, value, options->regions, sizeof options->regions);
     case OPTION_RATE:
         if (!option_parse_decimal(value, &decimal) || decimal < OPTIONS_RATE_MIN || decimal > 1)
             return false;
@@ -198,8 +217,8 @@ static bool apply(struct options *options, enum option_id id, const char *value)
         options->partitions = (unsigned)whole;
         return true;
     case OPTION_PARTITION_GROUPS:
-        return groups_are_valid(value) && option_parse_text(value, options->partition_groups,
-                                                            sizeof options->partition_groups);
+        return groups_are_valid(value) && set_text(options, id, value, options->partition_groups,
+                                                   sizeof options->partition_groups);
     case OPTION_SHARED_CACHE:
         return option_parse_switch(value, &options->shared_cache);
     case OPTION_SIMULATE_LAYOUT:
@@ -229,14 +248,14 @@ static bool apply(struct options *options, enum option_id id, const char *value)
         options->simulate_register = (uint32_t)whole;
         return true;
     case OPTION_PLACE:
-        return option_parse_text(value, options->place, sizeof options->place);
+        return set_text(options, id, value, options->place, sizeof options->place);
     case OPTION_TRY:
-        return option_parse_text(value, options->try, sizeof options->try);
+        return set_text(options, id, value, options->try, sizeof options->try);
     case OPTION_RECORD_RAW:
         return option_pattern_is_valid(value) &&
-               option_parse_text(value, options->record_raw, sizeof options->record_raw);
+               set_text(options, id, value, options->record_raw, sizeof options->record_raw);
     case OPTION_REPLAY:
-        return option_parse_text(value, options->replay, sizeof options->replay);
+        return set_text(options, id, value, options->replay, sizeof options->replay);
     case OPTION_QUIET:
         return option_parse_switch(value, &options->quiet);
     case OPTION_VERBOSE:
@@ -259,7 +278,7 @@ static void set_default(struct options *options, enum option_id id)
         options->period = 0;
         break;
     case OPTION_EVENT:
-        options->event[0] = '\0';
+        clear_text(options, id, options->event);
         break;
     case OPTION_DURATION:
         options->duration = 0;
@@ -269,25 +288,25 @@ static void set_default(struct options *options, enum option_id id)
         options->snapshot_every = 0;
         break;
     case OPTION_METRICS:
-        options->metrics[0] = '\0';
+        clear_text(options, id, options->metrics);
         break;
     case OPTION_REGIONS:
-        options->regions[0] = '\0';
+        clear_text(options, id, options->regions);
         break;
     case OPTION_PARTITION_GROUPS:
-        options->partition_groups[0] = '\0';
+        clear_text(options, id, options->partition_groups);
         break;
     case OPTION_PLACE:
-        options->place[0] = '\0';
+        clear_text(options, id, options->place);
         break;
     case OPTION_TRY:
-        options->try[0] = '\0';
+        clear_text(options, id, options->try);
         break;
     case OPTION_RECORD_RAW:
-        options->record_raw[0] = '\0';
+        clear_text(options, id, options->record_raw);
         break;
     case OPTION_REPLAY:
-        options->replay[0] = '\0';
+        clear_text(options, id, options->replay);
         break;
     case OPTION_SEED:
         options->seed = 0;
@@ -298,11 +317,16 @@ static void set_default(struct options *options, enum option_id id)
     }
 }
 
+static void set_defaults(struct options *options)
+{
+    for (int id = 0; id < OPTION_COUNT; id++)
+        set_default(options, (enum option_id)id);
+}
+
 void options_default(struct options *options)
 {
     memset(options, 0, sizeof *options);
-    for (int id = 0; id < OPTION_COUNT; id++)
-        set_default(options, (enum option_id)id);
+    set_defaults(options);
 }
 
 int options_set(struct options *options, enum option_id id, const char *value, char *reason,
@@ -340,13 +364,13 @@ static void set_job_default(const char *const *environment, struct options *opti
         apply(options, OPTION_OUTPUT, OPTIONS_OUTPUT_OF_JOB);
 }
 
-int options_parse(const char *const *environment, struct options *options, char *message,
-                  size_t message_size)
+int options_read(const char *const *environment, struct options *options, char *message,
+                 size_t message_size)
 {
     struct option_text text = option_text_begin(message, message_size);
     int status = 0;
 
-    options_default(options);
+    set_defaults(options);
     set_job_default(environment, options);
     for (int i = 0; i < OPTION_COUNT; i++) {
         enum option_id id = (enum option_id)i;
@@ -361,4 +385,11 @@ int options_parse(const char *const *environment, struct options *options, char 
         status = -1;
     }
     return status;
+}
+
+int options_parse(const char *const *environment, struct options *options, char *message,
+                  size_t message_size)
+{
+    memset(options, 0, sizeof *options);
+    return options_read(environment, options, message, message_size);
 }

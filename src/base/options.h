@@ -138,22 +138,30 @@ struct options {
     double rate;         /* share of the lines to follow, OPTIONS_RATE_MIN..1 */
     unsigned partitions; /* objects to follow in split caches, 0..OPTIONS_PARTITIONS_MAX */
     bool shared_cache;   /* compute the cache that all threads share */
-    char regions[OPTIONS_REGIONS_MAX];         /* functions, separated by commas; "" none */
-    char partition_groups[OPTIONS_GROUPS_MAX]; /* see exact/partition_groups.h; "" none */
     /* The engine simulate's own: */
     enum simulated_layout simulate_layout;
-    uint32_t simulate_skid;           /* accesses from the sampled one to its record's delivery */
-    double simulate_loss_percent;     /* of the records, 0..100 */
-    bool simulate_trap_before;        /* debug registers trap before the access, as Arm's */
-    uint32_t simulate_register;       /* bytes that one watches, power of two, at most the line */
-    char output[OPTIONS_OUTPUT_MAX];  /* pattern, valid for options_expand_output() */
+    uint32_t simulate_skid;       /* accesses from the sampled one to its record's delivery */
+    double simulate_loss_percent; /* of the records, 0..100 */
+    bool simulate_trap_before;    /* debug registers trap before the access, as Arm's */
+    uint32_t simulate_register;   /* bytes that one watches, power of two, at most the line */
+    uint64_t texts_given; /* bits of those of the texts below that have no default and are not "" */
+    char event[OPTIONS_EVENT_MAX];     /* libpfm4 name or rXXXX; "" lets the engine choose */
+    char output[OPTIONS_OUTPUT_MAX];   /* pattern, valid for options_expand_output() */
+    char regions[OPTIONS_REGIONS_MAX]; /* functions, separated by commas; "" none */
+    char partition_groups[OPTIONS_GROUPS_MAX]; /* see exact/partition_groups.h; "" none */
     char place[OPTIONS_OUTPUT_MAX];   /* mapping file (placement_file.h); "": threads stay free */
     char metrics[OPTIONS_OUTPUT_MAX]; /* pattern of a file that reuse-run keeps; "": none */
     char try[OPTIONS_OUTPUT_MAX];     /* changes to heap blocks (heap_remedy.h); "": none */
     char record_raw[OPTIONS_OUTPUT_MAX]; /* pattern of a tape to record; "": none */
     char replay[OPTIONS_OUTPUT_MAX];     /* a tape to repeat instead of a program's run; "": none */
-    char event[OPTIONS_EVENT_MAX];       /* libpfm4 name or rXXXX; "" lets the engine choose */
 };
+
+/* Whether the text of that option is not "". Not of OPTION_OUTPUT, which has a default. The text
+ * itself is on pages of its own, which a short process is not to touch in vain. */
+static inline bool options_has_text(const struct options *options, enum option_id id)
+{
+    return options->texts_given >> id & 1;
+}
 
 /* Every option at its default. */
 void options_default(struct options *);
@@ -173,6 +181,10 @@ int options_set(struct options *, enum option_id, const char *value, char *reaso
  */
 int options_parse(const char *const *environment, struct options *, char *message,
                   size_t message_size);
+
+/* The same into *options that is all zeros: what stays empty of it is not touched. */
+int options_read(const char *const *environment, struct options *, char *message,
+                 size_t message_size);
 
 /* What the conversions of an output pattern stand for. Text: '/' in it becomes '_'. */
 struct output_names {
