@@ -23,7 +23,7 @@ struct settings {
     /* Of a thread's clock, ns, at least. Below SAMPLE_FIRST_LEAST the event ends with its first
      * expiry, so that it cannot expire again and again before a handler runs. */
     uint64_t first_least_ns;
-    uint64_t stop_ns; /* CLOCK_MONOTONIC at which sampling ends; 0 never */
+    uint64_t stop_ns;       /* CLOCK_MONOTONIC at which sampling ends; 0 never */
     struct options options; /* last: it ends in texts that mostly stay untouched */
 };
 
