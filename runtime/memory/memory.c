@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -94,7 +95,7 @@ void memory_unmap(void *memory, size_t bytes)
 void memory_clear(void *memory, size_t bytes)
 {
     char *begin = memory, *end = begin + bytes;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t page = getauxval(AT_PAGESZ);
     char *low = (char *)(((uintptr_t)begin + page - 1) & -page);
     char *high = (char *)((uintptr_t)end & -page);
     int saved = errno;

@@ -17,6 +17,7 @@
 #include "memory/memory.h"
 #include "output/output.h"
 #include "perf_events/timebase.h"
+#include "process/program_path.h"
 
 #include "signal_safe.h"
 
@@ -30,7 +31,7 @@ struct module {
     uint64_t start, end; /* start == 0: unused slot */
     uint32_t id;
     bool findable;               /* the loader tells without a lock whether it is still there */
-    char *path;                  /* in memory of ours, never freed: slots are few */
+    const char *path;            /* in memory of ours, never freed: slots are few */
     struct record_module record; /* without its path */
 };
 
@@ -190,25 +191,17 @@ static char *path_memory(size_t size)
     return memory;
 }
 
-/* A copy of the object's path; the main program has none of its own. */
-static char *path_of(const struct object *object)
+/* A copy of the object's path, unless it is ours; the main program has none of its own. */
+static const char *path_of(const struct object *object)
 {
-    static LARGE_TABLE char
-        executable[PATH_MAX]; /* under `changing`: the target's stack may be small */
-    const char *path = object->path;
-    ssize_t length;
-    size_t size;
+    size_t size = strlen(object->path) + 1;
     char *copy;
 
-    if (object->is_program && path[0] == '\0') {
-        length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-        executable[length > 0 ? length : 0] = '\0';
-        path = executable;
-    }
-    size = strlen(path) + 1;
+    if (object->is_program && size == 1)
+        return program_path();
     copy = path_memory(size);
     if (copy)
-        memcpy(copy, path, size);
+        memcpy(copy, object->path, size);
     return copy;
 }
 

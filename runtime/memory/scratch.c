@@ -3,7 +3,6 @@
 #include "memory/scratch.h"
 
 #include "bursts/thread.h"
-#include "large_table.h"
 #include "memory/memory.h"
 
 #include "signal_safe.h"
@@ -18,8 +17,10 @@ enum {
 enum { SCRATCH_FREE = 0, SCRATCH_TAKEN = 1, SCRATCH_WAITS = 2 };
 
 /* Written at start-up and by a forked child; one mapping, of which only what is used is touched. */
-static LARGE_TABLE struct scratch *all[SCRATCH_MAX];
+static unsigned char *memory;
+static size_t each; /* bytes of one */
 static unsigned count;
+static _Atomic unsigned used;  /* none from this one on was ever taken */
 static _Atomic uint64_t waits; /* so far */
 
 static uint64_t waiting_state(const struct thread *thread)
@@ -32,41 +33,53 @@ static size_t whole_pages(size_t bytes)
     return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
+static struct scratch *scratch_at(unsigned i)
+{
+    return (struct scratch *)(void *)(memory + i * each);
+}
+
 /* As many as there is room for, up to `wanted`. */
 static void map_all(unsigned wanted)
 {
-    size_t each = whole_pages(sizeof(struct scratch)) + whole_pages(burst_memory_size());
-    unsigned char *memory = NULL;
-
+    each = whole_pages(sizeof(struct scratch)) + whole_pages(burst_memory_size());
     while (wanted > 0 && (memory = memory_map(wanted * each)) == NULL)
         wanted /= 2;
-    for (count = 0; count < wanted; count++)
-        all[count] = (struct scratch *)(memory + count * each);
+    count = wanted;
 }
 
 void scratch_create(uint64_t cpus)
 {
-    unsigned wanted =
-        (unsigned)(cpus + SCRATCH_SPARE < SCRATCH_MAX ? cpus + SCRATCH_SPARE : SCRATCH_MAX);
+    if (count == 0) {
+        map_all(
+            (unsigned)(cpus + SCRATCH_SPARE < SCRATCH_MAX ? cpus + SCRATCH_SPARE : SCRATCH_MAX));
+        return;
+    }
+    for (unsigned i = 0; i < atomic_load(&used); i++)
+        atomic_store(&scratch_at(i)->state, SCRATCH_FREE);
+}
 
-    if (count == 0)
-        map_all(wanted);
-    /* Of the others no page was touched. */
-    for (unsigned i = 0; i < count && all[i]->burst; i++)
-        atomic_store(&all[i]->state, SCRATCH_FREE);
+static void note_used(unsigned i)
+{
+    unsigned before = atomic_load(&used);
+
+    while (before <= i && !atomic_compare_exchange_weak(&used, &before, i + 1))
+        ;
 }
 
 struct scratch *scratch_take(struct thread *thread)
 {
     for (unsigned i = 0; i < count; i++) {
+        struct scratch *scratch = scratch_at(i);
         uint64_t nobody = SCRATCH_FREE;
 
-        if (atomic_load_explicit(&all[i]->state, memory_order_relaxed) == SCRATCH_FREE &&
-            atomic_compare_exchange_strong(&all[i]->state, &nobody, SCRATCH_TAKEN)) {
-            all[i]->thread = thread;
-            all[i]->burst =
-                (struct burst *)((unsigned char *)all[i] + whole_pages(sizeof(struct scratch)));
-            return all[i];
+        if (atomic_load_explicit(&scratch->state, memory_order_relaxed) != SCRATCH_FREE)
+            continue;
+        note_used(i); /* before it is: a child that is forked here is to find it */
+        if (atomic_compare_exchange_strong(&scratch->state, &nobody, SCRATCH_TAKEN)) {
+            scratch->thread = thread;
+            scratch->burst =
+                (struct burst *)((unsigned char *)scratch + whole_pages(sizeof(struct scratch)));
+            return scratch;
         }
     }
     return NULL;
@@ -95,12 +108,13 @@ struct scratch *scratch_take_waiting(void)
     struct scratch *longest = NULL;
     uint64_t state = 0;
 
-    for (unsigned i = 0; i < count; i++) {
-        uint64_t now = atomic_load(&all[i]->state);
+    for (unsigned i = 0; i < atomic_load(&used); i++) {
+        struct scratch *scratch = scratch_at(i);
+        uint64_t now = atomic_load(&scratch->state);
 
         if (now >= SCRATCH_WAITS &&
-            (!longest || atomic_load(&all[i]->waiting) < atomic_load(&longest->waiting))) {
-            longest = all[i];
+            (!longest || atomic_load(&scratch->waiting) < atomic_load(&longest->waiting))) {
+            longest = scratch;
             state = now;
         }
     }

@@ -17,6 +17,7 @@
 #include "host_caches.h"
 #include "interposition/descriptors.h"
 #include "interposition/interpose_signal.h"
+#include "large_table.h"
 #include "memory/maps.h"
 #include "memory/memory.h"
 #include "memory/modules.h"
@@ -79,7 +80,10 @@ bool output_usable(void)
 
 const char *output_all(void)
 {
-    return name.all;
+    static LARGE_TABLE char all[OUTPUT_NAME_ALL_MAX]; /* asked for once, at the process's end */
+
+    output_name_all(&name, settings.options.output, all);
+    return all;
 }
 
 /* The words of an errno that a user of files meets. */

@@ -112,7 +112,7 @@ static void read_settings(void)
     say_begin(options->quiet, options->verbose, job_speaks(&settings.job));
     settings.sharing = options->sharing;
     settings.line_size = options->line_size;
-    settings.page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+    settings.page_size = getauxval(AT_PAGESZ);
     settings.seed = options->seed;
     if (!options->seed_given &&
         getrandom(&settings.seed, sizeof settings.seed, GRND_NONBLOCK) != sizeof settings.seed)
