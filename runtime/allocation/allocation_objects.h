@@ -19,8 +19,15 @@
 /* True once allocation_begin() succeeded: releases are followed from then on. */
 extern _Atomic bool allocation_following;
 
-/* Whose release matters. Changed by allocation_objects.c alone. */
+/* Whose release matters. Changed in this folder alone. */
 extern struct release_filter allocation_filter;
+
+/* Whether calls from there are followed; if so, allocation_leave() ends what follows. */
+static inline bool allocation_follow(uint64_t stack_pointer)
+{
+    return atomic_load_explicit(&allocation_following, memory_order_relaxed) &&
+           allocation_enter(stack_pointer);
+}
 
 /* True: the small block that is asked for is not to be tracked. False: allocation_came() may have
  * to know of it. Signal-safe. */

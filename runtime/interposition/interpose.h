@@ -32,7 +32,7 @@ void interpose_prepare(void);
 void interpose_loading_begin(void);
 void interpose_loading_end(void);
 
-/* In interpose_allocation.c: the wrappers look the real functions up again, or use the arena. */
+/* In real_allocator.c: the wrappers look the real functions up again, or use the arena. */
 void interpose_allocation_forget_real(void);
 
 /* True while the calling thread is inside interpose_real(). */

@@ -45,6 +45,12 @@ enforces_safety() {
 each enforces_safety
 check "signal-safe code includes signal_safe.h last" test ! -s "$work/out"
 
+# A page that is not listed is in no release, and links to it lead nowhere.
+for page in docs/*.md; do
+    grep -qxF "dist_pages_DATA += $page" Makefile.am || echo "$page"
+done >"$work/out"
+check "every page of docs/ is released and installed" test ! -s "$work/out"
+
 version=$(sed -n 's/^AC_INIT(\[libreuse\], \[\([0-9.]*\)\].*/\1/p' configure.ac)
 IFS=. read -r major minor patch <<<"$version"
 check "reuse.h has the version of configure.ac" grep -qx "#define REUSE_VERSION \"$version\"" runtime/reuse.h

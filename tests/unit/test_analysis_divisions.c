@@ -157,7 +157,7 @@ static void pursuits_tell_of_whole_lines(void **state)
     struct analysed_watch watch = {.record = &record, .end = &end};
 
     (void)state;
-    for (unsigned size = 0; size < WATCH_LINE_SIZES; size++) {
+    for (unsigned size = 0; size < PROBE_LINE_SIZES; size++) {
         struct analysis analysis = {
             .line_size = probe_line_size(LINE, size), .run_line_size = LINE, .size_index = size};
 

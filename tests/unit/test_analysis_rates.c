@@ -28,7 +28,7 @@ static void clock_runs_at_the_samples_rates(void **state)
         uint64_t time = 500000 + (uint64_t)i * 1000000 + (i < 10 ? 0 : 100000000);
         samples[19 - i] = (struct clock_sample){time, rate * 1e6, rate};
     }
-    assert_int_equal(access_clock_create(samples, 20, false, &clock), 0);
+    access_clock_create(samples, 20, false, &clock);
     assert_float_equal(access_clock_between(&clock, 500000, 9500000), 18e6, 1);
     assert_float_equal(access_clock_between(&clock, 500000, 1000000), 1e6, 1);
     assert_float_equal(access_clock_between(&clock, 110500000, 119500000), 4.5e6, 1);
@@ -42,7 +42,7 @@ static void clock_runs_at_the_samples_rates(void **state)
     assert_int_equal(access_clock_gap(&clock, 500000), 1000000);
     assert_true(access_clock_gap(&clock, 119500000) == UINT64_MAX);
     access_clock_free(&clock);
-    assert_int_equal(access_clock_create(NULL, 0, false, &clock), 0);
+    access_clock_create(NULL, 0, false, &clock);
     assert_float_equal(access_clock_between(&clock, 1, 100), 0, 0);
     access_clock_free(&clock);
 }

@@ -29,7 +29,8 @@ enum { OBJECT_KIND_NONE = 255 };
 void object_labels_find(struct model *, const struct object_reference *, size_t count,
                         data_objects *, uint32_t *labels, uint64_t *offsets);
 
-/* Fills model->objects and the labels of model->by_object, which the caller allocated. */
+/* observed_objects.c: fills model->objects and the labels of model->by_object, which the caller
+ * allocated. */
 void object_labels_assign(struct model *);
 
 #endif

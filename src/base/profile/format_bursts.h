@@ -19,6 +19,10 @@ enum {
     BURST_INSTRUCTIONS_MAX = 128 * BURST_ACCESSES,
 };
 
+/* Line sizes that wide bursts and pursuits tell, by index: the run's; half, twice, four times that
+ * (probe_line_size()). */
+enum { PROBE_LINE_SIZES = 4 };
+
 enum burst_flags {
     BURST_WIDE = 1, /* probes are told at PROBE_LINE_SIZES line sizes, else at the run's alone */
     BURST_RECORDED = 2, /* the first access was given by hardware, and had been executed */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "access.h"
+#include "profile/format_bursts.h"
 
 enum watch_mode {
     WATCH_NONE = 0,     /* not to be watched, or no register was given */
@@ -32,8 +33,6 @@ enum sample_flags {
 };
 
 enum { REUSE_TIME_NONE = 0xffffffffu };
-
-enum { WATCH_LINE_SIZES = 4 }; /* that pursuits tell: PROBE_LINE_SIZES */
 
 struct record_sample {
     uint64_t sample_id;
@@ -142,7 +141,7 @@ struct record_watch_end {
      * REUSE_TIME_NONE: it was not used. No time passes: app_ns is the sample's; ip is that of the
      * using instruction itself. Else 0. */
     uint32_t pursued;
-    uint32_t used[WATCH_LINE_SIZES];
+    uint32_t used[PROBE_LINE_SIZES];
     uint32_t reserved2;
 };
 

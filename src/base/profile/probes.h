@@ -17,10 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Line sizes of a wide burst, by index: the run's; half, twice, four times that. */
-enum { PROBE_LINE_SIZES = 4 };
+#include "profile/format_bursts.h"
 
-/* Line size by that index; 0 if it is not one of LINE_SIZE_MIN .. LINE_SIZE_MAX. */
+/* Line size of a wide burst by its index; 0 if it is not one of LINE_SIZE_MIN .. LINE_SIZE_MAX. */
 uint32_t probe_line_size(uint32_t run_line_size, unsigned index);
 
 /*

@@ -167,8 +167,8 @@ void analysis_judge_samples(struct analysis *);
 void analysis_time_watches(struct analysis *);
 
 /* group_clock.c: puts the times of all bursts on the merged clocks of the groups, which become the
- * domains. Returns 0. */
-int analysis_merge_clocks(struct analysis *);
+ * domains. */
+void analysis_merge_clocks(struct analysis *);
 
 /* cache_domains.c: gives each burst and sample the domain of its process's group of threads. */
 void analysis_divide_into_groups(struct analysis *);

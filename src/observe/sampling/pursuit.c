@@ -6,9 +6,6 @@
 
 #include "signal_safe.h"
 
-_Static_assert((int)WATCH_LINE_SIZES == (int)PROBE_LINE_SIZES,
-               "a pursuit tells what a wide burst tells");
-
 uint32_t pursuit_length(struct random *random)
 {
     unsigned doublings = 0;

@@ -282,8 +282,7 @@ static void create_clock(const struct analysis *analysis, const struct analysed_
         ticks[i] = (struct clock_sample){burst->record->app_ns, burst->accesses,
                                          analysis->rates.loops[burst->loop].per_ns.value};
     }
-    if (access_clock_create(ticks, n, profile_counts_accesses(profile), clock) != 0)
-        or_out_of_memory(NULL);
+    access_clock_create(ticks, n, profile_counts_accesses(profile), clock);
 }
 
 /* Watches on the clocks of their threads. Those that tell nothing are dropped. */
@@ -394,6 +393,6 @@ void analysis_judge_samples(struct analysis *analysis)
     find_coverage(analysis);
     if (!analysis->options.groups)
         divide_by_thread(analysis);
-    else if (analysis_merge_clocks(analysis) != 0)
-        or_out_of_memory(NULL);
+    else
+        analysis_merge_clocks(analysis);
 }

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "support/memory.h"
+
 static int compare_samples(const void *a, const void *b)
 {
     const struct clock_sample *x = a, *y = b;
@@ -10,14 +12,12 @@ static int compare_samples(const void *a, const void *b)
     return x->app_ns != y->app_ns ? (x->app_ns < y->app_ns ? -1 : 1) : 0;
 }
 
-int access_clock_create(struct clock_sample *samples, size_t n, bool counted,
-                        struct access_clock *out)
+void access_clock_create(struct clock_sample *samples, size_t n, bool counted,
+                         struct access_clock *out)
 {
     out->counted = counted;
-    out->ticks = malloc((n ? n : 1) * sizeof *out->ticks);
+    out->ticks = allocate(n, sizeof *out->ticks);
     out->count = 0;
-    if (!out->ticks)
-        return -1;
     if (n)
         qsort(samples, n, sizeof *samples, compare_samples);
     double accesses = 0, before = 0;
@@ -29,7 +29,6 @@ int access_clock_create(struct clock_sample *samples, size_t n, bool counted,
         out->ticks[out->count++] = (struct clock_tick){
             .app_ns = samples[i].app_ns, .accesses = accesses, .rate = samples[i].rate};
     }
-    return 0;
 }
 
 void access_clock_free(struct access_clock *clock)

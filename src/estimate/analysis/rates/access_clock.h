@@ -34,10 +34,9 @@ struct clock_sample {
     double rate;
 };
 
-/* samples in any order (they are sorted in place); a clock without samples stands still. 0 or -1.
- */
-int access_clock_create(struct clock_sample *samples, size_t n, bool counted,
-                        struct access_clock *out);
+/* samples in any order (they are sorted in place); a clock without samples stands still. */
+void access_clock_create(struct clock_sample *samples, size_t n, bool counted,
+                         struct access_clock *out);
 void access_clock_free(struct access_clock *);
 
 /* Accesses that the thread made between two times of its application clock. */

@@ -223,7 +223,7 @@ static void dilate_watch(struct analysis *analysis, const struct group_clocks *c
     analysis_observe(analysis, watch);
 }
 
-int analysis_merge_clocks(struct analysis *analysis)
+void analysis_merge_clocks(struct analysis *analysis)
 {
     struct group_clocks clocks = {
         .contended = allocate_zeroed(analysis->profile_count, sizeof *clocks.contended)};
@@ -254,5 +254,4 @@ int analysis_merge_clocks(struct analysis *analysis)
     free(clocks.first);
     free(clocks.interval_ns);
     free(clocks.contended);
-    return 0;
 }

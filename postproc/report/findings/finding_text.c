@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Words for a pattern, how far it is believed, what it is worth, and for its place. */
+#include "report/findings/finding_text.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "document/numbers.h"
+#include "report/model/next_uses.h"
+
+char *finding_share_text(struct estimate share)
+{
+    double lo = round(100 * share.lo), hi = round(100 * share.hi);
+
+    return lo < hi ? format_string("%.0f to %.0f %%", lo, hi) : format_string("%.0f %%", hi);
+}
+
+static const char *what_of(enum pattern pattern)
+{
+    static const char *const words[PATTERN_COUNT] = {
+        [PATTERN_PASSES] = "Loops pass over the same data one after the other",
+        [PATTERN_ACROSS_LINES] = "The inner loop goes across cache lines",
+        [PATTERN_TOO_LARGE] = "Data comes back after more than a cache holds",
+        [PATTERN_FEW_MEMBERS] = "Little is used of each structure",
+        [PATTERN_LINKED] = "From node to node, each somewhere in memory",
+        [PATTERN_INDEXED] = "Indexes lead anywhere in an array",
+        [PATTERN_ANYWHERE] = "Random access to a large block",
+        [PATTERN_FALSE_SHARING] = "False sharing: threads use one cache line",
+        [PATTERN_TRUE_SHARING] = "True sharing: threads write the same data",
+        [PATTERN_ALLOCATOR] = "Time goes into allocating and freeing blocks",
+        [PATTERN_GROWTH] = "A container grows again and again",
+    };
+
+    return words[pattern];
+}
+
+char *finding_where_text(struct model *model, const struct finding *finding)
+{
+    char *text, *longer;
+
+    if (finding->line_count == 0)
+        text = copy_string("somewhere in the program");
+    else
+        text = copy_string(code_line_text(model, &finding->lines[0]));
+    for (size_t i = 1; i < finding->line_count; i++) {
+        bool same_file =
+            finding->lines[i].file == finding->lines[0].file && finding->lines[i].line > 0;
+        const char *word = i == 1 && finding->either && finding->pattern != PATTERN_PASSES &&
+                                   finding->line_count == 2
+                               ? " or "
+                               : ", ";
+
+        longer = same_file ? format_string("%s%s%u", text, word, finding->lines[i].line)
+                           : format_string("%s%s%s", text, word,
+                                           code_line_text(model, &finding->lines[i]));
+        free(text);
+        text = longer;
+    }
+    if (finding->line_count > 0 && finding->lines[0].file != NULL) {
+        longer = format_string("%s in %s", text, finding->lines[0].function);
+        free(text);
+        text = longer;
+    }
+    if (finding->spread > 0) {
+        longer = format_string("%s and %zu other place%s of little weight each", text,
+                               finding->spread, finding->spread == 1 ? "" : "s");
+        free(text);
+        text = longer;
+    }
+    for (size_t i = 0; i < finding->object_count; i++) {
+        longer = format_string("%s%s%s", text, i == 0 ? ", on " : " and ", finding->objects[i]);
+        free(text);
+        text = longer;
+    }
+    if (finding->object_count == 1 && finding->object_bytes > 0) {
+        char *size = number_bytes(finding->object_bytes);
+
+        longer = format_string("%s (%s, %s)", text, finding->object_kind, size);
+        free(size);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+bool finding_is_certain(const struct finding *finding)
+{
+    return finding->weight == FINDING_CLEAR && finding->verdict.belief == BELIEF_CERTAIN;
+}
+
+/* "Little is used of each structure, or random access to a large block"; the caller frees it. */
+static char *believed_text(const struct finding *finding)
+{
+    const char *what = what_of(finding->pattern), *other = what_of(finding->verdict.other);
+    char *text;
+
+    switch (finding->verdict.belief) {
+    case BELIEF_CERTAIN:
+        return copy_string(what);
+    case BELIEF_LIKELY:
+        return format_string("Probably: %c%s", tolower((unsigned char)*what), what + 1);
+    default:
+        text = other != NULL
+                   ? format_string("%s, or %c%s", what, tolower((unsigned char)*other), other + 1)
+                   : format_string("%s, or nothing to cure", what);
+        return text;
+    }
+}
+
+/* "; run about 3 times as long to be sure"; the caller frees it. */
+static char *longer_text(const struct finding *finding)
+{
+    return finding->longer > 1
+               ? format_string("; run about %.1f times as long to be sure", finding->longer)
+               : copy_string("");
+}
+
+/* What it is and what it is worth, after what is believed; the caller frees it. */
+static char *worth_text(const struct finding *finding, const char *what, const char *time_word)
+{
+    double most = ceil(100 * finding->time.hi);
+    char *gain, *longer, *text;
+
+    if (finding->modelled)
+        return format_string(
+            "%s: worth at most %.0f %% of the %s; %.0f %% is likely (modelled from "
+            "rates; -e exact counts).",
+            what, most, time_word, 100 * finding->time.value);
+    if (finding->weight == FINDING_OPEN)
+        return format_string("%s: worth at most %.0f %% of the %s, and perhaps nothing: run about "
+                             "%.1f times as long to be sure.",
+                             what, most, time_word, finding->longer);
+    gain = finding_share_text(finding->gain);
+    longer = longer_text(finding);
+    text = format_string("%s: worth at most %.0f %% of the %s; %s is expected%s.", what, most,
+                         time_word, gain, longer);
+    free(longer);
+    free(gain);
+    return text;
+}
+
+char *finding_title_text(const struct finding *finding, const char *time_word)
+{
+    char *what = believed_text(finding), *text = worth_text(finding, what, time_word);
+
+    free(what);
+    return text;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One finding in words: what is wrong, what curing it is worth, and where it is. */
+#ifndef REUSE_POSTPROC_FINDING_TEXT_H
+#define REUSE_POSTPROC_FINDING_TEXT_H
+
+#include "report/findings/findings.h"
+
+/* Both the time that it may cost and the pattern are certain. */
+bool finding_is_certain(const struct finding *);
+
+/*
+ * "Little is used of each structure: worth at most 9 % of the CPU time; 3 to 6 % is expected."
+ * time_word: what shares are of. The caller frees it.
+ */
+char *finding_title_text(const struct finding *, const char *time_word);
+
+/* "a.c:17 or 21 in f, on x (heap, 32 MiB)"; the caller frees it. */
+char *finding_where_text(struct model *, const struct finding *);
+
+/* "40 to 72 %"; the caller frees it. */
+char *finding_share_text(struct estimate share);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lays out the first screen: as many findings as fit, and what has to stand below them. */
+#include "report/findings/findings_screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings/finding_text.h"
+
+enum { SCREEN = 24, LINES_BELOW = 6, SHOWN_MAX = 4 };
+
+/* Colour tells at a glance what the title says in words. */
+static enum tone tone_of(const struct finding *finding)
+{
+    if (finding_is_certain(finding))
+        return TONE_CERTAIN;
+    return finding->weight == FINDING_CLEAR && finding->verdict.belief == BELIEF_LIKELY
+               ? TONE_LIKELY
+               : TONE_OPEN;
+}
+
+static void say_finding(struct model *model, const struct finding *finding, size_t number,
+                        const char *time_word, struct paragraph *screen)
+{
+    char *where = finding_where_text(model, finding), *title, *text;
+
+    title = finding_title_text(finding, time_word);
+    text = format_string("%zu. %s", number, title);
+    paragraph_add_toned(screen, 0, 3, text, tone_of(finding));
+    free(text);
+    free(title);
+    text = format_string("At %s.", where);
+    paragraph_add(screen, 3, 3, text);
+    free(text);
+    free(where);
+    if (*finding->remedy != '\0') {
+        size_t length = strlen(finding->remedy);
+
+        text = format_string("Do: %s%s", finding->remedy,
+                             finding->remedy[length - 1] == '.' ? "" : ".");
+        paragraph_add(screen, 3, 7, text);
+        free(text);
+    }
+    text = finding->bursts > 0
+               ? format_string("Why: %s [%zu bursts]. Check: %s", finding->reason, finding->bursts,
+                               finding->check)
+               : format_string("Why: %s [exact]. Check: %s", finding->reason, finding->check);
+    paragraph_add(screen, 3, 8, text);
+    free(text);
+}
+
+/* Time that threads spend on each other rather than on data. */
+static void say_runtime(const struct findings *findings, const char *time_word,
+                        struct paragraph *screen)
+{
+    char *time, *text;
+
+    if (findings->runtime_time.lo < 2 * FINDING_TIME_MIN)
+        return;
+    time = finding_share_text(findings->runtime_time);
+    text = format_string("%s of the %s is spent in the threading runtime: threads wait for each "
+                         "other (uneven work, locks, too short loops).",
+                         time, time_word);
+    paragraph_add(screen, 0, 0, text);
+    free(text);
+    free(time);
+}
+
+/* Beside whatever was found: threads may cost each other more than all of it. */
+static void say_unseen_sharing(const struct findings *findings, struct paragraph *screen)
+{
+    char *text;
+
+    if (!findings->sight.misses_sharing)
+        return;
+    text =
+        format_string("Not observed: sharing between threads, and what it costs (%s). What would "
+                      "show it: %s.",
+                      findings->sight.cause, findings->sight.way_out);
+    paragraph_add(screen, 0, 0, text);
+    free(text);
+}
+
+static char *below_text(const struct model *model, const struct findings *findings, size_t shown,
+                        size_t uncertain)
+{
+    char *costs = access_costs_text(&findings->costs, &model->machine);
+    size_t left = findings->items.count - shown - uncertain;
+    char *more =
+        left > 0 ? format_string("%zu more finding%s (--format json). ", left, left == 1 ? "" : "s")
+                 : copy_string("");
+    char *few = uncertain > 0 ? format_string("%zu more with too few samples to tell. ", uncertain)
+                              : copy_string("");
+    char *text = format_string("%s%sLatencies: %s. Shares of time are modelled, at 95 %%; what "
+                               "overlaps in time is not ranked.",
+                               more, few, costs);
+
+    free(few);
+    free(more);
+    free(costs);
+    return text;
+}
+
+static bool says_something(const struct findings *findings, size_t i)
+{
+    return findings->items.items[i].weight == FINDING_CLEAR || i == 0;
+}
+
+void findings_screen_put(struct model *model, const struct findings *findings,
+                         const char *time_word, const char *conclusion, struct paragraph *screen)
+{
+    size_t shown = 0, uncertain = 0;
+    char *text;
+
+    for (size_t i = 0; i < findings->items.count; i++) {
+        struct paragraph one = {.text = NULL};
+
+        if (!says_something(findings, i)) {
+            uncertain++;
+            continue;
+        }
+        if (shown == SHOWN_MAX)
+            continue;
+        say_finding(model, &findings->items.items[i], shown + 1, time_word, &one);
+        if (shown == 0 || screen->lines + one.lines + LINES_BELOW <= SCREEN) {
+            paragraph_append(screen, &one);
+            shown++;
+        }
+        paragraph_free(&one);
+    }
+    if (conclusion != NULL)
+        paragraph_add_toned(screen, 0, 0, conclusion, TONE_TITLE);
+    say_unseen_sharing(findings, screen);
+    say_runtime(findings, time_word, screen);
+    text = below_text(model, findings, shown, uncertain);
+    paragraph_add(screen, 0, 0, text);
+    free(text);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the heap that brk() grows begins, asked of the kernel once. Signal-safe. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "allocation/allocation_internal.h"
+
+#include "signal_safe.h"
+
+enum { HEAP_UNKNOWN = 1 };
+
+static _Atomic uint64_t heap_start; /* 0: not asked for yet; HEAP_UNKNOWN */
+
+/* Start of the brk area: the 47th field of /proc/self/stat (proc(5)), 0 when it cannot be read.
+ * Not read at start-up: most short programs are never asked for it. System calls by number: the C
+ * library's functions are places where a thread is cancelled, and this runs in handlers. */
+static uint64_t read_heap_start(void)
+{
+    char text[1024];
+    const long descriptor = syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return 0;
+    const long length = syscall(SYS_read, descriptor, text, sizeof text - 1);
+    syscall(SYS_close, descriptor);
+    if (length <= 0)
+        return 0;
+    text[length] = '\0';
+    /* The second field is the name in parentheses and may hold blanks. */
+    const char *at = strrchr(text, ')');
+    for (unsigned field = 2; at != NULL && field < 47; field++) {
+        at = strchr(at, ' ');
+        at = at == NULL ? NULL : at + 1;
+    }
+    uint64_t start = 0;
+    for (; at != NULL && *at >= '0' && *at <= '9'; at++)
+        start = start * 10 + (uint64_t)(*at - '0');
+    return start;
+}
+
+bool allocation_is_brk_area(uint64_t address)
+{
+    uint64_t start = atomic_load_explicit(&heap_start, memory_order_relaxed);
+
+    if (start == 0) {
+        const int saved_errno = errno;
+        start = read_heap_start();
+        if (start == 0)
+            start = HEAP_UNKNOWN;
+        atomic_store_explicit(&heap_start, start, memory_order_relaxed);
+        errno = saved_errno;
+    }
+    return start != HEAP_UNKNOWN && address >= start && address < (uint64_t)(uintptr_t)sbrk(0);
+}
