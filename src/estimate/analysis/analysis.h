@@ -194,6 +194,11 @@ void analysis_miss_ratio_curve(const struct analysis *, struct subset, const dou
 void analysis_miss_ratios(const struct analysis *, struct subset, const double *bytes, size_t n,
                           double *ratios);
 
+/* The same of many subsets that have no observation in common: ratios[subset * n + size]. Sampled
+ * ones list their members. Of exact profiles the values of the curves. */
+void analysis_miss_ratios_of(const struct analysis *, const struct subset *subsets, size_t count,
+                             const double *bytes, size_t n, double *ratios);
+
 /*
  * For conclusions that are more than a number: the runs that resampling whole bursts makes of this
  * one (the bootstrap behind the intervals), numbered 0 .. count-1. Exact profiles have none.

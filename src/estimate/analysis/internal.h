@@ -84,6 +84,7 @@ struct cell {
 struct stratum {
     size_t first, count; /* range of by_stratum */
     double distance;     /* mean of its open probes, at the ends of their bursts */
+    size_t ended;        /* watches that saw an end */
 };
 
 struct open_lines; /* open_lines.c */
@@ -143,8 +144,8 @@ struct analysis {
 
     struct open_lines *open;
     struct known_answers *known;
-    float *rate_factors;  /* replicates.c: [replicate][loop] */
-    uint8_t *times_drawn; /* [replicate][burst], of those that draw */
+    float *rate_factors;  /* replicates.c: [loop][replicate] */
+    uint8_t *times_drawn; /* [burst][replicate], of those that draw */
     double *time_factors; /* [replicate], likewise */
 
     /* Exact profiles: labelled histograms, instead of samples. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/sectors/evaluation.h"
+#include "analysis/sectors/evaluation_groups.h"
 #include "support/memory.h"
 
 /* More than this share of accesses unobserved at a size: the size is beyond what is known. */
@@ -266,6 +267,47 @@ void analysis_miss_ratios(const struct analysis *analysis, struct subset subset,
     }
     results_free(&results);
     free(lines);
+}
+
+/* Where they do not come by one walk over all probes. */
+static void ratios_one_by_one(const struct analysis *analysis, const struct subset *subsets,
+                              size_t count, const double *bytes, size_t n, double *ratios)
+{
+    struct curve_point *points = allocate(n + 1, sizeof *points);
+
+    for (size_t s = 0; s < count; s++) {
+        if (!analysis->exact) {
+            analysis_miss_ratios(analysis, subsets[s], bytes, n, ratios + s * n);
+            continue;
+        }
+        exact_miss_ratio_curve(analysis, subsets[s], bytes, n, points);
+        for (size_t k = 0; k < n; k++)
+            ratios[s * n + k] = points[k].miss_ratio.value;
+    }
+    free(points);
+}
+
+void analysis_miss_ratios_of(const struct analysis *analysis, const struct subset *subsets,
+                             size_t count, const double *bytes, size_t n, double *ratios)
+{
+    struct miss_shares *shares;
+    double *lines;
+
+    if (analysis->exact || analysis->invalidations_seen || analysis->crossing_count) {
+        ratios_one_by_one(analysis, subsets, count, bytes, n, ratios);
+        return;
+    }
+    shares = allocate(count * n + 1, sizeof *shares);
+    lines = allocate(n + 1, sizeof *lines);
+    for (size_t k = 0; k < n; k++)
+        lines[k] = bytes[k] / analysis->line_size;
+    evaluate_groups(analysis, subsets, count, lines, n, shares);
+    for (size_t i = 0; i < count * n; i++) {
+        double ratio = all_misses(&shares[i]);
+        ratios[i] = i % n ? fmin(ratio, ratios[i - 1]) : ratio;
+    }
+    free(lines);
+    free(shares);
 }
 
 uint32_t analysis_resampled_count(const struct analysis *analysis)

@@ -10,6 +10,7 @@
 
 #include "analysis/curves/line_richness.h"
 #include "analysis/internal.h"
+#include "reuse/sort_keys.h"
 #include "support/memory.h"
 
 enum { PAGE_BYTES = 4096 };
@@ -27,7 +28,7 @@ struct sighting {
 };
 
 /* Kinds of what a group lies in; above the index into the profile's arrays. */
-enum { IN_SITE, IN_MAPPING, IN_STACK, IN_MODULE, ELSEWHERE };
+enum { IN_SITE, IN_MAPPING, IN_STACK, IN_MODULE, ELSEWHERE, KINDS };
 
 /* By index into the profile's arrays. */
 struct touched {
@@ -175,15 +176,6 @@ static double touched_bytes(const struct profile *profile, const struct touched 
     return (double)touched->elsewhere > ELSEWHERE_MAX * (double)touched->groups ? INFINITY : bytes;
 }
 
-static int compare_sightings(const void *left, const void *right)
-{
-    const struct sighting *a = left, *b = right;
-
-    if (a->what != b->what)
-        return a->what < b->what ? -1 : 1;
-    return (a->line > b->line) - (a->line < b->line);
-}
-
 /* Bytes that an object cannot exceed; of things that share their space with others: INFINITY. */
 static double most_bytes(const struct profile *profile, const struct touched *touched, uint64_t in)
 {
@@ -200,38 +192,87 @@ static double most_bytes(const struct profile *profile, const struct touched *to
     return INFINITY;
 }
 
-/* Adds the lines of one object, whose sightings these are, to those seen and those likely; seen:
+/* Adds the lines of one object, of which these are ascending, to those seen and those likely; seen:
  * scratch of n. */
-static void count_lines(const struct sighting *sightings, size_t n, double most_lines,
+static void count_lines(const struct sort_key *sorted, size_t n, double most_lines,
                         struct footprint *footprint, double line_size, struct seen_line *seen)
 {
     size_t lines = 0;
 
     for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && sightings[end].line == sightings[i].line; end++)
+        for (end = i + 1; end < n && sorted[end].key == sorted[i].key; end++)
             ;
-        seen[lines++] = (struct seen_line){sightings[i].line, (uint32_t)(end - i)};
+        seen[lines++] = (struct seen_line){sorted[i].key, (uint32_t)(end - i)};
     }
     footprint->seen += (double)lines * line_size;
     footprint->likely +=
         fmax((double)lines, fmin(lines_likely_used(seen, lines), most_lines)) * line_size;
 }
 
+/* What a kind's things are numbered from, where all that a profile knows are numbered through. */
+static void number_things(const struct profile *profile, size_t first[KINDS + 1])
+{
+    const size_t counts[KINDS] = {[IN_SITE] = profile->site_totals.count,
+                                  [IN_MAPPING] = profile->mappings.count,
+                                  [IN_STACK] = profile->threads.count,
+                                  [IN_MODULE] = profile->modules.count,
+                                  [ELSEWHERE] = 1};
+
+    first[0] = 0;
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        first[kind + 1] = first[kind] + counts[kind];
+}
+
+static size_t number_of(const size_t first[KINDS + 1], uint64_t in)
+{
+    return first[in >> 32] + (uint32_t)in;
+}
+
+/* The lines seen, thing after thing; ends[thing]: behind its last one. The caller frees them. */
+static struct sort_key *lines_by_thing(const struct touched *touched, const size_t first[KINDS + 1],
+                                       size_t *ends)
+{
+    struct sort_key *lines = allocate(touched->groups + 1, sizeof *lines);
+    size_t at = 0;
+
+    for (size_t i = 0; i < touched->groups; i++)
+        ends[number_of(first, touched->sightings[i].what)]++;
+    for (size_t thing = 0; thing < first[KINDS]; thing++) {
+        size_t count = ends[thing];
+
+        ends[thing] = at;
+        at += count;
+    }
+    for (size_t i = 0; i < touched->groups; i++)
+        lines[ends[number_of(first, touched->sightings[i].what)]++].key =
+            touched->sightings[i].line;
+    return lines;
+}
+
 static void estimate_lines(const struct profile *profile, const struct touched *touched,
                            struct footprint *footprint)
 {
-    struct sighting *sightings = touched->sightings;
     double line_size = (double)(UINT64_C(1) << touched->line_shift);
+    size_t first[KINDS + 1], *ends;
+    struct sort_key *lines, *scratch;
 
-    if (touched->groups)
-        qsort(sightings, touched->groups, sizeof *sightings, compare_sightings);
-    for (size_t i = 0, end; i < touched->groups; i = end) {
-        for (end = i + 1; end < touched->groups && sightings[end].what == sightings[i].what; end++)
-            ;
-        /* One line more at either end: objects need not begin with one. */
-        double most = most_bytes(profile, touched, sightings[i].what) / line_size + 1;
-        count_lines(&sightings[i], end - i, ceil(most), footprint, line_size, touched->seen);
-    }
+    number_things(profile, first);
+    ends = allocate_zeroed(first[KINDS], sizeof *ends);
+    lines = lines_by_thing(touched, first, ends);
+    scratch = allocate(touched->groups + 1, sizeof *scratch);
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        for (size_t index = 0; index < first[kind + 1] - first[kind]; index++) {
+            size_t thing = first[kind] + index, begin = thing ? ends[thing - 1] : 0;
+            /* One line more at either end: objects need not begin with one. */
+            double most = most_bytes(profile, touched, what(kind, index)) / line_size + 1;
+
+            if (begin < ends[thing])
+                count_lines(sort_keys(lines + begin, scratch, ends[thing] - begin),
+                            ends[thing] - begin, ceil(most), footprint, line_size, touched->seen);
+        }
+    free(scratch);
+    free(lines);
+    free(ends);
 }
 
 static void add_footprint(const struct analysis *analysis, uint32_t p, struct footprint *sum)

@@ -3,11 +3,6 @@
 
 #include <math.h>
 
-double pace_time(size_t point)
-{
-    return point ? exp2((double)(point - 1) / PACE_PER_OCTAVE) : 0;
-}
-
 size_t pace_point(double time)
 {
     if (time <= 1)
@@ -17,19 +12,15 @@ size_t pace_point(double time)
     return 1 + (size_t)ceil(PACE_PER_OCTAVE * log2(time) - 1e-9);
 }
 
-double pace_at(const double values[PACE_POINTS], double time)
+struct pace_place pace_place_of(double time)
 {
-    double place = time < 1 ? time : 1 + PACE_PER_OCTAVE * log2(time), low;
-    size_t point;
+    double place = time < 1 ? time : 1 + PACE_PER_OCTAVE * log2(time);
 
     if (!(place > 0))
-        return values[0];
+        return (struct pace_place){0, 0};
     if (place >= PACE_POINTS - 1)
-        return values[PACE_POINTS - 1];
-    point = (size_t)place;
-    low = pace_time(point);
-    return values[point] +
-           (values[point + 1] - values[point]) * (time - low) / (pace_time(point + 1) - low);
+        return (struct pace_place){time, PACE_POINTS - 1};
+    return (struct pace_place){time, (uint32_t)place};
 }
 
 /* Integral up to `time` of what one probe, whose reuse time lies evenly between low and high, adds

@@ -25,8 +25,7 @@ static size_t list_hazards(const struct open_lines *open, struct replicate *repl
 
         if (!counts)
             continue;
-        double weight =
-            crossing->weight * replicate_burst_factor(analysis, replicate->number, crossing->burst);
+        double weight = crossing->weight * replicate->factors[crossing->burst];
         at_risk += weight;
         if (crossing->visits > 0 && weight > 0)
             replicate->hazards[n++] = (struct open_hazard){
@@ -45,38 +44,37 @@ static void weigh(const struct open_lines *open, struct replicate *replicate)
 {
     const struct analysis *analysis = open->analysis;
 
+    for (uint32_t i = 0; i < analysis->burst_count; i++)
+        replicate->factors[i] = replicate_burst_factor(analysis, replicate->number, i);
     for (size_t i = 0; i < analysis->watch_count; i++) {
-        const struct analysed_watch *watch = &analysis->watches[analysis->by_stratum[i]];
+        const struct watched_line *watched = &open->watched[i];
 
-        replicate->weights[i] =
-            watch->weight * replicate_burst_factor(analysis, replicate->number, watch->burst);
-        replicate->covered[i] = watch->covered > 0 ? replicate->weights[i] : 0;
+        replicate->weights[i] = watched->weight * replicate->factors[watched->line.burst];
+        replicate->covered[i] = watched->covered ? replicate->weights[i] : 0;
     }
 }
 
-/* A time since the burst's end as one since the use, at the rate of the replicate. */
-static double stretched(const struct analysis *analysis, const struct replicate *replicate,
-                        const struct analysed_watch *watch, double time)
+/* The line of a step of a stratum. */
+static const struct known_line *line_of(const struct open_lines *open, uint32_t stratum,
+                                        const struct open_step *step)
 {
-    uint32_t loop = analysis->bursts[watch->burst].loop;
-
-    return watch->ahead + time * replicate_rate_factor(analysis, replicate->number, loop);
+    return step->kind == STEP_CROSSED
+               ? &open->crossed[step->number]
+               : &open->watched[open->analysis->strata[stratum].first + step->number].line;
 }
 
-static const struct analysed_watch *watch_of(const struct analysis *analysis, uint32_t stratum,
-                                             const struct open_step *step)
-{
-    return &analysis->watches[analysis->by_stratum[analysis->strata[stratum].first + step->number]];
-}
-
-static double use_of(const struct analysis *analysis, const struct replicate *replicate,
+/* A step's time since the use: that since the burst's end is one at the rate of the replicate. */
+static double use_of(const struct open_lines *open, const struct replicate *replicate,
                      uint32_t stratum, const struct open_step *step)
 {
+    const struct known_line *line = line_of(open, stratum, step);
+
     if (step->kind == STEP_NEVER)
         return INFINITY;
     if (step->kind == STEP_CROSSED)
-        return analysis->crossings[step->number].ahead + step->time;
-    return stretched(analysis, replicate, watch_of(analysis, stratum, step), step->time);
+        return line->accesses + step->time;
+    return line->accesses +
+           step->time * replicate_rate_factor(open->analysis, replicate->number, line->loop);
 }
 
 /* Integral of the survival since the use at the points of the grid: t less the time that what
@@ -101,14 +99,14 @@ static void integrate(const struct open_step *steps, const double *uses, size_t 
 }
 
 /* Mean accesses from the use to the end of the burst, of the stratum's watches. */
-static double mean_ahead(const struct analysis *analysis, const struct replicate *replicate,
+static double mean_ahead(const struct open_lines *open, const struct replicate *replicate,
                          const struct stratum *stratum)
 {
     double weights = 0, sum = 0;
 
     for (size_t i = stratum->first; i < stratum->first + stratum->count; i++) {
         weights += replicate->weights[i];
-        sum += replicate->weights[i] * analysis->watches[analysis->by_stratum[i]].ahead;
+        sum += replicate->weights[i] * open->watched[i].line.accesses;
     }
     return weights > 0 ? sum / weights : 0;
 }
@@ -185,13 +183,13 @@ static size_t estimate_stratum(const struct open_lines *open, struct replicate *
            stratum->count * sizeof *replicate->watches);
     share_multiplicity(replicate->watches, replicate->weights + stratum->first, stratum->count);
     if (alone)
-        within = visit_within_burst(replicate, hazards, mean_ahead(analysis, replicate, stratum),
-                                    steps, uses, alone, &left);
+        within = visit_within_burst(replicate, hazards, mean_ahead(open, replicate, stratum), steps,
+                                    uses, alone, &left);
     size_t n = within + open_survival(replicate->watches, order->by_exit + stratum->first,
                                       stratum->count, replicate->weights + stratum->first,
                                       replicate->hazards, hazards, steps + within, rest);
     for (size_t k = within; k < n; k++) {
-        uses[k] = use_of(analysis, replicate, g, &steps[k]);
+        uses[k] = use_of(open, replicate, g, &steps[k]);
         steps[k].mass *= left;
     }
     rest->left *= left;
@@ -215,9 +213,9 @@ static void estimate_strata(const struct open_lines *open, struct replicate *rep
         integrate(replicate->steps + count, replicate->uses + count, n,
                   replicate->areas + (size_t)g * PACE_POINTS);
         fate->first[g] = count;
-        fate->unseen[g] = (struct unseen){
-            .left = rest.left,
-            .lost = rest.lost + mean_ahead(analysis, replicate, &analysis->strata[g])};
+        fate->unseen[g] =
+            (struct unseen){.left = rest.left,
+                            .lost = rest.lost + mean_ahead(open, replicate, &analysis->strata[g])};
         count += n;
     }
     fate->first[analysis->stratum_count] = count;
@@ -253,8 +251,7 @@ static void estimate_resolved(const struct open_lines *open, struct replicate *r
         const struct analysed_burst *burst = &analysis->bursts[entry->burst];
 
         times[(burst->cell * strata + entry->stratum) * PROBE_TIME_BINS + entry->bin] +=
-            burst->weight * replicate_burst_factor(analysis, replicate->number, entry->burst) *
-            entry->count;
+            burst->weight * replicate->factors[entry->burst] * entry->count;
     }
     for (size_t c = 0; c < cells; c++)
         for (size_t g = 0; g < strata && probes[c] > 0; g++)
@@ -278,7 +275,7 @@ static void estimate_pace(const struct open_lines *open, struct replicate *repli
     memset(replicate->shared, 0, PACE_POINTS * sizeof *replicate->shared);
     for (uint32_t i = 0; i < analysis->burst_count; i++) {
         const struct analysed_burst *burst = &analysis->bursts[i];
-        double weight = burst->weight * replicate_burst_factor(analysis, replicate->number, i);
+        double weight = burst->weight * replicate->factors[i];
 
         probes[burst->cell] += weight * burst->touches;
         for (unsigned bin = 0; bin < PROBE_TIME_BINS; bin++)
@@ -290,8 +287,7 @@ static void estimate_pace(const struct open_lines *open, struct replicate *repli
         const struct analysed_burst *burst = &analysis->bursts[entry->burst];
 
         opens[burst->cell * strata + entry->stratum] +=
-            burst->weight * replicate_burst_factor(analysis, replicate->number, entry->burst) *
-            entry->count;
+            burst->weight * replicate->factors[entry->burst] * entry->count;
     }
     for (size_t c = 0; c < cells; c++) {
         double *pace = replicate->pace + c * PACE_POINTS;
@@ -311,33 +307,6 @@ static void estimate_pace(const struct open_lines *open, struct replicate *repli
     for (size_t c = 0; c < cells && all > 0; c++)
         for (size_t k = 0; k < PACE_POINTS; k++)
             replicate->shared[k] += probes[c] / all * replicate->pace[c * PACE_POINTS + k];
-}
-
-/* A line of which `distance` others are known after `ahead` accesses, at a time since its use. */
-static double distance_at(const struct open_lines *open, const struct replicate *replicate,
-                          uint32_t burst, double distance, double ahead, double time)
-{
-    const double *pace =
-        replicate->assumption == ASSUME_ADDED_LINES
-            ? replicate->shared
-            : replicate->pace + (size_t)open->analysis->bursts[burst].cell * PACE_POINTS;
-    double known = pace_at(pace, ahead), then = pace_at(pace, time);
-
-    if (open->own_pace) {
-        const struct analysed_burst *of = &open->analysis->bursts[burst];
-        const double *own = open->own_pace + (size_t)of->cell * PACE_POINTS;
-
-        distance += fmax(0, known - pace_at(own, ahead / of->dilation));
-    }
-    if (replicate->assumption == ASSUME_ADDED_LINES || !(known > 0))
-        return fmax(0, distance + then - known);
-    return distance * then / known;
-}
-
-static double watch_distance(const struct open_lines *open, const struct replicate *replicate,
-                             const struct analysed_watch *watch, double time)
-{
-    return distance_at(open, replicate, watch->burst, watch->distance, watch->ahead, time);
 }
 
 /* P(not invalidated) within a time; validities: n steps of which the masses are summed up. */
@@ -424,7 +393,6 @@ static void estimate_validity(const struct open_lines *open, struct replicate *r
 static struct outcome outcome_of(const struct open_lines *open, const struct replicate *replicate,
                                  uint32_t stratum, size_t number)
 {
-    const struct analysis *analysis = open->analysis;
     const struct open_step *step = &replicate->steps[number];
     struct outcome outcome = {.time = replicate->uses[number],
                               .distance = INFINITY,
@@ -432,35 +400,31 @@ static struct outcome outcome_of(const struct open_lines *open, const struct rep
                               .valid = 1,
                               .kind = step->kind};
 
-    if (step->kind == STEP_CROSSED) {
-        const struct crossing *crossing = &analysis->crossings[step->number];
-
-        outcome.distance = distance_at(open, replicate, crossing->burst, crossing->distance,
-                                       crossing->ahead, outcome.time);
-    } else if (step->kind == STEP_USED) {
-        outcome.distance =
-            watch_distance(open, replicate, watch_of(analysis, stratum, step), outcome.time);
-    }
+    if (step->kind != STEP_NEVER)
+        outcome.distance = open_distance(open, replicate, line_of(open, stratum, step),
+                                         pace_place_of(outcome.time));
     return outcome;
 }
 
 /* The distance at which the stratum's lines lie, on average, when the first observer is lost. */
 static double distance_at_lost(const struct open_lines *open, const struct replicate *replicate,
-                               uint32_t stratum, double time)
+                               uint32_t number, double time)
 {
-    const struct analysis *analysis = open->analysis;
+    const struct stratum *stratum = &open->analysis->strata[number];
+    struct pace_place lost = pace_place_of(time);
     double weights = 0, sum = 0;
 
-    for (size_t i = 0; i < analysis->strata[stratum].count; i++) {
-        size_t position = analysis->strata[stratum].first + i;
-        const struct analysed_watch *watch = &analysis->watches[analysis->by_stratum[position]];
+    for (size_t i = stratum->first; i < stratum->first + stratum->count; i++) {
+        const struct known_line *line = &open->watched[i].line;
 
-        weights += replicate->weights[position];
-        sum += replicate->weights[position] *
-               watch_distance(open, replicate, watch, fmax(time, watch->ahead));
+        if (!(replicate->weights[i] > 0))
+            continue;
+        weights += replicate->weights[i];
+        sum += replicate->weights[i] *
+               open_distance(open, replicate, line, line->accesses > time ? line->ahead : lost);
     }
     /* Without watches all is lost at once, but as far as bursts have seen. */
-    return weights > 0 ? sum / weights : analysis->strata[stratum].distance;
+    return weights > 0 ? sum / weights : stratum->distance;
 }
 
 void open_lines_estimate(const struct open_lines *open, struct replicate *replicate,
@@ -486,6 +450,7 @@ void open_lines_estimate(const struct open_lines *open, struct replicate *replic
 
 void replicate_free(struct replicate *replicate)
 {
+    free(replicate->factors);
     free(replicate->weights);
     free(replicate->covered);
     free(replicate->pooled);
@@ -507,6 +472,7 @@ void replicate_allocate(const struct analysis *analysis, struct replicate *repli
     size_t cells = analysis->cell_count, crossings = analysis->crossing_count;
 
     *replicate = (struct replicate){
+        .factors = allocate(analysis->burst_count + 1, sizeof *replicate->factors),
         .weights = allocate(watches + 1, sizeof *replicate->weights),
         .covered = allocate(watches + 1, sizeof *replicate->covered),
         .pooled = allocate(watches + 1, sizeof *replicate->pooled),

@@ -162,6 +162,7 @@ static void prepare(struct open_lines *open)
     if (open->own_pace)
         measure_own_pace(open);
     watch_orders_create(open);
+    open_distances_create(open);
 }
 
 struct open_lines *open_lines_create(const struct analysis *analysis)
@@ -200,6 +201,7 @@ void open_lines_free(struct open_lines *open)
     for (size_t i = 0; i < open->size_count; i++)
         free(open->sizes[i].of);
     watch_orders_free(open);
+    open_distances_free(open);
     free(open->opens);
     free(open->resolved);
     free(open->visitors);

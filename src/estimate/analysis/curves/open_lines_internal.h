@@ -49,6 +49,21 @@ struct order {
     uint32_t *by_exit;
 };
 
+/* A line of which `distance` others are known after `accesses` since its use, where its burst ends.
+ */
+struct known_line {
+    double distance, accesses;
+    struct pace_place ahead; /* of the accesses */
+    double own; /* groups: lines that its thread by itself touches in them, on average */
+    uint32_t burst, cell, loop;
+};
+
+struct watched_line {
+    struct known_line line;
+    double weight;
+    bool covered; /* stores of other threads were looked for */
+};
+
 /* Open probes of one burst in one stratum. */
 struct open_count {
     uint32_t burst, stratum;
@@ -66,10 +81,12 @@ enum visitors { VISITORS_NONE, VISITORS_OWN, VISITORS_POOLED };
 
 struct open_lines {
     const struct analysis *analysis;
-    struct order order, by_word; /* by_word: ASSUME_UNEQUAL_LINES */
-    struct order stores;         /* of other threads: exits are when the line was invalidated */
-    uint32_t *all_by_store;      /* the same watches of all strata in one order */
-    double visits_per_store;     /* one was seen for */
+    struct order order, by_word;  /* by_word: ASSUME_UNEQUAL_LINES */
+    struct order stores;          /* of other threads: exits are when the line was invalidated */
+    uint32_t *all_by_store;       /* the same watches of all strata in one order */
+    double visits_per_store;      /* one was seen for */
+    struct watched_line *watched; /* by position in by_stratum */
+    struct known_line *crossed;   /* by crossing */
     struct open_count *opens;
     size_t open_count;
     struct resolved_count *resolved; /* where crossings were seen */
@@ -89,6 +106,7 @@ struct open_lines {
 struct replicate {
     uint32_t number;
     enum assumption assumption;
+    double *factors;              /* by burst */
     double *weights;              /* by position in by_stratum */
     double *covered;              /* those of watches that looked for stores of others, else 0 */
     double *pooled;               /* of these, those of strata that have few */
@@ -110,6 +128,13 @@ struct replicate {
  */
 void watch_orders_create(struct open_lines *);
 void watch_orders_free(struct open_lines *);
+
+/* open_distances.c; created when own_pace is there. */
+void open_distances_create(struct open_lines *);
+void open_distances_free(struct open_lines *);
+/* The stack distance of the line's next use, at that time since the one before. */
+double open_distance(const struct open_lines *, const struct replicate *, const struct known_line *,
+                     struct pace_place use);
 
 /* open_fates.c: one replicate. What is in the fate is freed with the open lines. */
 void replicate_allocate(const struct analysis *, struct replicate *);

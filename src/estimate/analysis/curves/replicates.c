@@ -182,6 +182,12 @@ static bool draws(const struct analysis *analysis, uint32_t replicate)
     return replicate > 0 && replicate <= analysis->options.bootstrap;
 }
 
+/* Draws lie replicate by replicate: those of a burst, or loop, are asked for together. */
+static size_t drawn_at(const struct analysis *analysis, uint32_t replicate, size_t index)
+{
+    return index * (analysis->options.bootstrap + 1) + replicate;
+}
+
 /* All bursts' time over that of those drawn. */
 static double time_factor(const struct analysis *analysis, uint32_t replicate)
 {
@@ -191,7 +197,7 @@ static double time_factor(const struct analysis *analysis, uint32_t replicate)
         double time = analysis->bursts[i].time_ns;
 
         all += time;
-        drawn += time * analysis->times_drawn[replicate * analysis->burst_count + i];
+        drawn += time * analysis->times_drawn[drawn_at(analysis, replicate, i)];
     }
     return drawn > 0 ? all / drawn : 1;
 }
@@ -203,9 +209,9 @@ static void draw_bursts(struct analysis *analysis, uint32_t replicates)
 
     analysis->times_drawn = allocate(replicates * bursts, 1);
     analysis->time_factors = allocate(replicates, sizeof *analysis->time_factors);
-    for (uint32_t r = 0; r < replicates; r++)
-        for (size_t i = 0; i < bursts; i++)
-            analysis->times_drawn[r * bursts + i] =
+    for (size_t i = 0; i < bursts; i++)
+        for (uint32_t r = 0; r < replicates; r++)
+            analysis->times_drawn[drawn_at(analysis, r, i)] =
                 r ? (uint8_t)poisson((uint32_t)(draw(analysis, r, keys[i]) >> 32)) : 1;
     for (uint32_t r = 0; r < replicates; r++)
         analysis->time_factors[r] = time_factor(analysis, r);
@@ -226,7 +232,7 @@ static void draw_rates(struct analysis *analysis, uint32_t replicates)
             const struct loop_rate *loop = &analysis->rates.loops[i];
             double own = r ? normal(draw(analysis, r, ~keys[i])) : 0;
 
-            analysis->rate_factors[r * loops + i] =
+            analysis->rate_factors[drawn_at(analysis, r, i)] =
                 (float)exp(loop->log_deviation * own + loop->common_deviation * common);
         }
     }
@@ -247,7 +253,7 @@ double replicate_time_factor(const struct analysis *analysis, uint32_t replicate
 double replicate_rate_factor(const struct analysis *analysis, uint32_t replicate, uint32_t loop)
 {
     return draws(analysis, replicate)
-               ? (double)analysis->rate_factors[replicate * analysis->rates.count + loop]
+               ? (double)analysis->rate_factors[drawn_at(analysis, replicate, loop)]
                : 1;
 }
 
@@ -255,7 +261,7 @@ double replicate_burst_factor(const struct analysis *analysis, uint32_t replicat
 {
     if (!draws(analysis, replicate))
         return 1;
-    return analysis->times_drawn[replicate * analysis->burst_count + burst] *
+    return analysis->times_drawn[drawn_at(analysis, replicate, burst)] *
            replicate_rate_factor(analysis, replicate, analysis->bursts[burst].loop);
 }
 
@@ -263,15 +269,12 @@ void replicate_burst_weights(const struct analysis *analysis, uint32_t burst, ui
                              double *weights)
 {
     const struct analysed_burst *of = &analysis->bursts[burst];
-    const uint8_t *drawn = analysis->times_drawn + burst;
-    const float *factors = analysis->rate_factors + of->loop;
+    const uint8_t *drawn = analysis->times_drawn + drawn_at(analysis, 0, burst);
+    const float *factors = analysis->rate_factors + drawn_at(analysis, 0, of->loop);
     uint32_t last = analysis->options.bootstrap, r;
 
-    for (r = 1; r < count && r <= last; r++) {
-        unsigned times = drawn[r * analysis->burst_count];
-
-        weights[r] = times ? of->weight * (times * (double)factors[r * analysis->rates.count]) : 0;
-    }
+    for (r = 1; r < count && r <= last; r++)
+        weights[r] = of->weight * (drawn[r] * (double)factors[r]);
     for (; r < count; r++)
         weights[r] = of->weight;
     weights[0] = of->weight;
@@ -284,7 +287,7 @@ unsigned replicate_times_drawn(const struct analysis *analysis, uint32_t replica
     if (!draws(analysis, replicate))
         return 1;
     return burst != NO_BURST
-               ? analysis->times_drawn[replicate * analysis->burst_count + burst]
+               ? analysis->times_drawn[drawn_at(analysis, replicate, burst)]
                : poisson((uint32_t)(draw(analysis, replicate,
                                          key_of_sample(analysis->samples[sample].record)) >>
                                     32));

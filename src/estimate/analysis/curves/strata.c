@@ -120,6 +120,7 @@ static void order_by_stratum(struct analysis *analysis)
         analysis->strata[g].count = 0;
     for (size_t i = 0; i < analysis->watch_count; i++) {
         struct stratum *stratum = &analysis->strata[analysis->watches[i].stratum];
+        stratum->ended += analysis->watches[i].open.end != OPEN_CENSORED;
         analysis->by_stratum[stratum->first + stratum->count++] = (uint32_t)i;
     }
 }

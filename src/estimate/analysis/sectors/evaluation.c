@@ -21,26 +21,6 @@
 /* Fewer bursts than this with a miss: their scatter says little of how rare they are. */
 enum { MISSING_ENOUGH = 4 };
 
-static void add_shares(struct miss_shares *sum, const struct miss_shares *one, double weight)
-{
-    sum->missed += weight * one->missed;
-    sum->invalidated += weight * one->invalidated;
-    sum->unknown += weight * one->unknown;
-    sum->crossing += weight * one->crossing;
-}
-
-static void divide_shares(struct miss_shares *sum, double weight)
-{
-    if (!(weight > 0)) {
-        *sum = (struct miss_shares){.missed = 1, .unknown = 1};
-        return;
-    }
-    sum->missed = fmin(1, sum->missed / weight); /* rounding */
-    sum->invalidated /= weight;
-    sum->unknown /= weight;
-    sum->crossing /= weight;
-}
-
 /* Scratch. Bursts are gone through once for all replicates, whose sums lie side by side. */
 struct sums {
     uint32_t replicates;
@@ -170,10 +150,10 @@ static void add_opens(const struct analysis *analysis, const struct places *plac
                 continue;
             if (!of)
                 at_time = open_lines_at_time(analysis, places->times[place], r, stratum);
-            add_shares(&shares[r], of ? &of[r * analysis->stratum_count + stratum] : &at_time,
+            shares_add(&shares[r], of ? &of[r * analysis->stratum_count + stratum] : &at_time,
                        opens);
         }
-        divide_shares(&shares[r], sums->all[r]);
+        shares_divide(&shares[r], sums->all[r]);
     }
 }
 
@@ -189,9 +169,9 @@ static void add_up(const struct analysis *analysis, const struct parts *parts,
             out->shares[k * replicates + r].missed = sums->missed[k * replicates + r];
         sum_visited(analysis, parts, places, r, sums, out->shares + r);
         for (size_t i = 0; i < sums->stratum_count; i++)
-            add_shares(&out->cold[r], &cold[r * analysis->stratum_count + sums->strata[i]],
+            shares_add(&out->cold[r], &cold[r * analysis->stratum_count + sums->strata[i]],
                        sums->opens[i * replicates + r]);
-        divide_shares(&out->cold[r], sums->all[r]);
+        shares_divide(&out->cold[r], sums->all[r]);
         out->accesses[r] = sums->all[r] * replicate_time_factor(analysis, r);
     }
     for (size_t k = 0; k < places->n; k++)
@@ -201,12 +181,8 @@ static void add_up(const struct analysis *analysis, const struct parts *parts,
 /* What watches of a stratum exclude at a size: nothing that fewer than three of them could. */
 static double claim_of(const struct analysis *analysis, size_t stratum)
 {
-    size_t ended = 0;
+    size_t ended = analysis->strata[stratum].ended;
 
-    for (size_t i = 0; i < analysis->strata[stratum].count; i++) {
-        uint32_t watch = analysis->by_stratum[analysis->strata[stratum].first + i];
-        ended += analysis->watches[watch].open.end != OPEN_CENSORED;
-    }
     return ended ? fmin(1, 3.0 / (double)ended) : 1;
 }
 

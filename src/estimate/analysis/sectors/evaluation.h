@@ -7,11 +7,34 @@
 #ifndef REUSE_ANALYSIS_EVALUATION_H
 #define REUSE_ANALYSIS_EVALUATION_H
 
+#include <math.h>
+
 #include "analysis/internal.h"
 
 static inline bool in_subset(struct subset subset, size_t index)
 {
     return !subset.groups || subset.groups[index] == subset.group;
+}
+
+static inline void shares_add(struct miss_shares *sum, const struct miss_shares *one, double weight)
+{
+    sum->missed += weight * one->missed;
+    sum->invalidated += weight * one->invalidated;
+    sum->unknown += weight * one->unknown;
+    sum->crossing += weight * one->crossing;
+}
+
+/* By the weight of all that was added. */
+static inline void shares_divide(struct miss_shares *sum, double weight)
+{
+    if (!(weight > 0)) {
+        *sum = (struct miss_shares){.missed = 1, .unknown = 1};
+        return;
+    }
+    sum->missed = fmin(1, sum->missed / weight); /* rounding */
+    sum->invalidated /= weight;
+    sum->unknown /= weight;
+    sum->crossing /= weight;
 }
 
 /* Places are cache sizes, or times. */

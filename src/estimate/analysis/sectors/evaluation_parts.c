@@ -98,8 +98,8 @@ static void find_size_bounds(const struct places *places, struct parts *parts)
         parts->bounds[k] = ceil(places->lines[k]);
 }
 
-static void add_probe(const struct analysis *analysis, const struct places *places,
-                      const struct analysed_probe *probe, double factor, struct parts *parts)
+void parts_add(const struct analysis *analysis, const struct places *places,
+               const struct analysed_probe *probe, double factor, struct parts *parts)
 {
     struct part *part = parts->count ? &parts->items[parts->count - 1] : NULL;
 
@@ -122,36 +122,22 @@ static void add_probe(const struct analysis *analysis, const struct places *plac
             add_resolved(analysis, places, probe, &analysis->counts[k], factor, parts, part);
 }
 
-static size_t bursts_of(const struct analysis *analysis, struct subset subset, size_t *probes)
+void parts_create(const struct places *places, size_t bursts, size_t probes, struct parts *parts)
 {
-    size_t n = subset.members ? subset.member_count : analysis->probe_count, bursts = 0;
-    uint32_t last = NO_BURST;
-
-    *probes = 0;
-    for (size_t k = 0; k < n; k++) {
-        size_t i = subset.members ? subset.members[k] : k;
-
-        if (analysis->probes[i].count == 0 || (!subset.members && !in_subset(subset, i)))
-            continue;
-        ++*probes;
-        bursts += analysis->probes[i].burst != last;
-        last = analysis->probes[i].burst;
-    }
-    return bursts;
-}
-
-void list_parts(const struct analysis *analysis, struct subset subset, const struct places *places,
-                struct parts *parts)
-{
-    size_t n = subset.members ? subset.member_count : analysis->probe_count, probes;
-    size_t bursts = bursts_of(analysis, subset, &probes);
-
     *parts =
         (struct parts){.items = allocate(bursts + 1, sizeof *parts->items),
                        .resolved = allocate_zeroed(bursts * places->n + 1, sizeof *parts->resolved),
                        .opens = allocate(probes + 1, sizeof *parts->opens),
                        .bounds = allocate(places->n + 1, sizeof *parts->bounds)};
     find_size_bounds(places, parts);
+}
+
+void list_parts(const struct analysis *analysis, struct subset subset, const struct places *places,
+                struct parts *parts)
+{
+    size_t n = subset.members ? subset.member_count : analysis->probe_count;
+
+    parts_create(places, n < analysis->burst_count ? n : analysis->burst_count, n, parts);
     for (size_t k = 0; k < n; k++) {
         size_t i = subset.members ? subset.members[k] : k;
 
@@ -159,6 +145,6 @@ void list_parts(const struct analysis *analysis, struct subset subset, const str
         double factor = subset.objects ? analysis_object_factor(analysis, probe) : 1;
 
         if (probe->count > 0 && (subset.members || in_subset(subset, i)))
-            add_probe(analysis, places, probe, factor, parts);
+            parts_add(analysis, places, probe, factor, parts);
     }
 }

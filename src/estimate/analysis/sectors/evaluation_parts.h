@@ -39,6 +39,12 @@ struct parts {
     bool ascending; /* these are */
 };
 
+/* Empty, with room for so many bursts and probes; for parts_free(). */
+void parts_create(const struct places *, size_t bursts, size_t probes, struct parts *parts);
+/* Adds what a group of probes has, `factor` times, to its burst's part: the last one, or a new one.
+ */
+void parts_add(const struct analysis *, const struct places *, const struct analysed_probe *,
+               double factor, struct parts *parts);
 /* Fills *parts, for parts_free(). */
 void list_parts(const struct analysis *, struct subset, const struct places *, struct parts *parts);
 void parts_free(struct parts *);
