@@ -19,12 +19,18 @@ struct intern_table {
     size_t slot_count; /* a power of two */
 };
 
-/* FNV-1a, with a final mix because the low bits select the slot. */
+/* Numbers and pointers by words, the rest like FNV-1a; with a mix after each word and at the end,
+ * because the low bits select the slot. */
 static uint64_t hash_of(const void *key, size_t size)
 {
     const unsigned char *bytes = key;
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = 0xcbf29ce484222325u, word;
 
+    for (; size >= sizeof(word); size -= sizeof(word), bytes += sizeof(word)) {
+        memcpy(&word, bytes, sizeof(word));
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ bytes[i]) * 0x100000001b3u;
     return hash ^ hash >> 29;

@@ -3,11 +3,28 @@
 
 #include <stdlib.h>
 
+#include "support/intern_table.h"
+#include "support/memory.h"
+
 /* Places in fewer numbers may have a multiple of the element's size in common by chance. */
 enum { PLACES_MIN = 8, INSTRUCTIONS_MAX = 64 };
 
+/* A place, by the number of its instruction. */
+struct element_place {
+    uint64_t place;
+    uint32_t burst, instruction;
+};
+
+struct element_places {
+    const struct model *model;
+    struct element_place *items;
+    uint8_t *widths; /* of each item */
+    size_t count, instructions;
+    uint32_t *members; /* of each item */
+};
+
 struct used_place {
-    uint64_t ip, first;
+    uint64_t first;
     unsigned width;
 };
 
@@ -15,6 +32,7 @@ struct layout {
     struct used_place used[INSTRUCTIONS_MAX]; /* one per instruction */
     size_t count, distances;
     uint64_t divisor;
+    uint8_t *number; /* by instruction: of its entry in `used`, and one more; 0: none yet */
 };
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)
@@ -29,21 +47,21 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 }
 
 /* Instructions of other elements are compared with their own first places only. */
-static void note_place(struct layout *layout, const struct analysed_probe *probe)
+static void note_place(struct layout *layout, const struct element_places *places, size_t item)
 {
-    size_t at = 0;
-    uint64_t distance;
+    const struct element_place *place = &places->items[item];
+    uint8_t number = layout->number[place->instruction];
+    uint64_t first, distance;
 
-    while (at < layout->count && layout->used[at].ip != probe->ip)
-        at++;
-    if (at == layout->count) {
-        if (at < INSTRUCTIONS_MAX)
-            layout->used[layout->count++] =
-                (struct used_place){probe->ip, probe->place, probe->width};
+    if (number == 0) {
+        if (layout->count < INSTRUCTIONS_MAX) {
+            layout->used[layout->count++] = (struct used_place){place->place, places->widths[item]};
+            layout->number[place->instruction] = (uint8_t)layout->count;
+        }
         return;
     }
-    distance = probe->place > layout->used[at].first ? probe->place - layout->used[at].first
-                                                     : layout->used[at].first - probe->place;
+    first = layout->used[number - 1].first;
+    distance = place->place > first ? place->place - first : first - place->place;
     if (distance == 0)
         return;
     layout->divisor = common_divisor(distance, layout->divisor);
@@ -66,15 +84,61 @@ static uint64_t used_bytes(const struct layout *layout)
     return used;
 }
 
-void layout_of_accesses(const struct model *model, struct subset subset, uint32_t run,
+struct element_places *element_places_of(const struct model *model, struct subset subset)
+{
+    struct element_places *places = allocate_zeroed(1, sizeof(*places));
+    struct intern_table *instructions = intern_table_create();
+
+    places->model = model;
+    places->count = subset.member_count;
+    places->items = allocate(places->count + 1, sizeof(*places->items));
+    places->widths = allocate(places->count + 1, sizeof(*places->widths));
+    places->members = allocate(places->count + 1, sizeof(*places->members));
+    for (size_t k = 0; k < subset.member_count; k++) {
+        const struct analysed_probe *probe =
+            analysis_probe(model->analysis, subset.members[k], NULL);
+
+        places->items[k] = (struct element_place){
+            .place = probe->place,
+            .burst = probe->burst,
+            .instruction = intern_table_insert(instructions, &probe->ip, sizeof(probe->ip))};
+        places->widths[k] = probe->width;
+        places->members[k] = subset.members[k];
+    }
+    places->instructions = intern_table_count(instructions);
+    intern_table_free(instructions);
+    return places;
+}
+
+void element_places_free(struct element_places *places)
+{
+    free(places->items);
+    free(places->widths);
+    free(places->members);
+    free(places);
+}
+
+/* More places say nothing new: the elements are as small as can be. */
+static bool is_settled(const struct layout *layout)
+{
+    return layout->divisor == 1 && layout->distances >= PLACES_MIN;
+}
+
+void layout_of_accesses(const struct element_places *places, uint32_t run,
                         struct access_evidence *evidence)
 {
-    struct layout layout = {.count = 0};
+    struct layout layout = {.number = allocate_zeroed(places->instructions + 1, 1)};
+    uint32_t last = GROUP_NONE;
+    bool drawn = true;
 
-    for (size_t k = 0; k < subset.member_count; k++)
-        if (run == LAYOUT_AS_OBSERVED ||
-            analysis_resampled_draws(model->analysis, run, subset.members[k]) > 0)
-            note_place(&layout, analysis_probe(model->analysis, subset.members[k], NULL));
+    for (size_t k = 0; k < places->count && !is_settled(&layout); k++) {
+        if (run != LAYOUT_AS_OBSERVED && places->items[k].burst != last)
+            drawn = analysis_resampled_draws(places->model->analysis, run, places->members[k]) > 0;
+        last = places->items[k].burst;
+        if (drawn)
+            note_place(&layout, places, k);
+    }
+    free(layout.number);
     evidence->element_bytes = evidence->element_used = 0;
     if (layout.distances < PLACES_MIN || layout.divisor == 0)
         return;

@@ -7,6 +7,13 @@
 #include "report/findings/finding.h"
 #include "report/model/model.h"
 
+/* The places of a subset that lists its members, side by side, for many runs; the caller frees
+ * them.
+ */
+struct element_places;
+struct element_places *element_places_of(const struct model *, struct subset);
+void element_places_free(struct element_places *);
+
 /*
  * Sets element_bytes and element_used. Each group of probes tells one place, drawn at random: the
  * greatest common divisor of their distances is the size of an element, or a multiple of it with a
@@ -14,7 +21,6 @@
  * resampling bursts makes (analysis_resampled_count()), or LAYOUT_AS_OBSERVED.
  */
 #define LAYOUT_AS_OBSERVED UINT32_MAX
-void layout_of_accesses(const struct model *, struct subset, uint32_t run,
-                        struct access_evidence *);
+void layout_of_accesses(const struct element_places *, uint32_t run, struct access_evidence *);
 
 #endif

@@ -13,6 +13,8 @@
  * analysing the profile.
  */
 double line_order_of(struct model *, struct subset);
+/* The same of many that have no observation in common, by one walk over the profile. */
+void line_orders_of(struct model *, const struct subset *, size_t count, double *orders);
 
 /* Part of the new lines that do not follow others: 0 .. 1, of what line_order_of() returned. */
 double line_order_scattered(double order);

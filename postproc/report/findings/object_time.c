@@ -28,19 +28,37 @@ static double *mean_widths(const struct model *model)
     return widths;
 }
 
-static struct estimate cost_of(struct model *model, const struct access_costs *costs,
-                               const struct ranked_group *ranked, double width)
+static struct estimate cost_of(const struct model *model, const struct access_costs *costs,
+                               const struct ranked_group *ranked, double width, double line_order)
 {
     const struct curve_point *points = ranked->points;
-    struct access_evidence evidence = {
-        .width = width,
-        .line_order = line_order_of(model, grouping_subset(&model->by_object, ranked->group)),
-        .line_bytes = analysis_line_size(model->analysis),
-        .visits = points[model->level_size[0]].miss_ratio.value};
+    struct access_evidence evidence = {.width = width,
+                                       .line_order = line_order,
+                                       .line_bytes = analysis_line_size(model->analysis),
+                                       .visits = points[model->level_size[0]].miss_ratio.value};
     struct estimate cost = access_place_cost(model, costs, points, evidence_is_in_order(&evidence));
 
     return (struct estimate){cost.value + costs->hit_ns, cost.lo + costs->hit_ns,
                              cost.hi + costs->hit_ns};
+}
+
+/* What an access to each ranked object costs. */
+static void find_costs(struct model *model, const struct access_costs *costs,
+                       const struct ranking *ranking, struct time_part *parts)
+{
+    struct subset *subsets = allocate_zeroed(ranking->count + 1, sizeof(*subsets));
+    double *orders = allocate_zeroed(ranking->count + 1, sizeof(*orders));
+    double *widths = mean_widths(model);
+
+    for (size_t i = 0; i < ranking->count; i++)
+        subsets[i] = grouping_subset(&model->by_object, ranking->items[i].group);
+    line_orders_of(model, subsets, ranking->count, orders);
+    for (size_t i = 0; i < ranking->count; i++)
+        parts[i].cost_ns =
+            cost_of(model, costs, &ranking->items[i], widths[ranking->items[i].group], orders[i]);
+    free(widths);
+    free(orders);
+    free(subsets);
 }
 
 /* The part of each observation: the object's place in the ranking, or the rest. */
@@ -68,16 +86,12 @@ struct estimate *object_time_of_ranking(struct model *model, const struct rankin
     struct access_costs costs;
     struct estimate *shares;
     uint32_t *labels;
-    double *widths;
 
     if (model->exact || model->machine.levels == 0)
         return NULL;
     access_costs_of(&model->machine, &costs);
     parts = allocate_zeroed(ranking->count + 1, sizeof(*parts));
-    widths = mean_widths(model);
-    for (size_t i = 0; i < ranking->count; i++)
-        parts[i].cost_ns =
-            cost_of(model, &costs, &ranking->items[i], widths[ranking->items[i].group]);
+    find_costs(model, &costs, ranking, parts);
     parts[ranking->count].cost_ns = (struct estimate){costs.hit_ns, costs.hit_ns, costs.hit_ns};
     labels = label_parts(model, ranking);
     burst_time_shares(model, labels, parts, ranking->count + 1, 0, true);
@@ -85,7 +99,6 @@ struct estimate *object_time_of_ranking(struct model *model, const struct rankin
     for (size_t i = 0; i < ranking->count; i++)
         shares[i] = parts[i].share;
     free(labels);
-    free(widths);
     free(parts);
     return shares;
 }

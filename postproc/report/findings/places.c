@@ -44,31 +44,47 @@ static bool looks_in_order(const struct search *search, double line_order, doubl
     return evidence_is_in_order(&evidence);
 }
 
-static bool is_in_order(const struct search *search, struct subset subset, double width,
-                        double visits)
-{
-    return looks_in_order(search, line_order_of(search->model, subset), width, visits);
-}
-
-/* ns that misses add to an access of the group, without an interval. */
-static double quick_cost(const struct search *search, uint32_t group)
+static bool is_in_order(const struct search *search, uint32_t group)
 {
     const struct candidate *candidate = &search->candidates.items[group];
-    struct subset subset = grouping_subset(&search->all, group);
-    double ratios[MACHINE_LEVELS_MAX] = {0};
-    struct curve_point points[MACHINE_LEVELS_MAX];
-    size_t n = search->costs->levels;
 
-    if (search->model->exact) {
-        analysis_miss_ratio_curve(search->model->analysis, subset, search->sizes, n, points);
-        for (size_t i = 0; i < n; i++)
-            ratios[i] = points[i].miss_ratio.value;
-    } else {
-        analysis_miss_ratios(search->model->analysis, subset, search->sizes, n, ratios);
+    return looks_in_order(search, candidate->line_order, mean_width(search, candidate),
+                          candidate->ratios[0]);
+}
+
+/* Evaluates those of the groups that have not been; all at once, for that is one walk over the
+ * profile. */
+static void get_to_know(struct search *search, const uint32_t *groups, size_t count)
+{
+    size_t n = search->costs->levels, fresh = 0;
+    struct subset *subsets = allocate_zeroed(count + 1, sizeof(*subsets));
+    double *ratios = allocate_zeroed(count * n + 1, sizeof(*ratios));
+    double *orders = allocate_zeroed(count + 1, sizeof(*orders));
+
+    for (size_t i = 0; i < count; i++)
+        if (!search->candidates.items[groups[i]].known)
+            subsets[fresh++] = grouping_subset(&search->all, groups[i]);
+    if (fresh > 0) {
+        analysis_miss_ratios_of(search->model->analysis, subsets, fresh, search->sizes, n, ratios);
+        line_orders_of(search->model, subsets, fresh, orders);
     }
-    return access_cost_of_misses(
-        search->costs, ratios,
-        is_in_order(search, subset, mean_width(search, candidate), ratios[0]));
+    for (size_t i = 0; i < fresh; i++) {
+        struct candidate *candidate = &search->candidates.items[subsets[i].group];
+
+        memcpy(candidate->ratios, ratios + i * n, n * sizeof(*ratios));
+        candidate->line_order = orders[i];
+        candidate->known = true;
+    }
+    free(orders);
+    free(ratios);
+    free(subsets);
+}
+
+/* ns that misses add to an access of a group that is known, without an interval. */
+static double quick_cost(const struct search *search, uint32_t group)
+{
+    return access_cost_of_misses(search->costs, search->candidates.items[group].ratios,
+                                 is_in_order(search, group));
 }
 
 static void describe_object(const struct search *search, uint32_t object,
@@ -208,22 +224,26 @@ static uint32_t object_of(const struct search *search, uint32_t group)
     return object;
 }
 
-/* Whether the same line of source reads numbers in order, about as many as this group accesses. */
-static bool has_indexes(const struct search *search, uint32_t group)
+/* Whether `index` may be reads of numbers, about as many as `group` accesses, on the same line. */
+static bool may_be_index(const struct search *search, uint32_t group, uint32_t index)
 {
     const struct candidate *own = &search->candidates.items[group];
+    const struct candidate *other = &search->candidates.items[index];
+    double width = mean_width(search, other);
 
+    return index != group && other->line == own->line && other->object != own->object &&
+           (width == 4 || width == 8) && other->load_sum >= 0.99 * other->accesses &&
+           other->accesses >= 0.5 * own->accesses && other->accesses <= 2 * own->accesses;
+}
+
+/* Whether the same line of source reads its indexes in order. */
+static bool has_indexes(struct search *search, uint32_t group)
+{
     for (uint32_t g = 0; g < search->candidates.count; g++) {
-        const struct candidate *other = &search->candidates.items[g];
-        double width = mean_width(search, other), ratio;
-        struct subset subset = grouping_subset(&search->all, g);
-
-        if (g == group || other->line != own->line || other->object == own->object ||
-            (width != 4 && width != 8) || other->load_sum < 0.99 * other->accesses ||
-            other->accesses < 0.5 * own->accesses || other->accesses > 2 * own->accesses)
+        if (!may_be_index(search, group, g))
             continue;
-        analysis_miss_ratios(search->model->analysis, subset, &search->sizes[0], 1, &ratio);
-        if (is_in_order(search, subset, width, ratio))
+        get_to_know(search, &g, 1);
+        if (is_in_order(search, g))
             return true;
     }
     return false;
@@ -236,6 +256,7 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     const struct candidate *candidate = &search->candidates.items[group];
     struct access_evidence *evidence = &place->evidence;
     struct curve_point points[MODEL_SIZES_MAX];
+    struct element_places *places;
 
     *place = (struct access_place){.line = candidate->line,
                                    .object = object_of(search, group),
@@ -246,33 +267,38 @@ static void examine(struct search *search, uint32_t group, struct access_place *
                               model->size_count, points);
     evidence->line_bytes = analysis_line_size(model->analysis);
     evidence->width = mean_width(search, candidate);
-    evidence->line_order = line_order_of(model, grouping_subset(&search->all, group));
+    evidence->line_order = candidate->line_order;
     describe_object(search, place->object, evidence);
     curve_evidence(model, search->costs, points, evidence);
     *cost = access_place_cost(model, search->costs, points, evidence_is_in_order(evidence));
     evidence->small_blocks = candidate->small_sum > 0.5 * candidate->accesses;
     if (model->exact)
         return;
-    layout_of_accesses(model, grouping_subset(&search->all, group), LAYOUT_AS_OBSERVED, evidence);
+    places = element_places_of(model, grouping_subset(&search->all, group));
+    layout_of_accesses(places, LAYOUT_AS_OBSERVED, evidence);
+    element_places_free(places);
     evidence->indexed = candidate->indexed;
     find_reuses(search, group, place);
 }
 
 /* Of the candidates from `first` on, those that may take more than a little of all that is taken,
  * in any order; returns how many. *all: ns that all accesses take, to which theirs are added. */
-static size_t choose_from(const struct search *search, size_t first, struct valued *order,
-                          double *all)
+static size_t choose_from(struct search *search, size_t first, struct valued *order, double *all)
 {
+    uint32_t *groups = allocate_zeroed(search->candidates.count + 1, sizeof(*groups));
     size_t count = 0, kept = 0;
 
-    for (size_t g = first; g < search->candidates.count; g++) {
-        double accesses = search->candidates.items[g].accesses;
+    for (size_t g = first; g < search->candidates.count; g++)
+        if (!(search->candidates.items[g].accesses < accesses_min * search->model->accesses.value))
+            groups[count++] = (uint32_t)g;
+    get_to_know(search, groups, count);
+    for (size_t i = 0; i < count; i++) {
+        double accesses = search->candidates.items[groups[i]].accesses;
 
-        if (accesses < accesses_min * search->model->accesses.value)
-            continue;
-        order[count] = (struct valued){(uint32_t)g, accesses * quick_cost(search, (uint32_t)g)};
-        *all += order[count++].value;
+        order[i] = (struct valued){groups[i], accesses * quick_cost(search, groups[i])};
+        *all += order[i].value;
     }
+    free(groups);
     for (size_t i = 0; i < count; i++)
         if (order[i].value > time_min * *all)
             order[kept++] = order[i];

@@ -12,6 +12,9 @@ struct candidate {
     bool growing; /* in containers that grow */
     bool indexed; /* its line reads numbers in order that may be its indexes; of chosen ones */
     size_t lines; /* that are taken together here; 0: one that stands for itself */
+    /* Once `known`: miss ratios of the levels without intervals, and line_order_of(). */
+    double ratios[MACHINE_LEVELS_MAX], line_order;
+    bool known;
 };
 
 struct search {

@@ -100,6 +100,7 @@ void resample_evidence(struct model *model, const struct access_costs *costs,
     size_t n = model->size_count;
     double *ratios = allocate_zeroed(count * n + 1, sizeof(*ratios));
     late_use_list scratch = {0};
+    struct element_places *places = element_places_of(model, place->all);
 
     own->independent_bursts = independent_bursts(model, place->all);
     own->independent_reuses = independent_reuses(model, place->late);
@@ -115,9 +116,10 @@ void resample_evidence(struct model *model, const struct access_costs *costs,
         }
         evidence[run] = *own;
         curve_evidence(model, costs, points, &evidence[run]);
-        layout_of_accesses(model, place->all, run, &evidence[run]);
+        layout_of_accesses(places, run, &evidence[run]);
         resample_reuses(model, place, run, &scratch, &evidence[run]);
     }
+    element_places_free(places);
     free(scratch.items);
     free(ratios);
 }

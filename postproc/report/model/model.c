@@ -9,7 +9,6 @@
 #include "report/findings/findings.h"
 #include "report/model/communication_view.h"
 #include "report/model/shared_caches.h"
-#include "support/descending.h"
 
 /* Sizes that stand in when nothing is known of the machine: common ones, named as assumed. */
 static const struct machine common_machine = {
@@ -353,63 +352,6 @@ bool model_counts(const struct model *model, size_t profile,
 size_t model_focus_level(const struct model *model)
 {
     return model->machine.levels > 1 ? 1 : 0;
-}
-
-static double misses_of(const struct model *model, const struct ranked_group *group)
-{
-    size_t size = model->level_size[model_focus_level(model)];
-
-    return group->accesses * group->points[size].miss_ratio.value;
-}
-
-/* Keeps the list in order of misses, at most `top` long. */
-static void insert_ranked(const struct model *model, struct ranked_group *list, size_t *count,
-                          size_t top, const struct ranked_group *candidate)
-{
-    double misses = misses_of(model, candidate);
-    size_t at = *count;
-
-    while (at > 0 && misses_of(model, &list[at - 1]) < misses)
-        at--;
-    if (at == top)
-        return;
-    if (*count < top)
-        ++*count;
-    memmove(&list[at + 1], &list[at], (*count - at - 1) * sizeof(*list));
-    list[at] = *candidate;
-}
-
-/* Beyond this many rows' worth of candidates in vain, what is left is small. */
-enum { CANDIDATES_PER_ROW = 8 };
-
-const struct ranking *model_rank(struct model *model, struct grouping *grouping)
-{
-    size_t top = model->options->top < grouping->count ? model->options->top : grouping->count;
-    struct ranking *ranking = &grouping->ranking;
-    struct ranked_group candidate;
-    struct valued *order;
-
-    if (ranking->done)
-        return ranking;
-    ranking->done = true;
-    ranking->items = allocate_zeroed(top, sizeof(*ranking->items));
-    order = allocate_zeroed(grouping->count, sizeof(*order));
-    for (uint32_t i = 0; i < grouping->count; i++)
-        order[i] = (struct valued){i, grouping->accesses[i]};
-    sort_descending(order, grouping->count);
-    for (size_t i = 0; i < grouping->count && i < CANDIDATES_PER_ROW * top; i++) {
-        /* A group cannot have more misses than accesses. */
-        if (order[i].value <= 0 ||
-            (ranking->count == top && order[i].value <= misses_of(model, &ranking->items[top - 1])))
-            break;
-        candidate.group = order[i].number;
-        candidate.accesses = order[i].value;
-        analysis_miss_ratio_curve(model->analysis, grouping_subset(grouping, candidate.group),
-                                  model->sizes, model->size_count, candidate.points);
-        insert_ranked(model, ranking->items, &ranking->count, top, &candidate);
-    }
-    free(order);
-    return ranking;
 }
 
 struct estimate model_part(struct estimate part, double total)

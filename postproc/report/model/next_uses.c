@@ -66,34 +66,48 @@ static struct open_access access_of_watch(const struct model *model, size_t watc
                                 object_of(sample->object_kind, sample->object_reference)};
 }
 
-/* The observation that holds each watched access; GROUP_NONE: none does. */
-static const uint32_t *watched(struct model *model)
+/* The first observation of each watched access, by its number in the table. */
+static void find_watched(const struct model *model, const struct intern_table *keys,
+                         uint32_t *found)
 {
-    size_t watches = analysis_watch_count(model->analysis);
-    struct intern_table *keys;
-    ARRAY(uint32_t) found = {0};
-
-    if (model->watched != NULL)
-        return model->watched;
-    keys = intern_table_create();
     for (size_t i = 0; i < model->observations; i++) {
         size_t profile;
         const struct analysed_probe *probe = analysis_probe(model->analysis, i, &profile);
         struct open_access key = {profile, analysis_probe_burst(model->analysis, i)->burst_id,
                                   probe->ip, probe->context_id,
                                   object_of(probe->object_kind, probe->object_reference)};
+        uint32_t number;
 
-        if (probe->reuse_ip == 0 && intern_table_insert(keys, &key, sizeof(key)) == found.count)
-            ARRAY_PUSH(&found, (uint32_t)i);
+        if (probe->reuse_ip != 0)
+            continue;
+        number = intern_table_find(keys, &key, sizeof(key));
+        if (number != INTERN_TABLE_NONE && found[number] == GROUP_NONE)
+            found[number] = (uint32_t)i;
     }
+}
+
+/* The observation that holds each watched access; GROUP_NONE: none does. */
+static const uint32_t *watched(struct model *model)
+{
+    size_t watches = analysis_watch_count(model->analysis);
+    struct intern_table *keys;
+    uint32_t *found;
+
+    if (model->watched != NULL)
+        return model->watched;
+    keys = intern_table_create();
+    found = allocate_zeroed(watches, sizeof(*found));
     model->watched = allocate_zeroed(watches, sizeof(*model->watched));
     for (size_t i = 0; i < watches; i++) {
         struct open_access key = access_of_watch(model, i);
-        uint32_t number = intern_table_find(keys, &key, sizeof(key));
 
-        model->watched[i] = number < found.count ? found.items[number] : GROUP_NONE;
+        model->watched[i] = intern_table_insert(keys, &key, sizeof(key));
+        found[i] = GROUP_NONE;
     }
-    free(found.items);
+    find_watched(model, keys, found);
+    for (size_t i = 0; i < watches; i++)
+        model->watched[i] = found[model->watched[i]];
+    free(found);
     intern_table_free(keys);
     return model->watched;
 }
@@ -246,44 +260,82 @@ static void collect_uses(struct model *model, const struct tally *locations,
 /* Objects with a smaller part of the group's accesses do not explain it. */
 #define OBJECT_PART_MIN 0.05
 
+/* The group's members object by object, of those objects that have a number in `slots`; fills the
+ * subsets of all numbers, and returns what they list, which the caller frees. */
+static uint32_t *list_by_object(const struct model *model, struct subset own, const uint32_t *slots,
+                                struct subset *subsets, size_t count)
+{
+    uint32_t *members = allocate(own.member_count + 1, sizeof(*members));
+    size_t *next = allocate_zeroed(count + 1, sizeof(*next));
+
+    for (size_t k = 0; k < own.member_count; k++) {
+        uint32_t object = model->by_object.labels[own.members[k]];
+
+        if (object != GROUP_NONE && slots[object] != GROUP_NONE)
+            next[slots[object] + 1]++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        subsets[i] = (struct subset){
+            .members = members + next[i], .member_count = next[i + 1], .objects = true};
+        next[i + 1] += next[i];
+    }
+    for (size_t k = 0; k < own.member_count; k++) {
+        uint32_t object = model->by_object.labels[own.members[k]];
+
+        if (object != GROUP_NONE && slots[object] != GROUP_NONE)
+            members[next[slots[object]]++] = own.members[k];
+    }
+    free(next);
+    return members;
+}
+
+/* How often the group's accesses to each of these objects miss at the focus level. */
+static void find_ratios(const struct model *model, struct subset own, const uint32_t *objects,
+                        size_t count, double *ratios)
+{
+    double size = model->sizes[model->level_size[model_focus_level(model)]];
+    uint32_t *slots = allocate(model->objects.count + 1, sizeof(*slots)), *members;
+    struct subset *subsets = allocate(count + 1, sizeof(*subsets));
+
+    for (size_t i = 0; i < model->objects.count; i++)
+        slots[i] = GROUP_NONE;
+    for (size_t i = 0; i < count; i++)
+        if (objects[i] != GROUP_NONE)
+            slots[objects[i]] = (uint32_t)i;
+    members = list_by_object(model, own, slots, subsets, count);
+    analysis_miss_ratios_of(model->analysis, subsets, count, &size, 1, ratios);
+    free(members);
+    free(subsets);
+    free(slots);
+}
+
 /* Of the objects that the group touches, the one with most misses at the focus level. */
-static void find_object(struct model *model, const struct grouping *grouping, uint32_t group,
+static void find_object(const struct model *model, const struct grouping *grouping, uint32_t group,
                         const struct tally *objects, const uint32_t *numbers, struct next_uses *out)
 {
-    double size = model->sizes[model->level_size[model_focus_level(model)]], most = -1;
-    double total = grouping->accesses[group];
-    struct subset own = grouping_subset(grouping, group);
-    uint32_t *members = allocate_zeroed(own.member_count, sizeof(*members));
-    uint32_t *labels = allocate_zeroed(model->observations, sizeof(*labels));
+    size_t count = objects->weights.count, kept = 0;
+    uint32_t *candidates = allocate(count + 1, sizeof(*candidates));
+    double *accesses = allocate(2 * count + 1, sizeof(*accesses)), *ratios = accesses + count;
+    double total = grouping->accesses[group], most = -1;
 
-    for (uint32_t i = 0; i < objects->weights.count; i++) {
-        double accesses = objects->weights.items[i], misses = accesses;
-        struct curve_point point;
-        size_t n = 0;
-
-        if (accesses < OBJECT_PART_MIN * total && objects->weights.count > 1)
-            continue;
-        if (objects->weights.count > 1) {
-            for (size_t k = 0; k < own.member_count; k++)
-                if (model->by_object.labels[own.members[k]] == numbers[i])
-                    labels[members[n++] = own.members[k]] = i + 1;
-            struct subset part = {.groups = labels,
-                                  .group = i + 1,
-                                  .members = members,
-                                  .member_count = n,
-                                  .objects = true};
-
-            analysis_miss_ratio_curve(model->analysis, part, &size, 1, &point);
-            misses = accesses * point.miss_ratio.value;
+    for (size_t i = 0; i < count; i++)
+        if (count == 1 || !(objects->weights.items[i] < OBJECT_PART_MIN * total)) {
+            candidates[kept] = numbers[i];
+            accesses[kept++] = objects->weights.items[i];
         }
+    if (kept > 1)
+        find_ratios(model, grouping_subset(grouping, group), candidates, kept, ratios);
+    for (size_t i = 0; i < kept; i++) {
+        double misses = kept > 1 ? accesses[i] * ratios[i] : accesses[i];
+
         if (misses > most) {
             most = misses;
-            out->object = numbers[i];
-            out->object_share = total > 0 ? accesses / total : 0;
+            out->object = candidates[i];
+            out->object_share = total > 0 ? accesses[i] / total : 0;
         }
     }
-    free(members);
-    free(labels);
+    free(accesses);
+    free(candidates);
 }
 
 void next_uses_of(struct model *model, const struct grouping *grouping, uint32_t group,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which data object each observation of a model touched: probes, or histograms of objects. */
+/* What each observation says about its object. Most say the same as others: objects are looked for
+ * once for all of these. */
 #include <stdlib.h>
 
 #include "report/model/object_labels.h"
+#include "support/intern_table.h"
 
 /* Of other kinds the place of a probe is an offset. */
 static bool tells_address(uint8_t kind)
@@ -35,7 +37,6 @@ static struct object_reference reference_of(const struct model *model, size_t ob
         reference.kind = probe->object_kind;
         reference.id = probe->object_reference;
         reference.address = tells_address(probe->object_kind) ? probe->place : 0;
-        reference.monotonic_ns = analysis_probe_burst(model->analysis, observation)->monotonic_ns;
     }
     return reference;
 }
@@ -79,27 +80,66 @@ static uint64_t size_of(const struct known_sizes *sizes, const struct object_ref
     return number < sizes->bytes.count ? sizes->bytes.items[number] : 0;
 }
 
+/* Different references, in the order of the first observations that tell of them. */
+struct references {
+    struct intern_table *keys;
+    ARRAY(struct object_reference) items;
+};
+
+/* The number of what an observation tells. */
+static uint32_t insert(const struct model *model, struct references *references,
+                       const struct known_sizes *sizes, size_t observation)
+{
+    struct object_reference reference = reference_of(model, observation);
+    uint64_t key[4] = {reference.profile, reference.kind, reference.id, reference.address};
+    uint32_t number = intern_table_insert(references->keys, key, sizeof(key));
+
+    if (number < references->items.count)
+        return number;
+    if (!model->exact) {
+        reference.size = size_of(sizes, &reference);
+        reference.monotonic_ns = analysis_probe_burst(model->analysis, observation)->monotonic_ns;
+    }
+    ARRAY_PUSH(&references->items, reference);
+    return number;
+}
+
+static uint64_t offset_of(const struct model *model, size_t observation,
+                          const struct object_reference *reference, uint64_t offset)
+{
+    return reference->kind == OBJECT_KIND_NONE || tells_address(reference->kind)
+               ? offset
+               : analysis_probe(model->analysis, observation, NULL)->place;
+}
+
 void object_labels_assign(struct model *model)
 {
-    struct object_reference *references = allocate_zeroed(model->observations, sizeof(*references));
+    struct references references = {.keys = intern_table_create()};
     struct known_sizes sizes = {.keys = intern_table_create()};
+    uint32_t *numbers = model->by_object.labels, *labels;
+    uint64_t *offsets;
+    size_t count;
 
     if (!model->exact)
         note_sizes(model, &sizes);
-    for (size_t i = 0; i < model->observations; i++) {
-        references[i] = reference_of(model, i);
-        if (!model->exact)
-            references[i].size = size_of(&sizes, &references[i]);
-    }
+    for (size_t i = 0; i < model->observations; i++)
+        numbers[i] = insert(model, &references, &sizes, i);
     free(sizes.bytes.items);
     intern_table_free(sizes.keys);
+    intern_table_free(references.keys);
+    count = references.items.count;
+    labels = allocate(count + 1, sizeof(*labels));
+    offsets = allocate(count + 1, sizeof(*offsets));
+    object_labels_find(model, references.items.items, count, &model->objects, labels, offsets);
     if (!model->exact)
-        model->object_offsets =
-            allocate_zeroed(model->observations, sizeof(*model->object_offsets));
-    object_labels_find(model, references, model->observations, &model->objects,
-                       model->by_object.labels, model->object_offsets);
-    for (size_t i = 0; i < model->observations && !model->exact; i++)
-        if (references[i].kind != OBJECT_KIND_NONE && !tells_address(references[i].kind))
-            model->object_offsets[i] = analysis_probe(model->analysis, i, NULL)->place;
-    free(references);
+        model->object_offsets = allocate(model->observations + 1, sizeof(*model->object_offsets));
+    for (size_t i = 0; i < model->observations; i++) {
+        if (!model->exact)
+            model->object_offsets[i] =
+                offset_of(model, i, &references.items.items[numbers[i]], offsets[numbers[i]]);
+        model->by_object.labels[i] = labels[numbers[i]];
+    }
+    free(offsets);
+    free(labels);
+    free(references.items.items);
 }
