@@ -79,7 +79,7 @@ static void strata_by_instruction_then_code(void **state)
     analysis_stratify(&analysis);
     assert_int_equal(analysis.stratum_count, 3);
     for (size_t k = 0; k < KINDS; k++)
-        assert_int_equal(probes[k].stratum, code[k].stratum);
+        assert_int_equal(analysis.stratum_of[k], code[k].stratum);
     for (size_t g = 0; g < 3; g++) {
         const struct stratum *stratum = &analysis.strata[g];
 
@@ -89,6 +89,7 @@ static void strata_by_instruction_then_code(void **state)
             assert_int_equal(watches[analysis.by_stratum[i]].stratum, g);
     }
     free(analysis.strata);
+    free(analysis.stratum_of);
     free(analysis.by_stratum);
 }
 

@@ -22,6 +22,8 @@ static void points_and_times(void **state)
     assert_float_equal(pace_time(1), 1, 0);
     for (size_t k = 0; k < PACE_POINTS; k++)
         assert_int_equal(pace_point(pace_time(k)), k);
+    for (size_t k = 1; k < PACE_POINTS; k++)
+        assert_true(pace_time(k) == exp2((double)(k - 1) / PACE_PER_OCTAVE));
     for (int i = 0; i < 1000; i++) {
         double time = exp2(random_below(&random, 45000) / 1000.0);
         size_t point = pace_point(time);

@@ -20,7 +20,6 @@ struct element_places {
     struct element_place *items;
     uint8_t *widths; /* of each item */
     size_t count, instructions;
-    uint32_t *members; /* of each item */
 };
 
 struct used_place {
@@ -93,7 +92,6 @@ struct element_places *element_places_of(const struct model *model, struct subse
     places->count = subset.member_count;
     places->items = allocate(places->count + 1, sizeof(*places->items));
     places->widths = allocate(places->count + 1, sizeof(*places->widths));
-    places->members = allocate(places->count + 1, sizeof(*places->members));
     for (size_t k = 0; k < subset.member_count; k++) {
         const struct analysed_probe *probe =
             analysis_probe(model->analysis, subset.members[k], NULL);
@@ -103,7 +101,6 @@ struct element_places *element_places_of(const struct model *model, struct subse
             .burst = probe->burst,
             .instruction = intern_table_insert(instructions, &probe->ip, sizeof(probe->ip))};
         places->widths[k] = probe->width;
-        places->members[k] = subset.members[k];
     }
     places->instructions = intern_table_count(instructions);
     intern_table_free(instructions);
@@ -114,7 +111,6 @@ void element_places_free(struct element_places *places)
 {
     free(places->items);
     free(places->widths);
-    free(places->members);
     free(places);
 }
 
@@ -133,7 +129,8 @@ void layout_of_accesses(const struct element_places *places, uint32_t run,
 
     for (size_t k = 0; k < places->count && !is_settled(&layout); k++) {
         if (run != LAYOUT_AS_OBSERVED && places->items[k].burst != last)
-            drawn = analysis_resampled_draws(places->model->analysis, run, places->members[k]) > 0;
+            drawn =
+                analysis_resampled_draws(places->model->analysis, run, places->items[k].burst) > 0;
         last = places->items[k].burst;
         if (drawn)
             note_place(&layout, places, k);

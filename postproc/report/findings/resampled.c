@@ -81,7 +81,8 @@ static void resample_reuses(const struct model *model, const struct resampled_pl
     for (size_t i = 0; i < place->late->count; i++) {
         struct late_use use = place->late->items[i];
 
-        use.draws = analysis_resampled_draws(model->analysis, run, use.observation);
+        use.draws =
+            analysis_resampled_draws(model->analysis, run, burst_of(model, use.observation));
         all += use.draws * use.weight;
         elsewhere += place->elsewhere[i] ? use.draws * use.weight : 0;
         seen += use.draws > 0;

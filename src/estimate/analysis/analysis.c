@@ -151,13 +151,11 @@ static void build(struct analysis *analysis)
         analysis_collect_histograms(analysis);
         return;
     }
-    loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates);
     analysis_list_bursts(analysis);
     analysis_judge_samples(analysis);
     analysis_divide(analysis);
     analysis_stratify(analysis);
     analysis->burst_worth = analysis_burst_worth(analysis);
-    analysis_measure_footprint(analysis);
     if (!analysis->options.bootstrap)
         analysis->options.bootstrap = replicates_for(analysis);
     replicates_create(analysis);
@@ -186,6 +184,7 @@ struct analysis *analysis_create(const struct profile *const *profiles, size_t p
         return NULL;
     }
     build(analysis);
+    analysis->options.like = NULL; /* it need not live as long */
     if (analysis->exact && analysis->options.groups && !exact_counts_shared(analysis)) {
         snprintf(message, message_size,
                  "%s holds no counts of a cache that threads share: it had one thread, or was "
@@ -213,10 +212,9 @@ void analysis_free(struct analysis *analysis)
     for (int objects = 0; objects < 2 && analysis->known; objects++)
         free(analysis->known->accesses[objects]);
     free(analysis->known);
-    loop_rates_free(&analysis->rates);
+    analysis_free_listing(analysis);
     free(analysis->bursts);
-    free(analysis->probes);
-    free(analysis->counts);
+    free(analysis->stratum_of);
     free(analysis->watches);
     free(analysis->samples);
     free(analysis->threads);

@@ -48,6 +48,9 @@ struct analysis_options {
      * analysis_create() alone. Where accesses are counted every thread has a core of its own, and
      * CPUs say nothing: one group. */
     const struct cache_groups *groups;
+    /* An analysis of the same profiles, or NULL. Where line size and thread are the same, too, what
+     * it has read from their records is used again. */
+    const struct analysis *like;
 };
 
 struct analysis;
@@ -107,7 +110,6 @@ struct analysed_probe {
     /* Of the analysis. */
     uint32_t first; /* of its entries in `counts` */
     uint32_t entries;
-    uint32_t stratum;
 };
 
 /* Groups of probes are numbered 0 .. count-1, burst by burst: alike in all analyses of the same
@@ -202,13 +204,13 @@ void analysis_miss_ratios_of(const struct analysis *, const struct subset *subse
 /*
  * For conclusions that are more than a number: the runs that resampling whole bursts makes of this
  * one (the bootstrap behind the intervals), numbered 0 .. count-1. Exact profiles have none.
- * _ratios: the same ratios in each of them, ratios[run * n + k]. _draws: how often the burst of a
- * group of probes is in the run.
+ * _ratios: the same ratios in each of them, ratios[run * n + k]. _draws: how often a burst is in
+ * the run.
  */
 uint32_t analysis_resampled_count(const struct analysis *);
 void analysis_resampled_ratios(const struct analysis *, struct subset, const double *bytes,
                                size_t n, double *ratios);
-double analysis_resampled_draws(const struct analysis *, uint32_t run, size_t probe);
+double analysis_resampled_draws(const struct analysis *, uint32_t run, uint32_t burst);
 
 /* The 48 log-spaced sizes from 1 KiB to 64 MiB on which curves are compared. */
 enum { ANALYSIS_CURVE_SIZES = 48 };

@@ -97,6 +97,13 @@ struct miss_shares {
     double crossing;    /* reused in time, by another thread that shares the cache */
 };
 
+/* What analyses that listed the same share. */
+struct listing {
+    size_t users;
+    struct footprint footprint; /* footprint.c; once it was asked for */
+    bool has_footprint;
+};
+
 /* Answers that are kept; by subset.objects. */
 struct known_answers {
     double *accesses[2]; /* of everything, by replicate; NULL: not asked for yet */
@@ -117,6 +124,8 @@ struct analysis {
     struct analysed_probe *probes; /* burst by burst */
     size_t probe_count;
     struct probe_count *counts; /* of all of them, one after the other */
+    uint32_t *stratum_of;       /* by group of probes */
+    struct listing *listing;    /* these, and rates, may be other analyses' as well */
     struct analysed_watch *watches;
     size_t watch_count;
     struct analysed_sample *samples;
@@ -132,8 +141,6 @@ struct analysis {
     uint32_t *by_stratum;                  /* watches, stratum after stratum */
     double tracked_scale, untracked_scale; /* small_blocks.c */
     double burst_worth; /* independent observations that a burst's probes are worth */
-
-    struct footprint footprint;
 
     bool accessed_visits_known; /* traps on the accessed word looked ahead as well */
     bool invalidations_seen;    /* other threads' stores to watched lines */
@@ -157,8 +164,9 @@ struct analysis {
     bool exact;
 };
 
-/* bursts.c: fills bursts, probes, counts, threads. */
+/* bursts.c: fills rates, bursts, probes, counts, threads. */
 void analysis_list_bursts(struct analysis *);
+void analysis_free_listing(struct analysis *);
 uint32_t analysis_find_burst(const struct analysis *, uint32_t profile, uint64_t burst_id);
 
 /* samples.c: fills samples, watches and times; weighs the bursts. */
@@ -206,9 +214,6 @@ double analysis_invalidation_visits(const struct analysis *, const struct analys
  */
 void analysis_weigh_small_blocks(struct analysis *);
 double analysis_object_factor(const struct analysis *, const struct analysed_probe *);
-
-/* footprint.c: fills footprint. */
-void analysis_measure_footprint(struct analysis *);
 
 /*
  * cluster.c: what a burst is worth. Of its probes those are counted that are not used again within
@@ -268,10 +273,9 @@ struct estimate replicate_spread(const struct analysis *, const double *values, 
  */
 struct open_lines *open_lines_create(const struct analysis *);
 void open_lines_free(struct open_lines *);
-/* of[stratum]: what open lines do in a cache of that many lines; a size in which nothing fits: all
- * miss. Kept once computed. */
-const struct miss_shares *open_lines_at_size(const struct analysis *, double lines,
-                                             uint32_t replicate);
+/* [stratum][replicate], of replicate_count() of them: what open lines do in a cache of that many
+ * lines; a size in which nothing fits: all miss. Kept once computed. */
+const struct miss_shares *open_lines_at_size(const struct analysis *, double lines);
 /* The same, of a stratum, of those that are used again at or after that time (accesses). */
 struct miss_shares open_lines_at_time(const struct analysis *, double time, uint32_t replicate,
                                       uint32_t stratum);

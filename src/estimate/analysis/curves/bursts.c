@@ -153,7 +153,7 @@ static void list_threads(struct analysis *analysis)
     free(keys);
 }
 
-void analysis_list_bursts(struct analysis *analysis)
+static void read_bursts(struct analysis *analysis)
 {
     struct probe_list list = {0};
     size_t capacity = 1;
@@ -180,10 +180,67 @@ void analysis_list_bursts(struct analysis *analysis)
             analysis->burst_count++;
         }
     }
-    analysis->probes = list.probes;
-    analysis->counts = list.counts;
+    analysis->probes = reallocate(list.probes, list.probe_count + 1, sizeof *list.probes);
+    analysis->counts = reallocate(list.counts, list.count + 1, sizeof *list.counts);
     analysis->probe_count = list.probe_count;
+}
+
+/* Whether it has listed what this one would. */
+static bool lists_the_same(const struct analysis *analysis, const struct analysis *other)
+{
+    return other && !other->exact && other->line_size == analysis->line_size &&
+           other->options.thread_id == analysis->options.thread_id &&
+           other->profile_count == analysis->profile_count &&
+           memcmp(other->profiles, analysis->profiles,
+                  analysis->profile_count * sizeof *analysis->profiles) == 0;
+}
+
+static void list_as(struct analysis *analysis, const struct analysis *other)
+{
+    analysis->rates = other->rates;
+    analysis->probes = other->probes;
+    analysis->counts = other->counts;
+    analysis->probe_count = other->probe_count;
+    analysis->listing = other->listing;
+    analysis->listing->users++;
+    analysis->burst_count = other->burst_count;
+    analysis->bursts = allocate(other->burst_count + 1, sizeof *analysis->bursts);
+    for (size_t i = 0; i < other->burst_count; i++) {
+        const struct analysed_burst *burst = &other->bursts[i];
+
+        analysis->bursts[i] = (struct analysed_burst){.record = burst->record,
+                                                      .profile = burst->profile,
+                                                      .loop = burst->loop,
+                                                      .first_probe = burst->first_probe,
+                                                      .probe_count = burst->probe_count,
+                                                      .touches = burst->touches,
+                                                      .open = burst->open,
+                                                      .time_ns = burst->time_ns,
+                                                      .dilation = 1};
+    }
+}
+
+void analysis_list_bursts(struct analysis *analysis)
+{
+    if (lists_the_same(analysis, analysis->options.like)) {
+        list_as(analysis, analysis->options.like);
+    } else {
+        loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates);
+        read_bursts(analysis);
+        analysis->listing = allocate_zeroed(1, sizeof *analysis->listing);
+        analysis->listing->users = 1;
+    }
     list_threads(analysis);
+}
+
+void analysis_free_listing(struct analysis *analysis)
+{
+    if (!analysis->listing || --analysis->listing->users > 0)
+        return;
+    loop_rates_free(&analysis->rates);
+    free(analysis->probes);
+    free(analysis->counts);
+    free(analysis->listing);
 }
 
 /* Bursts are in order of profile and identifier. */

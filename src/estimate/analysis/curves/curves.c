@@ -269,6 +269,9 @@ void analysis_miss_ratios(const struct analysis *analysis, struct subset subset,
     free(lines);
 }
 
+/* A list's probes take several times as long as those that lie side by side. */
+enum { ONE_BY_ONE = 8 };
+
 /* Where they do not come by one walk over all probes. */
 static void ratios_one_by_one(const struct analysis *analysis, const struct subset *subsets,
                               size_t count, const double *bytes, size_t n, double *ratios)
@@ -291,9 +294,14 @@ void analysis_miss_ratios_of(const struct analysis *analysis, const struct subse
                              size_t count, const double *bytes, size_t n, double *ratios)
 {
     struct miss_shares *shares;
+    size_t members = 0;
     double *lines;
 
-    if (analysis->exact || analysis->invalidations_seen || analysis->crossing_count) {
+    for (size_t s = 0; s < count; s++)
+        members += subsets[s].member_count;
+    /* To walk over all probes for a few is not worth it. */
+    if (analysis->exact || analysis->invalidations_seen || analysis->crossing_count ||
+        members < analysis->probe_count / ONE_BY_ONE) {
         ratios_one_by_one(analysis, subsets, count, bytes, n, ratios);
         return;
     }
@@ -332,9 +340,9 @@ void analysis_resampled_ratios(const struct analysis *analysis, struct subset su
     results_free(&results);
 }
 
-double analysis_resampled_draws(const struct analysis *analysis, uint32_t run, size_t probe)
+double analysis_resampled_draws(const struct analysis *analysis, uint32_t run, uint32_t burst)
 {
-    return replicate_burst_factor(analysis, run + 1, analysis->probes[probe].burst);
+    return replicate_burst_factor(analysis, run + 1, burst);
 }
 
 double analysis_design_effect(const struct analysis *analysis, double bytes)

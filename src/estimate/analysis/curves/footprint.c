@@ -301,20 +301,24 @@ static void add_footprint(const struct analysis *analysis, uint32_t p, struct fo
     free(touched.seen);
 }
 
-void analysis_measure_footprint(struct analysis *analysis)
+struct footprint analysis_lines_touched(const struct analysis *analysis)
 {
-    analysis->footprint = (struct footprint){0};
+    struct listing *listing = analysis->listing;
+    struct footprint sum = {0};
+
+    if (analysis->exact)
+        return (struct footprint){.most = INFINITY};
+    if (listing->has_footprint)
+        return listing->footprint;
     for (uint32_t p = 0; p < analysis->profile_count; p++)
-        add_footprint(analysis, p, &analysis->footprint);
-    analysis->footprint.most = fmax(analysis->footprint.most, analysis->footprint.likely);
+        add_footprint(analysis, p, &sum);
+    sum.most = fmax(sum.most, sum.likely);
+    listing->footprint = sum;
+    listing->has_footprint = true;
+    return sum;
 }
 
 double analysis_footprint(const struct analysis *analysis)
 {
-    return analysis->exact ? INFINITY : analysis->footprint.most;
-}
-
-struct footprint analysis_lines_touched(const struct analysis *analysis)
-{
-    return analysis->exact ? (struct footprint){.most = INFINITY} : analysis->footprint;
+    return analysis_lines_touched(analysis).most;
 }

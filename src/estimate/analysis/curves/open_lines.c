@@ -32,14 +32,15 @@ static void count_resolved(const struct open_lines *open, const struct analysed_
     }
 }
 
-static void count_by_stratum(struct open_lines *open, const struct analysed_probe *probe)
+static void count_by_stratum(struct open_lines *open, const struct analysed_probe *probe,
+                             uint32_t stratum)
 {
     for (uint32_t k = probe->first; k < probe->first + probe->entries; k++) {
         const struct probe_count *entry = &open->analysis->counts[k];
 
         if (!probe_code_open(entry->code))
             open->resolved[open->resolved_count++] = (struct resolved_count){
-                probe->burst, probe->stratum, probe_code_time(entry->code), entry->count};
+                probe->burst, stratum, probe_code_time(entry->code), entry->count};
     }
 }
 
@@ -73,7 +74,8 @@ static size_t entries(const struct analysis *analysis)
     return n;
 }
 
-static void count_open(struct open_lines *open, const struct analysed_probe *probe)
+static void count_open(struct open_lines *open, const struct analysed_probe *probe,
+                       uint32_t stratum)
 {
     size_t i = open->open_count;
 
@@ -81,12 +83,11 @@ static void count_open(struct open_lines *open, const struct analysed_probe *pro
         return;
     /* A burst's groups of one stratum mostly follow one another, but need not. */
     while (i > 0 && open->opens[i - 1].burst == probe->burst)
-        if (open->opens[--i].stratum == probe->stratum) {
+        if (open->opens[--i].stratum == stratum) {
             open->opens[i].count += probe->open;
             return;
         }
-    open->opens[open->open_count++] =
-        (struct open_count){probe->burst, probe->stratum, probe->open};
+    open->opens[open->open_count++] = (struct open_count){probe->burst, stratum, probe->open};
 }
 
 /* What a thread by itself touches, within bursts. */
@@ -153,9 +154,9 @@ static void prepare(struct open_lines *open)
         open->resolved = allocate(entries(analysis) + 1, sizeof *open->resolved);
     for (size_t i = 0; i < analysis->probe_count; i++) {
         count_resolved(open, &analysis->probes[i]);
-        count_open(open, &analysis->probes[i]);
+        count_open(open, &analysis->probes[i], analysis->stratum_of[i]);
         if (open->resolved)
-            count_by_stratum(open, &analysis->probes[i]);
+            count_by_stratum(open, &analysis->probes[i], analysis->stratum_of[i]);
     }
     choose_visitors(open);
     average_dilation(open);
@@ -262,8 +263,7 @@ static struct known_size *find_size(struct open_lines *open, double lines)
     return &sizes[low];
 }
 
-const struct miss_shares *open_lines_at_size(const struct analysis *analysis, double lines,
-                                             uint32_t replicate)
+const struct miss_shares *open_lines_at_size(const struct analysis *analysis, double lines)
 {
     struct known_size *size = find_size(analysis->open, lines);
     uint32_t replicates = replicate_count(analysis);
@@ -271,11 +271,11 @@ const struct miss_shares *open_lines_at_size(const struct analysis *analysis, do
 
     if (!size->of) {
         size->of = allocate(replicates * strata, sizeof *size->of);
-        for (uint32_t r = 0; r < replicates; r++)
-            for (size_t g = 0; g < strata; g++)
-                size->of[r * strata + g] = shares_at_size(&analysis->open->fates[r], g, lines);
+        for (size_t g = 0; g < strata; g++)
+            for (uint32_t r = 0; r < replicates; r++)
+                size->of[g * replicates + r] = shares_at_size(&analysis->open->fates[r], g, lines);
     }
-    return size->of + replicate * strata;
+    return size->of;
 }
 
 struct miss_shares open_lines_at_time(const struct analysis *analysis, double time,

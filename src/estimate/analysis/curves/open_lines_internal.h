@@ -40,7 +40,7 @@ struct fate {
 /* Sizes that were asked for. */
 struct known_size {
     double lines;
-    struct miss_shares *of; /* [replicate][stratum] */
+    struct miss_shares *of; /* [stratum][replicate] */
 };
 
 /* Watches in order, as open_survival() wants them: positions within their stratum. */

@@ -132,10 +132,10 @@ static void measure_distances(struct analysis *analysis)
 
     for (size_t i = 0; i < analysis->probe_count; i++) {
         const struct analysed_probe *probe = &analysis->probes[i];
-        struct stratum *stratum = &analysis->strata[probe->stratum];
+        struct stratum *stratum = &analysis->strata[analysis->stratum_of[i]];
         double weight = analysis->bursts[probe->burst].weight;
 
-        weights[probe->stratum] += weight * probe->open;
+        weights[analysis->stratum_of[i]] += weight * probe->open;
         for (uint32_t k = probe->first; k < probe->first + probe->entries && probe->open; k++) {
             const struct probe_count *entry = &analysis->counts[k];
 
@@ -165,11 +165,15 @@ void analysis_stratify(struct analysis *analysis)
     uint32_t rest = (uint32_t)analysis->stratum_count++;
     for (size_t i = 0; i < left; i++)
         analysis->watches[members[i].index].stratum = rest;
+    analysis->stratum_of = allocate(analysis->probe_count + 1, sizeof *analysis->stratum_of);
     for (size_t i = 0; i < analysis->probe_count; i++) {
-        struct analysed_probe *probe = &analysis->probes[i];
+        const struct analysed_probe *probe = &analysis->probes[i];
         uint32_t profile = analysis->bursts[probe->burst].profile;
 
-        probe->stratum = stratum_of(tables, profile, probe->ip, rest);
+        analysis->stratum_of[i] =
+            i > 0 && probe->ip == probe[-1].ip && probe->burst == probe[-1].burst
+                ? analysis->stratum_of[i - 1]
+                : stratum_of(tables, profile, probe->ip, rest);
     }
     for (size_t i = 0; i < analysis->crossing_count; i++) {
         struct crossing *crossing = &analysis->crossings[i];

@@ -137,31 +137,33 @@ static void add_opens(const struct analysis *analysis, const struct places *plac
                       const struct sums *sums, struct miss_shares *shares)
 {
     const uint32_t replicates = sums->replicates;
-    const struct miss_shares *of =
-        places->lines ? open_lines_at_size(analysis, places->lines[place], 0) : NULL;
+    const struct miss_shares *sizes =
+        places->lines ? open_lines_at_size(analysis, places->lines[place]) : NULL;
 
-    for (uint32_t r = 0; r < replicates; r++) {
-        for (size_t i = 0; i < sums->stratum_count; i++) {
-            uint32_t stratum = sums->strata[i];
-            struct miss_shares at_time;
+    for (size_t i = 0; i < sums->stratum_count; i++) {
+        uint32_t stratum = sums->strata[i];
+        const struct miss_shares *of = sizes ? sizes + at_stratum(analysis, stratum) : NULL;
+
+        for (uint32_t r = 0; r < replicates; r++) {
             double opens = sums->opens[i * replicates + r];
+            struct miss_shares at_time;
 
             if (!(opens > 0))
                 continue;
             if (!of)
                 at_time = open_lines_at_time(analysis, places->times[place], r, stratum);
-            shares_add(&shares[r], of ? &of[r * analysis->stratum_count + stratum] : &at_time,
-                       opens);
+            shares_add(&shares[r], of ? &of[r] : &at_time, opens);
         }
-        shares_divide(&shares[r], sums->all[r]);
     }
+    for (uint32_t r = 0; r < replicates; r++)
+        shares_divide(&shares[r], sums->all[r]);
 }
 
 static void add_up(const struct analysis *analysis, const struct parts *parts,
                    const struct places *places, struct sums *sums, struct results *out)
 {
     const uint32_t replicates = sums->replicates;
-    const struct miss_shares *cold = open_lines_at_size(analysis, INFINITY, 0);
+    const struct miss_shares *cold = open_lines_at_size(analysis, INFINITY);
 
     sum_parts(analysis, parts, places, sums);
     for (uint32_t r = 0; r < replicates; r++) {
@@ -169,7 +171,7 @@ static void add_up(const struct analysis *analysis, const struct parts *parts,
             out->shares[k * replicates + r].missed = sums->missed[k * replicates + r];
         sum_visited(analysis, parts, places, r, sums, out->shares + r);
         for (size_t i = 0; i < sums->stratum_count; i++)
-            shares_add(&out->cold[r], &cold[r * analysis->stratum_count + sums->strata[i]],
+            shares_add(&out->cold[r], &cold[at_stratum(analysis, sums->strata[i]) + r],
                        sums->opens[i * replicates + r]);
         shares_divide(&out->cold[r], sums->all[r]);
         out->accesses[r] = sums->all[r] * replicate_time_factor(analysis, r);
@@ -191,24 +193,26 @@ static double claim_of(const struct analysis *analysis, size_t stratum)
 static void count_missing(const struct analysis *analysis, const struct parts *parts,
                           const struct places *places, const struct sums *sums, struct results *out)
 {
+    const size_t replicates = replicate_count(analysis);
+
     for (size_t i = 0; i < parts->count; i++)
         out->probes += parts->items[i].probes / (double)parts->count;
     for (size_t k = 0; k < places->n; k++) {
         const struct miss_shares *of =
-            places->lines ? open_lines_at_size(analysis, places->lines[k], 0) : NULL;
+            places->lines ? open_lines_at_size(analysis, places->lines[k]) : NULL;
 
         for (size_t i = 0; i < parts->count; i++) {
             const struct part *part = &parts->items[i];
             bool misses = part->resolved[k] > 0;
 
             for (size_t j = part->first; j < part->first + part->opens && !misses; j++)
-                misses = !of || of[parts->opens[j].stratum].missed > 0;
+                misses = !of || of[parts->opens[j].stratum * replicates].missed > 0;
             out->missing[k] += misses;
         }
         for (size_t i = 0; i < sums->stratum_count && of; i++) {
             double opens = sums->opens[i * sums->replicates];
 
-            if (opens > 0 && !(of[sums->strata[i]].missed > 0))
+            if (opens > 0 && !(of[sums->strata[i] * replicates].missed > 0))
                 out->open_claim[k] += opens / sums->all[0] * claim_of(analysis, sums->strata[i]);
         }
     }

@@ -37,6 +37,12 @@ static inline void shares_divide(struct miss_shares *sum, double weight)
     sum->crossing /= weight;
 }
 
+/* Of a stratum the first in what open_lines_at_size() returns: the estimate. */
+static inline size_t at_stratum(const struct analysis *analysis, uint32_t stratum)
+{
+    return (size_t)stratum * replicate_count(analysis);
+}
+
 /* Places are cache sizes, or times. */
 struct places {
     const double *lines; /* sizes, or NULL */

@@ -163,16 +163,15 @@ static struct open_sum *sorted_opens(const struct open_sums *sums)
 static void add_opens(const struct walk *walk, struct miss_shares *shares)
 {
     struct open_sum *opens = sorted_opens(&walk->opens);
-    size_t n = walk->places->n;
+    size_t n = walk->places->n, replicates = replicate_count(walk->analysis);
 
     for (size_t k = 0; k < n; k++) {
-        const struct miss_shares *of =
-            open_lines_at_size(walk->analysis, walk->places->lines[k], 0);
+        const struct miss_shares *of = open_lines_at_size(walk->analysis, walk->places->lines[k]);
 
         for (size_t i = 0; i < walk->opens.count; i++)
             if (opens[i].weight > 0)
                 shares_add(&shares[(opens[i].key >> SUBSET_SHIFT) * n + k],
-                           &of[(uint32_t)opens[i].key], opens[i].weight);
+                           &of[(uint32_t)opens[i].key * replicates], opens[i].weight);
     }
     free(opens);
 }

@@ -58,25 +58,28 @@ static void add_resolved(const struct analysis *analysis, const struct places *p
             part->resolved[k] += factor * entry->count * misses;
         if (!visited || 1 - misses <= hit)
             continue;
-        add_hit(parts,
-                (struct hit_part){probe->stratum, k, open_lines_time_place(middle * dilation),
-                                  factor * entry->count * (1 - misses - hit)});
+        add_hit(parts, (struct hit_part){analysis->stratum_of[probe - analysis->probes], k,
+                                         open_lines_time_place(middle * dilation),
+                                         factor * entry->count * (1 - misses - hit)});
         part->hits++;
         hit = 1 - misses;
     }
 }
 
-static void add_open(struct parts *parts, struct part *part, const struct analysed_probe *probe,
-                     double factor)
+static void add_open(const struct analysis *analysis, struct parts *parts, struct part *part,
+                     const struct analysed_probe *probe, double factor)
 {
+    uint32_t stratum;
+
     if (probe->open == 0)
         return;
+    stratum = analysis->stratum_of[probe - analysis->probes];
     for (size_t i = part->first; i < part->first + part->opens; i++)
-        if (parts->opens[i].stratum == probe->stratum) {
+        if (parts->opens[i].stratum == stratum) {
             parts->opens[i].count += factor * probe->open;
             return;
         }
-    parts->opens[parts->open_count++] = (struct open_part){probe->stratum, factor * probe->open};
+    parts->opens[parts->open_count++] = (struct open_part){stratum, factor * probe->open};
     part->opens++;
 }
 
@@ -114,7 +117,7 @@ void parts_add(const struct analysis *analysis, const struct places *places,
             find_time_bounds(analysis, places, probe->burst, parts);
     }
     part->probes += factor * probe->count;
-    add_open(parts, part, probe, factor);
+    add_open(analysis, parts, part, probe, factor);
     if (places->n == 0)
         return;
     for (uint32_t k = probe->first; k < probe->first + probe->entries; k++)

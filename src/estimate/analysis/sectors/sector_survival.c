@@ -28,7 +28,7 @@ static void add_up_piece(const struct sector_model *model, struct sector_piece *
                         replicate_burst_factor(analysis, replicate, probe->burst);
 
         piece->weight += weight * probe->count;
-        model->scratch[probe->stratum] += weight * probe->open;
+        model->scratch[analysis->stratum_of[model->probes[i]]] += weight * probe->open;
         for (uint32_t k = probe->first; k < probe->first + probe->entries && weight > 0; k++)
             if (!probe_code_open(analysis->counts[k].code))
                 times[probe_code_time(analysis->counts[k].code)] +=
