@@ -71,7 +71,8 @@ good by-rows 256 8
 bad list 20000 20 "linked nodes" list 'nodes[i]'
 good list-as-array 60000 8
 bad wide-records 10000 40 "few members" record records
-bad table 200000 1 anywhere table numbers
+# One turn leaves it undecided where the stack, which the size of the environment moves, lies badly.
+bad table 200000 3 anywhere table numbers
 bad gather-anywhere 50000 8 indexed gather x
 good gather-near 50000 2
 # Three loops pass over a and three over b in each turn: either array is right.
