@@ -147,7 +147,8 @@ check "... from process to process" \
     asks exact 'all((a == b) == (processes["all"][a][b] == 0) for a in (0, 1) for b in (0, 1))'
 run "$bin/reuse-report" --sharing exact/*.rprof
 check "... named by file and offset" out_has '/turns\+0x1040 .* 19[0-9][0-9] +false'
-until_counted started 500 "$bin/reuse-run" -q -e exact -o "started/%p.rprof" sh -c '"$0" attach turns "$1" 500 0 & "$0" attach turns "$1" 500 1
+until_counted started 500 \
+    "$bin/reuse-run" -q -e exact -o "started/%p.rprof" sh -c '"$0" attach turns "$1" 500 0 & "$0" attach turns "$1" 500 1
     wait' "$program" "/reuse.$$"
 rm -f "/dev/shm/reuse.$$"
 check "exact, two programs started by a shell" counts started 500
