@@ -27,7 +27,6 @@ struct file {
 struct dynamic {
     const Elf64_Rela *tables[2];
     uint64_t table_bytes[2];
-    const uint32_t *hash; /* DT_GNU_HASH */
 };
 
 static uint64_t page_down(uint64_t address)
@@ -113,29 +112,14 @@ static bool map_all(struct late_library *library, const struct file *file)
     return true;
 }
 
-/* The table of symbols has no length of its own: the last chain of the hash table ends with it. */
-static uint64_t count_symbols(const uint32_t *hash)
-{
-    const uint32_t buckets = hash[0], first = hash[1], filter_words = hash[2];
-    const uint32_t *bucket = hash + 4 + 2 * filter_words, *chain = bucket + buckets;
-    uint32_t last = 0;
-    for (uint32_t i = 0; i < buckets; i++)
-        last = bucket[i] > last ? bucket[i] : last;
-    if (last < first)
-        return first;
-    while ((chain[last - first] & 1) == 0)
-        last++;
-    return (uint64_t)last + 1;
-}
-
 static bool read_dynamic(struct late_library *library, const struct file *file,
                          struct dynamic *dynamic)
 {
-    const Elf64_Dyn *entry = NULL;
+    const Elf64_Dyn *first = NULL;
     for (unsigned i = 0; i < file->header.e_phnum; i++)
         if (file->segments[i].p_type == PT_DYNAMIC)
-            entry = (const Elf64_Dyn *)(library->base + file->segments[i].p_vaddr);
-    for (; entry != NULL && entry->d_tag != DT_NULL; entry++) {
+            first = (const Elf64_Dyn *)(library->base + file->segments[i].p_vaddr);
+    for (const Elf64_Dyn *entry = first; entry != NULL && entry->d_tag != DT_NULL; entry++) {
         const uint64_t value = entry->d_un.d_val;
         if (entry->d_tag == DT_RELA)
             dynamic->tables[0] = (const Elf64_Rela *)(library->base + value);
@@ -145,17 +129,8 @@ static bool read_dynamic(struct late_library *library, const struct file *file,
             dynamic->tables[1] = (const Elf64_Rela *)(library->base + value);
         else if (entry->d_tag == DT_PLTRELSZ)
             dynamic->table_bytes[1] = value;
-        else if (entry->d_tag == DT_SYMTAB)
-            library->symbols = (const Elf64_Sym *)(library->base + value);
-        else if (entry->d_tag == DT_STRTAB)
-            library->names = (const char *)(library->base + value);
-        else if (entry->d_tag == DT_GNU_HASH)
-            dynamic->hash = (const uint32_t *)(library->base + value);
     }
-    if (library->symbols == NULL || library->names == NULL || dynamic->hash == NULL)
-        return false;
-    library->symbol_count = count_symbols(dynamic->hash);
-    return true;
+    return first != NULL && loaded_symbols_read(&library->symbols, first, library->base);
 }
 
 /* Address of a symbol that a relocation names; 0 is right for a weak one that nobody has. */
@@ -168,7 +143,7 @@ static bool resolve(const struct late_library *library, const Elf64_Sym *symbol,
         return ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC;
     }
     for (size_t i = 0; i < import_count; i++) {
-        if (strcmp(imports[i].name, library->names + symbol->st_name) == 0) {
+        if (strcmp(imports[i].name, library->symbols.names + symbol->st_name) == 0) {
             *address = (uint64_t)(uintptr_t)imports[i].function;
             return true;
         }
@@ -188,7 +163,7 @@ static bool relocate(const struct late_library *library, const struct dynamic *d
         const Elf64_Rela *relocation = dynamic->tables[table];
         const uint64_t count = dynamic->table_bytes[table] / sizeof *relocation;
         for (uint64_t i = 0; i < count; i++, relocation++) {
-            const Elf64_Sym *symbol = &library->symbols[ELF64_R_SYM(relocation->r_info)];
+            const Elf64_Sym *symbol = &library->symbols.symbols[ELF64_R_SYM(relocation->r_info)];
             struct word *place = (struct word *)(library->base + relocation->r_offset);
             uint64_t address;
             switch (ELF64_R_TYPE(relocation->r_info)) {
@@ -246,11 +221,5 @@ bool late_library_load(struct late_library *library, const char *path,
 
 void *late_library_function(const struct late_library *library, const char *name)
 {
-    for (uint64_t i = 0; i < library->symbol_count; i++) {
-        const Elf64_Sym *symbol = &library->symbols[i];
-        if (symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
-            strcmp(library->names + symbol->st_name, name) == 0)
-            return (void *)(library->base + symbol->st_value);
-    }
-    return NULL;
+    return loaded_symbols_find(&library->symbols, name);
 }

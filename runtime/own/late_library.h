@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "own/loaded_symbols.h"
+
 /* A function that the library calls and does not have. */
 struct late_import {
     const char *name;
@@ -22,9 +24,7 @@ struct late_import {
 /* Filled in by late_library_load(); the memory stays mapped for good. */
 struct late_library {
     uint64_t base, bytes;
-    const Elf64_Sym *symbols;
-    uint64_t symbol_count;
-    const char *names;
+    struct loaded_symbols symbols;
 };
 
 /* False, and nothing is left behind, if the file cannot be read or asks for anything else. */
