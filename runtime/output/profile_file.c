@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "own/text.h"
 #include "perf_events/timebase.h"
 #include "process/tree.h"
 #include "profile/format.h"
@@ -55,20 +56,15 @@ static bool numbered(const char *path, unsigned number, char *out, size_t size)
 {
     static const char suffix[] = ".rprof";
     size_t length = strlen(path), stem = length, n;
-    char digits[8];
-    size_t at = sizeof digits;
+    char ending[24] = ".";
 
     if (length > sizeof suffix - 1 && strcmp(path + length - (sizeof suffix - 1), suffix) == 0)
         stem = length - (sizeof suffix - 1);
-    digits[--at] = '\0';
-    for (; number > 0; number /= 10)
-        digits[--at] = (char)('0' + number % 10);
-    digits[--at] = '.';
-    n = strlen(digits + at);
+    n = (size_t)(put_number(ending + 1, number) - ending);
     if (length + n + 1 > size)
         return false;
     memcpy(out, path, stem);
-    memcpy(out + stem, digits + at, n);
+    memcpy(out + stem, ending, n);
     memcpy(out + stem + n, path + stem, length - stem + 1);
     return true;
 }

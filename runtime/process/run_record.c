@@ -14,6 +14,7 @@
 #include "config.h"
 #include "large_table.h"
 #include "options.h"
+#include "own/text.h"
 #include "perf_events/timebase.h"
 #include "process/settings.h"
 #include "watches/watch.h"
@@ -38,14 +39,9 @@ static void pair(struct run_text *text, const char *key, const char *value)
 static void number(struct run_text *text, const char *key, uint64_t value)
 {
     char digits[24];
-    size_t at = sizeof digits;
 
-    digits[--at] = '\0';
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value > 0);
-    pair(text, key, digits + at);
+    put_number(digits, value);
+    pair(text, key, digits);
 }
 
 /* value with three decimals */
