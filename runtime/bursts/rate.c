@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bursts/look_ahead.h"
+#include "bursts/modelled_time.h"
 #include "bursts/ticks.h"
 #include "memory/scratch.h"
 #include "output/output.h"
@@ -143,6 +144,7 @@ void rate_follow_begin(struct scratch *scratch)
     read_words(thread, progress_word_begin);
     activations_begin(&rate->activations, rate->looked_ns != 0,
                       interpreter_general(thread->interpreter));
+    modelled_time_begin(scratch);
     scratch->halfway = false;
     scratch->searching = has_room(&rate->words);
     if (scratch->searching)
@@ -156,6 +158,7 @@ void rate_follow(struct scratch *scratch, size_t n)
 
     if (n == 0)
         return;
+    modelled_time_follow(scratch);
     activations_follow(&thread->rate.activations, interpreter_general(thread->interpreter),
                        interpreter_poisoned_registers(thread->interpreter), seen);
     if (!scratch->searching)
@@ -245,7 +248,7 @@ void rate_note(struct scratch *scratch)
     struct thread *thread = scratch->thread;
     struct rate *rate = &thread->rate;
     struct progress_variable variables[PROGRESS_VARIABLES_MAX];
-    unsigned n = list_words(scratch, variables);
+    unsigned n = modelled_time_list(scratch, variables);
     struct record_progress record = {
         .thread_id = thread->id,
         .loop = scratch->record.loop,
@@ -257,6 +260,7 @@ void rate_note(struct scratch *scratch)
         .ip = scratch->begun_at,
     };
 
+    n += list_words(scratch, variables + n);
     n += list_registers(scratch, variables + n, PROGRESS_VARIABLES_MAX - n);
     record.count = n;
     ticks_list(&thread->ticks, record.ticks);

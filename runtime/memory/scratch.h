@@ -18,6 +18,7 @@
 
 #include "bursts/thread.h"
 #include "isa/interpreter.h"
+#include "isa/pipeline.h"
 #include "output/paths.h"
 #include "profile/format.h"
 #include "profile/writer.h"
@@ -57,6 +58,9 @@ struct scratch {
     uint64_t begun_at; /* the instruction */
 
     struct pursuit pursuit; /* of lines that it leaves open */
+
+    struct pipeline pipeline;  /* how long its accesses would take; see modelled_time.h */
+    struct pipeline_time warm; /* when the model's caches and branches are known */
 
     unsigned char encoded[SCRATCH_ENCODED];
     struct access accesses[SCRATCH_ACCESSES]; /* for turns.c */

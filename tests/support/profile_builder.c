@@ -305,11 +305,19 @@ void profile_builder_invalidation(struct profile_builder *builder,
     append(builder, RECORD_INVALIDATION, &invalidation, sizeof(invalidation), NULL, 0);
 }
 
+void profile_builder_variables(struct profile_builder *builder,
+                               const struct record_progress *record,
+                               const struct progress_variable *variables)
+{
+    append(builder, RECORD_PROGRESS, record, sizeof(*record), variables,
+           record->count * sizeof(*variables));
+}
+
 void profile_builder_variable(struct profile_builder *builder, struct record_progress record,
                               const struct progress_variable *variable)
 {
     record.count = 1;
-    append(builder, RECORD_PROGRESS, &record, sizeof(record), variable, sizeof(*variable));
+    profile_builder_variables(builder, &record, variable);
 }
 
 void profile_builder_rate(struct profile_builder *builder, uint32_t thread_id, uint64_t loop,

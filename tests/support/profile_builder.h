@@ -89,7 +89,9 @@ void profile_builder_watch_end(struct profile_builder *, const struct record_sam
 void profile_builder_invalidation(struct profile_builder *, const struct record_sample *,
                                   uint32_t thread_id, uint64_t watched_ns);
 
-/* One variable of a burst; the record's count need not be set. */
+/* The variables of a burst, record->count of them; or one, the count of which need not be set. */
+void profile_builder_variables(struct profile_builder *, const struct record_progress *,
+                               const struct progress_variable *);
 void profile_builder_variable(struct profile_builder *, struct record_progress,
                               const struct progress_variable *);
 /* A register that counts accesses: so many in elapsed_ns before a burst of the loop. */

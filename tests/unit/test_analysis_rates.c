@@ -237,6 +237,59 @@ static void what_code_touches_is_expected_of_it(void **state)
     profile_free(profile);
 }
 
+/* What a modelled processor would take for `accesses` of a burst. */
+static void add_clocks(struct profile_builder *builder, uint32_t thread, uint64_t loop,
+                       uint32_t accesses, double near, double far)
+{
+    const struct record_progress record = {.thread_id = thread, .loop = loop, .count = 2};
+    const struct progress_variable clocks[] = {
+        {.kind = PROGRESS_MODEL,
+         .place = PROGRESS_NEAR_CYCLES,
+         .accesses = accesses,
+         .within = near},
+        {.kind = PROGRESS_MODEL, .place = PROGRESS_FAR_CYCLES, .accesses = accesses, .within = far},
+    };
+
+    profile_builder_variables(builder, &record, clocks);
+}
+
+/* Nothing moves on in three loops: one waits for its sums, one for nothing, one for lines. */
+static void what_code_waits_for_is_expected_of_it(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/reuse-rates-XXXXXX";
+    struct profile_builder builder;
+    uint64_t time = 0;
+    begin_profile(&builder, path);
+    uint32_t one = profile_builder_thread(&builder, 1, "one");
+    for (int i = 0; i < 3; i++) {
+        add_loop(&builder, one, 0x10000, 10, &time);
+        add_loop(&builder, one, 0x20000, 10, &time);
+        add_loop(&builder, one, 0x30000, 10, &time);
+        add_clocks(&builder, one, 0x10000, 3000, 6000, 6000);
+        add_clocks(&builder, one, 0x20000, 3000, 1500, 1500);
+        add_clocks(&builder, one, 0x30000, 3000, 27000, 327000);
+    }
+    struct profile *profile = end_profile(&builder, path);
+    struct loop_rates rates;
+    const struct profile *profiles[] = {profile};
+    loop_rates_create(profiles, 1, &rates);
+    struct loop_rate *sums = &rates.loops[loop_rates_find(&rates, 0, 0x10000)];
+    struct loop_rate *fast = &rates.loops[loop_rates_find(&rates, 0, 0x20000)];
+    struct loop_rate *list = &rates.loops[loop_rates_find(&rates, 0, 0x30000)];
+    assert_float_equal(log(fast->per_ns.value / sums->per_ns.value), log(4), 0.01);
+    /* At some GHz, give or take what processors and models differ by. */
+    if (fast->per_ns.value < 4 || fast->per_ns.value > 12)
+        fail_msg("%.3f", fast->per_ns.value);
+    assert_true(fast->per_ns.lo < fast->per_ns.value / 2 && fast->per_ns.hi < 40);
+    /* From near or from far: 9 to 109 cycles an access, so that its range is wider. */
+    assert_true(list->per_ns.lo < 3.2 / 60 && list->per_ns.hi > 3.2 / 12);
+    assert_true(list->per_ns.hi / list->per_ns.lo > 2 * fast->per_ns.hi / fast->per_ns.lo);
+    assert_true(!fast->measured && !list->measured);
+    loop_rates_free(&rates);
+    profile_free(profile);
+}
+
 static void without_readings_the_range_is_wide(void **state)
 {
     (void)state;
@@ -315,6 +368,7 @@ int main(void)
         cmocka_unit_test(many_loops),
         cmocka_unit_test(system_calls_leave_little_time_for_accesses),
         cmocka_unit_test(what_code_touches_is_expected_of_it),
+        cmocka_unit_test(what_code_waits_for_is_expected_of_it),
         cmocka_unit_test(without_readings_the_range_is_wide),
         cmocka_unit_test(counted_accesses_are_not_set_off),
     };

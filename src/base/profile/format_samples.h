@@ -260,6 +260,14 @@ enum progress_kind {
     PROGRESS_REGISTER = 1, /* place: the instruction at which its function went on when another had
                               returned; 0: the function that was interrupted */
     PROGRESS_WORD = 2,     /* place: its address */
+    PROGRESS_MODEL = 3,    /* place: enum progress_model */
+};
+
+/* Clocks of a modelled processor: cycles that so many accesses of the burst would take it. They say
+ * how loops compare, not how long anything took (docs/estimators.md, section 1). */
+enum progress_model {
+    PROGRESS_NEAR_CYCLES = 0, /* lines that nothing prefetches come from the second cache */
+    PROGRESS_FAR_CYCLES = 1,  /* from memory */
 };
 
 enum progress_flags {

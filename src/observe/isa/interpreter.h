@@ -61,6 +61,7 @@ typedef void (*interpreter_condition)(void *context, uint64_t ip, int64_t result
 typedef void (*interpreter_call)(void *context, const struct interpreter *interpreter,
                                  uint64_t accesses, uint64_t target, uint64_t return_address);
 
+struct pipeline;
 struct interpreter_options {
     interpreter_read read; /* or NULL */
     /* Of a line that interpreter_avoid() named, when it is first needed: all its 64 bytes. */
@@ -70,6 +71,8 @@ struct interpreter_options {
     interpreter_condition condition;
     interpreter_call call;
     void *branch_context; /* for all three hooks */
+    /* Told what is executed, for how long that would take; x86 only. May be NULL. */
+    struct pipeline *pipeline;
 };
 
 /* Bytes that interpreter_create() needs; a constant of the build (some MiB, touched as

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/rates/burst_times.h"
+#include "analysis/rates/expected_rates.h"
 #include "analysis/rates/progress_rates.h"
 #include "analysis/rates/rate_fit.h"
 #include "analysis/rates/refill.h"
@@ -14,14 +15,6 @@
 #include "support/memory.h"
 
 enum { INSTRUCTION_BYTES_MAX = 15 };
-/* An access that hits takes some 0.25 ns, two to three a cycle. What the others take depends on how
- * many lines code touches, by about the square: the more it touches, the farther they come from. Of
- * 13 programs from lists to interpreters loops were within a factor of 2.9 (standard deviation) of
- * this; about one rate for all of them, within 4.3. */
-#define ACCESS_NS 0.25
-#define LINES_NS 100.0
-/* Lines per access of code that nothing is known of: two accesses per ns. */
-#define USUAL_LINES 0.05
 /* A system call, with the way in and out, takes from 0.1 us (the cheapest) to many (one that wakes
  * a thread, in a virtual machine): within a factor of ten. */
 #define CALL_NS 1000.0
@@ -180,30 +173,6 @@ static void share_time(struct span span, struct rate_evidence *evidence)
             all > 0 ? span.loops[i].time_ns / all : 1 / (double)span.count;
 }
 
-/* ln(rate) of code that touches another line with so many of its accesses. */
-static double expected_rate(double lines_per_access)
-{
-    return -log(ACCESS_NS + LINES_NS * lines_per_access * lines_per_access);
-}
-
-/* By the probes of its bursts: those that are open are about the lines that were touched. */
-static void expect(const struct profile *profile, size_t p, const struct loop_rates *rates,
-                   struct rate_evidence *evidence)
-{
-    double touches[RATE_GROUPS_MAX] = {0}, open[RATE_GROUPS_MAX] = {0};
-
-    for (size_t i = 0; i < profile->bursts.count; i++) {
-        const struct record_burst *burst = profile->bursts.items[i];
-        uint32_t group = rates->loops[loop_rates_find(rates, p, burst->loop)].group;
-
-        touches[group] += burst->touches;
-        open[group] += burst->open;
-    }
-    for (uint32_t group = 0; group < evidence->groups; group++)
-        evidence->expected[group] =
-            expected_rate(touches[group] > 0 ? open[group] / touches[group] : USUAL_LINES);
-}
-
 /* Most time of a group is in bursts with system calls: they tell about how long it takes. */
 static void add_calls(struct span span, struct rate_evidence *evidence)
 {
@@ -255,19 +224,24 @@ static void fit_profile(const struct profile *profile, size_t p, struct span spa
     struct rate_evidence evidence = {.groups = make_groups(span)};
     size_t n = profile->progress.count;
     uint32_t *groups = allocate(n, sizeof *groups);
+    uint32_t *burst_groups = allocate(profile->bursts.count, sizeof *burst_groups);
     struct rate_fit fit;
 
     for (size_t i = 0; i < n; i++)
         groups[i] = rates->loops[loop_rates_find(rates, p, profile->progress.items[i]->loop)].group;
+    for (size_t i = 0; i < profile->bursts.count; i++)
+        burst_groups[i] =
+            rates->loops[loop_rates_find(rates, p, profile->bursts.items[i]->loop)].group;
     progress_rates(profile, groups, &evidence);
     rates->bursts += bursts_that_tell(&evidence, n);
     share_time(span, &evidence);
-    expect(profile, p, rates, &evidence);
+    expected_rates(profile, burst_groups, groups, &evidence);
     add_calls(span, &evidence);
     rate_fit(&evidence, &fit);
     for (size_t i = 0; i < span.count; i++)
         set_rate(&span.loops[i], &fit);
     free(groups);
+    free(burst_groups);
     free(evidence.readings);
     free(evidence.equations);
     free(evidence.terms);

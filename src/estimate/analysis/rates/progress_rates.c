@@ -56,8 +56,9 @@ static size_t count_variables(const struct profile *profile)
     return n;
 }
 
-static void list_observations(const struct profile *profile, const uint32_t *groups,
-                              struct observation *list)
+/* Returns their number. */
+static size_t list_observations(const struct profile *profile, const uint32_t *groups,
+                                struct observation *list)
 {
     size_t n = 0;
 
@@ -69,6 +70,8 @@ static void list_observations(const struct profile *profile, const uint32_t *gro
             bool before = variable->flags & PROGRESS_BEFORE,
                  since = variable->flags & PROGRESS_SINCE;
 
+            if (variable->kind == PROGRESS_MODEL)
+                continue;
             list[n] = (struct observation){
                 .group = groups[i],
                 .thread = variable->kind == PROGRESS_REGISTER ? 0 : record->thread_id,
@@ -87,6 +90,7 @@ static void list_observations(const struct profile *profile, const uint32_t *gro
             n++;
         }
     }
+    return n;
 }
 
 /* ---- a variable in a group: before its bursts ---- */
@@ -297,7 +301,7 @@ void progress_rates(const struct profile *profile, const uint32_t *groups,
     evidence->reading_count = evidence->equation_count = evidence->term_count = 0;
     for (size_t i = 0; i < profile->progress.count; i++)
         looked[groups[i]] += profile->progress.items[i]->before_ns > 0;
-    list_observations(profile, groups, list);
+    n = list_observations(profile, groups, list);
     add_readings(list, n, looked, &scratch, evidence);
     word_rates(list, n, evidence);
     free(list);

@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is expected of a program before any reading holds within a factor of ten. */
-#define PRIOR_DEVIATION (log(10) / 1.96)
-/* Spread between loops of a program about what is expected, ln, before any is known, and how many
- * loops that is worth. */
-#define BETWEEN_LOOPS 0.8
+/* Spread between loops of a program about what is expected, ln, before any is known
+ * (expected_rates.c has what it comes from), and how many loops that is worth. */
+#define BETWEEN_LOOPS 0.5
 #define BETWEEN_LOOPS_WORTH 2.0
 /* Readings that tell of it. */
 #define TELLING_VARIANCE 0.25
@@ -24,8 +22,9 @@ enum { STEPS_MAX = 60, UNKNOWNS_MAX = RATE_GROUPS_MAX + 1, OPINIONS_MAX = 512 };
 
 struct system {
     uint32_t n; /* groups, then their common offset */
-    const double *expected;
-    double between; /* variance of groups about that */
+    const double *expected, *own_variance;
+    double common_variance;
+    double between; /* variance of groups about what is expected, besides their own */
     double x[UNKNOWNS_MAX];
     double information[UNKNOWNS_MAX][UNKNOWNS_MAX];
     double gradient[UNKNOWNS_MAX];
@@ -42,11 +41,12 @@ static double robust(double off, double variance)
 static void add_priors(struct system *system)
 {
     uint32_t offset = system->n - 1;
-    double precision = 1 / system->between;
+    double precision;
 
     for (uint32_t i = 0; i < offset; i++) {
         double off = system->x[i] - system->expected[i] - system->x[offset];
 
+        precision = 1 / (system->between + system->own_variance[i]);
         system->information[i][i] += precision;
         system->information[offset][offset] += precision;
         system->information[i][offset] -= precision;
@@ -54,7 +54,7 @@ static void add_priors(struct system *system)
         system->gradient[i] -= precision * off;
         system->gradient[offset] += precision * off;
     }
-    precision = 1 / (PRIOR_DEVIATION * PRIOR_DEVIATION);
+    precision = 1 / system->common_variance;
     system->information[offset][offset] += precision;
     system->gradient[offset] -= precision * system->x[offset];
 }
@@ -181,7 +181,7 @@ size_t rate_middle(struct rate_reading *readings, size_t n)
  * not move. The weights of a Student distribution need a beginning near the truth. */
 static double common_offset(const struct rate_evidence *evidence)
 {
-    struct rate_reading list[OPINIONS_MAX] = {{.variance = PRIOR_DEVIATION * PRIOR_DEVIATION}};
+    struct rate_reading list[OPINIONS_MAX] = {{.variance = evidence->common_variance}};
     size_t n = 1;
 
     for (size_t i = 0; i < evidence->reading_count && n < OPINIONS_MAX; i++) {
@@ -217,7 +217,7 @@ static double variance_between(const struct rate_evidence *evidence)
         n++;
         sum += off;
         squares += off * off;
-        own += reading->variance;
+        own += reading->variance + evidence->own_variance[reading->group];
     }
     found = n > 1 ? fmax(0, squares - sum * sum / n - own * (n - 1) / n) : 0;
     return (BETWEEN_LOOPS_WORTH * BETWEEN_LOOPS * BETWEEN_LOOPS + found) /
@@ -246,6 +246,8 @@ void rate_fit(const struct rate_evidence *evidence, struct rate_fit *fit)
 {
     struct system system = {.n = evidence->groups + 1,
                             .expected = evidence->expected,
+                            .own_variance = evidence->own_variance,
+                            .common_variance = evidence->common_variance,
                             .between = variance_between(evidence)};
     double begin = common_offset(evidence);
 

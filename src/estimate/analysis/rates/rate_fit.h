@@ -39,7 +39,9 @@ struct rate_term {
 struct rate_evidence {
     uint32_t groups;                  /* at most RATE_GROUPS_MAX */
     double share[RATE_GROUPS_MAX];    /* of the time; their sum is 1 */
-    double expected[RATE_GROUPS_MAX]; /* ln(rate), by what the code accesses */
+    double expected[RATE_GROUPS_MAX]; /* ln(rate), by what the code does */
+    /* Of ln(rate) about what is expected: of all groups in common, and what each has besides. */
+    double common_variance, own_variance[RATE_GROUPS_MAX];
     struct rate_reading *readings;
     struct rate_equation *equations;
     struct rate_term *terms;

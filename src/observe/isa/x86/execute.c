@@ -13,6 +13,7 @@
 #include "isa/x86/fetch.h"
 #include "isa/x86/integer.h"
 #include "isa/x86/masked.h"
+#include "isa/x86/pace.h"
 #include "isa/x86/save.h"
 #include "isa/x86/vector.h"
 #include "isa/x86/x87.h"
@@ -87,6 +88,8 @@ enum interpreter_stop x86_execute(struct interpreter *it, struct access *out, si
     uint64_t ip = it->ip;
     const uint64_t before = it->instructions;
     struct block *block = NULL, *next = NULL;
+    const struct block *executed = NULL; /* for the model of a processor: to its end, all of it */
+    struct access *made = out;           /* its accesses */
     const struct micro_op *op = NULL;
     enum interpreter_stop why;
     bool taken, carry;
@@ -120,6 +123,11 @@ enter_block:
     block = decode_cache_find(generation, ip);
 check_block:
     op = NULL;
+    if (unlikely(it->options.pipeline != NULL)) {
+        if (executed)
+            x86_pace_block(it->options.pipeline, executed, made, out, ip);
+        executed = NULL;
+    }
     if (unlikely(it->instructions - before >= instruction_budget)) {
         why = INTERPRETER_BUDGET;
         goto leave;
@@ -144,6 +152,8 @@ check_block:
         block = x86_shorten_block(it, block,
                                   (unsigned)(instruction_budget - (it->instructions - before)));
     op = block->ops;
+    executed = block;
+    made = out;
     goto *table[op->code];
 
 propagate : {

@@ -179,8 +179,9 @@ enum string_repeat { REPEAT_NONE, REPEAT_WHILE_EQUAL, REPEAT_WHILE_NOT_EQUAL };
 
 /*
  * STUB: immediate is the function, displacement the flags that it reads, scale whether it leaves
- * sticky bits in MXCSR. Of the next operation, STUB_MASKS, displacement and immediate are the masks
- * of registers that it reads and writes, access the flags that it sets | those undefined << 16.
+ * sticky bits in MXCSR, width its latency in cycles. Of the next operation, STUB_MASKS,
+ * displacement and immediate are the masks of registers that it reads and writes, access the flags
+ * that it sets | those undefined << 16.
  */
 struct micro_op {
     uint16_t code;

@@ -312,6 +312,46 @@ static void emit_memory(struct emitter *e, const struct plan *plan, const struct
         op->d = REGISTER_SCRATCH;
 }
 
+/* Cycles until its result is known, about (Fog, Instruction tables, 2023). */
+static unsigned stub_latency(const struct emitter *e)
+{
+    enum { LOGIC = 1, ARITHMETIC = 4, DIVISION = 14 };
+
+    switch (e->instruction->mnemonic) {
+    case ZYDIS_MNEMONIC_DIVSS:
+    case ZYDIS_MNEMONIC_DIVSD:
+    case ZYDIS_MNEMONIC_DIVPS:
+    case ZYDIS_MNEMONIC_DIVPD:
+    case ZYDIS_MNEMONIC_SQRTSS:
+    case ZYDIS_MNEMONIC_SQRTSD:
+    case ZYDIS_MNEMONIC_SQRTPS:
+    case ZYDIS_MNEMONIC_SQRTPD:
+    case ZYDIS_MNEMONIC_VDIVSS:
+    case ZYDIS_MNEMONIC_VDIVSD:
+    case ZYDIS_MNEMONIC_VDIVPS:
+    case ZYDIS_MNEMONIC_VDIVPD:
+    case ZYDIS_MNEMONIC_VSQRTSS:
+    case ZYDIS_MNEMONIC_VSQRTSD:
+    case ZYDIS_MNEMONIC_VSQRTPS:
+    case ZYDIS_MNEMONIC_VSQRTPD:
+        return DIVISION;
+    default:
+        break;
+    }
+    /* Those with exceptions of floating point are arithmetic (Intel manual, volume 2, 2.4). */
+    switch (e->instruction->meta.exception_class) {
+    case ZYDIS_EXCEPTION_CLASS_SSE2:
+    case ZYDIS_EXCEPTION_CLASS_SSE3:
+    case ZYDIS_EXCEPTION_CLASS_AVX2:
+    case ZYDIS_EXCEPTION_CLASS_AVX3:
+    case ZYDIS_EXCEPTION_CLASS_E2:
+    case ZYDIS_EXCEPTION_CLASS_E3:
+        return ARITHMETIC;
+    default:
+        return LOGIC;
+    }
+}
+
 bool x86_decode_stub(struct emitter *e)
 {
     struct plan plan = {0};
@@ -362,6 +402,7 @@ bool x86_decode_stub(struct emitter *e)
     op->immediate = (int64_t)(uintptr_t)stub;
     op->displacement = tested;
     op->scale = plan.vectors != 0;
+    op->width = (uint8_t)stub_latency(e);
     op = emit(e, OP_STUB_MASKS);
     op->displacement = (int64_t)(plan.reads | (loads ? REGISTER_BIT(REGISTER_SCRATCH) : 0));
     op->immediate = (int64_t)(plan.writes | (stores ? REGISTER_BIT(REGISTER_SCRATCH) : 0));

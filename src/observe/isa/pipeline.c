@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe. */
+#include "isa/pipeline.h"
+
+#include <string.h>
+
+#include "signal_safe.h"
+
+enum {
+    /* Four instructions and two accesses a cycle; a line every fourth. */
+    DISPATCH = PIPELINE_CYCLE / 4,
+    ACCESS = PIPELINE_CYCLE / 2,
+    LINE = 4 * PIPELINE_CYCLE,
+    /* Waiting for units that are busy: so much may queue before them. */
+    QUEUE = 16 * PIPELINE_CYCLE,
+    LINE_QUEUE = 12 * LINE,
+    LOAD = 4 * PIPELINE_CYCLE,
+    REFILL = 14 * PIPELINE_CYCLE, /* after a misprediction */
+    LINE_SHIFT = 6,
+    WORD_SHIFT = 3,
+    HISTORY_MASK = PIPELINE_HISTORIES - 1,
+    STRING_BYTES = 32, /* a cycle, of a repeated instruction */
+};
+
+static uint32_t later(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint32_t earlier(uint32_t a, uint32_t by)
+{
+    return a > by ? a - by : 0;
+}
+
+void pipeline_begin(struct pipeline *p)
+{
+    memset(p, 0, sizeof *p);
+}
+
+/* ---- instructions ---- */
+
+static void dispatch(struct pipeline_timeline *t, uint32_t number, uint32_t room)
+{
+    t->dispatch = later(t->dispatch + room, t->window[number % PIPELINE_WINDOW]);
+    t->complete = t->dispatch;
+}
+
+static void retire(struct pipeline_timeline *t, uint32_t number)
+{
+    t->retired = later(t->retired, t->complete);
+    t->window[number % PIPELINE_WINDOW] = t->retired;
+}
+
+void pipeline_instruction(struct pipeline *p, bool fused)
+{
+    uint32_t room = fused ? 0 : DISPATCH;
+
+    dispatch(&p->near, p->instructions, room);
+    dispatch(&p->far, p->instructions, room);
+}
+
+void pipeline_retire(struct pipeline *p)
+{
+    retire(&p->near, p->instructions);
+    retire(&p->far, p->instructions);
+    p->instructions++;
+}
+
+/* ---- operations ---- */
+
+static uint32_t start(const struct pipeline_timeline *t, uint64_t reads)
+{
+    uint32_t at = t->dispatch;
+
+    for (; reads != 0; reads &= reads - 1)
+        at = later(at, t->ready[__builtin_ctzll(reads)]);
+    return at;
+}
+
+static void end(struct pipeline_timeline *t, uint64_t writes, uint32_t at)
+{
+    t->complete = later(t->complete, at);
+    for (; writes != 0; writes &= writes - 1)
+        t->ready[__builtin_ctzll(writes)] = at;
+}
+
+void pipeline_compute(struct pipeline *p, struct pipeline_operands operands, unsigned latency)
+{
+    uint32_t takes = latency * PIPELINE_CYCLE;
+
+    end(&p->near, operands.writes, start(&p->near, operands.reads) + takes);
+    end(&p->far, operands.writes, start(&p->far, operands.reads) + takes);
+}
+
+/* ---- memory ---- */
+
+static bool holds(const struct pipeline *p, uint32_t line)
+{
+    const uint32_t *set = p->line[line % PIPELINE_SETS];
+
+    return set[0] == line + 1 || set[1] == line + 1;
+}
+
+enum line_state { LINE_HELD, LINE_STREAMED, LINE_NEW };
+
+static void move_back(uint32_t pair[2], uint32_t first)
+{
+    pair[1] = pair[0];
+    pair[0] = first;
+}
+
+/* The line becomes the first of its set. One whose neighbour was used shortly before has been
+ * prefetched. */
+static enum line_state touch_line(struct pipeline *p, uint64_t address)
+{
+    uint32_t line = (uint32_t)(address >> LINE_SHIFT), at = line % PIPELINE_SETS;
+    uint32_t *set = p->line[at];
+    enum line_state state = LINE_HELD;
+
+    p->accesses++;
+    if (set[0] == line + 1)
+        return LINE_HELD;
+    if (set[1] != line + 1)
+        state = holds(p, line - 1) || holds(p, line + 1) ? LINE_STREAMED : LINE_NEW;
+    move_back(set, line + 1);
+    move_back(p->near.arrives[at], p->near.arrives[at][1]);
+    move_back(p->far.arrives[at], p->far.arrives[at][1]);
+    return state;
+}
+
+/* Accesses queue before the units that make them; returns what the line adds to the latency. */
+static void occupy(struct pipeline_timeline *t, enum line_state state)
+{
+    t->memory = later(t->memory, t->dispatch) + ACCESS;
+    t->dispatch = later(t->dispatch, earlier(t->memory, QUEUE));
+    if (state == LINE_HELD)
+        return;
+    t->lines = later(t->lines, t->dispatch) + LINE;
+    t->dispatch = later(t->dispatch, earlier(t->lines, LINE_QUEUE));
+}
+
+/* arrives: of its line, which those that follow wait for as well. */
+static void load(struct pipeline_timeline *t, struct pipeline_operands operands,
+                 enum line_state state, uint32_t stored, uint32_t *arrives, uint32_t far)
+{
+    uint32_t at;
+
+    occupy(t, state);
+    at = later(start(t, operands.reads), stored) + LOAD;
+    if (state != LINE_HELD)
+        *arrives = at + PIPELINE_NEAR + (state == LINE_NEW ? far : 0);
+    end(t, operands.writes, later(at, *arrives));
+}
+
+void pipeline_load(struct pipeline *p, struct pipeline_operands operands, uint64_t address)
+{
+    uint32_t word = (uint32_t)(address >> WORD_SHIFT), at = word % PIPELINE_STORES;
+    uint32_t set = (uint32_t)(address >> LINE_SHIFT) % PIPELINE_SETS;
+    bool waits = p->store[at] == word + 1;
+    enum line_state state = touch_line(p, address);
+
+    load(&p->near, operands, state, waits ? p->near.stored[at] : 0, p->near.arrives[set], 0);
+    load(&p->far, operands, state, waits ? p->far.stored[at] : 0, p->far.arrives[set],
+         PIPELINE_FAR);
+}
+
+/* What is stored waits in a buffer: no line of it is waited for. */
+static void store(struct pipeline_timeline *t, uint64_t reads, enum line_state state, uint32_t at,
+                  uint32_t *arrives)
+{
+    uint32_t known;
+
+    occupy(t, state);
+    known = start(t, reads);
+    if (state != LINE_HELD)
+        *arrives = 0;
+    end(t, 0, known);
+    t->stored[at] = known;
+}
+
+void pipeline_store(struct pipeline *p, struct pipeline_operands operands, uint64_t address)
+{
+    uint32_t word = (uint32_t)(address >> WORD_SHIFT), at = word % PIPELINE_STORES;
+    uint32_t set = (uint32_t)(address >> LINE_SHIFT) % PIPELINE_SETS;
+    enum line_state state = touch_line(p, address);
+
+    p->store[at] = word + 1;
+    store(&p->near, operands.reads, state, at, p->near.arrives[set]);
+    store(&p->far, operands.reads, state, at, p->far.arrives[set]);
+}
+
+static void stream(struct pipeline_timeline *t, enum line_state state, uint32_t takes)
+{
+    t->dispatch += takes;
+    if (state != LINE_HELD) {
+        t->lines = later(t->lines, t->dispatch) + LINE;
+        t->dispatch = later(t->dispatch, earlier(t->lines, LINE_QUEUE));
+    }
+    t->complete = later(t->complete, t->dispatch);
+}
+
+void pipeline_touch(struct pipeline *p, uint64_t address, unsigned width)
+{
+    enum line_state state = touch_line(p, address);
+    uint32_t takes = width * PIPELINE_CYCLE / STRING_BYTES;
+
+    stream(&p->near, state, takes ? takes : 1);
+    stream(&p->far, state, takes ? takes : 1);
+}
+
+/* ---- branches ---- */
+
+/* Counters from 1 (never taken) to 4 (always). Returns whether it was foreseen, -1: never seen. */
+static int learn(uint8_t *counter, bool taken)
+{
+    int foreseen = *counter == 0 ? -1 : (*counter > 2) == taken;
+
+    if (*counter == 0)
+        *counter = taken ? 3 : 2;
+    else if (taken && *counter < 4)
+        ++*counter;
+    else if (!taken && *counter > 1)
+        --*counter;
+    return foreseen;
+}
+
+static void resolve(struct pipeline_timeline *t, uint64_t reads, bool mispredicted)
+{
+    uint32_t at = start(t, reads) + PIPELINE_CYCLE;
+
+    end(t, 0, at);
+    if (mispredicted)
+        t->dispatch = later(t->dispatch, at + REFILL);
+}
+
+static uint32_t mixed(uint64_t value)
+{
+    return (uint32_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+}
+
+void pipeline_branch(struct pipeline *p, uint64_t reads, uint64_t ip, bool taken)
+{
+    uint32_t hash = mixed(ip);
+    int alone = learn(&p->branch[hash % PIPELINE_BRANCHES], taken);
+    int after = learn(&p->pattern[(hash ^ p->history) & HISTORY_MASK], taken);
+    bool mispredicted = after >= 0 ? after == 0 : alone == 0;
+
+    p->history = (p->history << 1 | taken) & HISTORY_MASK;
+    resolve(&p->near, reads, mispredicted);
+    resolve(&p->far, reads, mispredicted);
+}
+
+void pipeline_jump(struct pipeline *p, uint64_t reads, uint64_t ip, uint64_t target)
+{
+    uint32_t *last = &p->target[(mixed(ip) ^ p->targets_history) % PIPELINE_TARGETS];
+    bool mispredicted = *last != 0 && *last != (uint32_t)target;
+
+    *last = (uint32_t)target;
+    p->targets_history = (p->targets_history << 4 ^ mixed(target)) & 0xffff;
+    resolve(&p->near, reads, mispredicted);
+    resolve(&p->far, reads, mispredicted);
+}
+
+struct pipeline_time pipeline_time(const struct pipeline *p)
+{
+    return (struct pipeline_time){
+        .instructions = p->instructions,
+        .accesses = p->accesses,
+        .near_cycles = p->near.retired / PIPELINE_CYCLE,
+        .far_cycles = p->far.retired / PIPELINE_CYCLE,
+    };
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How long interpreted code would take: a coarse model of an out-of-order processor, as throughput
+ * predictors have it (Abel and Reineke, uiCA, ICS 2022), but fed with what was executed.
+ *
+ * Where no counter tells how many accesses a thread makes per nanosecond, loops whose variables say
+ * nothing are compared by this model: it knows what chains of operations wait for each other,
+ * branches that are mispredicted, stores that a load waits for, and lines that come from beyond the
+ * first cache. It need not be right in all, only alike for the loops of a program: what it is off
+ * by in common is found from those that were measured (docs/estimators.md, section 1).
+ *
+ * Two processors run side by side. They differ in how long a line takes that is new and whose
+ * neighbours are new too, so that nothing has prefetched it: it is near (the second cache) or far
+ * (memory). What lies between them tells how much of that the code could hide.
+ *
+ * Times are in eighths of a cycle. Pure; no allocation; signal-safe. 20 KiB.
+ */
+#ifndef REUSE_ISA_PIPELINE_H
+#define REUSE_ISA_PIPELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    PIPELINE_CYCLE = 8,
+    PIPELINE_REGISTERS = 64,
+    PIPELINE_WINDOW = 256, /* instructions under way; a power of two */
+    PIPELINE_SETS = 256,   /* of two lines each: 32 KiB */
+    PIPELINE_STORES = 256,
+    PIPELINE_BRANCHES = 1024,
+    PIPELINE_HISTORIES = 4096,
+    PIPELINE_TARGETS = 256,
+    PIPELINE_NEAR = 14 * PIPELINE_CYCLE, /* a line from the second cache */
+    PIPELINE_FAR = 200 * PIPELINE_CYCLE, /* one from memory, more than that */
+};
+
+/* One of the two processors. */
+struct pipeline_timeline {
+    uint32_t dispatch; /* of the instruction under way */
+    uint32_t complete; /* its last operation */
+    uint32_t retired;
+    uint32_t memory, lines;             /* when the load units, and the way to memory, are free */
+    uint32_t ready[PIPELINE_REGISTERS]; /* when each register is known */
+    uint32_t window[PIPELINE_WINDOW];   /* when the instruction so many before was retired */
+    uint32_t stored[PIPELINE_STORES];   /* when the word that was stored last is known */
+    uint32_t arrives[PIPELINE_SETS][2]; /* when each line is there */
+};
+
+struct pipeline {
+    struct pipeline_timeline near, far;
+    uint32_t instructions, accesses;
+    uint32_t history, targets_history;
+    uint32_t line[PIPELINE_SETS][2];     /* in the first cache, 1 + number; the later one first */
+    uint32_t store[PIPELINE_STORES];     /* word, 1 + number */
+    uint8_t branch[PIPELINE_BRANCHES];   /* 0: never seen; 1..4: not taken to taken */
+    uint8_t pattern[PIPELINE_HISTORIES]; /* likewise, after a history of branches */
+    uint32_t target[PIPELINE_TARGETS];   /* of an indirect branch, after a history; 0: never seen */
+};
+
+/* Nothing is under way, no line and no branch is known. */
+void pipeline_begin(struct pipeline *);
+
+/* An instruction begins. fused: it takes no room of its own. What it does follows, and its end. */
+void pipeline_instruction(struct pipeline *, bool fused);
+void pipeline_retire(struct pipeline *);
+
+/* Registers that an operation waits for and sets: a bit each. */
+struct pipeline_operands {
+    uint64_t reads, writes;
+};
+
+/* latency in cycles. */
+void pipeline_compute(struct pipeline *, struct pipeline_operands, unsigned latency);
+void pipeline_load(struct pipeline *, struct pipeline_operands, uint64_t address);
+void pipeline_store(struct pipeline *, struct pipeline_operands, uint64_t address);
+
+/* One of many accesses of one instruction, which wait for nothing. */
+void pipeline_touch(struct pipeline *, uint64_t address, unsigned width);
+
+/* A conditional branch at ip, taken or not; an indirect one to target. */
+void pipeline_branch(struct pipeline *, uint64_t reads, uint64_t ip, bool taken);
+void pipeline_jump(struct pipeline *, uint64_t reads, uint64_t ip, uint64_t target);
+
+/* What has been retired. */
+struct pipeline_time {
+    uint32_t instructions, accesses;
+    uint32_t near_cycles, far_cycles;
+};
+struct pipeline_time pipeline_time(const struct pipeline *);
+
+#endif

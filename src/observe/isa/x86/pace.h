@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How long blocks would take: feeds the model of a processor (isa/pipeline.h). Signal-safe. */
+#ifndef REUSE_ISA_X86_PACE_H
+#define REUSE_ISA_X86_PACE_H
+
+#include <stdint.h>
+
+#include "access.h"
+#include "isa/pipeline.h"
+#include "isa/x86/micro_op.h"
+
+/* The block has been executed from its first to its last instruction, has made the accesses from
+ * `made` up to end, and has gone on at next. */
+void x86_pace_block(struct pipeline *, const struct block *, const struct access *made,
+                    const struct access *end, uint64_t next);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The model of a processor, on code whose time is known by hand: what it waits for, and what not.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "isa/pipeline.h"
+#include "sampling/random.h"
+
+enum { TURNS = 2000, LINE = 64 };
+
+static struct pipeline pipeline;
+
+static const uint64_t one = 1, two = 2;
+
+static void compute(uint64_t reads, uint64_t writes, unsigned latency)
+{
+    pipeline_instruction(&pipeline, false);
+    pipeline_compute(&pipeline, (struct pipeline_operands){reads, writes}, latency);
+    pipeline_retire(&pipeline);
+}
+
+static void load(uint64_t reads, uint64_t writes, uint64_t address)
+{
+    pipeline_instruction(&pipeline, false);
+    pipeline_load(&pipeline, (struct pipeline_operands){reads, writes}, address);
+    pipeline_retire(&pipeline);
+}
+
+static void store(uint64_t reads, uint64_t address)
+{
+    pipeline_instruction(&pipeline, false);
+    pipeline_store(&pipeline, (struct pipeline_operands){reads, 0}, address);
+    pipeline_retire(&pipeline);
+}
+
+static void expect_cycles(uint32_t found, double cycles)
+{
+    if (found < 0.97 * cycles || found > 1.03 * cycles + 20)
+        fail_msg("%u cycles instead of %.0f", found, cycles);
+}
+
+static void expect_near(double per_turn)
+{
+    expect_cycles(pipeline_time(&pipeline).near_cycles, TURNS * per_turn);
+}
+
+static void expect_far(double per_turn)
+{
+    expect_cycles(pipeline_time(&pipeline).far_cycles, TURNS * per_turn);
+}
+
+static void what_waits_takes_its_latency(void **state)
+{
+    (void)state;
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < TURNS; i++)
+        compute(one, one, 4);
+    expect_near(4);
+    expect_far(4);
+    assert_int_equal(pipeline_time(&pipeline).instructions, TURNS);
+    assert_int_equal(pipeline_time(&pipeline).accesses, 0);
+}
+
+static void what_does_not_wait_takes_its_room(void **state)
+{
+    (void)state;
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < TURNS; i++)
+        compute(two, one, 4);
+    expect_near(0.25);
+    /* Two accesses a cycle, whatever else. */
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < TURNS; i++)
+        load(two, one, 8 * (uint64_t)(i % 64));
+    expect_near(0.5);
+    assert_int_equal(pipeline_time(&pipeline).accesses, TURNS);
+}
+
+/* Every other operation of a chain is long: 1 + 9 cycles for two. */
+static void latencies_add_up(void **state)
+{
+    (void)state;
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < TURNS; i++) {
+        compute(one, two, 1);
+        compute(two, one, 9);
+    }
+    expect_near(10);
+}
+
+static uint64_t elsewhere(int i)
+{
+    return (uint64_t)(i * 7919 % 60000) * 5 * LINE;
+}
+
+/* A list whose elements lie anywhere: each waits for the one before it, the second word of an
+ * element for the line of the first. */
+static void lists_wait_for_lines(void **state)
+{
+    (void)state;
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < TURNS; i++) {
+        load(one, two, elsewhere(i) + 8);
+        load(one, one, elsewhere(i));
+    }
+    expect_near(4 + 14);
+    expect_far(4 + 14 + 200);
+}
+
+/* The same lines by an index: as many at once as instructions are under way, 256. */
+static void tables_wait_little(void **state)
+{
+    (void)state;
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < TURNS; i++)
+        load(two, one, elsewhere(i));
+    assert_true(pipeline_time(&pipeline).near_cycles < 5 * TURNS);
+    assert_true(pipeline_time(&pipeline).far_cycles < 6 * TURNS);
+}
+
+/* Lines next to each other are there before they are needed, as fast as memory gives them. */
+static void streams_are_prefetched(void **state)
+{
+    (void)state;
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < TURNS; i++)
+        load(two, one, 8 * (uint64_t)i);
+    expect_near(0.5);
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < TURNS; i++)
+        load(two, one, LINE * (uint64_t)i);
+    expect_near(4);
+    expect_far(4);
+}
+
+/* What fits into the first cache is new once. */
+static void small_tables_stay(void **state)
+{
+    (void)state;
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < TURNS; i++)
+        load(one, one, (uint64_t)(i * 37 % 64) * 2 * LINE);
+    expect_cycles(pipeline_time(&pipeline).near_cycles, 4.0 * TURNS + 64 * 14);
+}
+
+/* A counter in memory: from store to load, and a cycle to count. */
+static void loads_wait_for_stores(void **state)
+{
+    (void)state;
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < TURNS; i++) {
+        load(two, one, 0);
+        compute(one, one, 1);
+        store(one, 0);
+    }
+    expect_near(5);
+}
+
+static double branches(bool random)
+{
+    struct random draws;
+
+    random_seed(&draws, 5);
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < TURNS; i++) {
+        pipeline_instruction(&pipeline, true);
+        pipeline_branch(&pipeline, 0, 0x1000, random ? random_below(&draws, 2) : i % 3 == 0);
+        pipeline_retire(&pipeline);
+        compute(two, one, 1);
+    }
+    return pipeline_time(&pipeline).near_cycles / (double)TURNS;
+}
+
+/* What repeats is foreseen; of what is drawn half is not, and costs 15 cycles. */
+static void mispredictions_cost(void **state)
+{
+    double drawn = branches(true);
+
+    (void)state;
+    assert_true(branches(false) < 1);
+    if (drawn < 5.5 || drawn > 9.5)
+        fail_msg("%.2f", drawn);
+}
+
+static double jumps(bool random)
+{
+    struct random draws;
+
+    random_seed(&draws, 5);
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < TURNS; i++) {
+        uint32_t which = random ? random_below(&draws, 4) : (uint32_t)i % 4;
+
+        pipeline_instruction(&pipeline, false);
+        pipeline_jump(&pipeline, 0, 0x1000, 0x2000 + 64 * which);
+        pipeline_retire(&pipeline);
+    }
+    return pipeline_time(&pipeline).near_cycles / (double)TURNS;
+}
+
+static void indirect_jumps_are_foreseen_if_they_repeat(void **state)
+{
+    (void)state;
+    assert_true(jumps(false) < 1.5);
+    assert_true(jumps(true) > 8);
+}
+
+/* Copies by one instruction: 32 bytes a cycle, where the lines are there. */
+static void strings_stream(void **state)
+{
+    uint32_t begin;
+
+    (void)state;
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < 512; i++)
+        load(two, one, 8 * (uint64_t)i);
+    begin = pipeline_time(&pipeline).near_cycles;
+    pipeline_instruction(&pipeline, false);
+    for (int i = 0; i < TURNS; i++)
+        pipeline_touch(&pipeline, 8 * (uint64_t)(i % 512), 8);
+    pipeline_retire(&pipeline);
+    expect_cycles(pipeline_time(&pipeline).near_cycles - begin, TURNS * 0.25);
+    assert_int_equal(pipeline_time(&pipeline).instructions, 512 + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_waits_takes_its_latency),
+        cmocka_unit_test(what_does_not_wait_takes_its_room),
+        cmocka_unit_test(latencies_add_up),
+        cmocka_unit_test(lists_wait_for_lines),
+        cmocka_unit_test(tables_wait_little),
+        cmocka_unit_test(streams_are_prefetched),
+        cmocka_unit_test(small_tables_stay),
+        cmocka_unit_test(loads_wait_for_stores),
+        cmocka_unit_test(mispredictions_cost),
+        cmocka_unit_test(indirect_jumps_are_foreseen_if_they_repeat),
+        cmocka_unit_test(strings_stream),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
