@@ -267,12 +267,9 @@ static enum interpreter_stop look(struct scratch *scratch, const ucontext_t *con
         return INTERPRETER_UNKNOWN;
     before = cost_enter(COST_INTERPRETATION);
     thread->calls = &scratch->paths.calls;
-    if (!pmu_in_use()) {
+    if (!pmu_in_use())
         rate_follow_begin(scratch);
-        look_ahead_time(thread, &scratch->pipeline);
-    }
     why = feed(scratch);
-    look_ahead_time(thread, NULL);
     thread->calls = NULL;
     if (!pmu_in_use())
         rate_follow_end(scratch);

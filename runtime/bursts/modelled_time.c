@@ -2,25 +2,42 @@
 /* Signal-safe. */
 #include "bursts/modelled_time.h"
 
+#include "bursts/look_ahead.h"
 #include "memory/scratch.h"
 
 #include "signal_safe.h"
 
 enum {
-    WARM_AFTER = BURST_ACCESSES / 4,
-    TELLS = BURST_ACCESSES / 8, /* accesses that say something, at least */
+    /* Accesses of a burst that only make lines and branches known; those that are timed; and so
+     * many at least, if it ends early. */
+    WARM = BURST_ACCESSES * 3 / 8,
+    TIMED = BURST_ACCESSES / 8,
+    TELLS = TIMED / 4,
 };
 
-void modelled_time_begin(struct scratch *scratch)
+void modelled_time_follow_begin(struct scratch *scratch)
 {
-    pipeline_begin(&scratch->pipeline);
-    scratch->warm = (struct pipeline_time){0};
+    struct pipeline *pipeline = &scratch->pipeline;
+
+    if (burst_count(scratch->burst) == 0)
+        pipeline_begin(pipeline);
+    if (pipeline->accesses < TIMED)
+        look_ahead_time(scratch->thread, pipeline);
 }
 
 void modelled_time_follow(struct scratch *scratch)
 {
-    if (scratch->warm.accesses == 0 && scratch->pipeline.accesses >= WARM_AFTER)
-        scratch->warm = pipeline_time(&scratch->pipeline);
+    struct pipeline *pipeline = &scratch->pipeline;
+
+    if (pipeline->accesses >= TIMED)
+        look_ahead_time(scratch->thread, NULL);
+    else if (!pipeline->timing && burst_count(scratch->burst) >= WARM)
+        pipeline_time_from_here(pipeline);
+}
+
+void modelled_time_follow_end(struct scratch *scratch)
+{
+    look_ahead_time(scratch->thread, NULL);
 }
 
 static struct progress_variable clock_of(uint64_t place, uint32_t accesses, uint32_t cycles)
@@ -31,14 +48,11 @@ static struct progress_variable clock_of(uint64_t place, uint32_t accesses, uint
 
 unsigned modelled_time_list(const struct scratch *scratch, struct progress_variable *variables)
 {
-    struct pipeline_time now = pipeline_time(&scratch->pipeline);
-    uint32_t accesses = now.accesses - scratch->warm.accesses;
+    struct pipeline_time time = pipeline_time(&scratch->pipeline);
 
-    if (scratch->warm.accesses == 0 || accesses < TELLS)
+    if (time.accesses < TELLS)
         return 0;
-    variables[0] =
-        clock_of(PROGRESS_NEAR_CYCLES, accesses, now.near_cycles - scratch->warm.near_cycles);
-    variables[1] =
-        clock_of(PROGRESS_FAR_CYCLES, accesses, now.far_cycles - scratch->warm.far_cycles);
+    variables[0] = clock_of(PROGRESS_NEAR_CYCLES, time.accesses, time.near_cycles);
+    variables[1] = clock_of(PROGRESS_FAR_CYCLES, time.accesses, time.far_cycles);
     return MODELLED_TIME_VARIABLES;
 }

@@ -136,6 +136,7 @@ void rate_follow_begin(struct scratch *scratch)
     struct rate *rate = &thread->rate;
     uint64_t now = scratch->record.app_ns;
 
+    modelled_time_follow_begin(scratch);
     if (burst_count(scratch->burst) > 0)
         return;
     scratch->since_ns = rate->begun_ns ? now - rate->begun_ns : 0;
@@ -144,7 +145,6 @@ void rate_follow_begin(struct scratch *scratch)
     read_words(thread, progress_word_begin);
     activations_begin(&rate->activations, rate->looked_ns != 0,
                       interpreter_general(thread->interpreter));
-    modelled_time_begin(scratch);
     scratch->halfway = false;
     scratch->searching = has_room(&rate->words);
     if (scratch->searching)
@@ -176,6 +176,7 @@ void rate_follow(struct scratch *scratch, size_t n)
 
 void rate_follow_end(struct scratch *scratch)
 {
+    modelled_time_follow_end(scratch);
     read_words(scratch->thread, progress_word_end);
     if (scratch->searching)
         look_at_candidates(scratch, 0);

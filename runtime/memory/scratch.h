@@ -59,8 +59,7 @@ struct scratch {
 
     struct pursuit pursuit; /* of lines that it leaves open */
 
-    struct pipeline pipeline;  /* how long its accesses would take; see modelled_time.h */
-    struct pipeline_time warm; /* when the model's caches and branches are known */
+    struct pipeline pipeline; /* how long its accesses would take; see modelled_time.h */
 
     unsigned char encoded[SCRATCH_ENCODED];
     struct access accesses[SCRATCH_ACCESSES]; /* for turns.c */

@@ -41,6 +41,12 @@ LOOP(loop_over_nodes, "mov (%rsi), %rsi");
 LOOP(loop_on_the_stack, "push %rax\n pop %rax\n inc %rax");
 LOOP(loop_of_calls, "call 2f\n jmp 3f\n2: ret\n3:");
 
+static void begin(void)
+{
+    pipeline_begin(&pipeline);
+    pipeline_time_from_here(&pipeline);
+}
+
 static struct pipeline_time time_of(void (*loop)(void))
 {
     struct interpreter_registers registers = {.ip = (uintptr_t)loop, .flags = 0x202};
@@ -54,7 +60,7 @@ static struct pipeline_time time_of(void (*loop)(void))
     registers.general[INTERPRETER_STACK_POINTER] = (uintptr_t)(stack + 256);
     interpreter_set_options(interpreter, &options);
     interpreter_begin(interpreter, &registers, NULL);
-    pipeline_begin(&pipeline);
+    begin();
     interpreter_run(interpreter, out, CAPACITY, UINT64_MAX, &why);
     assert_int_equal(why, INTERPRETER_UNKNOWN);
     return pipeline_time(&pipeline);

@@ -16,6 +16,12 @@ enum { TURNS = 2000, LINE = 64 };
 
 static struct pipeline pipeline;
 
+static void begin(void)
+{
+    pipeline_begin(&pipeline);
+    pipeline_time_from_here(&pipeline);
+}
+
 static const uint64_t one = 1, two = 2;
 
 static void compute(uint64_t reads, uint64_t writes, unsigned latency)
@@ -58,7 +64,7 @@ static void expect_far(double per_turn)
 static void what_waits_takes_its_latency(void **state)
 {
     (void)state;
-    pipeline_begin(&pipeline);
+    begin();
     for (int i = 0; i < TURNS; i++)
         compute(one, one, 4);
     expect_near(4);
@@ -70,12 +76,12 @@ static void what_waits_takes_its_latency(void **state)
 static void what_does_not_wait_takes_its_room(void **state)
 {
     (void)state;
-    pipeline_begin(&pipeline);
+    begin();
     for (int i = 0; i < TURNS; i++)
         compute(two, one, 4);
     expect_near(0.25);
     /* Two accesses a cycle, whatever else. */
-    pipeline_begin(&pipeline);
+    begin();
     for (int i = 0; i < TURNS; i++)
         load(two, one, 8 * (uint64_t)(i % 64));
     expect_near(0.5);
@@ -86,7 +92,7 @@ static void what_does_not_wait_takes_its_room(void **state)
 static void latencies_add_up(void **state)
 {
     (void)state;
-    pipeline_begin(&pipeline);
+    begin();
     for (int i = 0; i < TURNS; i++) {
         compute(one, two, 1);
         compute(two, one, 9);
@@ -104,7 +110,7 @@ static uint64_t elsewhere(int i)
 static void lists_wait_for_lines(void **state)
 {
     (void)state;
-    pipeline_begin(&pipeline);
+    begin();
     for (int i = 0; i < TURNS; i++) {
         load(one, two, elsewhere(i) + 8);
         load(one, one, elsewhere(i));
@@ -117,7 +123,7 @@ static void lists_wait_for_lines(void **state)
 static void tables_wait_little(void **state)
 {
     (void)state;
-    pipeline_begin(&pipeline);
+    begin();
     for (int i = 0; i < TURNS; i++)
         load(two, one, elsewhere(i));
     assert_true(pipeline_time(&pipeline).near_cycles < 5 * TURNS);
@@ -128,11 +134,11 @@ static void tables_wait_little(void **state)
 static void streams_are_prefetched(void **state)
 {
     (void)state;
-    pipeline_begin(&pipeline);
+    begin();
     for (int i = 0; i < TURNS; i++)
         load(two, one, 8 * (uint64_t)i);
     expect_near(0.5);
-    pipeline_begin(&pipeline);
+    begin();
     for (int i = 0; i < TURNS; i++)
         load(two, one, LINE * (uint64_t)i);
     expect_near(4);
@@ -143,7 +149,7 @@ static void streams_are_prefetched(void **state)
 static void small_tables_stay(void **state)
 {
     (void)state;
-    pipeline_begin(&pipeline);
+    begin();
     for (int i = 0; i < TURNS; i++)
         load(one, one, (uint64_t)(i * 37 % 64) * 2 * LINE);
     expect_cycles(pipeline_time(&pipeline).near_cycles, 4.0 * TURNS + 64 * 14);
@@ -153,7 +159,7 @@ static void small_tables_stay(void **state)
 static void loads_wait_for_stores(void **state)
 {
     (void)state;
-    pipeline_begin(&pipeline);
+    begin();
     for (int i = 0; i < TURNS; i++) {
         load(two, one, 0);
         compute(one, one, 1);
@@ -167,7 +173,7 @@ static double branches(bool random)
     struct random draws;
 
     random_seed(&draws, 5);
-    pipeline_begin(&pipeline);
+    begin();
     for (int i = 0; i < TURNS; i++) {
         pipeline_instruction(&pipeline, true);
         pipeline_branch(&pipeline, 0, 0x1000, random ? random_below(&draws, 2) : i % 3 == 0);
@@ -193,7 +199,7 @@ static double jumps(bool random)
     struct random draws;
 
     random_seed(&draws, 5);
-    pipeline_begin(&pipeline);
+    begin();
     for (int i = 0; i < TURNS; i++) {
         uint32_t which = random ? random_below(&draws, 4) : (uint32_t)i % 4;
 
@@ -214,19 +220,37 @@ static void indirect_jumps_are_foreseen_if_they_repeat(void **state)
 /* Copies by one instruction: 32 bytes a cycle, where the lines are there. */
 static void strings_stream(void **state)
 {
-    uint32_t begin;
+    uint32_t before;
 
     (void)state;
-    pipeline_begin(&pipeline);
+    begin();
     for (int i = 0; i < 512; i++)
         load(two, one, 8 * (uint64_t)i);
-    begin = pipeline_time(&pipeline).near_cycles;
+    before = pipeline_time(&pipeline).near_cycles;
     pipeline_instruction(&pipeline, false);
     for (int i = 0; i < TURNS; i++)
         pipeline_touch(&pipeline, 8 * (uint64_t)(i % 512), 8);
     pipeline_retire(&pipeline);
-    expect_cycles(pipeline_time(&pipeline).near_cycles - begin, TURNS * 0.25);
+    expect_cycles(pipeline_time(&pipeline).near_cycles - before, TURNS * 0.25);
     assert_int_equal(pipeline_time(&pipeline).instructions, 512 + 1);
+}
+
+/* Lines that were used before time began are there, and a branch that repeats is foreseen. */
+static void what_came_before_takes_no_time(void **state)
+{
+    (void)state;
+    pipeline_begin(&pipeline);
+    for (int i = 0; i < 64; i++) {
+        pipeline_warm(&pipeline, (uint64_t)i * 2 * LINE);
+        pipeline_branch(&pipeline, 0, 0x1000, false);
+    }
+    assert_int_equal(pipeline_time(&pipeline).near_cycles, 0);
+    assert_int_equal(pipeline_time(&pipeline).accesses, 0);
+    pipeline_time_from_here(&pipeline);
+    for (int i = 0; i < TURNS; i++)
+        load(one, one, (uint64_t)(i * 37 % 64) * 2 * LINE);
+    expect_near(4);
+    assert_int_equal(pipeline_time(&pipeline).accesses, TURNS);
 }
 
 int main(void)
@@ -243,6 +267,7 @@ int main(void)
         cmocka_unit_test(mispredictions_cost),
         cmocka_unit_test(indirect_jumps_are_foreseen_if_they_repeat),
         cmocka_unit_test(strings_stream),
+        cmocka_unit_test(what_came_before_takes_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

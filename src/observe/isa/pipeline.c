@@ -37,6 +37,11 @@ void pipeline_begin(struct pipeline *p)
     memset(p, 0, sizeof *p);
 }
 
+void pipeline_time_from_here(struct pipeline *p)
+{
+    p->timing = true;
+}
+
 /* ---- instructions ---- */
 
 static void dispatch(struct pipeline_timeline *t, uint32_t number, uint32_t room)
@@ -117,7 +122,6 @@ static enum line_state touch_line(struct pipeline *p, uint64_t address)
     uint32_t *set = p->line[at];
     enum line_state state = LINE_HELD;
 
-    p->accesses++;
     if (set[0] == line + 1)
         return LINE_HELD;
     if (set[1] != line + 1)
@@ -126,6 +130,11 @@ static enum line_state touch_line(struct pipeline *p, uint64_t address)
     move_back(p->near.arrives[at], p->near.arrives[at][1]);
     move_back(p->far.arrives[at], p->far.arrives[at][1]);
     return state;
+}
+
+void pipeline_warm(struct pipeline *p, uint64_t address)
+{
+    touch_line(p, address);
 }
 
 /* Accesses queue before the units that make them; returns what the line adds to the latency. */
@@ -159,6 +168,7 @@ void pipeline_load(struct pipeline *p, struct pipeline_operands operands, uint64
     bool waits = p->store[at] == word + 1;
     enum line_state state = touch_line(p, address);
 
+    p->accesses++;
     load(&p->near, operands, state, waits ? p->near.stored[at] : 0, p->near.arrives[set], 0);
     load(&p->far, operands, state, waits ? p->far.stored[at] : 0, p->far.arrives[set],
          PIPELINE_FAR);
@@ -184,6 +194,7 @@ void pipeline_store(struct pipeline *p, struct pipeline_operands operands, uint6
     uint32_t set = (uint32_t)(address >> LINE_SHIFT) % PIPELINE_SETS;
     enum line_state state = touch_line(p, address);
 
+    p->accesses++;
     p->store[at] = word + 1;
     store(&p->near, operands.reads, state, at, p->near.arrives[set]);
     store(&p->far, operands.reads, state, at, p->far.arrives[set]);
@@ -204,6 +215,7 @@ void pipeline_touch(struct pipeline *p, uint64_t address, unsigned width)
     enum line_state state = touch_line(p, address);
     uint32_t takes = width * PIPELINE_CYCLE / STRING_BYTES;
 
+    p->accesses++;
     stream(&p->near, state, takes ? takes : 1);
     stream(&p->far, state, takes ? takes : 1);
 }
@@ -246,6 +258,8 @@ void pipeline_branch(struct pipeline *p, uint64_t reads, uint64_t ip, bool taken
     bool mispredicted = after >= 0 ? after == 0 : alone == 0;
 
     p->history = (p->history << 1 | taken) & HISTORY_MASK;
+    if (!p->timing)
+        return;
     resolve(&p->near, reads, mispredicted);
     resolve(&p->far, reads, mispredicted);
 }
@@ -257,6 +271,8 @@ void pipeline_jump(struct pipeline *p, uint64_t reads, uint64_t ip, uint64_t tar
 
     *last = (uint32_t)target;
     p->targets_history = (p->targets_history << 4 ^ mixed(target)) & 0xffff;
+    if (!p->timing)
+        return;
     resolve(&p->near, reads, mispredicted);
     resolve(&p->far, reads, mispredicted);
 }

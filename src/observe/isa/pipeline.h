@@ -47,8 +47,9 @@ struct pipeline_timeline {
 };
 
 struct pipeline {
+    bool timing;
     struct pipeline_timeline near, far;
-    uint32_t instructions, accesses;
+    uint32_t instructions, accesses; /* timed */
     uint32_t history, targets_history;
     uint32_t line[PIPELINE_SETS][2];     /* in the first cache, 1 + number; the later one first */
     uint32_t store[PIPELINE_STORES];     /* word, 1 + number */
@@ -57,8 +58,13 @@ struct pipeline {
     uint32_t target[PIPELINE_TARGETS];   /* of an indirect branch, after a history; 0: never seen */
 };
 
-/* Nothing is under way, no line and no branch is known. */
+/* Nothing is under way, no line and no branch is known. What follows is not timed: it only makes
+ * lines and branches known, by pipeline_warm(), pipeline_branch() and pipeline_jump(). */
 void pipeline_begin(struct pipeline *);
+void pipeline_warm(struct pipeline *, uint64_t address);
+
+/* From here on it is timed. */
+void pipeline_time_from_here(struct pipeline *);
 
 /* An instruction begins. fused: it takes no room of its own. What it does follows, and its end. */
 void pipeline_instruction(struct pipeline *, bool fused);
@@ -81,7 +87,7 @@ void pipeline_touch(struct pipeline *, uint64_t address, unsigned width);
 void pipeline_branch(struct pipeline *, uint64_t reads, uint64_t ip, bool taken);
 void pipeline_jump(struct pipeline *, uint64_t reads, uint64_t ip, uint64_t target);
 
-/* What has been retired. */
+/* What has been timed and retired. */
 struct pipeline_time {
     uint32_t instructions, accesses;
     uint32_t near_cycles, far_cycles;

@@ -233,12 +233,31 @@ static void one(struct walk *walk, const struct micro_op *op)
     }
 }
 
+/* Makes lines and branches known. */
+static void warm(struct pipeline *pipeline, const struct block *block, const struct access *made,
+                 const struct access *end, uint64_t next)
+{
+    const struct micro_op *last = &block->ops[block->ops_count - 1];
+    uint64_t ip = block->ip + last->offset;
+
+    for (; made < end; made++)
+        pipeline_warm(pipeline, made->address);
+    if (between(last->code, OP_JUMP_IF_O, OP_JUMP_IF_NLE))
+        pipeline_branch(pipeline, 0, ip, next != block->ip + block->code_size);
+    else if (last->code == OP_CALL_REGISTER || last->code == OP_JUMP_REGISTER)
+        pipeline_jump(pipeline, 0, ip, next);
+}
+
 void x86_pace_block(struct pipeline *pipeline, const struct block *block, const struct access *made,
                     const struct access *end, uint64_t next)
 {
     struct walk walk = {pipeline, made, end, 0};
     unsigned instruction = UINT32_MAX;
 
+    if (!pipeline->timing) {
+        warm(pipeline, block, made, end, next);
+        return;
+    }
     for (unsigned i = 0; i < block->ops_count; i++) {
         const struct micro_op *op = &block->ops[i];
 
