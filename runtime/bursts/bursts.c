@@ -3,8 +3,6 @@
 #include "bursts/bursts.h"
 
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 
 #include "arch/arch.h"
 #include "bursts/bridge.h"
@@ -13,10 +11,10 @@
 #include "bursts/pursue.h"
 #include "bursts/rate.h"
 #include "bursts/sampler.h"
+#include "bursts/thread_usage.h"
 #include "bursts/turns.h"
 #include "memory/shared_mappings.h"
 #include "output/output.h"
-#include "own/raw_call.h"
 #include "perf_events/timebase.h"
 #include "process/settings.h"
 #include "sampling/line_visit.h"
@@ -283,25 +281,13 @@ static enum interpreter_stop look(struct scratch *scratch, const ucontext_t *con
     return why;
 }
 
-/* Context switches so far. */
-static uint64_t switches_of_this_thread(void)
-{
-    struct rusage usage = {0};
-
-    if (!tape_supplies())
-        raw_call(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0, 0, 0);
-    return tape_value(TAPE_COUNT, (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw);
-}
-
 /* What context switches cost because of our events. With hardware counters the application time is
  * no time; what those cost at a switch is not known. */
-static void charge_switches(struct thread *thread, uint64_t app_now)
+static void charge_switches(struct thread *thread, uint64_t switches, uint64_t app_now)
 {
     struct switch_cost cost;
 
-    if (pmu_in_use())
-        return;
-    cost = switches_count(&thread->switches, switches_of_this_thread(), app_now, thread->period_ns,
+    cost = switches_count(&thread->switches, switches, app_now, thread->period_ns,
                           settings.trigger_ns, settings.trap_ns);
     governor_spend(&thread->governor, cost.burst_ns);
     governor_spend_besides(&thread->governor, cost.besides_ns);
@@ -409,7 +395,12 @@ void bursts_take(struct thread *thread, ucontext_t *context, uint64_t app_now)
         return;
     }
     governor_burst(&thread->governor, pmu_in_use() ? 0 : app_now);
-    charge_switches(thread, app_now);
+    if (!pmu_in_use()) {
+        struct thread_usage usage = thread_usage_now();
+
+        charge_switches(thread, usage.switches, app_now);
+        rate_usage(scratch, &usage);
+    }
     begin(scratch, context, app_now);
     advance(scratch, context, app_now);
 }

@@ -7,6 +7,7 @@
 
 #include "bursts/look_ahead.h"
 #include "bursts/modelled_time.h"
+#include "bursts/thread_usage.h"
 #include "bursts/ticks.h"
 #include "memory/scratch.h"
 #include "output/output.h"
@@ -74,6 +75,7 @@ bool rate_look(struct thread *thread, ucontext_t *context, uint64_t app_now)
     look_ahead_next(thread, LOOK_ACCESSES, &why);
     rate->looking = false;
     look_ahead_end(thread);
+    rate->faults_at_look = thread_usage_now().faults;
     rate->looked_ns = app_now;
     return rate_look_missed(thread);
 }
@@ -128,6 +130,13 @@ static bool has_room(const struct progress_words *words)
         if (!words->words[i].address)
             return true;
     return false;
+}
+
+void rate_usage(struct scratch *scratch, const struct thread_usage *usage)
+{
+    const struct rate *rate = &scratch->thread->rate;
+
+    scratch->faults_before = rate->looked_ns ? usage->faults - rate->faults_at_look : 0;
 }
 
 void rate_follow_begin(struct scratch *scratch)
@@ -244,6 +253,20 @@ static unsigned list_registers(const struct scratch *scratch, struct progress_va
     return n;
 }
 
+/* Time since the look that page faults took. */
+static unsigned list_faults(const struct scratch *scratch, struct progress_variable *variables)
+{
+    uint64_t fault_ns = thread_usage_fault_ns();
+
+    if (scratch->before_ns == 0 || fault_ns == 0)
+        return 0;
+    variables[0] =
+        (struct progress_variable){.kind = PROGRESS_FAULT_NS,
+                                   .flags = PROGRESS_BEFORE,
+                                   .before = (double)(scratch->faults_before * fault_ns)};
+    return 1;
+}
+
 void rate_note(struct scratch *scratch)
 {
     struct thread *thread = scratch->thread;
@@ -261,6 +284,7 @@ void rate_note(struct scratch *scratch)
         .ip = scratch->begun_at,
     };
 
+    n += list_faults(scratch, variables + n);
     n += list_words(scratch, variables + n);
     n += list_registers(scratch, variables + n, PROGRESS_VARIABLES_MAX - n);
     record.count = n;

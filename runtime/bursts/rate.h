@@ -31,6 +31,10 @@ bool rate_wants_burst(struct thread *, uint64_t *period);
  * later without. */
 bool rate_look_missed(struct thread *);
 
+/* What the kernel has counted for the thread at the burst's beginning. */
+struct thread_usage;
+void rate_usage(struct scratch *, const struct thread_usage *);
+
 /* While a burst is interpreted: before its first access and after each stop, after each batch of n
  * accesses (in thread->batch, fed to the burst already), and before each stop and at the end. */
 void rate_follow_begin(struct scratch *);

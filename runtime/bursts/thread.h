@@ -48,11 +48,12 @@ struct ticks {
 
 /* Between bursts: see rate.h. */
 struct rate {
-    bool look_next;     /* the next expiry is a look, not a burst */
-    bool look_taken;    /* the burst comes next, a short time after it */
-    uint64_t looked_ns; /* app time of the look; 0: there was none */
-    uint64_t begun_ns;  /* of the thread's last burst; 0: it had none */
-    uint64_t spent_ns;  /* from looks to bursts since the last burst: added to the next weight */
+    bool look_next;          /* the next expiry is a look, not a burst */
+    bool look_taken;         /* the burst comes next, a short time after it */
+    uint64_t looked_ns;      /* app time of the look; 0: there was none */
+    uint64_t faults_at_look; /* of pages, so far */
+    uint64_t begun_ns;       /* of the thread's last burst; 0: it had none */
+    uint64_t spent_ns; /* from looks to bursts since the last burst: added to the next weight */
     struct progress_words words;
     struct activations activations;
     bool looking; /* the look-ahead under way is a look */

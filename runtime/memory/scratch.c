@@ -3,6 +3,7 @@
 #include "memory/scratch.h"
 
 #include "bursts/thread.h"
+#include "bursts/thread_usage.h"
 #include "memory/memory.h"
 
 #include "signal_safe.h"
@@ -11,6 +12,7 @@ enum {
     /* More than there are processors: handlers that are preempted, bursts that wait. */
     SCRATCH_SPARE = 12,
     PAGE = 4096,
+    TOUCHED = 16 * PAGE, /* of one that is new, for what a page fault costs */
 };
 
 /* Of struct scratch; a burst that waits is known by its thread. */
@@ -58,12 +60,14 @@ void scratch_create(uint64_t cpus)
         atomic_store(&scratch_at(i)->state, SCRATCH_FREE);
 }
 
-static void note_used(unsigned i)
+/* Returns whether it has never been used. */
+static bool note_used(unsigned i)
 {
     unsigned before = atomic_load(&used);
 
     while (before <= i && !atomic_compare_exchange_weak(&used, &before, i + 1))
         ;
+    return before <= i;
 }
 
 struct scratch *scratch_take(struct thread *thread)
@@ -74,8 +78,11 @@ struct scratch *scratch_take(struct thread *thread)
 
         if (atomic_load_explicit(&scratch->state, memory_order_relaxed) != SCRATCH_FREE)
             continue;
-        note_used(i); /* before it is: a child that is forked here is to find it */
+        bool fresh = note_used(i); /* before it is: a child forked here is to find it */
+
         if (atomic_compare_exchange_strong(&scratch->state, &nobody, SCRATCH_TAKEN)) {
+            if (fresh)
+                thread_usage_touch((unsigned char *)scratch + PAGE, TOUCHED);
             scratch->thread = thread;
             scratch->burst =
                 (struct burst *)((unsigned char *)scratch + whole_pages(sizeof(struct scratch)));

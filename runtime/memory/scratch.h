@@ -55,7 +55,8 @@ struct scratch {
     bool searching; /* the thread has room for more words */
     bool halfway;   /* the candidates have been looked at in the middle */
     uint64_t since_ns, before_ns;
-    uint64_t begun_at; /* the instruction */
+    uint64_t faults_before; /* of pages, since the look */
+    uint64_t begun_at;      /* the instruction */
 
     struct pursuit pursuit; /* of lines that it leaves open */
 

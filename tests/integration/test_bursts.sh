@@ -43,6 +43,16 @@ profile "$REUSE_BUILDDIR/microbench/sweep" --bytes 1M --seconds 4
 check_registers "a loop: what is foreseen comes" is 'markers > 10 && foreseen * 10 > markers * 9'
 check "bursts stand for the time of the program" is 'weight_ns * 10 > app_ns * 8 && weight_ns * 10 < app_ns * 12'
 
+if [ "$(uname -m)" = x86_64 ]; then
+    check "bursts are told to the model of a processor" is 'modelled * 10 > bursts * 9'
+else
+    skip "bursts are told to the model of a processor" "it knows x86 only"
+fi
+check "of hardly any page faults" is 'looked > 2 && faulted * 10 < looked'
+
+profile "$targets" pages 2000
+check "memory that is new: page faults take most of the time" is 'looked > 2 && faulted * 10 > looked * 6'
+
 profile "$targets" brief 1000
 check "threads of 5 ms have bursts" is 'bursts > 10 && early * 2 < bursts'
 

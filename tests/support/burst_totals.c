@@ -3,18 +3,44 @@
  * burst_totals FILE: what became of the bursts of a profile, as one line of shell assignments:
  * bursts (early: of them, without all their accesses), weight_ns and app_ns of all threads, stops
  * and those bridged, markers and those foreseen, open samples, watches armed, contexts that were
- * not known, handler_ns.
+ * not known, handler_ns; bursts that a model of the processor was told, those that a look came
+ * before, and of these those in which page faults took half of the time.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "support/profile_builder.h"
 
+struct looks {
+    uint64_t modelled, looked, faulted;
+};
+
+static struct looks count_looks(const struct profile *profile)
+{
+    struct looks looks = {0};
+
+    for (size_t i = 0; i < profile->progress.count; i++) {
+        const struct record_progress *record = profile->progress.items[i];
+
+        looks.looked += record->before_ns > 0;
+        for (uint32_t k = 0; k < record->count; k++) {
+            const struct progress_variable *variable = &record->variables[k];
+
+            looks.modelled +=
+                variable->kind == PROGRESS_MODEL && variable->place == PROGRESS_NEAR_CYCLES;
+            looks.faulted += variable->kind == PROGRESS_FAULT_NS &&
+                             variable->before > (double)record->before_ns / 2;
+        }
+    }
+    return looks;
+}
+
 int main(int argc, char **argv)
 {
     struct record_totals sum = {0};
     uint64_t early = 0, weight = 0, open = 0;
     struct profile *profile;
+    struct looks looks;
 
     if (argc != 2) {
         (void)fprintf(stderr, "usage: burst_totals FILE\n");
@@ -39,11 +65,14 @@ int main(int argc, char **argv)
         sum.armed += totals->armed;
         sum.lost[LOSS_CONTEXT] += totals->lost[LOSS_CONTEXT];
     }
+    looks = count_looks(profile);
     printf("bursts=%zu early=%" PRIu64 " weight_ns=%" PRIu64 " app_ns=%" PRIu64 " stops=%" PRIu64
            " bridged=%" PRIu64 " markers=%" PRIu64 " foreseen=%" PRIu64 " open=%" PRIu64
-           " armed=%" PRIu64 " contexts_lost=%" PRIu64 " handler_ns=%" PRIu64 "\n",
+           " armed=%" PRIu64 " contexts_lost=%" PRIu64 " handler_ns=%" PRIu64 " modelled=%" PRIu64
+           " looked=%" PRIu64 " faulted=%" PRIu64 "\n",
            profile->bursts.count, early, weight, sum.app_ns, sum.stops, sum.bridged, sum.markers,
-           sum.foreseen, open, sum.armed, sum.lost[LOSS_CONTEXT], sum.handler_ns);
+           sum.foreseen, open, sum.armed, sum.lost[LOSS_CONTEXT], sum.handler_ns, looks.modelled,
+           looks.looked, looks.faulted);
     profile_free(profile);
     return 0;
 }

@@ -237,23 +237,27 @@ static void what_code_touches_is_expected_of_it(void **state)
     profile_free(profile);
 }
 
-/* What a modelled processor would take for `accesses` of a burst. */
-static void add_clocks(struct profile_builder *builder, uint32_t thread, uint64_t loop,
-                       uint32_t accesses, double near, double far)
+/* What a modelled processor would take for `accesses` of a burst, and page faults took before it,
+ * of 100 us. */
+static void add_clocks(struct profile_builder *builder, uint32_t thread, uint64_t loop, double near,
+                       double far, double fault_ns)
 {
-    const struct record_progress record = {.thread_id = thread, .loop = loop, .count = 2};
-    const struct progress_variable clocks[] = {
-        {.kind = PROGRESS_MODEL,
-         .place = PROGRESS_NEAR_CYCLES,
-         .accesses = accesses,
-         .within = near},
-        {.kind = PROGRESS_MODEL, .place = PROGRESS_FAR_CYCLES, .accesses = accesses, .within = far},
+    const struct record_progress record = {
+        .thread_id = thread, .loop = loop, .before_ns = 100000, .count = 3};
+    struct progress_variable variables[3] = {
+        {.kind = PROGRESS_MODEL, .place = PROGRESS_NEAR_CYCLES},
+        {.kind = PROGRESS_MODEL, .place = PROGRESS_FAR_CYCLES},
+        {.kind = PROGRESS_FAULT_NS, .flags = PROGRESS_BEFORE, .before = fault_ns},
     };
 
-    profile_builder_variables(builder, &record, clocks);
+    variables[0].accesses = variables[1].accesses = 500;
+    variables[0].within = near;
+    variables[1].within = far;
+    profile_builder_variables(builder, &record, variables);
 }
 
-/* Nothing moves on in three loops: one waits for its sums, one for nothing, one for lines. */
+/* Nothing moves on in four loops: one waits for its sums, one for nothing, one for lines, and one
+ * is given new pages for three quarters of its time. */
 static void what_code_waits_for_is_expected_of_it(void **state)
 {
     (void)state;
@@ -266,9 +270,11 @@ static void what_code_waits_for_is_expected_of_it(void **state)
         add_loop(&builder, one, 0x10000, 10, &time);
         add_loop(&builder, one, 0x20000, 10, &time);
         add_loop(&builder, one, 0x30000, 10, &time);
-        add_clocks(&builder, one, 0x10000, 3000, 6000, 6000);
-        add_clocks(&builder, one, 0x20000, 3000, 1500, 1500);
-        add_clocks(&builder, one, 0x30000, 3000, 27000, 327000);
+        add_loop(&builder, one, 0x40000, 10, &time);
+        add_clocks(&builder, one, 0x10000, 1000, 1000, 0);
+        add_clocks(&builder, one, 0x20000, 250, 250, 0);
+        add_clocks(&builder, one, 0x30000, 4500, 54500, 0);
+        add_clocks(&builder, one, 0x40000, 250, 250, 75000);
     }
     struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
@@ -277,7 +283,11 @@ static void what_code_waits_for_is_expected_of_it(void **state)
     struct loop_rate *sums = &rates.loops[loop_rates_find(&rates, 0, 0x10000)];
     struct loop_rate *fast = &rates.loops[loop_rates_find(&rates, 0, 0x20000)];
     struct loop_rate *list = &rates.loops[loop_rates_find(&rates, 0, 0x30000)];
+    struct loop_rate *paged = &rates.loops[loop_rates_find(&rates, 0, 0x40000)];
     assert_float_equal(log(fast->per_ns.value / sums->per_ns.value), log(4), 0.01);
+    /* A quarter as fast, and known less well: the mean of what it may be is higher. */
+    assert_float_equal(log(fast->per_ns.value / paged->per_ns.value), log(4), 0.2);
+    assert_true(paged->log_deviation > fast->log_deviation + 0.1);
     /* At some GHz, give or take what processors and models differ by. */
     if (fast->per_ns.value < 4 || fast->per_ns.value > 12)
         fail_msg("%.3f", fast->per_ns.value);

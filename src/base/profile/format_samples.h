@@ -261,6 +261,7 @@ enum progress_kind {
                               returned; 0: the function that was interrupted */
     PROGRESS_WORD = 2,     /* place: its address */
     PROGRESS_MODEL = 3,    /* place: enum progress_model */
+    PROGRESS_FAULT_NS = 4, /* before: CPU time that page faults took, about */
 };
 
 /* Clocks of a modelled processor: cycles that so many accesses of the burst would take it. They say

@@ -6,6 +6,7 @@
  * burst_targets unknown MS        an instruction that the interpreter does not know, as often
  * burst_targets rewrites MS       code that is written anew, and run, as often
  * burst_targets jumps MS          system calls from which a signal handler jumps away
+ * burst_targets pages MS          writes to memory that is new
  * burst_targets brief MS          threads of 5 ms, four at a time
  * burst_targets many THREADS      so many threads at once, each for 5 ms
  *
@@ -168,6 +169,24 @@ static int run_brief(double ms)
     return status;
 }
 
+static int write_new_pages(double ms)
+{
+    enum { PAGED_WORDS = 4 << 20 };
+
+    while (cpu_ms(CLOCK_PROCESS_CPUTIME_ID) < ms) {
+        volatile uint64_t *words = mmap(NULL, PAGED_WORDS * sizeof *words, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        if (words == MAP_FAILED)
+            return 1;
+        madvise((void *)(uintptr_t)words, PAGED_WORDS * sizeof *words, MADV_NOHUGEPAGE);
+        for (size_t i = 0; i < PAGED_WORDS; i++)
+            words[i] = i;
+        munmap((void *)(uintptr_t)words, PAGED_WORDS * sizeof *words);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     double number = argc == 3 ? atof(argv[2]) : 0;
@@ -178,6 +197,8 @@ int main(int argc, char **argv)
         return stop_often(stop_by_call, number);
     if (strcmp(what, "jumps") == 0)
         return jump(number);
+    if (strcmp(what, "pages") == 0)
+        return write_new_pages(number);
     if (strcmp(what, "brief") == 0)
         return run_brief(number);
     if (strcmp(what, "many") == 0)
@@ -191,6 +212,6 @@ int main(int argc, char **argv)
     if (strcmp(what, "unknown") == 0 || strcmp(what, "rewrites") == 0)
         return 77;
 #endif
-    fprintf(stderr, "usage: burst_targets calls|unknown|rewrites|jumps|brief|many NUMBER\n");
+    fprintf(stderr, "usage: burst_targets calls|unknown|rewrites|jumps|pages|brief|many NUMBER\n");
     return 2;
 }

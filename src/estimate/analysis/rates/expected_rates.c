@@ -12,6 +12,10 @@
  * mean; and by what factor that may be off in a loop. From 0.03 to 0.3 nothing depends on it. */
 #define FAR_SHARE 0.1
 #define FAR_DEVIATION log(6)
+/* Page faults may take this share of a loop's time, and what is left is known to this, ln, if they
+ * take all. */
+#define FAULTS_MOST 0.95
+#define FAULTS_DEVIATION 0.7
 /* Without a model. An access that hits takes some 0.25 ns, two to three a cycle. What the others
  * take depends on how many lines code touches, by about the square: the more it touches, the
  * farther they come from. Of 13 programs from lists to interpreters loops were within a factor
@@ -31,6 +35,7 @@ struct code {
     /* Of modelled bursts, each by its accesses: accesses per cycle, and of what takes a cycle the
      * part that waits for lines from afar. */
     double bursts, speed, waits;
+    double before_ns, fault_ns; /* between looks and bursts, and of that in page faults */
 };
 
 static void add_burst(const struct record_progress *record, struct code *code)
@@ -40,6 +45,10 @@ static void add_burst(const struct record_progress *record, struct code *code)
     for (uint32_t i = 0; i < record->count; i++) {
         const struct progress_variable *variable = &record->variables[i];
 
+        if (variable->kind == PROGRESS_FAULT_NS) {
+            code->before_ns += (double)record->before_ns;
+            code->fault_ns += fmin(variable->before, (double)record->before_ns);
+        }
         if (variable->kind != PROGRESS_MODEL)
             continue;
         accesses = variable->accesses;
@@ -64,10 +73,12 @@ static double rate_by_lines(const struct code *code)
 
 static double rate_by_model(const struct code *code, double *variance)
 {
-    double off = FAR_DEVIATION * code->waits / code->bursts;
+    double far = FAR_DEVIATION * code->waits / code->bursts;
+    double faults = code->before_ns > 0 ? code->fault_ns / code->before_ns : 0;
+    double off = FAULTS_DEVIATION * faults;
 
-    *variance = off * off;
-    return log(CYCLES_PER_NS * code->speed / code->bursts);
+    *variance = far * far + off * off;
+    return log(CYCLES_PER_NS * code->speed / code->bursts * (1 - fmin(faults, FAULTS_MOST)));
 }
 
 void expected_rates(const struct profile *profile, const uint32_t *burst_groups,

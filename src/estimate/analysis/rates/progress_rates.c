@@ -70,7 +70,7 @@ static size_t list_observations(const struct profile *profile, const uint32_t *g
             bool before = variable->flags & PROGRESS_BEFORE,
                  since = variable->flags & PROGRESS_SINCE;
 
-            if (variable->kind == PROGRESS_MODEL)
+            if (variable->kind != PROGRESS_REGISTER && variable->kind != PROGRESS_WORD)
                 continue;
             list[n] = (struct observation){
                 .group = groups[i],
