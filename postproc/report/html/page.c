@@ -311,8 +311,8 @@ void render_html(const struct document *document, const struct report_options *o
     missing = html_libraries_missing(page.libraries);
     if (missing != NULL)
         fprintf(stderr,
-                "reuse-report: the page has no %s: %s not installed (scripts/install-deps "
-                "does it)\n",
+                "reuse-report: the page has no %s: %s not installed; Debian has packages of "
+                "that name\n",
                 page.libraries[LIBRARY_CHARTS].script == NULL ? "charts, only tables"
                                                               : "coloured source",
                 missing);
