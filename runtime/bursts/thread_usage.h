@@ -15,8 +15,7 @@ struct thread_usage {
 /* A system call. Zeros where the kernel does not answer. */
 struct thread_usage thread_usage_now(void);
 
-/* Writes to the first byte of each page, which nobody has touched yet, and learns what that costs.
- */
+/* Sets the first byte of each page of memory that is new to 0, and learns what its fault costs. */
 void thread_usage_touch(void *memory, size_t bytes);
 
 /* CPU time of one page fault, ns; 0: not known yet. */

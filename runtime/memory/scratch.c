@@ -12,7 +12,7 @@ enum {
     /* More than there are processors: handlers that are preempted, bursts that wait. */
     SCRATCH_SPARE = 12,
     PAGE = 4096,
-    TOUCHED = 16 * PAGE, /* of one that is new, for what a page fault costs */
+    TOUCHED = 16 * PAGE, /* of one that is new, all of which a burst needs, to time page faults */
 };
 
 /* Of struct scratch; a burst that waits is known by its thread. */
@@ -81,11 +81,11 @@ struct scratch *scratch_take(struct thread *thread)
         bool fresh = note_used(i); /* before it is: a child forked here is to find it */
 
         if (atomic_compare_exchange_strong(&scratch->state, &nobody, SCRATCH_TAKEN)) {
-            if (fresh)
-                thread_usage_touch((unsigned char *)scratch + PAGE, TOUCHED);
             scratch->thread = thread;
             scratch->burst =
                 (struct burst *)((unsigned char *)scratch + whole_pages(sizeof(struct scratch)));
+            if (fresh)
+                thread_usage_touch(scratch->burst, TOUCHED);
             return scratch;
         }
     }
