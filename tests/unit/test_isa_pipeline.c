@@ -115,8 +115,19 @@ static void lists_wait_for_lines(void **state)
         load(one, two, elsewhere(i) + 8);
         load(one, one, elsewhere(i));
     }
-    expect_near(4 + 14);
-    expect_far(4 + 14 + 200);
+    expect_near(4 + 50);
+    expect_far(4 + 300);
+}
+
+/* Elements of some pages that are used all the time are nearer. */
+static void pages_in_use_are_near(void **state)
+{
+    (void)state;
+    begin();
+    for (int i = 0; i < TURNS; i++)
+        load(one, one, (uint64_t)(i * 37 % 1024) * 2 * LINE + (i < 1024 ? 0 : 64 * 4096));
+    expect_cycles(pipeline_time(&pipeline).near_cycles, TURNS * 18.0 + 64 * 36);
+    expect_cycles(pipeline_time(&pipeline).far_cycles, TURNS * 54.0 + 64 * 250);
 }
 
 /* The same lines by an index: as many at once as instructions are under way, 256. */
@@ -260,6 +271,7 @@ int main(void)
         cmocka_unit_test(what_does_not_wait_takes_its_room),
         cmocka_unit_test(latencies_add_up),
         cmocka_unit_test(lists_wait_for_lines),
+        cmocka_unit_test(pages_in_use_are_near),
         cmocka_unit_test(tables_wait_little),
         cmocka_unit_test(streams_are_prefetched),
         cmocka_unit_test(small_tables_stay),

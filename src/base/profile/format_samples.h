@@ -267,8 +267,9 @@ enum progress_kind {
 /* Clocks of a modelled processor: cycles that so many accesses of the burst would take it. They say
  * how loops compare, not how long anything took (docs/estimators.md, section 1). */
 enum progress_model {
-    PROGRESS_NEAR_CYCLES = 0, /* lines that nothing prefetches come from the second cache */
-    PROGRESS_FAR_CYCLES = 1,  /* from memory */
+    PROGRESS_NEAR_CYCLES =
+        0,                   /* lines that nothing prefetches come from the second or third cache */
+    PROGRESS_FAR_CYCLES = 1, /* from the third, or from memory */
 };
 
 enum progress_flags {

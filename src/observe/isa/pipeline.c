@@ -17,6 +17,7 @@ enum {
     LOAD = 4 * PIPELINE_CYCLE,
     REFILL = 14 * PIPELINE_CYCLE, /* after a misprediction */
     LINE_SHIFT = 6,
+    PAGE_SHIFT = 12,
     WORD_SHIFT = 3,
     HISTORY_MASK = PIPELINE_HISTORIES - 1,
     STRING_BYTES = 32, /* a cycle, of a repeated instruction */
@@ -106,12 +107,27 @@ static bool holds(const struct pipeline *p, uint32_t line)
     return set[0] == line + 1 || set[1] == line + 1;
 }
 
-enum line_state { LINE_HELD, LINE_STREAMED, LINE_NEW };
+/* In the first cache; next to one that is; elsewhere in a page that was used lately; or not. */
+enum line_state { LINE_HELD, LINE_STREAMED, LINE_NEW, LINE_OF_NEW_PAGE };
+
+static const uint32_t near_latency[] = {0, PIPELINE_SECOND, PIPELINE_SECOND, PIPELINE_THIRD};
+static const uint32_t far_latency[] = {0, PIPELINE_SECOND, PIPELINE_THIRD, PIPELINE_MEMORY};
 
 static void move_back(uint32_t pair[2], uint32_t first)
 {
     pair[1] = pair[0];
     pair[0] = first;
+}
+
+/* The page is one that was used lately, from here on; was it one? */
+static bool touch_page(struct pipeline *p, uint64_t address)
+{
+    uint32_t number = (uint32_t)(address >> PAGE_SHIFT) + 1,
+             *at = &p->page[number % PIPELINE_PAGES];
+    bool known = *at == number;
+
+    *at = number;
+    return known;
 }
 
 /* The line becomes the first of its set. One whose neighbour was used shortly before has been
@@ -124,8 +140,13 @@ static enum line_state touch_line(struct pipeline *p, uint64_t address)
 
     if (set[0] == line + 1)
         return LINE_HELD;
-    if (set[1] != line + 1)
-        state = holds(p, line - 1) || holds(p, line + 1) ? LINE_STREAMED : LINE_NEW;
+    if (set[1] != line + 1) {
+        bool known = touch_page(p, address);
+
+        state = holds(p, line - 1) || holds(p, line + 1) ? LINE_STREAMED
+                : known                                  ? LINE_NEW
+                                                         : LINE_OF_NEW_PAGE;
+    }
     move_back(set, line + 1);
     move_back(p->near.arrives[at], p->near.arrives[at][1]);
     move_back(p->far.arrives[at], p->far.arrives[at][1]);
@@ -150,14 +171,14 @@ static void occupy(struct pipeline_timeline *t, enum line_state state)
 
 /* arrives: of its line, which those that follow wait for as well. */
 static void load(struct pipeline_timeline *t, struct pipeline_operands operands,
-                 enum line_state state, uint32_t stored, uint32_t *arrives, uint32_t far)
+                 enum line_state state, uint32_t stored, uint32_t *arrives, uint32_t latency)
 {
     uint32_t at;
 
     occupy(t, state);
     at = later(start(t, operands.reads), stored) + LOAD;
     if (state != LINE_HELD)
-        *arrives = at + PIPELINE_NEAR + (state == LINE_NEW ? far : 0);
+        *arrives = at + latency;
     end(t, operands.writes, later(at, *arrives));
 }
 
@@ -169,9 +190,10 @@ void pipeline_load(struct pipeline *p, struct pipeline_operands operands, uint64
     enum line_state state = touch_line(p, address);
 
     p->accesses++;
-    load(&p->near, operands, state, waits ? p->near.stored[at] : 0, p->near.arrives[set], 0);
+    load(&p->near, operands, state, waits ? p->near.stored[at] : 0, p->near.arrives[set],
+         near_latency[state]);
     load(&p->far, operands, state, waits ? p->far.stored[at] : 0, p->far.arrives[set],
-         PIPELINE_FAR);
+         far_latency[state]);
 }
 
 /* What is stored waits in a buffer: no line of it is waited for. */

@@ -9,9 +9,10 @@
  * first cache. It need not be right in all, only alike for the loops of a program: what it is off
  * by in common is found from those that were measured (docs/estimators.md, section 1).
  *
- * Two processors run side by side. They differ in how long a line takes that is new and whose
- * neighbours are new too, so that nothing has prefetched it: it is near (the second cache) or far
- * (memory). What lies between them tells how much of that the code could hide.
+ * Two processors run side by side. They differ in where lines come from that are new and whose
+ * neighbours are new too, so that nothing has prefetched them: from the second cache, or, in pages
+ * that were not used lately, from the third (near); from the third, or memory (far). What lies
+ * between the two tells how much of that the code could hide.
  *
  * Times are in eighths of a cycle. Pure; no allocation; signal-safe. 20 KiB.
  */
@@ -26,12 +27,15 @@ enum {
     PIPELINE_REGISTERS = 64,
     PIPELINE_WINDOW = 256, /* instructions under way; a power of two */
     PIPELINE_SETS = 256,   /* of two lines each: 32 KiB */
+    PIPELINE_PAGES = 256,  /* used lately */
     PIPELINE_STORES = 256,
     PIPELINE_BRANCHES = 1024,
     PIPELINE_HISTORIES = 4096,
     PIPELINE_TARGETS = 256,
-    PIPELINE_NEAR = 14 * PIPELINE_CYCLE, /* a line from the second cache */
-    PIPELINE_FAR = 200 * PIPELINE_CYCLE, /* one from memory, more than that */
+    /* What a line takes more that is not in the first cache. */
+    PIPELINE_SECOND = 14 * PIPELINE_CYCLE,
+    PIPELINE_THIRD = 50 * PIPELINE_CYCLE,
+    PIPELINE_MEMORY = 300 * PIPELINE_CYCLE,
 };
 
 /* One of the two processors. */
@@ -51,6 +55,7 @@ struct pipeline {
     struct pipeline_timeline near, far;
     uint32_t instructions, accesses; /* timed */
     uint32_t history, targets_history;
+    uint32_t page[PIPELINE_PAGES];       /* 1 + number */
     uint32_t line[PIPELINE_SETS][2];     /* in the first cache, 1 + number; the later one first */
     uint32_t store[PIPELINE_STORES];     /* word, 1 + number */
     uint8_t branch[PIPELINE_BRANCHES];   /* 0: never seen; 1..4: not taken to taken */

@@ -8,9 +8,9 @@
  * good reading are off by a factor of 1.7 (standard deviation), that of their program included. */
 #define CYCLES_PER_NS 3.2
 #define COMMON_DEVIATION log(1.5)
-/* Where lines come from that nothing prefetches, from the second cache (0) to memory (1), in the
- * mean; and by what factor that may be off in a loop. From 0.03 to 0.3 nothing depends on it. */
-#define FAR_SHARE 0.1
+/* Where lines come from that nothing prefetches, from near (0) to afar (1), in the mean; and by
+ * what factor that may be off in a loop. From 0.1 to 0.6 nothing depends on it. */
+#define FAR_SHARE 0.3
 #define FAR_DEVIATION log(6)
 /* Page faults may take this share of a loop's time, and what is left is known to this, ln, if they
  * take all. */
