@@ -293,14 +293,6 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
     return true;
 }
 
-void look_ahead_time(struct thread *thread, struct pipeline *pipeline)
-{
-    struct interpreter_options options = options_for(thread);
-
-    options.pipeline = pipeline;
-    interpreter_set_options(thread->interpreter, &options);
-}
-
 void look_ahead_end(struct thread *thread)
 {
     fault_guard_leave();

@@ -39,10 +39,6 @@ size_t look_ahead_next(struct thread *, size_t capacity, enum interpreter_stop *
  * change between calls. */
 size_t look_ahead_step(struct thread *, unsigned instructions, enum interpreter_stop *why);
 
-/* From here on what is interpreted is told to the model; NULL: no more. */
-struct pipeline;
-void look_ahead_time(struct thread *, struct pipeline *);
-
 /* Whether ip lies in the runtime's own code. */
 bool look_ahead_is_runtime(uint64_t ip);
 

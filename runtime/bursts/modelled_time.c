@@ -2,7 +2,6 @@
 /* Signal-safe. */
 #include "bursts/modelled_time.h"
 
-#include "bursts/look_ahead.h"
 #include "memory/scratch.h"
 
 #include "signal_safe.h"
@@ -22,7 +21,7 @@ void modelled_time_follow_begin(struct scratch *scratch)
     if (burst_count(scratch->burst) == 0)
         pipeline_begin(pipeline);
     if (pipeline->accesses < TIMED)
-        look_ahead_time(scratch->thread, pipeline);
+        interpreter_tell(scratch->thread->interpreter, pipeline);
 }
 
 void modelled_time_follow(struct scratch *scratch)
@@ -30,14 +29,14 @@ void modelled_time_follow(struct scratch *scratch)
     struct pipeline *pipeline = &scratch->pipeline;
 
     if (pipeline->accesses >= TIMED)
-        look_ahead_time(scratch->thread, NULL);
+        interpreter_tell(scratch->thread->interpreter, NULL);
     else if (!pipeline->timing && burst_count(scratch->burst) >= WARM)
         pipeline_time_from_here(pipeline);
 }
 
 void modelled_time_follow_end(struct scratch *scratch)
 {
-    look_ahead_time(scratch->thread, NULL);
+    interpreter_tell(scratch->thread->interpreter, NULL);
 }
 
 static struct progress_variable clock_of(uint64_t place, uint32_t accesses, uint32_t cycles)

@@ -25,6 +25,11 @@ void interpreter_set_options(struct interpreter *it, const struct interpreter_op
     it->options = *options;
 }
 
+void interpreter_tell(struct interpreter *it, struct pipeline *pipeline)
+{
+    it->options.pipeline = pipeline;
+}
+
 void interpreter_avoid(struct interpreter *it, uint64_t address)
 {
     if (store_buffer_room(&it->store) > 0)

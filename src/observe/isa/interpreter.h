@@ -85,6 +85,9 @@ struct interpreter *interpreter_create(void *memory, const struct interpreter_op
 /* Replaces the hooks; for switching the branch hook on and off between runs. */
 void interpreter_set_options(struct interpreter *, const struct interpreter_options *);
 
+/* Replaces the model alone; NULL: none. */
+void interpreter_tell(struct interpreter *, struct pipeline *);
+
 /*
  * Starts at the given state. extended points to the saved FP/SIMD state in the layout in which the
  * kernel hands it to a signal handler (on x86 uc_mcontext.fpregs, i.e. XSAVE with its

@@ -15,6 +15,7 @@
 #include "isa/x86/masked.h"
 #include "isa/x86/pace.h"
 #include "isa/x86/save.h"
+#include "isa/x86/traits.h"
 #include "isa/x86/vector.h"
 #include "isa/x86/x87.h"
 
@@ -24,12 +25,6 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 typedef void stub_function(struct interpreter *);
-
-static const uint8_t traits[OP_COUNT] = {
-#define TRAITS(name, value) [OP_##name] = (uint8_t)(value),
-    MICRO_OPS(TRAITS)
-#undef TRAITS
-};
 
 #define BIT(x) REGISTER_BIT(x)
 #define NEXT                                                                                       \

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "isa/x86/traits.h"
+
 #include "signal_safe.h"
 
 /* Bits of registers that micro-operations have no number for: nothing reads REGISTER_ZERO, and user
@@ -24,12 +26,6 @@ enum {
     CONTROL = 5,
     ELEMENTS = 12, /* of a gather */
     SLOW = 20,     /* what is not modelled */
-};
-
-static const uint8_t traits[OP_COUNT] = {
-#define TRAITS(name, value) [OP_##name] = (uint8_t)(value),
-    MICRO_OPS(TRAITS)
-#undef TRAITS
 };
 
 /* What is being walked. */
@@ -150,8 +146,6 @@ static bool leave(struct walk *walk, const struct micro_op *op, const struct blo
         load(walk, 0, 0);
         return true;
     case OP_JUMP:
-    case OP_END:
-    case OP_STOP:
         return true;
     default:
         return false;
