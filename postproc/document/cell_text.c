@@ -66,7 +66,7 @@ static char *number_with_interval(const struct cell *cell)
         free(number);
         return text;
     }
-    if (is_better_as_range(cell, half)) {
+    if (cell->range || is_better_as_range(cell, half)) {
         free(number);
         return number_range(cell);
     }

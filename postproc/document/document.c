@@ -218,6 +218,16 @@ struct cell cell_beyond(void)
     return (struct cell){.kind = CELL_BEYOND};
 }
 
+struct cell cell_share_between(struct estimate ends)
+{
+    struct cell cell = cell_estimate(CELL_SHARE, ends);
+
+    if (ends.hi - ends.lo > 0.5)
+        return cell_beyond();
+    cell.range = true;
+    return cell;
+}
+
 struct cell cell_above(double bytes)
 {
     return cell_value(CELL_ABOVE, bytes);

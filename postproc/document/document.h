@@ -50,6 +50,7 @@ struct cell {
     bool interval; /* value.lo and value.hi mean something */
     bool marked;   /* text: with a star, which the remark below the table explains */
     bool bound;    /* value.hi is all that is known: < 32 KiB, or null with its interval */
+    bool range;    /* text: the two ends alone, 0 to 3 */
     struct estimate value;
     const char *text;
     struct table *table;
@@ -179,6 +180,9 @@ struct cell cell_text(struct document *, const char *text); /* NULL: empty */
 struct cell cell_value(enum cell_kind, double value);
 struct cell cell_estimate(enum cell_kind, struct estimate);
 struct cell cell_beyond(void);
+/* A share of which the two ends are known, and no value between them: "0 to 3", or "beyond" where
+ * they leave more than half of everything open. */
+struct cell cell_share_between(struct estimate);
 struct cell cell_above(double bytes);
 struct cell cell_below(enum cell_kind, struct estimate);
 struct cell cell_table(struct table *);

@@ -18,6 +18,7 @@
 #include "perf_events/level_counts.h"
 #include "perf_events/served.h"
 #include "perf_events/timebase.h"
+#include "process/peak_memory.h"
 #include "process/process.h"
 #include "process/settings.h"
 #include "recording/tape.h"
@@ -128,6 +129,7 @@ static void write_all(void)
     attribution_site_totals(is_new_site);
     output_mappings(is_new_mapping);
     level_counts_write();
+    peak_memory_write();
     output_flush();
     atomic_fetch_add(&written, output_bytes() - before);
 }

@@ -19,6 +19,7 @@
 #include "perf_events/pmu.h"
 #include "perf_events/pmu_notes.h"
 #include "perf_events/timebase.h"
+#include "process/peak_memory.h"
 #include "process/preload.h"
 #include "process/process.h"
 #include "process/process_internal.h"
@@ -159,6 +160,7 @@ static void finish(void *unused)
     note_unprofiled(app_ns + overhead_ns);
     attribution_finish();
     level_counts_write();
+    peak_memory_write();
     tree_report(app_ns, overhead_ns);
     tree_end(&sums);
     if (output_usable() || (sums.failed > 1 && sums.profiles > 1)) {
@@ -237,6 +239,7 @@ void process_before_exec(void)
     threads_write_totals();
     thread_before_exec();
     level_counts_write();
+    peak_memory_write();
     thread_totals(&app_ns, &overhead_ns);
     tree_report(app_ns, overhead_ns);
     tree_before_exec();

@@ -68,6 +68,12 @@ void html_value(const struct cell *cell, bool unit, FILE *stream)
         put_number(cell->kind, cell->value.hi, stream);
         return;
     }
+    if (cell->range) {
+        put_number(cell->kind, cell->value.lo, stream);
+        fputs(" to ", stream);
+        put_number(cell->kind, cell->value.hi, stream);
+        return;
+    }
     if (!cell_is_number(cell)) {
         fputs("<span class=\"none\">–</span>", stream);
         return;

@@ -50,11 +50,12 @@ static void add_curve_row(struct document *document, struct table *table,
     char *bar = bar_of(point, full);
 
     row->cells[0] = cell_value(CELL_BYTES, point->bytes);
-    row->cells[1] = point->beyond ? cell_beyond() : cell_estimate(CELL_SHARE, point->miss_ratio);
+    row->cells[1] = point->beyond ? cell_share_between(point->miss_ratio)
+                                  : cell_estimate(CELL_SHARE, point->miss_ratio);
     if (truth != NULL)
         row->cells[next++] = cell_value(CELL_SHARE, truth->miss_ratio.value);
     row->cells[next++] = cell_text(document, mark);
-    row->cells[next] = point->beyond ? cell_empty() : cell_text(document, bar);
+    row->cells[next] = row->cells[1].kind == CELL_BEYOND ? cell_empty() : cell_text(document, bar);
     free(bar);
 }
 
@@ -121,7 +122,7 @@ void section_mrc(struct model *model, struct document *document)
     char *remark =
         format_string("%sEach thread as if it had such a cache alone; %u-byte lines. In the "
                       "bar # reaches the lower end of the interval, + the upper one; "
-                      "\"beyond\": farther than was watched.",
+                      "\"beyond\" and ranges: farther than was watched.",
                       truth ? "truth: of counting every access of the same run. " : "",
                       analysis_line_size(model->analysis));
 

@@ -72,7 +72,8 @@ static void add_miss_row(const struct model *model, struct document *document, s
     row->cells[1] = cell_text(document, level_name(model, document, level));
     row->cells[2] = cell_value(CELL_BYTES, (double)model->machine.caches[level].bytes);
     for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++)
-        row->cells[3 + k] = split->beyond ? cell_beyond() : cell_estimate(CELL_SHARE, parts[k]);
+        row->cells[3 + k] =
+            split->beyond ? cell_share_between(parts[k]) : cell_estimate(CELL_SHARE, parts[k]);
     if (shared->exact)
         row->cells[7] = cell_empty();
     row->cells[8] = cell_value(CELL_NUMBER, (double)shared->group_count);

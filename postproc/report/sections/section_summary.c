@@ -185,6 +185,22 @@ static void add_measurement(struct model *model, struct document *document, stru
     free(value);
 }
 
+static void add_memory(struct model *model, struct document *document, struct section *section)
+{
+    double bytes = analysis_farthest_reuse(model->analysis);
+    char *number, *text;
+
+    if (!isfinite(bytes))
+        return;
+    number = number_bytes(bytes);
+    text = format_string("at most %s in use%s: no reuse is farther than that", number,
+                         model->profile_count > 1 ? " by one process" : "");
+    section_fact_as(document, section, "farthest_reuse", "Memory", INTERVAL_NONE,
+                    cell_value(CELL_BYTES, bytes), text);
+    free(text);
+    free(number);
+}
+
 static void add_rate(struct model *model, struct document *document, struct section *section)
 {
     struct access_rate_summary rate = analysis_access_rate(model->analysis);
@@ -319,7 +335,7 @@ static const struct column miss_columns[] = {
 
 static struct cell part_cell(const struct miss_split *split, struct estimate part)
 {
-    return split->beyond ? cell_beyond() : cell_estimate(CELL_SHARE, part);
+    return split->beyond ? cell_share_between(part) : cell_estimate(CELL_SHARE, part);
 }
 
 static void add_misses(struct model *model, struct document *document, struct section *section)
@@ -349,7 +365,7 @@ static void add_misses(struct model *model, struct document *document, struct se
     }
     table_remark(document, table,
                  "cold: first use; coherence: another thread wrote the line meanwhile; capacity: "
-                 "the rest. \"beyond\": farther than was watched.");
+                 "the rest. \"beyond\": farther than was watched, and a large part.");
     section_table(section, table);
 }
 
@@ -392,6 +408,7 @@ void section_summary(struct model *model, struct document *document, bool shown)
     add_time(document, section, &totals);
     add_measurement(model, document, section);
     add_observed(model, document, section);
+    add_memory(model, document, section);
     add_rate(model, document, section);
     add_truth(model, document, section);
     add_overhead(document, section, &totals, model->exact);

@@ -154,8 +154,8 @@ void fill_levels(const struct model *model, struct document *document, struct ta
 
     for (size_t i = 0; i < model->machine.levels; i++) {
         const struct curve_point *point = &group->points[model->level_size[i]];
-        struct cell ratio =
-            point->beyond ? cell_beyond() : cell_estimate(CELL_SHARE, point->miss_ratio);
+        struct cell ratio = point->beyond ? cell_share_between(point->miss_ratio)
+                                          : cell_estimate(CELL_SHARE, point->miss_ratio);
         struct cell share = share_cell(model, group, i);
         struct row *inner_row = table_row(inner);
 

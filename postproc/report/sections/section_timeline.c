@@ -172,7 +172,7 @@ static void add_table(const struct model *model, struct document *document, stru
             row->cells[FIXED_COLUMNS + level] =
                 slices->bursts[s] < MODEL_BURSTS_MIN ? cell_empty()
                 : slices->points[s][level].beyond
-                    ? cell_beyond()
+                    ? cell_share_between(slices->points[s][level].miss_ratio)
                     : cell_estimate(CELL_SHARE, slices->points[s][level].miss_ratio);
     }
     table_remark(document, table,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/curves/memory_bound.h"
 #include "analysis/internal.h"
 #include "support/memory.h"
 
@@ -155,6 +156,7 @@ static void build(struct analysis *analysis)
     analysis_judge_samples(analysis);
     analysis_divide(analysis);
     analysis_stratify(analysis);
+    analysis->memory = memory_bound_of(analysis);
     analysis->burst_worth = analysis_burst_worth(analysis);
     if (!analysis->options.bootstrap)
         analysis->options.bootstrap = replicates_for(analysis);

@@ -255,6 +255,10 @@ uint32_t analysis_granule(const struct analysis *);
  * A cache of that size fetches no line twice. */
 double analysis_footprint(const struct analysis *);
 
+/* Bytes that no reuse of a line is farther than, by what the kernel says of the memory of the
+ * processes: memory_bound.h. INFINITY: not known, or not needed, for profiles of counts. */
+double analysis_farthest_reuse(const struct analysis *);
+
 /*
  * The same in lines of the analysis, as bytes: those that samples lie in, for certain; about how
  * many it probably was, which is too few where an object's lines are used unequally often; and

@@ -94,7 +94,14 @@ struct miss_shares {
     double missed;      /* not reused in time: capacity and cold */
     double invalidated; /* reused in time, but invalidated meanwhile: coherence */
     double unknown;     /* part of missed that nobody observed */
+    double spared;      /* what nobody observed and is taken for reused in time */
     double crossing;    /* reused in time, by another thread that shares the cache */
+};
+
+/* What memory there is, in lines: no reuse is farther than reach, and no more uses than first_uses
+ * are the first ones of a thread. INFINITY: not known. */
+struct memory_bound {
+    double reach, first_uses;
 };
 
 /* What analyses that listed the same share. */
@@ -140,6 +147,7 @@ struct analysis {
     size_t stratum_count;
     uint32_t *by_stratum;                  /* watches, stratum after stratum */
     double tracked_scale, untracked_scale; /* small_blocks.c */
+    struct memory_bound memory;
     double burst_worth; /* independent observations that a burst's probes are worth */
 
     bool accessed_visits_known; /* traps on the accessed word looked ahead as well */

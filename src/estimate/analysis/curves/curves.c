@@ -39,10 +39,17 @@ static double crossing_uses(const struct miss_shares *shares)
     return shares->crossing;
 }
 
-static struct estimate less_unknown(struct estimate estimate, double unknown)
+/* What nobody observed may all be hits, or all be misses. */
+static struct estimate with_unseen(struct estimate estimate, const struct miss_shares *shares)
 {
-    estimate.lo = fmax(0, estimate.lo - fmax(0, unknown));
+    estimate.lo = fmax(0, estimate.lo - fmax(0, shares->unknown));
+    estimate.hi = fmin(1, estimate.hi + fmax(0, shares->spared));
     return estimate;
+}
+
+static bool is_beyond(const struct miss_shares *shares)
+{
+    return shares->unknown + shares->spared > UNKNOWN_MAX;
 }
 
 /* That other threads came to a line, watches for them tell, not the bursts: what none of n of these
@@ -67,10 +74,10 @@ void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset su
         const struct miss_shares *shares = &results.shares[k * replicates];
         points[k].bytes = bytes[k];
         points[k].miss_ratio =
-            less_unknown(interval_of(analysis, shares, least_claim(analysis, &results, k),
-                                     results.bursts, all_misses),
-                         shares[0].unknown);
-        points[k].beyond = shares[0].unknown > UNKNOWN_MAX;
+            with_unseen(interval_of(analysis, shares, least_claim(analysis, &results, k),
+                                    results.bursts, all_misses),
+                        shares);
+        points[k].beyond = is_beyond(shares);
         /* Rounding and rates that differ between cells must not make a larger cache look worse. */
         if (k && points[k].miss_ratio.value > points[k - 1].miss_ratio.value) {
             points[k].miss_ratio.value = points[k - 1].miss_ratio.value;
@@ -94,8 +101,8 @@ struct miss_split analysis_misses(const struct analysis *analysis, struct subset
     double accesses = results.accesses[0];
     double footprint =
         accesses > 0 ? fmin(1, analysis_footprint(analysis) / analysis->line_size / accesses) : 1;
-    double unknown = shares[0].unknown, floor = least_claim(analysis, &results, 0);
-    struct miss_split out = {.beyond = unknown > UNKNOWN_MAX};
+    double floor = least_claim(analysis, &results, 0);
+    struct miss_split out = {.beyond = is_beyond(shares)};
 
     out.coherence = interval_of(analysis, shares, floor, results.bursts, coherence_misses);
     if (analysis->options.groups)
@@ -106,10 +113,9 @@ struct miss_split analysis_misses(const struct analysis *analysis, struct subset
         cold[r].invalidated = shares[r].invalidated = 0;
         shares[r].missed -= cold[r].missed;
     }
-    out.cold = less_unknown(interval_of(analysis, cold, floor, results.bursts, all_misses),
-                            cold[0].unknown);
+    out.cold = with_unseen(interval_of(analysis, cold, floor, results.bursts, all_misses), cold);
     out.capacity =
-        less_unknown(interval_of(analysis, shares, floor, results.bursts, all_misses), unknown);
+        with_unseen(interval_of(analysis, shares, floor, results.bursts, all_misses), shares);
     results_free(&results);
     return out;
 }

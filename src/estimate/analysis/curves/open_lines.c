@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/curves/memory_bound.h"
 #include "analysis/curves/open_lines_internal.h"
 #include "support/memory.h"
 
@@ -218,11 +219,18 @@ void open_lines_free(struct open_lines *open)
 
 /* ---- answers ---- */
 
-static struct miss_shares shares_at_size(const struct fate *fate, size_t stratum, double lines)
+static struct miss_shares shares_at_size(const struct memory_bound *memory, const struct fate *fate,
+                                         size_t stratum, double lines)
 {
     const struct unseen *unseen = &fate->unseen[stratum];
     bool uncertain = lines > unseen->lost_distance;
-    struct miss_shares out = {.missed = unseen->left, .unknown = uncertain ? unseen->left : 0};
+    struct miss_shares out = {.missed = unseen->left};
+
+    if (uncertain) {
+        out.missed *= memory_bound_farther(memory, unseen->lost_distance, lines);
+        out.unknown = out.missed;
+        out.spared = unseen->left - out.missed;
+    }
 
     for (size_t k = fate->first[stratum]; k < fate->first[stratum + 1]; k++) {
         const struct outcome *outcome = &fate->outcomes[k];
@@ -273,7 +281,8 @@ const struct miss_shares *open_lines_at_size(const struct analysis *analysis, do
         size->of = allocate(replicates * strata, sizeof *size->of);
         for (size_t g = 0; g < strata; g++)
             for (uint32_t r = 0; r < replicates; r++)
-                size->of[g * replicates + r] = shares_at_size(&analysis->open->fates[r], g, lines);
+                size->of[g * replicates + r] =
+                    shares_at_size(&analysis->memory, &analysis->open->fates[r], g, lines);
     }
     return size->of;
 }

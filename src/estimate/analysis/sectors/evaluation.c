@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/curves/memory_bound.h"
 #include "analysis/sectors/evaluation_parts.h"
 #include "support/memory.h"
 
@@ -175,9 +176,14 @@ static void add_up(const struct analysis *analysis, const struct parts *parts,
                        sums->opens[i * replicates + r]);
         shares_divide(&out->cold[r], sums->all[r]);
         out->accesses[r] = sums->all[r] * replicate_time_factor(analysis, r);
+        memory_bound_apply(&analysis->memory, INFINITY, out->accesses[r], &out->cold[r]);
     }
     for (size_t k = 0; k < places->n; k++)
         add_opens(analysis, places, k, sums, out->shares + k * replicates);
+    for (size_t k = 0; k < places->n && places->lines; k++)
+        for (uint32_t r = 0; r < replicates; r++)
+            memory_bound_apply(&analysis->memory, places->lines[k], out->accesses[r],
+                               &out->shares[k * replicates + r]);
 }
 
 /* What watches of a stratum exclude at a size: nothing that fewer than three of them could. */
@@ -225,6 +231,7 @@ void results_free(struct results *results)
     free(results->accesses);
     free(results->missing);
     free(results->open_claim);
+    free(results->bounded);
     *results = (struct results){0};
 }
 
@@ -288,9 +295,12 @@ void evaluate(const struct analysis *analysis, struct subset subset, struct plac
         .accesses = allocate_zeroed(replicates, sizeof *out->accesses),
         .missing = allocate_zeroed(places.n + 1, sizeof *out->missing),
         .open_claim = allocate_zeroed(places.n + 1, sizeof *out->open_claim),
+        .bounded = allocate_zeroed(places.n + 1, sizeof *out->bounded),
     };
     list_parts(analysis, subset, &places, &parts);
     out->bursts = parts.count;
+    for (size_t k = 0; k < places.n && places.lines; k++)
+        out->bounded[k] = places.lines[k] >= analysis->memory.reach;
     sums_create(analysis, &places, &parts, &sums);
     add_up(analysis, &parts, &places, &sums, out);
     count_missing(analysis, &parts, &places, &sums, out);
@@ -315,6 +325,8 @@ double least_claim(const struct analysis *analysis, const struct results *result
 
     if (results->bursts == 0)
         return 1;
+    if (results->bounded[place])
+        return 0;
     if (results->missing[place] < MISSING_ENOUGH)
         claim = 3 / (worth * (double)results->bursts);
     return fmin(1, claim + results->open_claim[place]);

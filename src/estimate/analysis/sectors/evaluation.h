@@ -21,6 +21,7 @@ static inline void shares_add(struct miss_shares *sum, const struct miss_shares 
     sum->missed += weight * one->missed;
     sum->invalidated += weight * one->invalidated;
     sum->unknown += weight * one->unknown;
+    sum->spared += weight * one->spared;
     sum->crossing += weight * one->crossing;
 }
 
@@ -34,6 +35,7 @@ static inline void shares_divide(struct miss_shares *sum, double weight)
     sum->missed = fmin(1, sum->missed / weight); /* rounding */
     sum->invalidated /= weight;
     sum->unknown /= weight;
+    sum->spared /= weight;
     sum->crossing /= weight;
 }
 
@@ -62,6 +64,7 @@ struct results {
      * rules out among open lines of which none was seen to miss. */
     size_t *missing;
     double *open_claim;
+    bool *bounded; /* by place: a cache that holds all memory there is */
 };
 
 /* Fills *out, for results_free(). */

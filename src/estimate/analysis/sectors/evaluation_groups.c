@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/curves/memory_bound.h"
 #include "analysis/sectors/evaluation_parts.h"
 #include "reuse/sort_keys.h"
 #include "support/memory.h"
@@ -192,8 +193,10 @@ void evaluate_groups(const struct analysis *analysis, const struct subset *subse
     for (size_t i = 0; i < count * n; i++)
         shares[i] = (struct miss_shares){.missed = walk.missed[i]};
     add_opens(&walk, shares);
-    for (size_t i = 0; i < count * n; i++)
+    for (size_t i = 0; i < count * n; i++) {
         shares_divide(&shares[i], walk.all[i / n]);
+        memory_bound_apply(&analysis->memory, lines[i % n], walk.all[i / n], &shares[i]);
+    }
     free(walk.subset_of);
     free(walk.all);
     free(walk.missed);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signal-safe. See peak_memory.h. */
+#include "process/peak_memory.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "output/output.h"
+#include "own/raw_call.h"
+#include "own/text.h"
+#include "recording/tape.h"
+
+#include "signal_safe.h"
+
+/* proc(5): the most that was resident; what the peak does not hold: huge pages of hugetlbfs, and
+ * what is swapped out. */
+static const char *const fields[] = {"VmHWM:", "VmSwap:", "HugetlbPages:"};
+
+/* Of a line `name`, blanks, number, " kB". */
+static uint64_t kilobytes_of(const char *text, const char *name)
+{
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        uint64_t number = 0;
+
+        line += *line == '\n';
+        if (!begins_with(line, name))
+            continue;
+        for (line += strlen(name); *line == ' ' || *line == '\t'; line++)
+            ;
+        for (; *line >= '0' && *line <= '9'; line++)
+            number = 10 * number + (uint64_t)(*line - '0');
+        return number;
+    }
+    return 0;
+}
+
+/* 0: not known. */
+static uint64_t peak_bytes(void)
+{
+    char status[4096];
+    long descriptor = syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+    long length = descriptor < 0 ? 0 : syscall(SYS_read, descriptor, status, sizeof status - 1);
+    uint64_t sum = 0;
+
+    if (descriptor >= 0)
+        syscall(SYS_close, descriptor);
+    status[length > 0 ? length : 0] = '\0';
+    if (kilobytes_of(status, fields[0]) == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        sum += kilobytes_of(status, fields[i]) * 1024;
+    return sum;
+}
+
+static char *put_pair(char *to, const char *key, uint64_t value)
+{
+    return put_number(put_text(to, key) + 1, value) + 1;
+}
+
+void peak_memory_write(void)
+{
+    struct rusage usage = {0};
+    char pairs[96], *end;
+    uint64_t bytes;
+
+    if (tape_mode != TAPE_OFF || output_path()[0] == '\0')
+        return;
+    bytes = peak_bytes();
+    if (bytes == 0 || raw_call(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0, 0, 0, 0) != 0)
+        return;
+    end = put_pair(pairs, "peak_memory_bytes", bytes);
+    end = put_pair(end, "page_faults", (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt);
+    output_append(RECORD_RUN, pairs, (size_t)(end - pairs), NULL, 0);
+}
