@@ -3,13 +3,23 @@
  * The wrappers of mmap, mremap and munmap. Each calls the real function exactly once, as those of
  * interpose_allocation.c do. What the allocator itself maps passes through.
  */
+#include "allocation/interpose_mapping.h"
+
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 
 #include "allocation/allocation_objects.h"
 #include "allocation/real_allocator.h"
 #include "interposition/interpose.h"
 #include "unwinding/unwind.h"
+
+static _Atomic uint32_t shared_count;
+
+uint32_t mapping_shared_count(void)
+{
+    return atomic_load_explicit(&shared_count, memory_order_acquire);
+}
 
 /* Pages of the allocator's own, which the target sees as blocks. */
 static inline bool is_allocator(const struct unwind_start *caller)
@@ -24,9 +34,12 @@ INTERPOSED void *mmap(void *address, size_t length, int protection, int flags, i
     const struct unwind_start caller = UNWIND_START_OF_CALLER();
     if (!real_allocator_is_known())
         return MAP_FAILED;
-    if (is_allocator(&caller) || !allocation_follow(caller.stack_pointer))
-        return real_allocator.mmap(address, length, protection, flags, descriptor, offset);
+    const bool followed = !is_allocator(&caller) && allocation_follow(caller.stack_pointer);
     void *start = real_allocator.mmap(address, length, protection, flags, descriptor, offset);
+    if (start != MAP_FAILED && (flags & MAP_SHARED) != 0)
+        atomic_fetch_add_explicit(&shared_count, 1, memory_order_release);
+    if (!followed)
+        return start;
     if (start != MAP_FAILED) {
         const uint64_t base = (uint64_t)(uintptr_t)start;
         mapping_came(&(struct allocation_mapping){.start = base,

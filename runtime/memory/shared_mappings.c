@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "allocation/interpose_mapping.h"
 #include "large_table.h"
 #include "memory/maps.h"
 #include "output/output.h"
@@ -23,6 +24,8 @@ enum {
     LOOK_LEAST_NS = 10 * 1000 * 1000,
     LOOK_MOST_NS = 500 * 1000 * 1000,
     LOOKS_COST_LESS_THAN = 1000, /* one in so many, however long they take */
+    /* A process that has no such memory seldom gets any in a way that is not seen: by shmat(). */
+    LOOKS_FOR_THE_FIRST_COST_LESS_THAN = 10 * 1000,
 };
 
 struct mapping {
@@ -38,6 +41,7 @@ static LARGE_TABLE struct mapping mappings[MAPPINGS_MAX];
 static unsigned count;
 static uint32_t ids;
 static uint64_t first_look_ns, next_look_ns;
+static uint32_t made; /* mappings that the program had made at the last look */
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 
 static bool is_same(const struct shared_range *range, const struct maps_entry *entry)
@@ -96,17 +100,19 @@ static void forget_gone(void)
 
 static void look(uint64_t now)
 {
-    uint64_t took, wait;
+    uint64_t took, wait, least;
 
     if (first_look_ns == 0)
         first_look_ns = now;
+    made = mapping_shared_count();
     maps_each(look_at, NULL);
     forget_gone();
     took = monotonic_ns() - now;
     wait = (now - first_look_ns) / 16;
     wait = wait < LOOK_LEAST_NS ? LOOK_LEAST_NS : wait > LOOK_MOST_NS ? LOOK_MOST_NS : wait;
-    if (wait < took * LOOKS_COST_LESS_THAN)
-        wait = took * LOOKS_COST_LESS_THAN;
+    least = took * (count ? LOOKS_COST_LESS_THAN : LOOKS_FOR_THE_FIRST_COST_LESS_THAN);
+    if (wait < least)
+        wait = least;
     next_look_ns = now + wait;
 }
 
@@ -154,7 +160,8 @@ void shared_mappings_note(const struct scratch *scratch)
         atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
         return;
     now = monotonic_ns();
-    if (now >= next_look_ns)
+    /* Once it has some, more come and go with a program that maps again and again. */
+    if (now >= next_look_ns || (count == 0 && mapping_shared_count() != made))
         look(now);
     if (count > 0)
         write_uses(scratch, now);

@@ -3,7 +3,8 @@
  * Memory that the process shares with others (MAP_SHARED): what bursts touch of it goes into the
  * profile with the file that it is in, so that the report can tell the same line in several
  * processes. Mappings are looked for in /proc/self/maps, now and then: what comes is known within
- * half a second. Signal-safe.
+ * half a second; the first one at once if it was made by mmap(), else within some seconds.
+ * Signal-safe.
  */
 #ifndef REUSE_RUNTIME_SHARED_MAPPINGS_H
 #define REUSE_RUNTIME_SHARED_MAPPINGS_H
