@@ -38,6 +38,14 @@ static void hardware_expiry(struct thread *thread, uint64_t app_now)
     served_take(thread);
 }
 
+/* The burst that is due stands for the time up to it. */
+static void clock_has_ended(struct thread *thread, uint64_t early_ns)
+{
+    thread->period_ns -= early_ns;
+    if (thread->expires_ns < HANDLER_NS_MAX)
+        perf_clock_set_period(&thread->clock, PARKED_PERIOD_NS);
+}
+
 static bool is_look(struct thread *thread, ucontext_t *context, uint64_t app_now)
 {
     enum cost_part before = cost_enter(COST_RATE);
@@ -49,16 +57,17 @@ static bool is_look(struct thread *thread, ucontext_t *context, uint64_t app_now
 
 void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronous, uint64_t app_now)
 {
-    uint64_t ip = arch_ip(context);
+    uint64_t ip = arch_ip(context), early_ns;
 
     thread->totals.expirations++;
     step_over_expiry(thread);
     if (thread_is_counted(thread))
         hardware_expiry(thread, app_now);
-    else if (ticks_take(&thread->ticks, asynchronous || look_ahead_is_runtime(ip) ? 0 : ip))
+    else if (ticks_take(&thread->ticks, asynchronous || look_ahead_is_runtime(ip) ? 0 : ip,
+                        &early_ns))
         return;
-    else if (thread->expires_ns < HANDLER_NS_MAX)
-        perf_clock_set_period(&thread->clock, PARKED_PERIOD_NS);
+    else
+        clock_has_ended(thread, early_ns);
     if ((asynchronous || look_ahead_is_runtime(ip)) && rate_look_missed(thread))
         return;
     if (asynchronous) {
@@ -145,5 +154,7 @@ void sampler_rearm(struct thread *thread, uint64_t app_now)
     mean = governor_next_period(&thread->governor, app_now, output_bytes());
     /* The next burst also stands for the time from a look to the burst. */
     thread->period_ns = mean + rate_plan(thread);
-    set_clock(thread, sample_period(&thread->random, ticks_plan(&thread->ticks, mean)));
+    set_clock(thread,
+              sample_period(&thread->random,
+                            ticks_plan(&thread->ticks, mean, (uint64_t)thread->governor.burst_ns)));
 }

@@ -7,6 +7,7 @@
 
 #include "bursts/look_ahead.h"
 #include "bursts/thread.h"
+#include "bursts/ticks.h"
 #include "interposition/descriptors.h"
 #include "interposition/interpose_signal.h"
 #include "interposition/interpose_thread.h"
@@ -50,6 +51,7 @@ static void open_locks(void)
     modules_after_fork();
     regions_after_fork();
     shared_mappings_after_fork();
+    ticks_after_fork();
     interpose_thread_after_fork();
     look_ahead_reset_after_fork();
     shared_watch_reset_after_fork();
