@@ -342,6 +342,13 @@ static void start(void)
         tell_surroundings(refusal);
     if (refusal || !choose_engine())
         return;
+    refusal = surroundings_want_of_room();
+    if (refusal) {
+        tell_surroundings(refusal);
+        /* What it starts has no more. */
+        preload_leave();
+        return;
+    }
     memory_begin();
     descriptors_begin();
     take_inheritance();

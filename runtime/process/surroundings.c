@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,9 +13,13 @@
 #include <cpuid.h>
 #endif
 
+#include "own/raw_call.h"
 #include "own/text.h"
 
 #include "signal_safe.h"
+
+/* Address space that profiling takes: 85 MB with one thread. */
+enum { OURS_BYTES = 96 * 1000 * 1000, ROOM_ONE_IN = 10 };
 
 static bool contains(const char *text, const char *part)
 {
@@ -59,6 +64,23 @@ static void tracer_name(char *name, size_t size)
         read_text(path, name, size);
         return;
     }
+}
+
+/* Little enough for a program not to miss it, whatever it does. */
+static bool leaves_room(int resource)
+{
+    struct rlimit limit;
+
+    return raw_call(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0) != 0 ||
+           limit.rlim_cur / ROOM_ONE_IN >= OURS_BYTES;
+}
+
+const char *surroundings_want_of_room(void)
+{
+    if (leaves_room(RLIMIT_AS) && leaves_room(RLIMIT_DATA))
+        return NULL;
+    return "profiling takes 96 MB of address space, more than a tenth of what it may have: raise "
+           "`ulimit -v` and `ulimit -d` to 1 GB";
 }
 
 bool surroundings_are_emulated(void)

@@ -10,6 +10,12 @@
  */
 const char *surroundings_refusal(void);
 
+/*
+ * Why the program had better not share its address space, as far as limits (ulimit -v, -d) leave it
+ * any: it shall have nine tenths of it. One line for the user, or NULL. Signal-safe.
+ */
+const char *surroundings_want_of_room(void);
+
 /* QEMU translates the program's instructions. Told by its processors, on x86_64 only. */
 bool surroundings_are_emulated(void);
 
