@@ -68,7 +68,10 @@ static void the_peak_or_what_faults_brought_bounds(void **state)
         double peak;
         uint64_t faults;
         double bytes;
-    } cases[] = {{3 * MIB, 100, 3 * MIB + NOT_TOLD}, {3 * MIB, 2560, 10 * MIB}, {0, 0, INFINITY}};
+    } cases[] = {{3 * MIB, 100, 3 * MIB + NOT_TOLD},
+                 {3 * MIB, 1, 3 * MIB + 16 * 4096},
+                 {3 * MIB, 2560, 10 * MIB},
+                 {0, 0, INFINITY}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -93,7 +96,7 @@ static void processes_and_threads_add_up_where_they_do(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         begin();
-        tell((i + 1) * MIB - NOT_TOLD, 1);
+        tell((i + 1) * MIB - NOT_TOLD, 10);
         for (int thread = 0; thread < 3; thread++)
             profile_builder_thread(&builder, 10 + thread, "thread");
         profiles[i] = end();
@@ -109,7 +112,8 @@ static void processes_and_threads_add_up_where_they_do(void **state)
 
 static void a_merged_profile_is_bounded_by_its_origins(void **state)
 {
-    static const char known[] = "cpus\0004\0page_size\0004096\0peak_memory_bytes\0001048576\0";
+    static const char known[] =
+        "cpus\0004\0page_size\0004096\0peak_memory_bytes\0001048576\0page_faults\00050\0";
 
     (void)state;
     for (int unknown = 0; unknown <= 1; unknown++) {
@@ -149,7 +153,7 @@ static void curve_of_unwatched_lines(bool told, const double *sizes, size_t n,
 
     begin();
     if (told)
-        tell(2 * MIB - NOT_TOLD, 1);
+        tell(2 * MIB - NOT_TOLD, 10);
     uint32_t thread = profile_builder_thread(&builder, 10, "thread");
     for (int i = 0; i < 30; i++) {
         struct record_sample sample = profile_builder_default_sample(thread, 0);

@@ -6,11 +6,12 @@
 
 /*
  * The kernel adds pages up by CPU and tells the sum of what was handed in, which a CPU does when it
- * has so many (Linux 6.2 and newer, lib/percpu_counter.c; before, 64 by thread).
+ * has so many (Linux 6.2 and newer, lib/percpu_counter.c; before, 64 by thread). A fault brings 16
+ * pages at most, or a huge one, which is handed in at once.
  */
-static double pages_not_told(double cpus)
+static double pages_not_told(double cpus, double faults)
 {
-    return fmax(fmax(32, 2 * cpus) * cpus, 64);
+    return fmin(fmax(fmax(32, 2 * cpus) * cpus, 64), 16 * faults);
 }
 
 static double number(const struct profile *profile, uint32_t origin, const char *key)
@@ -35,10 +36,11 @@ static double bytes_of(const struct profile *profile, uint32_t origin)
 {
     double peak = number(profile, origin, "peak_memory_bytes");
     double page = number(profile, origin, "page_size"), cpus = number(profile, origin, "cpus");
+    double faults = number(profile, origin, "page_faults");
 
     if (!(peak > 0 && page > 0 && cpus > 0))
         return INFINITY;
-    return fmax(peak + page * pages_not_told(cpus), page * number(profile, origin, "page_faults"));
+    return fmax(peak + page * pages_not_told(cpus, faults), page * faults);
 }
 
 static void add_process(const struct analysis *analysis, const struct profile *profile,
