@@ -126,7 +126,8 @@ static void add_level(const struct traffic *traffic, struct document *document, 
     if (!level->beyond && !level->vague)
         row->cells[2] = known(CELL_FACTOR, level->per_ls);
     add_hits(traffic, number, &row->cells[3], &row->cells[4]);
-    if (!level->vague) {
+    /* What a level serves is what the one behind it is not asked for. */
+    if (!level->vague && (number == traffic->levels || !level[1].beyond)) {
         row->cells[5] = known(CELL_SHARE, level->share);
         row->cells[6] = known(CELL_SHARE, level->impact);
     }
@@ -178,7 +179,9 @@ static struct cell named_bytes(const struct traffic *traffic, unsigned number, b
 {
     for (size_t i = 0; i < traffic->levels; i++)
         if (traffic->machine->caches[i].level == number)
-            return ratio ? ratio_to_first(&traffic->level[i]) : settled(traffic->level[i].bytes);
+            return ratio                      ? ratio_to_first(&traffic->level[i])
+                   : traffic->level[i].beyond ? cell_empty()
+                                              : settled(traffic->level[i].bytes);
     return cell_empty();
 }
 

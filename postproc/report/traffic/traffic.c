@@ -336,7 +336,7 @@ static void add_levels(struct model *model, const struct traffic_machine *on, st
         next->bytes =
             bytes_asked_for(&knowledge, &points[i], traffic->accesses, traffic->line_size);
         next->beyond = points[i].beyond;
-        next->vague = traffic_is_vague(*ratio);
+        next->vague = points[i].beyond || traffic_is_vague(*ratio);
         /* What is written back was fetched before; bounds of bursts do not know the footprint. */
         if (isfinite(back[i].lo) && back[i].lo > ratio->value)
             back[i].lo = ratio->lo;

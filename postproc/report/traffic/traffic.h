@@ -23,7 +23,7 @@ struct traffic_level {
     double line_use;       /* bytes used of those fetched from outside it; an upper bound */
     double conflicts;      /* misses over those of a fully associative cache; 1: no conflicts */
     bool beyond;           /* larger than what was watched */
-    bool vague;            /* lines per access are: see traffic_is_vague() */
+    bool vague;            /* lines per access are: traffic_is_vague(), or beyond */
     /* Bytes that the level inside writes back to this one. Of sampled profiles bounds, value NAN.
      */
     struct estimate written_back;
