@@ -34,10 +34,16 @@ static bool is_better_as_range(const struct cell *cell, double half)
     return half >= value->value;
 }
 
+/* What is more than nothing is not 0.0 at the upper end. */
+#define LEAST_SHARE 0.001
+
 /* 0 to 3; the caller frees it. */
 static char *number_range(const struct cell *cell)
 {
-    char *lo = range_end(cell->kind, cell->value.lo), *hi = range_end(cell->kind, cell->value.hi);
+    double most = cell->value.hi;
+    bool least = cell->kind == CELL_SHARE && most > 0 && most < LEAST_SHARE;
+    char *lo = range_end(cell->kind, cell->value.lo);
+    char *hi = range_end(cell->kind, least ? LEAST_SHARE : most);
     char *text = format_string("%s to %s", lo, hi);
 
     free(lo);

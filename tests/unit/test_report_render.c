@@ -264,6 +264,26 @@ static void expect_colour(const char *text, const char *word, const char *escape
     assert_memory_equal(at - strlen(escape), escape, strlen(escape));
 }
 
+static void test_shares_between_two_ends(void **state)
+{
+    static const struct {
+        struct estimate ends;
+        const char *shown;
+    } cases[] = {{{0.1, 0, 0.17}, "0 to 17"},
+                 {{0.3, 0.04, 0.5}, "4.0 to 50"},
+                 {{0.0002, 0, 0.0003}, "0 to 0.1"},
+                 {{0.4, 0, 0.51}, "beyond"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct cell cell = cell_share_between(cases[i].ends);
+        char *text = cell_string(&cell);
+
+        assert_string_equal(text, cases[i].shown);
+        free(text);
+    }
+}
+
 static void test_colours_change_no_text(void **state)
 {
     static const struct {
@@ -373,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_of_long_and_wild_names),
         cmocka_unit_test(test_text_takes_the_width),
+        cmocka_unit_test(test_shares_between_two_ends),
         cmocka_unit_test(test_colours_change_no_text),
         cmocka_unit_test(test_strings_are_utf8),
         cmocka_unit_test(test_numbers),
