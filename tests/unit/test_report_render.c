@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "document/cell_text.h"
 #include "document/numbers.h"
 #include "document/render.h"
 
