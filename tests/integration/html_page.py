@@ -106,6 +106,9 @@ def numbers(address, report):
     curves = page.evaluate("document.querySelectorAll('[data-chart=curve] path.curve').length")
     tell(f"{name}: charts are drawn", page.evaluate("document.documentElement.dataset.ready") == "charts" and
          curves == known, f"{curves} curves, {'some' if known else 'no'} miss ratios are known")
+    unseen = known and any(point["beyond"] and point["hi"] - point["lo"] <= 0.5 for point in report.get("mrc", []))
+    dashed = page.evaluate("document.querySelectorAll('[data-chart=curve] path.unseen').length")
+    tell(f"{name}: what was not watched is dashed", dashed == unseen, f"{dashed} dashed curves")
     light, colours = look(page)
     tell(f"{name}: light, and not blank", light > 180 and colours > 30, f"{light}, {colours} colours")
     page.scheme(True)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "document/cell_text.h"
 #include "document/numbers.h"
 #include "report/html/escape.h"
 #include "report/html/lookup.h"
@@ -69,9 +70,12 @@ void html_value(const struct cell *cell, bool unit, FILE *stream)
         return;
     }
     if (cell->range) {
-        put_number(cell->kind, cell->value.lo, stream);
-        fputs(" to ", stream);
-        put_number(cell->kind, cell->value.hi, stream);
+        char *text = cell_string(cell);
+
+        fputs(text, stream);
+        if (unit)
+            fputs(" %", stream);
+        free(text);
         return;
     }
     if (!cell_is_number(cell)) {

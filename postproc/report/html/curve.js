@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The miss-ratio curve: its interval as a band, sizes on a log axis, caches as marks. A second
-// curve, of an object, lies over it on demand.
+// curve, of an object, lies over it on demand. Beyond what was watched the ends of what is possible are
+// known at times: the band has them, and the curve in it is dashed.
+function isTold(p) { return !p.beyond || p.hi - p.lo <= 0.5; }
+function isSeen(p) { return !p.beyond; }
 function drawCurve(place, points, other, name) {
     var width = 860, height = 360, left = 58, right = 20, top = 26, bottom = 42;
-    var known = function (p) { return p.miss_ratio !== null && !p.beyond && p.bytes > 0; };
+    var known = function (p) { return p.miss_ratio !== null && p.bytes > 0; };
     var shown = points.filter(known), over = (other || []).filter(known);
+    var told = shown.filter(isTold), overTold = over.filter(isTold);
     place.selectAll("svg").remove();
     var svg = place.insert("svg", ".readout").attr("viewBox", "0 0 " + width + " " + height).attr("role", "img")
         .attr("aria-label", "Miss ratio by cache size" + (name ? ", " + name + " over the whole program" : ""));
-    if (shown.length === 0) {
+    if (!shown.some(isSeen)) {
         svg.append("text").attr("x", width / 2).attr("y", height / 2).attr("class", "middle").text("No size is known.");
         return;
     }
-    var all = shown.concat(over);
+    var all = told.concat(overTold);
     var most = d3.max(all, function (p) { return p.hi === null ? p.miss_ratio : p.hi; });
-    var x = d3.scale.log().base(2).domain(d3.extent(shown, function (p) { return p.bytes; })).range([left, width - right]);
+    var x = d3.scale.log().base(2).domain(d3.extent(told, function (p) { return p.bytes; })).range([left, width - right]);
     var y = d3.scale.linear().domain([0, Math.max(most, 1e-4)]).nice(5).range([height - bottom, top]);
     var sizes = [];
     for (var size = 1024; size <= x.domain()[1] * 1.01; size *= 4)
@@ -33,18 +37,22 @@ function drawCurve(place, points, other, name) {
     curveOf(svg, shown, x, y, "");
     if (over.length > 0)
         curveOf(svg, over, x, y, " other");
-    readCurve(svg, shown, over, x, {left: left, right: width - right, top: top, bottom: height - bottom}, name);
+    readCurve(svg, told, overTold, x, {left: left, right: width - right, top: top, bottom: height - bottom}, name);
 }
 function percentTick(value, most) {
     return (100 * value).toFixed(most < 0.005 ? 2 : most < 0.05 ? 1 : 0) + " %";
 }
 function curveOf(svg, points, x, y, kind) {
-    var band = d3.svg.area().x(function (p) { return x(p.bytes); })
+    var band = d3.svg.area().defined(isTold).x(function (p) { return x(p.bytes); })
         .y0(function (p) { return y(Math.max(0, p.lo === null ? p.miss_ratio : p.lo)); })
         .y1(function (p) { return y(Math.min(y.domain()[1], p.hi === null ? p.miss_ratio : p.hi)); });
-    var line = d3.svg.line().x(function (p) { return x(p.bytes); }).y(function (p) { return y(p.miss_ratio); });
+    var line = d3.svg.line().defined(isSeen).x(function (p) { return x(p.bytes); })
+        .y(function (p) { return y(p.miss_ratio); });
     svg.append("path").datum(points).attr("class", "band" + kind).attr("d", band);
     svg.append("path").datum(points).attr("class", "curve" + kind).attr("d", line);
+    line.defined(isTold);
+    if (points.some(function (p) { return isTold(p) && !isSeen(p); }))
+        svg.append("path").datum(points).attr("class", "unseen" + kind).attr("d", line);
     if (points.some(function (p) { return p.truth !== undefined && p.truth !== null; })) {
         line.y(function (p) { return y(p.truth); });
         svg.append("path").datum(points).attr("class", "truth").attr("d", line);
@@ -71,6 +79,8 @@ function readCurve(svg, points, over, x, box, name) {
         });
     }
     function words(p) {
+        if (p.beyond)
+            return percent(Math.max(0, p.lo)) + " to " + percent(p.hi) + " (farther than was watched)";
         return percent(p.miss_ratio) + (p.lo !== null && p.hi > p.lo ? " (" + percent(Math.max(0, p.lo)) + " to " + percent(p.hi) + ")" : "");
     }
     svg.append("rect").attr({x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top,
