@@ -88,7 +88,8 @@ static void *hold(void *number)
             atomic_fetch_add(&wrong, 1);
         if (round % 16 == 0) {
             descriptor_release(&held[i]);
-            if (held[i] != -1)
+            /* The other thread may have stored to it last. */
+            if (__atomic_load_n(&held[i], __ATOMIC_RELAXED) != -1)
                 atomic_fetch_add(&wrong, 1);
             descriptor_adopt(file_of((unsigned char)(mine + i)), &held[i]);
         }
