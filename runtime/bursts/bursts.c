@@ -12,7 +12,6 @@
 #include "bursts/rate.h"
 #include "bursts/sampler.h"
 #include "bursts/thread_usage.h"
-#include "bursts/ticks.h"
 #include "bursts/turns.h"
 #include "memory/shared_mappings.h"
 #include "output/output.h"
@@ -78,7 +77,8 @@ static bool write_burst(struct scratch *scratch)
         return false;
     }
     totals->bursts++;
-    ticks_learn(burst_access(scratch->burst, 0), burst_count(scratch->burst));
+    if (!pmu_in_use())
+        sampler_learn(burst_access(scratch->burst, 0), burst_count(scratch->burst));
     if (output_append(RECORD_BURST, record, sizeof *record, scratch->encoded, record->probe_size)) {
         output_count_sample();
         shared_mappings_note(scratch);

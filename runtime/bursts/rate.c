@@ -8,7 +8,6 @@
 #include "bursts/look_ahead.h"
 #include "bursts/modelled_time.h"
 #include "bursts/thread_usage.h"
-#include "bursts/ticks.h"
 #include "memory/scratch.h"
 #include "output/output.h"
 #include "process/settings.h"

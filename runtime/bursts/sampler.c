@@ -2,12 +2,14 @@
 /* Signal-safe. */
 #include "bursts/sampler.h"
 
+#include <stdatomic.h>
+
 #include "arch/arch.h"
 #include "bursts/bursts.h"
 #include "bursts/cost_account.h"
 #include "bursts/look_ahead.h"
 #include "bursts/rate.h"
-#include "bursts/ticks.h"
+#include "large_table.h"
 #include "output/output.h"
 #include "perf_events/perf_event.h"
 #include "perf_events/served.h"
@@ -29,6 +31,29 @@ enum {
      * handler takes sees to that by itself; of the others the clock is parked. */
     HANDLER_NS_MAX = 4 * 1000 * 1000,
 };
+
+/* The code that bursts of this process went through, of all its threads. */
+static LARGE_TABLE struct seen_code seen;
+static _Atomic bool of_parent; /* what is in it */
+
+/* A forked child has bursts of its own. Most end without one, and do not touch the table. */
+static struct seen_code *seen_here(void)
+{
+    if (atomic_load_explicit(&of_parent, memory_order_relaxed) &&
+        atomic_exchange(&of_parent, false))
+        seen_code_clear(&seen);
+    return &seen;
+}
+
+void sampler_learn(const struct access *accesses, uint32_t n)
+{
+    seen_code_add(seen_here(), accesses, n);
+}
+
+void sampler_after_fork(void)
+{
+    atomic_store_explicit(&of_parent, true, memory_order_relaxed);
+}
 
 /* An interrupt of a hardware event: what it stands for, and what the unit has left in its buffer.
  */
@@ -64,7 +89,7 @@ void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronou
     if (thread_is_counted(thread))
         hardware_expiry(thread, app_now);
     else if (ticks_take(&thread->ticks, asynchronous || look_ahead_is_runtime(ip) ? 0 : ip,
-                        &early_ns))
+                        seen_here(), &early_ns))
         return;
     else
         clock_has_ended(thread, early_ns);
@@ -154,7 +179,7 @@ void sampler_rearm(struct thread *thread, uint64_t app_now)
     mean = governor_next_period(&thread->governor, app_now, output_bytes());
     /* The next burst also stands for the time from a look to the burst. */
     thread->period_ns = mean + rate_plan(thread);
-    set_clock(thread,
-              sample_period(&thread->random,
-                            ticks_plan(&thread->ticks, mean, (uint64_t)thread->governor.burst_ns)));
+    set_clock(thread, sample_period(&thread->random, ticks_plan(&thread->ticks, mean,
+                                                                (uint64_t)thread->governor.burst_ns,
+                                                                settings.trigger_ns)));
 }

@@ -27,6 +27,7 @@
 #include "sampling/progress.h"
 #include "sampling/random.h"
 #include "sampling/switches.h"
+#include "sampling/ticks.h"
 #include "sampling/turn.h"
 #include "watches/marker.h"
 
@@ -35,15 +36,6 @@ enum {
     THREAD_REGIONS = 32,       /* nested spans that are told apart */
     THREAD_BATCH = 512,        /* accesses interpreted at a time */
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
-};
-
-/* Moments between bursts at which it is seen where the thread is: see ticks.h. */
-struct ticks {
-    unsigned parts;   /* of the time up to the burst, that are still to come */
-    uint64_t part_ns; /* mean length of one */
-    bool taken;       /* the expiry that is being handled was a tick */
-    unsigned count;
-    uint64_t ips[TICKS_MAX];
 };
 
 /* Between bursts: see rate.h. */

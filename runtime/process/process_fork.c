@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "bursts/look_ahead.h"
+#include "bursts/sampler.h"
 #include "bursts/thread.h"
-#include "bursts/ticks.h"
 #include "interposition/descriptors.h"
 #include "interposition/interpose_signal.h"
 #include "interposition/interpose_thread.h"
@@ -51,7 +51,7 @@ static void open_locks(void)
     modules_after_fork();
     regions_after_fork();
     shared_mappings_after_fork();
-    ticks_after_fork();
+    sampler_after_fork();
     interpose_thread_after_fork();
     look_ahead_reset_after_fork();
     shared_watch_reset_after_fork();

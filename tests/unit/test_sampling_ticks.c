@@ -10,13 +10,13 @@
 #include <cmocka.h>
 
 #include "access.h"
-#include "bursts/ticks.h"
-#include "process/settings.h"
 #include "sampling/random.h"
 #include "sampling/sample.h"
+#include "sampling/ticks.h"
 #include "support/test_seed.h"
 
-struct settings settings;
+static struct seen_code seen;
+static uint64_t signal_ns;
 
 enum { MEAN_NS = 60 * 1000 * 1000, KNOWN = 0x401000, NEW = 0x409000 };
 
@@ -24,14 +24,13 @@ static void learn(uint64_t ip)
 {
     const struct access access = {.ip = ip};
 
-    ticks_learn(&access, 1);
+    seen_code_add(&seen, &access, 1);
 }
 
-/* A forked child knows no code: so does each test. */
-static struct ticks begin(uint64_t trigger_ns)
+static struct ticks begin(uint64_t cost_ns)
 {
-    settings.trigger_ns = trigger_ns;
-    ticks_after_fork();
+    signal_ns = cost_ns;
+    seen_code_clear(&seen);
     learn(KNOWN);
     return (struct ticks){0};
 }
@@ -39,20 +38,20 @@ static struct ticks begin(uint64_t trigger_ns)
 static void their_number_follows_from_what_both_cost(void **state)
 {
     static const struct {
-        uint64_t trigger_ns, burst_ns;
+        uint64_t signal_ns, burst_ns;
         unsigned ticks;
     } cases[] = {{57000, 100000, 0}, {57000, 360000, 1}, {57000, 800000, 2}, {10000, 400000, 4}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ticks ticks = begin(cases[i].trigger_ns);
+        struct ticks ticks = begin(cases[i].signal_ns);
         unsigned n = cases[i].ticks;
-        uint64_t turn = cases[i].burst_ns + n * cases[i].trigger_ns * 3 / 2, early;
+        uint64_t turn = cases[i].burst_ns + n * cases[i].signal_ns * 3 / 2, early;
 
-        assert_int_equal(ticks_plan(&ticks, MEAN_NS, turn), MEAN_NS / (n + 1));
+        assert_int_equal(ticks_plan(&ticks, MEAN_NS, turn, signal_ns), MEAN_NS / (n + 1));
         for (unsigned k = 0; k < n; k++)
-            assert_true(ticks_take(&ticks, KNOWN, &early));
-        assert_false(ticks_take(&ticks, KNOWN, &early));
+            assert_true(ticks_take(&ticks, KNOWN, &seen, &early));
+        assert_false(ticks_take(&ticks, KNOWN, &seen, &early));
         assert_int_equal(early, 0);
     }
 }
@@ -63,27 +62,27 @@ static void short_times_are_not_divided(void **state)
     uint64_t early;
 
     (void)state;
-    assert_int_equal(ticks_plan(&ticks, 900000, 400000), 900000);
-    assert_false(ticks_take(&ticks, KNOWN, &early));
+    assert_int_equal(ticks_plan(&ticks, 900000, 400000, signal_ns), 900000);
+    assert_false(ticks_take(&ticks, KNOWN, &seen, &early));
 }
 
 static void one_in_new_code_becomes_a_burst(void **state)
 {
     struct ticks ticks = begin(10000);
-    uint64_t early, part = ticks_plan(&ticks, MEAN_NS, 500000), ips[TICKS_MAX];
+    uint64_t early, part = ticks_plan(&ticks, MEAN_NS, 500000, signal_ns), ips[TICKS_MAX];
 
     (void)state;
-    assert_true(ticks_take(&ticks, KNOWN, &early));
-    assert_false(ticks_take(&ticks, NEW, &early));
+    assert_true(ticks_take(&ticks, KNOWN, &seen, &early));
+    assert_false(ticks_take(&ticks, NEW, &seen, &early));
     assert_int_equal(early, 3 * part);
     ticks_list(&ticks, ips);
     assert_int_equal(ips[0], KNOWN);
     assert_int_equal(ips[1], 0);
     learn(NEW);
-    ticks_plan(&ticks, MEAN_NS, 500000);
-    assert_true(ticks_take(&ticks, NEW, &early));
+    ticks_plan(&ticks, MEAN_NS, 500000, signal_ns);
+    assert_true(ticks_take(&ticks, NEW, &seen, &early));
     /* Where it is not known where the thread was, that is no news. */
-    assert_true(ticks_take(&ticks, 0, &early));
+    assert_true(ticks_take(&ticks, 0, &seen, &early));
 }
 
 /*
@@ -106,7 +105,7 @@ static void parts_add_up_to_the_time(void **state)
         for (unsigned turn = 0; turn < TURNS; turn++) {
             uint64_t mean = MEAN_NS, early = 0;
             unsigned moments = 0, in_rare = 0;
-            uint64_t part = ticks_plan(&ticks, mean, 400000);
+            uint64_t part = ticks_plan(&ticks, mean, 400000, signal_ns);
             bool tick;
 
             do {
@@ -124,7 +123,7 @@ static void parts_add_up_to_the_time(void **state)
                 true_rare += place >= 20 ? length : 0;
                 moments++;
                 in_rare += place >= 20;
-                tick = ticks_take(&ticks, 0x400000 + 4096 * place, &early);
+                tick = ticks_take(&ticks, 0x400000 + 4096 * place, &seen, &early);
             } while (tick);
             learn(0x400000 + 4096 * place);
             run_told += (double)(mean - early);
