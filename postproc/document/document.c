@@ -218,11 +218,14 @@ struct cell cell_beyond(void)
     return (struct cell){.kind = CELL_BEYOND};
 }
 
+/* Ends farther apart say nothing. curve.js draws what says something. */
+#define WIDEST_SHARE 0.5
+
 struct cell cell_share_between(struct estimate ends)
 {
     struct cell cell = cell_estimate(CELL_SHARE, ends);
 
-    if (ends.hi - ends.lo > 0.5)
+    if (ends.hi - ends.lo > WIDEST_SHARE)
         return cell_beyond();
     cell.range = true;
     return cell;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where the heap that brk() grows begins, asked of the kernel once. Signal-safe. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "allocation/allocation_internal.h"
+#include "own/small_file.h"
 
 #include "signal_safe.h"
 
@@ -20,24 +18,14 @@ static _Atomic uint64_t heap_start; /* 0: not asked for yet; HEAP_UNKNOWN */
 static uint64_t read_heap_start(void)
 {
     char text[1024];
-    const long descriptor = syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return 0;
-    const long length = syscall(SYS_read, descriptor, text, sizeof text - 1);
-    syscall(SYS_close, descriptor);
-    if (length <= 0)
-        return 0;
-    text[length] = '\0';
+    small_file_read("/proc/self/stat", text, sizeof text);
     /* The second field is the name in parentheses and may hold blanks. */
     const char *at = strrchr(text, ')');
     for (unsigned field = 2; at != NULL && field < 47; field++) {
         at = strchr(at, ' ');
         at = at == NULL ? NULL : at + 1;
     }
-    uint64_t start = 0;
-    for (; at != NULL && *at >= '0' && *at <= '9'; at++)
-        start = start * 10 + (uint64_t)(*at - '0');
-    return start;
+    return small_file_number(at);
 }
 
 bool allocation_is_brk_area(uint64_t address)

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "own/small_file.h"
 #include "own/text.h"
 #include "perf_events/timebase.h"
 #include "process/tree.h"
@@ -27,15 +28,9 @@ static uint64_t process_start_ns(void)
 {
     char text[1024];
     const char *at;
-    uint64_t ticks = 0, boot, per_second = (uint64_t)sysconf(_SC_CLK_TCK);
-    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    long n;
+    uint64_t ticks, boot, per_second = (uint64_t)sysconf(_SC_CLK_TCK);
 
-    if (descriptor < 0)
-        return 0;
-    n = syscall(SYS_read, descriptor, text, sizeof text - 1);
-    syscall(SYS_close, descriptor);
-    text[n > 0 ? n : 0] = '\0';
+    small_file_read("/proc/self/stat", text, sizeof text);
     /* The name, in parentheses, may contain anything; field 22 is the start in ticks since boot. */
     at = strrchr(text, ')');
     for (int field = 2; at && field < 22; field++) {
@@ -43,8 +38,7 @@ static uint64_t process_start_ns(void)
         if (at)
             at++;
     }
-    for (; at && *at >= '0' && *at <= '9'; at++)
-        ticks = ticks * 10 + (uint64_t)(*at - '0');
+    ticks = small_file_number(at);
     if (ticks == 0 || per_second == 0)
         return 0;
     boot = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);

@@ -2,14 +2,13 @@
 /* Signal-safe. See peak_memory.h. */
 #include "process/peak_memory.h"
 
-#include <fcntl.h>
 #include <stddef.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "output/output.h"
 #include "own/raw_call.h"
+#include "own/small_file.h"
 #include "own/text.h"
 #include "recording/tape.h"
 
@@ -19,39 +18,20 @@
  * what is swapped out. */
 static const char *const fields[] = {"VmHWM:", "VmSwap:", "HugetlbPages:"};
 
-/* Of a line `name`, blanks, number, " kB". */
-static uint64_t kilobytes_of(const char *text, const char *name)
-{
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        uint64_t number = 0;
-
-        line += *line == '\n';
-        if (!begins_with(line, name))
-            continue;
-        for (line += strlen(name); *line == ' ' || *line == '\t'; line++)
-            ;
-        for (; *line >= '0' && *line <= '9'; line++)
-            number = 10 * number + (uint64_t)(*line - '0');
-        return number;
-    }
-    return 0;
-}
-
 /* 0: not known. */
 static uint64_t peak_bytes(void)
 {
     char status[4096];
-    long descriptor = syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
-    long length = descriptor < 0 ? 0 : syscall(SYS_read, descriptor, status, sizeof status - 1);
     uint64_t sum = 0;
 
-    if (descriptor >= 0)
-        syscall(SYS_close, descriptor);
-    status[length > 0 ? length : 0] = '\0';
-    if (kilobytes_of(status, fields[0]) == 0)
-        return 0;
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        sum += kilobytes_of(status, fields[i]) * 1024;
+    small_file_read("/proc/self/status", status, sizeof status);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        uint64_t kilobytes = small_file_number(small_file_field(status, fields[i]));
+
+        if (i == 0 && kilobytes == 0)
+            return 0;
+        sum += kilobytes * 1024;
+    }
     return sum;
 }
 

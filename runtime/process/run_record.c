@@ -14,6 +14,7 @@
 #include "config.h"
 #include "large_table.h"
 #include "options.h"
+#include "own/small_file.h"
 #include "own/text.h"
 #include "perf_events/timebase.h"
 #include "process/settings.h"
@@ -85,14 +86,8 @@ static void quote(struct run_text *text, const char *argument)
 static void command(struct run_text *text)
 {
     char arguments[8192];
-    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    long n = descriptor < 0 ? 0 : syscall(SYS_read, descriptor, arguments, sizeof arguments - 1);
+    size_t n = small_file_read("/proc/self/cmdline", arguments, sizeof arguments);
 
-    if (descriptor >= 0)
-        syscall(SYS_close, descriptor);
-    if (n < 0)
-        n = 0;
-    arguments[n] = '\0';
     put(text, "command", sizeof "command");
     for (const char *at = arguments; at < arguments + n; at += strlen(at) + 1) {
         if (at != arguments)

@@ -14,6 +14,7 @@
 #endif
 
 #include "own/raw_call.h"
+#include "own/small_file.h"
 #include "own/text.h"
 
 #include "signal_safe.h"
@@ -29,41 +30,20 @@ static bool contains(const char *text, const char *part)
     return false;
 }
 
-static void read_text(const char *path, char *text, size_t size)
-{
-    long descriptor = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    long length = 0;
-
-    if (descriptor >= 0) {
-        length = syscall(SYS_read, descriptor, text, size - 1);
-        syscall(SYS_close, descriptor);
-    }
-    text[length > 0 ? length : 0] = '\0';
-}
-
 /* The name of the process that traces this one, "" if none does. Others than debuggers, such as
  * strace, pass signals on. */
 static void tracer_name(char *name, size_t size)
 {
-    static const char field[] = "TracerPid:\t";
-    char status[2048], path[32] = "/proc/";
-    size_t at = strlen(path);
+    char status[2048], path[40];
+    uint64_t tracer;
 
     name[0] = '\0';
-    read_text("/proc/self/status", status, sizeof status);
-    for (const char *line = status; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (!begins_with(line, field))
-            continue;
-        line += sizeof field - 1;
-        if (*line == '0') /* none */
-            return;
-        while (*line >= '0' && *line <= '9' && at < sizeof path - sizeof "/comm")
-            path[at++] = *line++;
-        memcpy(path + at, "/comm", sizeof "/comm");
-        read_text(path, name, size);
+    small_file_read("/proc/self/status", status, sizeof status);
+    tracer = small_file_number(small_file_field(status, "TracerPid:"));
+    if (tracer == 0)
         return;
-    }
+    put_text(put_number(put_text(path, "/proc/"), tracer), "/comm");
+    small_file_read(path, name, size);
 }
 
 /* Little enough for a program not to miss it, whatever it does. */

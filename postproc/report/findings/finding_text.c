@@ -108,23 +108,18 @@ static char *believed_text(const struct finding *finding)
     }
 }
 
-/* 1.5, or 12: how many times as long to run has one digit of sense; the caller frees it. */
-static char *times_text(double times)
+/* 1.5, or 12: how many times as long to run is no exact science. */
+static int decimals_of(double times)
 {
-    return format_string("%.*f times", times < 10 ? 1 : 0, times);
+    return times < 10;
 }
 
 /* "; run about 3.1 times as long to be sure"; the caller frees it. */
 static char *longer_text(const struct finding *finding)
 {
-    char *times, *text;
-
-    if (finding->longer <= 1)
-        return copy_string("");
-    times = times_text(finding->longer);
-    text = format_string("; run about %s as long to be sure", times);
-    free(times);
-    return text;
+    return finding->longer > 1 ? format_string("; run about %.*f times as long to be sure",
+                                               decimals_of(finding->longer), finding->longer)
+                               : copy_string("");
 }
 
 /* What it is and what it is worth, after what is believed; the caller frees it. */
@@ -138,14 +133,10 @@ static char *worth_text(const struct finding *finding, const char *what, const c
             "%s: worth at most %.0f %% of the %s; %.0f %% is likely (modelled from "
             "rates; -e exact counts).",
             what, most, time_word, 100 * finding->time.value);
-    if (finding->weight == FINDING_OPEN) {
-        longer = times_text(finding->longer);
-        text = format_string("%s: worth at most %.0f %% of the %s, and perhaps nothing: run about "
-                             "%s as long to be sure.",
-                             what, most, time_word, longer);
-        free(longer);
-        return text;
-    }
+    if (finding->weight == FINDING_OPEN)
+        return format_string("%s: worth at most %.0f %% of the %s, and perhaps nothing: run about "
+                             "%.*f times as long to be sure.",
+                             what, most, time_word, decimals_of(finding->longer), finding->longer);
     gain = finding_share_text(finding->gain);
     longer = longer_text(finding);
     text = format_string("%s: worth at most %.0f %% of the %s; %s is expected%s.", what, most,

@@ -2,6 +2,7 @@
 // The miss-ratio curve: its interval as a band, sizes on a log axis, caches as marks. A second
 // curve, of an object, lies over it on demand. Beyond what was watched the ends of what is possible are
 // known at times: the band has them, and the curve in it is dashed.
+// As cell_share_between() has it for tables.
 function isTold(p) { return !p.beyond || p.hi - p.lo <= 0.5; }
 function isSeen(p) { return !p.beyond; }
 function drawCurve(place, points, other, name) {
