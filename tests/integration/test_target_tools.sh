@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that trace others, are traced, or carry a sanitizer: right, or unprofiled with a line that says why.
+# Rests on samples: see tests/run. A sample may fall between the fork and the call by which the child is traced.
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"
 reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
 cd "$work" || exit 1
