@@ -42,7 +42,7 @@ static void conclude(const struct finding *findings, struct verdict verdicts[ENG
                                        "reuse after the end of a burst is not observed"};
     else if (findings[FINDING_INHERITED].state != FINDING_WORKS)
         verdicts[0] =
-            (struct verdict){"clock", FINDING_LIMITED, "sharing between threads is not observed"};
+            (struct verdict){"clock", FINDING_LIMITED, "sharing between threads is modelled"};
 
     verdicts[1] = (struct verdict){"pmu", findings[FINDING_PRECISE].state,
                                    "bursts by hardware counters, which count accesses"};

@@ -120,8 +120,8 @@ void judge_traps(struct finding *finding, unsigned seen, unsigned stores, double
         return;
     }
     finding_meaning(finding, "registers can be armed but never trap, as in virtual machines whose "
-                             "hypervisor keeps the traps: next uses after a burst and sharing "
-                             "between threads are not seen");
+                             "hypervisor keeps the traps: next uses after a burst are not seen, "
+                             "and sharing between threads is modelled");
     finding_remedy(finding, "count every access, with reuse-run -e exact; or profile on another "
                             "machine");
 }
@@ -231,5 +231,5 @@ void probe_inherited(struct finding *finding)
                    "the thread's store %s; after the move it %s",
                    first ? "trapped" : "did not trap", second ? "trapped" : "did not trap");
     finding_meaning(finding, both ? "stores of other threads that invalidate a line are observed"
-                                  : "sharing between threads is not observed");
+                                  : "sharing between threads is modelled, not observed");
 }

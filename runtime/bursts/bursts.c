@@ -8,6 +8,7 @@
 #include "bursts/bridge.h"
 #include "bursts/cost_account.h"
 #include "bursts/look_ahead.h"
+#include "bursts/meet.h"
 #include "bursts/pursue.h"
 #include "bursts/rate.h"
 #include "bursts/sampler.h"
@@ -82,6 +83,7 @@ static bool write_burst(struct scratch *scratch)
     if (output_append(RECORD_BURST, record, sizeof *record, scratch->encoded, record->probe_size)) {
         output_count_sample();
         shared_mappings_note(scratch);
+        meet(scratch);
     }
     return true;
 }

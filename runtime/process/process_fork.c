@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "bursts/look_ahead.h"
+#include "bursts/meet.h"
 #include "bursts/sampler.h"
 #include "bursts/thread.h"
 #include "interposition/descriptors.h"
@@ -51,6 +52,7 @@ static void open_locks(void)
     modules_after_fork();
     regions_after_fork();
     shared_mappings_after_fork();
+    meet_after_fork();
     sampler_after_fork();
     interpose_thread_after_fork();
     look_ahead_reset_after_fork();

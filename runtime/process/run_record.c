@@ -141,6 +141,7 @@ void run_record_make(struct run_text *text, uint64_t started_ns)
     number(text, "trap_cost_ns", settings.trap_ns);
     number(text, "trigger_cost_ns", settings.trigger_ns);
     number(text, "sharing", settings.sharing);
+    number(text, "meetings", settings.sharing);
     number(text, "trap_tolerance_ns", TRAP_TOLERANCE_NS);
     number(text, "slots", WATCH_PRIVATE);
     number(text, "registers", settings.options.registers);

@@ -34,6 +34,6 @@ void register_state_line(enum register_state state, struct line *line)
     line_number(line, BURST_ACCESSES);
     line_text(line, " accesses, at times ");
     line_number(line, (uint64_t)BURST_ACCESSES << PURSUIT_DOUBLINGS);
-    line_text(line, ") and sharing between threads are not seen; ");
+    line_text(line, ") are not seen, and sharing between threads is modelled; ");
     line_text(line, states[state].way_out);
 }

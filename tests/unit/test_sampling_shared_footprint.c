@@ -37,13 +37,36 @@ static void test_counts(void **state)
     assert_int_equal(footprint.uses[0].mapping_id, 1);
     assert_int_equal(footprint.uses[0].line, 0x2040);
     assert_int_equal(footprint.uses[0].loads, 1);
-    assert_int_equal(footprint.uses[0].stores, 3);
+    assert_int_equal(footprint.uses[0].stores, 1); /* three in a row */
     assert_int_equal(footprint.uses[0].read, 0xff00 | 0x30);
     assert_int_equal(footprint.uses[0].written, 0xf0000 | 0x30);
     assert_int_equal(footprint.uses[0].load_ip, 1);
     assert_int_equal(footprint.uses[0].store_ip, 2);
     assert_int_equal(footprint.uses[0].store_offset, 16);
     assert_true(footprint.uses[0].share == 1);
+}
+
+/* A visit lasts for LINE_VISIT_ACCESSES of the burst, whatever they touch; loads and stores each
+ * have their own. */
+static void test_visits(void **state)
+{
+    static struct access accesses[ACCESSES];
+    struct shared_footprint footprint;
+
+    (void)state;
+    for (unsigned i = 0; i < ACCESSES; i++)
+        accesses[i] =
+            access_of(i % 2 ? 0x10048 : 0x10050, i % 2 ? ACCESS_LOAD : ACCESS_STORE, 8, 1);
+    shared_footprint_find(&footprint, accesses, ACCESSES, &ring, 1, LINE, 1);
+    assert_int_equal(footprint.uses[0].loads, ACCESSES / LINE_VISIT_ACCESSES);
+    assert_int_equal(footprint.uses[0].stores, ACCESSES / LINE_VISIT_ACCESSES);
+    for (unsigned i = 0; i < ACCESSES; i++)
+        accesses[i].address = i % (LINE_VISIT_ACCESSES + 6) ? 0x20000 : 0x10048;
+    shared_footprint_find(&footprint, accesses, ACCESSES, &ring, 1, LINE, 1);
+    for (unsigned i = 0; i < footprint.count; i++)
+        if (footprint.uses[i].line == 0x2040)
+            assert_int_equal(footprint.uses[i].loads + footprint.uses[i].stores,
+                             ACCESSES / (LINE_VISIT_ACCESSES + 6) + 1);
 }
 
 /* An access over the end of a line counts in both; one over the end of the mapping in it. */
@@ -97,8 +120,8 @@ static void test_choice(void **state)
         assert_int_equal(a.count, SHARED_USES_MAX);
         assert_int_equal(in_common(&a, &b), SHARED_USES_MAX);
         for (unsigned i = 0; i < a.count; i++) {
-            assert_int_equal(a.uses[i].loads, 4); /* from the first access on */
-            assert_int_equal(b.uses[i].stores, 4);
+            assert_int_equal(a.uses[i].loads, 1); /* four in a row are one visit */
+            assert_int_equal(b.uses[i].stores, 1);
             lines += 1 / a.uses[i].share / 400;
         }
         common += turn > 0 ? in_common(&previous, &a) : 0;
@@ -112,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_visits),
         cmocka_unit_test(test_straddling),
         cmocka_unit_test(test_choice),
     };

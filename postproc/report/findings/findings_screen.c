@@ -69,14 +69,20 @@ static void say_runtime(const struct findings *findings, const char *time_word,
 /* Beside whatever was found: threads may cost each other more than all of it. */
 static void say_unseen_sharing(const struct findings *findings, struct paragraph *screen)
 {
+    const struct sight *sight = &findings->sight;
     char *text;
 
-    if (!findings->sight.misses_sharing)
+    if (sight->misses_sharing)
+        text = format_string("Not observed: sharing between threads, and what it costs (%s). What "
+                             "would show it: %s.",
+                             sight->cause, sight->way_out);
+    else if (sight->models_sharing)
+        text = format_string("Sharing between threads is modelled from lines at which their bursts "
+                             "met; lines that they seldom use together may be missing (%s). What "
+                             "counts it: %s.",
+                             sight->cause, sight->way_out);
+    else
         return;
-    text =
-        format_string("Not observed: sharing between threads, and what it costs (%s). What would "
-                      "show it: %s.",
-                      findings->sight.cause, findings->sight.way_out);
     paragraph_add(screen, 0, 0, text);
     free(text);
 }

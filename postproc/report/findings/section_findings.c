@@ -140,6 +140,8 @@ void section_findings(struct model *model, struct document *document, bool shown
     section_fact(section, "time.latencies", NULL, INTERVAL_NONE, cell_text(document, latencies));
     section_fact(section, "observed.sharing", NULL, INTERVAL_NONE,
                  cell_truth(!findings->sight.misses_sharing));
+    section_fact(section, "observed.sharing_modelled", NULL, INTERVAL_NONE,
+                 cell_truth(findings->sight.models_sharing));
     section_fact(section, "observed.long_uses", NULL, INTERVAL_NONE,
                  cell_truth(!findings->sight.misses_long_uses));
     section_fact(section, "conclusion", NULL, INTERVAL_NONE, cell_text(document, conclusion));

@@ -56,5 +56,7 @@ struct sight sight_of(struct model *model)
     sight.misses_long_uses = state != NULL && is_beyond_at_any_level(model);
     sight.misses_sharing =
         runs_threads(model) && communication_view_of(model)->communication == NULL;
+    sight.models_sharing = runs_threads(model) && !sight.misses_sharing &&
+                           communication_is_modelled(communication_view_of(model)->communication);
     return sight;
 }

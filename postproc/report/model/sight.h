@@ -12,6 +12,7 @@ struct sight {
     bool
         misses_long_uses; /* next uses beyond looking ahead, and some level's misses hang on them */
     bool misses_sharing;  /* several threads, and nothing is known of transfers between them */
+    bool models_sharing;  /* no register watched them: they are modelled from bursts */
     const char *cause;    /* "no debug register trapped"; never NULL */
     const char *way_out;  /* what would show it; never NULL */
 };

@@ -105,7 +105,8 @@ enum record_type {
  * period_ns (fixed period or 0), seed, cpus (online), page_size, trap_cost_ns, trigger_cost_ns
  * (calibrated hidden costs), slots (debug registers per thread), registers (to be used at most),
  * registers_state (trap, taken, absent, silent, unwanted), burst (accesses),
- * sharing (1: communication was watched, 0: not), served_by (unit and event whose records made
+ * sharing (1: communication was watched, 0: not), meetings (1: where no register watched it, bursts
+ * told which lines threads have in common), served_by (unit and event whose records made
  * RECORD_SERVED).
  * Unknown keys are kept and shown by `reuse-report --summary -v`.
  */

@@ -25,22 +25,45 @@ struct record_shared_mapping {
 };
 
 /*
- * What a burst does to one line of such a mapping. A burst that touches many tells of few: those
- * whose hash (of file, line and time) is lowest, which are the same lines in every process. Masks
- * are as in struct record_sample; the load of a read-modify-write instruction is part of its store.
+ * What a burst does to one line of such a mapping; or, mapping_id 0, of any memory of its process
+ * that bursts of another thread use as well, while one of the two stores to it. A burst that
+ * touches many tells of few: those whose hash (of file, line and time) is lowest, which are the
+ * same lines in every process; or whose rank is (sampling/burst_lines.h), the same in every thread.
+ * Masks are as in struct record_sample; the load of a read-modify-write instruction is part of its
+ * store.
  */
 struct record_shared_use {
     uint64_t burst_id;
-    uint64_t line;              /* offset of its first byte in the file */
-    uint64_t read, written;     /* masks */
-    uint64_t load_ip, store_ip; /* of the first of each; 0: there is none */
-    double share;               /* probability that the line was told of, (0, 1] */
-    uint32_t mapping_id;
-    uint16_t loads, stores;             /* in the burst */
+    uint64_t line;          /* offset of its first byte in the file; mapping_id 0: its address */
+    uint64_t read, written; /* masks */
+    uint64_t load_ip, store_ip;         /* of the first of each; 0: there is none */
+    double share;                       /* probability that the line was told of, (0, 1] */
+    uint32_t mapping_id;                /* 0: any memory of the process */
+    uint16_t loads, stores;             /* visits in the burst that load, or store: a visit is one
+                                           access or several, LINE_VISIT_ACCESSES of the burst long
+                                           at most */
     uint16_t load_offset, store_offset; /* first byte in the line, of the first of each */
     uint8_t load_width, store_width;    /* bytes */
-    uint16_t reserved;
+    /* Without a mapping: bursts of the thread before this one, in the same 2^30 ns, that used the
+     * line and are not told of; and the data object, as in struct record_sample. */
+    uint16_t earlier;
+    uint64_t object_base, object_size;
+    uint32_t object_reference;
+    uint8_t object_kind;
+    uint8_t reserved[3];
 };
+
+/*
+ * Uses without a mapping: for so long, in ns as a power of two, the same lines are told of. Some
+ * ten bursts of each thread; what two threads do to a line further apart than that they do, mostly,
+ * when it is no longer in the cache of the first.
+ */
+enum { SHARED_USE_WINDOW_LOG2 = 30 };
+
+static inline uint64_t shared_use_window(uint64_t monotonic_ns)
+{
+    return monotonic_ns >> SHARED_USE_WINDOW_LOG2;
+}
 
 /*
  * Coherence transfers to a thread of this process from one of another, counted by an engine that

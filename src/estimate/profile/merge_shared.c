@@ -6,6 +6,18 @@
 #include "profile/merge_internal.h"
 #include "profile/reader_internal.h"
 
+/* The object of a use that is not in a mapping. */
+static void move_object(struct merge_input *input, struct record_shared_use *use)
+{
+    uint64_t move = merge_data_move(input, use->object_kind, use->object_reference);
+
+    if (use->mapping_id != 0)
+        return;
+    use->line += move;
+    use->object_base += use->object_base ? move : 0;
+    use->object_reference = merge_reference(input, use->object_kind, use->object_reference);
+}
+
 static void merge_uses(struct merge_input *input, uint32_t mappings_before)
 {
     const struct record_array *mappings =
@@ -16,10 +28,12 @@ static void merge_uses(struct merge_input *input, uint32_t mappings_before)
         const struct record_burst *burst = profile_burst(input->profile, use.burst_id);
         size_t mapping = find_position(mappings, 0, sizeof(use.mapping_id), use.mapping_id);
 
-        if (!burst || mapping == NOT_FOUND)
+        if (!burst || (use.mapping_id != 0 && mapping == NOT_FOUND))
             continue;
         use.burst_id = merge_burst(input, use.burst_id);
-        use.mapping_id = mappings_before + (uint32_t)mapping + 1;
+        if (use.mapping_id != 0)
+            use.mapping_id = mappings_before + (uint32_t)mapping + 1;
+        move_object(input, &use);
         use.load_ip = merge_code_if_set(input, use.load_ip, burst->monotonic_ns);
         use.store_ip = merge_code_if_set(input, use.store_ip, burst->monotonic_ns);
         merge_append(input->merge, RECORD_SHARED_USE, &use, sizeof(use), NULL, 0);

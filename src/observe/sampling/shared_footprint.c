@@ -13,6 +13,8 @@
  * bursts of every process. */
 enum { TURN_LOG2 = 28 };
 
+enum { NONE = SHARED_USES_MAX + 1 };
+
 static uint64_t mix(uint64_t x)
 {
     /* The finaliser of MurmurHash3. */
@@ -26,71 +28,45 @@ static uint64_t hash_of(const struct shared_range *range, uint64_t line, uint64_
     return mix(mix(mix(range->device * 31 + range->inode) + line) + (now_ns >> TURN_LOG2));
 }
 
-static uint16_t one_more(uint16_t count)
-{
-    return count < UINT16_MAX ? count + 1 : count;
-}
-
-/* The use of that hash, put in its place if it is among the lowest; NULL: it is not. */
-static struct record_shared_use *use_of(struct shared_footprint *footprint, uint64_t hash)
+/* Number of the use of that hash, put in its place if it is among the lowest; NONE: it is not. */
+static unsigned use_of(struct shared_footprint *footprint, uint64_t hash)
 {
     unsigned at = 0;
 
     while (at < footprint->count && footprint->hashes[at] < hash)
         at++;
     if (at < footprint->count && footprint->hashes[at] == hash)
-        return &footprint->uses[at];
+        return at;
     if (at > SHARED_USES_MAX)
-        return NULL;
+        return NONE;
     if (footprint->count <= SHARED_USES_MAX)
         footprint->count++;
     for (unsigned i = footprint->count - 1; i > at; i--) {
         footprint->uses[i] = footprint->uses[i - 1];
+        footprint->visits[i] = footprint->visits[i - 1];
         footprint->hashes[i] = footprint->hashes[i - 1];
     }
     footprint->hashes[at] = hash;
     memset(&footprint->uses[at], 0, sizeof footprint->uses[at]);
-    return &footprint->uses[at];
-}
-
-static void add(struct record_shared_use *use, const struct access *access, uint64_t offset,
-                uint8_t width, uint64_t mask)
-{
-    if (access->kind == ACCESS_STORE) {
-        use->written |= mask;
-        if (use->stores == 0) {
-            use->store_ip = access->ip;
-            use->store_offset = (uint16_t)offset;
-            use->store_width = width;
-        }
-        use->stores = one_more(use->stores);
-        return;
-    }
-    use->read |= mask;
-    if (access->read_modify_write)
-        return;
-    if (use->loads == 0) {
-        use->load_ip = access->ip;
-        use->load_offset = (uint16_t)offset;
-        use->load_width = width;
-    }
-    use->loads = one_more(use->loads);
+    memset(&footprint->visits[at], 0, sizeof footprint->visits[at]);
+    return at;
 }
 
 /* The part of the access that lies in one line of the file. */
 static void add_part(struct shared_footprint *footprint, const struct access *access,
-                     const struct shared_range *range, unsigned number, uint64_t from, uint64_t to,
-                     uint32_t line_size, uint64_t now_ns)
+                     uint32_t index, const struct shared_range *range, unsigned number,
+                     uint64_t from, uint64_t to, uint32_t line_size, uint64_t now_ns)
 {
     uint64_t line = line_start(from, line_size);
-    struct record_shared_use *use = use_of(footprint, hash_of(range, line, now_ns));
+    unsigned at = use_of(footprint, hash_of(range, line, now_ns));
+    struct record_shared_use *use = &footprint->uses[at];
 
-    if (!use)
+    if (at == NONE)
         return;
     use->mapping_id = number + 1;
     use->line = line;
-    add(use, access, from - line, (uint8_t)(to - from),
-        line_mask(line, line_size, from, (uint32_t)(to - from)));
+    shared_use_add(use, &footprint->visits[at], access, index, (uint16_t)(from - line),
+                   (uint8_t)(to - from), line_mask(line, line_size, from, (uint32_t)(to - from)));
 }
 
 void shared_footprint_find(struct shared_footprint *footprint, const struct access *accesses,
@@ -121,7 +97,7 @@ void shared_footprint_find(struct shared_footprint *footprint, const struct acce
             uint64_t next = line_start(from, line_size) + line_size;
 
             next = next < end ? next : end;
-            add_part(footprint, &accesses[i], range, last, from, next, line_size, now_ns);
+            add_part(footprint, &accesses[i], i, range, last, from, next, line_size, now_ns);
             from = next;
         }
     }

@@ -15,6 +15,7 @@
 
 #include "access.h"
 #include "profile/format.h"
+#include "sampling/shared_use.h"
 
 /* A mapping of shared memory: addresses start .. end-1 are the file's bytes from offset on. */
 struct shared_range {
@@ -29,6 +30,7 @@ enum { SHARED_USES_MAX = 8 };
 struct shared_footprint {
     unsigned count;
     struct record_shared_use uses[SHARED_USES_MAX + 1]; /* by hash, ascending */
+    struct shared_use_visits visits[SHARED_USES_MAX + 1];
     uint64_t hashes[SHARED_USES_MAX + 1];
 };
 

@@ -58,6 +58,10 @@ struct communication *communication_create(const struct analysis *, uint32_t lin
                                            char *message, size_t message_size);
 void communication_free(struct communication *);
 
+/* No register watched what threads do to each other's lines: all flows between threads of a process
+ * are modelled, from the lines at which their bursts met. */
+bool communication_is_modelled(const struct communication *);
+
 size_t communication_flow_count(const struct communication *);
 const struct flow *communication_flow(const struct communication *, size_t index);
 

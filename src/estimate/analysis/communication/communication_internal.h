@@ -216,4 +216,8 @@ void communication_add_contended(struct communication *, const struct segments *
  * asked for. */
 void communication_add_processes(struct communication *);
 
+/* communication_meetings.c: adds flows between threads that no register watched, at the line size
+ * that is asked for. */
+void communication_add_meetings(struct communication *);
+
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Flows between the processes of a merged profile, over memory that they share: from what their
- * bursts touched (process_contention.h).
+ * bursts touched (burst_contention.h).
  */
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/communication/burst_contention.h"
 #include "analysis/communication/communication_internal.h"
-#include "analysis/communication/process_contention.h"
+#include "analysis/communication/process_lines.h"
 
 static struct flow_end end_of(const struct analysis *analysis,
-                              const struct process_contention *contention,
-                              const struct process_act *act)
+                              const struct burst_contention *contention,
+                              const struct burst_act *act)
 {
     const struct record_burst *burst = analysis->bursts[act->burst].record;
 
@@ -26,11 +27,10 @@ static struct flow_end end_of(const struct analysis *analysis,
 }
 
 static void add_flow(struct communication *communication, const struct process_lines *lines,
-                     const struct process_use *use, const struct process_contention *contention,
+                     const struct burst_use *use, const struct burst_contention *contention,
                      size_t source, size_t destination, unsigned kind)
 {
-    const struct scenarios *transfers =
-        process_contention_of(contention, source, destination, kind);
+    const struct scenarios *transfers = burst_contention_of(contention, source, destination, kind);
     struct flow *flow;
     float *values;
 
@@ -41,7 +41,7 @@ static void add_flow(struct communication *communication, const struct process_l
     *flow = (struct flow){
         .profile_index = use->profile,
         .kind = (uint8_t)kind,
-        .true_sharing = process_contention_is_true(contention, source, destination, kind),
+        .true_sharing = burst_contention_is_true(contention, source, destination, kind),
         .modelled = true,
         .object_kind = OBJECT_SHARED,
         .object_reference = lines->files[use->file].mapping_id,
@@ -59,15 +59,16 @@ static void add_flow(struct communication *communication, const struct process_l
 static void add_line(struct communication *communication, const struct process_lines *lines,
                      size_t first, size_t end)
 {
-    struct process_contention contention;
-    const struct process_use *use = &lines->items[first];
+    struct burst_contention contention;
+    const struct burst_use *use = &lines->items[first];
 
-    process_contention_find(communication->analysis, use, end - first, &contention);
+    burst_contention_find(communication->analysis, BETWEEN_PROCESSES, use, end - first,
+                          &contention);
     for (size_t a = 0; a < contention.act_count; a++)
         for (size_t b = 0; b < contention.act_count; b++)
-            for (unsigned kind = TRANSFER_RAW; kind < TRANSFER_RAW + PROCESS_KINDS; kind++)
+            for (unsigned kind = TRANSFER_RAW; kind < TRANSFER_RAW + BURST_KINDS; kind++)
                 add_flow(communication, lines, use, &contention, a, b, kind);
-    process_contention_free(&contention);
+    burst_contention_free(&contention);
 }
 
 void communication_add_processes(struct communication *communication)

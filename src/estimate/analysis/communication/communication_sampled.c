@@ -321,7 +321,7 @@ static bool may_speak(const struct communication *communication, char *message, 
         threads |= profile_runs_threads(analysis->profiles[p]);
     for (size_t i = 0; i < analysis->count; i++)
         offered |= analysis->samples[i].record->flags & SAMPLE_LINE_OFFERED;
-    if (threads && !offered) {
+    if (threads && !offered && !communication_is_modelled(communication)) {
         snprintf(message, size, "%s tells nothing of communication: %s", path,
                  silence_of(analysis));
         return false;
@@ -350,6 +350,7 @@ bool communication_from_watches(struct communication *communication, char *messa
     estimate(&estimation);
     if (communication->line_size != estimation.analysis->run_line_size)
         communication_widen(communication);
+    communication_add_meetings(communication);
     communication_add_processes(communication);
     turns_free(&estimation.turns);
     segments_free(&estimation.segments);

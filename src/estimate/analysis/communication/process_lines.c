@@ -102,7 +102,7 @@ static const struct shared_place *find_place(const struct shared_place *places, 
 /* False: its burst or mapping is not there. */
 static bool describe(const struct analysis *analysis, const struct shared_place *places,
                      size_t count, uint32_t profile, uint32_t line_size,
-                     const struct record_shared_use *record, struct process_use *use)
+                     const struct record_shared_use *record, struct burst_use *use)
 {
     const struct shared_place *place = find_place(places, count, profile, record->mapping_id);
     uint32_t number = analysis_find_burst(analysis, profile, record->burst_id);
@@ -115,7 +115,7 @@ static bool describe(const struct analysis *analysis, const struct shared_place 
     if (burst->record->accesses == 0)
         return false;
     thread = profile_thread(analysis->profiles[profile], burst->record->thread_id);
-    *use = (struct process_use){
+    *use = (struct burst_use){
         .record = record,
         .profile = profile,
         .file = place->file,
@@ -130,7 +130,7 @@ static bool describe(const struct analysis *analysis, const struct shared_place 
     return true;
 }
 
-static int compare_lines(const struct process_use *x, const struct process_use *y)
+static int compare_lines(const struct burst_use *x, const struct burst_use *y)
 {
     int order = compare(x->profile, y->profile);
 
@@ -140,7 +140,7 @@ static int compare_lines(const struct process_use *x, const struct process_use *
 
 static int compare_uses(const void *a, const void *b)
 {
-    const struct process_use *x = a, *y = b;
+    const struct burst_use *x = a, *y = b;
     int order = compare_lines(x, y);
 
     order = order ? order : compare(x->time, y->time);
@@ -190,7 +190,7 @@ uint32_t process_lines_file(const struct process_lines *lines, uint32_t profile,
 
 size_t process_lines_end(const struct process_lines *lines, size_t first, bool *several)
 {
-    const struct process_use *items = lines->items;
+    const struct burst_use *items = lines->items;
     size_t end = first;
 
     *several = false;

@@ -6,20 +6,7 @@
 #ifndef REUSE_ANALYSIS_PROCESS_LINES_H
 #define REUSE_ANALYSIS_PROCESS_LINES_H
 
-#include "analysis/internal.h"
-
-struct process_use {
-    const struct record_shared_use *record;
-    uint32_t profile;
-    uint32_t file;    /* number of the file in the profile */
-    uint64_t line;    /* offset of the line of the analysed size in the file */
-    uint16_t part;    /* which line of the run's size in it was touched */
-    uint32_t process; /* origin */
-    uint32_t burst;   /* index into analysis.bursts */
-    uint64_t time;    /* ns */
-    double weight;    /* accesses that each one of the burst stands for */
-    double app_ns;    /* CPU time of its thread that it stands for */
-};
+#include "analysis/communication/burst_contention.h"
 
 struct shared_file {
     uint32_t profile;
@@ -30,7 +17,7 @@ struct shared_file {
 struct shared_place; /* a mapping and its file */
 
 struct process_lines {
-    struct process_use *items; /* by profile, file, line, then time */
+    struct burst_use *items; /* by profile, file, line, then time */
     size_t count;
     struct shared_file *files;
     size_t file_count;

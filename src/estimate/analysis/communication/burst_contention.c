@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "analysis/communication/process_contention.h"
+#include "analysis/communication/burst_contention.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,9 +16,10 @@ enum { NOWHERE = UINT32_MAX };
 
 struct line_model {
     const struct analysis *analysis;
-    const struct process_use *uses;
+    enum burst_parties parties;
+    const struct burst_use *uses;
     size_t count;
-    struct process_contention *out;
+    struct burst_contention *out;
     uint32_t (*act_of)[2]; /* by use: of its loads, of its stores; or NOWHERE */
     uint32_t *actor_of;    /* by use */
     double *seen;          /* as out->transfers: changes of hands */
@@ -29,22 +30,22 @@ struct line_model {
 
 /* ---- who does what ---- */
 
-static uint32_t find_actor(struct process_contention *out, uint32_t process, uint32_t thread_id)
+static uint32_t find_actor(struct burst_contention *out, uint32_t process, uint32_t thread_id)
 {
     size_t i = 0;
 
     while (i < out->actor_count &&
            (out->actors[i].process != process || out->actors[i].thread_id != thread_id))
         i++;
-    if (i == PROCESS_ACTS_MAX)
+    if (i == BURST_ACTS_MAX)
         return NOWHERE;
     if (i == out->actor_count)
         out->actors[out->actor_count++] =
-            (struct process_actor){.process = process, .thread_id = thread_id};
+            (struct burst_actor){.process = process, .thread_id = thread_id};
     return (uint32_t)i;
 }
 
-static uint32_t find_act(struct process_contention *out, const struct process_act *act)
+static uint32_t find_act(struct burst_contention *out, const struct burst_act *act)
 {
     size_t i = 0;
 
@@ -52,7 +53,7 @@ static uint32_t find_act(struct process_contention *out, const struct process_ac
            (out->acts[i].actor != act->actor || out->acts[i].store != act->store ||
             out->acts[i].part != act->part || out->acts[i].ip != act->ip))
         i++;
-    if (i == PROCESS_ACTS_MAX)
+    if (i == BURST_ACTS_MAX)
         return NOWHERE;
     if (i == out->act_count)
         out->acts[out->act_count++] = *act;
@@ -63,11 +64,11 @@ static uint32_t find_act(struct process_contention *out, const struct process_ac
 static void list_acts(struct line_model *model)
 {
     for (size_t i = 0; i < model->count; i++) {
-        const struct process_use *use = &model->uses[i];
+        const struct burst_use *use = &model->uses[i];
         const struct record_shared_use *record = use->record;
         uint32_t actor = find_actor(model->out, use->process,
                                     model->analysis->bursts[use->burst].record->thread_id);
-        struct process_act act = {.actor = actor, .burst = use->burst, .part = use->part};
+        struct burst_act act = {.actor = actor, .burst = use->burst, .part = use->part};
 
         model->actor_of[i] = actor;
         model->act_of[i][0] = model->act_of[i][1] = NOWHERE;
@@ -95,28 +96,27 @@ static void list_acts(struct line_model *model)
 
 /* ---- the table ---- */
 
-static size_t cell(const struct process_contention *contention, size_t source, size_t destination,
+static size_t cell(const struct burst_contention *contention, size_t source, size_t destination,
                    unsigned kind)
 {
-    return (source * contention->act_count + destination) * PROCESS_KINDS + kind - TRANSFER_RAW;
+    return (source * contention->act_count + destination) * BURST_KINDS + kind - TRANSFER_RAW;
 }
 
-const struct scenarios *process_contention_of(const struct process_contention *contention,
-                                              size_t source, size_t destination, unsigned kind)
+const struct scenarios *burst_contention_of(const struct burst_contention *contention,
+                                            size_t source, size_t destination, unsigned kind)
 {
     return &contention->transfers[cell(contention, source, destination, kind)];
 }
 
-bool process_contention_is_true(const struct process_contention *contention, size_t source,
-                                size_t destination, unsigned kind)
+bool burst_contention_is_true(const struct burst_contention *contention, size_t source,
+                              size_t destination, unsigned kind)
 {
-    const struct process_act *from = &contention->acts[source],
-                             *to = &contention->acts[destination];
+    const struct burst_act *from = &contention->acts[source], *to = &contention->acts[destination];
     uint64_t bytes = 0;
 
     /* Of a read: what others stored; of a store: what the holder of the copy did with it. */
     for (size_t i = 0; i < contention->act_count; i++) {
-        const struct process_act *act = &contention->acts[i];
+        const struct burst_act *act = &contention->acts[i];
 
         if (act->part == to->part && (kind == TRANSFER_RAW ? act->store && act->actor != to->actor
                                                            : act->actor == from->actor))
@@ -125,10 +125,19 @@ bool process_contention_is_true(const struct process_contention *contention, siz
     return bytes & to->mask;
 }
 
+/* Whether transfers between the two are sought here. */
+static bool are_parties(const struct line_model *model, uint32_t one, uint32_t other)
+{
+    const struct burst_actor *actors = model->out->actors;
+
+    return model->parties == BETWEEN_THREADS ? one != other
+                                             : actors[one].process != actors[other].process;
+}
+
 /* ---- what is seen ---- */
 
 /*
- * From one burst at the line to the next one, of another process: if either stored, the line has
+ * From one burst at the line to the next one, of another thread: if either stored, the line has
  * come over in between, once at least. Whatever else happened, this is no model.
  */
 static void count_changes(struct line_model *model)
@@ -137,7 +146,8 @@ static void count_changes(struct line_model *model)
         const uint32_t *from = model->act_of[i - 1], *to = model->act_of[i];
         uint32_t source, destination, kind;
 
-        if (model->uses[i].process == model->uses[i - 1].process ||
+        if (model->actor_of[i] == NOWHERE || model->actor_of[i - 1] == NOWHERE ||
+            !are_parties(model, model->actor_of[i - 1], model->actor_of[i]) ||
             (from[1] == NOWHERE && to[1] == NOWHERE))
             continue;
         source = from[1] != NOWHERE ? from[1] : from[0];
@@ -153,14 +163,14 @@ static void count_changes(struct line_model *model)
 
 /* ---- what is modelled ---- */
 
-static double share_of(const struct process_actor *actor, const struct process_act *act)
+static double share_of(const struct burst_actor *actor, const struct burst_act *act)
 {
     double all = act->store ? actor->stores : actor->loads;
 
     return all > 0 ? act->weight / all : 0;
 }
 
-static void add(struct process_contention *out, size_t source, size_t destination, unsigned kind,
+static void add(struct burst_contention *out, size_t source, size_t destination, unsigned kind,
                 double transfers, const struct scenarios *factors)
 {
     struct scenarios *sum = &out->transfers[cell(out, source, destination, kind)];
@@ -169,27 +179,51 @@ static void add(struct process_contention *out, size_t source, size_t destinatio
         sum->of[s] += transfers * factors->of[s];
 }
 
+/* Stays per visit of the thread, (0, 1]. */
+static double stays_of(const struct burst_actor *actor)
+{
+    return fmin(1, actor->stays / fmax(actor->loads, actor->stores));
+}
+
+/* Moves per stay, if threads come to the line at random, and each has it for as long as it stays.
+ */
+static double changes_of_stays(const struct line_model *model, size_t n, double gap)
+{
+    struct line_user *stays = model->others + 2 * n;
+
+    for (size_t i = 0; i < n; i++) {
+        double stay = stays_of(&model->out->actors[model->other_actors[i]]);
+
+        stays[i].loads = model->others[i].loads * stay;
+        stays[i].stores = model->others[i].stores * stay;
+    }
+    return contention_gap(stays, n, gap).transfers;
+}
+
 /*
  * How much more or less happens than if all came at random over the whole bin: the threads use the
  * line at the same time in a part of the bin only, and it cannot move faster than it does. Of
  * threads that are at it in the shares u and v of the time, both are in u v of it if they run
- * independently, and in u + v - 1 of it at least (Frechet's bound).
+ * independently, and in u + v - 1 of it at least (Frechet's bound). What a burst does at a line it
+ * does in one stay there; where it comes to the line once, each of its visits is one.
  */
 static struct scenarios factors_of(const struct line_model *model, uint32_t owner, size_t n,
                                    double width)
 {
-    const struct process_actor *actor = &model->out->actors[owner];
+    const struct burst_actor *actor = &model->out->actors[owner];
     double u = fmin(1, actor->app_ns / width), alone = 1, most_there = 0;
     double gap = width / actor->stores;
     double average = contention_gap(model->others, n, gap).transfers;
     double most = contention_most(model->others, n, gap), active, moves;
     const struct profile *profile = model->analysis->profiles[model->uses[0].profile];
+    double stay = stays_of(actor), changes;
     double at_once = fmax(2, fmin((double)profile_run_number(profile, "cpus", 2), (double)n + 1));
     struct estimate pace = line_transfer_ns;
     struct scenarios overlap, factors;
 
     if (!(average > 0) || !(u > 0))
         return (struct scenarios){{0}};
+    changes = changes_of_stays(model, n, gap / stay) * stay;
     for (size_t i = 0; i < n; i++) {
         double v = fmin(1, model->out->actors[model->other_actors[i]].app_ns / width);
 
@@ -207,25 +241,27 @@ static struct scenarios factors_of(const struct line_model *model, uint32_t owne
     for (unsigned s = 0; s < SCENARIOS; s++) {
         double speed = s == LEAST ? pace.hi : s == MOST ? pace.lo : pace.value;
         double limit = u * width * overlap.of[s] / at_once / speed;
-        double more = s == MOST ? most / average : overlap.of[s] * active / average;
+        double more = s == MOST ? fmax(1, most / average) : overlap.of[s] * active / average;
 
-        factors.of[s] = fmin(fmax(more, s == MOST), limit / moves);
+        factors.of[s] = fmin(more, limit / moves);
     }
+    factors.of[USUAL] = fmax(factors.of[USUAL], changes / average);
+    factors.of[MOST] = fmax(factors.of[MOST], factors.of[USUAL]);
     return factors;
 }
 
 static void add_owner(struct line_model *model, uint32_t owner, double width)
 {
-    struct process_contention *out = model->out;
-    const struct process_actor *actor = &out->actors[owner];
+    struct burst_contention *out = model->out;
+    const struct burst_actor *actor = &out->actors[owner];
     double gap = width / actor->stores, stores = 0;
     struct scenarios factors;
     size_t n = 0;
 
     for (uint32_t i = 0; i < out->actor_count; i++) {
-        const struct process_actor *other = &out->actors[i];
+        const struct burst_actor *other = &out->actors[i];
 
-        if (other->process == actor->process || !(other->loads + other->stores > 0))
+        if (!are_parties(model, owner, i) || !(other->loads + other->stores > 0))
             continue;
         model->other_actors[n] = i;
         model->others[n++] = (struct line_user){other->loads / width, other->stores / width};
@@ -238,18 +274,18 @@ static void add_owner(struct line_model *model, uint32_t owner, double width)
     memcpy(average, model->others, n * sizeof *average);
     factors = factors_of(model, owner, n, width);
     for (size_t k = 0; k < n; k++) {
-        const struct process_actor *other = &out->actors[model->other_actors[k]];
+        const struct burst_actor *other = &out->actors[model->other_actors[k]];
         double ends = contention_gap(average, n, gap).ends * actor->stores;
         double reads = contention_reads(average, n, k, gap) * actor->stores;
         double taken = contention_taken(average, n, k, gap) * actor->stores;
 
         for (size_t a = 0; a < out->act_count; a++) {
-            const struct process_act *source = &out->acts[a];
+            const struct burst_act *source = &out->acts[a];
 
             if (source->actor != owner || !source->store || !(source->weight > 0))
                 continue;
             for (size_t b = 0; b < out->act_count; b++) {
-                const struct process_act *act = &out->acts[b];
+                const struct burst_act *act = &out->acts[b];
                 double share = share_of(actor, source) * share_of(other, act);
 
                 if (act->actor != model->other_actors[k] || !(act->weight > 0))
@@ -268,19 +304,21 @@ static void add_owner(struct line_model *model, uint32_t owner, double width)
 /* The uses [first, end), in a bin of that many ns. */
 static void add_bin(struct line_model *model, size_t first, size_t end, double width)
 {
-    struct process_contention *out = model->out;
+    struct burst_contention *out = model->out;
 
     for (size_t i = 0; i < out->actor_count; i++)
-        out->actors[i].loads = out->actors[i].stores = out->actors[i].app_ns = 0;
+        out->actors[i].loads = out->actors[i].stores = out->actors[i].app_ns =
+            out->actors[i].stays = 0;
     for (size_t i = 0; i < out->act_count; i++)
         out->acts[i].weight = 0;
     for (size_t i = first; i < end; i++) {
-        const struct process_use *use = &model->uses[i];
-        struct process_actor *actor = &out->actors[model->actor_of[i]];
+        const struct burst_use *use = &model->uses[i];
+        struct burst_actor *actor = &out->actors[model->actor_of[i]];
 
         if (model->actor_of[i] == NOWHERE)
             continue;
         actor->app_ns += use->app_ns;
+        actor->stays += use->weight;
         for (unsigned k = 0; k < 2; k++) {
             double weight = use->weight * (k ? use->record->stores : use->record->loads);
 
@@ -320,21 +358,21 @@ static void add_bins(struct line_model *model)
  */
 static void bound(struct line_model *model)
 {
-    struct process_contention *out = model->out;
+    struct burst_contention *out = model->out;
     size_t n = out->act_count, actors = out->actor_count;
     double *least = model->pairs, *seen = model->pairs + actors * actors;
 
     memset(model->pairs, 0, 2 * actors * actors * sizeof *model->pairs);
-    for (size_t i = 0; i < n * n * PROCESS_KINDS; i++) {
-        size_t pair = out->acts[i / PROCESS_KINDS / n].actor * actors +
-                      out->acts[i / PROCESS_KINDS % n].actor;
+    for (size_t i = 0; i < n * n * BURST_KINDS; i++) {
+        size_t pair =
+            out->acts[i / BURST_KINDS / n].actor * actors + out->acts[i / BURST_KINDS % n].actor;
 
         least[pair] += out->transfers[i].of[LEAST];
         seen[pair] += model->seen[i];
     }
-    for (size_t i = 0; i < n * n * PROCESS_KINDS; i++) {
-        const struct process_actor *x = &out->actors[out->acts[i / PROCESS_KINDS / n].actor];
-        const struct process_actor *y = &out->actors[out->acts[i / PROCESS_KINDS % n].actor];
+    for (size_t i = 0; i < n * n * BURST_KINDS; i++) {
+        const struct burst_actor *x = &out->actors[out->acts[i / BURST_KINDS / n].actor];
+        const struct burst_actor *y = &out->actors[out->acts[i / BURST_KINDS % n].actor];
         size_t pair = (size_t)(x - out->actors) * actors + (size_t)(y - out->actors);
         double error = 1.96 / sqrt((double)(x->uses < y->uses ? x->uses : y->uses));
         double certain = fmax(0, 1 - error);
@@ -353,29 +391,30 @@ static void bound(struct line_model *model)
 
 static void make_room(struct line_model *model)
 {
-    struct process_contention *out = model->out;
-    size_t n = model->count < PROCESS_ACTS_MAX ? model->count : PROCESS_ACTS_MAX;
-    size_t acts = 2 * model->count < PROCESS_ACTS_MAX ? 2 * model->count : PROCESS_ACTS_MAX;
+    struct burst_contention *out = model->out;
+    size_t n = model->count < BURST_ACTS_MAX ? model->count : BURST_ACTS_MAX;
+    size_t acts = 2 * model->count < BURST_ACTS_MAX ? 2 * model->count : BURST_ACTS_MAX;
 
     out->actors = allocate(n, sizeof *out->actors);
     out->acts = allocate(acts, sizeof *out->acts);
     model->act_of = allocate(model->count, sizeof *model->act_of);
     model->actor_of = allocate(model->count, sizeof *model->actor_of);
-    model->others = allocate(2 * n, sizeof *model->others);
+    model->others = allocate(3 * n, sizeof *model->others);
     model->other_actors = allocate(n, sizeof *model->other_actors);
     model->pairs = allocate(2 * n * n, sizeof *model->pairs);
 }
 
-void process_contention_find(const struct analysis *analysis, const struct process_use *uses,
-                             size_t count, struct process_contention *out)
+void burst_contention_find(const struct analysis *analysis, enum burst_parties parties,
+                           const struct burst_use *uses, size_t count, struct burst_contention *out)
 {
-    struct line_model model = {.analysis = analysis, .uses = uses, .count = count, .out = out};
+    struct line_model model = {
+        .analysis = analysis, .parties = parties, .uses = uses, .count = count, .out = out};
     size_t cells;
 
-    *out = (struct process_contention){0};
+    *out = (struct burst_contention){0};
     make_room(&model);
     list_acts(&model);
-    cells = out->act_count * out->act_count * PROCESS_KINDS;
+    cells = out->act_count * out->act_count * BURST_KINDS;
     out->transfers = allocate_zeroed(cells + 1, sizeof *out->transfers);
     model.seen = allocate_zeroed(cells + 1, sizeof *model.seen);
     count_changes(&model);
@@ -389,10 +428,10 @@ void process_contention_find(const struct analysis *analysis, const struct proce
     free(model.seen);
 }
 
-void process_contention_free(struct process_contention *contention)
+void burst_contention_free(struct burst_contention *contention)
 {
     free(contention->actors);
     free(contention->acts);
     free(contention->transfers);
-    *contention = (struct process_contention){0};
+    *contention = (struct burst_contention){0};
 }

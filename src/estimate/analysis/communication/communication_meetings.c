@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Flows between threads of a process in which no register watched what they store: from the lines
+ * at which their bursts met (meeting_lines.h).
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/communication/communication_internal.h"
+#include "analysis/communication/meeting_lines.h"
+#include "support/memory.h"
+
+/* Of a flow that stands for more lines than that, the line is any of the object's. */
+static const double one_line = 1.5;
+
+/* Of the probes of a burst, the calling context of the instruction; 0: none is its. */
+static uint32_t context_of(const struct analysis *analysis, uint32_t burst, uint64_t ip)
+{
+    const struct analysed_burst *record = &analysis->bursts[burst];
+
+    for (uint32_t i = 0; i < record->probe_count; i++)
+        if (analysis->probes[record->first_probe + i].ip == ip)
+            return analysis->probes[record->first_probe + i].context_id;
+    return 0;
+}
+
+/* How many more accesses a burst stands for in the replicate. */
+static double accesses_factor(const struct analysis *analysis, uint32_t replicate, uint32_t burst)
+{
+    return replicate_time_factor(analysis, replicate) *
+           replicate_rate_factor(analysis, replicate, analysis->bursts[burst].loop);
+}
+
+static struct flow_end end_of(const struct analysis *analysis,
+                              const struct burst_contention *contention,
+                              const struct burst_act *act)
+{
+    return (struct flow_end){
+        .thread_id = contention->actors[act->actor].thread_id,
+        .context_id = context_of(analysis, act->burst, act->ip),
+        .ip = act->ip,
+        .offset = (uint16_t)(act->part * analysis->run_line_size + act->offset),
+        .width = act->width,
+        .cpu_known = true,
+        .cpu = analysis->bursts[act->burst].record->cpu,
+    };
+}
+
+static void add_flow(struct communication *communication, const struct meeting_lines *lines,
+                     const struct meeting_line *line, const struct burst_contention *contention,
+                     size_t source, size_t destination, unsigned kind, double certain)
+{
+    const struct scenarios *seen = burst_contention_of(contention, source, destination, kind);
+    const struct analysis *analysis = communication->analysis;
+    const struct burst_use *use = &lines->uses[line->first];
+    const struct record_shared_use *record = use->record;
+    struct flow_end from, to;
+    struct scenarios transfers;
+    struct flow *flow;
+    float *values;
+
+    if (!(seen->of[MOST] > 0))
+        return;
+    from = end_of(analysis, contention, &contention->acts[source]);
+    to = end_of(analysis, contention, &contention->acts[destination]);
+    transfers = meeting_lines_stand_for(lines, line, from.thread_id, to.thread_id);
+    flow = communication_add(communication);
+    values = communication_more_values(communication);
+    *flow = (struct flow){
+        .profile_index = use->profile,
+        .kind = (uint8_t)kind,
+        .true_sharing = burst_contention_is_true(contention, source, destination, kind),
+        .modelled = true,
+        .object_kind = record->object_kind,
+        .object_reference = record->object_reference,
+        .object_base = record->object_base,
+        .object_size = record->object_size,
+        .source = from,
+        .destination = to,
+    };
+    if (transfers.of[USUAL] < one_line)
+        flow->line_address = use->line;
+    else if (record->object_kind == OBJECT_GLOBAL)
+        flow->object_base = use->line + record->load_offset;
+    for (unsigned s = 0; s < SCENARIOS; s++)
+        transfers.of[s] *=
+            s == LEAST ? fmax(seen->of[LEAST], seen->of[USUAL] * certain) : seen->of[s];
+    transfers.of[LEAST] = fmin(transfers.of[LEAST], transfers.of[USUAL]);
+    transfers.of[MOST] = fmax(transfers.of[MOST], transfers.of[USUAL]);
+    flow->transfers = transfers.of[USUAL];
+    for (uint32_t r = 1; r <= communication->replicates; r++)
+        values[r - 1] = (float)(scenarios_between(&transfers, communication_doubt(r)) *
+                                accesses_factor(analysis, r, contention->acts[destination].burst));
+}
+
+bool communication_is_modelled(const struct communication *communication)
+{
+    const struct analysis *analysis = communication->analysis;
+    bool threads = false, compared = false;
+
+    if (analysis->exact)
+        return false;
+    for (size_t p = 0; p < analysis->profile_count; p++) {
+        threads |= profile_runs_threads(analysis->profiles[p]);
+        compared |= profile_run_number(analysis->profiles[p], "meetings", 0) != 0;
+    }
+    for (size_t i = 0; i < analysis->count; i++)
+        if (analysis->samples[i].record->flags & SAMPLE_LINE_OFFERED)
+            return false;
+    return threads && compared;
+}
+
+/*
+ * By pair of actors: the part of the usual transfers between the two that were there even if they
+ * used the line in turns as long as those that bursts saw: one for each, if it was used so often.
+ */
+static double *certain_parts(const struct meeting_lines *lines, const struct meeting_line *line,
+                             const struct burst_contention *contention)
+{
+    size_t n = contention->actor_count;
+    double *parts = allocate_zeroed(n * n, sizeof *parts);
+
+    for (size_t a = 0; a < contention->act_count; a++)
+        for (size_t b = 0; b < contention->act_count; b++)
+            for (unsigned kind = TRANSFER_RAW; kind < TRANSFER_RAW + BURST_KINDS; kind++) {
+                uint32_t x = contention->acts[a].actor, y = contention->acts[b].actor;
+                double usual = burst_contention_of(contention, a, b, kind)->of[USUAL];
+
+                parts[x * n + y] += usual;
+                parts[y * n + x] += x != y ? usual : 0;
+            }
+    for (size_t i = 0; i < n * n; i++)
+        if (parts[i] > 0)
+            parts[i] = fmin(1, meeting_lines_turns(lines, line, contention->actors[i / n].thread_id,
+                                                   contention->actors[i % n].thread_id) /
+                                   parts[i]);
+    return parts;
+}
+
+static void add_line(struct communication *communication, const struct meeting_lines *lines,
+                     const struct meeting_line *line)
+{
+    struct burst_contention contention;
+    double *certain;
+
+    burst_contention_find(communication->analysis, BETWEEN_THREADS, &lines->uses[line->first],
+                          line->count, &contention);
+    certain = certain_parts(lines, line, &contention);
+    for (size_t a = 0; a < contention.act_count; a++)
+        for (size_t b = 0; b < contention.act_count; b++)
+            for (unsigned kind = TRANSFER_RAW; kind < TRANSFER_RAW + BURST_KINDS; kind++)
+                add_flow(communication, lines, line, &contention, a, b, kind,
+                         certain[contention.acts[a].actor * contention.actor_count +
+                                 contention.acts[b].actor]);
+    free(certain);
+    burst_contention_free(&contention);
+}
+
+/* Transfers that would have been added by one burst more that met another thread's at a line. */
+static double least_of(const struct analysis *analysis)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < analysis->burst_count; i++)
+        if (analysis->bursts[i].record->accesses > 0)
+            sum += analysis->bursts[i].accesses / analysis->bursts[i].record->accesses;
+    return analysis->burst_count > 0 ? sum / (double)analysis->burst_count : 0;
+}
+
+void communication_add_meetings(struct communication *communication)
+{
+    struct meeting_lines lines;
+
+    if (!communication_is_modelled(communication))
+        return;
+    communication->least = least_of(communication->analysis);
+
+    meeting_lines_create(communication->analysis, communication->line_size, &lines);
+    for (size_t i = 0; i < lines.line_count; i++)
+        if (lines.lines[i].party_count > 1)
+            add_line(communication, &lines, &lines.lines[i]);
+    meeting_lines_free(&lines);
+}
