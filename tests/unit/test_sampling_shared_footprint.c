@@ -46,8 +46,8 @@ static void test_counts(void **state)
     assert_true(footprint.uses[0].share == 1);
 }
 
-/* A visit lasts for LINE_VISIT_ACCESSES of the burst, whatever they touch; loads and stores each
- * have their own. */
+/* A visit lasts for LINE_VISIT_ACCESSES of the burst at most, and no longer than the line is come
+ * back to soon; loads and stores each have their own. */
 static void test_visits(void **state)
 {
     static struct access accesses[ACCESSES];
@@ -61,12 +61,12 @@ static void test_visits(void **state)
     assert_int_equal(footprint.uses[0].loads, ACCESSES / LINE_VISIT_ACCESSES);
     assert_int_equal(footprint.uses[0].stores, ACCESSES / LINE_VISIT_ACCESSES);
     for (unsigned i = 0; i < ACCESSES; i++)
-        accesses[i].address = i % (LINE_VISIT_ACCESSES + 6) ? 0x20000 : 0x10048;
+        accesses[i].address = i % (LINE_VISIT_GAP + 1) ? 0x20000 : 0x10048;
     shared_footprint_find(&footprint, accesses, ACCESSES, &ring, 1, LINE, 1);
     for (unsigned i = 0; i < footprint.count; i++)
         if (footprint.uses[i].line == 0x2040)
             assert_int_equal(footprint.uses[i].loads + footprint.uses[i].stores,
-                             ACCESSES / (LINE_VISIT_ACCESSES + 6) + 1);
+                             ACCESSES / (LINE_VISIT_GAP + 1) + 1);
 }
 
 /* An access over the end of a line counts in both; one over the end of the mapping in it. */

@@ -39,9 +39,8 @@ struct record_shared_use {
     uint64_t load_ip, store_ip;         /* of the first of each; 0: there is none */
     double share;                       /* probability that the line was told of, (0, 1] */
     uint32_t mapping_id;                /* 0: any memory of the process */
-    uint16_t loads, stores;             /* visits in the burst that load, or store: a visit is one
-                                           access or several, LINE_VISIT_ACCESSES of the burst long
-                                           at most */
+    uint16_t loads, stores;             /* visits in the burst that load, or store, of one access
+                                           or several each (sampling/shared_use.h) */
     uint16_t load_offset, store_offset; /* first byte in the line, of the first of each */
     uint8_t load_width, store_width;    /* bytes */
     /* Without a mapping: bursts of the thread before this one, in the same 2^30 ns, that used the

@@ -12,15 +12,18 @@
 #include "profile/format.h"
 
 /*
- * A visit: accesses of one kind to a line, the last less than so many accesses of the burst after
- * the first. Another thread takes some 100 ns to get the line, so what a thread does in that time
- * it does without losing it; at one access a ns this is about as long.
+ * A visit: accesses of one kind to a line, each no more than LINE_VISIT_GAP accesses of the burst
+ * after the one before (a sweep over a few arrays goes on within that), and all within
+ * LINE_VISIT_ACCESSES. Another thread takes some 100 ns to get the line, so what a thread does in
+ * that time, at one access a ns, it may do without losing it.
  */
-enum { LINE_VISIT_ACCESSES = 64 };
+enum { LINE_VISIT_GAP = 16, LINE_VISIT_ACCESSES = 64 };
 
-/* The access of the burst at which the visit under way ends. Zero at first. */
+/* The visits under way: accesses of the burst with which they began, and the last ones. */
 struct shared_use_visits {
-    uint32_t load, store;
+    struct shared_use_visit {
+        uint32_t first, last;
+    } load, store;
 };
 
 /*

@@ -278,6 +278,12 @@ static void add_owner(struct line_model *model, uint32_t owner, double width)
         double ends = contention_gap(average, n, gap).ends * actor->stores;
         double reads = contention_reads(average, n, k, gap) * actor->stores;
         double taken = contention_taken(average, n, k, gap) * actor->stores;
+        struct scenarios of_reader = factors;
+
+        /* It may store without a load before: then one transfer brings the line, and not a read and
+         * the loss of what was read. */
+        if (other->stores > 0)
+            of_reader.of[LEAST] /= 2;
 
         for (size_t a = 0; a < out->act_count; a++) {
             const struct burst_act *source = &out->acts[a];
@@ -293,8 +299,8 @@ static void add_owner(struct line_model *model, uint32_t owner, double width)
                 if (act->store) {
                     add(out, a, b, TRANSFER_WAW, share * ends * other->stores / stores, &factors);
                 } else {
-                    add(out, a, b, TRANSFER_RAW, share * reads, &factors);
-                    add(out, b, a, TRANSFER_WAR, share * taken, &factors);
+                    add(out, a, b, TRANSFER_RAW, share * reads, &of_reader);
+                    add(out, b, a, TRANSFER_WAR, share * taken, &of_reader);
                 }
             }
         }

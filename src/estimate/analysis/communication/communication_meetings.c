@@ -24,11 +24,19 @@ static uint32_t context_of(const struct analysis *analysis, uint32_t burst, uint
     return 0;
 }
 
-/* How many more accesses a burst stands for in the replicate. */
-static double accesses_factor(const struct analysis *analysis, uint32_t replicate, uint32_t burst)
+/*
+ * How much more a replicate has of a flow. Where a thread met another by chance, in a few bursts,
+ * it is with one of these that the flow is drawn or not; what chance leaves open of a line at which
+ * many bursts are is in its model (burst_contention.c).
+ */
+static double replicate_factor(const struct analysis *analysis, uint32_t replicate, uint32_t burst,
+                               bool by_chance)
 {
-    return replicate_time_factor(analysis, replicate) *
-           replicate_rate_factor(analysis, replicate, analysis->bursts[burst].loop);
+    double factor = by_chance
+                        ? replicate_burst_factor(analysis, replicate, burst)
+                        : replicate_rate_factor(analysis, replicate, analysis->bursts[burst].loop);
+
+    return factor * replicate_time_factor(analysis, replicate);
 }
 
 static struct flow_end end_of(const struct analysis *analysis,
@@ -56,6 +64,8 @@ static void add_flow(struct communication *communication, const struct meeting_l
     const struct record_shared_use *record = use->record;
     struct flow_end from, to;
     struct scenarios transfers;
+    bool by_chance;
+    uint32_t burst;
     struct flow *flow;
     float *values;
 
@@ -78,6 +88,12 @@ static void add_flow(struct communication *communication, const struct meeting_l
         .source = from,
         .destination = to,
     };
+    /* Of the two it is the one with fewer bursts that says how well the flow is known. */
+    burst =
+        contention->acts[meeting_lines_seldom(lines, line, from.thread_id) ? source : destination]
+            .burst;
+    by_chance = meeting_lines_seldom(lines, line, from.thread_id) ||
+                meeting_lines_seldom(lines, line, to.thread_id);
     if (transfers.of[USUAL] < one_line)
         flow->line_address = use->line;
     else if (record->object_kind == OBJECT_GLOBAL)
@@ -90,7 +106,7 @@ static void add_flow(struct communication *communication, const struct meeting_l
     flow->transfers = transfers.of[USUAL];
     for (uint32_t r = 1; r <= communication->replicates; r++)
         values[r - 1] = (float)(scenarios_between(&transfers, communication_doubt(r)) *
-                                accesses_factor(analysis, r, contention->acts[destination].burst));
+                                replicate_factor(analysis, r, burst, by_chance));
 }
 
 bool communication_is_modelled(const struct communication *communication)
@@ -108,6 +124,25 @@ bool communication_is_modelled(const struct communication *communication)
         if (analysis->samples[i].record->flags & SAMPLE_LINE_OFFERED)
             return false;
     return threads && compared;
+}
+
+static bool loads_and_stores(const struct burst_contention *contention, size_t actor)
+{
+    bool loads = false, stores = false;
+
+    for (size_t i = 0; i < contention->act_count; i++)
+        if (contention->acts[i].actor == actor) {
+            loads |= !contention->acts[i].store;
+            stores |= contention->acts[i].store;
+        }
+    return loads && stores;
+}
+
+/* Who loads and stores is taken to load first, and so to cause two transfers when it comes: the
+ * store may come first, and be the only one. */
+static double least_per_turn(const struct burst_contention *contention, size_t x, size_t y)
+{
+    return loads_and_stores(contention, x) || loads_and_stores(contention, y) ? 0.5 : 1;
 }
 
 /*
@@ -129,11 +164,13 @@ static double *certain_parts(const struct meeting_lines *lines, const struct mee
                 parts[x * n + y] += usual;
                 parts[y * n + x] += x != y ? usual : 0;
             }
-    for (size_t i = 0; i < n * n; i++)
+    for (size_t i = 0; i < n * n; i++) {
+        const struct burst_actor *x = &contention->actors[i / n], *y = &contention->actors[i % n];
+        double turns = meeting_lines_turns(lines, line, x->thread_id, y->thread_id);
+
         if (parts[i] > 0)
-            parts[i] = fmin(1, meeting_lines_turns(lines, line, contention->actors[i / n].thread_id,
-                                                   contention->actors[i % n].thread_id) /
-                                   parts[i]);
+            parts[i] = fmin(least_per_turn(contention, i / n, i % n), turns / parts[i]);
+    }
     return parts;
 }
 

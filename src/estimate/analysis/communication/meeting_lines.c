@@ -405,22 +405,28 @@ void meeting_lines_free(struct meeting_lines *lines)
     *lines = (struct meeting_lines){0};
 }
 
-static const struct scenarios *party_of(const struct meeting_lines *lines,
-                                        const struct meeting_line *line, uint32_t thread_id)
+static const struct meeting_party *party_of(const struct meeting_lines *lines,
+                                            const struct meeting_line *line, uint32_t thread_id)
 {
     size_t party = line->first_party;
 
     while (lines->parties[party].thread_id != thread_id)
         party++;
-    return &lines->parties[party].stands_for;
+    return &lines->parties[party];
+}
+
+bool meeting_lines_seldom(const struct meeting_lines *lines, const struct meeting_line *line,
+                          uint32_t thread_id)
+{
+    return party_of(lines, line, thread_id)->bursts <= SELDOM_BURSTS;
 }
 
 struct scenarios meeting_lines_stand_for(const struct meeting_lines *lines,
                                          const struct meeting_line *line, uint32_t source_thread,
                                          uint32_t destination_thread)
 {
-    const struct scenarios *source = party_of(lines, line, source_thread);
-    const struct scenarios *destination = party_of(lines, line, destination_thread);
+    const struct scenarios *source = &party_of(lines, line, source_thread)->stands_for;
+    const struct scenarios *destination = &party_of(lines, line, destination_thread)->stands_for;
     struct scenarios both;
 
     for (unsigned s = 0; s < SCENARIOS; s++)

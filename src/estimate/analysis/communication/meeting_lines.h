@@ -54,6 +54,10 @@ void meeting_lines_free(struct meeting_lines *);
 double meeting_lines_turns(const struct meeting_lines *, const struct meeting_line *,
                            uint32_t one_thread, uint32_t other_thread);
 
+/* A thread that few bursts saw at the line. */
+bool meeting_lines_seldom(const struct meeting_lines *, const struct meeting_line *,
+                          uint32_t thread_id);
+
 /* For how many flows one between two threads at the line stands. */
 struct scenarios meeting_lines_stand_for(const struct meeting_lines *, const struct meeting_line *,
                                          uint32_t source_thread, uint32_t destination_thread);
