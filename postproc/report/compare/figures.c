@@ -111,6 +111,7 @@ static void count_misses(struct model *model, struct run_figures *figures)
     for (size_t i = 0; i < figures->levels; i++) {
         const struct curve_point *point = &model->whole[model->level_size[i]];
         const struct miss_split *split = &model->misses[i];
+        bool modelled;
 
         figures->level[i] = model->machine.caches[i].level;
         if (!point->beyond) {
@@ -121,7 +122,8 @@ static void count_misses(struct model *model, struct run_figures *figures)
             continue;
         figures->cold[i] = known(split->cold);
         figures->capacity[i] = known(split->capacity);
-        figures->coherence[i] = known(split->coherence);
+        figures->coherence[i] =
+            known(communication_view_coherence(model, split->coherence, &modelled));
     }
 }
 

@@ -77,9 +77,8 @@ static void say_unseen_sharing(const struct findings *findings, struct paragraph
                              "would show it: %s.",
                              sight->cause, sight->way_out);
     else if (sight->models_sharing)
-        text = format_string("Sharing between threads is modelled from lines at which their bursts "
-                             "met; lines that they seldom use together may be missing (%s). What "
-                             "counts it: %s.",
+        text = format_string("Sharing between threads is modelled, from lines at which their "
+                             "bursts met (%s). What counts it: %s.",
                              sight->cause, sight->way_out);
     else
         return;

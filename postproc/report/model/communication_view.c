@@ -2,6 +2,7 @@
 #include "report/model/communication_view.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,6 +88,21 @@ struct communication_view *communication_view_of(struct model *model)
     communication_view_label_parties(model, view);
     label_places(model, view);
     return view;
+}
+
+struct estimate communication_view_coherence(struct model *model, struct estimate seen,
+                                             bool *modelled)
+{
+    const struct communication_view *view = communication_view_of(model);
+    struct estimate all;
+
+    *modelled = view->communication != NULL && communication_is_modelled(view->communication);
+    if (!*modelled || !(model->accesses.value > 0))
+        return seen;
+    all = communication_total(view->communication, NULL, 0);
+    return (struct estimate){fmin(1, all.value / model->accesses.value),
+                             fmin(1, all.lo / model->accesses.value),
+                             fmin(1, all.hi / model->accesses.value)};
 }
 
 void communication_view_free(struct communication_view *view)

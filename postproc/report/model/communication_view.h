@@ -56,6 +56,13 @@ void communication_view_free(struct communication_view *);
 /* Whether the address of an access belonged to several modules of the run, one after the other. */
 bool code_is_ambiguous(const struct profile *, uint64_t ip);
 
+/*
+ * Coherence misses per access of a private cache. seen: as lines that were watched tell, or counts.
+ * Where no register watched other threads' stores, it is the modelled transfers that tell, and
+ * *modelled is set: these misses come on top of the others.
+ */
+struct estimate communication_view_coherence(struct model *, struct estimate seen, bool *modelled);
+
 void communication_view_label_code(struct model *, struct communication_view *);
 void communication_view_label_objects(struct model *, struct communication_view *);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "document/numbers.h"
+#include "report/model/communication_view.h"
 #include "report/model/shared_caches.h"
 #include "report/sections/section_support.h"
 #include "report/sections/sections.h"
@@ -344,6 +345,7 @@ static void add_misses(struct model *model, struct document *document, struct se
                                 model->machine_assumed ? "common sizes: the machine is not known"
                                 : model->options->machine != NULL ? model->machine.name
                                                                   : "the run's machine");
+    bool modelled = false;
     struct table *table = document_table(
         document, "misses", title,
         basis_text(model, document, ", modelled as fully associative LRU caches, one per thread"),
@@ -352,6 +354,8 @@ static void add_misses(struct model *model, struct document *document, struct se
     free(title);
     for (size_t i = 0; i < model->machine.levels; i++) {
         const struct miss_split *split = &model->misses[i];
+        struct estimate coherence =
+            communication_view_coherence(model, split->coherence, &modelled);
         struct row *row = table_row(table);
 
         row->cells[0] = cell_value(CELL_NUMBER, model->machine.caches[i].level);
@@ -360,12 +364,18 @@ static void add_misses(struct model *model, struct document *document, struct se
         row->cells[3] = part_cell(split, model->whole[model->level_size[i]].miss_ratio);
         row->cells[4] = part_cell(split, split->cold);
         row->cells[5] = part_cell(split, split->capacity);
-        row->cells[6] = part_cell(split, split->coherence);
+        row->cells[6] =
+            modelled ? cell_share_between(coherence) : part_cell(split, split->coherence);
         row->cells[7] = cell_truth(split->beyond);
     }
     table_remark(document, table,
-                 "cold: first use; coherence: another thread wrote the line meanwhile; capacity: "
-                 "the rest. \"beyond\": farther than was watched, and a large part.");
+                 modelled
+                     ? "cold: first use; capacity: the rest; coherence: another thread wrote the "
+                       "line meanwhile, modelled as --sharing has it, on top of the misses. "
+                       "\"beyond\": farther than was watched, and a large part."
+                     : "cold: first use; coherence: another thread wrote the line meanwhile; "
+                       "capacity: the rest. \"beyond\": farther than was watched, and a large "
+                       "part.");
     section_table(section, table);
 }
 
