@@ -89,6 +89,12 @@ truth = json.load(open("truth.json"))["communication"][0]["total"]["all"]
 found = json.load(open("json"))["sharing"]["total"]["all"]
 raise SystemExit(not truth / 10 < found["value"] < truth * 10)'
 check "ping-pong: none of it is false" is "t['false']['value'] < 0.01 * t['all']['value']" True
+check "ping-pong: two threads write the same data" is \
+    "[f['pattern'] for f in r['findings'] if f['object'] == 'cells']" "['true sharing']"
 check "ping-pong: both objects" is "sorted(o['name'] for o in s['objects'][:2])" "['cells', 'turns']"
+
+profile "$microbench/handover" --pattern producer-consumer --seconds 2
+check "producer and consumer: one writes what the other uses" is \
+    "[f['pattern'] for f in r['findings'] if f['object'] == 'cells']" "['handed over']"
 
 finish

@@ -15,6 +15,7 @@ const char *const pattern_names[PATTERN_COUNT] = {
     [PATTERN_ANYWHERE] = "anywhere",
     [PATTERN_FALSE_SHARING] = "false sharing",
     [PATTERN_TRUE_SHARING] = "true sharing",
+    [PATTERN_HANDED_OVER] = "handed over",
     [PATTERN_ALLOCATOR] = "allocator",
     [PATTERN_GROWTH] = "growing container",
 };
@@ -139,12 +140,12 @@ enum pattern pattern_of(const struct access_evidence *evidence)
 struct estimate pattern_saving(enum pattern pattern, const struct access_evidence *evidence)
 {
     static const struct estimate savings[PATTERN_COUNT] = {
-        [PATTERN_PASSES] = {0.6, 0.3, 0.8},       [PATTERN_ACROSS_LINES] = {0.85, 0.6, 1},
-        [PATTERN_TOO_LARGE] = {0.5, 0.2, 0.8},    [PATTERN_LINKED] = {0.85, 0.5, 1},
-        [PATTERN_INDEXED] = {0.8, 0.5, 1},        [PATTERN_ANYWHERE] = {0.7, 0.4, 0.9},
-        [PATTERN_FALSE_SHARING] = {0.9, 0.7, 1},  [PATTERN_TRUE_SHARING] = {0.8, 0.5, 1},
-        [PATTERN_FEW_MEMBERS] = {0.75, 0.5, 0.9}, [PATTERN_ALLOCATOR] = {0.9, 0.6, 1},
-        [PATTERN_GROWTH] = {0.9, 0.7, 1},
+        [PATTERN_PASSES] = {0.6, 0.3, 0.8},      [PATTERN_ACROSS_LINES] = {0.85, 0.6, 1},
+        [PATTERN_TOO_LARGE] = {0.5, 0.2, 0.8},   [PATTERN_LINKED] = {0.85, 0.5, 1},
+        [PATTERN_INDEXED] = {0.8, 0.5, 1},       [PATTERN_ANYWHERE] = {0.7, 0.4, 0.9},
+        [PATTERN_FALSE_SHARING] = {0.9, 0.7, 1}, [PATTERN_TRUE_SHARING] = {0.8, 0.5, 1},
+        [PATTERN_HANDED_OVER] = {0.5, 0.2, 0.9}, [PATTERN_FEW_MEMBERS] = {0.75, 0.5, 0.9},
+        [PATTERN_ALLOCATOR] = {0.9, 0.6, 1},     [PATTERN_GROWTH] = {0.9, 0.7, 1},
     };
     struct estimate saving = savings[pattern];
 

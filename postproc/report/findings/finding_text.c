@@ -28,6 +28,7 @@ static const char *what_of(enum pattern pattern)
         [PATTERN_ANYWHERE] = "Random access to a large block",
         [PATTERN_FALSE_SHARING] = "False sharing: threads use one cache line",
         [PATTERN_TRUE_SHARING] = "True sharing: threads write the same data",
+        [PATTERN_HANDED_OVER] = "Threads use what another one has just written",
         [PATTERN_ALLOCATOR] = "Time goes into allocating and freeing blocks",
         [PATTERN_GROWTH] = "A container grows again and again",
     };

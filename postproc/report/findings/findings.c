@@ -263,6 +263,8 @@ static const char *check_of(enum pattern pattern)
     case PATTERN_FALSE_SHARING:
     case PATTERN_TRUE_SHARING:
         return "reuse-report --sharing";
+    case PATTERN_HANDED_OVER:
+        return "reuse-report --matrix --placement";
     case PATTERN_ALLOCATOR:
     case PATTERN_GROWTH:
         return "reuse-report --contexts";

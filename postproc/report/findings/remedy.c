@@ -77,6 +77,11 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
         return format_string("give each thread a copy of %s of its own and add them up at the end "
                              "(or batch the updates, or split the lock)",
                              object);
+    case PATTERN_HANDED_OVER:
+        return format_string("run the threads that exchange %s on CPUs that share a cache; or let "
+                             "who writes it use it as well, or hand over more at a time, less "
+                             "often",
+                             object);
     case PATTERN_ALLOCATOR:
         return copy_string("allocate less often: keep buffers from turn to turn instead of "
                            "making them anew, take small objects from a pool or an arena, or "

@@ -44,12 +44,16 @@ static double limit_of(const struct findings *findings, const struct sharing_cos
                : 1;
 }
 
+/* lines: 0: they are not told apart. */
 static const char *transfers_text(struct model *model, const struct findings *findings,
                                   struct estimate transfers, size_t threads, size_t lines)
 {
     char *low = number_count(transfers.lo), *high = number_count(transfers.hi);
     char *text =
-        transfers.lo < transfers.hi
+        lines == 0
+            ? format_string("%zu threads, many cache lines; %s to %s transfers, at %.0f ns each",
+                            threads, low, high, findings->costs.transfer_ns)
+        : transfers.lo < transfers.hi
             ? format_string("%zu threads, %zu cache line%s seen; %s to %s transfers, at "
                             "%.0f ns each",
                             threads, lines, lines == 1 ? "" : "s", low, high,
@@ -151,13 +155,57 @@ static void add_false(struct model *model, struct findings *findings,
     ARRAY_PUSH(&findings->items, finding);
 }
 
+/* Who writes to a line, as its transfers tell. */
+struct line_writers {
+    uint32_t first;
+    bool several;
+    double transfers;
+};
+
 /* True sharing of one object. */
 struct shared_object {
     uint32_t object;
     ARRAY(struct line_user_place) places;
+    ARRAY(struct line_writers) writers; /* by number in `lines` */
     struct intern_table *threads, *lines;
     double transfers, modelled;
+    bool scattered; /* over lines that are not told apart */
 };
+
+static void note_writer(struct line_writers *writers, uint32_t thread_id)
+{
+    if (writers->first == 0)
+        writers->first = thread_id;
+    writers->several |= writers->first != thread_id;
+}
+
+/* Lines that are not told apart count as one. */
+static void note_writers(struct shared_object *shared, const struct flow *flow)
+{
+    uint32_t line =
+        intern_table_insert(shared->lines, &flow->line_address, sizeof(flow->line_address));
+    struct line_writers *writers;
+
+    if (line == shared->writers.count)
+        ARRAY_PUSH(&shared->writers, (struct line_writers){0});
+    writers = &shared->writers.items[line];
+    writers->transfers += flow->transfers;
+    shared->scattered |= flow->line_address == 0 && flow->modelled;
+    if (flow->kind != TRANSFER_WAR)
+        note_writer(writers, flow->source.thread_id);
+    if (flow->kind != TRANSFER_RAW)
+        note_writer(writers, flow->destination.thread_id);
+}
+
+/* Most of what moves is written by one thread alone, line by line. */
+static bool is_handed_over(const struct shared_object *shared)
+{
+    double by_one = 0;
+
+    for (size_t i = 0; i < shared->writers.count; i++)
+        by_one += shared->writers.items[i].several ? 0 : shared->writers.items[i].transfers;
+    return by_one > 0.8 * shared->transfers;
+}
 
 static void note_end(struct shared_object *shared, const struct flow *flow,
                      const struct flow_end *end)
@@ -165,7 +213,6 @@ static void note_end(struct shared_object *shared, const struct flow *flow,
     struct line_user_place place = {flow->profile_index, end->thread_id, flow->line_address};
 
     intern_table_insert(shared->threads, &end->thread_id, sizeof(end->thread_id));
-    intern_table_insert(shared->lines, &flow->line_address, sizeof(flow->line_address));
     if (flow->line_address != 0)
         ARRAY_PUSH(&shared->places, place);
 }
@@ -176,7 +223,8 @@ static void add_true(struct model *model, struct findings *findings,
 {
     struct estimate transfers = communication_total(view->communication, labels, group);
     struct sharing_cost cost = sharing_cost_of(model, shared->places.items, shared->places.count);
-    struct finding finding = {.pattern = PATTERN_TRUE_SHARING,
+    struct finding finding = {.pattern = is_handed_over(shared) ? PATTERN_HANDED_OVER
+                                                                : PATTERN_TRUE_SHARING,
                               .verdict = {.belief = BELIEF_CERTAIN, .agreement = 1, .longer = 1},
                               .bursts = model->exact ? 0 : model->bursts};
 
@@ -185,7 +233,7 @@ static void add_true(struct model *model, struct findings *findings,
     add_lines(view, labels, group, &finding);
     name_object(view, shared->object, NULL, &finding);
     finding.reason = transfers_text(model, findings, transfers, intern_table_count(shared->threads),
-                                    intern_table_count(shared->lines));
+                                    shared->scattered ? 0 : intern_table_count(shared->lines));
     ARRAY_PUSH(&findings->items, finding);
 }
 
@@ -215,6 +263,7 @@ static void add_true_sharing(struct model *model, struct findings *findings,
                                                          .lines = intern_table_create()}));
         objects.items[labels[i]].transfers += flow->transfers;
         objects.items[labels[i]].modelled += flow->modelled ? flow->transfers : 0;
+        note_writers(&objects.items[labels[i]], flow);
         note_end(&objects.items[labels[i]], flow, &flow->source);
         note_end(&objects.items[labels[i]], flow, &flow->destination);
     }
@@ -223,6 +272,7 @@ static void add_true_sharing(struct model *model, struct findings *findings,
         intern_table_free(objects.items[g].threads);
         intern_table_free(objects.items[g].lines);
         free(objects.items[g].places.items);
+        free(objects.items[g].writers.items);
     }
     free(objects.items);
     intern_table_free(keys);
