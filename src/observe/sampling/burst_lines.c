@@ -10,6 +10,13 @@
 
 #include "signal_safe.h"
 
+/*
+ * What is known of a touch: of the first one of a line FIRST and how often the line is used, later
+ * LISTED and its place if it is listed; of any other one the number of that first touch.
+ */
+enum { FIRST = 0x4000, LISTED = 0x8000 };
+_Static_assert((int)BURST_TOUCHES < (int)FIRST, "numbers of touches and uses are below");
+
 /* A line, told by its first touch. */
 struct ranked {
     double rank;
@@ -27,28 +34,22 @@ static double hash_of(uint64_t line, uint64_t window)
     return ((double)(x ^ x >> 33) + 1) * 0x1p-64;
 }
 
-static bool is_first(const struct burst_touches *touches, uint32_t touch)
-{
-    return touches->previous[touch] == BURST_TOUCH_NONE;
-}
-
-/* of[touch]: how often its line is used, if it is the first touch of it; else that touch. */
 static void count_uses(const struct burst_touches *touches, uint16_t *of)
 {
     for (uint32_t touch = 0; touch < touches->count; touch++) {
         uint16_t previous = touches->previous[touch];
 
         if (previous == BURST_TOUCH_NONE) {
-            of[touch] = 1;
+            of[touch] = FIRST + 1;
         } else {
-            of[touch] = is_first(touches, previous) ? previous : of[previous];
+            of[touch] = of[previous] >= FIRST ? previous : of[previous];
             of[of[touch]]++;
         }
     }
 }
 
 /* The lines with the lowest ranks, ascending, one more than there is room for; how many. */
-static unsigned choose(const struct burst_touches *touches, const uint16_t *uses, uint64_t window,
+static unsigned choose(const struct burst_touches *touches, const uint16_t *of, uint64_t window,
                        struct ranked *best)
 {
     unsigned count = 0;
@@ -57,16 +58,16 @@ static unsigned choose(const struct burst_touches *touches, const uint16_t *uses
         double rank;
         unsigned at;
 
-        if (!is_first(touches, touch))
+        if (of[touch] < FIRST)
             continue;
-        rank = hash_of(touches->line[touch], window) / uses[touch];
+        rank = hash_of(touches->line[touch], window) / (of[touch] - FIRST);
         if (count <= BURST_LINES_MAX)
             count++;
         else if (rank >= best[BURST_LINES_MAX].rank)
             continue;
         for (at = count - 1; at > 0 && best[at - 1].rank > rank; at--)
             best[at] = best[at - 1];
-        best[at] = (struct ranked){rank, (uint16_t)touch, uses[touch]};
+        best[at] = (struct ranked){rank, (uint16_t)touch, (uint16_t)(of[touch] - FIRST)};
     }
     return count;
 }
@@ -97,24 +98,20 @@ void burst_lines_find(struct burst *burst, uint64_t now_ns, struct burst_lines *
     found = choose(touches, of, shared_use_window(now_ns), best);
     out->count = found < BURST_LINES_MAX ? found : BURST_LINES_MAX;
     out->next_rank = found > BURST_LINES_MAX ? best[BURST_LINES_MAX].rank : 2;
-    /* From here on, of[first touch] is the place of its line in the list + 1; 0: not listed. */
-    for (uint32_t touch = 0; touch < touches->count; touch++)
-        if (is_first(touches, touch))
-            of[touch] = 0;
     memset(out->lines, 0, out->count * sizeof *out->lines);
     memset(visits, 0, sizeof visits);
     for (unsigned i = 0; i < out->count; i++) {
-        of[best[i].touch] = (uint16_t)(i + 1);
+        of[best[i].touch] = (uint16_t)(LISTED + i);
         out->lines[i].rank = best[i].rank;
         out->lines[i].uses = best[i].uses;
         out->lines[i].use.line = touches->line[best[i].touch] * touches->line_size;
     }
     for (uint32_t touch = 0; touch < touches->count; touch++) {
-        uint16_t place = of[is_first(touches, touch) ? touch : of[touch]];
+        uint16_t listed = of[touch] >= FIRST ? of[touch] : of[of[touch]];
         uint32_t index = touches->access[touch];
 
-        if (place > 0)
-            add(&out->lines[place - 1].use, &visits[place - 1], &burst->accesses[index], index,
-                touches->line_size);
+        if (listed >= LISTED)
+            add(&out->lines[listed - LISTED].use, &visits[listed - LISTED], &burst->accesses[index],
+                index, touches->line_size);
     }
 }

@@ -19,6 +19,7 @@ struct visitor {
     uint64_t burst_id, now_ns;
     double limit; /* ranks from here on are not told of */
     struct meetings_told *told;
+    struct meeting_line *known[BURST_LINES_MAX]; /* by place in the list; NULL: none is */
 };
 
 static uint16_t *place_of(struct meetings *meetings, uint64_t line)
@@ -101,20 +102,22 @@ static bool is_meeting(const struct visitor *visitor, const struct meeting_line 
            (line->written || own->use.written != 0);
 }
 
-/* From which rank on meetings are not told of. Lines are listed by rank. */
-static double limit_of(const struct visitor *visitor, const struct burst_lines *lines)
+/* Finds what is known of the lines, and from which rank on meetings are not told of. Lines are
+ * listed by rank. */
+static void look(struct visitor *visitor, const struct burst_lines *lines)
 {
     unsigned count = 0;
 
+    visitor->limit = lines->next_rank;
     for (unsigned i = 0; i < lines->count; i++) {
         const struct burst_line *own = &lines->lines[i];
 
-        count += is_meeting(visitor, find(visitor->meetings, own->use.line), own,
+        visitor->known[i] = find(visitor->meetings, own->use.line);
+        count += is_meeting(visitor, visitor->known[i], own,
                             burst_lines_share(own->uses, lines->next_rank));
-        if (count > MEETINGS_TOLD_MAX)
-            return own->rank;
+        if (count == MEETINGS_TOLD_MAX + 1 && own->rank < visitor->limit)
+            visitor->limit = own->rank;
     }
-    return lines->next_rank;
 }
 
 static void tell(struct visitor *visitor, const struct record_shared_use *use, double share)
@@ -125,9 +128,9 @@ static void tell(struct visitor *visitor, const struct record_shared_use *use, d
     told->share = share;
 }
 
-static void visit(struct visitor *visitor, const struct burst_line *own, double next_rank)
+static void visit(struct visitor *visitor, const struct burst_line *own, struct meeting_line *line,
+                  double next_rank)
 {
-    struct meeting_line *line = find(visitor->meetings, own->use.line);
     double share = burst_lines_share(own->uses, next_rank);
     bool meeting = is_meeting(visitor, line, own, share) && own->rank < visitor->limit;
     struct record_shared_use use = own->use;
@@ -170,7 +173,13 @@ void meetings_note(struct meetings *meetings, const struct burst_lines *lines, u
                               .told = told};
 
     told->count = 0;
-    visitor.limit = limit_of(&visitor, lines);
-    for (unsigned i = 0; i < lines->count; i++)
-        visit(&visitor, &lines->lines[i], lines->next_rank);
+    look(&visitor, lines);
+    for (unsigned i = 0; i < lines->count; i++) {
+        struct meeting_line *line = visitor.known[i];
+
+        /* It may have been given up for another one of the burst's lines. */
+        if (line && line->line != lines->lines[i].use.line)
+            line = NULL;
+        visit(&visitor, &lines->lines[i], line, lines->next_rank);
+    }
 }

@@ -20,7 +20,9 @@
 /* A use takes some 130 bytes in the profile, a burst some 300: this at most trebles it. */
 enum { MEETINGS_TOLD_MAX = 8 };
 
-enum { MEETING_LINES = 8192, MEETING_PLACES = 4096 };
+/* The lines of some 60 bursts, half a second of two threads or more. All of them take half a
+ * megabyte, each page of which is a page fault when it is first used. */
+enum { MEETING_LINES = 4096, MEETING_PLACES = 4096 };
 
 struct meeting_line {
     uint64_t line;
