@@ -77,6 +77,15 @@ static void both_uses_are_told(void **state)
     assert_int_equal(told.uses[0].burst_id, 5);
 }
 
+/* One that began before another may be complete after it. */
+static void the_order_of_beginnings_does_not_matter(void **state)
+{
+    (void)state;
+    burst(1, window + 100, 0x1000, 1, true, 2);
+    assert_int_equal(burst(2, window + 50, 0x1000, 1, true, 2), 2);
+    assert_int_equal(burst(1, window + 40, 0x1000, 1, true, 2), 1);
+}
+
 static void only_what_is_stored_to(void **state)
 {
     (void)state;
@@ -135,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(both_uses_are_told, begin, end),
+        cmocka_unit_test_setup_teardown(the_order_of_beginnings_does_not_matter, begin, end),
         cmocka_unit_test_setup_teardown(only_what_is_stored_to, begin, end),
         cmocka_unit_test_setup_teardown(meetings_do_not_last, begin, end),
         cmocka_unit_test_setup_teardown(not_more_than_there_is_room_for, begin, end),

@@ -78,7 +78,7 @@ static void say_unseen_sharing(const struct findings *findings, struct paragraph
                              sight->cause, sight->way_out);
     else if (sight->models_sharing)
         text = format_string("Sharing between threads is modelled, from lines at which their "
-                             "bursts met (%s). What counts it: %s.",
+                             "bursts met (%s). What would observe it: %s.",
                              sight->cause, sight->way_out);
     else
         return;

@@ -36,9 +36,15 @@ static struct meeting_line *find(struct meetings *meetings, uint64_t line)
     return NULL;
 }
 
+/* Bursts note their lines when they are complete: one that began earlier may come later. */
+static bool is_within(uint64_t then_ns, uint64_t now_ns)
+{
+    return now_ns < then_ns || now_ns - then_ns < memory_ns;
+}
+
 static bool is_shared(const struct meeting_line *line, uint64_t now_ns)
 {
-    return line->other_ns != 0 && now_ns - line->other_ns < memory_ns;
+    return line->other_ns != 0 && is_within(line->other_ns, now_ns);
 }
 
 static void take_out(struct meetings *meetings, const struct meeting_line *line)
@@ -87,7 +93,7 @@ static struct meeting_line *create(struct meetings *meetings, uint64_t line, uin
  */
 static bool is_recent(const struct meeting_line *line, uint64_t now_ns, double share)
 {
-    if (now_ns - line->time_ns >= memory_ns)
+    if (!is_within(line->time_ns, now_ns))
         return false;
     return shared_use_window(line->time_ns) == shared_use_window(now_ns) ||
            (line->share >= 1 && share >= 1);
