@@ -171,46 +171,6 @@ static void one_who_stores_there_itself_does_not_poll(void **state)
     assert_true(polling_is_seen(&polling));
 }
 
-/* The access of so many rounds from which on the thread stands still; 0: it goes on. */
-static unsigned stands_still_at(const struct access *round, size_t n, unsigned rounds,
-                                uint64_t step)
-{
-    struct standstill standstill = {0};
-    unsigned seen = 0;
-
-    for (unsigned i = 0; i < rounds; i++)
-        for (size_t k = 0; k < n; k++, seen++) {
-            struct access access = round[k];
-
-            access.address += i * step;
-            if (standstill_feed(&standstill, &access))
-                return seen;
-        }
-    return 0;
-}
-
-static void the_same_few_loads_over_and_over_are_a_standstill(void **state)
-{
-    struct access flag = {.ip = WAIT_IP, .address = WAIT_PLACE, .width = 4, .kind = ACCESS_LOAD};
-    struct access pointer = {.ip = WAIT_IP + 4, .address = 0x9000, .width = 8, .kind = ACCESS_LOAD};
-    struct access store = {.ip = WORK_IP, .address = 0xa000, .width = 8, .kind = ACCESS_STORE};
-
-    (void)state;
-    assert_int_equal(stands_still_at(&flag, 1, 1000, 0), 64);
-    assert_int_equal(stands_still_at((struct access[]){pointer, flag}, 2, 1000, 0), 65);
-    /* Work goes somewhere, or leaves something behind. */
-    assert_int_equal(stands_still_at((struct access[]){pointer, flag}, 2, 1000, 8), 0);
-    assert_int_equal(stands_still_at((struct access[]){flag, store}, 2, 1000, 0), 0);
-    /* A constant beside an array. */
-    struct access next = {.ip = WORK_IP, .address = 0, .width = 8, .kind = ACCESS_LOAD};
-    struct standstill standstill = {0};
-    for (unsigned i = 0; i < 1000; i++) {
-        next.address = 0x100000 + 8 * i;
-        assert_false(standstill_feed(&standstill, &flag));
-        assert_false(standstill_feed(&standstill, &next));
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,7 +179,6 @@ int main(void)
         cmocka_unit_test(who_was_interrupted_elsewhere_has_no_turn),
         cmocka_unit_test(a_loop_of_many_instructions_is_no_wait),
         cmocka_unit_test(one_who_stores_there_itself_does_not_poll),
-        cmocka_unit_test(the_same_few_loads_over_and_over_are_a_standstill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,6 @@ enum {
     /* A thread polls if it reads a place so often in so many accesses. */
     POLL_ACCESSES = 64,
     POLL_REPEATS = 8,
-    /* Loads in a row that bring nothing new. Searching a list that is a few elements long, and
-     * starts over, ends sooner. */
-    STANDSTILL_REPEATS = 64,
 };
 
 void wait_loop_add(struct wait_loop *loop, uint64_t ip)
@@ -73,22 +70,6 @@ bool polling_feed(struct polling *polling, const struct access *load, const stru
 bool polling_is_seen(const struct polling *polling)
 {
     return polling->repeats >= POLL_REPEATS;
-}
-
-bool standstill_feed(struct standstill *standstill, const struct access *access)
-{
-    if (access->kind != ACCESS_LOAD) {
-        standstill->repeats = 0;
-        return false;
-    }
-    for (unsigned i = 0; i < STANDSTILL_LOADS; i++)
-        if (standstill->ips[i] == access->ip && standstill->addresses[i] == access->address)
-            return ++standstill->repeats >= STANDSTILL_REPEATS;
-    standstill->ips[standstill->next] = access->ip;
-    standstill->addresses[standstill->next] = access->address;
-    standstill->next = (standstill->next + 1) % STANDSTILL_LOADS;
-    standstill->repeats = 0;
-    return false;
 }
 
 void turn_begin(struct turn *turn, const struct wait_loop *loops, size_t count)

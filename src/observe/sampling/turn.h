@@ -53,22 +53,6 @@ struct polling {
 bool polling_feed(struct polling *, const struct access *load, const struct access *, size_t n);
 bool polling_is_seen(const struct polling *);
 
-enum { STANDSTILL_LOADS = 4 };
-
-/*
- * Whether foreseen accesses have come to where the thread waits for another one: nothing but the
- * same few loads over and over. The look-ahead cannot know for how long, as nobody else stores in
- * what it foresees. Zeroed to begin with.
- */
-struct standstill {
-    uint64_t ips[STANDSTILL_LOADS], addresses[STANDSTILL_LOADS];
-    unsigned next;    /* place for the next load that is new */
-    uint32_t repeats; /* loads in a row that were not */
-};
-
-/* The next access; true from the one on that makes it a wait. */
-bool standstill_feed(struct standstill *, const struct access *);
-
 /* Values of the places; bit i of known: that of place i is. */
 struct turn_state {
     uint64_t values[TURN_PLACES];
