@@ -90,19 +90,19 @@ struct communication_view *communication_view_of(struct model *model)
     return view;
 }
 
-struct estimate communication_view_coherence(struct model *model, struct estimate seen,
-                                             bool *modelled)
+bool communication_view_coherence(struct model *model, struct estimate *coherence)
 {
     const struct communication_view *view = communication_view_of(model);
     struct estimate all;
 
-    *modelled = view->communication != NULL && communication_is_modelled(view->communication);
-    if (!*modelled || !(model->accesses.value > 0))
-        return seen;
+    if (view->communication == NULL || !communication_is_modelled(view->communication) ||
+        !(model->accesses.value > 0))
+        return false;
     all = communication_total(view->communication, NULL, 0);
-    return (struct estimate){fmin(1, all.value / model->accesses.value),
-                             fmin(1, all.lo / model->accesses.value),
-                             fmin(1, all.hi / model->accesses.value)};
+    *coherence = (struct estimate){fmin(1, all.value / model->accesses.value),
+                                   fmin(1, all.lo / model->accesses.value),
+                                   fmin(1, all.hi / model->accesses.value)};
+    return true;
 }
 
 void communication_view_free(struct communication_view *view)

@@ -57,11 +57,11 @@ void communication_view_free(struct communication_view *);
 bool code_is_ambiguous(const struct profile *, uint64_t ip);
 
 /*
- * Coherence misses per access of a private cache. seen: as lines that were watched tell, or counts.
- * Where no register watched other threads' stores, it is the modelled transfers that tell, and
- * *modelled is set: these misses come on top of the others.
+ * Where no register watched other threads' stores: coherence misses per access of a private cache,
+ * on top of the others, as the modelled transfers tell. False: lines that were watched, or counts,
+ * tell (struct miss_split).
  */
-struct estimate communication_view_coherence(struct model *, struct estimate seen, bool *modelled);
+bool communication_view_coherence(struct model *, struct estimate *);
 
 void communication_view_label_code(struct model *, struct communication_view *);
 void communication_view_label_objects(struct model *, struct communication_view *);

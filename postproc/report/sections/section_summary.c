@@ -345,7 +345,8 @@ static void add_misses(struct model *model, struct document *document, struct se
                                 model->machine_assumed ? "common sizes: the machine is not known"
                                 : model->options->machine != NULL ? model->machine.name
                                                                   : "the run's machine");
-    bool modelled = false;
+    struct estimate coherence;
+    bool modelled = communication_view_coherence(model, &coherence);
     struct table *table = document_table(
         document, "misses", title,
         basis_text(model, document, ", modelled as fully associative LRU caches, one per thread"),
@@ -354,8 +355,6 @@ static void add_misses(struct model *model, struct document *document, struct se
     free(title);
     for (size_t i = 0; i < model->machine.levels; i++) {
         const struct miss_split *split = &model->misses[i];
-        struct estimate coherence =
-            communication_view_coherence(model, split->coherence, &modelled);
         struct row *row = table_row(table);
 
         row->cells[0] = cell_value(CELL_NUMBER, model->machine.caches[i].level);

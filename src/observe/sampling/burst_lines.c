@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sampling/burst_internal.h"
+#include "sampling/hash.h"
 #include "sampling/line_mask.h"
 #include "sampling/shared_use.h"
 
@@ -26,12 +27,9 @@ struct ranked {
 /* (0, 1] */
 static double hash_of(uint64_t line, uint64_t window)
 {
-    /* The finaliser of MurmurHash3. */
-    uint64_t x = line + window * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t x = hash_mix(line + window * UINT64_C(0x9e3779b97f4a7c15));
 
-    x = (x ^ x >> 33) * UINT64_C(0xff51afd7ed558ccd);
-    x = (x ^ x >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return ((double)(x ^ x >> 33) + 1) * 0x1p-64;
+    return ((double)x + 1) * 0x1p-64;
 }
 
 static void count_uses(const struct burst_touches *touches, uint16_t *of)

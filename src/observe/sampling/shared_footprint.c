@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "sampling/hash.h"
 #include "sampling/line_mask.h"
 
 #include "signal_safe.h"
@@ -15,17 +16,10 @@ enum { TURN_LOG2 = 28 };
 
 enum { NONE = SHARED_USES_MAX + 1 };
 
-static uint64_t mix(uint64_t x)
-{
-    /* The finaliser of MurmurHash3. */
-    x = (x ^ x >> 33) * UINT64_C(0xff51afd7ed558ccd);
-    x = (x ^ x >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return x ^ x >> 33;
-}
-
 static uint64_t hash_of(const struct shared_range *range, uint64_t line, uint64_t now_ns)
 {
-    return mix(mix(mix(range->device * 31 + range->inode) + line) + (now_ns >> TURN_LOG2));
+    return hash_mix(hash_mix(hash_mix(range->device * 31 + range->inode) + line) +
+                    (now_ns >> TURN_LOG2));
 }
 
 /* Number of the use of that hash, put in its place if it is among the lowest; NONE: it is not. */

@@ -108,6 +108,20 @@ const struct scenarios *burst_contention_of(const struct burst_contention *conte
     return &contention->transfers[cell(contention, source, destination, kind)];
 }
 
+struct flow_end burst_contention_end(const struct analysis *analysis,
+                                     const struct burst_contention *contention,
+                                     const struct burst_act *act)
+{
+    return (struct flow_end){
+        .thread_id = contention->actors[act->actor].thread_id,
+        .ip = act->ip,
+        .offset = (uint16_t)(act->part * analysis->run_line_size + act->offset),
+        .width = act->width,
+        .cpu_known = true,
+        .cpu = analysis->bursts[act->burst].record->cpu,
+    };
+}
+
 bool burst_contention_is_true(const struct burst_contention *contention, size_t source,
                               size_t destination, unsigned kind)
 {

@@ -9,22 +9,8 @@
 #ifndef REUSE_ANALYSIS_BURST_CONTENTION_H
 #define REUSE_ANALYSIS_BURST_CONTENTION_H
 
+#include "analysis/communication/burst_use.h"
 #include "analysis/communication/contended_flows.h"
-#include "analysis/internal.h"
-
-/* A burst at a line. */
-struct burst_use {
-    const struct record_shared_use *record;
-    uint32_t profile;
-    uint32_t file;    /* of processes: number of the file in the profile */
-    uint64_t line;    /* of the analysed size: its offset in the file, or its address */
-    uint16_t part;    /* which line of the run's size in it was touched */
-    uint32_t process; /* origin */
-    uint32_t burst;   /* index into analysis.bursts */
-    uint64_t time;    /* ns */
-    double weight;    /* visits that each one of the burst stands for */
-    double app_ns;    /* CPU time of its thread that it stands for */
-};
 
 /* A line that so many instructions of so many threads use is told of by those that were seen first.
  */
@@ -70,6 +56,9 @@ void burst_contention_free(struct burst_contention *);
 
 const struct scenarios *burst_contention_of(const struct burst_contention *, size_t source,
                                             size_t destination, unsigned kind);
+/* An act as an end of a flow, without its calling context. */
+struct flow_end burst_contention_end(const struct analysis *, const struct burst_contention *,
+                                     const struct burst_act *);
 /* Whether the bytes of the two meet: see docs/estimators.md, "Communication". */
 bool burst_contention_is_true(const struct burst_contention *, size_t source, size_t destination,
                               unsigned kind);

@@ -68,6 +68,11 @@ void communication_free(struct communication *communication)
     free(communication);
 }
 
+bool communication_is_modelled(const struct communication *communication)
+{
+    return communication->modelled;
+}
+
 size_t communication_flow_count(const struct communication *communication)
 {
     return communication->count;

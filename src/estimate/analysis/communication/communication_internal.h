@@ -16,6 +16,7 @@ enum { RULE_OF_THREE = 3 };
 struct communication {
     const struct analysis *analysis;
     uint32_t line_size;
+    bool modelled; /* communication_is_modelled() */
     struct flow *flows;
     size_t count, capacity;
     size_t value_capacity; /* flows that `values` has room for */

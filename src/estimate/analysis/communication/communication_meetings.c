@@ -43,15 +43,10 @@ static struct flow_end end_of(const struct analysis *analysis,
                               const struct burst_contention *contention,
                               const struct burst_act *act)
 {
-    return (struct flow_end){
-        .thread_id = contention->actors[act->actor].thread_id,
-        .context_id = context_of(analysis, act->burst, act->ip),
-        .ip = act->ip,
-        .offset = (uint16_t)(act->part * analysis->run_line_size + act->offset),
-        .width = act->width,
-        .cpu_known = true,
-        .cpu = analysis->bursts[act->burst].record->cpu,
-    };
+    struct flow_end end = burst_contention_end(analysis, contention, act);
+
+    end.context_id = context_of(analysis, act->burst, act->ip);
+    return end;
 }
 
 static void add_flow(struct communication *communication, const struct meeting_lines *lines,
@@ -107,23 +102,6 @@ static void add_flow(struct communication *communication, const struct meeting_l
     for (uint32_t r = 1; r <= communication->replicates; r++)
         values[r - 1] = (float)(scenarios_between(&transfers, communication_doubt(r)) *
                                 replicate_factor(analysis, r, burst, by_chance));
-}
-
-bool communication_is_modelled(const struct communication *communication)
-{
-    const struct analysis *analysis = communication->analysis;
-    bool threads = false, compared = false;
-
-    if (analysis->exact)
-        return false;
-    for (size_t p = 0; p < analysis->profile_count; p++) {
-        threads |= profile_runs_threads(analysis->profiles[p]);
-        compared |= profile_run_number(analysis->profiles[p], "meetings", 0) != 0;
-    }
-    for (size_t i = 0; i < analysis->count; i++)
-        if (analysis->samples[i].record->flags & SAMPLE_LINE_OFFERED)
-            return false;
-    return threads && compared;
 }
 
 static bool loads_and_stores(const struct burst_contention *contention, size_t actor)
@@ -208,7 +186,7 @@ void communication_add_meetings(struct communication *communication)
 {
     struct meeting_lines lines;
 
-    if (!communication_is_modelled(communication))
+    if (!communication->modelled)
         return;
     communication->least = least_of(communication->analysis);
 

@@ -10,22 +10,6 @@
 #include "analysis/communication/communication_internal.h"
 #include "analysis/communication/process_lines.h"
 
-static struct flow_end end_of(const struct analysis *analysis,
-                              const struct burst_contention *contention,
-                              const struct burst_act *act)
-{
-    const struct record_burst *burst = analysis->bursts[act->burst].record;
-
-    return (struct flow_end){
-        .thread_id = contention->actors[act->actor].thread_id,
-        .ip = act->ip,
-        .offset = (uint16_t)(act->part * analysis->run_line_size + act->offset),
-        .width = act->width,
-        .cpu_known = true,
-        .cpu = burst->cpu,
-    };
-}
-
 static void add_flow(struct communication *communication, const struct process_lines *lines,
                      const struct burst_use *use, const struct burst_contention *contention,
                      size_t source, size_t destination, unsigned kind)
@@ -48,8 +32,10 @@ static void add_flow(struct communication *communication, const struct process_l
         .object_base = shared_file_address(use->file, 0),
         .object_size = lines->files[use->file].bytes,
         .line_address = shared_file_address(use->file, use->line),
-        .source = end_of(communication->analysis, contention, &contention->acts[source]),
-        .destination = end_of(communication->analysis, contention, &contention->acts[destination]),
+        .source =
+            burst_contention_end(communication->analysis, contention, &contention->acts[source]),
+        .destination = burst_contention_end(communication->analysis, contention,
+                                            &contention->acts[destination]),
         .transfers = transfers->of[USUAL],
     };
     for (uint32_t r = 1; r <= communication->replicates; r++)

@@ -311,19 +311,42 @@ static const char *silence_of(const struct analysis *analysis)
     return "its threads were not watched; record it without --no-sharing";
 }
 
-static bool may_speak(const struct communication *communication, char *message, size_t size)
+static bool runs_threads(const struct analysis *analysis)
+{
+    for (size_t p = 0; p < analysis->profile_count; p++)
+        if (profile_runs_threads(analysis->profiles[p]))
+            return true;
+    return false;
+}
+
+/* Whether registers were offered stores. */
+static bool is_watched(const struct analysis *analysis)
+{
+    for (size_t i = 0; i < analysis->count; i++)
+        if (analysis->samples[i].record->flags & SAMPLE_LINE_OFFERED)
+            return true;
+    return false;
+}
+
+/* Whether bursts told at which lines they met. */
+static bool is_compared(const struct analysis *analysis)
+{
+    for (size_t p = 0; p < analysis->profile_count; p++)
+        if (profile_run_number(analysis->profiles[p], "meetings", 0) != 0)
+            return true;
+    return false;
+}
+
+/* Also finds what the flows will rest on. */
+static bool may_speak(struct communication *communication, char *message, size_t size)
 {
     const struct analysis *analysis = communication->analysis;
-    const char *path = analysis->profiles[0]->path;
-    bool threads = false, offered = false;
+    bool unwatched = runs_threads(analysis) && !is_watched(analysis);
 
-    for (size_t p = 0; p < analysis->profile_count; p++)
-        threads |= profile_runs_threads(analysis->profiles[p]);
-    for (size_t i = 0; i < analysis->count; i++)
-        offered |= analysis->samples[i].record->flags & SAMPLE_LINE_OFFERED;
-    if (threads && !offered && !communication_is_modelled(communication)) {
-        snprintf(message, size, "%s tells nothing of communication: %s", path,
-                 silence_of(analysis));
+    communication->modelled = unwatched && is_compared(analysis);
+    if (unwatched && !communication->modelled) {
+        snprintf(message, size, "%s tells nothing of communication: %s",
+                 analysis->profiles[0]->path, silence_of(analysis));
         return false;
     }
     if (analysis->options.thread_id) {

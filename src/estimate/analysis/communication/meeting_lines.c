@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampling/line_mask.h"
 #include "support/memory.h"
 
 /* A thread that was seen at a line in more bursts than that is there in every window. */
@@ -35,28 +34,10 @@ static int compare(uint64_t a, uint64_t b)
 static bool describe(const struct analysis *analysis, uint32_t profile, uint32_t line_size,
                      const struct record_shared_use *record, struct burst_use *use)
 {
-    uint32_t number;
-    const struct analysed_burst *burst;
-    const struct record_thread *thread;
-
-    if (record->mapping_id != 0)
+    if (record->mapping_id != 0 || !burst_use_describe(analysis, profile, line_size, record, use))
         return false;
-    number = analysis_find_burst(analysis, profile, record->burst_id);
-    if (number == NO_BURST || analysis->bursts[number].record->accesses == 0)
-        return false;
-    burst = &analysis->bursts[number];
-    thread = profile_thread(analysis->profiles[profile], burst->record->thread_id);
-    *use = (struct burst_use){
-        .record = record,
-        .profile = profile,
-        .line = line_start(record->line, line_size),
-        .part = (uint16_t)(record->line % line_size / analysis->run_line_size),
-        .process = thread ? thread->origin_id : 0,
-        .burst = number,
-        .time = burst->record->monotonic_ns,
-        .weight = burst->accesses / burst->record->accesses * (1 + record->earlier),
-        .app_ns = burst->time_ns * analysis->threads[burst->thread].scale * (1 + record->earlier),
-    };
+    use->weight *= 1 + record->earlier;
+    use->app_ns *= 1 + record->earlier;
     return true;
 }
 
@@ -73,9 +54,7 @@ static int compare_uses(const void *a, const void *b)
     const struct burst_use *x = a, *y = b;
     int order = compare_lines(x, y);
 
-    order = order ? order : compare(x->time, y->time);
-    order = order ? order : compare(x->burst, y->burst);
-    return order ? order : compare(x->part, y->part);
+    return order ? order : burst_use_compare_times(x, y);
 }
 
 static void list_uses(const struct analysis *analysis, uint32_t line_size,
@@ -170,13 +149,14 @@ static struct pool pool_of(const struct meeting_lines *lines, const struct meeti
                            const struct meeting_party *party)
 {
     const struct burst_use *use = &lines->uses[line->first];
+    double alone = 1.0 / lines->met[party->burst];
 
     return (struct pool){.profile = use->profile,
                          .thread_id = party->thread_id,
                          .object_kind = use->record->object_kind,
                          .object_reference = use->record->object_reference,
-                         .parties = party->alone,
-                         .bursts = party->alone * party->bursts};
+                         .parties = alone,
+                         .bursts = alone * party->bursts};
 }
 
 /*
@@ -216,9 +196,8 @@ static void make_pools(const struct meeting_lines *lines, struct pools *pools)
     pools->items = allocate(lines->party_count, sizeof *pools->items);
     for (size_t i = 0; i < lines->line_count; i++)
         for (size_t p = 0; p < lines->lines[i].party_count; p++) {
-            struct meeting_party *party = &lines->parties[lines->lines[i].first_party + p];
+            const struct meeting_party *party = &lines->parties[lines->lines[i].first_party + p];
 
-            party->alone = 1.0 / lines->met[party->burst];
             if (party->bursts <= SELDOM_BURSTS)
                 pools->items[n++] = pool_of(lines, &lines->lines[i], party);
         }

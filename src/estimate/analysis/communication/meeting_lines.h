@@ -15,7 +15,6 @@
 struct meeting_party {
     uint32_t thread_id;
     uint32_t burst; /* its first one there, index into analysis.bursts */
-    double alone;   /* one over the lines at which that burst met others */
     double bursts;  /* of the thread at the line, per window; those that are not told of included */
     /* One over the probability that a burst of the thread is at the line in a window, >= 1. */
     struct scenarios stands_for;

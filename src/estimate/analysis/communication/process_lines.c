@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampling/line_mask.h"
 #include "support/memory.h"
 
 /* A mapping, and what tells its file. */
@@ -105,28 +104,11 @@ static bool describe(const struct analysis *analysis, const struct shared_place 
                      const struct record_shared_use *record, struct burst_use *use)
 {
     const struct shared_place *place = find_place(places, count, profile, record->mapping_id);
-    uint32_t number = analysis_find_burst(analysis, profile, record->burst_id);
-    const struct analysed_burst *burst;
-    const struct record_thread *thread;
 
-    if (!place || number == NO_BURST)
+    if (!place || !burst_use_describe(analysis, profile, line_size, record, use))
         return false;
-    burst = &analysis->bursts[number];
-    if (burst->record->accesses == 0)
-        return false;
-    thread = profile_thread(analysis->profiles[profile], burst->record->thread_id);
-    *use = (struct burst_use){
-        .record = record,
-        .profile = profile,
-        .file = place->file,
-        .line = line_start(record->line, line_size),
-        .part = (uint16_t)(record->line % line_size / analysis->run_line_size),
-        .process = thread ? thread->origin_id : 0,
-        .burst = number,
-        .time = burst->record->monotonic_ns,
-        .weight = burst->accesses / burst->record->accesses / record->share,
-        .app_ns = burst->time_ns * analysis->threads[burst->thread].scale,
-    };
+    use->file = place->file;
+    use->weight /= record->share;
     return true;
 }
 
@@ -143,9 +125,7 @@ static int compare_uses(const void *a, const void *b)
     const struct burst_use *x = a, *y = b;
     int order = compare_lines(x, y);
 
-    order = order ? order : compare(x->time, y->time);
-    order = order ? order : compare(x->burst, y->burst);
-    return order ? order : compare(x->part, y->part);
+    return order ? order : burst_use_compare_times(x, y);
 }
 
 void process_lines_create(const struct analysis *analysis, uint32_t line_size,
