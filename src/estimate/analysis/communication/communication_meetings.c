@@ -49,6 +49,36 @@ static struct flow_end end_of(const struct analysis *analysis,
     return end;
 }
 
+/* What one flow was seen and modelled to be, times how many such flows there are. certain: the part
+ * of the usual transfers that were there at least. */
+static struct scenarios expand(const struct scenarios *seen, const struct scenarios *stand_for,
+                               double certain)
+{
+    struct scenarios all;
+
+    for (unsigned s = 0; s < SCENARIOS; s++)
+        all.of[s] = seen->of[s] * stand_for->of[s];
+    all.of[LEAST] = fmax(seen->of[LEAST], seen->of[USUAL] * certain) * stand_for->of[LEAST];
+    all.of[LEAST] = fmin(all.of[LEAST], all.of[USUAL]);
+    all.of[MOST] = fmax(all.of[MOST], all.of[USUAL]);
+    return all;
+}
+
+/* The object, and the line if the flow does not stand for others. */
+static void place_flow(const struct burst_use *use, bool this_line, struct flow *flow)
+{
+    const struct record_shared_use *record = use->record;
+
+    flow->object_kind = record->object_kind;
+    flow->object_reference = record->object_reference;
+    flow->object_base = record->object_base;
+    flow->object_size = record->object_size;
+    if (this_line)
+        flow->line_address = use->line;
+    else if (record->object_kind == OBJECT_GLOBAL)
+        flow->object_base = use->line + record->load_offset;
+}
+
 static void add_flow(struct communication *communication, const struct meeting_lines *lines,
                      const struct meeting_line *line, const struct burst_contention *contention,
                      size_t source, size_t destination, unsigned kind, double certain)
@@ -56,10 +86,9 @@ static void add_flow(struct communication *communication, const struct meeting_l
     const struct scenarios *seen = burst_contention_of(contention, source, destination, kind);
     const struct analysis *analysis = communication->analysis;
     const struct burst_use *use = &lines->uses[line->first];
-    const struct record_shared_use *record = use->record;
     struct flow_end from, to;
-    struct scenarios transfers;
-    bool by_chance;
+    struct scenarios stand_for, transfers;
+    bool seldom_from, seldom_to;
     uint32_t burst;
     struct flow *flow;
     float *values;
@@ -68,7 +97,8 @@ static void add_flow(struct communication *communication, const struct meeting_l
         return;
     from = end_of(analysis, contention, &contention->acts[source]);
     to = end_of(analysis, contention, &contention->acts[destination]);
-    transfers = meeting_lines_stand_for(lines, line, from.thread_id, to.thread_id);
+    stand_for = meeting_lines_stand_for(lines, line, from.thread_id, to.thread_id);
+    transfers = expand(seen, &stand_for, certain);
     flow = communication_add(communication);
     values = communication_more_values(communication);
     *flow = (struct flow){
@@ -76,32 +106,18 @@ static void add_flow(struct communication *communication, const struct meeting_l
         .kind = (uint8_t)kind,
         .true_sharing = burst_contention_is_true(contention, source, destination, kind),
         .modelled = true,
-        .object_kind = record->object_kind,
-        .object_reference = record->object_reference,
-        .object_base = record->object_base,
-        .object_size = record->object_size,
         .source = from,
         .destination = to,
+        .transfers = transfers.of[USUAL],
     };
+    place_flow(use, stand_for.of[USUAL] < one_line, flow);
     /* Of the two it is the one with fewer bursts that says how well the flow is known. */
-    burst =
-        contention->acts[meeting_lines_seldom(lines, line, from.thread_id) ? source : destination]
-            .burst;
-    by_chance = meeting_lines_seldom(lines, line, from.thread_id) ||
-                meeting_lines_seldom(lines, line, to.thread_id);
-    if (transfers.of[USUAL] < one_line)
-        flow->line_address = use->line;
-    else if (record->object_kind == OBJECT_GLOBAL)
-        flow->object_base = use->line + record->load_offset;
-    for (unsigned s = 0; s < SCENARIOS; s++)
-        transfers.of[s] *=
-            s == LEAST ? fmax(seen->of[LEAST], seen->of[USUAL] * certain) : seen->of[s];
-    transfers.of[LEAST] = fmin(transfers.of[LEAST], transfers.of[USUAL]);
-    transfers.of[MOST] = fmax(transfers.of[MOST], transfers.of[USUAL]);
-    flow->transfers = transfers.of[USUAL];
+    seldom_from = meeting_lines_seldom(lines, line, from.thread_id);
+    seldom_to = meeting_lines_seldom(lines, line, to.thread_id);
+    burst = contention->acts[seldom_from ? source : destination].burst;
     for (uint32_t r = 1; r <= communication->replicates; r++)
         values[r - 1] = (float)(scenarios_between(&transfers, communication_doubt(r)) *
-                                replicate_factor(analysis, r, burst, by_chance));
+                                replicate_factor(analysis, r, burst, seldom_from || seldom_to));
 }
 
 static bool loads_and_stores(const struct burst_contention *contention, size_t actor)
