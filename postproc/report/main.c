@@ -373,6 +373,7 @@ int main(int argc, char **argv)
 
     setlocale(LC_CTYPE, "");
     signal(SIGPIPE, SIG_IGN);
+    memory_keep();
     crash_retry_begin(argv);
     switch (report_options_parse(&options, argc, argv)) {
     case OPTIONS_DONE:

@@ -3,9 +3,22 @@
 #include "support/memory.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    HUGE_PAGE = 2 << 20,
+    HEAP_STEP = 32 << 20,       /* by which the heap grows, so that it is seldom asked for */
+    LARGE_BLOCK = HUGE_PAGE / 8 /* smaller ones do not ask whether it grew */
+};
+
+/* Where the part of the heap ends that is asked to be of huge pages; 0: not wanted. Two threads
+ * that see it grow ask twice. */
+static _Atomic uintptr_t huge_end;
 
 static void out_of_memory(size_t bytes) __attribute__((noreturn));
 
@@ -34,6 +47,25 @@ static size_t bytes_of(size_t count, size_t size)
     return bytes != 0 ? bytes : 1;
 }
 
+void memory_keep(void)
+{
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, -1);
+    mallopt(M_TOP_PAD, HEAP_STEP);
+    huge_end = ((uintptr_t)sbrk(0) + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+}
+
+/* Asks for huge pages where the heap has grown. An answer of no is none to the caller. */
+static void ask_for_huge_pages(void)
+{
+    uintptr_t end = (uintptr_t)sbrk(0), asked = huge_end, first = asked / HUGE_PAGE * HUGE_PAGE;
+
+    if (asked == 0 || end <= asked)
+        return;
+    huge_end = end;
+    madvise((void *)first, end - first, MADV_HUGEPAGE);
+}
+
 void *allocate(size_t count, size_t size)
 {
     return reallocate(NULL, count, size);
@@ -45,6 +77,8 @@ void *allocate_zeroed(size_t count, size_t size)
     void *pointer = calloc(bytes, 1);
     if (pointer == NULL)
         out_of_memory(bytes);
+    if (bytes >= LARGE_BLOCK)
+        ask_for_huge_pages();
     return pointer;
 }
 
@@ -54,6 +88,8 @@ void *reallocate(void *pointer, size_t count, size_t size)
     void *larger = realloc(pointer, bytes);
     if (larger == NULL)
         out_of_memory(bytes);
+    if (bytes >= LARGE_BLOCK)
+        ask_for_huge_pages();
     return larger;
 }
 
