@@ -171,13 +171,14 @@ static void find_reuses(struct search *search, uint32_t group, struct access_pla
     }
 }
 
-/* What the place's evidence carries, from the runs that resampling bursts makes. */
-static void judge(struct search *search, uint32_t group, struct access_place *place)
+/* What the place's evidence carries, from the runs that resampling bursts makes. points: its curve
+ * at the model's sizes. */
+static void judge(struct search *search, uint32_t group, const struct curve_point *points,
+                  struct access_place *place)
 {
     struct model *model = search->model;
     uint32_t count = analysis_resampled_count(model->analysis);
     struct access_evidence *resampled = allocate_zeroed(count + 1, sizeof(*resampled));
-    struct curve_point points[MODEL_SIZES_MAX];
     late_use_list late = {0};
     bool *elsewhere;
     struct resampled_place of = {grouping_subset(&search->all, group), points, &late, NULL};
@@ -190,7 +191,6 @@ static void judge(struct search *search, uint32_t group, struct access_place *pl
         elsewhere[i] = is_elsewhere(search, group, &line);
     }
     of.elsewhere = elsewhere;
-    analysis_miss_ratio_curve(model->analysis, of.all, model->sizes, model->size_count, points);
     resample_evidence(model, search->costs, &of, &place->evidence, resampled);
     place->verdict = verdict_of(&place->evidence, resampled, count);
     free(elsewhere);
@@ -249,13 +249,13 @@ static bool has_indexes(struct search *search, uint32_t group)
     return false;
 }
 
+/* points: room for MODEL_SIZES_MAX, for judge(). */
 static void examine(struct search *search, uint32_t group, struct access_place *place,
-                    struct estimate *cost)
+                    struct curve_point *points, struct estimate *cost)
 {
     struct model *model = search->model;
     const struct candidate *candidate = &search->candidates.items[group];
     struct access_evidence *evidence = &place->evidence;
-    struct curve_point points[MODEL_SIZES_MAX];
     struct element_places *places;
 
     *place = (struct access_place){.line = candidate->line,
@@ -386,8 +386,9 @@ static struct estimate cost_of_rest(const struct search *search, const struct ac
                              fmax(0, all * whole.hi - known) / accesses};
 }
 
+/* curves: of each place, MODEL_SIZES_MAX points. */
 static void find_shares(struct search *search, const struct valued *chosen, struct time_part *parts,
-                        struct access_places *places)
+                        const struct curve_point *curves, struct access_places *places)
 {
     struct model *model = search->model;
     size_t count = places->items.count;
@@ -409,7 +410,7 @@ static void find_shares(struct search *search, const struct valued *chosen, stru
             model->exact ? (size_t)EVIDENCE_BURSTS_MIN : parts[i].bursts;
         places->items.items[i].verdict = verdict_of(&places->items.items[i].evidence, NULL, 0);
         if (!model->exact && parts[i].share.hi >= FINDING_TIME_MIN)
-            judge(search, chosen[i].number, &places->items.items[i]);
+            judge(search, chosen[i].number, curves + i * MODEL_SIZES_MAX, &places->items.items[i]);
     }
     free(labels);
     free(part_of);
@@ -430,6 +431,7 @@ void access_places_find(struct model *model, const struct access_costs *costs, b
 {
     struct search search = {.model = model, .costs = costs, .grows = grows};
     struct time_part *parts;
+    struct curve_point *curves;
     struct valued *chosen;
     size_t count;
 
@@ -442,15 +444,17 @@ void access_places_find(struct model *model, const struct access_costs *costs, b
     places_group(&search);
     chosen = choose(&search, &count);
     parts = allocate_zeroed(count + 1, sizeof(*parts));
+    curves = allocate(count * MODEL_SIZES_MAX, sizeof(*curves));
     for (size_t i = 0; i < count; i++) {
         struct access_place place;
 
-        examine(&search, chosen[i].number, &place, &parts[i].cost_ns);
+        examine(&search, chosen[i].number, &place, curves + i * MODEL_SIZES_MAX, &parts[i].cost_ns);
         ARRAY_PUSH(&places->items, place);
     }
-    find_shares(&search, chosen, parts, places);
+    find_shares(&search, chosen, parts, curves, places);
     if (count > 0)
         qsort(places->items.items, count, sizeof(*places->items.items), compare_places);
+    free(curves);
     free(parts);
     free(chosen);
     places_free_groups(&search);

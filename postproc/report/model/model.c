@@ -113,6 +113,16 @@ void model_evaluate_curve(const struct model *model, const struct analysis *anal
     }
 }
 
+void model_evaluate_levels(const struct model *model, const struct analysis *analysis, size_t first,
+                           size_t count, struct miss_split *misses)
+{
+    double bytes[MACHINE_LEVELS_MAX];
+
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = (double)model->machine.caches[first + i].bytes;
+    analysis_misses_at(analysis, model_whole(model), bytes, count, misses);
+}
+
 /* What the engine that wrote the profile counted beside its bursts. Counts know no regions. */
 static void evaluate_truth(struct model *model)
 {
@@ -139,9 +149,7 @@ static void evaluate_truth(struct model *model)
 static void evaluate_whole(struct model *model)
 {
     model_evaluate_curve(model, model->analysis, model_whole(model), model->whole, model->octaves);
-    for (size_t i = 0; i < model->machine.levels; i++)
-        model->misses[i] = analysis_misses(model->analysis, model_whole(model),
-                                           (double)model->machine.caches[i].bytes);
+    model_evaluate_levels(model, model->analysis, 0, model->machine.levels, model->misses);
     model->accesses = analysis_subset_accesses(model->analysis, model_whole(model));
 }
 

@@ -166,6 +166,10 @@ void model_evaluate_curve(const struct model *, const struct analysis *, struct 
                           struct curve_point whole[MODEL_SIZES_MAX],
                           struct curve_point octaves[MODEL_OCTAVES]);
 
+/* Misses of everything that was asked about, in `count` levels of the machine from `first` on. */
+void model_evaluate_levels(const struct model *, const struct analysis *, size_t first,
+                           size_t count, struct miss_split *misses);
+
 /* Everything that was asked about: the region, or all accesses. */
 struct subset model_whole(const struct model *);
 

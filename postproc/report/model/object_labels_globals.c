@@ -2,15 +2,21 @@
 /* Names of global variables, found for all observations of a module at once. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/model/object_labels_internal.h"
 
+/* By module and address. Where modules lie in our memory differs between two reports on one
+ * profile: their paths order them, so that objects of equal weight keep their places. */
 static int compare_globals(const void *left, const void *right)
 {
     const struct pending_global *a = left, *b = right;
 
-    if (a->module != b->module)
-        return a->module < b->module ? -1 : 1;
+    if (a->module != b->module) {
+        int order = strcmp(symbol_module_path(a->module), symbol_module_path(b->module));
+
+        return order != 0 ? order : (a->module < b->module ? -1 : 1);
+    }
     return a->address != b->address ? (a->address < b->address ? -1 : 1) : 0;
 }
 

@@ -85,9 +85,8 @@ static bool evaluate(struct model *model, struct shared_cache *shared)
     shared->exact = analysis_is_exact(shared->analysis);
     shared->group_count = analysis_group_count(shared->analysis);
     model_evaluate_curve(model, shared->analysis, whole, shared->whole, shared->octaves);
-    for (size_t i = 0; i < shared->levels; i++)
-        shared->misses[i] = analysis_misses(
-            shared->analysis, whole, (double)model->machine.caches[shared->first_level + i].bytes);
+    model_evaluate_levels(model, shared->analysis, shared->first_level, shared->levels,
+                          shared->misses);
     evaluate_truth(model, shared);
     return true;
 }

@@ -224,6 +224,9 @@ struct miss_split {
     bool beyond;
 };
 struct miss_split analysis_misses(const struct analysis *, struct subset, double bytes);
+/* At n sizes, in ascending order, by one walk over the profile. */
+void analysis_misses_at(const struct analysis *, struct subset, const double *bytes, size_t n,
+                        struct miss_split *);
 
 struct histogram_share {
     double lo, hi;         /* [lo, hi) in accesses or lines; hi = INFINITY: cold or beyond */

@@ -87,37 +87,62 @@ void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset su
     results_free(&results);
 }
 
-struct miss_split analysis_misses(const struct analysis *analysis, struct subset subset,
-                                  double bytes)
+/* At one place of the results, which are used up. cold: scratch, by replicate. footprint: at most
+ * this share of the accesses are first uses. */
+static struct miss_split split_misses(const struct analysis *analysis, struct results *results,
+                                      size_t place, double footprint, struct miss_shares *cold)
 {
-    struct results results;
-
-    if (analysis->exact)
-        return exact_misses(analysis, subset, bytes);
-    evaluate_sizes(analysis, subset, &bytes, 1, &results);
-
     uint32_t replicates = replicate_count(analysis);
-    struct miss_shares *shares = results.shares, *cold = results.cold;
-    double accesses = results.accesses[0];
-    double footprint =
-        accesses > 0 ? fmin(1, analysis_footprint(analysis) / analysis->line_size / accesses) : 1;
-    double floor = least_claim(analysis, &results, 0);
+    struct miss_shares *shares = results->shares + place * replicates;
+    double floor = least_claim(analysis, results, place);
     struct miss_split out = {.beyond = is_beyond(shares)};
 
-    out.coherence = interval_of(analysis, shares, floor, results.bursts, coherence_misses);
+    out.coherence = interval_of(analysis, shares, floor, results->bursts, coherence_misses);
     if (analysis->options.groups)
         out.crossing = interval_of(analysis, shares, fmax(floor, least_crossing(analysis)),
-                                   results.bursts, crossing_uses);
+                                   results->bursts, crossing_uses);
     for (uint32_t r = 0; r < replicates; r++) {
+        cold[r] = results->cold[r];
         cold[r].missed = fmin(fmin(cold[r].missed, footprint), shares[r].missed);
         cold[r].invalidated = shares[r].invalidated = 0;
         shares[r].missed -= cold[r].missed;
     }
-    out.cold = with_unseen(interval_of(analysis, cold, floor, results.bursts, all_misses), cold);
+    out.cold = with_unseen(interval_of(analysis, cold, floor, results->bursts, all_misses), cold);
     out.capacity =
-        with_unseen(interval_of(analysis, shares, floor, results.bursts, all_misses), shares);
-    results_free(&results);
+        with_unseen(interval_of(analysis, shares, floor, results->bursts, all_misses), shares);
     return out;
+}
+
+void analysis_misses_at(const struct analysis *analysis, struct subset subset, const double *bytes,
+                        size_t n, struct miss_split *splits)
+{
+    struct miss_shares *cold;
+    struct results results;
+    double footprint = 1;
+
+    if (analysis->exact) {
+        for (size_t k = 0; k < n; k++)
+            splits[k] = exact_misses(analysis, subset, bytes[k]);
+        return;
+    }
+    evaluate_sizes(analysis, subset, bytes, n, &results);
+    if (results.accesses[0] > 0)
+        footprint =
+            fmin(1, analysis_footprint(analysis) / analysis->line_size / results.accesses[0]);
+    cold = allocate(replicate_count(analysis), sizeof *cold);
+    for (size_t k = 0; k < n; k++)
+        splits[k] = split_misses(analysis, &results, k, footprint, cold);
+    free(cold);
+    results_free(&results);
+}
+
+struct miss_split analysis_misses(const struct analysis *analysis, struct subset subset,
+                                  double bytes)
+{
+    struct miss_split split;
+
+    analysis_misses_at(analysis, subset, &bytes, 1, &split);
+    return split;
 }
 
 struct estimate analysis_subset_accesses(const struct analysis *analysis, struct subset subset)
