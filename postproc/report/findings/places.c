@@ -139,16 +139,34 @@ static uint32_t number_of_line(const struct model *model, const struct code_line
     return GROUP_NONE;
 }
 
-/* Whether a line that uses the group's data next is in another loop. */
-static bool is_elsewhere(const struct search *search, uint32_t group, const struct code_line *use)
+/* Whether a line is in another loop than the group. */
+static bool is_in_other_loop(const struct search *search, uint32_t group, uint32_t line)
 {
     const struct model *model = search->model;
-    uint32_t line = number_of_line(model, use);
 
     return line == GROUP_NONE ||
            (line != search->candidates.items[group].line &&
             bursts_in_common(model, grouping_subset(&search->all, group),
                              grouping_subset(&model->by_line, line)) < one_loop);
+}
+
+/* Whether a line that uses the group's data next is in another loop. Thousands of late uses are on
+ * a few lines: what is found of one serves the next question on it. */
+static bool is_elsewhere(struct search *search, uint32_t group, const struct code_line *use)
+{
+    const struct line_key key = {use->file, use->function, use->line};
+    uint32_t number = intern_table_insert(search->line_keys, &key, sizeof(key));
+    struct next_line *next;
+
+    if (number == search->next_lines.count)
+        ARRAY_PUSH(&search->next_lines,
+                   ((struct next_line){number_of_line(search->model, use), GROUP_NONE, false}));
+    next = &search->next_lines.items[number];
+    if (next->group != group) {
+        next->group = group;
+        next->elsewhere = is_in_other_loop(search, group, next->line);
+    }
+    return next->elsewhere;
 }
 
 /* Where late reuses happen: in the place's own loop or elsewhere. */
@@ -442,6 +460,7 @@ void access_places_find(struct model *model, const struct access_costs *costs, b
     for (size_t i = 0; i < costs->levels; i++)
         search.sizes[i] = (double)model->machine.caches[i].bytes;
     places_group(&search);
+    search.line_keys = intern_table_create();
     chosen = choose(&search, &count);
     parts = allocate_zeroed(count + 1, sizeof(*parts));
     curves = allocate(count * MODEL_SIZES_MAX, sizeof(*curves));
@@ -457,5 +476,7 @@ void access_places_find(struct model *model, const struct access_costs *costs, b
     free(curves);
     free(parts);
     free(chosen);
+    free(search.next_lines.items);
+    intern_table_free(search.line_keys);
     places_free_groups(&search);
 }

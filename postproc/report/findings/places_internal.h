@@ -4,6 +4,7 @@
 #define REUSE_POSTPROC_PLACES_INTERNAL_H
 
 #include "report/findings/places.h"
+#include "support/intern_table.h"
 
 /* The accesses of a line to an object, or what is left of an object's accesses (lines > 0). */
 struct candidate {
@@ -17,6 +18,19 @@ struct candidate {
     bool known;
 };
 
+/* A line of source that uses data next. Strings are shared, so their addresses identify them. */
+struct line_key {
+    const char *file, *function;
+    uint64_t line;
+};
+
+/* What is known of it. */
+struct next_line {
+    uint32_t line;  /* number in the model; GROUP_NONE: none */
+    uint32_t group; /* that was asked about last; GROUP_NONE: none */
+    bool elsewhere; /* it is in another loop than that one */
+};
+
 struct search {
     struct model *model;
     const struct access_costs *costs;
@@ -24,6 +38,8 @@ struct search {
     struct grouping all, late;
     ARRAY(struct candidate) candidates;
     double sizes[MACHINE_LEVELS_MAX]; /* of the levels */
+    struct intern_table *line_keys;   /* numbers of next_lines */
+    ARRAY(struct next_line) next_lines;
 };
 
 /* Labels every observation with its line and object taken together. */
