@@ -240,7 +240,7 @@ run "$report" --format json p.rprof
 # What nm and readelf say of the program before it was stripped.
 start_of() { echo $((16#$(nm away | awk -v name="$1" '$3 == name { print $1 }'))); }
 check "stripped: a function is told by its first address" json_says \
-    "r['lines'][0]['function'] == 'function at ' + hex($(start_of dot)) and r['lines'][0]['module'] == 'program'"
+    "r['lines'][0]['function'] == 'program+' + hex($(start_of dot)) and r['lines'][0]['module'] == 'program'"
 read -r section base < <(readelf -SW away | python3 -c '
 import sys
 at = int(sys.argv[1])

@@ -198,19 +198,17 @@ const char *location_function(struct resolver *resolver, const struct location *
                               size_t frame)
 {
     const char *function = location->frames.items[frame].function, *kept;
-    uint64_t start;
+    uint64_t address = location->address, start;
     char *text;
 
     if (function != NULL)
         return function;
-    if (location->module != NULL &&
-        symbol_module_function_start(location->module, location->address, &start))
-        text = format_string("function at 0x%" PRIx64, start);
-    else if (location->module != NULL)
-        text =
-            format_string("%s+0x%" PRIx64, symbol_module_name(location->module), location->address);
+    if (location->module != NULL && symbol_module_function_start(location->module, address, &start))
+        address = start;
+    if (location->module != NULL)
+        text = format_string("%s+0x%" PRIx64, symbol_module_name(location->module), address);
     else
-        text = format_string("0x%" PRIx64, location->address);
+        text = format_string("0x%" PRIx64, address);
     kept = intern_table_string(resolver->strings, text);
     free(text);
     return kept;

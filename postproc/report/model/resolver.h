@@ -44,8 +44,8 @@ struct symbol_module *resolver_module(struct resolver *, size_t profile, uint32_
  */
 size_t location_own_frame(const struct location *);
 
-/* "function"; else "function at 0x12a0", where it begins, or "module+0x12ab"; lives as long as the
- * strings. */
+/* "function"; else "module+0x12a0", where the function begins, or the address itself where that is
+ * not known; lives as long as the strings. */
 const char *location_function(struct resolver *, const struct location *, size_t frame);
 
 /* "dir/file.c:12" shortened to the last two parts of the path, or NULL; lives as the strings. */
