@@ -284,6 +284,35 @@ static void test_module_by_address_and_time(void **state)
     profile_free(profile);
 }
 
+/* Against a walk over all of them: mappings that lie in others, over others, and end with others.
+ */
+static void test_mapping_by_address(void **state)
+{
+    (void)state;
+    uint32_t draw = 12345;
+    for (unsigned i = 0; i < 60; i++) {
+        struct record_mapping mapping = {.monotonic_ns = i};
+        draw = draw * 1664525 + 1013904223;
+        mapping.start = (draw >> 16) % 64 * 4096;
+        mapping.end = mapping.start + (draw >> 24) % (i % 10 == 0 ? 64 : 5) * 4096;
+        profile_builder_record(&builder, RECORD_MAPPING, &mapping, sizeof(mapping));
+    }
+    struct profile *profile = finish_and_load();
+    size_t found = 0;
+    assert_int_equal(profile->mappings.count, 60);
+    for (uint64_t address = 0; address < 140 * 4096; address += 1024) {
+        size_t expected = profile->mappings.count;
+        for (size_t i = 0; i < profile->mappings.count; i++)
+            if (address >= profile->mappings.items[i]->start &&
+                address < profile->mappings.items[i]->end)
+                expected = i;
+        assert_int_equal(profile_mapping_at(profile, address), expected);
+        found += expected < profile->mappings.count;
+    }
+    assert_in_range(found, 100, 540);
+    profile_free(profile);
+}
+
 static void test_other_versions_of_records(void **state)
 {
     (void)state;
@@ -418,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_lookups_with_gaps),
         cmocka_unit_test_setup(test_context_cycles_end, begin),
         cmocka_unit_test_setup(test_module_by_address_and_time, begin),
+        cmocka_unit_test_setup(test_mapping_by_address, begin),
         cmocka_unit_test_setup(test_other_versions_of_records, begin),
         cmocka_unit_test_setup(test_unsound_content_is_skipped, begin),
         cmocka_unit_test_setup(test_bursts, begin),

@@ -62,13 +62,9 @@ static uint32_t object_of_stack(struct labelling *labelling,
 
 static const struct record_mapping *mapping_at(const struct profile *profile, uint64_t address)
 {
-    for (size_t i = profile->mappings.count; i > 0; i--) {
-        const struct record_mapping *mapping = profile->mappings.items[i - 1];
+    size_t i = profile_mapping_at(profile, address);
 
-        if (address >= mapping->start && address < mapping->end)
-            return mapping;
-    }
-    return NULL;
+    return i < profile->mappings.count ? profile->mappings.items[i] : NULL;
 }
 
 /* Memory that the runtime could not attribute; a mapping may still have a name. */

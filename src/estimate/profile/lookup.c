@@ -115,6 +115,31 @@ const struct record_burst *profile_burst(const struct profile *profile, uint64_t
     return i == profile->bursts.count ? NULL : profile->bursts.items[i];
 }
 
+size_t profile_module_index(const struct profile *profile, uint32_t module_id)
+{
+    size_t i = find_position(ARRAY(modules), 0, sizeof(module_id), module_id);
+    return i == NOT_FOUND ? profile->modules.count : i;
+}
+
+size_t profile_mapping_at(const struct profile *profile, uint64_t address)
+{
+    const struct mapping_extent *extents = profile->index->mappings;
+    size_t low = 0;
+    size_t high = profile->mappings.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (extents[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t latest = 0; /* plus 1 */
+    for (size_t i = low; i-- > 0 && extents[i].highest_end > address;)
+        if (extents[i].end > address && extents[i].number + 1 > latest)
+            latest = extents[i].number + 1;
+    return latest != 0 ? latest - 1 : profile->mappings.count;
+}
+
 /* How far the time lies outside of the module's life; 0 within it. */
 static uint64_t time_outside(const struct module_extent *extent, uint64_t time_ns)
 {

@@ -394,6 +394,7 @@ void profile_free(struct profile *profile)
         free(layout_array(profile, &record_layouts[i])->items);
     free(profile->index->arena);
     free(profile->index->extents);
+    free(profile->index->mappings);
     free(profile->index->watch_ends);
     free(profile->index);
     free(profile->path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Brings the arrays of a loaded profile into their order, enforces what reader.h guarantees about
- * identifiers and parents, and builds the index of module extents and watch ends.
+ * identifiers and parents, and builds the index of modules, mappings and watch ends.
  */
 #define _GNU_SOURCE /* qsort_r */
 #include <stdlib.h>
@@ -173,6 +173,37 @@ static void index_modules(struct profile *profile)
     index->extent_count = count;
 }
 
+static int compare_mapping_extents(const void *left, const void *right)
+{
+    const struct mapping_extent *a = left;
+    const struct mapping_extent *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static void index_mappings(struct profile *profile)
+{
+    size_t count = profile->mappings.count;
+    struct mapping_extent *extents = allocate_zeroed(count, sizeof(*extents));
+    for (size_t i = 0; i < count; i++) {
+        const struct record_mapping *mapping = profile->mappings.items[i];
+        extents[i] = (struct mapping_extent){
+            .start = mapping->start,
+            .end = mapping->end,
+            .number = i,
+        };
+    }
+    qsort(extents, count, sizeof(*extents), compare_mapping_extents);
+    uint64_t highest = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (extents[i].end > highest)
+            highest = extents[i].end;
+        extents[i].highest_end = highest;
+    }
+    profile->index->mappings = extents;
+}
+
 /* Sample identifiers are dense but for lost records; a table of them beats a search per sample. */
 static void index_watch_ends(struct profile *profile)
 {
@@ -201,5 +232,6 @@ void profile_build_index(struct profile *profile)
     }
     break_cycles(profile);
     index_modules(profile);
+    index_mappings(profile);
     index_watch_ends(profile);
 }

@@ -46,10 +46,18 @@ struct module_extent {
     const struct record_module *module;
 };
 
+/* One mapping's extent in memory; ordered by start. */
+struct mapping_extent {
+    uint64_t start, end;
+    uint64_t highest_end; /* of this extent and all before it */
+    size_t number;        /* in the profile's array */
+};
+
 struct profile_index {
     unsigned char *arena; /* the records with tails */
     struct module_extent *extents;
     size_t extent_count;
+    struct mapping_extent *mappings; /* as many as the profile has */
     uint32_t *watch_ends; /* sample_id -> position + 1, or 0; NULL when identifiers are sparse */
     uint64_t watch_end_limit;
 };

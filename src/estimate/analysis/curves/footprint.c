@@ -84,27 +84,28 @@ static bool touch_stack(const struct profile *profile, struct touched *touched, 
 static bool touch_module(const struct profile *profile, struct touched *touched, uint64_t address,
                          uint64_t *in)
 {
-    for (size_t i = profile->modules.count; i-- > 0;)
-        if (address >= profile->modules.items[i]->start &&
-            address < profile->modules.items[i]->end) {
-            extend(&touched->modules[i], address);
-            *in = what(IN_MODULE, i);
-            return true;
-        }
-    return false;
+    /* At the end of the run: the groups do not tell when they were. */
+    const struct record_module *module = profile_module_at(profile, address, UINT64_MAX - 1);
+    size_t i;
+
+    if (module == NULL)
+        return false;
+    i = profile_module_index(profile, module->module_id);
+    extend(&touched->modules[i], address);
+    *in = what(IN_MODULE, i);
+    return true;
 }
 
 static bool touch_mapping(const struct profile *profile, struct touched *touched, uint64_t address,
                           uint64_t *in)
 {
-    for (size_t i = profile->mappings.count; i-- > 0;)
-        if (address >= profile->mappings.items[i]->start &&
-            address < profile->mappings.items[i]->end) {
-            touched->mappings[i] = true;
-            *in = what(IN_MAPPING, i);
-            return true;
-        }
-    return false;
+    size_t i = profile_mapping_at(profile, address);
+
+    if (i == profile->mappings.count)
+        return false;
+    touched->mappings[i] = true;
+    *in = what(IN_MAPPING, i);
+    return true;
 }
 
 static void touch(const struct profile *profile, struct touched *touched,
