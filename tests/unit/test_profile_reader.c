@@ -306,7 +306,7 @@ static void test_mapping_by_address(void **state)
             if (address >= profile->mappings.items[i]->start &&
                 address < profile->mappings.items[i]->end)
                 expected = i;
-        assert_int_equal(profile_mapping_at(profile, address), expected);
+        assert_int_equal(profile_mapping_position_at(profile, address), expected);
         found += expected < profile->mappings.count;
     }
     assert_in_range(found, 100, 540);

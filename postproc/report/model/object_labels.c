@@ -62,7 +62,7 @@ static uint32_t object_of_stack(struct labelling *labelling,
 
 static const struct record_mapping *mapping_at(const struct profile *profile, uint64_t address)
 {
-    size_t i = profile_mapping_at(profile, address);
+    size_t i = profile_mapping_position_at(profile, address);
 
     return i < profile->mappings.count ? profile->mappings.items[i] : NULL;
 }

@@ -115,65 +115,79 @@ const struct record_burst *profile_burst(const struct profile *profile, uint64_t
     return i == profile->bursts.count ? NULL : profile->bursts.items[i];
 }
 
-size_t profile_module_index(const struct profile *profile, uint32_t module_id)
+/* How many begin at the address or before it. */
+static size_t count_begun(const struct extents *extents, uint64_t address)
 {
-    size_t i = find_position(ARRAY(modules), 0, sizeof(module_id), module_id);
-    return i == NOT_FOUND ? profile->modules.count : i;
-}
-
-size_t profile_mapping_at(const struct profile *profile, uint64_t address)
-{
-    const struct mapping_extent *extents = profile->index->mappings;
     size_t low = 0;
-    size_t high = profile->mappings.count;
+    size_t high = extents->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (extents[middle].start <= address)
+        if (extents->items[middle].start <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    size_t latest = 0; /* plus 1 */
-    for (size_t i = low; i-- > 0 && extents[i].highest_end > address;)
-        if (extents[i].end > address && extents[i].number + 1 > latest)
-            latest = extents[i].number + 1;
-    return latest != 0 ? latest - 1 : profile->mappings.count;
+    return low;
+}
+
+/* The last of the first n that holds the address; n becomes its position. NULL: none. */
+static const struct extent *extent_before(const struct extents *extents, size_t *n,
+                                          uint64_t address)
+{
+    while (*n > 0 && extents->items[*n - 1].highest_end > address)
+        if (extents->items[--*n].end > address)
+            return &extents->items[*n];
+    return NULL;
+}
+
+size_t profile_mapping_position_at(const struct profile *profile, uint64_t address)
+{
+    const struct extents *extents = &profile->index->mappings;
+    size_t n = count_begun(extents, address);
+    const struct extent *extent;
+    size_t last = profile->mappings.count;
+    while ((extent = extent_before(extents, &n, address)) != NULL)
+        if (last == profile->mappings.count || extent->number > last)
+            last = extent->number;
+    return last;
 }
 
 /* How far the time lies outside of the module's life; 0 within it. */
-static uint64_t time_outside(const struct module_extent *extent, uint64_t time_ns)
+static uint64_t time_outside(const struct profile *profile, size_t module, uint64_t time_ns)
 {
-    if (time_ns < extent->loaded_ns)
-        return extent->loaded_ns - time_ns;
-    return time_ns >= extent->unloaded_ns ? time_ns - extent->unloaded_ns + 1 : 0;
+    uint64_t loaded_ns = profile->modules.items[module]->monotonic_ns;
+    uint64_t unloaded_ns = profile->index->unloaded_ns[module];
+    if (time_ns < loaded_ns)
+        return loaded_ns - time_ns;
+    return time_ns >= unloaded_ns ? time_ns - unloaded_ns + 1 : 0;
+}
+
+size_t profile_module_position_at(const struct profile *profile, uint64_t address,
+                                  uint64_t monotonic_ns)
+{
+    const struct extents *extents = &profile->index->modules;
+    const struct record_module *const *modules = profile->modules.items;
+    size_t n = count_begun(extents, address);
+    const struct extent *extent;
+    size_t best = profile->modules.count;
+    uint64_t best_distance = 0;
+    while ((extent = extent_before(extents, &n, address)) != NULL) {
+        uint64_t distance = time_outside(profile, extent->number, monotonic_ns);
+        if (best == profile->modules.count || distance < best_distance ||
+            (distance == best_distance &&
+             modules[extent->number]->monotonic_ns > modules[best]->monotonic_ns)) {
+            best = extent->number;
+            best_distance = distance;
+        }
+    }
+    return best;
 }
 
 const struct record_module *profile_module_at(const struct profile *profile, uint64_t address,
                                               uint64_t monotonic_ns)
 {
-    const struct module_extent *extents = profile->index->extents;
-    size_t low = 0;
-    size_t high = profile->index->extent_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (extents[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct module_extent *best = NULL;
-    uint64_t best_distance = 0;
-    for (size_t i = low; i-- > 0 && extents[i].highest_end > address;) {
-        if (extents[i].end <= address)
-            continue;
-        uint64_t distance = time_outside(&extents[i], monotonic_ns);
-        if (!best || distance < best_distance ||
-            (distance == best_distance && extents[i].loaded_ns > best->loaded_ns)) {
-            best = &extents[i];
-            best_distance = distance;
-        }
-    }
-    return best ? best->module : NULL;
+    size_t i = profile_module_position_at(profile, address, monotonic_ns);
+    return i < profile->modules.count ? profile->modules.items[i] : NULL;
 }
 
 const char *profile_run_text(const struct profile *profile, const char *key, const char *fallback)

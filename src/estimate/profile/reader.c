@@ -393,8 +393,9 @@ void profile_free(struct profile *profile)
     for (size_t i = 0; i < record_layout_count; i++)
         free(layout_array(profile, &record_layouts[i])->items);
     free(profile->index->arena);
-    free(profile->index->extents);
-    free(profile->index->mappings);
+    free(profile->index->modules.items);
+    free(profile->index->mappings.items);
+    free(profile->index->unloaded_ns);
     free(profile->index->watch_ends);
     free(profile->index);
     free(profile->path);

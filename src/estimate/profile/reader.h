@@ -141,10 +141,10 @@ const struct record_origin *profile_origin(const struct profile *, uint32_t orig
 const struct record_module *profile_module_at(const struct profile *, uint64_t address,
                                               uint64_t monotonic_ns);
 
-/* Its position in the profile's modules; their number: none has this identifier. */
-size_t profile_module_index(const struct profile *, uint32_t module_id);
+/* Its position in the profile's modules; their number: none. */
+size_t profile_module_position_at(const struct profile *, uint64_t address, uint64_t monotonic_ns);
 
 /* The position of the last mapping in the profile's that holds the address; their number: none. */
-size_t profile_mapping_at(const struct profile *, uint64_t address);
+size_t profile_mapping_position_at(const struct profile *, uint64_t address);
 
 #endif

@@ -127,81 +127,62 @@ static void break_cycles(struct profile *profile)
 
 static int compare_extents(const void *left, const void *right)
 {
-    const struct module_extent *a = left;
-    const struct module_extent *b = right;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->loaded_ns < b->loaded_ns ? -1 : a->loaded_ns > b->loaded_ns;
-}
-
-/* Modules are still in the order of their identifiers, so that their ends find them. */
-static void set_unload_times(const struct profile *profile, struct module_extent *extents)
-{
-    for (size_t i = 0; i < profile->module_ends.count; i++) {
-        const struct record_module_end *end = &profile->module_ends.items[i];
-        size_t module = find_position((const struct record_array *)&profile->modules, 0,
-                                      sizeof(end->module_id), end->module_id);
-        if (module != NOT_FOUND)
-            extents[module].unloaded_ns = end->monotonic_ns;
-    }
-}
-
-static void index_modules(struct profile *profile)
-{
-    struct profile_index *index = profile->index;
-    size_t count = profile->modules.count;
-    struct module_extent *extents = allocate_zeroed(count, sizeof(*extents));
-    for (size_t i = 0; i < count; i++) {
-        const struct record_module *module = profile->modules.items[i];
-        extents[i] = (struct module_extent){
-            .start = module->start,
-            .end = module->end,
-            .loaded_ns = module->monotonic_ns,
-            .unloaded_ns = UINT64_MAX,
-            .module = module,
-        };
-    }
-    set_unload_times(profile, extents);
-    qsort(extents, count, sizeof(*extents), compare_extents);
-    uint64_t highest = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (extents[i].end > highest)
-            highest = extents[i].end;
-        extents[i].highest_end = highest;
-    }
-    index->extents = extents;
-    index->extent_count = count;
-}
-
-static int compare_mapping_extents(const void *left, const void *right)
-{
-    const struct mapping_extent *a = left;
-    const struct mapping_extent *b = right;
+    const struct extent *a = left;
+    const struct extent *b = right;
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
     return (a->number > b->number) - (a->number < b->number);
 }
 
+/* Brings them into their order, and sets how far those before each reach. */
+static struct extents order_extents(struct extent *items, size_t count)
+{
+    uint64_t highest = 0;
+    qsort(items, count, sizeof(*items), compare_extents);
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].end > highest)
+            highest = items[i].end;
+        items[i].highest_end = highest;
+    }
+    return (struct extents){items, count};
+}
+
+static void set_unload_times(struct profile *profile)
+{
+    uint64_t *unloaded_ns = allocate(profile->modules.count, sizeof(*unloaded_ns));
+    for (size_t i = 0; i < profile->modules.count; i++)
+        unloaded_ns[i] = UINT64_MAX;
+    for (size_t i = 0; i < profile->module_ends.count; i++) {
+        const struct record_module_end *end = &profile->module_ends.items[i];
+        size_t module = find_position((const struct record_array *)&profile->modules, 0,
+                                      sizeof(end->module_id), end->module_id);
+        if (module != NOT_FOUND)
+            unloaded_ns[module] = end->monotonic_ns;
+    }
+    profile->index->unloaded_ns = unloaded_ns;
+}
+
+static void index_modules(struct profile *profile)
+{
+    size_t count = profile->modules.count;
+    struct extent *extents = allocate(count, sizeof(*extents));
+    for (size_t i = 0; i < count; i++) {
+        const struct record_module *module = profile->modules.items[i];
+        extents[i] = (struct extent){.start = module->start, .end = module->end, .number = i};
+    }
+    profile->index->modules = order_extents(extents, count);
+    set_unload_times(profile);
+}
+
 static void index_mappings(struct profile *profile)
 {
     size_t count = profile->mappings.count;
-    struct mapping_extent *extents = allocate_zeroed(count, sizeof(*extents));
+    struct extent *extents = allocate(count, sizeof(*extents));
     for (size_t i = 0; i < count; i++) {
         const struct record_mapping *mapping = profile->mappings.items[i];
-        extents[i] = (struct mapping_extent){
-            .start = mapping->start,
-            .end = mapping->end,
-            .number = i,
-        };
+        extents[i] = (struct extent){.start = mapping->start, .end = mapping->end, .number = i};
     }
-    qsort(extents, count, sizeof(*extents), compare_mapping_extents);
-    uint64_t highest = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (extents[i].end > highest)
-            highest = extents[i].end;
-        extents[i].highest_end = highest;
-    }
-    profile->index->mappings = extents;
+    profile->index->mappings = order_extents(extents, count);
 }
 
 /* Sample identifiers are dense but for lost records; a table of them beats a search per sample. */

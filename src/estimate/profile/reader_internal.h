@@ -38,27 +38,24 @@ struct record_array *layout_array(struct profile *, const struct record_layout *
 /* The record at a position of its array. */
 const void *layout_record(const struct record_layout *, const struct record_array *, size_t i);
 
-/* One module's extent in memory and time; ordered by start. */
-struct module_extent {
+/* What a record takes of the memory. */
+struct extent {
     uint64_t start, end;
-    uint64_t loaded_ns, unloaded_ns;
     uint64_t highest_end; /* of this extent and all before it */
-    const struct record_module *module;
+    size_t number;        /* the record's position in the profile's array */
 };
 
-/* One mapping's extent in memory; ordered by start. */
-struct mapping_extent {
-    uint64_t start, end;
-    uint64_t highest_end; /* of this extent and all before it */
-    size_t number;        /* in the profile's array */
+/* As many as the array has records; ordered by start, then number. */
+struct extents {
+    struct extent *items;
+    size_t count;
 };
 
 struct profile_index {
     unsigned char *arena; /* the records with tails */
-    struct module_extent *extents;
-    size_t extent_count;
-    struct mapping_extent *mappings; /* as many as the profile has */
-    uint32_t *watch_ends; /* sample_id -> position + 1, or 0; NULL when identifiers are sparse */
+    struct extents modules, mappings;
+    uint64_t *unloaded_ns; /* by position of a module; UINT64_MAX: never */
+    uint32_t *watch_ends;  /* sample_id -> position + 1, or 0; NULL when identifiers are sparse */
     uint64_t watch_end_limit;
 };
 

@@ -85,12 +85,10 @@ static bool touch_module(const struct profile *profile, struct touched *touched,
                          uint64_t *in)
 {
     /* At the end of the run: the groups do not tell when they were. */
-    const struct record_module *module = profile_module_at(profile, address, UINT64_MAX - 1);
-    size_t i;
+    size_t i = profile_module_position_at(profile, address, UINT64_MAX - 1);
 
-    if (module == NULL)
+    if (i == profile->modules.count)
         return false;
-    i = profile_module_index(profile, module->module_id);
     extend(&touched->modules[i], address);
     *in = what(IN_MODULE, i);
     return true;
@@ -99,7 +97,7 @@ static bool touch_module(const struct profile *profile, struct touched *touched,
 static bool touch_mapping(const struct profile *profile, struct touched *touched, uint64_t address,
                           uint64_t *in)
 {
-    size_t i = profile_mapping_at(profile, address);
+    size_t i = profile_mapping_position_at(profile, address);
 
     if (i == profile->mappings.count)
         return false;
