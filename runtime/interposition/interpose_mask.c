@@ -119,7 +119,8 @@ static void leave_to_kernel(siginfo_t *information, ucontext_t *context)
 
 bool signal_hold_back(siginfo_t *information, ucontext_t *context)
 {
-    if (held_trap_is_telling(information) && !held_trap_take(information))
+    /* One that tells of another is none itself: signal_take_held() comes next. */
+    if (held_trap_is_telling(information) && (!believes_blocked || !held_trap_take(information)))
         return true;
     if (!believes_blocked)
         return false;
@@ -147,16 +148,12 @@ bool signal_hold_back(siginfo_t *information, ucontext_t *context)
     return true;
 }
 
+/* By a SIGTRAP of ours, in whose handler it is taken. Not sent itself: the kernel drops a SIGTRAP
+ * while another is pending, and with it what was held. Any that is pending serves as well. */
 static void deliver_held(void)
 {
-    siginfo_t information;
-
-    if (pending_foreign) {
-        pending_foreign = false;
-        send_to_self(&pending_information);
-    }
-    if (held_trap_take(&information))
-        send_to_self(&information);
+    if (pending_foreign || held_trap_waits())
+        held_trap_tell((pid_t)syscall(SYS_gettid));
 }
 
 void signal_mask_after_fork(void)
@@ -246,6 +243,11 @@ static bool take_held(siginfo_t *information)
     return true;
 }
 
+bool signal_take_held(siginfo_t *information)
+{
+    return !believes_blocked && !process_has_ended() && take_held(information);
+}
+
 bool signal_wait_begin(const sigset_t *set)
 {
     signal_give_back();
@@ -264,7 +266,9 @@ bool signal_wait_take(siginfo_t *information)
 
 bool signal_wait_is_over(int result, siginfo_t *information)
 {
-    return result != SIGTRAP || !held_trap_is_telling(information) || take_held(information);
+    return result != SIGTRAP ||
+           !(held_trap_is_telling(information) || signal_is_of_event(information)) ||
+           take_held(information);
 }
 
 void signal_wait_end(void)

@@ -152,28 +152,46 @@ static void forward(int signal, siginfo_t *information, void *context)
     signal_call_handler(&action, signal, information, context);
 }
 
+static bool event_of(const siginfo_t *information, struct event_cookie *cookie)
+{
+    uint64_t data;
+
+    if (information->si_code != TRAP_CODE_PERF)
+        return false;
+    /* Layout of siginfo for TRAP_PERF (Linux ABI): address, data, type, flags. */
+    memcpy(&data, (const char *)information + 24, sizeof data);
+    return event_cookie_unpack(data, cookie);
+}
+
+bool signal_is_of_event(const siginfo_t *information)
+{
+    struct event_cookie cookie;
+
+    return event_of(information, &cookie);
+}
+
+static bool is_asynchronous(const siginfo_t *information)
+{
+    uint32_t flags;
+
+    memcpy(&flags, (const char *)information + 36, sizeof flags);
+    return flags & 1;
+}
+
 static void on_trap(int signal, siginfo_t *information, void *context)
 {
     int saved = errno;
     struct event_cookie cookie;
+    siginfo_t held;
 
-    if (information->si_code == TRAP_CODE_PERF) {
-        /* Layout of siginfo for TRAP_PERF (Linux ABI): address, data, type, flags. */
-        uint64_t data;
-        uint32_t flags;
-
-        memcpy(&data, (const char *)information + 24, sizeof data);
-        memcpy(&flags, (const char *)information + 36, sizeof flags);
-        if (event_cookie_unpack(data, &cookie)) {
-            our_handler(cookie, flags & 1, context);
-            errno = saved;
-            return;
-        }
-    }
-    if (signal_is_believed_blocked() && cannot_be_blocked(information))
+    if (event_of(information, &cookie))
+        our_handler(cookie, is_asynchronous(information), context);
+    else if (signal_is_believed_blocked() && cannot_be_blocked(information))
         die(signal, information);
     else if (!signal_hold_back(information, context))
         forward(signal, information, context);
+    while (signal_take_held(&held))
+        forward(signal, &held, context);
     errno = saved;
 }
 

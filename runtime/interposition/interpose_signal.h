@@ -58,12 +58,21 @@ void signal_after_exec(void);
 bool signal_is_taken(void);
 
 /*
- * A SIGTRAP that the target was sent, in the handler that got it; false: the thread does not
- * believe it blocked. Else it is kept until the thread unblocks it or asks for it, or goes to a
- * thread that takes it. Where it is read from a descriptor, which the kernel fills, the profile
- * ends and the kernel gets it. Signal-safe.
+ * A SIGTRAP that no event of ours brought, in the handler that got it; false: it is for this thread
+ * now. Else it only tells of one that is held back; or the thread believes it blocked, and it is
+ * kept until the thread unblocks it or asks for it, or goes to a thread that takes it. Where it is
+ * read from a descriptor, which the kernel fills, the profile ends and the kernel gets it.
+ * Signal-safe.
  */
 bool signal_hold_back(siginfo_t *information, ucontext_t *context);
+
+/* One that was held back and that the calling thread does not believe blocked now: it is to be
+ * delivered. Asked at the end of every SIGTRAP, because the kernel drops one that tells of it while
+ * any other is pending. Signal-safe. */
+bool signal_take_held(siginfo_t *information);
+
+/* Whether an event of ours brought this SIGTRAP. Signal-safe. */
+bool signal_is_of_event(const siginfo_t *information);
 
 /* Whether one is held back for the calling thread, as sigpending(2) would tell. Signal-safe. */
 bool signal_is_held(void);

@@ -17,6 +17,7 @@ check "... a line says that profiling ends" \
     test "$(grep -c '^libreuse: .* reads from a signalfd: profiling ends here' "$work/err")" = 1
 target "SIGTRAP taken by a thread that waits" -- "$signals" wait-elsewhere
 target "SIGTRAP handled by the thread that does not block it" -- "$signals" unblocked-elsewhere
+target "... and the next one comes while it still does" -- "$signals" unblocked-elsewhere-often
 target "SIGTRAP ignored and blocked, also by the next program" --profiles 2 -- "$signals" next-program
 REUSE_FOLLOW=none target "the same, the next program not followed" -- "$signals" next-program
 target "handlers that block SIGTRAP and are left by _longjmp" -- "$signals" jump-blocked

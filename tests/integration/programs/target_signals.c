@@ -4,7 +4,7 @@
  * target_signals sigtrap|breakpoint|realtime|default-trap|ignored-trap|blocked-trap|wait|timer|
  *                alternate|longjmp|abort|segv|overflow|barrier|blocked-faults|ignored-fault|
  *                system-call|blocked-breakpoint|descriptor|descriptor-later|wait-elsewhere|
- *                unblocked-elsewhere|next-program|jump-blocked|hang
+ *                unblocked-elsewhere|unblocked-elsewhere-often|next-program|jump-blocked|hang
  */
 #include <errno.h>
 #include <poll.h>
@@ -258,29 +258,34 @@ static int wait_elsewhere(void)
     return 0;
 }
 
+static int to_send;
+
 static void *let_in(void *set)
 {
     pthread_sigmask(SIG_UNBLOCK, set, NULL);
     atomic_store(&ready_to_take, true);
-    while (seen < 50)
+    while (seen < to_send)
         burn(1);
     return NULL;
 }
 
-/* All threads block it but one: that one handles it. */
-static int unblocked_elsewhere(void)
+/* All threads block it but one: that one handles it. The next is sent ms of work after it, at the
+ * least: with 0 while the handler still runs. */
+static int unblocked_elsewhere(int times, long ms)
 {
     struct sigaction action = handler_of(note, 0);
     sigset_t set = block_trap();
     pthread_t other;
+    to_send = times;
     sigaction(SIGTRAP, &action, NULL);
     pthread_create(&other, NULL, let_in, &set);
     while (!atomic_load(&ready_to_take))
         ;
-    for (int i = 1; i <= 50; i++) {
+    for (int i = 1; i <= times; i++) {
         kill(getpid(), SIGTRAP);
         while (seen < i)
-            burn(1);
+            if (ms > 0)
+                burn(ms);
     }
     pthread_join(other, NULL);
     printf("seen %d\n", seen);
@@ -663,7 +668,9 @@ int main(int argc, char **argv)
     if (strcmp(what, "wait-elsewhere") == 0)
         return wait_elsewhere();
     if (strcmp(what, "unblocked-elsewhere") == 0)
-        return unblocked_elsewhere();
+        return unblocked_elsewhere(50, 1);
+    if (strcmp(what, "unblocked-elsewhere-often") == 0)
+        return unblocked_elsewhere(20000, 0);
     if (strcmp(what, "next-program") == 0)
         return next_program(argv);
     if (strcmp(what, "jump-blocked") == 0)
