@@ -23,19 +23,19 @@ is() {
     (($1))
 }
 
-for stops in calls unknown rewrites; do
-    profile "$targets" $stops 2000
+for obstacle in calls unknown rewrites; do
+    profile "$targets" $obstacle 2000
     if [ $status -eq 77 ]; then
-        skip "$stops" "not on this machine"
+        skip "$obstacle" "not on this machine"
         continue
     fi
-    check "$stops every 300 accesses: the program does what it does" status_is 0
-    check_registers "$stops: bursts are gone on with behind them" is 'bursts > 5 && stops > 5 * bursts && bridged * 20 > stops * 19'
-    check_registers "$stops: so they have all their accesses" is 'early * 10 <= bursts'
-    check_registers "$stops: and lines to watch" is 'open >= bursts && armed == open'
+    check "$obstacle every 300 accesses: the program does what it does" status_is 0
+    check_registers "$obstacle: bursts are gone on with behind them" is 'bursts > 5 && stops > 5 * bursts && bridged * 20 > stops * 19'
+    check_registers "$obstacle: so they have all their accesses" is 'early * 10 <= bursts'
+    check_registers "$obstacle: and lines to watch" is 'open >= bursts && armed == open'
 done
 
-profile "$targets" jumps 5000
+profile "$targets" jumps 2000
 check "system calls that are left by a jump: the program does what it does" out_has '^[01] 1$'
 check "bursts that wait there end" is 'bursts > 2 && early > 0'
 

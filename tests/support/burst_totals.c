@@ -2,9 +2,10 @@
 /*
  * burst_totals FILE: what became of the bursts of a profile, as one line of shell assignments:
  * bursts (early: of them, without all their accesses), weight_ns and app_ns of all threads, stops
- * and those bridged, markers and those foreseen, open samples, watches armed, contexts that were
- * not known, handler_ns; bursts that a model of the processor was told, those that a look came
- * before, and of these those in which page faults took half of the time.
+ * and those bridged, markers and those foreseen, open samples for registers (not pursued ones),
+ * watches armed, contexts that were not known, handler_ns; bursts that a model of the processor was
+ * told, those that a look came before, and of these those in which page faults took half of the
+ * time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -52,7 +53,8 @@ int main(int argc, char **argv)
         weight += profile->bursts.items[i]->weight_ns;
     }
     for (size_t i = 0; i < profile->samples.count; i++)
-        open += profile->samples.items[i].flags & SAMPLE_OPEN;
+        open += (profile->samples.items[i].flags & SAMPLE_OPEN) &&
+                profile->samples.items[i].watch_mode != WATCH_PURSUED;
     for (size_t i = 0; i < profile->totals.count; i++) {
         const struct record_totals *totals = &profile->totals.items[i];
 

@@ -108,7 +108,7 @@ static void jump_away(int number)
 static int jump(double ms)
 {
     struct sigaction action = {.sa_handler = jump_away};
-    struct itimerval soon = {.it_value = {.tv_usec = 300}};
+    struct itimerval soon = {.it_value = {.tv_usec = 100}};
     static uint64_t state = 1, sum; /* kept over jumps */
     volatile unsigned jumps = 0;
 
