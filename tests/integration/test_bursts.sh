@@ -55,9 +55,19 @@ check "memory that is new: page faults take most of the time" is 'looked > 2 && 
 
 profile "$targets" brief 1000
 check "threads of 5 ms have bursts" is 'bursts > 10 && early * 2 < bursts'
+check "... that stand for their time" is 'weight_ns * 10 > app_ns * 6 && weight_ns * 10 < app_ns * 15'
 
 profile "$targets" many 2000
 check "2000 threads" is 'bursts > 10'
+
+# Children use some 55 ms each, their parent seconds.
+run "$REUSE_BUILDDIR/postproc/reuse-run" -e clock -o "$work/w.%p.rprof" -- "$targets" forks 2500
+check "forked children: the program does what it does" status_is 0
+for file in "$work"/w.*.rprof; do
+    "$support/burst_totals" "$file"
+done | sed 's/.* weight_ns=\([0-9]*\) app_ns=\([0-9]*\) .*/\1 \2/' >"$work/out"
+check "... bursts stand for the time of the children" awk '$2 < 2e8 { n++; weight += $1; app += $2 }
+    END { exit n < 5 || weight < .75 * app || weight > 1.35 * app }' "$work/out"
 
 before=("$support/hold_registers" all)
 run "${before[@]}" true

@@ -21,6 +21,11 @@ static uint64_t best_number(uint64_t turn_ns, uint64_t signal_ns)
     return n;
 }
 
+void ticks_begin(struct ticks *ticks)
+{
+    *ticks = (struct ticks){0};
+}
+
 uint64_t ticks_plan(struct ticks *ticks, uint64_t mean_ns, uint64_t turn_ns, uint64_t signal_ns)
 {
     uint64_t n = best_number(turn_ns, signal_ns);

@@ -26,6 +26,9 @@ struct ticks {
     uint64_t ips[TICKS_MAX];
 };
 
+/* For a thread that begins, in the place of one that ended or went through fork perhaps. */
+void ticks_begin(struct ticks *);
+
 /*
  * Divides the mean time to the next burst, ns, into equal parts; returns the mean of one. Too short
  * a time is not divided. turn_ns: what a burst costs with the ticks before it; signal_ns: what one

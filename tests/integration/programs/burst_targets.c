@@ -9,6 +9,7 @@
  * burst_targets pages MS          writes to memory that is new
  * burst_targets brief MS          threads of 5 ms, four at a time
  * burst_targets many THREADS      so many threads at once, each for 5 ms
+ * burst_targets forks MS          forked children of 50 ms, that run other code than their parent
  *
  * MS: milliseconds of CPU time to spend, about. unknown and rewrites: x86-64 only; exit status 77.
  */
@@ -22,10 +23,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { WORDS = 1 << 16, STEPS = 75, THREAD_STACK = 64 * 1024, BRIEF_MS = 5 };
+enum { WORDS = 1 << 16, STEPS = 75, THREAD_STACK = 64 * 1024, BRIEF_MS = 5, CHILD_MS = 50 };
 
 static uint64_t table[WORDS];
 static int null_device;
@@ -187,6 +189,28 @@ static int write_new_pages(double ms)
     return 0;
 }
 
+static int fork_often(double ms)
+{
+    uint64_t state = 1, sum = 0;
+
+    while (cpu_ms(CLOCK_PROCESS_CPUTIME_ID) < ms) {
+        double end = cpu_ms(CLOCK_PROCESS_CPUTIME_ID) + CHILD_MS;
+        int status = 1;
+        pid_t child;
+
+        while (cpu_ms(CLOCK_PROCESS_CPUTIME_ID) < end)
+            for (int i = 0; i < 500; i++)
+                sum += work(&state);
+        child = fork();
+        if (child == 0)
+            _exit(write_new_pages(CHILD_MS));
+        if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+            return 1;
+    }
+    printf("%d\n", sum != 0);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     double number = argc == 3 ? atof(argv[2]) : 0;
@@ -203,6 +227,8 @@ int main(int argc, char **argv)
         return run_brief(number);
     if (strcmp(what, "many") == 0)
         return run_threads((unsigned)number);
+    if (strcmp(what, "forks") == 0)
+        return fork_often(number);
 #ifdef __x86_64__
     if (strcmp(what, "unknown") == 0)
         return stop_often(stop_by_unknown, number);
@@ -212,6 +238,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "unknown") == 0 || strcmp(what, "rewrites") == 0)
         return 77;
 #endif
-    fprintf(stderr, "usage: burst_targets calls|unknown|rewrites|jumps|pages|brief|many NUMBER\n");
+    fprintf(stderr,
+            "usage: burst_targets calls|unknown|rewrites|jumps|pages|brief|many|forks NUMBER\n");
     return 2;
 }
