@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # A program that allocates in every way asks the tracking what it knows of each block; also with other
 # allocators behind us, and with hardly any memory for the tracking.
 set -u

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Real programs with their allocations tracked: same output, same messages, same exit status.
 set -u
 support=$REUSE_BUILDDIR/tests/support

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # What libreuse.so exports is found by every program before its own libraries: only what the C library
 # exports too, which is interposed, and the public interface.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"

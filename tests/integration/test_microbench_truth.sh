@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # What each microbenchmark claims of its locality against the accesses that it really makes: valgrind's
 # lackey traces the compiled program, truth_oracle replays the trace through a plain LRU list.
 set -u

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # A foreign reader needs only docs/profile-format.md and the schema in the file: a Python script
 # that knows no more finds what the C reader finds.
 set -u

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Recordings from elsewhere, repeated here without their hardware: those in tests/integration/tapes (made-up PEBS and IBS
 # units; tapes/record makes them anew). A user's recording becomes a test by a file there and a line in `samples`.
 . "$(dirname "$0")/tap.bash"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # What reuse-report says of a profile whose truth is known, in every form.
 . "$(dirname "$0")/tap.bash"
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Files that a run creates: for their owner alone, and never in the place or by the way of something else.
 # Messages that cannot be written, and libraries that lie about.
 . "$(dirname "$0")/tap.bash"

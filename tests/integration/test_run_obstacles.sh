@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-run with the real library where something stands in the way: the program's output and status stay
 # what they are without it, and one line says what is missing.
 . "$REUSE_SRCDIR/tests/integration/tap.bash"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-run: options, their variables, wrong usage.
 . "$REUSE_SRCDIR/tests/integration/tap.bash"
 mkdir "$work/bin" "$work/lib"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-run: which programs can be preloaded, and what is said about those that cannot. Whatever it
 # says, the program runs and its status is passed on.
 . "$REUSE_SRCDIR/tests/integration/tap.bash"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-run changes nothing that the program or whoever started it can see, but the environment.
 . "$REUSE_SRCDIR/tests/integration/tap.bash"
 mkdir "$work/bin" "$work/lib"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-run --engine simulate, end to end: samples, watches and counts of one run in one profile.
 # Rests on samples: see tests/run.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"

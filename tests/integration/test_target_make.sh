@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # A project of a few files that is built by make -j2, plainly and profiled: the same objects to the byte, the
 # same output, the same status; all that make starts is followed, and one line is said for all of it.
 . "$REUSE_SRCDIR/tests/integration/tap.bash"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Programs that start others, profiled and not.
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"
 processes=$programs/target_processes

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Programs that trace others, are traced, or carry a sanitizer: right, or unprofiled with a line that says why.
 # Rests on samples: see tests/run. A sample may fall between the fork and the call by which the child is traced.
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"

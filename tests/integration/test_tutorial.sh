@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Every command of docs/tutorial.md, on smaller cases: it runs, and what it writes is there. Figures differ from
 # machine to machine, so that only what the commands are bound to say is looked at.
 . "$(dirname "$0")/tap.bash"
