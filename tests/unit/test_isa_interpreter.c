@@ -581,6 +581,11 @@ static void test_flags_in_memory(void **state)
     assert_int_equal(at.general[1], 0);
     assert_int_equal(at.general[2] & 0x400, 0x400);
     assert_int_equal(at.flags & 0x400, 0);
+    /* stc; xtest, outside of any transaction; pushfq; pop rax */
+    fresh(CACHE, true);
+    RUN(4, 0xf9, 0x0f, 0x01, 0xd6, 0x9c, 0x58);
+    assert_int_equal(why, INTERPRETER_BUDGET);
+    assert_int_equal(at.general[0], 0x242);
 }
 
 static void test_instruction_accesses(void **state)

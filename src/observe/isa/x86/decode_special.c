@@ -47,6 +47,11 @@ static bool decode_flags(struct emitter *e)
         case ZYDIS_MNEMONIC_CMC:
             op->width = FLAG_CF;
             break;
+        case ZYDIS_MNEMONIC_XTEST:
+            /* A signal ends a transaction: what follows one is in none. */
+            op->displacement = FLAGS_ARITHMETIC & ~FLAG_ZF;
+            op->immediate = FLAG_ZF;
+            break;
         case ZYDIS_MNEMONIC_CLD:
             op->displacement = FLAG_DF;
             break;
@@ -120,6 +125,7 @@ bool x86_decode_special(struct emitter *e)
         CASE(CLC, decode_flags(e))
         CASE(STC, decode_flags(e))
         CASE(CMC, decode_flags(e))
+        CASE(XTEST, decode_flags(e))
         CASE(CLD, decode_flags(e))
         CASE(STD, decode_flags(e))
         CASE(RDFSBASE, decode_base(e))

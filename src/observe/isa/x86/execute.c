@@ -497,7 +497,8 @@ do_FLAG_BITS:
         uint32_t unknown = flags->kind & FLAG_CF;
         lazy_flags_assign(flags, ~lazy_flags_value(flags), FLAG_CF, unknown);
     } else if ((op->displacement | op->immediate) & FLAG_CF) {
-        lazy_flags_assign(flags, (uint64_t)op->immediate, FLAG_CF, 0);
+        lazy_flags_assign(flags, (uint64_t)op->immediate,
+                          (uint32_t)(op->displacement | op->immediate), 0);
     } else {
         flags->other = (flags->other & ~(uint32_t)FLAG_DF) | (uint32_t)op->immediate;
     }
