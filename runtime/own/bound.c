@@ -41,7 +41,6 @@ static const char *const library_names[LIBRARIES] = {"libc.so.6", REUSE_ZYDIS_SO
     BOUND(LIBRARY_C, pthread_attr_init)                                                            \
     BOUND(LIBRARY_C, pthread_key_create)                                                           \
     BOUND(LIBRARY_C, pthread_setspecific)                                                          \
-    BOUND(LIBRARY_C, setenv)                                                                       \
     BOUND(LIBRARY_C, snprintf)                                                                     \
     BOUND(LIBRARY_C, strerror)                                                                     \
     BOUND(LIBRARY_C, strerrorname_np)                                                              \

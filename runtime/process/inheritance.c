@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "process/environment.h"
 #include "process/handed_down.h"
 
 static const char name[] = "REUSE_MACHINE";
@@ -61,7 +62,7 @@ void inheritance_leave(const struct inheritance *inheritance)
         snprintf(text, sizeof text, "%d:%" PRIu64 ":%" PRIu64 ":%d:%d:%u:%s", VERSION,
                  inheritance->trigger_ns, inheritance->trap_ns, inheritance->registers_are_silent,
                  inheritance->has_hardware, inheritance->cpus, system.nodename);
-        setenv(name, text, 1);
+        environment_set(name, text);
     }
     errno = saved;
 }

@@ -24,6 +24,7 @@
 #include "interposition/descriptors.h"
 #include "own/text.h"
 #include "perf_events/timebase.h"
+#include "process/environment.h"
 #include "process/handed_down.h"
 
 static const char name[] = "REUSE_TREE";
@@ -210,7 +211,7 @@ void tree_leave(void)
         return;
     snprintf(text, sizeof text, "%ld:%d:%" PRIu64 ":%" PRIu64, (long)first, descriptor, page->key,
              started_ns);
-    setenv(name, text, 1);
+    environment_set(name, text);
 }
 
 /* ---- later ---- */

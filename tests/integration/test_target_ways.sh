@@ -62,6 +62,9 @@ check "no memory is writable and executable" test "$(cat "$work/out")" = 0
 target "SIGTRAP by System V's functions" -- "$ways" sigset
 target "SIGTRAP by rt_sigaction(2)" -- "$ways" sigaction-call
 
+target "where the heap begins" -- "$ways" heap
+target "an environment that is changed and cleared" -- "$ways" environment
+
 # Whether programs that are started have us, and others that are preloaded.
 other=$programs/.libs/loaded_library.so
 seen() { LD_PRELOAD=$other run "$reuse_run" -q --follow="$1" sh -c "$2"; }

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "process/environment.h"
 #include "process/inheritance.h"
 
 static void what_is_left_is_taken(void **state)
@@ -33,6 +35,44 @@ static void what_is_left_is_taken(void **state)
         assert_int_equal(taken.has_hardware, left.has_hardware);
         assert_int_equal(taken.cpus, left.cpus);
     }
+}
+
+/* The list and what it holds are the program's to change afterwards, as if setenv() had been used.
+ */
+static void environments_of_any_kind(void **state)
+{
+    static char *nothing[] = {NULL}, *few[] = {"A=1", "AB=2", "B", NULL};
+    char **before = environ;
+
+    (void)state;
+    environ = nothing;
+    environment_set("AB", "x");
+    assert_string_equal(environ[0], "AB=x");
+    assert_null(environ[1]);
+    environ = NULL;
+    environment_set("AB", "");
+    assert_string_equal(environ[0], "AB=");
+    assert_null(environ[1]);
+
+    environ = few;
+    environment_set("AB", "2");
+    assert_ptr_equal(environ, few);
+    assert_string_equal(few[1], "AB=2");
+    environment_set("AB", "longer than before");
+    assert_ptr_equal(environ, few);
+    assert_string_equal(few[0], "A=1");
+    assert_string_equal(few[1], "AB=longer than before");
+    /* No variable: it has no value. */
+    environment_set("B", "3");
+    assert_string_equal(environ[2], "B");
+    assert_string_equal(environ[3], "B=3");
+    assert_null(environ[4]);
+    setenv("C", "4", 1);
+    unsetenv("A");
+    assert_string_equal(environ[0], "AB=longer than before");
+    assert_string_equal(getenv("B"), "3");
+    assert_string_equal(getenv("C"), "4");
+    environ = before;
 }
 
 static void what_was_not_measured_is_not_left(void **state)
@@ -89,6 +129,7 @@ static void anything_else_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(environments_of_any_kind),
         cmocka_unit_test(what_is_left_is_taken),
         cmocka_unit_test(what_was_not_measured_is_not_left),
         cmocka_unit_test(anything_else_is_refused),

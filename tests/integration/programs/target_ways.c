@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -280,10 +281,56 @@ static int run_sigaction_call(void)
     return 0;
 }
 
+/* ---- heap and environment ---- */
+
+/* Where the heap begins, and what lies on it: nothing but the C library's own. */
+static int run_heap(void)
+{
+    enum { PAGE = 4096, SIZE = 24 };
+    uintptr_t first = (uintptr_t)malloc(SIZE), second = (uintptr_t)malloc(SIZE);
+
+    printf("at %#zx of its page, next %zu after it\n", (size_t)(first % PAGE),
+           (size_t)(second - first));
+    burn(BURN_MS);
+    free((void *)second);
+    free((void *)first);
+    return 0;
+}
+
+static const char *value_of(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value ? value : "none";
+}
+
+static int run_environment(void)
+{
+    static char put[] = "TARGET_PUT=here";
+    unsigned count = 0;
+
+    burn(BURN_MS);
+    setenv("TARGET_SET", "a", 1);
+    setenv("TARGET_SET", "longer than before", 1);
+    putenv(put);
+    for (char **entry = environ; *entry; entry++)
+        count += strncmp(*entry, "TARGET_", 7) == 0;
+    printf("%u: %s, %s\n", count, value_of("TARGET_SET"), value_of("TARGET_PUT"));
+    unsetenv("TARGET_SET");
+    unsetenv("TARGET_PUT");
+    printf("%s, %s\n", value_of("TARGET_SET"), value_of("TARGET_PUT"));
+    clearenv();
+    setenv("TARGET_SET", "b", 0);
+    printf("%s, then %s\n", value_of("TARGET_SET"), environ[1] ? environ[1] : "nothing");
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
 } cases[] = {
+    {"heap", run_heap},
+    {"environment", run_environment},
     {"c11", run_c11},
     {"masked", run_masked},
     {"timer", run_timer},
