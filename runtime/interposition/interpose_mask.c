@@ -55,18 +55,13 @@ void signal_believe_blocked(bool blocked)
     tell_wish();
 }
 
-static void send_to_self(siginfo_t *information)
-{
-    raw_call(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGTRAP, (long)information, 0,
-             0);
-}
-
 /* So that it is pending where it would be without us. The kernel lets only the first thread say
  * whom kill(2) was called by: else it is this process. */
 static void send_again(siginfo_t *information)
 {
     if (!held_trap_is_for_process(information))
-        send_to_self(information);
+        raw_call(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGTRAP, (long)information,
+                 0, 0);
     else if (raw_call(SYS_rt_sigqueueinfo, getpid(), SIGTRAP, (long)information, 0, 0, 0) != 0)
         raw_call(SYS_kill, getpid(), SIGTRAP, 0, 0, 0, 0);
 }
