@@ -138,6 +138,11 @@ import json
 p = json.load(open('out'))['placement']
 assert p['verdict'] == 'does not matter' and p['saving']['over_random']['value'] < 0.03, p['saving']
 assert 0 < p['heterogeneity'] < 200"
+# Few accesses beside a thread that makes nearly all: a thread that exchanges data needs its place all the same.
+gcc -std=gnu11 -g -O1 -o one_busy "$REUSE_SRCDIR/tests/integration/programs/one_busy.c" -lpthread || exit 1
+"$reuse_run" -q -e exact -o busy.rprof ./one_busy >/dev/null 2>&1
+run "$reuse_report" --placement --topology "$topology" busy.rprof
+check "threads that exchange data are not idle" out_has '^Threads: +3 to place, 1 idle'
 "$reuse_run" -q -e exact -o one.rprof "$REUSE_BUILDDIR/microbench/stream" --threads 1 --iterations 1 \
     >/dev/null 2>&1
 run "$reuse_report" --placement one.rprof

@@ -10,7 +10,10 @@
 
 #include "placement/topology.h"
 
-/* A main thread that only waits for the others does not deserve a core. */
+/*
+ * A main thread that only waits for the others does not deserve a core. One that exchanges data
+ * does, however few its accesses are beside those of threads that wait in loops.
+ */
 static const double idle_share = 0.02;
 
 static int compare_creation(const void *left, const void *right)
@@ -38,88 +41,132 @@ static uint32_t age_of(const struct model *model, int32_t tid)
 }
 
 /* The threads of the one process, in order of creation. */
-static void list_placed(struct placement_problem *problem)
+static void list_threads(struct placement_problem *problem)
 {
     struct model *model = problem->model;
-    bool by_time = true;
-    double most = 0;
 
-    for (uint32_t i = 0; i < model->threads.count; i++)
-        by_time &= model->threads.items[i].cpu_ns > 0;
     for (uint32_t i = 0; i < model->threads.count; i++) {
         const struct thread_entry *entry = &model->threads.items[i];
         struct placed_thread thread = {.group = i,
                                        .creation = age_of(model, entry->tid),
                                        .tid = entry->tid,
-                                       .name = entry->name};
+                                       .name = entry->name,
+                                       .row = GROUP_NONE};
 
-        if (activity_of(model, i, by_time) > most)
-            most = activity_of(model, i, by_time);
         ARRAY_PUSH(&problem->threads, thread);
     }
     if (problem->threads.count > 0)
         qsort(problem->threads.items, problem->threads.count, sizeof(*problem->threads.items),
               compare_creation);
-    problem->idle_share = idle_share;
-    problem->thread_of_row =
-        allocate_zeroed(problem->threads.count, sizeof(*problem->thread_of_row));
-    for (uint32_t i = 0; i < problem->threads.count; i++) {
-        struct placed_thread *thread = &problem->threads.items[i];
-
-        thread->creation = i;
-        thread->row = GROUP_NONE;
-        if (activity_of(model, thread->group, by_time) >= idle_share * most && most > 0) {
-            thread->row = (uint32_t)problem->rows;
-            problem->thread_of_row[problem->rows++] = i;
-        }
-    }
+    for (uint32_t i = 0; i < problem->threads.count; i++)
+        problem->threads.items[i].creation = i;
 }
 
-/* Row of each party of the view. */
-static uint32_t *rows_of_parties(const struct placement_problem *problem)
+/* Thread of each party of the view, by its place in problem->threads. */
+static uint32_t *threads_of_parties(const struct placement_problem *problem)
 {
     const party_list *parties = &problem->view->threads;
-    uint32_t *rows = allocate_zeroed(parties->count, sizeof(*rows));
+    uint32_t *threads = allocate_zeroed(parties->count, sizeof(*threads));
 
     for (size_t i = 0; i < parties->count; i++) {
-        rows[i] = GROUP_NONE;
-        for (size_t k = 0; k < problem->threads.count; k++) {
+        threads[i] = GROUP_NONE;
+        for (uint32_t k = 0; k < problem->threads.count; k++) {
             const struct placed_thread *thread = &problem->threads.items[k];
             const struct thread_entry *entry = &problem->model->threads.items[thread->group];
 
             if (entry->profile == parties->items[i].profile &&
                 entry->thread_id == parties->items[i].id)
-                rows[i] = thread->row;
+                threads[i] = k;
         }
     }
-    return rows;
+    return threads;
 }
 
-static void take_flows(struct placement_problem *problem)
+/* Whether a flow is between two different threads, and not of the runtime where that is left out.
+ */
+static bool flow_counts(const struct placement_problem *problem, const uint32_t *threads,
+                        uint32_t flow)
 {
     const struct communication_view *view = problem->view;
-    bool runtime = problem->model->options->runtime == RUNTIME_INCLUDE;
-    uint32_t *rows = rows_of_parties(problem);
+    uint32_t from = view->from_thread[flow], to = view->to_thread[flow];
+
+    return from != GROUP_NONE && to != GROUP_NONE && from != to && threads[from] != GROUP_NONE &&
+           threads[to] != GROUP_NONE &&
+           (view->place[flow] != FLOW_RUNTIME ||
+            problem->model->options->runtime == RUNTIME_INCLUDE);
+}
+
+/* Transfers of each thread with all others. The caller frees it. */
+static double *exchanged(const struct placement_problem *problem, const uint32_t *threads)
+{
+    const struct communication_view *view = problem->view;
+    double *transfers = allocate_zeroed(problem->threads.count, sizeof(*transfers));
+
+    for (uint32_t i = 0; i < view->count; i++)
+        if (flow_counts(problem, threads, i)) {
+            double weight = communication_flow(view->communication, i)->transfers;
+
+            transfers[threads[view->from_thread[i]]] += weight;
+            transfers[threads[view->to_thread[i]]] += weight;
+        }
+    return transfers;
+}
+
+/* A row for each thread that is not idle. */
+static void choose_placed(struct placement_problem *problem, const uint32_t *threads)
+{
+    struct model *model = problem->model;
+    double *transfers = exchanged(problem, threads), most_active = 0, most_transfers = 0;
+    bool by_time = true;
+
+    for (uint32_t i = 0; i < model->threads.count; i++)
+        by_time &= model->threads.items[i].cpu_ns > 0;
+    for (uint32_t i = 0; i < problem->threads.count; i++) {
+        double activity = activity_of(model, problem->threads.items[i].group, by_time);
+
+        most_active = activity > most_active ? activity : most_active;
+        most_transfers = transfers[i] > most_transfers ? transfers[i] : most_transfers;
+    }
+    problem->thread_of_row =
+        allocate_zeroed(problem->threads.count, sizeof(*problem->thread_of_row));
+    for (uint32_t i = 0; i < problem->threads.count; i++) {
+        struct placed_thread *thread = &problem->threads.items[i];
+        double activity = activity_of(model, thread->group, by_time);
+
+        if ((activity > 0 && activity >= idle_share * most_active) ||
+            (transfers[i] > 0 && transfers[i] >= idle_share * most_transfers)) {
+            thread->row = (uint32_t)problem->rows;
+            problem->thread_of_row[problem->rows++] = i;
+        }
+    }
+    free(transfers);
+}
+
+static void take_flows(struct placement_problem *problem, const uint32_t *threads)
+{
+    const struct communication_view *view = problem->view;
     uint32_t *labels = allocate_zeroed(view->count, sizeof(*labels));
 
     for (uint32_t i = 0; i < view->count; i++) {
-        uint32_t from = view->from_thread[i], to = view->to_thread[i];
+        struct placed_thread *from, *to;
         double weight = communication_flow(view->communication, i)->transfers;
 
         labels[i] = GROUP_NONE;
-        if (from == GROUP_NONE || to == GROUP_NONE || rows[from] == GROUP_NONE ||
-            rows[to] == GROUP_NONE || from == to || (view->place[i] == FLOW_RUNTIME && !runtime))
+        if (!flow_counts(problem, threads, i))
+            continue;
+        from = &problem->threads.items[threads[view->from_thread[i]]];
+        to = &problem->threads.items[threads[view->to_thread[i]]];
+        if (from->row == GROUP_NONE || to->row == GROUP_NONE)
             continue;
         labels[i] = 0;
-        ARRAY_PUSH(&problem->pairs, ((struct traffic_pair){rows[from], rows[to], weight}));
+        ARRAY_PUSH(&problem->pairs, ((struct traffic_pair){from->row, to->row, weight}));
         ARRAY_PUSH(&problem->pair_flow, i);
-        problem->threads.items[problem->thread_of_row[rows[from]]].transfers += weight;
-        problem->threads.items[problem->thread_of_row[rows[to]]].transfers += weight;
+        from->transfers += weight;
+        to->transfers += weight;
     }
     problem->transfers = communication_total(view->communication, labels, 0);
     problem->matrix = matrix_create(problem->rows, problem->pairs.items, problem->pairs.count);
     free(labels);
-    free(rows);
 }
 
 /* Sizes at which the threads' curves are taken: 8 KiB to 512 MiB, an octave apart. */
@@ -211,6 +258,7 @@ static bool is_one_process(const struct model *model)
 struct placement_problem *placement_problem_create(struct model *model, char *message, size_t size)
 {
     struct placement_problem *problem;
+    uint32_t *threads;
 
     if (!is_one_process(model)) {
         snprintf(message, size, "placement is for the threads of one process: name one profile");
@@ -220,14 +268,21 @@ struct placement_problem *placement_problem_create(struct model *model, char *me
     problem->model = model;
     problem->view = communication_view_of(model);
     model_label_threads(model);
-    list_placed(problem);
-    if (problem->view->communication == NULL)
+    if (problem->view->communication == NULL) {
         snprintf(message, size, "%s", problem->view->message);
-    if (problem->view->communication == NULL || !read_tree(problem, message, size)) {
         placement_problem_free(problem);
         return NULL;
     }
-    take_flows(problem);
+    list_threads(problem);
+    threads = threads_of_parties(problem);
+    choose_placed(problem, threads);
+    if (!read_tree(problem, message, size)) {
+        free(threads);
+        placement_problem_free(problem);
+        return NULL;
+    }
+    take_flows(problem, threads);
+    free(threads);
     return problem;
 }
 

@@ -28,7 +28,6 @@ struct placement_problem {
     ARRAY(struct placed_thread) threads; /* by creation */
     uint32_t *thread_of_row;
     size_t rows;
-    double idle_share; /* threads with less than this part of the busiest one's time are idle */
 
     /* Flows between two placed threads, and the flow that each comes from. */
     ARRAY(struct traffic_pair) pairs;
