@@ -17,6 +17,7 @@ enum {
     ARCH_SIGNAL_RETURN_BYTES = 2 * ARCH_INSTRUCTION_BYTES,
     ARCH_CONTEXT_BYTES = sizeof(mcontext_t),
     ARCH_EXTENDED_LEAST = 0,
+    ARCH_UNROLLED = 32,
 };
 
 static inline uint64_t arch_ip(const ucontext_t *context)
@@ -104,6 +105,34 @@ static inline uint64_t arch_ticks(void)
 
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
     return ticks;
+}
+
+static inline void arch_add(unsigned turns)
+{
+    uint64_t sum = 0, one = 1;
+
+    __asm__ volatile("1: .rept 32\n\tadd %1, %1, %2\n\t.endr\n\tsubs %w0, %w0, #1\n\tb.ne 1b"
+                     : "+r"(turns), "+r"(sum)
+                     : "r"(one)
+                     : "cc");
+}
+
+static inline void arch_do_nothing(unsigned turns)
+{
+    __asm__ volatile("1: .rept 32\n\tnop\n\t.endr\n\tsubs %w0, %w0, #1\n\tb.ne 1b"
+                     : "+r"(turns)
+                     :
+                     : "cc");
+}
+
+static inline void arch_load(unsigned turns)
+{
+    uint64_t word = 0, loaded;
+
+    __asm__ volatile("1: .rept 32\n\tldr %1, %2\n\t.endr\n\tsubs %w0, %w0, #1\n\tb.ne 1b"
+                     : "+r"(turns), "=&r"(loaded)
+                     : "Q"(word)
+                     : "cc");
 }
 
 static inline ucontext_t *arch_handler_context(const ucontext_t *context)

@@ -14,6 +14,7 @@ enum {
     ARCH_SIGNAL_RETURN_BYTES = 0,
     ARCH_CONTEXT_BYTES = sizeof(gregset_t),
     ARCH_EXTENDED_LEAST = 512,
+    ARCH_UNROLLED = 32,
 };
 
 static inline uint64_t arch_ip(const ucontext_t *context)
@@ -65,6 +66,32 @@ static inline void arch_flush_done(void)
 static inline uint64_t arch_ticks(void)
 {
     return __builtin_ia32_rdtsc();
+}
+
+/* Two registers: an immediate may be added before the operation gets to a unit (Golden Cove). */
+static inline void arch_add(unsigned turns)
+{
+    uint64_t sum = 0, one = 1;
+
+    __asm__ volatile("1: .rept 32\n\tadd %2, %1\n\t.endr\n\tdec %0\n\tjnz 1b"
+                     : "+r"(turns), "+r"(sum)
+                     : "r"(one)
+                     : "cc");
+}
+
+static inline void arch_do_nothing(unsigned turns)
+{
+    __asm__ volatile("1: .rept 32\n\tnop\n\t.endr\n\tdec %0\n\tjnz 1b" : "+r"(turns) : : "cc");
+}
+
+static inline void arch_load(unsigned turns)
+{
+    uint64_t word = 0, loaded;
+
+    __asm__ volatile("1: .rept 32\n\tmov %2, %1\n\t.endr\n\tdec %0\n\tjnz 1b"
+                     : "+r"(turns), "=&r"(loaded)
+                     : "m"(word)
+                     : "cc");
 }
 
 static inline ucontext_t *arch_handler_context(const ucontext_t *context)

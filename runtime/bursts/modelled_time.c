@@ -2,7 +2,9 @@
 /* Signal-safe. */
 #include "bursts/modelled_time.h"
 
+#include "bursts/processor_speed.h"
 #include "memory/scratch.h"
+#include "process/settings.h"
 
 #include "signal_safe.h"
 
@@ -19,7 +21,7 @@ void modelled_time_follow_begin(struct scratch *scratch)
     struct pipeline *pipeline = &scratch->pipeline;
 
     if (burst_count(scratch->burst) == 0)
-        pipeline_begin(pipeline);
+        pipeline_begin(pipeline, settings.width);
     if (pipeline->accesses < TIMED)
         interpreter_tell(scratch->thread->interpreter, pipeline);
 }
@@ -39,10 +41,10 @@ void modelled_time_follow_end(struct scratch *scratch)
     interpreter_tell(scratch->thread->interpreter, NULL);
 }
 
-static struct progress_variable clock_of(uint64_t place, uint32_t accesses, uint32_t cycles)
+static struct progress_variable of_model(uint64_t place, uint32_t accesses, double within)
 {
     return (struct progress_variable){
-        .place = place, .kind = PROGRESS_MODEL, .accesses = accesses, .within = cycles};
+        .place = place, .kind = PROGRESS_MODEL, .accesses = accesses, .within = within};
 }
 
 unsigned modelled_time_list(const struct scratch *scratch, struct progress_variable *variables)
@@ -51,7 +53,8 @@ unsigned modelled_time_list(const struct scratch *scratch, struct progress_varia
 
     if (time.accesses < TELLS)
         return 0;
-    variables[0] = clock_of(PROGRESS_NEAR_CYCLES, time.accesses, time.near_cycles);
-    variables[1] = clock_of(PROGRESS_FAR_CYCLES, time.accesses, time.far_cycles);
+    variables[0] = of_model(PROGRESS_NEAR_CYCLES, time.accesses, time.near_cycles);
+    variables[1] = of_model(PROGRESS_FAR_CYCLES, time.accesses, time.far_cycles);
+    variables[2] = of_model(PROGRESS_CYCLES_PER_NS, time.accesses, processor_cycles_per_ns());
     return MODELLED_TIME_VARIABLES;
 }

@@ -10,11 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "isa/pipeline.h"
+
 struct inheritance {
     uint64_t trigger_ns, trap_ns; /* see settings.h; trap_ns is 0 if registers are silent only */
     bool registers_are_silent;    /* REGISTERS_SILENT (register_state.h), else REGISTERS_TRAP */
     bool has_hardware;            /* there are hardware events that could be used */
     unsigned cpus;                /* processors online, at least 1 */
+    struct pipeline_width width;  /* see settings.h */
 };
 
 /* False when nothing was handed down that is valid on this machine. */

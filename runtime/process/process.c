@@ -16,6 +16,7 @@
 
 #include "bursts/handler.h"
 #include "bursts/look_ahead.h"
+#include "bursts/processor_speed.h"
 #include "bursts/thread.h"
 #include "interposition/descriptors.h"
 #include "interposition/interpose.h"
@@ -184,6 +185,8 @@ void process_begin_engine(void)
 
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         *values[i] = tape_value(TAPE_SETTING, *values[i]);
+    settings.width.instructions = (uint8_t)tape_value(TAPE_SETTING, settings.width.instructions);
+    settings.width.accesses = (uint8_t)tape_value(TAPE_SETTING, settings.width.accesses);
     /* What does not trap would be waited for in vain, and "nothing came" be taken for an answer. */
     if (settings.trap_ns == 0)
         settings.options.registers = 0;
@@ -230,6 +233,8 @@ static bool take_signals(void)
         tell_no_signals();
         return false;
     }
+    if (settings.width.instructions == 0)
+        settings.width = processor_width();
     result = settings.trigger_ns != 0 ? 0 : handler_calibrate();
     if (result < 0)
         kernel_tell_refusal(-result);
@@ -251,6 +256,7 @@ static void take_inheritance(void)
         return;
     }
     settings.cpus = inheritance.cpus;
+    settings.width = inheritance.width;
     process_is_without_hardware = !inheritance.has_hardware;
     settings.trigger_ns = inheritance.trigger_ns;
     settings.trap_ns = inheritance.trap_ns;
@@ -281,6 +287,7 @@ static void leave_inheritance(void)
         .registers_are_silent = settings.registers == REGISTERS_SILENT,
         .has_hardware = has_hardware(),
         .cpus = (unsigned)settings.cpus,
+        .width = settings.width,
     };
 
     if (!(settings.options.follow & FOLLOW_EXEC))

@@ -137,6 +137,8 @@ void run_record_make(struct run_text *text, uint64_t started_ns)
     number(text, "period_ns", settings.options.period);
     number(text, "seed", settings.seed);
     number(text, "cpus", settings.cpus);
+    number(text, "instructions_per_cycle", settings.width.instructions);
+    number(text, "accesses_per_cycle", settings.width.accesses);
     number(text, "page_size", settings.page_size);
     number(text, "trap_cost_ns", settings.trap_ns);
     number(text, "trigger_cost_ns", settings.trigger_ns);

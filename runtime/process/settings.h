@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "isa/pipeline.h"
 #include "job.h"
 #include "options.h"
 #include "watches/register_state.h"
@@ -19,6 +20,7 @@ struct settings {
      * used: then none is opened. */
     uint64_t trap_ns, trigger_ns;
     enum register_state registers;
+    struct pipeline_width width; /* of the processor; all 0 until it is measured */
     uint64_t cpus, page_size;
     /* Of a thread's clock, ns, at least. Below SAMPLE_FIRST_LEAST the event ends with its first
      * expiry, so that it cannot expire again and again before a handler runs. */

@@ -13,7 +13,7 @@
 #include "support/profile_builder.h"
 
 struct looks {
-    uint64_t modelled, looked, faulted;
+    uint64_t modelled, clocked, looked, faulted;
 };
 
 static struct looks count_looks(const struct profile *profile)
@@ -29,6 +29,11 @@ static struct looks count_looks(const struct profile *profile)
 
             looks.modelled +=
                 variable->kind == PROGRESS_MODEL && variable->place == PROGRESS_NEAR_CYCLES;
+            /* No processor has clocks outside of this, and one that is slowed down has half of it.
+             */
+            looks.clocked += variable->kind == PROGRESS_MODEL &&
+                             variable->place == PROGRESS_CYCLES_PER_NS && variable->within > 0.3 &&
+                             variable->within < 8;
             looks.faulted += variable->kind == PROGRESS_FAULT_NS &&
                              variable->before > (double)record->before_ns / 2;
         }
@@ -71,10 +76,10 @@ int main(int argc, char **argv)
     printf("bursts=%zu early=%" PRIu64 " weight_ns=%" PRIu64 " app_ns=%" PRIu64 " stops=%" PRIu64
            " bridged=%" PRIu64 " markers=%" PRIu64 " foreseen=%" PRIu64 " open=%" PRIu64
            " armed=%" PRIu64 " contexts_lost=%" PRIu64 " handler_ns=%" PRIu64 " modelled=%" PRIu64
-           " looked=%" PRIu64 " faulted=%" PRIu64 "\n",
+           " clocked=%" PRIu64 " looked=%" PRIu64 " faulted=%" PRIu64 "\n",
            profile->bursts.count, early, weight, sum.app_ns, sum.stops, sum.bridged, sum.markers,
            sum.foreseen, open, sum.armed, sum.lost[LOSS_CONTEXT], sum.handler_ns, looks.modelled,
-           looks.looked, looks.faulted);
+           looks.clocked, looks.looked, looks.faulted);
     profile_free(profile);
     return 0;
 }

@@ -23,7 +23,8 @@ static void what_is_left_is_taken(void **state)
                                          .trap_ns = i == 0 ? 5000 : 0,
                                          .registers_are_silent = i != 0,
                                          .has_hardware = i != 0,
-                                         .cpus = 1 + i * 300};
+                                         .cpus = 1 + i * 300,
+                                         .width = {(uint8_t)(4 + 2 * i), (uint8_t)(2 + i)}};
         struct inheritance taken;
         unsetenv("REUSE_MACHINE");
         assert_false(inheritance_take(&taken));
@@ -34,6 +35,8 @@ static void what_is_left_is_taken(void **state)
         assert_int_equal(taken.registers_are_silent, left.registers_are_silent);
         assert_int_equal(taken.has_hardware, left.has_hardware);
         assert_int_equal(taken.cpus, left.cpus);
+        assert_int_equal(taken.width.instructions, left.width.instructions);
+        assert_int_equal(taken.width.accesses, left.width.accesses);
     }
 }
 
@@ -78,9 +81,12 @@ static void environments_of_any_kind(void **state)
 static void what_was_not_measured_is_not_left(void **state)
 {
     (void)state;
-    static const struct inheritance unknown[] = {{.trigger_ns = 0, .trap_ns = 5000},
-                                                 {.trigger_ns = 17000, .trap_ns = 0}};
-    for (unsigned i = 0; i < 2; i++) {
+    static const struct inheritance unknown[] = {
+        {.trigger_ns = 0, .trap_ns = 5000, .width = {4, 2}},
+        {.trigger_ns = 17000, .trap_ns = 0, .width = {4, 2}},
+        {.trigger_ns = 17000, .trap_ns = 5000},
+    };
+    for (unsigned i = 0; i < 3; i++) {
         struct inheritance taken;
         unsetenv("REUSE_MACHINE");
         inheritance_leave(&unknown[i]);
@@ -97,23 +103,28 @@ static void anything_else_is_refused(void **state)
     assert_int_equal(uname(&system), 0);
     static const char *const wrong[] = {
         "%s",
-        "3:17000:5000:0:0:4:",
-        "3:17000:5000:0:0:4:%s2",
-        "3:17000:5000:0:0:4",
-        "3:17000:5000:0:4:%s",
-        "2:17000:5000:0:0:4:%s",
-        "2:17000:5000:0:4:%s",
+        "4:17000:5000:0:0:4:6:3:",
+        "4:17000:5000:0:0:4:6:3:%s2",
+        "4:17000:5000:0:0:4:6:3",
         "4:17000:5000:0:0:4:%s",
-        "3:0:5000:0:0:4:%s",
-        "3:17000:0:0:0:4:%s",
-        "3:17000:5000:1:0:4:%s",
-        "3:0:0:1:0:4:%s",
-        "3:17000:5000:0:0:0:%s",
-        "3:1000001:5000:0:0:4:%s",
-        "3:17000:99999999999999999999999:0:0:4:%s",
-        "3:-17000:5000:0:0:4:%s",
-        "x:17000:5000:0:0:4:%s",
-        "::::::%s",
+        "4:17000:5000:0:0:4:6:%s",
+        "3:17000:5000:0:0:4:%s",
+        "3:17000:5000:0:0:4:6:3:%s",
+        "5:17000:5000:0:0:4:6:3:%s",
+        "4:0:5000:0:0:4:6:3:%s",
+        "4:17000:0:0:0:4:6:3:%s",
+        "4:17000:5000:1:0:4:6:3:%s",
+        "4:0:0:1:0:4:6:3:%s",
+        "4:17000:5000:0:0:0:6:3:%s",
+        "4:17000:5000:0:0:4:0:3:%s",
+        "4:17000:5000:0:0:4:6:0:%s",
+        "4:17000:5000:0:0:4:9:3:%s",
+        "4:17000:5000:0:0:4:6:258:%s",
+        "4:1000001:5000:0:0:4:6:3:%s",
+        "4:17000:99999999999999999999999:0:0:4:6:3:%s",
+        "4:-17000:5000:0:0:4:6:3:%s",
+        "x:17000:5000:0:0:4:6:3:%s",
+        "::::::::%s",
     };
     for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct inheritance taken;

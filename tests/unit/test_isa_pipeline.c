@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -14,11 +15,14 @@
 
 enum { TURNS = 2000, LINE = 64 };
 
+static const struct pipeline_width width = {.instructions = 4, .accesses = 2};
+
 static struct pipeline pipeline;
 
 static void begin(void)
 {
-    pipeline_begin(&pipeline);
+    memset(&pipeline, 0, sizeof pipeline);
+    pipeline_begin(&pipeline, width);
     pipeline_time_from_here(&pipeline);
 }
 
@@ -88,6 +92,23 @@ static void what_does_not_wait_takes_its_room(void **state)
     assert_int_equal(pipeline_time(&pipeline).accesses, TURNS);
 }
 
+static void wider_processors_begin_more_at_once(void **state)
+{
+    const struct pipeline_width wide = {.instructions = 6, .accesses = 3};
+
+    (void)state;
+    pipeline_begin(&pipeline, wide);
+    pipeline_time_from_here(&pipeline);
+    for (int i = 0; i < TURNS; i++)
+        compute(two, one, 4);
+    expect_near(1 / 6.0);
+    pipeline_begin(&pipeline, wide);
+    pipeline_time_from_here(&pipeline);
+    for (int i = 0; i < TURNS; i++)
+        load(two, one, 8 * (uint64_t)(i % 64));
+    expect_near(1 / 3.0);
+}
+
 /* Every other operation of a chain is long: 1 + 9 cycles for two. */
 static void latencies_add_up(void **state)
 {
@@ -139,6 +160,23 @@ static void tables_wait_little(void **state)
         load(two, one, elsewhere(i));
     assert_true(pipeline_time(&pipeline).near_cycles < 5 * TURNS);
     assert_true(pipeline_time(&pipeline).far_cycles < 6 * TURNS);
+}
+
+/* One line from afar, which takes 304 cycles, in 64 instructions: as many at once as are under way.
+ */
+static void wider_processors_look_further_ahead(void **state)
+{
+    (void)state;
+    for (uint8_t instructions = 4; instructions <= 6; instructions += 2) {
+        pipeline_begin(&pipeline, (struct pipeline_width){instructions, 2});
+        pipeline_time_from_here(&pipeline);
+        for (int i = 0; i < TURNS; i++) {
+            load(two, one, elsewhere(i) * 64);
+            for (int k = 1; k < 64; k++)
+                compute(two, one, 1);
+        }
+        expect_far(instructions == 4 ? 304 / 4.0 : 304 / 8.0);
+    }
 }
 
 /* Lines next to each other are there before they are needed, as fast as memory gives them. */
@@ -205,6 +243,47 @@ static void mispredictions_cost(void **state)
         fail_msg("%.2f", drawn);
 }
 
+static void branch_times(unsigned times, uint64_t ip, bool taken)
+{
+    for (unsigned i = 0; i < times; i++)
+        pipeline_branch(&pipeline, 0, ip, taken);
+}
+
+/* A branch that was not taken once, after a history that comes again. Whether it is foreseen then.
+ */
+static bool foreseen_after(unsigned taken_since)
+{
+    enum { BRANCH = 0x1000, OTHER = 0x2000, HISTORY = 12 };
+
+    begin();
+    pipeline.timing = false;
+    branch_times(2 * HISTORY, BRANCH, true);
+    branch_times(1, OTHER, false);
+    branch_times(1, BRANCH, false);
+    branch_times(taken_since, BRANCH, true);
+    branch_times(HISTORY, OTHER, true);
+    branch_times(1, OTHER, false);
+    /* The next burst: lines are forgotten, branches are not. */
+    pipeline_begin(&pipeline, width);
+    pipeline.history = (1u << HISTORY) - 2;
+    pipeline_time_from_here(&pipeline);
+    pipeline_instruction(&pipeline, false);
+    pipeline_branch(&pipeline, 0, BRANCH, true);
+    pipeline_retire(&pipeline);
+    pipeline_instruction(&pipeline, false);
+    pipeline_compute(&pipeline, (struct pipeline_operands){0, one}, 1);
+    pipeline_retire(&pipeline);
+    return pipeline_time(&pipeline).near_cycles < 10;
+}
+
+/* What came after a history once counts less than what the branch does in nearly all cases. */
+static void seldom_histories_give_way(void **state)
+{
+    (void)state;
+    assert_true(foreseen_after(20));
+    assert_false(foreseen_after(0));
+}
+
 static double jumps(bool random)
 {
     struct random draws;
@@ -250,7 +329,7 @@ static void strings_stream(void **state)
 static void what_came_before_takes_no_time(void **state)
 {
     (void)state;
-    pipeline_begin(&pipeline);
+    pipeline_begin(&pipeline, width);
     for (int i = 0; i < 64; i++) {
         pipeline_warm(&pipeline, (uint64_t)i * 2 * LINE);
         pipeline_branch(&pipeline, 0, 0x1000, false);
@@ -269,14 +348,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_takes_its_latency),
         cmocka_unit_test(what_does_not_wait_takes_its_room),
+        cmocka_unit_test(wider_processors_begin_more_at_once),
         cmocka_unit_test(latencies_add_up),
         cmocka_unit_test(lists_wait_for_lines),
         cmocka_unit_test(pages_in_use_are_near),
         cmocka_unit_test(tables_wait_little),
+        cmocka_unit_test(wider_processors_look_further_ahead),
         cmocka_unit_test(streams_are_prefetched),
         cmocka_unit_test(small_tables_stay),
         cmocka_unit_test(loads_wait_for_stores),
         cmocka_unit_test(mispredictions_cost),
+        cmocka_unit_test(seldom_histories_give_way),
         cmocka_unit_test(indirect_jumps_are_foreseen_if_they_repeat),
         cmocka_unit_test(strings_stream),
         cmocka_unit_test(what_came_before_takes_no_time),

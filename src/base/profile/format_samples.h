@@ -264,12 +264,14 @@ enum progress_kind {
     PROGRESS_FAULT_NS = 4, /* before: CPU time that page faults took, about */
 };
 
-/* Clocks of a modelled processor: cycles that so many accesses of the burst would take it. They say
- * how loops compare, not how long anything took (docs/estimators.md, section 1). */
+/* Clocks of a modelled processor: cycles that so many accesses of the burst would take it; and what
+ * the processor at hand made of a nanosecond in that burst. They say how loops compare, and about
+ * how long they take (docs/estimators.md, section 1). */
 enum progress_model {
     PROGRESS_NEAR_CYCLES =
         0,                   /* lines that nothing prefetches come from the second or third cache */
     PROGRESS_FAR_CYCLES = 1, /* from the third, or from memory */
+    PROGRESS_CYCLES_PER_NS = 2, /* in `within`; not in profiles before version 3.2 */
 };
 
 enum progress_flags {

@@ -2,14 +2,13 @@
 /* Signal-safe. */
 #include "isa/pipeline.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "signal_safe.h"
 
 enum {
-    /* Four instructions and two accesses a cycle; a line every fourth. */
-    DISPATCH = PIPELINE_CYCLE / 4,
-    ACCESS = PIPELINE_CYCLE / 2,
+    NARROW = 4, /* instructions a cycle */
     LINE = 4 * PIPELINE_CYCLE,
     /* Waiting for units that are busy: so much may queue before them. */
     QUEUE = 16 * PIPELINE_CYCLE,
@@ -33,9 +32,12 @@ static uint32_t earlier(uint32_t a, uint32_t by)
     return a > by ? a - by : 0;
 }
 
-void pipeline_begin(struct pipeline *p)
+void pipeline_begin(struct pipeline *p, struct pipeline_width width)
 {
-    memset(p, 0, sizeof *p);
+    memset(p, 0, offsetof(struct pipeline, branch));
+    p->dispatch = PIPELINE_CYCLE / width.instructions;
+    p->access = PIPELINE_CYCLE / width.accesses;
+    p->window = width.instructions > NARROW ? PIPELINE_WINDOW : PIPELINE_NARROW_WINDOW;
 }
 
 void pipeline_time_from_here(struct pipeline *p)
@@ -45,30 +47,32 @@ void pipeline_time_from_here(struct pipeline *p)
 
 /* ---- instructions ---- */
 
-static void dispatch(struct pipeline_timeline *t, uint32_t number, uint32_t room)
+static void dispatch(struct pipeline_timeline *t, uint32_t at, uint32_t room)
 {
-    t->dispatch = later(t->dispatch + room, t->window[number % PIPELINE_WINDOW]);
+    t->dispatch = later(t->dispatch + room, t->window[at]);
     t->complete = t->dispatch;
 }
 
-static void retire(struct pipeline_timeline *t, uint32_t number)
+static void retire(struct pipeline_timeline *t, uint32_t at)
 {
     t->retired = later(t->retired, t->complete);
-    t->window[number % PIPELINE_WINDOW] = t->retired;
+    t->window[at] = t->retired;
 }
 
 void pipeline_instruction(struct pipeline *p, bool fused)
 {
-    uint32_t room = fused ? 0 : DISPATCH;
+    uint32_t room = fused ? 0 : p->dispatch, at = p->instructions & (p->window - 1);
 
-    dispatch(&p->near, p->instructions, room);
-    dispatch(&p->far, p->instructions, room);
+    dispatch(&p->near, at, room);
+    dispatch(&p->far, at, room);
 }
 
 void pipeline_retire(struct pipeline *p)
 {
-    retire(&p->near, p->instructions);
-    retire(&p->far, p->instructions);
+    uint32_t at = p->instructions & (p->window - 1);
+
+    retire(&p->near, at);
+    retire(&p->far, at);
     p->instructions++;
 }
 
@@ -158,10 +162,10 @@ void pipeline_warm(struct pipeline *p, uint64_t address)
     touch_line(p, address);
 }
 
-/* Accesses queue before the units that make them; returns what the line adds to the latency. */
-static void occupy(struct pipeline_timeline *t, enum line_state state)
+/* Accesses queue before the units that make them, which each is in for so long. */
+static void occupy(struct pipeline_timeline *t, enum line_state state, uint32_t access)
 {
-    t->memory = later(t->memory, t->dispatch) + ACCESS;
+    t->memory = later(t->memory, t->dispatch) + access;
     t->dispatch = later(t->dispatch, earlier(t->memory, QUEUE));
     if (state == LINE_HELD)
         return;
@@ -169,13 +173,12 @@ static void occupy(struct pipeline_timeline *t, enum line_state state)
     t->dispatch = later(t->dispatch, earlier(t->lines, LINE_QUEUE));
 }
 
-/* arrives: of its line, which those that follow wait for as well. */
+/* arrives: of its line, which those that follow wait for as well. It has its unit already. */
 static void load(struct pipeline_timeline *t, struct pipeline_operands operands,
                  enum line_state state, uint32_t stored, uint32_t *arrives, uint32_t latency)
 {
     uint32_t at;
 
-    occupy(t, state);
     at = later(start(t, operands.reads), stored) + LOAD;
     if (state != LINE_HELD)
         *arrives = at + latency;
@@ -190,20 +193,20 @@ void pipeline_load(struct pipeline *p, struct pipeline_operands operands, uint64
     enum line_state state = touch_line(p, address);
 
     p->accesses++;
+    occupy(&p->near, state, p->access);
+    occupy(&p->far, state, p->access);
     load(&p->near, operands, state, waits ? p->near.stored[at] : 0, p->near.arrives[set],
          near_latency[state]);
     load(&p->far, operands, state, waits ? p->far.stored[at] : 0, p->far.arrives[set],
          far_latency[state]);
 }
 
-/* What is stored waits in a buffer: no line of it is waited for. */
+/* What is stored waits in a buffer: no line of it is waited for. It has its unit already. */
 static void store(struct pipeline_timeline *t, uint64_t reads, enum line_state state, uint32_t at,
                   uint32_t *arrives)
 {
-    uint32_t known;
+    uint32_t known = start(t, reads);
 
-    occupy(t, state);
-    known = start(t, reads);
     if (state != LINE_HELD)
         *arrives = 0;
     end(t, 0, known);
@@ -218,6 +221,8 @@ void pipeline_store(struct pipeline *p, struct pipeline_operands operands, uint6
 
     p->accesses++;
     p->store[at] = word + 1;
+    occupy(&p->near, state, p->access);
+    occupy(&p->far, state, p->access);
     store(&p->near, operands.reads, state, at, p->near.arrives[set]);
     store(&p->far, operands.reads, state, at, p->far.arrives[set]);
 }
@@ -244,18 +249,34 @@ void pipeline_touch(struct pipeline *p, uint64_t address, unsigned width)
 
 /* ---- branches ---- */
 
-/* Counters from 1 (never taken) to 4 (always). Returns whether it was foreseen, -1: never seen. */
-static int learn(uint8_t *counter, bool taken)
+/* Counters from 1 (never taken) to 4 (always); 0: never seen. */
+static bool foresees(uint8_t counter)
 {
-    int foreseen = *counter == 0 ? -1 : (*counter > 2) == taken;
+    return counter > 2;
+}
 
+static bool is_sure(uint8_t counter)
+{
+    return counter == 1 || counter == 4;
+}
+
+static void learn(uint8_t *counter, bool taken)
+{
     if (*counter == 0)
         *counter = taken ? 3 : 2;
     else if (taken && *counter < 4)
         ++*counter;
     else if (!taken && *counter > 1)
         --*counter;
-    return foreseen;
+}
+
+/* What such histories were followed by counts, but if that is unsure and the branch by itself is
+ * not. What was never seen is foreseen. */
+static bool mispredicts(uint8_t alone, uint8_t after, bool taken)
+{
+    uint8_t counter = after == 0 || (!is_sure(after) && is_sure(alone)) ? alone : after;
+
+    return counter != 0 && foresees(counter) != taken;
 }
 
 static void resolve(struct pipeline_timeline *t, uint64_t reads, bool mispredicted)
@@ -275,10 +296,12 @@ static uint32_t mixed(uint64_t value)
 void pipeline_branch(struct pipeline *p, uint64_t reads, uint64_t ip, bool taken)
 {
     uint32_t hash = mixed(ip);
-    int alone = learn(&p->branch[hash % PIPELINE_BRANCHES], taken);
-    int after = learn(&p->pattern[(hash ^ p->history) & HISTORY_MASK], taken);
-    bool mispredicted = after >= 0 ? after == 0 : alone == 0;
+    uint8_t *alone = &p->branch[hash % PIPELINE_BRANCHES];
+    uint8_t *after = &p->pattern[(hash ^ p->history) & HISTORY_MASK];
+    bool mispredicted = mispredicts(*alone, *after, taken);
 
+    learn(alone, taken);
+    learn(after, taken);
     p->history = (p->history << 1 | taken) & HISTORY_MASK;
     if (!p->timing)
         return;

@@ -14,7 +14,10 @@
  * that were not used lately, from the third (near); from the third, or memory (far). What lies
  * between the two tells how much of that the code could hide.
  *
- * Times are in eighths of a cycle. Pure; no allocation; signal-safe. 20 KiB.
+ * How many instructions and accesses the processor begins in a cycle is measured on the one at hand
+ * (processor_speed.h of the runtime).
+ *
+ * Times are in parts of a cycle, PIPELINE_CYCLE. Pure; no allocation; signal-safe. 24 KiB.
  */
 #ifndef REUSE_ISA_PIPELINE_H
 #define REUSE_ISA_PIPELINE_H
@@ -23,11 +26,15 @@
 #include <stdint.h>
 
 enum {
-    PIPELINE_CYCLE = 8,
+    PIPELINE_CYCLE = 120, /* a multiple of all widths but seven */
+    PIPELINE_WIDEST = 8,
     PIPELINE_REGISTERS = 64,
-    PIPELINE_WINDOW = 256, /* instructions under way; a power of two */
-    PIPELINE_SETS = 256,   /* of two lines each: 32 KiB */
-    PIPELINE_PAGES = 256,  /* used lately */
+    /* Instructions under way, powers of two: of processors that begin four a cycle (Skylake 224,
+     * Zen 2 224), and of wider ones (Zen 4 320, Golden Cove 512). */
+    PIPELINE_NARROW_WINDOW = 256,
+    PIPELINE_WINDOW = 512,
+    PIPELINE_SETS = 256,  /* of two lines each: 32 KiB */
+    PIPELINE_PAGES = 256, /* used lately */
     PIPELINE_STORES = 256,
     PIPELINE_BRANCHES = 1024,
     PIPELINE_HISTORIES = 4096,
@@ -36,6 +43,11 @@ enum {
     PIPELINE_SECOND = 14 * PIPELINE_CYCLE,
     PIPELINE_THIRD = 50 * PIPELINE_CYCLE,
     PIPELINE_MEMORY = 300 * PIPELINE_CYCLE,
+};
+
+/* Instructions and accesses that begin in a cycle, 1 to PIPELINE_WIDEST. */
+struct pipeline_width {
+    uint8_t instructions, accesses;
 };
 
 /* One of the two processors. */
@@ -52,20 +64,25 @@ struct pipeline_timeline {
 
 struct pipeline {
     bool timing;
+    uint32_t dispatch, access; /* time that an instruction and an access take of those units */
+    uint32_t window;           /* instructions under way */
     struct pipeline_timeline near, far;
     uint32_t instructions, accesses; /* timed */
     uint32_t history, targets_history;
-    uint32_t page[PIPELINE_PAGES];       /* 1 + number */
-    uint32_t line[PIPELINE_SETS][2];     /* in the first cache, 1 + number; the later one first */
-    uint32_t store[PIPELINE_STORES];     /* word, 1 + number */
+    uint32_t page[PIPELINE_PAGES];   /* 1 + number */
+    uint32_t line[PIPELINE_SETS][2]; /* in the first cache, 1 + number; the later one first */
+    uint32_t store[PIPELINE_STORES]; /* word, 1 + number */
+    /* From here on what pipeline_begin() leaves. */
     uint8_t branch[PIPELINE_BRANCHES];   /* 0: never seen; 1..4: not taken to taken */
     uint8_t pattern[PIPELINE_HISTORIES]; /* likewise, after a history of branches */
     uint32_t target[PIPELINE_TARGETS];   /* of an indirect branch, after a history; 0: never seen */
 };
 
-/* Nothing is under way, no line and no branch is known. What follows is not timed: it only makes
- * lines and branches known, by pipeline_warm(), pipeline_branch() and pipeline_jump(). */
-void pipeline_begin(struct pipeline *);
+/* Nothing is under way, and no line is known. Branches are, if the memory was used before: a
+ * processor knows those of a program that has run for a while. At first all is 0. What follows is
+ * not timed: it only makes lines and branches known, by pipeline_warm(), pipeline_branch() and
+ * pipeline_jump(). */
+void pipeline_begin(struct pipeline *, struct pipeline_width);
 void pipeline_warm(struct pipeline *, uint64_t address);
 
 /* From here on it is timed. */

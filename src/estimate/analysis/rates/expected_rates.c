@@ -4,9 +4,10 @@
 
 #include <math.h>
 
-/* Of 9 programs, 36 runs: cycles per ns, and what a program is off by, as a factor. Loops with a
- * good reading are off by a factor of 1.7 (standard deviation), that of their program included. */
+/* Where the profile does not say: the mean of 9 programs, 36 runs. */
 #define CYCLES_PER_NS 3.2
+/* What a program is off by, as a factor. Loops with a good reading are off by a factor of 1.7
+ * (standard deviation), that of their program included. */
 #define COMMON_DEVIATION log(1.5)
 /* Where lines come from that nothing prefetches, from near (0) to afar (1), in the mean; and by
  * what factor that may be off in a loop. From 0.1 to 0.6 nothing depends on it. */
@@ -32,15 +33,15 @@
 /* What is known of the code of a group. */
 struct code {
     double touches, open;
-    /* Of modelled bursts, each by its accesses: accesses per cycle, and of what takes a cycle the
-     * part that waits for lines from afar. */
+    /* Of modelled bursts, each by its accesses: accesses per ns, and of what takes one the part
+     * that waits for lines from afar. */
     double bursts, speed, waits;
     double before_ns, fault_ns; /* between looks and bursts, and of that in page faults */
 };
 
 static void add_burst(const struct record_progress *record, struct code *code)
 {
-    double accesses = 0, near = 0, far = 0, waits;
+    double accesses = 0, near = 0, far = 0, cycles_per_ns = 0, waits;
 
     for (uint32_t i = 0; i < record->count; i++) {
         const struct progress_variable *variable = &record->variables[i];
@@ -52,13 +53,18 @@ static void add_burst(const struct record_progress *record, struct code *code)
         if (variable->kind != PROGRESS_MODEL)
             continue;
         accesses = variable->accesses;
-        *(variable->place == PROGRESS_NEAR_CYCLES ? &near : &far) = variable->within;
+        if (variable->place == PROGRESS_NEAR_CYCLES)
+            near = variable->within;
+        else if (variable->place == PROGRESS_FAR_CYCLES)
+            far = variable->within;
+        else if (variable->place == PROGRESS_CYCLES_PER_NS)
+            cycles_per_ns = variable->within;
     }
     if (near <= 0)
         return;
     waits = FAR_SHARE * fmax(0, far - near);
     code->bursts++;
-    code->speed += accesses / (near + waits);
+    code->speed += accesses * (cycles_per_ns > 0 ? cycles_per_ns : CYCLES_PER_NS) / (near + waits);
     code->waits += waits / (near + waits);
 }
 
@@ -78,7 +84,7 @@ static double rate_by_model(const struct code *code, double *variance)
     double off = FAULTS_DEVIATION * faults;
 
     *variance = far * far + off * off;
-    return log(CYCLES_PER_NS * code->speed / code->bursts * (1 - fmin(faults, FAULTS_MOST)));
+    return log(code->speed / code->bursts * (1 - fmin(faults, FAULTS_MOST)));
 }
 
 void expected_rates(const struct profile *profile, const uint32_t *burst_groups,

@@ -14,6 +14,9 @@
 /* Degrees of freedom of the Student distribution. */
 #define FREEDOM 4.0
 #define VAGUE_VARIANCE 1.0
+/* What a reading that is astray may say: anything between two rates so many powers of e apart
+ * (FASTEST_RATE, SLOWEST_RATE). */
+#define ASTRAY_RANGE 12.6
 /* A step is not longer than this, in ln(rate). */
 #define LONGEST_STEP 1.0
 #define CLOSE_ENOUGH 1e-6
@@ -29,6 +32,48 @@ struct system {
     double information[UNKNOWNS_MAX][UNKNOWNS_MAX];
     double gradient[UNKNOWNS_MAX];
 };
+
+/* The probability that what is said is not astray (Bayes): it is either what is expected, give or
+ * take all that is unknown, or anything. */
+static double trust_in(double off, double variance, double astray)
+{
+    double right = (1 - astray) * exp(-off * off / (2 * variance)) / sqrt(2 * M_PI * variance);
+
+    return astray > 0 ? right / (right + astray / ASTRAY_RANGE) : 1;
+}
+
+static double unknown_variance(const struct rate_evidence *evidence)
+{
+    return evidence->common_variance + BETWEEN_LOOPS * BETWEEN_LOOPS;
+}
+
+static double trust_in_reading(const struct rate_evidence *evidence,
+                               const struct rate_reading *reading)
+{
+    return trust_in(reading->log_rate - evidence->expected[reading->group],
+                    reading->variance + evidence->own_variance[reading->group] +
+                        unknown_variance(evidence),
+                    reading->astray);
+}
+
+/* By how much, ln, the word moved more than it would at the rates that are expected. */
+static double off_expected(const struct rate_evidence *evidence,
+                           const struct rate_equation *equation)
+{
+    const struct rate_term *terms = &evidence->terms[equation->first];
+    double sum = 0;
+
+    for (size_t i = 0; i < equation->count; i++)
+        sum += terms[i].weight * exp(evidence->expected[terms[i].group]);
+    return log(equation->moved / sum);
+}
+
+static double trust_in_equation(const struct rate_evidence *evidence,
+                                const struct rate_equation *equation)
+{
+    return trust_in(off_expected(evidence, equation),
+                    equation->variance + unknown_variance(evidence), equation->astray);
+}
 
 /* What is vague is taken at its word: it was said to be far off at times. */
 static double robust(double off, double variance)
@@ -59,24 +104,24 @@ static void add_priors(struct system *system)
     system->gradient[offset] -= precision * system->x[offset];
 }
 
-static void add_reading(struct system *system, const struct rate_reading *reading)
+static void add_reading(struct system *system, const struct rate_reading *reading, double trust)
 {
     double off = system->x[reading->group] - reading->log_rate;
-    double weight = robust(off, reading->variance);
+    double weight = trust * robust(off, reading->variance);
 
     system->information[reading->group][reading->group] += weight;
     system->gradient[reading->group] -= weight * off;
 }
 
 static void add_equation(struct system *system, const struct rate_equation *equation,
-                         const struct rate_term *terms)
+                         const struct rate_term *terms, double trust)
 {
     double sum = 0, off, weight;
 
     for (size_t i = 0; i < equation->count; i++)
         sum += terms[i].weight * exp(system->x[terms[i].group]);
     off = log(sum / equation->moved);
-    weight = robust(off, equation->variance);
+    weight = trust * robust(off, equation->variance);
     for (size_t i = 0; i < equation->count; i++) {
         double by = terms[i].weight * exp(system->x[terms[i].group]) / sum;
 
@@ -93,10 +138,12 @@ static void set_up(struct system *system, const struct rate_evidence *evidence)
     memset(system->gradient, 0, sizeof system->gradient);
     add_priors(system);
     for (size_t i = 0; i < evidence->reading_count; i++)
-        add_reading(system, &evidence->readings[i]);
+        add_reading(system, &evidence->readings[i],
+                    trust_in_reading(evidence, &evidence->readings[i]));
     for (size_t i = 0; i < evidence->equation_count; i++)
         add_equation(system, &evidence->equations[i],
-                     &evidence->terms[evidence->equations[i].first]);
+                     &evidence->terms[evidence->equations[i].first],
+                     trust_in_equation(evidence, &evidence->equations[i]));
 }
 
 /* Cholesky: the lower half of the information becomes its root. It is positive: the priors are. */
@@ -186,18 +233,16 @@ static double common_offset(const struct rate_evidence *evidence)
 
     for (size_t i = 0; i < evidence->reading_count && n < OPINIONS_MAX; i++) {
         list[n] = evidence->readings[i];
+        list[n].variance /= trust_in_reading(evidence, &list[n]);
         list[n].log_rate -= evidence->expected[list[n].group];
         n++;
     }
     for (size_t i = 0; i < evidence->equation_count && n < OPINIONS_MAX; i++) {
         const struct rate_equation *equation = &evidence->equations[i];
-        const struct rate_term *terms = &evidence->terms[equation->first];
-        double sum = 0;
 
-        for (size_t k = 0; k < equation->count; k++)
-            sum += terms[k].weight * exp(evidence->expected[terms[k].group]);
-        list[n++] = (struct rate_reading){.log_rate = log(equation->moved / sum),
-                                          .variance = equation->variance};
+        list[n++] = (struct rate_reading){.log_rate = off_expected(evidence, equation),
+                                          .variance = equation->variance /
+                                                      trust_in_equation(evidence, equation)};
     }
     return list[rate_middle(list, n)].log_rate;
 }
@@ -211,7 +256,7 @@ static double variance_between(const struct rate_evidence *evidence)
         const struct rate_reading *reading = &evidence->readings[i];
         double off;
 
-        if (reading->variance > TELLING_VARIANCE)
+        if (reading->variance > TELLING_VARIANCE || trust_in_reading(evidence, reading) < 0.5)
             continue;
         off = reading->log_rate - evidence->expected[reading->group];
         n++;

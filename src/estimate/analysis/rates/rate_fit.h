@@ -7,7 +7,8 @@
  * offset, unknown and the same for all groups of the program; readings of one group say what its
  * rate is, words that move on in several groups what a sum of their rates is. The most probable
  * rates are found by Gauss-Newton steps, with the weights of a Student distribution, so that what
- * contradicts everything else counts little (Lange, Little and Taylor, JASA 84, 1989).
+ * contradicts everything else counts little (Lange, Little and Taylor, JASA 84, 1989). What may be
+ * astray counts with the probability that it is not, which what is expected of the code tells.
  */
 #ifndef REUSE_ANALYSIS_RATE_FIT_H
 #define REUSE_ANALYSIS_RATE_FIT_H
@@ -22,12 +23,15 @@ struct rate_reading {
     uint32_t group;
     double log_rate, variance;
     size_t bursts; /* that it rests on */
+    /* How likely it is, before it is compared with anything, that it says something else: that the
+     * variable does not count what the code does. */
+    double astray;
 };
 
 /* moved = sum over count terms from `first` on of weight * rate of the group; variance: of its
- * logarithm. */
+ * logarithm. astray as above. */
 struct rate_equation {
-    double moved, variance;
+    double moved, variance, astray;
     size_t first, count;
 };
 

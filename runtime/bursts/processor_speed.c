@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bursts/processor_speed.h"
+
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "perf_events/timebase.h"
+
+#include "signal_safe.h"
+
+enum {
+    TURNS = 48, /* of ARCH_UNROLLED instructions: 0.5 us of additions at 3 GHz */
+    /* So many more of what may take an eighth of the time. */
+    SHORT = 4,
+    ROUNDS = 5,
+    QUICK_ROUNDS = 2,
+};
+
+static const struct pipeline_width usual = {.instructions = 4, .accesses = 2};
+
+/* Of `turns` calls at once, in the fastest of so many rounds; 0: not longer than nothing takes. */
+static uint64_t time_of(void (*run)(unsigned turns), unsigned turns, unsigned rounds)
+{
+    uint64_t least = UINT64_MAX, nothing = UINT64_MAX;
+
+    for (unsigned i = 0; i < rounds; i++) {
+        uint64_t before = monotonic_ns(), middle = monotonic_ns(), after;
+
+        run(turns);
+        after = monotonic_ns();
+        nothing = middle - before < nothing ? middle - before : nothing;
+        least = after - middle < least ? after - middle : least;
+    }
+    return least > nothing ? least - nothing : 0;
+}
+
+/* How many take the time of one addition. */
+static uint8_t beside(uint64_t additions_ns, void (*run)(unsigned turns), uint8_t unknown)
+{
+    uint64_t ns = time_of(run, SHORT * TURNS, ROUNDS);
+    uint64_t number = ns > 0 ? (SHORT * additions_ns + ns / 2) / ns : 0;
+
+    if (number == 0)
+        return unknown;
+    return number < PIPELINE_WIDEST ? (uint8_t)number : (uint8_t)PIPELINE_WIDEST;
+}
+
+struct pipeline_width processor_width(void)
+{
+    uint64_t additions_ns = time_of(arch_add, TURNS, ROUNDS);
+
+    return (struct pipeline_width){
+        .instructions = beside(additions_ns, arch_do_nothing, usual.instructions),
+        .accesses = beside(additions_ns, arch_load, usual.accesses),
+    };
+}
+
+double processor_cycles_per_ns(void)
+{
+    uint64_t ns = time_of(arch_add, TURNS, QUICK_ROUNDS);
+
+    return ns > 0 ? (double)(TURNS * ARCH_UNROLLED) / (double)ns : 0;
+}

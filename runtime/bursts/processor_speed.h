@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How fast the processor at hand is, for the model that stands for it (isa/pipeline.h). Measured
+ * with a few thousand instructions whose time is known in cycles or bounded by one unit; tables of
+ * processor models would not know the next one, nor what a hypervisor leaves of it. The fastest of
+ * several rounds counts: whatever else happens on a machine makes them longer.
+ *
+ * Signal-safe.
+ */
+#ifndef REUSE_RUNTIME_PROCESSOR_SPEED_H
+#define REUSE_RUNTIME_PROCESSOR_SPEED_H
+
+#include "isa/pipeline.h"
+
+/* Instructions and loads that begin in a cycle. About 10 us. Where the clock is too coarse to tell:
+ * four and two. */
+struct pipeline_width processor_width(void);
+
+/* Cycles per nanosecond at this moment, of additions that wait for each other; 0: the clock is too
+ * coarse. About 1.5 us. */
+double processor_cycles_per_ns(void);
+
+#endif
