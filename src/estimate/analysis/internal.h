@@ -152,6 +152,8 @@ struct analysis {
 
     bool accessed_visits_known; /* traps on the accessed word looked ahead as well */
     bool invalidations_seen;    /* other threads' stores to watched lines */
+    bool guarded;               /* such stores were watched for, */
+    double guarded_ends;        /* in so many watches up to their end */
     bool simulated_cores; /* a core for each thread: CPU numbers are those of the simulation */
 
     struct crossing *crossings; /* of open lines by other threads of a group, by time */

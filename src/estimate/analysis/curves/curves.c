@@ -39,6 +39,14 @@ static double crossing_uses(const struct miss_shares *shares)
     return shares->crossing;
 }
 
+/* What other threads' stores may have taken away unseen comes on top. */
+static struct estimate with_coherence(struct estimate estimate, const struct miss_shares *shares,
+                                      double least)
+{
+    estimate.hi = fmin(1, fmax(estimate.hi, estimate.value + least - shares->invalidated));
+    return estimate;
+}
+
 /* What nobody observed may all be hits, or all be misses. */
 static struct estimate with_unseen(struct estimate estimate, const struct miss_shares *shares)
 {
@@ -73,10 +81,11 @@ void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset su
     for (size_t k = 0; k < n; k++) {
         const struct miss_shares *shares = &results.shares[k * replicates];
         points[k].bytes = bytes[k];
-        points[k].miss_ratio =
+        points[k].miss_ratio = with_coherence(
             with_unseen(interval_of(analysis, shares, least_claim(analysis, &results, k),
                                     results.bursts, all_misses),
-                        shares);
+                        shares),
+            shares, least_coherence(analysis, &results, k));
         points[k].beyond = is_beyond(shares);
         /* Rounding and rates that differ between cells must not make a larger cache look worse. */
         if (k && points[k].miss_ratio.value > points[k - 1].miss_ratio.value) {
@@ -97,7 +106,9 @@ static struct miss_split split_misses(const struct analysis *analysis, struct re
     double floor = least_claim(analysis, results, place);
     struct miss_split out = {.beyond = is_beyond(shares)};
 
-    out.coherence = interval_of(analysis, shares, floor, results->bursts, coherence_misses);
+    out.coherence =
+        interval_of(analysis, shares, fmax(floor, least_coherence(analysis, results, place)),
+                    results->bursts, coherence_misses);
     if (analysis->options.groups)
         out.crossing = interval_of(analysis, shares, fmax(floor, least_crossing(analysis)),
                                    results->bursts, crossing_uses);

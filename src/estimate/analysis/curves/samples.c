@@ -370,6 +370,22 @@ static void find_coverage(struct analysis *analysis)
     free(covered);
 }
 
+/* Those whose end was seen, by the part of their time in which other threads' stores were. */
+static void count_guarded(struct analysis *analysis)
+{
+    for (size_t i = 0; i < analysis->watch_count; i++) {
+        const struct analysed_watch *watch = &analysis->watches[i];
+
+        if (watch->covered <= 0)
+            continue;
+        analysis->guarded = true;
+        if (watch->invalidation)
+            analysis->guarded_ends++;
+        else if (watch->open.end == OPEN_USED)
+            analysis->guarded_ends += fmin(1, watch->covered / fmax(1, watch->ran));
+    }
+}
+
 /* Private caches: each thread's clock is its own. */
 static void divide_by_thread(struct analysis *analysis)
 {
@@ -391,6 +407,7 @@ void analysis_judge_samples(struct analysis *analysis)
     analysis_time_watches(analysis);
     convert_times(analysis);
     find_coverage(analysis);
+    count_guarded(analysis);
     if (!analysis->options.groups)
         divide_by_thread(analysis);
     else

@@ -203,6 +203,8 @@ static void count_missing(const struct analysis *analysis, const struct parts *p
 
     for (size_t i = 0; i < parts->count; i++)
         out->probes += parts->items[i].probes / (double)parts->count;
+    for (size_t i = 0; i < sums->stratum_count && sums->all[0] > 0; i++)
+        out->open += sums->opens[i * sums->replicates] / sums->all[0];
     for (size_t k = 0; k < places->n; k++) {
         const struct miss_shares *of =
             places->lines ? open_lines_at_size(analysis, places->lines[k]) : NULL;
@@ -330,4 +332,13 @@ double least_claim(const struct analysis *analysis, const struct results *result
     if (results->missing[place] < MISSING_ENOUGH)
         claim = 3 / (worth * (double)results->bursts);
     return fmin(1, claim + results->open_claim[place]);
+}
+
+double least_coherence(const struct analysis *analysis, const struct results *results, size_t place)
+{
+    double kept = results->open - results->shares[place * replicate_count(analysis)].missed;
+
+    if (!analysis->guarded || kept <= 0)
+        return 0;
+    return kept * fmin(1, 3 / fmax(1, analysis->guarded_ends));
 }

@@ -64,6 +64,7 @@ struct results {
      * rules out among open lines of which none was seen to miss. */
     size_t *missing;
     double *open_claim;
+    double open;   /* share of the subset's accesses whose line was not used again in the burst */
     bool *bounded; /* by place: a cache that holds all memory there is */
 };
 
@@ -80,5 +81,13 @@ void results_free(struct results *);
  * burst is worth as many of them as the design effect says, and no more than it has probes.
  */
 double least_claim(const struct analysis *, const struct results *, size_t place);
+
+/*
+ * The same for other threads' stores, which watches tell of and bursts do not: the share of
+ * accesses whose line is still cached at its next use, unless such a store took it away, and of
+ * which no watch excludes that. 0 where nothing was watched for them: there was one thread, or no
+ * register.
+ */
+double least_coherence(const struct analysis *, const struct results *, size_t place);
 
 #endif
