@@ -51,7 +51,8 @@ bool allocation_insert(enum object_layer, const struct block *, bool is_new);
 /* Takes the block at base out; false if none was tracked there. */
 bool allocation_take_out(enum object_layer, uint64_t base, struct block *);
 
-/* [base, base + size) went: forgets its named parts, and tells who watches an address in it. */
+/* [base, base + size) went back to the system: forgets its named parts, and tells who watches an
+ * address in it. */
 void allocation_tell_released(uint64_t base, uint64_t size);
 
 /* allocation_parts.c: forgets the named parts that overlap [base, base + size). */

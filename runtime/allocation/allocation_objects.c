@@ -97,6 +97,18 @@ void allocation_came(const void *pointer, size_t size, enum allocator allocator,
     allocation_site_came(&block, !tracked ? 0 : size == 0 ? 1 : size);
 }
 
+/* A block this large came from the system and goes back to it (glibc's mmap threshold). Smaller
+ * ones the allocator hands out again: their lines stay where they are, and are watched on. */
+enum { RETURNED_BYTES = 128 * 1024 };
+
+static void tell_freed(uint64_t base, uint64_t size)
+{
+    if (size >= RETURNED_BYTES)
+        allocation_tell_released(base, size);
+    else
+        allocation_drop_parts(base, size);
+}
+
 struct allocation_going allocation_goes(void *pointer, size_t (*usable_size)(void *))
 {
     const uint64_t base = (uint64_t)(uintptr_t)pointer;
@@ -113,7 +125,7 @@ void allocation_gone(const struct allocation_going *going)
     if (going->tracked)
         allocation_site_went(&going->block, going->block.size);
     if (going->block.size != 0)
-        allocation_tell_released(going->block.base, going->block.size);
+        tell_freed(going->block.base, going->block.size);
 }
 
 void allocation_moved(const struct allocation_going *going, const void *pointer, size_t size,
@@ -124,9 +136,9 @@ void allocation_moved(const struct allocation_going *going, const void *pointer,
     if (going->tracked)
         allocation_site_went(old, old->size);
     if (base != old->base && old->size != 0)
-        allocation_tell_released(old->base, old->size);
+        tell_freed(old->base, old->size);
     else if (base == old->base && size < old->size)
-        allocation_tell_released(base + size, old->size - size);
+        tell_freed(base + size, old->size - size);
     if (!allocation_passes_over(caller->ip, caller->stack_pointer, size))
         allocation_came(pointer, size, allocator, caller);
 }

@@ -58,8 +58,9 @@ struct allocation_hooks {
     void (*new_mapping)(void *user, const struct allocation_mapping *mapping);
 
     /*
-     * A heap block is about to be released, or was moved by realloc, or pages were unmapped, and
-     * one of the watched addresses may lie in it (false alarms possible). See allocation_watch().
+     * Memory goes back to the system: pages were unmapped, or a heap block of 128 KiB or more is
+     * about to be released or was moved by realloc. One of the watched addresses may lie in it
+     * (false alarms possible). See allocation_watch().
      */
     void (*released)(void *user, uint64_t base, uint64_t size);
 

@@ -95,6 +95,10 @@ check_registers "they make coherence misses" holds shared 'max(m["coherence"] or
 # Some fifty such ends are to be expected; those of a thread's own end are at most as many as it has slots.
 profile freed "$targets" freed 1000
 check_registers "watches on freed blocks end" holds freed 'r["watches"]["ended"] > 4'
+# The allocator hands these out again, and what is watched is used again.
+profile recycled "$targets" recycled 2000
+check_registers "watches on small blocks go on" \
+    holds recycled 'r["watches"]["reused"] > 4 and r["watches"]["reused"] > r["watches"]["ended"]'
 
 # What interpreting sees ahead ends where its buffer for stores does; rates are to be had all the same.
 profile columns "$targets" columns 3000

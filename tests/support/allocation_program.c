@@ -279,19 +279,19 @@ static void watched_releases(void)
     CHECK(released(&base, &size) == 1);
     CHECK(base == (uint64_t)(uintptr_t)blocks[2] && size == 1000000);
     watch(blocks[2] + 500000, 0);
+    /* The allocator hands it out again: what watches it goes on. */
     free(blocks[0]);
-    CHECK(released(&base, &size) == 2);
-    CHECK(base == (uint64_t)(uintptr_t)blocks[0] && size == 100);
+    CHECK(released(&base, &size) == 1);
     watch(blocks[0] + 50, 0);
     free(blocks[1]);
-    CHECK(released(&base, &size) == 2);
+    CHECK(released(&base, &size) == 1);
     char *pages = map(NULL, 8192, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     watch(pages + 4096, 1);
     munmap(pages + 4096, 4096);
-    CHECK(released(&base, &size) == 3 && base == (uint64_t)(uintptr_t)pages + 4096);
+    CHECK(released(&base, &size) == 2 && base == (uint64_t)(uintptr_t)pages + 4096);
     watch(pages + 4096, 0);
     munmap(pages, 4096);
-    CHECK(released(&base, &size) == 3);
+    CHECK(released(&base, &size) == 2);
 }
 
 static void pauses(void)

@@ -90,7 +90,8 @@ enum watch_end {
     WATCH_EVICTED = 3,       /* the policy gave the register to a later sample: censored */
     WATCH_THREAD_ENDED = 4,  /* censored */
     WATCH_PROCESS_ENDED = 5, /* censored; also assumed by readers for watches without an end */
-    WATCH_FREED = 6,         /* the block was freed or unmapped: never reused as this object */
+    WATCH_FREED = 6,         /* its memory went back to the system; before version 3.2 also: a block
+                                was freed, which the allocator would hand out again */
     WATCH_LOST = 7, /* the register was taken away (exec, debugger): censored at last sight */
     WATCH_PURSUIT_ENDED =
         8, /* the pursuit ended before a use in lines of the run's size: censored */
@@ -214,7 +215,7 @@ enum line_end {
     LINE_END_STORE = 1,   /* its last event was a store: the segment is over */
     LINE_END_TRAPS = 2,   /* trapped too often: censored, as all below */
     LINE_END_EVICTED = 3, /* the registers went to a later sample */
-    LINE_END_FREED = 4,   /* the block was freed or unmapped */
+    LINE_END_FREED = 4,   /* as WATCH_FREED */
     LINE_END_THREAD = 5,  /* the sampled thread ended */
     LINE_END_PROCESS = 6, /* also assumed where no end was written */
     LINE_END_LOST = 7,    /* the registers were taken away */

@@ -5,6 +5,7 @@
  * clock_targets regions MS    two spans and a named object of the programming interface
  * clock_targets shared MS     two threads in turns: one reads an array, the other writes it
  * clock_targets freed MS      blocks of which each line is written once, and freed
+ * clock_targets recycled MS   likewise, small ones
  * clock_targets columns MS    a matrix is transposed, every store to another line
  *
  * MS: milliseconds of CPU time to spend, about.
@@ -119,6 +120,29 @@ static int freed(double ms)
     return 0;
 }
 
+/* Blocks of 16 KiB that are written once and freed when 64 more have come: the allocator hands them
+ * out again, and each line is written again 16000 accesses later. */
+static int recycled(double ms)
+{
+    enum { KEPT = 64, BYTES = 16 << 10 };
+    unsigned char *volatile blocks[KEPT] = {NULL};
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i % KEPT || cpu_ms() < ms; i++) {
+        free(blocks[i % KEPT]);
+        blocks[i % KEPT] = malloc(BYTES);
+        if (!blocks[i % KEPT])
+            return 1;
+        for (unsigned char *byte = blocks[i % KEPT]; byte < blocks[i % KEPT] + BYTES; byte += 64)
+            *byte = 1;
+        sum += blocks[i % KEPT][0];
+    }
+    for (unsigned i = 0; i < KEPT; i++)
+        free(blocks[i]);
+    printf("%d\n", sum > 0);
+    return 0;
+}
+
 static int columns(double ms)
 {
     enum { ROWS = 2048 };
@@ -148,8 +172,10 @@ int main(int argc, char **argv)
         return shared(ms);
     if (argc == 3 && strcmp(argv[1], "freed") == 0)
         return freed(ms);
+    if (argc == 3 && strcmp(argv[1], "recycled") == 0)
+        return recycled(ms);
     if (argc == 3 && strcmp(argv[1], "columns") == 0)
         return columns(ms);
-    fprintf(stderr, "usage: clock_targets regions|shared|freed|columns MS\n");
+    fprintf(stderr, "usage: clock_targets regions|shared|freed|recycled|columns MS\n");
     return 2;
 }

@@ -10,7 +10,8 @@
 enum {
     WORD_BYTES = 8,
     /* A block this large came from the system and goes back to it (glibc's mmap threshold): its
-     * lines are gone when it is freed. The allocator hands smaller blocks out again. */
+     * lines are gone when it is freed. The allocator hands smaller blocks out again, and watches on
+     * them go on, but in profiles before version 3.2. */
     RETURNED_BYTES = 128 * 1024,
 };
 
