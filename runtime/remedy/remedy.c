@@ -71,16 +71,22 @@ static const char *file_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Whether the address is that of the remedy, wherever its module was loaded. */
-static bool is_at(const struct heap_remedy *remedy, uintptr_t address)
+/* Whether the call that returns there, at an address of its module, is that of the remedy. */
+static inline bool names_call(uint64_t remedy, uint64_t behind)
+{
+    return behind - remedy <= 1;
+}
+
+/* The same wherever its module was loaded. */
+static bool is_at(const struct heap_remedy *remedy, uintptr_t behind)
 {
     struct dl_find_object found;
     const struct link_map *map;
 
-    if (_dl_find_object((void *)address, &found) != 0)
+    if (_dl_find_object((void *)behind, &found) != 0)
         return false;
     map = found.dlfo_link_map;
-    return address - map->l_addr == remedy->address &&
+    return names_call(remedy->address, behind - map->l_addr) &&
            strcmp(map->l_name[0] != '\0' ? file_name(map->l_name) : program, remedy->module) == 0;
 }
 
@@ -90,7 +96,7 @@ static inline const struct heap_remedy *remedy_at(uintptr_t address, size_t size
     const size_t count = atomic_load_explicit(&active, memory_order_acquire);
 
     for (size_t i = 0; i < count; i++)
-        if (((remedies.items[i].address ^ address) & (PAGE_SMALLEST - 1)) == 0 &&
+        if (((address - remedies.items[i].address) & (PAGE_SMALLEST - 1)) <= 1 &&
             is_at(&remedies.items[i], address)) {
             if (remedies.items[i].huge_pages && size < HEAP_REMEDY_HUGE_PAGE)
                 return NULL;

@@ -5,11 +5,12 @@
  *
  *     align:MODULE+0xADDRESS=BYTES, hugepages:MODULE+0xADDRESS, or several by commas
  *
- * align: the blocks that are allocated by the call which returns to ADDRESS of MODULE (a file name
- * without its folders; an address as the linker gave it) begin at multiples of BYTES and fill whole
- * ones. hugepages: those of 2 MiB and more begin at multiples of that, and the kernel is asked for
- * huge pages for them; smaller ones stay as they are.
- * Pure; reading needs no memory but the caller's. Safe before main().
+ * align: the blocks that are allocated by the call at ADDRESS of MODULE begin at multiples of BYTES
+ * and fill whole ones. MODULE is a file name without its folders, ADDRESS one as the linker gave
+ * it: of the call's last byte, as reports name the place, or of the instruction behind it.
+ * hugepages: those of 2 MiB and more begin at multiples of that, and the kernel is asked for huge
+ * pages for them; smaller ones stay as they are. Pure; reading needs no memory but the caller's.
+ * Safe before main().
  */
 #ifndef REUSE_HEAP_REMEDY_H
 #define REUSE_HEAP_REMEDY_H
@@ -28,7 +29,7 @@ enum {
 
 struct heap_remedy {
     char module[HEAP_REMEDY_MODULE_MAX + 1];
-    uint64_t address;   /* link-time, of the instruction behind the allocating call */
+    uint64_t address;   /* link-time, of the allocating call's last byte or behind it */
     uint32_t alignment; /* bytes, a power of two */
     bool huge_pages;    /* alignment is HEAP_REMEDY_HUGE_PAGE, of blocks that large */
 };

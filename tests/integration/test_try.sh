@@ -28,6 +28,8 @@ behind_mallocs() {
 mapfile -t behind < <(behind_mallocs)
 first=target_neighbours+0x${behind[0]} second=target_neighbours+0x${behind[1]}
 both="align:$first=64,align:$second=64"
+last_byte() { printf 'target_neighbours+0x%x' $((0x$1 - 1)); }
+as_reported="align:$(last_byte "${behind[0]}")=64,align:$(last_byte "${behind[1]}")=64"
 run "$reuse_run" -e none --try "$both" "$neighbours" 1000
 check "the program runs" status_is 0
 check "its output is the same" cmp -s out plain
@@ -39,6 +41,10 @@ check "quiet: aligned, and nothing said" eval 'parted && ! grep -q libreuse err'
 run "$reuse_run" -e none --try "align:other+0x12=64,align:$first=4096" "$neighbours" 1000
 check "one of two places" eval 'grep -q "aligned to 4096 bytes" err && [ $(($(sed -nE "s/^block (0x[0-9a-f]+) .*/\1/p" err | head -n 1) % 4096)) -eq 0 ]'
 check "the one that is not there is told" err_has "not loaded the module of other\+0x12"
+run "$reuse_run" -e none --try "align:$(last_byte "${behind[0]}")=64" "$neighbours" 1000
+check "the call's last byte will do" err_has "^libreuse: 1 block of target_neighbours.* aligned to 64 bytes$"
+run "$reuse_run" -e none --try "align:target_neighbours+0x$(printf %x $((0x${behind[0]} - 2)))=64" "$neighbours" 1000
+check "another of its bytes will not" err_has "nothing was changed in target_neighbours"
 run "$reuse_run" -e none --try "align:target_neighbours+0x1=64" "$neighbours" 1000
 check "a place without blocks: the program runs" cmp -s out plain
 check "a line says that nothing was changed" err_has "nothing was changed in target_neighbours: no block was allocated at target_neighbours\+0x1 "
@@ -113,10 +119,10 @@ needs_qemu "the report's command"
 "$reuse_run" -q -e exact -o neighbours.rprof "$neighbours" 1000 >/dev/null 2>&1
 run "$reuse_report" neighbours.rprof
 tr -s '\n ' '  ' <out >flat
-check "the finding prints the command" grep -qF "reuse-run -e none --try $both PROGRAM" flat
+check "the finding prints the command" grep -qF "reuse-run -e none --try $as_reported PROGRAM" flat
 run "$reuse_report" --sharing neighbours.rprof
 tr -s '\n ' '  ' <out >flat
-check "and so does --sharing" grep -qF "reuse-run -e none --try $both PROGRAM" flat
+check "and so does --sharing" grep -qF "reuse-run -e none --try $as_reported PROGRAM" flat
 change=$(grep -oE -- "--try align:[^ ]+" flat | head -n 1)
 run "$reuse_run" -e none ${change:---try none} "$neighbours" 1000
 check "which parts the blocks" parted
@@ -147,4 +153,13 @@ run "$reuse_report" --machine small.conf table.rprof
 tr -s '\n ' '  ' <out >flat
 check "random access to a large block: the finding prints the command" \
     grep -qE "To time huge pages before: reuse-run -e none --try hugepages:table\+0x[0-9a-f]+ PROGRAM" flat
+# A program without names: the command calls the place what the finding calls it, and it is found there.
+gcc -s -O2 -o table table.c
+"$reuse_run" -q -e simulate --seed 1 -p 5000 -o table.rprof ./table >/dev/null 2>&1
+run "$reuse_report" --machine small.conf table.rprof
+tr -s '\n ' '  ' <out >flat
+place=$(grep -oE 'hugepages:table\+0x[0-9a-f]+' flat | head -n 1)
+check "without debug information: by the same name" grep -qF " on ${place#hugepages:} (heap" flat
+run "$reuse_run" -e none --try "$place" ./table
+check "... and the block is there" grep -qE "1 block of table\+0x[0-9a-f]+ with huge pages|never" err
 finish

@@ -43,7 +43,7 @@ const char *try_place(struct model *model, uint8_t allocator, const struct conte
     module = symbol_module_name(caller->module);
     if (!is_plain(module))
         return NULL;
-    text = format_string("%s+0x%" PRIx64, module, caller->address + 1);
+    text = format_string("%s+0x%" PRIx64, module, caller->address);
     kept = intern_table_string(model->strings, text);
     free(text);
     return kept;
