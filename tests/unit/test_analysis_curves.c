@@ -50,7 +50,10 @@ static void check_shape(const struct curve_point *points)
         const struct estimate *ratio = &points[i].miss_ratio;
         assert_true(ratio->lo >= 0 && ratio->lo <= ratio->value);
         assert_true(ratio->hi <= 1 && ratio->hi >= ratio->value);
+        /* What misses in a cache misses in each smaller one. */
         assert_true(i == 0 || ratio->value <= points[i - 1].miss_ratio.value);
+        assert_true(i == 0 || ratio->lo <= points[i - 1].miss_ratio.lo);
+        assert_true(i == 0 || ratio->hi <= points[i - 1].miss_ratio.hi);
     }
 }
 

@@ -67,6 +67,23 @@ static double least_crossing(const struct analysis *analysis)
     return analysis->crossing_count ? fmin(1, 3.0 / (double)analysis->crossing_count) : 0;
 }
 
+/* What misses in a cache misses in each smaller one as well: what is excluded of one is excluded of
+ * all larger ones, and what is certain of one, of all smaller ones. Rounding, and rates that differ
+ * between cells, must not make a larger cache look worse. */
+static void make_monotone(struct curve_point *points, size_t n)
+{
+    for (size_t k = 1; k < n; k++) {
+        const struct estimate *smaller = &points[k - 1].miss_ratio;
+        struct estimate *larger = &points[k].miss_ratio;
+
+        larger->value = fmin(larger->value, smaller->value);
+        larger->lo = fmin(larger->lo, larger->value);
+        larger->hi = fmin(larger->hi, smaller->hi);
+    }
+    for (size_t k = n; k-- > 1;)
+        points[k - 1].miss_ratio.lo = fmax(points[k - 1].miss_ratio.lo, points[k].miss_ratio.lo);
+}
+
 void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset subset,
                                const double *bytes, size_t n, struct curve_point *points)
 {
@@ -87,12 +104,8 @@ void analysis_miss_ratio_curve(const struct analysis *analysis, struct subset su
                         shares),
             shares, least_coherence(analysis, &results, k));
         points[k].beyond = is_beyond(shares);
-        /* Rounding and rates that differ between cells must not make a larger cache look worse. */
-        if (k && points[k].miss_ratio.value > points[k - 1].miss_ratio.value) {
-            points[k].miss_ratio.value = points[k - 1].miss_ratio.value;
-            points[k].miss_ratio.lo = fmin(points[k].miss_ratio.lo, points[k].miss_ratio.value);
-        }
     }
+    make_monotone(points, n);
     results_free(&results);
 }
 
@@ -141,8 +154,13 @@ void analysis_misses_at(const struct analysis *analysis, struct subset subset, c
         footprint =
             fmin(1, analysis_footprint(analysis) / analysis->line_size / results.accesses[0]);
     cold = allocate(replicate_count(analysis), sizeof *cold);
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < n; k++) {
         splits[k] = split_misses(analysis, &results, k, footprint, cold);
+        /* As in make_monotone(): first uses are the same in all. */
+        if (k > 0 && bytes[k] >= bytes[k - 1])
+            splits[k].capacity.hi = fmax(splits[k].capacity.value,
+                                         fmin(splits[k].capacity.hi, splits[k - 1].capacity.hi));
+    }
     free(cold);
     results_free(&results);
 }

@@ -15,8 +15,11 @@
  * scattered by. Twice as large as that of a Poisson count would be small. */
 #define COUNT_VARIANCE 0.25
 #define WORD_DEVIATION 0.02
-/* Of 22 words two were off by a factor of 3000 (18 programs of 0.3 to 2 s). */
-#define ASTRAY 0.1
+/* Of 38 words with a variance below this one was off by a factor of six or more, of 19 others five,
+ * up to 6000 (18 programs of 0.3 to 2 s). */
+#define VAGUE 0.2
+#define ASTRAY 0.03
+#define ASTRAY_IF_VAGUE 0.3
 
 static int compare_orders(const struct observation *x, const struct observation *y)
 {
@@ -69,8 +72,7 @@ static struct word_sums sums_of(const struct observation *list, size_t n)
 static void add_equation(const struct observation *list, size_t n, const struct word_sums *sums,
                          struct rate_evidence *evidence)
 {
-    struct rate_equation equation = {
-        .moved = fabs(sums->moved), .astray = ASTRAY, .first = evidence->term_count};
+    struct rate_equation equation = {.moved = fabs(sums->moved), .first = evidence->term_count};
     double sign = sums->moved < 0 ? -1 : 1, per_access, at_one = 0;
 
     for (uint32_t group = 0; group < evidence->groups; group++) {
@@ -90,6 +92,7 @@ static void add_equation(const struct observation *list, size_t n, const struct 
 
         equation.variance += off * off / (sums->all_within * sums->all_within);
     }
+    equation.astray = equation.variance < VAGUE ? ASTRAY : ASTRAY_IF_VAGUE;
     /* Else it has jumped, in a burst or between two. */
     if (equation.variance < SAYS_NOTHING && equation.moved < FASTEST_RATE * at_one &&
         equation.moved > SLOWEST_RATE * at_one)
