@@ -56,7 +56,7 @@ profile() { # COMMAND...
     run "$reuse_run" -o p.rprof "$@"
     "$reuse_report" --format json p.rprof >json
 }
-export REUSE_MACHINE="3:17000:0:1:0:$(getconf _NPROCESSORS_ONLN):$(uname -n)"
+export REUSE_MACHINE="4:17000:0:1:0:$(getconf _NPROCESSORS_ONLN):4:2:$(uname -n)"
 
 profile ./together
 check "counters on one line: the program does what it does" status_is 0

@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 SOURCE
 ${CC:-cc} -O1 -g -o counter counter.c -lpthread || exit 1
 sweep=$REUSE_BUILDDIR/microbench/sweep
-silent="3:17000:0:1:0:$(getconf _NPROCESSORS_ONLN):$(uname -n)"
+silent="4:17000:0:1:0:$(getconf _NPROCESSORS_ONLN):4:2:$(uname -n)"
 says='never trap .a virtual machine.*: next uses beyond what looking ahead reaches .4096 accesses, at times 524288. are not seen, and sharing between'
 field() { python3 -c 'import json, sys
 r = json.load(open("json"))
