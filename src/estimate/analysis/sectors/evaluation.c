@@ -334,11 +334,18 @@ double least_claim(const struct analysis *analysis, const struct results *result
     return fmin(1, claim + results->open_claim[place]);
 }
 
+/* Nobody is outside of it. Not known of one thread alone. */
+static bool is_one_cache(const struct analysis *analysis)
+{
+    return analysis->options.groups && analysis->options.thread_id == 0 &&
+           analysis->domain_count < 2;
+}
+
 double least_coherence(const struct analysis *analysis, const struct results *results, size_t place)
 {
     double kept = results->open - results->shares[place * replicate_count(analysis)].missed;
 
-    if (!analysis->guarded || kept <= 0)
+    if (!analysis->guarded || is_one_cache(analysis) || kept <= 0)
         return 0;
     return kept * fmin(1, 3 / fmax(1, analysis->guarded_ends));
 }

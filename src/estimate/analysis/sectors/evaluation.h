@@ -85,8 +85,8 @@ double least_claim(const struct analysis *, const struct results *, size_t place
 /*
  * The same for other threads' stores, which watches tell of and bursts do not: the share of
  * accesses whose line is still cached at its next use, unless such a store took it away, and of
- * which no watch excludes that. 0 where nothing was watched for them: there was one thread, or no
- * register.
+ * which no watch excludes that. 0 where nothing was watched for them (there was one thread, or no
+ * register), or all threads share one cache.
  */
 double least_coherence(const struct analysis *, const struct results *, size_t place);
 
