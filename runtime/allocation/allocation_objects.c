@@ -97,13 +97,11 @@ void allocation_came(const void *pointer, size_t size, enum allocator allocator,
     allocation_site_came(&block, !tracked ? 0 : size == 0 ? 1 : size);
 }
 
-/* A block this large came from the system and goes back to it (glibc's mmap threshold). Smaller
- * ones the allocator hands out again: their lines stay where they are, and are watched on. */
-enum { RETURNED_BYTES = 128 * 1024 };
-
+/* The lines of a block that the allocator hands out again stay where they are, and are watched on.
+ */
 static void tell_freed(uint64_t base, uint64_t size)
 {
-    if (size >= RETURNED_BYTES)
+    if (size >= RETURNED_BLOCK_BYTES)
         allocation_tell_released(base, size);
     else
         allocation_drop_parts(base, size);

@@ -72,9 +72,8 @@
  *     void arch_add(unsigned turns)
  *     void arch_do_nothing(unsigned turns)
  *     void arch_load(unsigned turns)
- *         So many times ARCH_UNROLLED instructions, turns >= 1: additions each of which waits for
- * the one before, a cycle each; instructions without effect; loads of one word that wait for
- * nothing.
+ *         So many times ARCH_UNROLLED instructions, turns >= 1: additions, each of which waits
+ *         for the one before, a cycle; instructions without effect; loads that wait for nothing.
  *
  *     void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)
  *         top is a multiple of 16.

@@ -12,7 +12,7 @@
 
 #include "isa/pipeline.h"
 
-/* Instructions and loads that begin in a cycle. About 10 us. Where the clock is too coarse to tell:
+/* Instructions and loads that begin in a cycle. About 15 us. Where the clock is too coarse to tell:
  * four and two. */
 struct pipeline_width processor_width(void);
 

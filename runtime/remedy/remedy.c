@@ -71,13 +71,7 @@ static const char *file_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Whether the call that returns there, at an address of its module, is that of the remedy. */
-static inline bool names_call(uint64_t remedy, uint64_t behind)
-{
-    return behind - remedy <= 1;
-}
-
-/* The same wherever its module was loaded. */
+/* Whether the call that returns there is that of the remedy, wherever its module was loaded. */
 static bool is_at(const struct heap_remedy *remedy, uintptr_t behind)
 {
     struct dl_find_object found;
@@ -86,7 +80,7 @@ static bool is_at(const struct heap_remedy *remedy, uintptr_t behind)
     if (_dl_find_object((void *)behind, &found) != 0)
         return false;
     map = found.dlfo_link_map;
-    return names_call(remedy->address, behind - map->l_addr) &&
+    return behind - map->l_addr - remedy->address <= 1 &&
            strcmp(map->l_name[0] != '\0' ? file_name(map->l_name) : program, remedy->module) == 0;
 }
 

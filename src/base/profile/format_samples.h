@@ -97,6 +97,10 @@ enum watch_end {
         8, /* the pursuit ended before a use in lines of the run's size: censored */
 };
 
+/* A heap block this large came from the system and goes back to it when it is freed (glibc's mmap
+ * threshold); smaller ones the allocator hands out again, on the same lines. Bytes. */
+enum { RETURNED_BLOCK_BYTES = 128 * 1024 };
+
 enum watch_end_flags {
     WATCH_END_VISIT_KNOWN = 1, /* the two fields below were determined by looking ahead */
     WATCH_END_VISIT_TOUCHES_ACCESSED = 2, /* the visit also touches the originally accessed word */

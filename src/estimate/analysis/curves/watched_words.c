@@ -7,13 +7,7 @@
 
 #include "analysis/internal.h"
 
-enum {
-    WORD_BYTES = 8,
-    /* A block this large came from the system and goes back to it (glibc's mmap threshold): its
-     * lines are gone when it is freed. The allocator hands smaller blocks out again, and watches on
-     * them go on, but in profiles before version 3.2. */
-    RETURNED_BYTES = 128 * 1024,
-};
+enum { WORD_BYTES = 8 };
 
 static bool same_line(const struct analysis *analysis, uint64_t a, uint64_t b)
 {
@@ -81,7 +75,8 @@ static enum open_end end_of(const struct analysed_watch *watch)
     case WATCH_PROCESS_ENDED:
         return OPEN_NEVER;
     case WATCH_FREED:
-        return watch->record->object_size >= RETURNED_BYTES ? OPEN_NEVER : OPEN_CENSORED;
+        /* Of a smaller one before version 3.2. */
+        return watch->record->object_size >= RETURNED_BLOCK_BYTES ? OPEN_NEVER : OPEN_CENSORED;
     default:
         return OPEN_CENSORED;
     }
