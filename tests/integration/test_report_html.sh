@@ -101,8 +101,8 @@ check "sources of any content" page_has sources.html '&lt;/script&gt;&lt;script&
 "$report" --format json --top 40 sources.rprof >sources.json
 
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
-if [ -z "$browser" ] || [ -z "$have_libraries" ]; then
-    skip "the pages in a browser" "chromium, libjs-d3 or libjs-highlight.js is not installed"
+if [ -z "$browser" ] || [ -z "$have_libraries" ] || ! command -v pngtopnm >/dev/null; then
+    skip "the pages in a browser" "chromium, netpbm, libjs-d3 or libjs-highlight.js is not installed"
     finish
     exit 0
 fi

@@ -441,7 +441,7 @@ static int run_paged(void)
     pthread_create(&pager, NULL, serve_faults, NULL);
     for (int page = 0; page < PAGED; page++) {
         pthread_mutex_lock(&application_lock);
-        for (int i = 0; i < 800; i++)
+        for (int i = 0; i < 8000; i++)
             sum = (sum + values[(page * 64 + i * 8) & 65535]) * 3 ^ sum >> 7;
         pthread_mutex_unlock(&application_lock);
         sum += paged[(size_t)page * PAGE];
