@@ -12,7 +12,9 @@
 #include "interposition/descriptors.h"
 #include "interposition/interpose.h"
 #include "interposition/interpose_signal.h"
+#include "interposition/interpose_stderr.h"
 #include "process/process.h"
+#include "unwinding/unwind.h"
 
 INTERPOSED int close(int descriptor)
 {
@@ -22,6 +24,11 @@ INTERPOSED int close(int descriptor)
     if (descriptor_is_ours(descriptor) && process_is_ours()) {
         errno = EBADF;
         return -1;
+    }
+    if (descriptor == STDERR_FILENO && process_is_ours()) {
+        struct unwind_start caller = UNWIND_START_OF_CALLER();
+
+        stderr_before_close(&caller);
     }
     if (!next)
         next = interpose_real("close");

@@ -3,6 +3,7 @@
 #include "output/say.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "interposition/descriptors.h"
 #include "own/raw_call.h"
 
 #include "signal_safe.h"
@@ -19,6 +21,8 @@ static bool is_quiet, is_verbose, is_speaker, has_stderr;
 static pid_t started;
 static dev_t stderr_device;
 static ino_t stderr_inode;
+/* Ours, while the program has closed its own at its end; -1: none. */
+static int copy_of_stderr = -1;
 
 void line_begin(struct line *line)
 {
@@ -102,7 +106,7 @@ void say_begin(bool quiet, bool verbose, bool speaks)
 
 /* A pipe that nobody reads, or a full file, is no reason for the target to die: what the write
  * raises is taken before anybody sees it. */
-static void write_without_signals(const char *text, size_t size)
+static void write_without_signals(int descriptor, const char *text, size_t size)
 {
     static const struct timespec now = {0};
     const unsigned long raised = 1UL << (SIGPIPE - 1) | 1UL << (SIGXFSZ - 1);
@@ -110,23 +114,42 @@ static void write_without_signals(const char *text, size_t size)
 
     raw_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&raised, (long)&before, sizeof before, 0, 0);
     raw_call(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0, 0, 0);
-    raw_call(SYS_write, STDERR_FILENO, (long)text, (long)size, 0, 0, 0);
+    raw_call(SYS_write, descriptor, (long)text, (long)size, 0, 0, 0);
     ours = raised & ~pending;
     while (ours && raw_call(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&now, sizeof ours, 0, 0) > 0)
         ;
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
 }
 
-static void print(const struct line *line)
+static bool is_stderr(int descriptor)
 {
     struct stat status;
+
+    return has_stderr && fstat(descriptor, &status) == 0 && status.st_dev == stderr_device &&
+           status.st_ino == stderr_inode;
+}
+
+void say_keep_stderr(void)
+{
+    if (!is_quiet && copy_of_stderr < 0 && is_stderr(STDERR_FILENO))
+        descriptor_adopt((int)raw_call(SYS_fcntl, STDERR_FILENO, F_DUPFD_CLOEXEC, 0, 0, 0, 0),
+                         &copy_of_stderr);
+}
+
+void say_after_fork(void)
+{
+    copy_of_stderr = -1;
+}
+
+static void print(const struct line *line)
+{
     struct line copy = *line;
     int saved = errno;
+    int descriptor = is_stderr(STDERR_FILENO) ? STDERR_FILENO : copy_of_stderr;
 
-    if (has_stderr && fstat(STDERR_FILENO, &status) == 0 && status.st_dev == stderr_device &&
-        status.st_ino == stderr_inode) {
+    if (is_stderr(descriptor)) {
         copy.text[copy.length] = '\n';
-        write_without_signals(copy.text, copy.length + 1);
+        write_without_signals(descriptor, copy.text, copy.length + 1);
     }
     errno = saved;
 }

@@ -29,6 +29,13 @@ void line_error(struct line *, int error);
  * job is said by this one (job.h). */
 void say_begin(bool quiet, bool verbose, bool speaks);
 
+/* Before the program closes stderr at its end: lines are written to a copy from then on. To be
+ * called with all signals blocked. */
+void say_keep_stderr(void);
+
+/* After fork, in the child, which has no copy. */
+void say_after_fork(void);
+
 /* The user has named this program to reuse-run, which has become it. */
 bool say_is_named(void);
 

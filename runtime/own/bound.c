@@ -134,6 +134,11 @@ void *bound_of_c_library(const char *name)
     return handles[LIBRARY_C] ? dlsym(handles[LIBRARY_C], name) : NULL;
 }
 
+bool bound_covers(const char *name, uint64_t address)
+{
+    return c_library.symbols && loaded_symbols_covers(&c_library, name, address);
+}
+
 static void *function_of(enum library from, const char *name)
 {
     return from == LIBRARY_C ? bound_of_c_library(name) : dlsym(handles[from], name);

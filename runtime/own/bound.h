@@ -3,6 +3,7 @@
 #define REUSE_RUNTIME_OWN_BOUND_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Once at start-up, before any function of bound.c's list is called: binds them, but for the
@@ -16,5 +17,9 @@ bool bound_decoder(void);
 
 /* The C library's own function of that name, whoever else defines one; NULL when there is none. */
 void *bound_of_c_library(const char *name);
+
+/* The address lies in the code of the C library's function of that name. False where its tables
+ * were not found. Signal-safe. */
+bool bound_covers(const char *name, uint64_t address);
 
 #endif

@@ -74,9 +74,22 @@ static uint32_t find_listed(const struct loaded_symbols *tables, const char *nam
     return 0;
 }
 
+static uint32_t find(const struct loaded_symbols *tables, const char *name)
+{
+    return tables->gnu_hash ? find_hashed(tables, name) : find_listed(tables, name);
+}
+
+bool loaded_symbols_covers(const struct loaded_symbols *tables, const char *name, uint64_t address)
+{
+    uint32_t index = find(tables, name);
+    const ElfW(Sym) *symbol = &tables->symbols[index];
+
+    return index && address - tables->bias - symbol->st_value < symbol->st_size;
+}
+
 void *loaded_symbols_find(const struct loaded_symbols *tables, const char *name)
 {
-    uint32_t index = tables->gnu_hash ? find_hashed(tables, name) : find_listed(tables, name);
+    uint32_t index = find(tables, name);
 
     return index ? (void *)(uintptr_t)(tables->bias + tables->symbols[index].st_value) : NULL;
 }

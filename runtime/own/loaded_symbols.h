@@ -27,4 +27,7 @@ bool loaded_symbols_read(struct loaded_symbols *, const ElfW(Dyn) *, uint64_t bi
  * (STT_GNU_IFUNC), which only the loader decides. */
 void *loaded_symbols_find(const struct loaded_symbols *, const char *name);
 
+/* The address lies in the code of that function. False as well where the function is not found. */
+bool loaded_symbols_covers(const struct loaded_symbols *, const char *name, uint64_t address);
+
 #endif

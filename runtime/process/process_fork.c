@@ -18,6 +18,7 @@
 #include "memory/scratch.h"
 #include "memory/shared_mappings.h"
 #include "output/output.h"
+#include "output/say.h"
 #include "perf_events/level_counts.h"
 #include "process/process_internal.h"
 #include "process/settings.h"
@@ -53,6 +54,7 @@ static void open_locks(void)
     regions_after_fork();
     shared_mappings_after_fork();
     meet_after_fork();
+    say_after_fork();
     sampler_after_fork();
     interpose_thread_after_fork();
     look_ahead_reset_after_fork();

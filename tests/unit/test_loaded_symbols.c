@@ -39,6 +39,27 @@ static void as_dlsym(void **state)
     }
 }
 
+static void code_of_a_function(void **state)
+{
+    struct link_map *map = c_library();
+    struct loaded_symbols symbols;
+    uint64_t start = (uint64_t)(uintptr_t)dlsym(map, "exit"), last = start;
+    const ElfW(Sym) *symbol = NULL;
+    Dl_info info;
+
+    (void)state;
+    assert_true(loaded_symbols_read(&symbols, map->l_ld, map->l_addr));
+    assert_int_not_equal(dladdr1((void *)(uintptr_t)start, &info, (void **)&symbol, RTLD_DL_SYMENT),
+                         0);
+    last += symbol->st_size - 1;
+    assert_true(last > start);
+    assert_true(loaded_symbols_covers(&symbols, "exit", start));
+    assert_true(loaded_symbols_covers(&symbols, "exit", last));
+    assert_false(loaded_symbols_covers(&symbols, "exit", start - 1));
+    assert_false(loaded_symbols_covers(&symbols, "exit", last + 1));
+    assert_false(loaded_symbols_covers(&symbols, "no_such_function", start));
+}
+
 static void what_is_not_there(void **state)
 {
     struct link_map *map = c_library();
@@ -86,9 +107,8 @@ static void no_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_dlsym),
-        cmocka_unit_test(what_is_not_there),
-        cmocka_unit_test(through_the_older_table),
+        cmocka_unit_test(as_dlsym),          cmocka_unit_test(code_of_a_function),
+        cmocka_unit_test(what_is_not_there), cmocka_unit_test(through_the_older_table),
         cmocka_unit_test(no_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "interposition/interpose_stderr.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "interposition/interpose.h"
+#include "interposition/interpose_signal.h"
+#include "output/say.h"
+#include "own/bound.h"
+#include "process/process.h"
+#include "unwinding/unwind.h"
+
+/* Handlers are called from exit(), be it called by the program or after main() has returned. */
+static bool is_exiting(const struct unwind_start *caller)
+{
+    uint64_t frames[UNWIND_FRAMES_MAX];
+    size_t count = unwind(caller, frames, UNWIND_FRAMES_MAX);
+
+    for (size_t i = 0; i < count; i++)
+        if (bound_covers("exit", frames[i] - 1))
+            return true;
+    return false;
+}
+
+void stderr_before_close(const struct unwind_start *caller)
+{
+    sigset_t before;
+
+    if (!is_exiting(caller))
+        return;
+    signals_block(&before);
+    say_keep_stderr();
+    signals_restore(&before);
+}
+
+INTERPOSED int fclose(FILE *stream)
+{
+    static int (*next)(FILE *);
+
+    if (stream == stderr && process_is_ours()) {
+        struct unwind_start caller = UNWIND_START_OF_CALLER();
+
+        stderr_before_close(&caller);
+    }
+    if (!next)
+        next = interpose_real("fclose");
+    return next(stream);
+}
