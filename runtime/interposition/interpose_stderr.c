@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "interposition/interpose.h"
 #include "interposition/interpose_signal.h"
@@ -38,7 +39,8 @@ INTERPOSED int fclose(FILE *stream)
 {
     static int (*next)(FILE *);
 
-    if (stream == stderr && process_is_ours()) {
+    /* As fileno() has it, but with no call that the target can replace. */
+    if (stream && stream->_fileno == STDERR_FILENO && process_is_ours()) {
         struct unwind_start caller = UNWIND_START_OF_CALLER();
 
         stderr_before_close(&caller);
