@@ -13,9 +13,8 @@ static uint64_t next_random(uint64_t *state)
     return *state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-/* How many are chosen at a place before its next probability, by k: while the thread has chosen
- * few for what it allocates, and after. */
-static const uint8_t enough[] = {16, 32, 64, 128}, enough_of_many[] = {1, 2, 4, 8};
+/* How many are chosen at a place before its next probability, by k. */
+static const uint8_t enough[] = {16, 32, 64, 128};
 
 static bool has_chosen_many(const struct block_choice *choice)
 {
@@ -30,8 +29,10 @@ unsigned block_choice_take(struct block_choice *choice, struct block_choice_skip
     unsigned next_log2 = tracked_log2;
     choice->chosen++;
     choice->stood_for += UINT64_C(1) << tracked_log2;
-    if (tracked_log2 < BLOCK_CHOICE_TRACKED_LOG2_MAX &&
-        ++place->chosen >= (has_chosen_many(choice) ? enough_of_many : enough)[tracked_log2 / 2]) {
+    if (has_chosen_many(choice)) {
+        next_log2 = BLOCK_CHOICE_TRACKED_LOG2_MAX;
+    } else if (tracked_log2 < BLOCK_CHOICE_TRACKED_LOG2_MAX &&
+               ++place->chosen >= enough[tracked_log2 / 2]) {
         next_log2 = tracked_log2 + 2;
         place->chosen = 0;
     }

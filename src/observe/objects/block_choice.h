@@ -12,10 +12,9 @@
  * - Each place that allocates begins with k = 0 and rises to the next k, up to 4, after 16, 32, 64,
  *   128 chosen ones. So what is allocated a few times is known for certain, and 1 of 256 is known
  *   of what is allocated by the million.
- * - A thread that has chosen BLOCK_CHOICE_ADVANCE blocks and one of 2^BLOCK_CHOICE_SHARE_LOG2 of
- * all it allocated goes on after 1, 2, 4, 8: a compiler allocates at a thousand sites, and a chosen
- *   block costs some 3 us where its context is new. It took the tracking of gcc's cc1, with a file
- * of one line, from 4.8 to 3.0 ms of CPU time, beside 10 of its own (AMD Zen 5).
+ * - While a thread has chosen BLOCK_CHOICE_ADVANCE blocks and more than one of
+ *   2^BLOCK_CHOICE_SHARE_LOG2 of all it allocated, a place goes on to k = 4 at once: a compiler
+ *   allocates at a thousand sites, and a chosen block costs some 3 us where its context is new.
  *
  * k is settled before the draws that it governs, so the weights are right whatever it is
  * (docs/estimators.md).
@@ -41,7 +40,7 @@ enum {
     BLOCK_CHOICE_PLACES_LOG2 = 7,
     BLOCK_CHOICE_TRACKED_LOG2_MAX = 8,
     BLOCK_CHOICE_ADVANCE = 256,
-    BLOCK_CHOICE_SHARE_LOG2 = 6,
+    BLOCK_CHOICE_SHARE_LOG2 = 7,
 };
 
 /* Allocations to pass over at each place before the one that is chosen; < 0: it has come. All zero
