@@ -203,6 +203,19 @@ static uint32_t context_by_walk(const struct unwind_start *caller, unsigned dept
     return context_tree_intern(sites.options->contexts, ips, n);
 }
 
+/* As context_tree_child() of the contexts. */
+static uint32_t child_of(uint32_t parent, uint64_t ip, struct thread_cache *cache)
+{
+    const uint64_t place = (ip ^ (uint64_t)parent << 32) * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+    struct known_child *known = &cache->children[place % CHILDREN];
+    if (known->context == 0 || known->ip != ip || known->parent != parent)
+        *known = (struct known_child){
+            .ip = ip,
+            .parent = parent,
+            .context = context_tree_child(sites.options->contexts, parent, ip)};
+    return known->context;
+}
+
 /* Of the frames that the walk before had as well, the number is known. */
 static uint32_t context_from_memory(const struct unwind_start *caller, struct thread_cache *cache)
 {
@@ -212,7 +225,7 @@ static uint32_t context_from_memory(const struct unwind_start *caller, struct th
     for (unsigned i = walk->frames; i-- > 0;) {
         struct walk_frame *frame = &walk->frame[i];
         if (frame->context == 0)
-            frame->context = context_tree_child(sites.options->contexts, context, frame->ip);
+            frame->context = child_of(context, frame->ip, cache);
         context = frame->context;
         if (context == 0)
             return 0;

@@ -16,6 +16,7 @@
 
 enum {
     BATCHES = 128,
+    CHILDREN = 256,
     BATCH_BLOCKS_MAX = 4096,
     BATCH_BYTES_MAX = 16384, /* as documented for allocation_site_totals() */
 };
@@ -29,7 +30,13 @@ struct batch {
     _Atomic int64_t live;
 };
 
-/* From a pool, so that memory is bounded and reused; some 15 KiB, touched as it is used. */
+/* A number that context_tree_child() has given. context 0: none. */
+struct known_child {
+    uint64_t ip;
+    uint32_t parent, context;
+};
+
+/* From a pool, so that memory is bounded and reused; some 20 KiB, touched as it is used. */
 struct thread_cache {
     struct block_choice choice;      /* which of its small blocks are tracked */
     struct block_choice_skips skips; /* of no thread: of the last one */
@@ -37,6 +44,8 @@ struct thread_cache {
     uint64_t frames_walked;          /* and what it took to find their sites */
     struct walk_memory walks;        /* too large for a small alternate stack */
     struct batch batches[BATCHES];
+    /* By hash. A look into the tree takes three cache misses in a program of many contexts. */
+    struct known_child children[CHILDREN];
 };
 
 /* Of all choices; to be called before the first cache is taken, if at all. */

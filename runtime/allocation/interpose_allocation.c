@@ -4,8 +4,8 @@
  * target's own arguments and returns what it returned; tracking happens before or after that, never
  * around it.
  *
- * Most calls concern small blocks that are not tracked. For these malloc, calloc and free do no
- * more than to find that out, and jump: no frame, no mark, one load that may miss the cache.
+ * Most calls concern small blocks that are not tracked. For these malloc, calloc, realloc and free
+ * do no more than to find that out, and jump: no frame, no mark, one load that may miss the cache.
  */
 #include "allocation/interpose_allocation.h"
 
@@ -222,10 +222,18 @@ static void *reallocate(void *pointer, size_t size, const struct unwind_start *c
     return result;
 }
 
+static __attribute__((noinline)) void *realloc_followed(void *pointer, size_t size, uint64_t cfa)
+{
+    const struct unwind_start caller = START_OF_WRAPPERS_CALLER(cfa);
+    return reallocate(pointer, size, &caller);
+}
+
+/* Blocks of the arena are followed. */
 INTERPOSED void *realloc(void *pointer, size_t size)
 {
-    const struct unwind_start caller = UNWIND_START_OF_CALLER();
-    return reallocate(pointer, size, &caller);
+    if (!allocation_is_followed(pointer) && real_allocator_was_found() && PASSES_OVER(size))
+        return real_allocator.realloc(pointer, size);
+    return realloc_followed(pointer, size, (uint64_t)(uintptr_t)__builtin_dwarf_cfa());
 }
 
 /* The program's realloc(), if it is another's: of an allocator before us, which has the blocks. */

@@ -38,11 +38,15 @@ extern struct real_allocator real_allocator __attribute__((visibility("hidden"))
 
 bool real_allocator_look_up(void);
 
+static inline bool real_allocator_was_found(void)
+{
+    return __builtin_expect(atomic_load_explicit(&real_allocator.known, memory_order_acquire), 1);
+}
+
 /* False while this very thread is looking them up. */
 static inline bool real_allocator_is_known(void)
 {
-    return __builtin_expect(atomic_load_explicit(&real_allocator.known, memory_order_acquire), 1) ||
-           real_allocator_look_up();
+    return real_allocator_was_found() || real_allocator_look_up();
 }
 
 /* A block of the start-up arena; NULL with errno set when it is full. */
