@@ -209,10 +209,10 @@ static uint32_t child_of(uint32_t parent, uint64_t ip, struct thread_cache *cach
     const uint64_t place = (ip ^ (uint64_t)parent << 32) * UINT64_C(0x9e3779b97f4a7c15) >> 56;
     struct known_child *known = &cache->children[place % CHILDREN];
     if (known->context == 0 || known->ip != ip || known->parent != parent)
-        *known = (struct known_child){
-            .ip = ip,
-            .parent = parent,
-            .context = context_tree_child(sites.options->contexts, parent, ip)};
+        *known = (struct known_child){.ip = ip,
+                                      .parent = parent,
+                                      .context =
+                                          context_tree_child(sites.options->contexts, parent, ip)};
     return known->context;
 }
 
