@@ -45,7 +45,9 @@ static uint64_t own_low, own_high;
 /* Of struct thread's interpreters: each serves one look-ahead at a time, of whichever thread. */
 struct pooled {
     _Atomic bool taken;
-    void *memory; /* of an interpreter; NULL: not used yet. Written by who has taken it */
+    /* Written by who has taken it. */
+    bool is_kept_from_children;
+    void *memory; /* of an interpreter; NULL: not used yet */
 };
 static LARGE_TABLE struct {
     unsigned count; /* written once at start-up */
@@ -53,10 +55,12 @@ static LARGE_TABLE struct {
 } interpreters;
 
 /* The decoder, its cache and its stubs: made for the first look-ahead, for most short programs have
- * none, and made good for the first one of a forked child, where the stubs are missing. */
+ * none. A forked child makes its own, or, where it got a copy of the cache, the stubs. */
 enum cache_state { CACHE_NONE, CACHE_LACKS_STUBS, CACHE_BEING_MADE, CACHE_READY, CACHE_IMPOSSIBLE };
 static _Atomic int cache_state;
-static struct stub_memory stubs; /* written by who makes it */
+static struct stub_memory stubs; /* written by who makes it, as is: */
+static void *cache_memory;
+static _Atomic bool cache_is_kept_from_children;
 
 static int find_own_code(struct dl_phdr_info *module, size_t size, void *unused)
 {
@@ -89,15 +93,15 @@ static void tell_want_of_memory(void)
 
 static void create_cache(void)
 {
-    void *cache = memory_map(DECODE_CACHE_BYTES);
-
+    if (!cache_memory)
+        cache_memory = memory_map(DECODE_CACHE_BYTES);
     /* Without them SIMD results stay unknown. */
     if (ARCH_HAS_STUBS)
         stubs = stub_memory_create(STUB_BYTES);
-    if (!cache)
+    if (!cache_memory)
         tell_want_of_memory();
     else
-        decode_cache_create(cache, DECODE_CACHE_BYTES, stubs.executable,
+        decode_cache_create(cache_memory, DECODE_CACHE_BYTES, stubs.executable,
                             stubs.executable ? STUB_BYTES : 0, stubs.to_writable);
 }
 
@@ -149,11 +153,28 @@ void look_ahead_create(void)
         interpreter_processor(tape_pass_bytes);
 }
 
+void look_ahead_before_fork(void)
+{
+    if (atomic_load(&cache_state) == CACHE_READY && cache_memory && !cache_is_kept_from_children)
+        cache_is_kept_from_children = memory_keep_from_children(cache_memory, DECODE_CACHE_BYTES);
+    for (unsigned i = 0; i < interpreters.count; i++) {
+        struct pooled *one = &interpreters.one[i];
+
+        if (atomic_exchange(&one->taken, true))
+            continue;
+        if (one->memory && !one->is_kept_from_children)
+            one->is_kept_from_children =
+                memory_keep_from_children(one->memory, interpreter_memory_size());
+        atomic_store(&one->taken, false);
+    }
+}
+
 void look_ahead_reset_after_fork(void)
 {
     decode_cache_after_fork();
     /* Another thread was at work on it, and is not here to end that. */
-    if (atomic_load(&cache_state) == CACHE_BEING_MADE)
+    if (atomic_load(&cache_state) == CACHE_BEING_MADE ||
+        (atomic_load(&cache_state) != CACHE_IMPOSSIBLE && cache_is_kept_from_children))
         atomic_store(&cache_state, CACHE_NONE);
     if (atomic_load(&cache_state) == CACHE_READY && stubs.executable)
         atomic_store(&cache_state, CACHE_LACKS_STUBS);
@@ -164,6 +185,7 @@ void look_ahead_reset_after_fork(void)
         if (atomic_exchange(&one->taken, false) && one->memory) {
             memory_unmap(one->memory, interpreter_memory_size());
             one->memory = NULL;
+            one->is_kept_from_children = false;
         }
     }
 }

@@ -13,6 +13,9 @@
 /* Once per process: the decode cache and the runtime's own code range. */
 void look_ahead_create(void);
 
+/* A child begins with interpreters as new ones. */
+void look_ahead_before_fork(void);
+
 /* In a forked child: only the calling thread exists. */
 void look_ahead_reset_after_fork(void);
 

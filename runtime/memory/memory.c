@@ -92,6 +92,15 @@ void memory_unmap(void *memory, size_t bytes)
     errno = saved;
 }
 
+bool memory_keep_from_children(void *memory, size_t bytes)
+{
+    int saved = errno;
+    long result = syscall(SYS_madvise, memory, bytes, MADV_WIPEONFORK);
+
+    errno = saved;
+    return result == 0;
+}
+
 void memory_clear(void *memory, size_t bytes)
 {
     char *begin = memory, *end = begin + bytes;

@@ -3,6 +3,7 @@
 #ifndef REUSE_RUNTIME_MEMORY_H
 #define REUSE_RUNTIME_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Once, before any other function here: what it reserves is taken first. */
@@ -14,6 +15,10 @@ void memory_unmap(void *memory, size_t bytes);
 
 /* Room for a stack of so many bytes (whole pages), with a page below that cannot be touched. */
 void *memory_map_stack(size_t bytes);
+
+/* A child of a fork finds zeros in that memory, whole pages of memory_map(), instead of a copy: no
+ * page of it costs the fork anything. False: the kernel refuses. Keeps errno. */
+bool memory_keep_from_children(void *memory, size_t bytes);
 
 /* Sets large memory of ours, static or mapped, to zero; what was not touched stays untouched. */
 void memory_clear(void *, size_t);

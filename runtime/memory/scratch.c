@@ -24,6 +24,7 @@ static size_t each; /* bytes of one */
 static unsigned count;
 static _Atomic unsigned used;  /* none from this one on was ever taken */
 static _Atomic uint64_t waits; /* so far */
+static _Atomic bool is_kept_from_children;
 
 static uint64_t waiting_state(const struct thread *thread)
 {
@@ -56,8 +57,16 @@ void scratch_create(uint64_t cpus)
             (unsigned)(cpus + SCRATCH_SPARE < SCRATCH_MAX ? cpus + SCRATCH_SPARE : SCRATCH_MAX));
         return;
     }
-    for (unsigned i = 0; i < atomic_load(&used); i++)
+    for (unsigned i = 0; !is_kept_from_children && i < atomic_load(&used); i++)
         atomic_store(&scratch_at(i)->state, SCRATCH_FREE);
+    if (is_kept_from_children)
+        atomic_store(&used, 0);
+}
+
+void scratch_before_fork(void)
+{
+    if (!is_kept_from_children && atomic_load(&used) > 0)
+        is_kept_from_children = memory_keep_from_children(memory, count * each);
 }
 
 /* Returns whether it has never been used. */

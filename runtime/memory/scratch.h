@@ -72,6 +72,9 @@ struct scratch {
 /* At start-up, and in a forked child, where nobody uses any. */
 void scratch_create(uint64_t cpus);
 
+/* A child begins with none that was used, rather than with copies. */
+void scratch_before_fork(void);
+
 /* NULL: none is free. */
 struct scratch *scratch_take(struct thread *);
 void scratch_give_back(struct scratch *);

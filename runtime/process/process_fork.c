@@ -33,6 +33,8 @@ static __thread sigset_t fork_mask __attribute__((tls_model("initial-exec")));
 static void before_fork(void)
 {
     signals_block(&fork_mask);
+    scratch_before_fork();
+    look_ahead_before_fork();
     /* Or the child would have it as its own. */
     descriptors_hold_limit();
 }
