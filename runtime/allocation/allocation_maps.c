@@ -7,6 +7,7 @@
 #include "allocation/allocation_objects.h"
 #include "allocation/allocation_sites.h"
 #include "large_table.h"
+#include "own/own_place.h"
 
 #include "signal_safe.h"
 
@@ -20,7 +21,7 @@ static struct allocation_lock tables_lock; /* of making them */
 void *allocation_obtain(size_t bytes)
 {
     const int saved_errno = errno;
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+    void *memory = mmap(own_place(bytes), bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     errno = saved_errno;
     return memory == MAP_FAILED ? NULL : memory;

@@ -11,6 +11,7 @@
 
 #include "allocation/interpose_allocation.h"
 #include "large_table.h"
+#include "own/own_place.h"
 
 #include "signal_safe.h"
 
@@ -46,7 +47,7 @@ static struct thread_cache *memory_of(unsigned i)
     if (cache != NULL)
         return cache;
     const int saved_errno = errno;
-    void *memory = mmap(NULL, sizeof *cache, PROT_READ | PROT_WRITE,
+    void *memory = mmap(own_place(sizeof *cache), sizeof *cache, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     errno = saved_errno;
     if (memory == MAP_FAILED)

@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "own/own_place.h"
+
 #include "signal_safe.h"
 
 /* Of any machine, or several. */
@@ -33,7 +35,7 @@ static _Atomic uint64_t reserve_taken;
 static void *map(size_t bytes)
 {
     int saved = errno;
-    long address = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+    long address = syscall(SYS_mmap, own_place(bytes), bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
 
     errno = saved;

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "own/own_place.h"
+
 #include "signal_safe.h"
 
 enum { MAY_BE_EXECUTED = 0x10 /* MFD_EXEC, of Linux 6.3 */ };
@@ -34,7 +36,8 @@ static int open_file(size_t bytes)
 static unsigned char *map_view(void *where, size_t bytes, int protection, int descriptor)
 {
     int flags = where ? MAP_SHARED | MAP_FIXED_NOREPLACE : MAP_SHARED;
-    long address = syscall(SYS_mmap, where, bytes, protection, flags, descriptor, 0L);
+    long address = syscall(SYS_mmap, where ? where : own_place(bytes), bytes, protection, flags,
+                           descriptor, 0L);
 
     if (address == -1)
         return NULL;

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "own/own_place.h"
 #include "own/raw_call.h"
 
 #include "signal_safe.h"
@@ -98,8 +99,8 @@ static bool map_segment(const struct late_library *library, const struct file *f
 static bool map_all(struct late_library *library, const struct file *file)
 {
     library->bytes = span_of(file);
-    const long memory = raw_call(SYS_mmap, 0, (long)library->bytes, PROT_NONE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const long memory = raw_call(SYS_mmap, (long)own_place(library->bytes), (long)library->bytes,
+                                 PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (library->bytes == 0 || memory < 0)
         return false;
     library->base = (uint64_t)memory;

@@ -9,6 +9,7 @@
 
 #include "interposition/descriptors.h"
 #include "memory/memory.h"
+#include "own/own_place.h"
 #include "perf_events/perf_event.h"
 #include "perf_events/pmu_internal.h"
 #include "process/settings.h"
@@ -46,7 +47,8 @@ void *pmu_map(int descriptor, size_t size, size_t offset)
 
     if (tape_supplies()) /* room for what the tape has of it */
         return tape_value(TAPE_CALL, 0) ? memory_map(size) : NULL;
-    result = syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, offset);
+    result = syscall(SYS_mmap, own_place(size), size, PROT_READ | PROT_WRITE, MAP_SHARED,
+                     descriptor, offset);
     errno = saved;
     return tape_value(TAPE_CALL, result != -1) ? (void *)result : NULL;
 }

@@ -26,6 +26,8 @@ target "a child of vfork that changes its signals" -- "$hostile" vfork
 
 target "page faults that the program serves itself" -- "$hostile" paged
 
+target "memory that is mapped again where it was unmapped" -- "$hostile" map-again
+
 target "an alternate stack that is too small" -- "$tight" small-alternate
 target "an alternate stack that has been freed" -- "$tight" freed-alternate
 target "_exit() on a small alternate stack" -- "$tight" crash-exit

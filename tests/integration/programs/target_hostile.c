@@ -450,6 +450,36 @@ static int run_paged(void)
     return 0;
 }
 
+/* Maps parts of its memory again where it has unmapped them: nobody else can have come to lie
+ * there meanwhile. */
+static int run_map_again(void)
+{
+    enum { AREA = 64 << 20, PART = 16 << 20, ROUNDS = 8 };
+    unsigned char *area = mmap(NULL, AREA, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    for (int round = 0; round < ROUNDS; round++) {
+        unsigned char *part = area + AREA / 4 + (round % 2) * PART;
+        char *small[1000];
+
+        munmap(part, PART);
+        for (int i = 0; i < 1000; i++)
+            small[i] = strdup("tracked, some of them");
+        burn(BURN_MS);
+        for (int i = 0; i < 1000; i++)
+            free(small[i]);
+        if (mmap(part, PART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                 0) != part)
+            return 1;
+        memset(part, 0xff, PART);
+        burn(BURN_MS);
+        if (part[0] != 0xff || memcmp(part, part + 1, PART - 1) != 0)
+            return 1;
+    }
+    puts("mapped again");
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
@@ -464,6 +494,7 @@ static const struct {
     {"jump-while-mapping", run_jump_while_mapping},
     {"vfork", run_vfork},
     {"paged", run_paged},
+    {"map-again", run_map_again},
 };
 
 int main(int count, char **arguments)

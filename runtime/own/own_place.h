@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where memory of the runtime's own goes, when it is mapped while the target runs.
+ *
+ * A program that unmaps a part of what it has mapped may map it again at the same place
+ * (MAP_FIXED), and without us nothing else could have come to lie there meanwhile. The kernel would
+ * put ours there, as the highest gap. So ours goes far away: from half of this library's address
+ * on, which leaves it as random as that is, and where neither the loader, nor the heap, nor what
+ * the kernel chooses places for comes near.
+ */
+#ifndef REUSE_RUNTIME_OWN_PLACE_H
+#define REUSE_RUNTIME_OWN_PLACE_H
+
+#include <stddef.h>
+
+/* The address to ask mmap() for, without MAP_FIXED: a place for so many bytes that nobody else was
+ * given. The kernel takes another one if it is not free. Signal-safe. */
+void *own_place(size_t bytes);
+
+#endif
