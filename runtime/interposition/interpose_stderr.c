@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "interposition/interpose_stderr.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "interposition/descriptors.h"
 #include "interposition/interpose.h"
 #include "interposition/interpose_signal.h"
 #include "output/say.h"
 #include "own/bound.h"
+#include "own/raw_call.h"
 #include "process/process.h"
 #include "unwinding/unwind.h"
 
@@ -24,15 +28,26 @@ static bool is_exiting(const struct unwind_start *caller)
     return false;
 }
 
+/* -1: none. */
+static int copy = -1;
+
 void stderr_before_close(const struct unwind_start *caller)
 {
     sigset_t before;
 
-    if (!is_exiting(caller))
+    if (copy >= 0 || !is_exiting(caller))
         return;
     signals_block(&before);
-    say_keep_stderr();
+    if (say_needs_stderr() &&
+        descriptor_adopt((int)raw_call(SYS_fcntl, STDERR_FILENO, F_DUPFD_CLOEXEC, 0, 0, 0, 0),
+                         &copy) >= 0)
+        say_to_copy(&copy);
     signals_restore(&before);
+}
+
+void stderr_after_fork(void)
+{
+    copy = -1;
 }
 
 INTERPOSED int fclose(FILE *stream)

@@ -9,10 +9,13 @@
 struct unwind_start;
 
 /*
- * The program is about to close stderr, in a call from there. If exit() is under way, say.h keeps a
- * copy. At any other time a copy would keep open what somebody may wait to be closed: the reader of
- * a pipe, behind a daemon that has let it go.
+ * The program is about to close stderr, in a call from there. If exit() is under way, a copy is
+ * kept for say.h. At any other time a copy would keep open what somebody may wait to be closed: the
+ * reader of a pipe, behind a daemon that has let it go.
  */
 void stderr_before_close(const struct unwind_start *caller);
+
+/* In the child, which has no copy. */
+void stderr_after_fork(void);
 
 #endif

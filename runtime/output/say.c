@@ -3,7 +3,6 @@
 #include "output/say.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "interposition/descriptors.h"
 #include "own/raw_call.h"
 
 #include "signal_safe.h"
@@ -21,8 +19,7 @@ static bool is_quiet, is_verbose, is_speaker, has_stderr;
 static pid_t started;
 static dev_t stderr_device;
 static ino_t stderr_inode;
-/* Ours, while the program has closed its own at its end; -1: none. */
-static int copy_of_stderr = -1;
+static const int *copy_of_stderr; /* NULL: there is none */
 
 void line_begin(struct line *line)
 {
@@ -129,23 +126,21 @@ static bool is_stderr(int descriptor)
            status.st_ino == stderr_inode;
 }
 
-void say_keep_stderr(void)
+bool say_needs_stderr(void)
 {
-    if (!is_quiet && copy_of_stderr < 0 && is_stderr(STDERR_FILENO))
-        descriptor_adopt((int)raw_call(SYS_fcntl, STDERR_FILENO, F_DUPFD_CLOEXEC, 0, 0, 0, 0),
-                         &copy_of_stderr);
+    return !is_quiet && is_stderr(STDERR_FILENO);
 }
 
-void say_after_fork(void)
+void say_to_copy(const int *descriptor)
 {
-    copy_of_stderr = -1;
+    copy_of_stderr = descriptor;
 }
 
 static void print(const struct line *line)
 {
     struct line copy = *line;
     int saved = errno;
-    int descriptor = is_stderr(STDERR_FILENO) ? STDERR_FILENO : copy_of_stderr;
+    int descriptor = !copy_of_stderr || is_stderr(STDERR_FILENO) ? STDERR_FILENO : *copy_of_stderr;
 
     if (is_stderr(descriptor)) {
         copy.text[copy.length] = '\n';

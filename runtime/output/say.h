@@ -29,12 +29,12 @@ void line_error(struct line *, int error);
  * job is said by this one (job.h). */
 void say_begin(bool quiet, bool verbose, bool speaks);
 
-/* Before the program closes stderr at its end: lines are written to a copy from then on. To be
- * called with all signals blocked. */
-void say_keep_stderr(void);
+/* Lines may come, and stderr is still what it was at start-up. */
+bool say_needs_stderr(void);
 
-/* After fork, in the child, which has no copy. */
-void say_after_fork(void);
+/* Where the program has closed stderr, lines go to *descriptor, a copy of it; -1: there is none.
+ * The holder is the caller's, and lives on. */
+void say_to_copy(const int *descriptor);
 
 /* The user has named this program to reuse-run, which has become it. */
 bool say_is_named(void);

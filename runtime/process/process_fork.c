@@ -11,6 +11,7 @@
 #include "bursts/thread.h"
 #include "interposition/descriptors.h"
 #include "interposition/interpose_signal.h"
+#include "interposition/interpose_stderr.h"
 #include "interposition/interpose_thread.h"
 #include "memory/fault_guard.h"
 #include "memory/modules.h"
@@ -18,7 +19,6 @@
 #include "memory/scratch.h"
 #include "memory/shared_mappings.h"
 #include "output/output.h"
-#include "output/say.h"
 #include "perf_events/level_counts.h"
 #include "process/process_internal.h"
 #include "process/settings.h"
@@ -56,7 +56,7 @@ static void open_locks(void)
     regions_after_fork();
     shared_mappings_after_fork();
     meet_after_fork();
-    say_after_fork();
+    stderr_after_fork();
     sampler_after_fork();
     interpose_thread_after_fork();
     look_ahead_reset_after_fork();
