@@ -179,13 +179,18 @@ void process_finish(void)
 {
     static _Atomic pid_t finished;
     sigset_t before;
-    pid_t own = getpid();
+    pid_t own;
 
-    if (!process_is_ours() || atomic_exchange(&finished, own) == own)
+    /* In a sandbox no system call may be made, not even for a process number. */
+    if (!process_is_ours())
+        return;
+    own = getpid();
+    if (atomic_exchange(&finished, own) == own)
         return;
     signals_block(&before);
     process_on_own_stack(finish);
     /* From here on the wrappers pass through. */
+    attribution_stop();
     atomic_store(&process_pid, 0);
     signals_restore(&before);
 }
@@ -248,23 +253,29 @@ void process_before_exec(void)
     signals_restore(&before);
 }
 
-static void end_here(const char *why)
+/* False: there is no profile of this process. */
+static bool end_here(const char *why)
 {
     struct line line;
 
     if (!process_is_ours())
-        return;
+        return false;
     line_begin(&line);
     line_text(&line, why);
     line_text(&line, ": profiling ends here");
     output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
     say(&line);
     process_finish();
+    return true;
 }
 
 void process_before_sandbox(void)
 {
-    end_here("the program enters a seccomp sandbox");
+    if (!end_here("the program enters a seccomp sandbox"))
+        return;
+    /* Handlers of ours would make system calls there before they call the program's. */
+    fault_guard_end();
+    signal_end();
 }
 
 void process_before_signalfd(void)

@@ -63,4 +63,9 @@ if nm -D "$library" | grep -qE '__(asan|ubsan|tsan)_'; then
 else
     check "the library brings no other with it" test ! -s "$work/out"
 fi
+# What these have of the runtime calls nothing that they have not.
+for name in place try; do
+    run env LD_BIND_NOW=1 LD_PRELOAD="$REUSE_BUILDDIR/runtime/.libs/libreuse-$name.so" true
+    check "libreuse-$name.so finds all that it calls" eval '! err_has "undefined symbol"'
+done
 finish

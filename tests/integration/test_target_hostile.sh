@@ -28,6 +28,8 @@ target "page faults that the program serves itself" -- "$hostile" paged
 
 target "memory that is mapped again where it was unmapped" -- "$hostile" map-again
 
+target "a sandbox that forbids what a wrapper could call" -- "$hostile" sandbox
+
 target "an alternate stack that is too small" -- "$tight" small-alternate
 target "an alternate stack that has been freed" -- "$tight" freed-alternate
 target "_exit() on a small alternate stack" -- "$tight" crash-exit

@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -480,6 +483,45 @@ static int run_map_again(void)
     return 0;
 }
 
+static void end_with_7(int signal)
+{
+    (void)signal;
+    _exit(7);
+}
+
+/* Allocates, and faults, where every system call but its own few would kill it. */
+static int run_sandbox(void)
+{
+    static const struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    static const struct sock_fprog filter = {.len = sizeof rules / sizeof *rules,
+                                             .filter = (struct sock_filter *)rules};
+    static char *blocks[10000];
+    struct sigaction action = {.sa_handler = end_with_7};
+
+    sigaction(SIGSEGV, &action, NULL);
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+            blocks[i] = malloc(32 + i % 64);
+        for (size_t i = sizeof blocks / sizeof *blocks; i-- > 1;)
+            free(blocks[i]);
+        if (round > 0)
+            continue;
+        burn(BURN_MS);
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+            return 7; /* no filters here */
+    }
+    (void)!write(STDOUT_FILENO, "allocated\n", 10);
+    *(volatile char *)NULL = 1;
+    return 1;
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
@@ -495,6 +537,7 @@ static const struct {
     {"vfork", run_vfork},
     {"paged", run_paged},
     {"map-again", run_map_again},
+    {"sandbox", run_sandbox},
 };
 
 int main(int count, char **arguments)
