@@ -27,18 +27,41 @@ static void *look_up(const char *name)
     return function;
 }
 
-/* What may be called in a handler, or in a child of vfork; found at start-up. */
+/* What may be called in a handler, in a child of vfork, or first while another thread has the
+ * loader's lock and waits for this one; found at start-up. */
 static struct {
     const char *name;
     void *function;
 } prepared[] = {
-    {"_exit", NULL},      {"__longjmp_chk", NULL},   {"_longjmp", NULL},   {"abort", NULL},
-    {"close", NULL},      {"close_range", NULL},     {"dup2", NULL},       {"dup3", NULL},
-    {"execve", NULL},     {"execveat", NULL},        {"execvpe", NULL},    {"fcntl", NULL},
-    {"fcntl64", NULL},    {"fexecve", NULL},         {"ioctl", NULL},      {"longjmp", NULL},
-    {"prctl", NULL},      {"pthread_sigmask", NULL}, {"ptrace", NULL},     {"sigaction", NULL},
-    {"siglongjmp", NULL}, {"signal", NULL},          {"sigpending", NULL}, {"sigprocmask", NULL},
-    {"sigset", NULL},     {"sigtimedwait", NULL},    {"syscall", NULL},    {"sysv_signal", NULL},
+    {"_exit", NULL},
+    {"__longjmp_chk", NULL},
+    {"_longjmp", NULL},
+    {"abort", NULL},
+    {"close", NULL},
+    {"close_range", NULL},
+    {"dup2", NULL},
+    {"dup3", NULL},
+    {"execve", NULL},
+    {"execveat", NULL},
+    {"execvpe", NULL},
+    {"fclose", NULL},
+    {"fcntl", NULL},
+    {"fcntl64", NULL},
+    {"fexecve", NULL},
+    {"ioctl", NULL},
+    {"longjmp", NULL},
+    {"prctl", NULL},
+    {"pthread_sigmask", NULL},
+    {"ptrace", NULL},
+    {"sigaction", NULL},
+    {"siglongjmp", NULL},
+    {"signal", NULL},
+    {"sigpending", NULL},
+    {"sigprocmask", NULL},
+    {"sigset", NULL},
+    {"sigtimedwait", NULL},
+    {"syscall", NULL},
+    {"sysv_signal", NULL},
 };
 
 enum { PREPARED = sizeof prepared / sizeof *prepared };
