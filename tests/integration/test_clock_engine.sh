@@ -95,10 +95,11 @@ check_registers "they make coherence misses" holds shared 'max(m["coherence"] or
 # Some fifty such ends are to be expected; those of a thread's own end are at most as many as it has slots.
 profile freed "$targets" freed 1000
 check_registers "watches on freed blocks end" holds freed 'r["watches"]["ended"] > 4'
-# The allocator hands these out again, and what is watched is used again.
-profile recycled "$targets" recycled 2000
+# The allocator hands these out again, and what is watched is used again: some ten times (7 to 16 in
+# five runs on a busy machine).
+profile recycled "$targets" recycled 4000
 check_registers "watches on small blocks go on" \
-    holds recycled 'r["watches"]["reused"] > 4 and r["watches"]["reused"] > r["watches"]["ended"]'
+    holds recycled 'r["watches"]["reused"] > 2 and r["watches"]["reused"] > r["watches"]["ended"]'
 
 # What interpreting sees ahead ends where its buffer for stores does; rates are to be had all the same.
 profile columns "$targets" columns 3000
