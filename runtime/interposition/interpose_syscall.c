@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,7 +18,6 @@
 #include "interposition/interpose.h"
 #include "interposition/interpose_signal.h"
 #include "output/snapshot.h"
-#include "own/clock.h"
 #include "process/process.h"
 #include "unwinding/unwind.h"
 

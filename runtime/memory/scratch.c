@@ -57,10 +57,10 @@ void scratch_create(uint64_t cpus)
             (unsigned)(cpus + SCRATCH_SPARE < SCRATCH_MAX ? cpus + SCRATCH_SPARE : SCRATCH_MAX));
         return;
     }
-    for (unsigned i = 0; !is_kept_from_children && i < atomic_load(&used); i++)
-        atomic_store(&scratch_at(i)->state, SCRATCH_FREE);
     if (is_kept_from_children)
         atomic_store(&used, 0);
+    for (unsigned i = 0; i < atomic_load(&used); i++)
+        atomic_store(&scratch_at(i)->state, SCRATCH_FREE);
 }
 
 void scratch_before_fork(void)

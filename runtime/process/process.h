@@ -39,7 +39,7 @@ void process_move_profile(int from);
 void process_before_exec(void);
 
 /* The target puts itself into a sandbox, or (what) makes system calls impossible for us otherwise:
- * the profile ends here, while we may still write it, and signals are the target's. */
+ * the profile ends here, while we may still write it. With one thread, signals are the target's. */
 void process_before_sandbox(const char *what);
 
 /* The target lets itself be traced: the profile ends, signals and environment are the target's. */

@@ -179,13 +179,10 @@ void process_finish(void)
 {
     static _Atomic pid_t finished;
     sigset_t before;
-    pid_t own;
+    pid_t own = atomic_load(&process_pid);
 
-    /* In a sandbox no system call may be made, not even for a process number. */
-    if (!process_is_ours())
-        return;
-    own = getpid();
-    if (atomic_exchange(&finished, own) == own)
+    /* No system call once it has ended: in a sandbox none may be made. */
+    if (!process_is_ours() || atomic_exchange(&finished, own) == own)
         return;
     signals_block(&before);
     process_on_own_stack(finish);
@@ -272,9 +269,12 @@ static bool end_here(const char *why)
 
 void process_before_sandbox(const char *what)
 {
-    if (!end_here(what))
+    bool is_alone = thread_alive_count() <= 1;
+
+    /* Other threads may be in handlers of ours, or about to enter them. */
+    if (!end_here(what) || !is_alone)
         return;
-    /* Handlers of ours would make system calls there before they call the program's. */
+    /* They would make system calls there before they call the program's. */
     fault_guard_end();
     signal_end();
 }
