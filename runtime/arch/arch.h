@@ -13,6 +13,8 @@
  *     ARCH_SYSTEM_CALL_CHANGES
  *         General registers that hold something else after a system call: a bit for each, numbered
  *         as in struct interpreter_registers.
+ *     ARCH_SYSTEM_CALL_NUMBER, ARCH_SYSTEM_CALL_SECOND, ARCH_SYSTEM_CALL_THIRD
+ *         Which of them say what call it is, and its second and third argument.
  *
  *     uint64_t arch_ip(const ucontext_t *)
  *     void arch_set_ip(ucontext_t *, uint64_t ip)

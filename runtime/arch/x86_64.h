@@ -9,6 +9,9 @@ enum {
     ARCH_TRAPS_BEFORE_ACCESS = false,
     ARCH_HAS_STUBS = true,
     ARCH_SYSTEM_CALL_CHANGES = 1 << 0 | 1 << 1 | 1 << 11, /* rax, rcx, r11 */
+    ARCH_SYSTEM_CALL_NUMBER = 0,                          /* rax */
+    ARCH_SYSTEM_CALL_SECOND = 6,                          /* rsi */
+    ARCH_SYSTEM_CALL_THIRD = 2,                           /* rdx */
     ARCH_LINKAGE_STUB_BYTES = 1,
     ARCH_SIGNAL_FRAMES_UNDESCRIBED = false,
     ARCH_SIGNAL_RETURN_BYTES = 0,

@@ -222,6 +222,7 @@ static void begin(struct scratch *scratch, ucontext_t *context, uint64_t app_now
     scratch->sampled = random_below(&thread->random, BURST_PROBES);
     burst_begin(scratch->burst, settings.line_size,
                 random_below(&thread->random, BURST_WIDE_ONE_IN) == 0);
+    kernel_buffers_begin(&scratch->buffers);
     paths_begin(&scratch->paths, context);
     scratch->record.context_id =
         attribution_on_path(thread, paths_at(&scratch->paths, 0), arch_ip(context));
@@ -277,6 +278,8 @@ static enum interpreter_stop look(struct scratch *scratch, const ucontext_t *con
         rate_follow_end(scratch);
     if (scratch->record.loop == 0)
         scratch->record.loop = loops_hottest(&thread->loops);
+    if (why == INTERPRETER_SYSTEM_CALL)
+        kernel_buffers_note(&scratch->buffers, thread->interpreter);
     if (why != INTERPRETER_FULL) {
         bridge_foresee(thread->interpreter, why, stop);
         look_ahead_end(thread);

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bursts/kernel_buffers.h"
 #include "bursts/thread.h"
 #include "isa/interpreter.h"
 #include "isa/pipeline.h"
@@ -59,6 +60,7 @@ struct scratch {
     uint64_t begun_at;      /* the instruction */
 
     struct pursuit pursuit; /* of lines that it leaves open */
+    struct kernel_buffers buffers;
 
     struct pipeline pipeline; /* how long its accesses would take; see modelled_time.h */
 

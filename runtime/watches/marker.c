@@ -36,6 +36,8 @@ static void describe(struct scratch *scratch, struct marker *marker,
         watch_plan_make(sample, &thread->random, WATCH_WORD, settings.line_size);
         marker->indexes[i] = probes[i].index;
         marker->shareable[i] = watch_plan_suits_all_threads(access);
+        marker->copied[i] =
+            kernel_buffers_touch(&scratch->buffers, sample->watch_address, WATCH_WORD);
     }
     marker->count = n;
 }
@@ -57,7 +59,9 @@ static void start(struct thread *thread, uint64_t app_now)
         marker->samples[i].marker_accesses = marker->index - marker->indexes[i];
         thread->shareable = marker->shareable[i] && i == shared;
         thread->totals.samples +=
-            private_watch_start(&thread->watches, slot, &marker->samples[i], app_now);
+            marker->copied[i]
+                ? private_watch_decline(&thread->watches, slot, &marker->samples[i], app_now)
+                : private_watch_start(&thread->watches, slot, &marker->samples[i], app_now);
     }
 }
 
@@ -127,7 +131,8 @@ void marker_set(struct scratch *scratch, uint32_t slots, struct burst_probe *pro
         start(thread, app_now);
         return;
     }
-    if (!find(scratch, probes[n - 1].index, marker, &word))
+    if (!find(scratch, probes[n - 1].index, marker, &word) ||
+        kernel_buffers_touch(&scratch->buffers, word, WATCH_WORD))
         return;
     describe(scratch, marker, probes, n);
     marker->slot = (unsigned)__builtin_ctz(slots);

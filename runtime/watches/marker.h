@@ -32,6 +32,7 @@ struct marker {
     struct record_sample samples[WATCHES_MAX];
     uint32_t indexes[WATCHES_MAX]; /* of their accesses in the burst */
     bool shareable[WATCHES_MAX];   /* their words may be watched in all threads */
+    bool copied[WATCHES_MAX];      /* the kernel copies to them or from them: not to be watched */
 };
 
 /* The burst is closed, these of its open probes are drawn for those slots. */

@@ -35,6 +35,10 @@ for obstacle in calls unknown rewrites; do
     check_registers "$obstacle: and lines to watch" is 'open >= bursts && armed == open'
 done
 
+profile "$targets" copies 2000
+check "what the kernel copies: the program does what it does" out_has '^1$'
+check_registers "... gets no registers" is 'open > 5 && (open - armed) * 4 > open * 3'
+
 # Six sevenths of its time are the kernel's: at the default budget it has a dozen bursts.
 before=(env REUSE_BUDGET=20)
 profile "$targets" jumps 2000

@@ -175,10 +175,10 @@ static void begin(unsigned count)
     private_watches_begin(&set, &mechanism, &hardware, 7, &generator, &totals, count, 8);
 }
 
-/* An open sample; its word is watched. */
-static bool start(unsigned slot, uint64_t address)
+/* An open sample, by its word. */
+static struct record_sample open_sample(uint64_t address)
 {
-    struct record_sample sample = {
+    return (struct record_sample){
         .sample_id = ++next_sample,
         .thread_id = 7,
         .address = address,
@@ -187,6 +187,12 @@ static bool start(unsigned slot, uint64_t address)
         .watch_address = address & ~UINT64_C(7),
         .watch_length = 8,
     };
+}
+
+/* Its word is watched. */
+static bool start(unsigned slot, uint64_t address)
+{
+    struct record_sample sample = open_sample(address);
 
     return private_watch_start(&set, slot, &sample, hardware.clock);
 }
@@ -286,6 +292,33 @@ static void a_register_that_fails_leaves_its_slot_empty(void **state)
     assert_int_equal(hardware.end[0].reason, WATCH_EVICTED);
     assert_int_equal(armed(), 0);
     assert_int_equal(hardware.companions, 0);
+}
+
+/* Its sample is written, censored at once; nothing is armed, and what was there is evicted. */
+static void what_may_have_no_register_is_censored_at_once(void **state)
+{
+    struct record_sample sample;
+
+    (void)state;
+    begin(1);
+    start(0, 0x1000);
+    hardware.clock = 70;
+    sample = open_sample(0x2000);
+    assert_true(private_watch_decline(&set, 0, &sample, hardware.clock));
+    assert_int_equal(armed(), 0);
+    assert_int_equal(hardware.companions, 0);
+    assert_int_equal(hardware.announced, 0);
+    assert_int_equal(hardware.samples, 2);
+    assert_int_equal(hardware.sample[1].app_ns, 70);
+    assert_int_equal(hardware.ends, 2);
+    assert_int_equal(hardware.end[0].sample_id, 1);
+    assert_int_equal(hardware.end[1].sample_id, 2);
+    assert_int_equal(hardware.end[1].reason, WATCH_EVICTED);
+    assert_int_equal(hardware.end[1].app_ns, 70);
+    assert_int_equal(totals.armed, 1);
+    assert_int_equal(totals.evicted, 2);
+    assert_true(start(0, 0x3000));
+    assert_int_equal(armed(), 1);
 }
 
 static void every_watch_ends_once_when_slots_are_scarce(void **state)
@@ -530,6 +563,7 @@ int main(void)
         cmocka_unit_test(the_mechanism_may_write_the_end_later),
         cmocka_unit_test(without_a_register_nothing_is_written),
         cmocka_unit_test(a_register_that_fails_leaves_its_slot_empty),
+        cmocka_unit_test(what_may_have_no_register_is_censored_at_once),
         cmocka_unit_test(every_watch_ends_once_when_slots_are_scarce),
         cmocka_unit_test(a_trap_of_an_earlier_use_is_a_stranger),
         cmocka_unit_test(one_trap_ends_all_watches_on_the_word),

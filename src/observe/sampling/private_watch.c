@@ -185,6 +185,25 @@ bool private_watch_start(struct private_watches *set, unsigned slot, struct reco
     return true;
 }
 
+bool private_watch_decline(struct private_watches *set, unsigned slot, struct record_sample *sample,
+                           uint64_t app_now)
+{
+    struct private_watch *watch = &set->watch[slot];
+    const struct watch_ending ending = {
+        .reason = WATCH_EVICTED, .app_now = app_now, .by_thread = set->thread_id};
+    struct record_watch_end end;
+
+    evict(set, slot, app_now);
+    sample->watch_slot = (uint8_t)slot;
+    sample->app_ns = app_now;
+    watch->sample = *sample;
+    end = end_record(set, slot, &ending);
+    set->mechanism->append(set->thread, RECORD_SAMPLE, sample, sizeof *sample);
+    set->mechanism->append(set->thread, RECORD_WATCH_END, &end, sizeof end);
+    count_end(set->totals, WATCH_EVICTED, false);
+    return true;
+}
+
 static void end_by_reuse(struct private_watches *set, unsigned slot, const struct watch_trap *trap)
 {
     struct private_watch *watch = &set->watch[slot];

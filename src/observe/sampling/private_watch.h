@@ -145,6 +145,15 @@ uint32_t private_watches_accept(struct private_watches *);
 bool private_watch_start(struct private_watches *, unsigned slot, struct record_sample *,
                          uint64_t app_now);
 
+/*
+ * As private_watch_start(), but no register may be put on the line: whatever the slot holds is
+ * evicted, and the sample's record written with its end, at once, for want of a register
+ * (WATCH_EVICTED: censored). That line's next use is as likely to be far off as others', for all
+ * that is known. Returns true.
+ */
+bool private_watch_decline(struct private_watches *, unsigned slot, struct record_sample *,
+                           uint64_t app_now);
+
 /* The slot's register trapped. Traps all watches on the same word: a mechanism may report one trap
  * for several registers. A generation that is not in force is counted as LOSS_TRAP_UNKNOWN. */
 void private_watch_trap(struct private_watches *, unsigned slot, uint32_t generation,

@@ -5,6 +5,7 @@
  * burst_targets calls MS          a system call every 300 accesses
  * burst_targets unknown MS        an instruction that the interpreter does not know, as often
  * burst_targets rewrites MS       code that is written anew, and run, as often
+ * burst_targets copies MS         messages that the program fills a part of, and the kernel takes
  * burst_targets jumps MS          system calls from which a signal handler jumps away
  * burst_targets pages MS          writes to memory that is new
  * burst_targets brief MS          threads of 5 ms, four at a time
@@ -24,6 +25,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -96,6 +98,25 @@ static int stop_often(void (*stop)(void), double ms)
             stop();
         }
     printf("%d\n", sum != 0);
+    return 0;
+}
+
+static int send_often(double ms)
+{
+    enum { LINES = 256, FILLED = 16 };
+    static uint64_t message[LINES][8];
+    struct iovec vector = {message, sizeof message};
+    unsigned sent = 0;
+
+    while (cpu_ms(CLOCK_PROCESS_CPUTIME_ID) < ms)
+        for (int i = 0; i < 500; i++, sent++) {
+            for (unsigned line = 0; line < FILLED; line++)
+                message[(sent * FILLED + line) % LINES][0]++;
+            if ((sent & 1 ? writev(null_device, &vector, 1)
+                          : write(null_device, message, sizeof message)) != sizeof message)
+                return 1;
+        }
+    printf("%d\n", message[0][0] > 0);
     return 0;
 }
 
@@ -238,6 +259,8 @@ int main(int argc, char **argv)
     null_device = open("/dev/null", O_WRONLY);
     if (strcmp(what, "calls") == 0)
         return stop_often(stop_by_call, number);
+    if (strcmp(what, "copies") == 0)
+        return send_often(number);
     if (strcmp(what, "jumps") == 0)
         return jump(number);
     if (strcmp(what, "pages") == 0)
@@ -257,7 +280,8 @@ int main(int argc, char **argv)
     if (strcmp(what, "unknown") == 0 || strcmp(what, "rewrites") == 0)
         return 77;
 #endif
-    fprintf(stderr,
-            "usage: burst_targets calls|unknown|rewrites|jumps|pages|brief|many|forks NUMBER\n");
+    fprintf(
+        stderr,
+        "usage: burst_targets calls|unknown|rewrites|copies|jumps|pages|brief|many|forks NUMBER\n");
     return 2;
 }
