@@ -42,13 +42,13 @@ static void switches_are_charged_as_measured(void **state)
     struct switch_cost cost = run(&switches, 50000);
 
     (void)state;
-    /* 750 of them at 9.4 us; 200 within a tick at 10 us. */
-    assert_in_range(cost.besides_ns, 7040000, 7060000);
-    assert_in_range(cost.burst_ns, 1990000, 2010000);
+    /* 750 of them at 1 us; 200 within a tick at 3.5 us. */
+    assert_in_range(cost.besides_ns, 740000, 760000);
+    assert_in_range(cost.burst_ns, 690000, 710000);
     /* At twenty periods from burst to burst the clock is due twenty times. */
     cost = switches_count(&switches, switches.count + 15000, switches.app_ns + 20 * PERIOD_NS,
                           PERIOD_NS, TRIGGER_NS, TRAP_NS);
-    assert_in_range(cost.burst_ns, 39800000, 40200000);
+    assert_in_range(cost.burst_ns, 13800000, 14200000);
 }
 
 /* Application time is measured, and may seem to go back. */
@@ -76,8 +76,8 @@ static void registers_are_armed_for_their_share(void **state)
     (void)state;
     run(&switches, 50000);
     share = switches_watch_share(&switches, 0.02, TRAP_NS);
-    /* A fifth of 2 % over 50 000 x 9 us, 45 %. */
-    assert_true(share > 0.0088 && share < 0.0090);
+    /* A fifth of 2 % over 50 000 x 0.6 us, 3 %. */
+    assert_true(share > 0.130 && share < 0.137);
     random_seed(&random, 9);
     for (unsigned i = 0; i < BURSTS; i++) {
         bool before = switches.unwatched;
@@ -91,27 +91,6 @@ static void registers_are_armed_for_their_share(void **state)
     assert_true(switches_may_watch(&switches, &random, 1));
 }
 
-/* Of many threads that have one burst, as large a share is watched. */
-static void a_first_burst_has_its_share(void **state)
-{
-    enum { THREADS = 100000 };
-    struct random random;
-    double share = 0;
-    unsigned watched = 0;
-
-    (void)state;
-    random_seed(&random, 9);
-    for (unsigned i = 0; i < THREADS; i++) {
-        struct switches switches;
-
-        run(&switches, 5000);
-        share = switches_watch_share(&switches, 0.02, TRAP_NS);
-        watched += switches_may_watch(&switches, &random, share);
-    }
-    assert_true(share > 0.08 && share < 0.1);
-    assert_true(watched > (share - 0.004) * THREADS && watched < (share + 0.004) * THREADS);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,7 +98,6 @@ int main(void)
         cmocka_unit_test(switches_are_charged_as_measured),
         cmocka_unit_test(time_that_goes_back_costs_nothing),
         cmocka_unit_test(registers_are_armed_for_their_share),
-        cmocka_unit_test(a_first_burst_has_its_share),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

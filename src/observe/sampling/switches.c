@@ -5,15 +5,12 @@
 #include "signal_safe.h"
 
 /*
- * Measured by two processes that hand a byte to and fro (Linux 6.18, virtual machine; an expiry
- * costs 18 us, a trap 16). On one processor a switch takes 0.4 us more with a clock, 10 us more with
- * one that is due within a tick, 0.7 to 1.3 us more with two to four armed registers. On two, which
- * idle meanwhile, 0.2 to 2 us, 8 us and 8 to 10 us: to set timers and registers anew after the
- * processor has idled leaves the virtual machine. The dearer of each is charged, for which it will
- * be is not known.
+ * Measured by two threads that hand a byte to and fro on one processor (Linux 6.18, virtual
+ * machine; an expiry costs 18 us, a trap 16): a switch takes 0.4 us more with a clock, 3.5 us more
+ * with one that is due within a tick, 0.6 us more with two armed registers.
  */
-static const double clock_to_trigger = 0.4 / 18, due_to_trigger = 10.0 / 18,
-                    armed_to_trap = 9.0 / 16;
+static const double clock_to_trigger = 0.4 / 18, due_to_trigger = 3.5 / 18,
+                    armed_to_trap = 0.6 / 16;
 /* Between ticks of the kernel: 4 ms at the most common setting. */
 static const double tick_ns = 4e6;
 /* Of the budget, for armed registers. */
@@ -55,23 +52,17 @@ double switches_watch_share(const struct switches *switches, double budget, uint
     return whole > may ? may / whole : 1;
 }
 
-static bool happens(struct random *random, double chance)
-{
-    return (double)(random_next(random) >> 11) * 0x1p-53 < chance;
-}
-
-/* A chain of two states that is in the one for `share` of the time, from its start: a thread may
- * have few bursts. It leaves that one with 1 in WATCHED_BURSTS, and the other one as often. */
+/* A chain of two states that is in the one for `share` of the time: leaves it with 1 in
+ * WATCHED_BURSTS, and the other one as often. */
 bool switches_may_watch(struct switches *switches, struct random *random, double share)
 {
-    const double leaves = 1.0 / WATCHED_BURSTS;
+    double change = 1.0 / WATCHED_BURSTS;
 
     if (share >= 1)
         switches->unwatched = false;
-    else if (!switches->drawn)
-        switches->unwatched = !happens(random, share);
-    else if (happens(random, switches->unwatched ? leaves * share / (1 - share) : leaves))
+    else if (switches->unwatched)
+        change *= share / (1 - share);
+    if (share < 1 && (double)(random_next(random) >> 11) * 0x1p-53 < change)
         switches->unwatched = !switches->unwatched;
-    switches->drawn = share < 1;
     return !switches->unwatched;
 }

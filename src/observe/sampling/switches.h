@@ -27,7 +27,6 @@ struct switches {
     uint64_t count, app_ns; /* as of the last burst */
     double per_ns;          /* of late */
     bool unwatched;         /* no registers for now */
-    bool drawn;             /* by a share of less than all */
 };
 
 struct switch_cost {
