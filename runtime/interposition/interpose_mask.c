@@ -76,27 +76,6 @@ static void change_trap(int how)
     signals_change(how, &trap, NULL);
 }
 
-/* An event of ours that came while the profile ended, and SIGTRAP was blocked: nothing that the
- * target may read, or have pending. SIGTRAP is blocked. */
-static void drop_own(void)
-{
-    /* The thread's and the process's, of one SIGTRAP each. */
-    enum { QUEUES = 2, KERNEL_SET_BYTES = 8 };
-    const struct timespec now = {0};
-    siginfo_t taken, kept[QUEUES];
-    unsigned count = 0;
-    sigset_t trap;
-
-    sigemptyset(&trap);
-    sigaddset(&trap, SIGTRAP);
-    while (count < QUEUES && raw_call(SYS_rt_sigtimedwait, (long)&trap, (long)&taken, (long)&now,
-                                      KERNEL_SET_BYTES, 0, 0) == SIGTRAP)
-        if (!held_trap_is_telling(&taken) && !signal_is_of_event(&taken))
-            kept[count++] = taken;
-    while (count > 0)
-        send_again(&kept[--count]);
-}
-
 void signal_give_back(void)
 {
     siginfo_t information;
@@ -105,7 +84,6 @@ void signal_give_back(void)
         return;
     believes_blocked = false;
     change_trap(SIG_BLOCK);
-    drop_own();
     if (pending_foreign) {
         pending_foreign = false;
         send_again(&pending_information);
@@ -132,8 +110,28 @@ static void offer(void)
 static void leave_to_kernel(siginfo_t *information, ucontext_t *context)
 {
     sigaddset(&context->uc_sigmask, SIGTRAP);
-    drop_own();
     send_again(information);
+}
+
+/* The profile has ended in this handler, where SIGTRAP is blocked. An event of ours that came
+ * meanwhile must not stay pending: the target would read it. */
+static void drop_own(void)
+{
+    /* The thread's and the process's, of one SIGTRAP each. */
+    enum { QUEUES = 2, KERNEL_SET_BYTES = 8 };
+    const struct timespec now = {0};
+    siginfo_t taken, kept[QUEUES];
+    unsigned count = 0;
+    sigset_t trap;
+
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    while (count < QUEUES && raw_call(SYS_rt_sigtimedwait, (long)&trap, (long)&taken, (long)&now,
+                                      KERNEL_SET_BYTES, 0, 0) == SIGTRAP)
+        if (!held_trap_is_telling(&taken) && !signal_is_of_event(&taken))
+            kept[count++] = taken;
+    while (count > 0)
+        send_again(&kept[--count]);
 }
 
 bool signal_hold_back(siginfo_t *information, ucontext_t *context)
@@ -160,6 +158,7 @@ bool signal_hold_back(siginfo_t *information, ucontext_t *context)
         offer();
         if (atomic_load(&read_from_descriptors) && held_trap_take(information)) {
             process_before_signalfd();
+            drop_own();
             believes_blocked = false;
             leave_to_kernel(information, context);
         }
