@@ -19,15 +19,19 @@ void kernel_buffers_begin(struct kernel_buffers *buffers)
     buffers->noted = 0;
 }
 
+static unsigned kept(const struct kernel_buffers *buffers)
+{
+    return buffers->noted < KERNEL_BUFFERS_MAX ? buffers->noted : KERNEL_BUFFERS_MAX;
+}
+
 /* One that overlaps another, or is next to it, grows it. */
 static void add(struct kernel_buffers *buffers, uint64_t base, uint64_t size)
 {
     uint64_t end = base + size;
-    unsigned count = buffers->noted < KERNEL_BUFFERS_MAX ? buffers->noted : KERNEL_BUFFERS_MAX;
 
     if (end <= base)
         return;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < kept(buffers); i++) {
         if (base > buffers->range[i].end || end < buffers->range[i].base)
             continue;
         if (base < buffers->range[i].base)
@@ -100,9 +104,7 @@ void kernel_buffers_note(struct kernel_buffers *buffers, struct interpreter *int
 
 bool kernel_buffers_touch(const struct kernel_buffers *buffers, uint64_t address, uint64_t size)
 {
-    unsigned count = buffers->noted < KERNEL_BUFFERS_MAX ? buffers->noted : KERNEL_BUFFERS_MAX;
-
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < kept(buffers); i++)
         if (address < buffers->range[i].end && address + size > buffers->range[i].base)
             return true;
     return false;

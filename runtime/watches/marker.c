@@ -58,10 +58,13 @@ static void start(struct thread *thread, uint64_t app_now)
         slots &= slots - 1;
         marker->samples[i].marker_accesses = marker->index - marker->indexes[i];
         thread->shareable = marker->shareable[i] && i == shared;
-        thread->totals.samples +=
-            marker->copied[i]
-                ? private_watch_decline(&thread->watches, slot, &marker->samples[i], app_now)
-                : private_watch_start(&thread->watches, slot, &marker->samples[i], app_now);
+        if (marker->copied[i]) {
+            private_watch_decline(&thread->watches, slot, &marker->samples[i], app_now);
+            thread->totals.samples++;
+        } else {
+            thread->totals.samples +=
+                private_watch_start(&thread->watches, slot, &marker->samples[i], app_now);
+        }
     }
 }
 

@@ -185,7 +185,7 @@ bool private_watch_start(struct private_watches *set, unsigned slot, struct reco
     return true;
 }
 
-bool private_watch_decline(struct private_watches *set, unsigned slot, struct record_sample *sample,
+void private_watch_decline(struct private_watches *set, unsigned slot, struct record_sample *sample,
                            uint64_t app_now)
 {
     struct private_watch *watch = &set->watch[slot];
@@ -201,7 +201,6 @@ bool private_watch_decline(struct private_watches *set, unsigned slot, struct re
     set->mechanism->append(set->thread, RECORD_SAMPLE, sample, sizeof *sample);
     set->mechanism->append(set->thread, RECORD_WATCH_END, &end, sizeof end);
     count_end(set->totals, WATCH_EVICTED, false);
-    return true;
 }
 
 static void end_by_reuse(struct private_watches *set, unsigned slot, const struct watch_trap *trap)

@@ -149,9 +149,9 @@ bool private_watch_start(struct private_watches *, unsigned slot, struct record_
  * As private_watch_start(), but no register may be put on the line: whatever the slot holds is
  * evicted, and the sample's record written with its end, at once, for want of a register
  * (WATCH_EVICTED: censored). That line's next use is as likely to be far off as others', for all
- * that is known. Returns true.
+ * that is known.
  */
-bool private_watch_decline(struct private_watches *, unsigned slot, struct record_sample *,
+void private_watch_decline(struct private_watches *, unsigned slot, struct record_sample *,
                            uint64_t app_now);
 
 /* The slot's register trapped. Traps all watches on the same word: a mechanism may report one trap
