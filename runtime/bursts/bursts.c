@@ -294,21 +294,12 @@ static void charge_switches(struct thread *thread, uint64_t switches, uint64_t a
 {
     struct switch_cost cost;
 
-    cost = switches_count(&thread->switches, switches, app_now, thread->period_ns,
+    cost = switches_count(&thread->switches, switches, app_now, thread->ticks.part_ns,
                           settings.trigger_ns, settings.trap_ns);
     governor_spend(&thread->governor, cost.burst_ns);
     governor_spend_besides(&thread->governor, cost.besides_ns);
     atomic_fetch_add_explicit(&thread->besides_ns, cost.burst_ns + cost.besides_ns,
                               memory_order_relaxed);
-}
-
-/* Whether the thread's context switches leave room for armed registers. */
-static bool may_watch(struct thread *thread)
-{
-    double share = switches_watch_share(&thread->switches, settings.options.budget_percent / 100,
-                                        settings.trap_ns);
-
-    return switches_may_watch(&thread->switches, &thread->random, share);
 }
 
 /* The registers' lines: drawn before anything is known of what becomes of them. */
@@ -320,11 +311,7 @@ static void draw_watches(struct scratch *scratch, uint64_t app_now)
     uint32_t slots;
     unsigned n;
 
-    if (!may_watch(thread)) {
-        watch_end_thread(thread, WATCH_EVICTED, app_now);
-        cost_leave(before);
-        return;
-    }
+    switches_restart_window(&thread->switches, app_now);
     watch_registers(thread);
     slots = private_watches_accept(&thread->watches);
     if (slots == 0) {

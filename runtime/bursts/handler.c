@@ -10,6 +10,7 @@
 
 #include "arch/arch.h"
 #include "bursts/cost_account.h"
+#include "bursts/register_window.h"
 #include "bursts/sampler.h"
 #include "bursts/thread.h"
 #include "interposition/interpose_signal.h"
@@ -168,8 +169,11 @@ static void observe(struct entry *entry)
     /* Hardware counters are there for doing without system calls: every 0.1 s will do. */
     if (!pmu_in_use())
         output_settle();
+    register_window_note(thread, entry->app_now);
     if (clock)
         sampler_rearm(thread, entry->app_now);
+    else
+        sampler_after_trap(thread, entry->app_now);
     cost = spent_since(thread, entered) + hidden;
     governor_spend(&thread->governor, (cost - hidden) / REFILL_ONE_IN);
     atomic_fetch_add_explicit(&thread->besides_ns, (cost - hidden) / REFILL_ONE_IN,

@@ -9,6 +9,7 @@
 #include "bursts/cost_account.h"
 #include "bursts/look_ahead.h"
 #include "bursts/rate.h"
+#include "bursts/register_window.h"
 #include "large_table.h"
 #include "output/output.h"
 #include "perf_events/perf_event.h"
@@ -63,12 +64,17 @@ static void hardware_expiry(struct thread *thread, uint64_t app_now)
     served_take(thread);
 }
 
+static void park_short_clock(struct thread *thread)
+{
+    if (thread->expires_ns < HANDLER_NS_MAX)
+        perf_clock_set_period(&thread->clock, PARKED_PERIOD_NS);
+}
+
 /* The burst that is due stands for the time up to it. */
 static void clock_has_ended(struct thread *thread, uint64_t early_ns)
 {
     thread->period_ns -= early_ns;
-    if (thread->expires_ns < HANDLER_NS_MAX)
-        perf_clock_set_period(&thread->clock, PARKED_PERIOD_NS);
+    park_short_clock(thread);
 }
 
 static bool is_look(struct thread *thread, ucontext_t *context, uint64_t app_now)
@@ -84,8 +90,12 @@ void sampler_expiry(struct thread *thread, ucontext_t *context, bool asynchronou
 {
     uint64_t ip = arch_ip(context), early_ns;
 
-    thread->totals.expirations++;
     step_over_expiry(thread);
+    if (register_window_expiry(thread, app_now)) {
+        park_short_clock(thread);
+        return;
+    }
+    thread->totals.expirations++;
     if (thread_is_counted(thread))
         hardware_expiry(thread, app_now);
     else if (ticks_take(&thread->ticks, asynchronous || look_ahead_is_runtime(ip) ? 0 : ip,
@@ -138,9 +148,10 @@ static void rearm_hardware(struct thread *thread, uint64_t app_now)
     served_adapt(thread, mean);
 }
 
-static void set_clock(struct thread *thread, uint64_t period)
+static void set_clock(struct thread *thread, uint64_t period, uint64_t app_now)
 {
     thread->expires_ns = period;
+    thread->clock_set_ns = app_now;
     perf_clock_set_period(&thread->clock, period);
     if (thread->expires_once) {
         thread->expires_once = false;
@@ -148,9 +159,27 @@ static void set_clock(struct thread *thread, uint64_t period)
     }
 }
 
+static void set_clock_and_window(struct thread *thread, uint64_t period, uint64_t app_now)
+{
+    set_clock(thread, register_window_clock(thread, period, app_now), app_now);
+}
+
+void sampler_after_trap(struct thread *thread, uint64_t app_now)
+{
+    uint64_t passed = app_now > thread->clock_set_ns ? app_now - thread->clock_set_ns : 0, left;
+
+    if (pmu_in_use() || thread->expires_ns == 0 || thread->window.rest_ns > 0)
+        return;
+    /* What ends in the kernel begins anew. */
+    left = thread->expires_ns - passed % thread->expires_ns;
+    left = register_window_clock(thread, left, app_now);
+    if (thread->window.rest_ns > 0)
+        set_clock(thread, left, app_now);
+}
+
 void sampler_rearm(struct thread *thread, uint64_t app_now)
 {
-    uint64_t mean, period;
+    uint64_t mean, period, expiry_ns;
 
     if (settings.stop_ns && monotonic_ns() >= settings.stop_ns) {
         thread_trigger(thread, false);
@@ -165,21 +194,29 @@ void sampler_rearm(struct thread *thread, uint64_t app_now)
         return;
     }
     if (pmu_in_use()) {
-        set_clock(thread, thread_clock_next(thread));
+        set_clock(thread, thread_clock_next(thread), app_now);
+        return;
+    }
+    if (thread->window.rest_ns > 0) {
+        set_clock_and_window(thread, register_window_rest(thread, app_now), app_now);
         return;
     }
     if (ticks_go_on(&thread->ticks, &mean)) {
-        set_clock(thread, sample_period(&thread->random, mean));
+        set_clock_and_window(thread, sample_period(&thread->random, mean), app_now);
         return;
     }
     if (rate_wants_burst(thread, &period)) {
-        set_clock(thread, period);
+        set_clock(thread, period, app_now);
         return;
     }
     mean = governor_next_period(&thread->governor, app_now, output_bytes());
     /* The next burst also stands for the time from a look to the burst. */
+    register_window_plan(thread, mean, app_now);
     thread->period_ns = mean + rate_plan(thread);
-    set_clock(thread, sample_period(&thread->random, ticks_plan(&thread->ticks, mean,
-                                                                (uint64_t)thread->governor.burst_ns,
-                                                                settings.trigger_ns)));
+    /* An expiry also costs what it adds to context switches. */
+    expiry_ns = settings.trigger_ns + switches_expiry_cost(&thread->switches, settings.trigger_ns);
+    period =
+        sample_period(&thread->random, ticks_plan(&thread->ticks, mean,
+                                                  (uint64_t)thread->governor.burst_ns, expiry_ns));
+    set_clock_and_window(thread, period, app_now);
 }

@@ -21,4 +21,8 @@ void sampler_after_fork(void);
 /* Sets the clock for the next expiry; last act of the handler. */
 void sampler_rearm(struct thread *, uint64_t app_now);
 
+/* A handler of another event is done: the clock is to expire earlier if it has armed registers that
+ * are to be off before. */
+void sampler_after_trap(struct thread *, uint64_t app_now);
+
 #endif

@@ -74,6 +74,7 @@ static void initialise(struct thread *thread)
                 settings.seed + thread->id + (tape_mode == TAPE_OFF ? tree_number() << 32 : 0));
     governor_begin(&thread->governor, governor);
     switches_begin(&thread->switches);
+    thread->window = (struct register_window){0};
     ticks_begin(&thread->ticks);
     thread->bridge.scratch = NULL;
     thread->marker.set = false;

@@ -16,6 +16,7 @@
 #include <ucontext.h>
 
 #include "bursts/bridge.h"
+#include "bursts/register_window.h"
 #include "bursts/thread_clock.h"
 #include "isa/interpreter.h"
 #include "perf_events/pmu.h"
@@ -96,6 +97,7 @@ struct thread {
     _Atomic uint64_t besides_ns;  /* what we cost it beside that, estimated; likewise */
     uint64_t period_ns;           /* mean period in force: the weight of the next burst */
     uint64_t expires_ns;          /* what the clock was set to */
+    uint64_t clock_set_ns;        /* app time when that was */
     bool expires_once;            /* and then it is disabled */
     uint64_t carried_ns;          /* of expiries that gave no sample through our own fault */
     bool in_handler;
@@ -107,6 +109,7 @@ struct thread {
     struct random random;
     struct governor governor;
     struct switches switches;
+    struct register_window window;
     struct private_watches watches;
     struct bridge bridge;
     struct marker marker;

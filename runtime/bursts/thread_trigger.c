@@ -75,6 +75,7 @@ static void start_clock(struct thread *thread)
             thread->expires_once = true;
     }
     thread->expires_ns = first;
+    thread->clock_set_ns = 0;
     descriptor =
         descriptor_adopt(perf_clock_open(first, event_cookie_pack(cookie)), &thread->clock);
     if (descriptor < 0) {

@@ -330,6 +330,18 @@ void line_sharing_thread_ended(uint32_t thread_id)
         line_watch_thread_ended(&lines, thread_id, monotonic_ns());
 }
 
+void line_sharing_evict(const struct thread *thread)
+{
+    if (atomic_load_explicit(&active, memory_order_relaxed))
+        line_watch_evict(&lines, thread->id, monotonic_ns());
+}
+
+bool line_sharing_is_of(const struct thread *thread)
+{
+    return atomic_load_explicit(&active, memory_order_relaxed) &&
+           line_watch_is_of(&lines, thread->id);
+}
+
 void line_sharing_block_freed(uint64_t base, uint64_t size)
 {
     if (atomic_load(&active))

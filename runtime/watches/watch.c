@@ -199,14 +199,24 @@ unsigned watch_registers(struct thread *thread)
     return count;
 }
 
-void watch_end_thread(struct thread *thread, enum watch_end reason, uint64_t app_now)
+void watch_end_lines(struct thread *thread, enum watch_end reason, uint64_t app_now)
 {
     struct watch_ending ending = {.reason = reason, .app_now = app_now, .by_thread = thread->id};
 
-    for (unsigned i = 0; i < thread->watches.count; i++) {
-        private_watch_release(&thread->watches, i);
+    for (unsigned i = 0; i < thread->watches.count; i++)
         private_watch_end(&thread->watches, i, &ending);
-    }
+}
+
+void watch_end_thread(struct thread *thread, enum watch_end reason, uint64_t app_now)
+{
+    for (unsigned i = 0; i < thread->watches.count; i++)
+        private_watch_release(&thread->watches, i);
+    watch_end_lines(thread, reason, app_now);
+}
+
+bool watch_is_armed(const struct thread *thread)
+{
+    return private_watches_busy(&thread->watches) != 0 || line_sharing_is_of(thread);
 }
 
 static bool serves_watch(const struct private_watch *watch, uint64_t address)

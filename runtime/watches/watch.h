@@ -19,6 +19,12 @@ void watch_begin_thread(struct thread *);
 /* It ends, or the process does: all its watches end for that reason. Any thread may call. */
 void watch_end_thread(struct thread *, enum watch_end reason, uint64_t app_now);
 
+/* Of what its lines are watched for only: a register taken for something else stays. */
+void watch_end_lines(struct thread *, enum watch_end reason, uint64_t app_now);
+
+/* Whether a register is armed for a sample of the calling thread. */
+bool watch_is_armed(const struct thread *);
+
 /* Private registers of a thread. Two more would see hardly more, and cost a trap each at every
  * burst; the other two of most processors are for what all threads share. */
 enum { WATCH_PRIVATE = 2 };
@@ -151,6 +157,9 @@ void line_sharing_trapped_too(struct thread *, uint64_t address, ucontext_t *);
 void line_sharing_own_trap(void);
 void line_sharing_stop(enum line_end reason);
 void line_sharing_thread_ended(uint32_t thread_id);
+/* See line_watch_evict(), line_watch_is_of(). */
+void line_sharing_evict(const struct thread *);
+bool line_sharing_is_of(const struct thread *);
 void line_sharing_block_freed(uint64_t base, uint64_t size);
 
 #endif

@@ -260,6 +260,20 @@ void line_watch_thread_ended(struct line_watch *watch, uint32_t thread_id, uint6
     line_watch_unlock(watch);
 }
 
+bool line_watch_is_of(const struct line_watch *watch, uint32_t thread_id)
+{
+    return watch->state != STATE_FREE && watch->owner == thread_id;
+}
+
+void line_watch_evict(struct line_watch *watch, uint32_t thread_id, uint64_t time_ns)
+{
+    if (!line_watch_is_of(watch, thread_id) || !line_watch_lock(watch, SPINS_OF_HANDLER))
+        return;
+    if (line_watch_is_of(watch, thread_id))
+        end_from_outside(watch, LINE_END_EVICTED, time_ns);
+    line_watch_unlock(watch);
+}
+
 void line_watch_stop(struct line_watch *watch, enum line_end reason, uint64_t time_ns)
 {
     if (!watch->mechanism.arm || !line_watch_lock(watch, SPINS_MAX))

@@ -177,6 +177,12 @@ void line_watch_event(struct line_watch *, const struct record_line_event *);
 void line_watch_block_freed(struct line_watch *, uint64_t base, uint64_t size, uint64_t time_ns);
 void line_watch_thread_ended(struct line_watch *, uint32_t thread_id, uint64_t time_ns);
 
+/* That thread's time for a watch is over, by a draw that knew nothing of the line. */
+void line_watch_evict(struct line_watch *, uint32_t thread_id, uint64_t time_ns);
+
+/* Whether what runs, or is about to, was sampled in that thread; a hint, without the lock. */
+bool line_watch_is_of(const struct line_watch *, uint32_t thread_id);
+
 /* Ends whatever runs. */
 void line_watch_stop(struct line_watch *, enum line_end reason, uint64_t time_ns);
 

@@ -136,13 +136,20 @@ static void evict(struct private_watches *set, unsigned slot, uint64_t app_now)
         end_by_owner(set, slot, WATCH_EVICTED, app_now);
 }
 
+uint32_t private_watches_busy(const struct private_watches *set)
+{
+    uint32_t busy = 0;
+
+    for (unsigned i = 0; i < set->count; i++)
+        if (atomic_load(&set->watch[i].state) != WATCH_FREE)
+            busy |= 1u << i;
+    return busy;
+}
+
 uint32_t private_watches_accept(struct private_watches *set)
 {
     /* Slots are also freed by traps and other threads: the policy sees what is really busy. */
-    set->slots.busy = 0;
-    for (unsigned i = 0; i < set->count; i++)
-        if (atomic_load(&set->watch[i].state) != WATCH_FREE)
-            set->slots.busy |= 1u << i;
+    set->slots.busy = private_watches_busy(set);
     return slots_accept(&set->slots, set->random);
 }
 

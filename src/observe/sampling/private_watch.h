@@ -136,6 +136,9 @@ void private_watches_begin(struct private_watches *, const struct watch_mechanis
  */
 uint32_t private_watches_accept(struct private_watches *);
 
+/* The slots that hold something, a bit for each. Any thread may call. */
+uint32_t private_watches_busy(const struct private_watches *);
+
 /*
  * Gives the slot to an open sample (watch_plan_make() has been called): whatever the slot holds is
  * evicted, the register armed, watch_slot and app_ns (app_now) filled in and the sample's record

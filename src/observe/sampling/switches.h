@@ -6,11 +6,13 @@
  *
  *   - An open clock: a little at each switch. Nothing can be done about it.
  *   - A clock that is due before the next tick of the kernel: the timer of the processor is set at
- *     each switch, which in a virtual machine is dear. A cost of each burst: so many switches as
- * the thread makes in a tick. The period that follows from it is longer.
- *   - Armed registers. A thread of many switches has them for a share of its time only: at each
- *     burst it is drawn whether it has, by a coin that knows nothing of lines, and kept for some
- *     bursts, so that long reuses are seen as well.
+ *     each switch, which in a virtual machine is dear. A cost of each expiry: so many switches as
+ *     the thread makes in a tick. The period that follows from it is longer.
+ *   - Armed registers. A thread of many switches has them for a window after each burst only, which
+ *     may cost as much as the burst does besides. Windows are P, P/2, P/4 ... P/2^n long, P being
+ *     the period, each half as often as the next shorter one: every doubling of the time has the
+ *     same share of the cost. A watch that a window ends is censored by a draw that knew nothing of
+ *     its line.
  *
  * All in proportion to what a trap and an expiry cost on the machine, with factors measured on a
  * virtual machine. Pure; signal-safe; one struct per thread.
@@ -24,9 +26,14 @@
 #include "sampling/random.h"
 
 struct switches {
-    uint64_t count, app_ns; /* as of the last burst */
-    double per_ns;          /* of late */
-    bool unwatched;         /* no registers for now */
+    double per_ns; /* switches, of late */
+    /* As of the last burst, and since it. Application time, ns. */
+    uint64_t count, app_ns;
+    bool planned;               /* it is known how long registers may be armed */
+    bool windows;               /* not always up to the next burst */
+    uint64_t window_ns, end_ns; /* 0: this time it is */
+    bool armed;                 /* as of noted_ns */
+    uint64_t noted_ns, armed_ns;
 };
 
 struct switch_cost {
@@ -34,20 +41,36 @@ struct switch_cost {
     uint64_t burst_ns;   /* of this burst */
 };
 
+/* What a window may cost. */
+struct window_terms {
+    double burst_ns;    /* of a burst, with all that follows from it */
+    double periods;     /* of the clock from burst to burst, in the mean: see governor.h */
+    uint64_t period_ns; /* mean */
+    uint64_t trigger_ns, trap_ns; /* hidden costs of an expiry and of a trap; the latter is 0
+                                     without registers that trap */
+};
+
 void switches_begin(struct switches *);
 
 /* At a burst, app_ns into the thread's life: it has been switched out `count` times so far. The
- * period in force has been period_ns.
- * trigger_ns, trap_ns: hidden costs of an expiry and of a trap. */
+ * clock has ended every expiry_ns. The rest as in window_terms. */
 struct switch_cost switches_count(struct switches *, uint64_t count, uint64_t app_ns,
-                                  uint64_t period_ns, uint64_t trigger_ns, uint64_t trap_ns);
+                                  uint64_t expiry_ns, uint64_t trigger_ns, uint64_t trap_ns);
 
-/* Share of the time for which registers may be armed within a fair part of the budget (a share of
- * the thread's time). */
-double switches_watch_share(const struct switches *, double budget, uint64_t trap_ns);
+/* What switches cost because of one expiry of the clock, ns. */
+uint64_t switches_expiry_cost(const struct switches *, uint64_t trigger_ns);
 
-/* Draws whether lines are watched from this burst to the next, in the long run that share of all
- * bursts. */
-bool switches_may_watch(struct switches *, struct random *, double share);
+/* Draws how long registers may be armed from now on, unless that is drawn since the last burst. */
+void switches_plan_window(struct switches *, struct random *, const struct window_terms *,
+                          uint64_t app_ns);
+
+/* As long from now on: the burst's end was known late. */
+void switches_restart_window(struct switches *, uint64_t app_ns);
+
+/* How long registers may still be armed, ns; UINT64_MAX: up to the next burst. */
+uint64_t switches_window_left(const struct switches *, uint64_t app_ns);
+
+/* Whether one is. */
+void switches_note_armed(struct switches *, bool armed, uint64_t app_ns);
 
 #endif
