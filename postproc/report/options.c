@@ -26,6 +26,7 @@ enum {
     OPTION_RUNTIME,
     OPTION_CSV_LAYOUT,
     OPTION_LINE_SIZE,
+    OPTION_ALL_BURSTS,
     OPTION_THREAD,
     OPTION_REGION,
     OPTION_TOP,
@@ -71,6 +72,7 @@ static const struct option long_options[] = {
     {"machine", required_argument, NULL, OPTION_MACHINE},
     {"group", required_argument, NULL, OPTION_GROUP},
     {"line-size", required_argument, NULL, OPTION_LINE_SIZE},
+    {"all-bursts", no_argument, NULL, OPTION_ALL_BURSTS},
     {"thread", required_argument, NULL, OPTION_THREAD},
     {"region", required_argument, NULL, OPTION_REGION},
     {"top", required_argument, NULL, OPTION_TOP},
@@ -275,6 +277,9 @@ static bool take_option(struct report_options *options, int option, const char *
         return true;
     case OPTION_COLOR:
         return take_color(options, value);
+    case OPTION_ALL_BURSTS:
+        options->all_bursts = true;
+        return true;
     case OPTION_NO_SOURCE:
         options->no_source = true;
         return true;

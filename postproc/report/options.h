@@ -84,6 +84,7 @@ struct report_options {
     const char *machine; /* name or file; NULL: that of the run */
     const char *group;   /* CPUs that share a cache (cpu_groups.h); NULL: as the machine says */
     uint32_t line_size;  /* 0: that of the run */
+    bool all_bursts;     /* of very many bursts, too, not a random part */
     int32_t thread;      /* kernel's tid; 0: all */
     const char *region;  /* function or region; NULL: everything */
     enum matrix_kind matrix;

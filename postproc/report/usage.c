@@ -33,6 +33,8 @@ const char report_usage[] =
     "      --topology TOPO  place on another machine: an XML file of lstopo, or\n"
     "                       a text like 'pack:2 l3:2 core:8 pu:2'\n"
     "      --line-size N    evaluate for lines of N bytes (32 ... 4096)\n"
+    "      --all-bursts     evaluate all bursts of very large profiles, not 4096 that\n"
+    "                       are drawn at random\n"
     "      --thread TID     this thread alone\n"
     "      --region NAME    accesses made in this function or region, and below it\n"
     "      --by WHAT        the matrix: thread, core, process or rank; the job:\n"

@@ -3,21 +3,15 @@
 
 #include <string.h>
 
-/* A section's bytes and where they are linked to. */
-struct bytes {
-    const unsigned char *data;
-    size_t size;
-    uint64_t address;
-};
-
-static bool find_section(const struct elf_image *image, const char *name, struct bytes *bytes)
+static bool find_section(const struct elf_image *image, const char *name,
+                         struct section_bytes *bytes)
 {
     bytes->data = elf_image_section_data(image, name, &bytes->size);
     return bytes->data != NULL && elf_image_section_address(image, name, &bytes->address);
 }
 
 /* 4 bytes at a link-time address; false outside the section. */
-static bool read_word(const struct bytes *bytes, uint64_t address, int32_t *word)
+static bool read_word(const struct section_bytes *bytes, uint64_t address, int32_t *word)
 {
     uint64_t offset = address - bytes->address;
 
@@ -37,7 +31,7 @@ enum {
 };
 
 /* The last entry that begins at the address or before it. */
-static bool find_entry(const struct bytes *header, uint64_t address, uint64_t *start,
+static bool find_entry(const struct section_bytes *header, uint64_t address, uint64_t *start,
                        uint64_t *description)
 {
     int32_t count, word;
@@ -67,19 +61,23 @@ static bool find_entry(const struct bytes *header, uint64_t address, uint64_t *s
     return true;
 }
 
-bool frame_range_start(const struct elf_image *image, uint64_t address, uint64_t *start)
+bool frame_range_start(struct frame_ranges *ranges, const struct elf_image *image, uint64_t address,
+                       uint64_t *start)
 {
-    struct bytes header, frames;
     uint64_t description;
     int32_t begin, length;
 
-    if (!find_section(image, ".eh_frame_hdr", &header) ||
-        !find_section(image, ".eh_frame", &frames) ||
-        !find_entry(&header, address, start, &description))
+    if (!ranges->looked_for) {
+        ranges->looked_for = true;
+        ranges->found = find_section(image, ".eh_frame_hdr", &ranges->table) &&
+                        find_section(image, ".eh_frame", &ranges->frames);
+    }
+    if (!ranges->found || !find_entry(&ranges->table, address, start, &description))
         return false;
     /* Behind the lengths of the description and of what it refers to: where the code begins, from
      * here on, and how long it is. Whoever encodes it otherwise gives another start. */
-    return read_word(&frames, description + 8, &begin) &&
+    return read_word(&ranges->frames, description + 8, &begin) &&
            description + 8 + (uint64_t)(int64_t)begin == *start &&
-           read_word(&frames, description + 12, &length) && address - *start < (uint32_t)length;
+           read_word(&ranges->frames, description + 12, &length) &&
+           address - *start < (uint32_t)length;
 }

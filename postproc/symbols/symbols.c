@@ -22,6 +22,7 @@ struct symbol_module {
     struct elf_image *debug_image; /* separate debug file; NULL if none */
     struct dwarf_file *dwarf;
     int64_t modified;
+    struct frame_ranges ranges; /* of the image */
     bool starts_found;
     data_starts starts; /* of variables; looked for when the first one has no symbol */
 };
@@ -270,7 +271,8 @@ void symbol_module_frames(struct symbol_module *module, uint64_t address, source
 bool symbol_module_function_start(struct symbol_module *module, uint64_t address, uint64_t *start)
 {
     open_module(module);
-    return module->image != NULL && frame_range_start(module->image, address, start);
+    return module->image != NULL &&
+           frame_range_start(&module->ranges, module->image, address, start);
 }
 
 /* Where the variable begins that holds an address of the section from `low` on, as far as the code

@@ -210,6 +210,63 @@ static void threads_and_profiles_add_up(void **state)
     trace_free(&large);
 }
 
+/* Very many bursts: a random part of them tells what all do, and little threads are not lost. */
+static void a_part_stands_for_very_many(void **state)
+{
+    enum { RUNS = 12 };
+    struct analysis_options options = {.seed = 3, .bootstrap = 20};
+    const struct profile *profiles[RUNS];
+    struct trace large = {0}, little = {0};
+    size_t bursts[2];
+    double ratio[2], accesses[2], of_little[2];
+    struct random random;
+    char message[256];
+
+    (void)state;
+    random_seed(&random, 8);
+    for (uint32_t i = 0; i < 300000; i++)
+        trace_add(&large, 8 * random_below(&random, i % 3 ? 3000 : 200), 1, 0, false, 1);
+    for (uint32_t i = 0; i < 2000; i++)
+        trace_add(&little, 100000 + 8 * i, 1, 16, false, 1);
+    for (unsigned k = 0; k < RUNS; k++) {
+        const struct trace *traces[] = {&large, &little};
+        struct sampling sampling = {
+            .seed = k + 1, .period_ns = large.now_ns / 1200, .slots = 2, .readings = 8};
+
+        profiles[k] = simulate(traces, 2, &sampling);
+    }
+    for (unsigned all = 0; all < 2; all++) {
+        struct analysis *analysis;
+
+        options.all_bursts = all;
+        analysis = analysis_create(profiles, RUNS, &options, message, sizeof message);
+        assert_non_null(analysis);
+        bursts[all] = analysis_burst_count(analysis, (struct subset){0});
+        assert_int_equal(analysis_bursts_left_out(analysis) > 0, !all);
+        ratio[all] = ratio_at(analysis, 64 * 1024).value;
+        accesses[all] = 0;
+        of_little[all] = 0;
+        for (size_t i = 0; i < analysis_probe_count(analysis); i++) {
+            const struct record_burst *burst = analysis_probe_burst(analysis, i);
+
+            accesses[all] += analysis_probe_weight(analysis, i);
+            of_little[all] += burst->thread_id == 2 ? analysis_probe_weight(analysis, i) : 0;
+        }
+        analysis_free(analysis);
+    }
+    print_message("# %zu of %zu bursts: misses %.4f and %.4f, of a little thread %.0f of %.0f\n",
+                  bursts[0], bursts[1], ratio[0], ratio[1], of_little[0], of_little[1]);
+    assert_true(bursts[1] > 11000 && bursts[0] > 3700 && bursts[0] < 4800);
+    assert_float_equal(ratio[0], ratio[1], 0.01);
+    /* What each thread makes is known by all of its bursts. */
+    assert_float_equal(accesses[0] / accesses[1], 1, 1e-6);
+    assert_float_equal(of_little[0] / of_little[1], 1, 1e-6);
+    for (unsigned k = 0; k < RUNS; k++)
+        profile_free((struct profile *)profiles[k]);
+    trace_free(&large);
+    trace_free(&little);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +274,7 @@ int main(void)
         cmocka_unit_test(short_runs_are_right_on_average),
         cmocka_unit_test(registers_do_not_starve),
         cmocka_unit_test(threads_and_profiles_add_up),
+        cmocka_unit_test(a_part_stands_for_very_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,8 @@ static uint32_t thread_id_of(const struct model *model, int32_t tid)
 
 static bool analyse(struct model *model, char *message, size_t size)
 {
-    struct analysis_options options = {.line_size = model->options->line_size};
+    struct analysis_options options = {.line_size = model->options->line_size,
+                                       .all_bursts = model->options->all_bursts};
 
     if (model->options->line_size == 0 && model->options->machine != NULL &&
         model->machine.levels > 0 && line_size_is_valid(model->machine.caches[0].line_size))

@@ -60,22 +60,30 @@ static void add_bursts(struct model *model, struct document *document, struct se
             ? NAN
             : analysis_design_effect(model->analysis, (double)model->machine.caches[0].bytes);
     double each = observed->bursts > 0 ? (double)observed->probes / (double)observed->bursts : 0;
-    char *probes = number_count((double)observed->probes), *worth = NULL, *text;
+    char *probes = number_count((double)observed->probes), *worth = NULL, *part = NULL, *text;
+    uint64_t all = observed->bursts;
 
     if (effect > 0)
         worth = format_string("; each is worth %.0f single ones at %s",
                               fmax(1, each / fmax(1, effect)), level_name(model, document, 0));
-    text = format_string("%" PRIu64 ", with %s accesses%s", observed->bursts, probes,
+    if (!model->exact)
+        all += analysis_bursts_left_out(model->analysis);
+    if (all > observed->bursts)
+        part = format_string(", of which %" PRIu64 " are evaluated, drawn at random (--all-bursts)",
+                             observed->bursts);
+    text = format_string("%" PRIu64 "%s, with %s accesses%s", all, part != NULL ? part : "", probes,
                          worth != NULL ? worth : "");
     section_fact_as(document, section, "samples", model->exact ? NULL : "Bursts", INTERVAL_NONE,
-                    cell_value(CELL_COUNT, (double)observed->bursts), text);
-    section_fact(section, "bursts", NULL, INTERVAL_NONE,
-                 cell_value(CELL_COUNT, (double)observed->bursts));
+                    cell_value(CELL_COUNT, (double)all), text);
+    section_fact(section, "bursts", NULL, INTERVAL_NONE, cell_value(CELL_COUNT, (double)all));
     section_fact(section, "probes", NULL, INTERVAL_NONE,
                  cell_value(CELL_COUNT, (double)observed->probes));
+    section_fact(section, "bursts_evaluated", NULL, INTERVAL_NONE,
+                 cell_value(CELL_COUNT, (double)observed->bursts));
     section_fact(section, "design_effect", NULL, INTERVAL_NONE,
                  effect > 0 ? cell_value(CELL_NUMBER, effect) : cell_empty());
     free(text);
+    free(part);
     free(worth);
     free(probes);
 }

@@ -208,7 +208,7 @@ static unsigned get_byte(struct probe_decoder *decoder)
     return 0;
 }
 
-static uint64_t get_number(struct probe_decoder *decoder)
+static uint64_t get_long_number(struct probe_decoder *decoder)
 {
     uint64_t value = 0;
     for (unsigned i = 0; i < NUMBER_BYTES_MAX; i++) {
@@ -221,6 +221,14 @@ static uint64_t get_number(struct probe_decoder *decoder)
     }
     decoder->damaged = true;
     return 0;
+}
+
+/* Most are of one byte. */
+static inline uint64_t get_number(struct probe_decoder *decoder)
+{
+    if (decoder->at < decoder->end && *decoder->at < 128)
+        return *decoder->at++;
+    return get_long_number(decoder);
 }
 
 static uint64_t get_limited(struct probe_decoder *decoder, uint64_t highest)

@@ -11,13 +11,14 @@
 #include "analysis/internal.h"
 #include "support/memory.h"
 
-/* Enough for a standard deviation known to 7 %. Very large profiles get fewer, down to one known to
+/* Enough for a standard deviation known to 7 %. Large profiles get fewer, down to one known to
  * 12 %, so that a report stays a matter of seconds. */
-enum { BOOTSTRAP_DEFAULT = 100, BOOTSTRAP_LEAST = 35, BOOTSTRAP_BURSTS = 5 * 1000 * 1000 };
+enum { BOOTSTRAP_DEFAULT = 100, BOOTSTRAP_LEAST = 35, BOOTSTRAP_BURSTS = 600 * 1000 };
 
 static uint32_t replicates_for(const struct analysis *analysis)
 {
-    size_t affordable = BOOTSTRAP_BURSTS / (analysis->burst_count + analysis->watch_count + 1);
+    size_t bursts = analysis->burst_count - analysis_bursts_left_out(analysis);
+    size_t affordable = BOOTSTRAP_BURSTS / (bursts + analysis->watch_count + 1);
 
     return affordable >= BOOTSTRAP_DEFAULT ? BOOTSTRAP_DEFAULT
            : affordable > BOOTSTRAP_LEAST  ? (uint32_t)affordable
@@ -264,6 +265,15 @@ const struct record_sample *analysis_sample(const struct analysis *analysis, siz
 double analysis_sample_weight(const struct analysis *analysis, size_t index)
 {
     return analysis->samples[index].weight;
+}
+
+size_t analysis_bursts_left_out(const struct analysis *analysis)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < analysis->burst_count; i++)
+        n += analysis->bursts[i].left_out;
+    return n;
 }
 
 size_t analysis_probe_count(const struct analysis *analysis)

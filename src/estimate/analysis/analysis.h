@@ -39,9 +39,10 @@ struct analysis_options {
     enum analysis_source source;
     uint32_t line_size; /* 0: the run's */
     uint32_t bootstrap; /* replicates for intervals; 0: the default (100; fewer, down to 35, for
-                              profiles of very many bursts) */
+                              profiles of many bursts) */
     uint64_t seed;      /* of the bootstrap; results are a function of profile, options, seed */
     uint32_t thread_id; /* 0: all threads */
+    bool all_bursts;    /* also of very many, of which else a random part is evaluated */
     /* NULL: each thread has a cache of its own. Else the caches are those that the threads of a
      * process share which were seen on the CPUs of a group; times and distances are on the group's
      * merged access clock (docs/estimators.md, "Shared caches"). of_cpu is read by
@@ -121,6 +122,9 @@ const struct record_burst *analysis_probe_burst(const struct analysis *, size_t 
 double analysis_probe_weight(const struct analysis *, size_t index); /* accesses it stands for */
 /* The same where data objects are told apart: of tracked small blocks for others like them, too. */
 double analysis_probe_object_weight(const struct analysis *, size_t index);
+
+/* Bursts that others stand for, because there are very many. */
+size_t analysis_bursts_left_out(const struct analysis *);
 
 /* Bursts that have probes of the subset: at line sizes other than the run's, of those that tell
  * them. */

@@ -25,6 +25,7 @@ struct analysed_burst {
     double accesses;  /* of its thread that it stands for */
     double weight;    /* accesses to lines that each of its probes stands for */
     double dilation;  /* shared caches: accesses of the group per access of the thread; else 1 */
+    bool left_out;    /* others stand for it: burst_choice.c */
 };
 
 /* A watch on an open line, judged. Times are on the clock of its cache (struct clock_domain). */
@@ -179,6 +180,14 @@ void analysis_list_bursts(struct analysis *);
 void analysis_free_listing(struct analysis *);
 uint32_t analysis_find_burst(const struct analysis *, uint32_t profile, uint64_t burst_id);
 
+/*
+ * burst_choice.c: of very many bursts, which are evaluated: BURSTS_EVALUATED in the mean, and of
+ * each thread FEW_BURSTS at least, as far as that is possible. The others are left_out. Threads are
+ * listed.
+ */
+enum { BURSTS_EVALUATED = 4096, FEW_BURSTS = 64 };
+void analysis_choose_bursts(struct analysis *);
+
 /* samples.c: fills samples, watches and times; weighs the bursts. */
 void analysis_judge_samples(struct analysis *);
 
@@ -253,6 +262,8 @@ enum assumption {
 };
 
 void replicates_create(struct analysis *);
+/* Of what merging does not renumber. */
+uint64_t replicate_record_key(const struct record_burst *);
 uint32_t replicate_count(const struct analysis *);
 enum assumption replicate_assumption(const struct analysis *, uint32_t replicate);
 /* Times that the burst is drawn, and the factor of its loop's rate. */

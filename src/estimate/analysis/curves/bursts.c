@@ -155,7 +155,6 @@ static void list_threads(struct analysis *analysis)
 
 static void read_bursts(struct analysis *analysis)
 {
-    struct probe_list list = {0};
     size_t capacity = 1;
 
     for (size_t p = 0; p < analysis->profile_count; p++)
@@ -176,10 +175,20 @@ static void read_bursts(struct analysis *analysis)
                 .loop = (uint32_t)loop_rates_find(&analysis->rates, p, record->loop),
                 .time_ns = analysis->rates.burst_times[p][i],
                 .dilation = 1};
-            list_probes(analysis, burst, (uint32_t)analysis->burst_count, &list);
             analysis->burst_count++;
         }
     }
+}
+
+static void read_probes(struct analysis *analysis)
+{
+    struct probe_list list = {0};
+
+    for (size_t i = 0; i < analysis->burst_count; i++)
+        if (analysis->bursts[i].left_out)
+            analysis->bursts[i].first_probe = (uint32_t)list.probe_count;
+        else
+            list_probes(analysis, &analysis->bursts[i], (uint32_t)i, &list);
     analysis->probes = reallocate(list.probes, list.probe_count + 1, sizeof *list.probes);
     analysis->counts = reallocate(list.counts, list.count + 1, sizeof *list.counts);
     analysis->probe_count = list.probe_count;
@@ -215,6 +224,7 @@ static void list_as(struct analysis *analysis, const struct analysis *other)
                                                       .probe_count = burst->probe_count,
                                                       .touches = burst->touches,
                                                       .open = burst->open,
+                                                      .left_out = burst->left_out,
                                                       .time_ns = burst->time_ns,
                                                       .dilation = 1};
     }
@@ -224,13 +234,16 @@ void analysis_list_bursts(struct analysis *analysis)
 {
     if (lists_the_same(analysis, analysis->options.like)) {
         list_as(analysis, analysis->options.like);
-    } else {
-        loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates);
-        read_bursts(analysis);
-        analysis->listing = allocate_zeroed(1, sizeof *analysis->listing);
-        analysis->listing->users = 1;
+        list_threads(analysis);
+        return;
     }
+    loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates);
+    read_bursts(analysis);
     list_threads(analysis);
+    analysis_choose_bursts(analysis);
+    read_probes(analysis);
+    analysis->listing = allocate_zeroed(1, sizeof *analysis->listing);
+    analysis->listing->users = 1;
 }
 
 void analysis_free_listing(struct analysis *analysis)

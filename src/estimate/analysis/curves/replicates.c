@@ -66,14 +66,17 @@ static uint64_t key_of_probes(const struct analysis *analysis, const struct anal
     return sum;
 }
 
-static uint64_t key_of_burst(const struct analysis *analysis, const struct analysed_burst *burst)
+uint64_t replicate_record_key(const struct record_burst *record)
 {
-    const struct record_burst *record = burst->record;
     uint64_t key = add_to_key(record->app_ns, record->weight_ns);
 
     key = add_to_key(key, (uint64_t)record->accesses << 32 | record->touches);
-    key = add_to_key(key, (uint64_t)record->open << 32 | record->cpu);
-    return add_to_key(key, key_of_probes(analysis, burst));
+    return add_to_key(key, (uint64_t)record->open << 32 | record->cpu);
+}
+
+static uint64_t key_of_burst(const struct analysis *analysis, const struct analysed_burst *burst)
+{
+    return add_to_key(replicate_record_key(burst->record), key_of_probes(analysis, burst));
 }
 
 static uint64_t key_of_loop(const struct loop_rate *loop)
@@ -188,13 +191,13 @@ static size_t drawn_at(const struct analysis *analysis, uint32_t replicate, size
     return index * (analysis->options.bootstrap + 1) + replicate;
 }
 
-/* All bursts' time over that of those drawn. */
+/* The time of all bursts that are evaluated over that of those drawn. */
 static double time_factor(const struct analysis *analysis, uint32_t replicate)
 {
     double all = 0, drawn = 0;
 
     for (size_t i = 0; i < analysis->burst_count; i++) {
-        double time = analysis->bursts[i].time_ns;
+        double time = analysis->bursts[i].left_out ? 0 : analysis->bursts[i].time_ns;
 
         all += time;
         drawn += time * analysis->times_drawn[drawn_at(analysis, replicate, i)];

@@ -46,25 +46,35 @@ static void match_counts(struct analysis *analysis, uint32_t p)
     }
 }
 
-/* Bursts that tell the analysed line size stand for those of their profile that do not, too. */
-static void weigh_probes(struct analysis *analysis, uint32_t p)
+/* Bursts that are evaluated, and tell the analysed line size, stand for those of their thread that
+ * are not, or do not; threads without any are stood for by the others of the profile. */
+static void weigh_probes(struct analysis *analysis)
 {
-    double all = 0, told = 0;
+    double *all =
+        allocate_zeroed(2 * analysis->thread_count + 2 * analysis->profile_count + 1, sizeof *all);
+    double *told = all + analysis->thread_count, *of_profile = told + analysis->thread_count;
+    double *in_threads_told = of_profile + analysis->profile_count;
 
     for (size_t i = 0; i < analysis->burst_count; i++) {
         const struct analysed_burst *burst = &analysis->bursts[i];
 
-        if (burst->profile != p)
-            continue;
-        all += burst->accesses;
-        told += burst->touches ? burst->accesses : 0;
+        all[burst->thread] += burst->accesses;
+        told[burst->thread] += burst->touches ? burst->accesses : 0;
+    }
+    for (size_t t = 0; t < analysis->thread_count; t++) {
+        of_profile[analysis->threads[t].profile] += all[t];
+        in_threads_told[analysis->threads[t].profile] += told[t] > 0 ? all[t] : 0;
     }
     for (size_t i = 0; i < analysis->burst_count; i++) {
         struct analysed_burst *burst = &analysis->bursts[i];
+        uint32_t t = burst->thread, p = burst->profile;
 
-        if (burst->profile == p)
-            burst->weight = told > 0 ? burst->accesses / burst->record->probes * all / told : 0;
+        burst->weight = burst->touches && told[t] > 0
+                            ? burst->accesses / burst->record->probes * (all[t] / told[t]) *
+                                  (of_profile[p] / in_threads_told[p])
+                            : 0;
     }
+    free(all);
 }
 
 static void weigh_bursts(struct analysis *analysis)
@@ -77,10 +87,9 @@ static void weigh_bursts(struct analysis *analysis)
             burst->time_ns * analysis->rates.loops[burst->loop].per_ns.value * thread->scale;
         thread->accesses += burst->accesses;
     }
-    for (uint32_t p = 0; p < analysis->profile_count; p++) {
+    for (uint32_t p = 0; p < analysis->profile_count; p++)
         match_counts(analysis, p);
-        weigh_probes(analysis, p);
-    }
+    weigh_probes(analysis);
     analysis_weigh_small_blocks(analysis);
 }
 
@@ -155,7 +164,8 @@ static void list_samples(struct analysis *analysis)
                 continue;
             if (!(record->flags & SAMPLE_OPEN))
                 add_sample(analysis, p, burst, record);
-            else if (burst != NO_BURST && record->watch_mode != WATCH_NONE)
+            else if (burst != NO_BURST && !analysis->bursts[burst].left_out &&
+                     record->watch_mode != WATCH_NONE)
                 add_watch(analysis, profile, burst, record);
         }
     }

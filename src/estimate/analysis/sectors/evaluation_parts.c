@@ -23,13 +23,23 @@ static double share_from(double low, double high, double bound)
     return bound >= high ? 0 : (high - bound) / (high - low);
 }
 
-static void add_hit(struct parts *parts, struct hit_part hit)
+/* Probes of a burst that are alike in this are many: each is looked at in every replicate. */
+static void add_hit(struct parts *parts, struct part *part, struct hit_part hit)
 {
+    for (size_t i = parts->hit_count; i-- > part->first_hit;) {
+        struct hit_part *other = &parts->hits[i];
+
+        if (other->stratum == hit.stratum && other->place == hit.place && other->time == hit.time) {
+            other->count += hit.count;
+            return;
+        }
+    }
     if (parts->hit_count == parts->hit_room) {
         parts->hit_room = 2 * parts->hit_room + 1024;
         parts->hits = reallocate(parts->hits, parts->hit_room, sizeof *parts->hits);
     }
     parts->hits[parts->hit_count++] = hit;
+    part->hits++;
 }
 
 /* Resolved probes of one entry at each place. */
@@ -58,10 +68,10 @@ static void add_resolved(const struct analysis *analysis, const struct places *p
             part->resolved[k] += factor * entry->count * misses;
         if (!visited || 1 - misses <= hit)
             continue;
-        add_hit(parts, (struct hit_part){analysis->stratum_of[probe - analysis->probes], k,
-                                         open_lines_time_place(middle * dilation),
-                                         factor * entry->count * (1 - misses - hit)});
-        part->hits++;
+        add_hit(parts, part,
+                (struct hit_part){analysis->stratum_of[probe - analysis->probes], k,
+                                  open_lines_time_place(middle * dilation),
+                                  factor * entry->count * (1 - misses - hit)});
         hit = 1 - misses;
     }
 }
