@@ -6,6 +6,7 @@
  * burst_targets unknown MS        an instruction that the interpreter does not know, as often
  * burst_targets rewrites MS       code that is written anew, and run, as often
  * burst_targets copies MS         messages that the program fills a part of, and the kernel takes
+ * burst_targets waits MS          waits for a child 20 000 times a second and oftener; prints 1
  * burst_targets jumps MS          system calls from which a signal handler jumps away
  * burst_targets pages MS          writes to memory that is new
  * burst_targets brief MS          threads of 5 ms, four at a time
@@ -227,6 +228,31 @@ static int sum_up(double ms)
     return 0;
 }
 
+/* A byte goes to a child and back, between pieces of work. */
+static int wait_often(double ms)
+{
+    uint64_t state = 1;
+    int there[2], back[2];
+    char byte = 1;
+
+    if (pipe(there) || pipe(back))
+        return 1;
+    if (fork() == 0) {
+        close(there[1]);
+        while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+            ;
+        _exit(0);
+    }
+    while (cpu_ms(CLOCK_PROCESS_CPUTIME_ID) < ms) {
+        for (int i = 0; i < 100; i++)
+            work(&state);
+        if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+            return 1;
+    }
+    printf("%d\n", byte);
+    return 0;
+}
+
 static int fork_often(double ms)
 {
     uint64_t state = 1, sum = 0;
@@ -261,6 +287,8 @@ int main(int argc, char **argv)
         return stop_often(stop_by_call, number);
     if (strcmp(what, "copies") == 0)
         return send_often(number);
+    if (strcmp(what, "waits") == 0)
+        return wait_often(number);
     if (strcmp(what, "jumps") == 0)
         return jump(number);
     if (strcmp(what, "pages") == 0)
@@ -280,8 +308,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "unknown") == 0 || strcmp(what, "rewrites") == 0)
         return 77;
 #endif
-    fprintf(
-        stderr,
-        "usage: burst_targets calls|unknown|rewrites|copies|jumps|pages|brief|many|forks NUMBER\n");
+    fprintf(stderr, "usage: burst_targets "
+                    "calls|unknown|rewrites|copies|waits|jumps|pages|brief|many|forks NUMBER\n");
     return 2;
 }

@@ -333,10 +333,11 @@ static void add_bin(struct line_model *model, size_t first, size_t end, double w
         out->acts[i].weight = 0;
     for (size_t i = first; i < end; i++) {
         const struct burst_use *use = &model->uses[i];
-        struct burst_actor *actor = &out->actors[model->actor_of[i]];
+        struct burst_actor *actor;
 
         if (model->actor_of[i] == NOWHERE)
             continue;
+        actor = &out->actors[model->actor_of[i]];
         actor->app_ns += use->app_ns;
         actor->stays += use->weight;
         for (unsigned k = 0; k < 2; k++) {
