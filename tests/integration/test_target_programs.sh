@@ -65,7 +65,8 @@ ls -s packed >/dev/null
 sha256sum <packed
 SH
 target "xz -T2 round trip" --at-least 1 -- sh "$input/roundtrip.sh" xz -T2 "$input/data"
-target "zstd -T2 round trip" --at-least 1 -- sh "$input/roundtrip.sh" zstd -T2 "$input/data"
+# At its usual level it is done in 16 ms: one run in 25 has no burst.
+target "zstd -12T2 round trip" --at-least 1 -- sh "$input/roundtrip.sh" zstd -12T2 "$input/data"
 target "sort in threads" -- sort --parallel=2 -k 3n -k 1n "$input/data"
 target "awk" -- awk '{ sum[$3] += $1 } END { for (k = 0; k < 211; k++) print k, sum[k] }' "$input/data"
 target "a shell script with a pipe" --at-least 0 -- \
