@@ -49,8 +49,8 @@ struct analysis_options {
      * analysis_create() alone. Where accesses are counted every thread has a core of its own, and
      * CPUs say nothing: one group. */
     const struct cache_groups *groups;
-    /* An analysis of the same profiles, or NULL. Where line size and thread are the same, too, what
-     * it has read from their records is used again. */
+    /* An analysis of the same profiles, or NULL. Where line size, thread and all_bursts are the
+     * same, too, what it has read from their records is used again. */
     const struct analysis *like;
 };
 
