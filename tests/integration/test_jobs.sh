@@ -124,7 +124,8 @@ run "$bin/reuse-report" --by node .
 check "--by node" out_has '^Each node$'
 run "$bin/reuse-report" --by group .
 check "--by group" out_has '^ +1  0-4,6-7 +7 '
-check "... no line is longer than a page is wide" test "$(wc -L <"$work/out")" -le 80
+# The program's path is as long as it is.
+check "... no line is longer than a page is wide" test "$(grep -v '^program:' "$work/out" | wc -L)" -le 80
 
 # ---- bad files ----
 

@@ -20,10 +20,10 @@ static void *short_life(void *argument)
     return argument;
 }
 
-/* 500 threads, at most eight at a time. */
+/* 2000 threads, at most eight at a time. */
 static int run_short(void)
 {
-    enum { ROUNDS = 63, AT_ONCE = 8, THREADS = 500 };
+    enum { ROUNDS = 250, AT_ONCE = 8, THREADS = 2000 };
     pthread_t threads[AT_ONCE];
     int counters[AT_ONCE] = {0}, started = 0;
     for (int round = 0; round < ROUNDS; round++) {
