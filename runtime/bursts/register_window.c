@@ -31,11 +31,9 @@ uint64_t register_window_clock(struct thread *thread, uint64_t period_ns, uint64
     uint64_t left = switches_window_left(&thread->switches, app_now);
 
     thread->window.rest_ns = 0;
-    if (left == 0 || left >= period_ns || !watch_is_armed(thread))
-        return period_ns;
-    if (left < LEFT_LEAST_NS)
+    if (left > 0 && left < LEFT_LEAST_NS)
         left = LEFT_LEAST_NS;
-    if (left >= period_ns)
+    if (left == 0 || left >= period_ns || !watch_is_armed(thread))
         return period_ns;
     thread->window.rest_ns = period_ns - left;
     return left;
@@ -52,7 +50,7 @@ static void end(struct thread *thread, uint64_t app_now)
 
 bool register_window_expiry(struct thread *thread, uint64_t app_now)
 {
-    if (switches_window_left(&thread->switches, app_now) == 0)
+    if (switches_window_left(&thread->switches, app_now) == 0 && watch_is_armed(thread))
         end(thread, app_now);
     return thread->window.rest_ns > 0;
 }

@@ -13,6 +13,7 @@
 enum { WRITER = 1, OTHER = 2, SAMPLED_IP = 0x401000, OTHER_IP = 0x402000, WORD = 0x1008 };
 
 static struct record_line_watch recorded;
+static struct record_line_end ended;
 static unsigned watches;
 
 static bool arm(void *context, uint64_t address, uint64_t address2, bool loads, uint32_t generation)
@@ -38,6 +39,8 @@ static void append(void *context, enum record_type type, const void *record, siz
         memcpy(&recorded, record, sizeof recorded);
         watches++;
     }
+    if (type == RECORD_LINE_END)
+        memcpy(&ended, record, sizeof ended);
 }
 
 static enum line_trap_answer come(struct line_watch *watch, uint32_t thread, uint64_t at,
@@ -135,12 +138,40 @@ static void a_wait_is_timed_from_when_the_thread_polls_on(void **state)
     }
 }
 
+/* The time for it is over for the thread that it was sampled in, and for no other. */
+static void a_watch_is_evicted_by_its_own_thread(void **state)
+{
+    static struct line_watch watch;
+    struct line_watch_mechanism mechanism = {
+        .arm = arm, .disarm = disarm, .append = append, .line_size = 64, .tolerance_ns = 1000};
+    struct record_sample sample = {
+        .sample_id = 3, .address = WORD, .ip = SAMPLED_IP, .kind = ACCESS_STORE};
+    struct line_watch_offer offer = {.thread_id = WRITER, .shared = true, .time_ns = 50};
+    struct random random;
+
+    (void)state;
+    memset(&ended, 0, sizeof ended);
+    random_seed(&random, 1);
+    line_watch_begin(&watch, &mechanism);
+    assert_false(line_watch_is_of(&watch, WRITER));
+    assert_true(line_watch_offer(&watch, &random, &offer, &sample));
+    assert_true(line_watch_is_of(&watch, WRITER));
+    assert_int_equal(come(&watch, WRITER, 5000, ACCESS_STORE), LINE_TRAP_STARTED);
+    line_watch_evict(&watch, OTHER, 6000);
+    assert_true(line_watch_is_of(&watch, WRITER));
+    line_watch_evict(&watch, WRITER, 7000);
+    assert_false(line_watch_is_of(&watch, WRITER));
+    assert_int_equal(ended.sample_id, 3);
+    assert_int_equal(ended.reason, LINE_END_EVICTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_on_the_way_there_is_met),
         cmocka_unit_test(who_reads_again_and_again_polls_and_who_stores_does_not),
         cmocka_unit_test(a_wait_is_timed_from_when_the_thread_polls_on),
+        cmocka_unit_test(a_watch_is_evicted_by_its_own_thread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,13 +7,9 @@
  */
 #include "analysis/internal.h"
 
-/* Spreads keys over 0 .. 1, by other bits than replicates do (finaliser of splitmix64). */
+/* 0 .. 1. A key is a hash; replicates hash it once more before they draw by it. */
 static double uniform(uint64_t key)
 {
-    key ^= 0x6a09e667f3bcc909u;
-    key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9u;
-    key = (key ^ (key >> 27)) * 0x94d049bb133111ebu;
-    key ^= key >> 31;
     return (double)(key >> 11) * 0x1p-53;
 }
 
