@@ -25,10 +25,7 @@
 
 #include "signal_safe.h"
 
-enum {
-    BATCH_LEAST = 64, /* of look_ahead_next() */
-    OWN_VISIT_ACCESSES = 2000,
-};
+enum { BATCH_LEAST = 64 /* of look_ahead_next() */ };
 
 /* ---- what the core asks while it groups probes ---- */
 
@@ -165,14 +162,16 @@ static void offer_sample(struct scratch *scratch, bool ends)
     if (scratch->sampled < scratch->from || scratch->sampled >= count)
         return;
     before = cost_enter(COST_SAMPLE);
-    /* Where all probes are still to be executed, lines that threads share may be preferred. */
-    if (scratch->from == 0 && count >= BURST_PROBES)
-        scratch->sampled =
-            line_sharing_prefer(thread, burst_access(scratch->burst, 0), BURST_PROBES,
-                                scratch->sampled, &scratch->weight_factor);
+    /* Of the probes that are still to be executed, stores that tell more may be preferred. */
+    scratch->sampled =
+        scratch->from + line_sharing_prefer(thread, burst_access(scratch->burst, scratch->from),
+                                            probes - scratch->from, count - scratch->from,
+                                            scratch->sampled - scratch->from,
+                                            &scratch->weight_factor);
     scratch->offered = true;
     scratch->run = access_run_at(burst_access(scratch->burst, 0), count, scratch->sampled,
                                  settings.line_size, &thread->random);
+    scratch->run.from = scratch->from;
     paths_rewind(&scratch->paths);
     bursts_describe(scratch, paths_at(&scratch->paths, scratch->sampled), scratch->run.sample.ip,
                     &scratch->sample);

@@ -22,6 +22,7 @@
 #include "process/settings.h"
 #include "recording/tape.h"
 #include "sampling/board.h"
+#include "sampling/communication_draw.h"
 #include "sampling/line_mask.h"
 #include "sampling/line_visit.h"
 #include "sampling/line_watch.h"
@@ -133,14 +134,17 @@ static void publish(uint32_t thread_id, uint64_t line, uint64_t bytes, uint8_t k
 }
 
 uint32_t line_sharing_prefer(struct thread *thread, const struct access *accesses, uint32_t n,
-                             uint32_t uniform, double *weight_factor)
+                             uint32_t count, uint32_t uniform, double *weight_factor)
 {
-    struct shared_stores stores;
+    enum { SHARED, LAST, SHARED_AND_LAST, LISTS };
+    struct store_list lists[LISTS];
     uint64_t now = monotonic_ns();
 
-    shared_lines_find(&board, accesses, n, settings.line_size, thread->id, now, &stores);
+    shared_lines_find(&board, accesses, n, settings.line_size, thread->id, now, &lists[SHARED]);
     shared_lines_publish(&board, accesses, n, settings.line_size, thread->id, now);
-    return shared_lines_draw(&stores, n, uniform, &thread->random, weight_factor);
+    last_stores_find(accesses, n, count, settings.line_size, &lists[LAST]);
+    store_list_common(&lists[SHARED], &lists[LAST], &lists[SHARED_AND_LAST]);
+    return communication_draw(lists, LISTS, n, uniform, &thread->random, weight_factor);
 }
 
 bool line_sharing_yields(struct random *random)
@@ -180,6 +184,7 @@ void line_sharing_offer(struct thread *thread, const struct access_run *run,
         .thread_id = thread->id,
         .time_ns = now,
         .delayed_ns = atomic_load(&thread->overhead_ns),
+        .repeats = access_run_repeats(run, WATCH_WORD),
     };
 
     if (!watch_plan_suits_all_threads(&run->sample)) {
@@ -242,7 +247,8 @@ static void identify(const ucontext_t *context, uint64_t word, struct line_trap 
     if (!read_code(context, arch_ip(context) - TRAPPED_CODE_BEFORE, code, sizeof code))
         return;
     look_ahead_registers(context, &registers);
-    if (!trapped_access_find(code, sizeof code, &registers, word, WATCH_WORD, &access))
+    if (!trapped_access_find(code, sizeof code, &registers, word, WATCH_WORD,
+                             line_watch_instruction(&lines, trap->thread_id), &access))
         return;
     trap->ip = access.ip;
     trap->address = access.address;
@@ -297,6 +303,7 @@ void line_sharing_trap(struct thread *thread, bool second, uint32_t generation, 
         .second = second,
         .time_ns = monotonic_ns() - settings.trap_ns,
         .delayed_ns = atomic_load(&thread->overhead_ns),
+        .threads = thread_alive_count(),
         .ip = arch_after_access(context),
     };
 

@@ -133,11 +133,11 @@ bool line_sharing_active(void);
 void line_sharing_offer(struct thread *, const struct access_run *, const struct own_visit *visit,
                         bool polls, struct record_sample *);
 
-/* The sample of a burst for communication, among its n first accesses, of which `uniform` was drawn
- * with equal probability; *weight_factor as in struct record_sample. Tells other threads what this
- * one touches. */
-uint32_t line_sharing_prefer(struct thread *, const struct access *, uint32_t n, uint32_t uniform,
-                             double *weight_factor);
+/* The sample of a burst for communication, among the first n of its `count` accesses, of which
+ * `uniform` was drawn with equal probability; *weight_factor as in struct record_sample. Tells
+ * other threads what this one touches. */
+uint32_t line_sharing_prefer(struct thread *, const struct access *, uint32_t n, uint32_t count,
+                             uint32_t uniform, double *weight_factor);
 
 /* The thread's handler is about to return. */
 void line_sharing_resumed(const struct thread *);

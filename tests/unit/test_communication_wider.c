@@ -99,7 +99,7 @@ static const struct scenario scenarios[] = {
     {"private, 256", private, 256, 0, 0, 0.85},
 };
 
-enum { SEEDS = 10, ACCESSES = 200 * 1000, PERIOD = 100 };
+enum { SEEDS = 20, ACCESSES = 200 * 1000, PERIOD = 100 };
 
 static double sum_of(const struct sharing_truth *truth)
 {

@@ -115,16 +115,16 @@ static void trapped(void **state)
 
     (void)state;
     registers.general[1] = BASE;
-    assert_true(trapped_access_find(&ldp, 4, &registers, BASE + 24, 8, &found));
+    assert_true(trapped_access_find(&ldp, 4, &registers, BASE + 24, 8, 0, &found));
     assert_int_equal(found.ip, IP);
     assert_int_equal(found.address, BASE + 16);
     assert_int_equal(found.width, 16);
     assert_int_equal(found.kind, LOAD);
-    assert_false(trapped_access_find(&ldp, 4, &registers, BASE + 8, 8, &found));
-    assert_true(trapped_access_find(&ldadd, 4, &registers, BASE, 8, &found));
+    assert_false(trapped_access_find(&ldp, 4, &registers, BASE + 8, 8, 0, &found));
+    assert_true(trapped_access_find(&ldadd, 4, &registers, BASE, 8, 0, &found));
     assert_int_equal(found.kind, BOTH);
     /* Its own base is still what it was. */
-    assert_true(trapped_access_find(&load, 4, &registers, BASE, 8, &found));
+    assert_true(trapped_access_find(&load, 4, &registers, BASE, 8, 0, &found));
     assert_int_equal(TRAPPED_CODE_BEFORE, 0);
 }
 

@@ -12,6 +12,7 @@
 
 enum { WRITER = 1, OTHER = 2, SAMPLED_IP = 0x401000, OTHER_IP = 0x402000, WORD = 0x1008 };
 
+static bool loads_watched;
 static struct record_line_watch recorded;
 static struct record_line_end ended;
 static unsigned watches;
@@ -21,8 +22,8 @@ static bool arm(void *context, uint64_t address, uint64_t address2, bool loads, 
     (void)context;
     (void)address;
     (void)address2;
-    (void)loads;
     (void)generation;
+    loads_watched = loads;
     return true;
 }
 
@@ -165,9 +166,114 @@ static void a_watch_is_evicted_by_its_own_thread(void **state)
     assert_int_equal(ended.reason, LINE_END_EVICTED);
 }
 
+/* Of a word that is filled byte by byte the sampled store is the last: the watch begins with the
+ * trap of that one, and not of those before it. What comes too often is not waited for. */
+static void a_watch_begins_after_so_many_repeats(void **state)
+{
+    static struct line_watch watch;
+    struct line_watch_mechanism mechanism = {
+        .arm = arm, .disarm = disarm, .append = append, .line_size = 64, .tolerance_ns = 1000};
+    struct record_sample sample = {
+        .sample_id = 3, .address = WORD, .ip = SAMPLED_IP, .kind = ACCESS_STORE};
+
+    (void)state;
+    for (unsigned repeats = 0; repeats <= LINE_WATCH_REPEATS_MAX + 1; repeats++) {
+        struct line_watch_offer offer = {
+            .thread_id = WRITER, .shared = true, .time_ns = 50, .repeats = repeats};
+        unsigned first = repeats <= LINE_WATCH_REPEATS_MAX ? repeats : 0;
+        struct random random;
+
+        memset(&watch, 0, sizeof watch);
+        random_seed(&random, 1);
+        line_watch_begin(&watch, &mechanism);
+        watches = 0;
+        assert_true(line_watch_offer(&watch, &random, &offer, &sample));
+        for (unsigned i = 0; i < first; i++) {
+            assert_int_equal(come(&watch, WRITER, 5000 + i, ACCESS_STORE), LINE_TRAP_NOTHING);
+            assert_int_equal(come(&watch, WRITER, 5000 + i, ACCESS_LOAD), LINE_TRAP_NOTHING);
+        }
+        assert_int_equal(watches, 0);
+        assert_int_equal(come(&watch, WRITER, 6000, ACCESS_STORE), LINE_TRAP_STARTED);
+        assert_int_equal(watches, 1);
+        assert_int_equal(recorded.monotonic_ns, 6000);
+    }
+}
+
+/* What the profiler takes of a thread is no time of the program; but who was seen to come first did
+ * so. */
+static void arrivals_keep_their_order(void **state)
+{
+    static struct line_watch watch;
+    struct line_watch_mechanism mechanism = {
+        .arm = arm, .disarm = disarm, .append = append, .line_size = 64, .tolerance_ns = 1000};
+    struct record_sample sample = {
+        .sample_id = 3, .address = WORD, .ip = SAMPLED_IP, .kind = ACCESS_STORE};
+    struct line_watch_offer offer = {.thread_id = WRITER, .shared = true, .time_ns = 50};
+    struct line_trap trap = {.ip = SAMPLED_IP, .kind = ACCESS_STORE, .width = 8, .address = WORD};
+    struct line_arrival arrival;
+    struct random random;
+
+    (void)state;
+    for (unsigned read = 0; read < 2; read++) {
+        memset(&watch, 0, sizeof watch);
+        random_seed(&random, 1);
+        line_watch_begin(&watch, &mechanism);
+        assert_true(line_watch_offer(&watch, &random, &offer, &sample));
+        assert_int_equal(come(&watch, WRITER, 5000, ACCESS_STORE), LINE_TRAP_STARTED);
+        if (read)
+            assert_int_equal(come(&watch, OTHER, 95000, ACCESS_LOAD), LINE_TRAP_EVENT);
+        trap.thread_id = WRITER;
+        trap.generation = watch.generation;
+        trap.time_ns = 255000;
+        trap.delayed_ns = 200000;
+        assert_int_equal(line_watch_trap(&watch, &trap, &arrival), LINE_TRAP_EVENT);
+        assert_int_equal(arrival.event.elapsed_ns, read ? 90000 : 50000);
+    }
+}
+
+/* When all others have read, another load tells nothing; of a thread that is not known it does. */
+static void loads_are_watched_while_somebody_may_read(void **state)
+{
+    static struct line_watch watch;
+    struct line_watch_mechanism mechanism = {
+        .arm = arm, .disarm = disarm, .append = append, .line_size = 64, .tolerance_ns = 1000};
+    struct record_sample sample = {
+        .sample_id = 3, .address = WORD, .ip = SAMPLED_IP, .kind = ACCESS_STORE};
+    struct line_watch_offer offer = {.thread_id = WRITER, .shared = true, .time_ns = 50};
+    struct random random;
+
+    (void)state;
+    for (uint32_t threads = 0; threads < 4; threads++) {
+        struct line_trap trap = {.thread_id = OTHER,
+                                 .threads = threads,
+                                 .ip = OTHER_IP,
+                                 .kind = ACCESS_LOAD,
+                                 .width = 8,
+                                 .address = WORD};
+        struct line_arrival arrival;
+        unsigned traps = 0;
+
+        memset(&watch, 0, sizeof watch);
+        random_seed(&random, 1);
+        line_watch_begin(&watch, &mechanism);
+        assert_true(line_watch_offer(&watch, &random, &offer, &sample));
+        assert_int_equal(come(&watch, WRITER, 5000, ACCESS_STORE), LINE_TRAP_STARTED);
+        trap.generation = watch.generation;
+        for (; loads_watched; traps++) {
+            trap.time_ns = 6000 + traps;
+            assert_int_equal(line_watch_trap(&watch, &trap, &arrival),
+                             traps == 0 ? LINE_TRAP_EVENT : LINE_TRAP_NOTHING);
+        }
+        assert_int_equal(traps, threads == 1 || threads == 2 ? 2 : 17);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_watch_begins_after_so_many_repeats),
+        cmocka_unit_test(arrivals_keep_their_order),
+        cmocka_unit_test(loads_are_watched_while_somebody_may_read),
         cmocka_unit_test(a_thread_on_the_way_there_is_met),
         cmocka_unit_test(who_reads_again_and_again_polls_and_who_stores_does_not),
         cmocka_unit_test(a_wait_is_timed_from_when_the_thread_polls_on),

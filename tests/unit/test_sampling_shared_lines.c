@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines that several threads touch: noticed by the board, preferred with a known probability. */
-#include <math.h>
+/* Lines that several threads touch: noticed by the board. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +29,7 @@ static void make(struct access accesses[ACCESSES], uint64_t base)
 static void test_finds_what_another_thread_touched(void **state)
 {
     struct access here[ACCESSES], there[ACCESSES];
-    struct shared_stores stores;
+    struct store_list stores;
     uint32_t expected = 0;
 
     (void)state;
@@ -71,48 +70,11 @@ static void test_follows_one_line_in_eight(void **state)
     assert_true(followed > 800 && followed < 1200);
 }
 
-/* Whatever is preferred, each access stands for one of n on average. */
-static void test_weights_make_up_for_the_preference(void **state)
-{
-    enum { DRAWS = 400000 };
-    struct shared_stores stores = {.count = 3, .index = {5, 17, 40}};
-    double sum[ACCESSES] = {0};
-    struct random random;
-    unsigned preferred = 0;
-
-    (void)state;
-    random_seed(&random, 11);
-    for (int i = 0; i < DRAWS; i++) {
-        double factor;
-        uint32_t index =
-            shared_lines_draw(&stores, ACCESSES, random_below(&random, ACCESSES), &random, &factor);
-        sum[index] += factor;
-        preferred += index == 5 || index == 17 || index == 40;
-    }
-    assert_true(preferred > DRAWS / 2);
-    for (unsigned i = 0; i < ACCESSES; i++)
-        assert_true(fabs(sum[i] * ACCESSES / DRAWS - 1) < 0.1);
-}
-
-static void test_without_shared_lines_nothing_changes(void **state)
-{
-    struct shared_stores none = {.count = 0};
-    struct random random;
-    double factor;
-
-    (void)state;
-    random_seed(&random, 1);
-    assert_int_equal(shared_lines_draw(&none, ACCESSES, 33, &random, &factor), 33);
-    assert_float_equal(factor, 1, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finds_what_another_thread_touched),
         cmocka_unit_test(test_follows_one_line_in_eight),
-        cmocka_unit_test(test_weights_make_up_for_the_preference),
-        cmocka_unit_test(test_without_shared_lines_nothing_changes),
     };
     return cmocka_run_group_tests_name("sampling/shared_lines", tests, NULL, NULL);
 }

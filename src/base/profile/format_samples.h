@@ -161,9 +161,10 @@ struct record_line_watch {
     uint64_t monotonic_ns; /* when the store was executed */
     uint64_t address;      /* the word of the sampled store */
     uint64_t address2;     /* the other word, or 0 */
-    /* Words of the line that other threads were known to touch (bit: word of 8 bytes, from the
-     * line's start; lines beyond 512 bytes: none). address2 was drawn from them with probability
-     * 1/2, else from all words but that of `address`; from the latter only if there are none. */
+    /* Words of the line that other threads were known to touch, and the next one (bit: word of 8
+     * bytes, from the line's start; lines beyond 512 bytes: none). address2 was drawn from them
+     * with probability 1/2, else from all words but that of `address`; from the latter only if
+     * there are none. */
     uint64_t proposed;
     double probability; /* that the sample was given the registers when it asked for them */
     uint32_t flags;     /* enum line_watch_flags */

@@ -34,11 +34,13 @@ struct trapped_access {
 
 /*
  * code: the bytes described above; fewer of them (size) if the first ones cannot be read. trapped:
- * registers as the trap shows them. word: the watched bytes. False: not to be told, or not without
- * doubt.
+ * registers as the trap shows them. word: the watched bytes. expected: address of an instruction
+ * that it may well be, which is preferred to others that fit; 0: none. False: not to be told, or
+ * not without doubt.
  */
 bool trapped_access_find(const void *code, size_t size, const struct interpreter_registers *trapped,
-                         uint64_t word, uint32_t word_size, struct trapped_access *out);
+                         uint64_t word, uint32_t word_size, uint64_t expected,
+                         struct trapped_access *out);
 
 /* Of one instruction's accesses: the operand that touches the word, its loads and stores united. */
 bool trapped_access_among(const struct access *, unsigned count, uint64_t word, uint32_t word_size,

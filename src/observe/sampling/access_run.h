@@ -17,6 +17,7 @@
 struct access_run {
     const struct access *accesses; /* the caller's; in program order */
     uint32_t count;
+    uint32_t from;        /* index of the first one that is still to be executed */
     uint32_t sampled;     /* index of the sampled access */
     struct access sample; /* the same, or its part in one of the lines that it touches */
     bool straddles;       /* it touches several */
@@ -26,6 +27,10 @@ struct access_run {
 /* The access of that index is the sample; of the lines that it touches one is drawn. */
 struct access_run access_run_at(const struct access *, uint32_t count, uint32_t index,
                                 uint32_t line_size, struct random *);
+
+/* How often the instruction of the sample is still to touch its word, of so many bytes (a power of
+ * two), before the sampled access. */
+uint32_t access_run_repeats(const struct access_run *, uint32_t word_bytes);
 
 /*
  * Fills what the run tells of its sample: ip, address, width, kind, SAMPLE_STRADDLES,

@@ -32,6 +32,9 @@ void line_visit_feed(struct line_visit *, const struct access *, size_t n);
 /* Fills the event's masks and flags. */
 void line_visit_end(const struct line_visit *, struct record_line_event *);
 
+/* So far after a store of its own the thread's next one to the line is looked for: half a burst. */
+enum { OWN_VISIT_ACCESSES = 2000 };
+
 /*
  * The visit of a sampled store itself: what the thread did to the line before it, and when it
  * stores to the line again. Fed with the accesses after the sampled one.

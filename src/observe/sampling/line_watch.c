@@ -84,6 +84,7 @@ void line_watch_start(struct line_watch *watch, uint64_t time_ns, uint64_t delay
     watch->state = STATE_RUNNING;
     watch->start_ns = time_ns;
     watch->start_delayed_ns = delayed_ns;
+    watch->seen_until_ns = 0;
     watch->record.monotonic_ns = time_ns;
     mechanism->append(mechanism->context, RECORD_LINE_WATCH, &watch->record, sizeof watch->record);
 }
@@ -148,6 +149,9 @@ static void prepare(struct line_watch *watch, struct random *random,
     uint32_t own = (uint32_t)((sample->address - line) / WATCH_WORD);
     uint64_t proposed = line_mask_words(offer->others, line_size);
 
+    /* Who fills the line comes to its next word: that ends the segment. */
+    if (own + 1 < words && own + 1 < 64)
+        proposed |= UINT64_C(1) << (own + 1);
     if (own < 64)
         proposed &= ~(UINT64_C(1) << own);
     watch->line = line;
@@ -157,6 +161,7 @@ static void prepare(struct line_watch *watch, struct random *random,
     watch->shared = offer->shared;
     watch->offers_refused = 0;
     watch->traps = watch->repeats = watch->seen_count = watch->kept_count = 0;
+    watch->ahead = offer->repeats <= LINE_WATCH_REPEATS_MAX ? offer->repeats : 0;
     watch->loads = !offer->waits;
     watch->loads_ns = 0;
     watch->generation = (watch->generation + 1) & 0xffffff;
@@ -208,6 +213,11 @@ bool line_watch_offer(struct line_watch *watch, struct random *random,
         watch->state = STATE_WAITING;
     line_watch_unlock(watch);
     return armed;
+}
+
+uint64_t line_watch_instruction(const struct line_watch *watch, uint32_t thread_id)
+{
+    return watch->owner == thread_id ? watch->sampled_ip : 0;
 }
 
 bool line_watch_waits(const struct line_watch *watch, uint32_t thread_id)

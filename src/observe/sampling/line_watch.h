@@ -82,6 +82,9 @@ enum {
     LINE_WATCH_ALL_LOADS_ONE_IN = 4,
 };
 
+/* Each repeat before the sampled access costs a trap: so many a word of bytes has. */
+enum { LINE_WATCH_REPEATS_MAX = 7 };
+
 struct line_watch_offer {
     uint32_t thread_id;
     uint64_t others; /* bytes of the line that other threads are known to touch, or 0 */
@@ -89,6 +92,9 @@ struct line_watch_offer {
     bool waits;      /* the sample is a load of a thread that polls the word */
     bool uses;       /* the sample is a load, and not reused soon */
     bool executed;   /* the access has been executed, at time_ns */
+    /* So often the sampled instruction touches the watched word before the sampled access. Beyond
+     * LINE_WATCH_REPEATS_MAX the first time stands for the sampled one. */
+    uint32_t repeats;
     uint64_t time_ns;
     uint64_t delayed_ns; /* as in struct line_trap */
 };
@@ -99,6 +105,7 @@ struct line_trap {
     bool second;         /* the register of address2 */
     uint64_t time_ns;    /* of the access */
     uint64_t delayed_ns; /* what the profiler has taken of this thread's time so far, in all */
+    uint32_t threads;    /* that there are; 0: not known */
     uint64_t ip;         /* instruction after the access; of the access if kind is known */
     uint8_t kind;        /* enum access_kind, both bits for read-modify-write; 0: not known */
     uint8_t width;       /* bytes; 0: not known */
@@ -137,11 +144,15 @@ struct line_watch {
     uint64_t offers, offers_refused; /* in all; since the running watch was armed */
     bool loads;                      /* are watched as well */
     struct record_line_watch record;
-    uint64_t line, sampled_ip;
-    _Atomic uint32_t owner;    /* read without the lock as a hint, as are the words */
+    uint64_t line;
+    /* Read without the lock as hints, as are the words. */
+    _Atomic uint64_t sampled_ip;
+    _Atomic uint32_t owner;
     _Atomic uint64_t words[2]; /* under the registers; the second may be 0 */
     unsigned traps, repeats;
+    unsigned ahead; /* traps of the sampled instruction that come before that of the sample */
     uint64_t start_ns, start_delayed_ns, loads_ns;
+    uint64_t seen_until_ns; /* elapsed time of the last arrival that was told of */
     struct line_watch_seen seen[LINE_WATCH_THREADS];
     unsigned seen_count;
     struct record_line_event kept[LINE_WATCH_KEPT];
@@ -160,6 +171,9 @@ bool line_watch_offer(struct line_watch *, struct random *, const struct line_wa
 
 /* Whether a running watch would give way to somebody else's now; drawn as for a sample. */
 bool line_watch_yields(const struct line_watch *, struct random *);
+
+/* The instruction of the sample, if that thread makes it; else 0. A hint, without the lock. */
+uint64_t line_watch_instruction(const struct line_watch *, uint32_t thread_id);
 
 /* Whether it has begun with a load of that thread, which polls; a hint, without the lock. */
 bool line_watch_waits(const struct line_watch *, uint32_t thread_id);

@@ -14,6 +14,8 @@ enum {
     REPEATS_MAX = 16,
     /* The same where the reader is known to poll. */
     REPEATS_OF_POLLER = 2,
+    /* The same where all others have read: to arm anew costs less than two traps. */
+    REPEATS_OF_ALL = 1,
     TRAPS_BEFORE_START_MAX = 32,
     TRAPS_MAX = 256,
 };
@@ -60,10 +62,11 @@ static void fill(const struct line_watch *watch, const struct line_trap *trap, u
         event->visit_written = bytes;
 }
 
-/* x86 reports the instruction after the access, or a repeated string instruction itself. */
+/* Where the access is not known, x86 reports the instruction after it, or a repeated string
+ * instruction itself. */
 static bool is_sampled(const struct line_watch *watch, const struct line_trap *trap)
 {
-    return trap->ip - watch->sampled_ip <= 15;
+    return trap->kind != 0 ? trap->ip == watch->sampled_ip : trap->ip - watch->sampled_ip <= 15;
 }
 
 /* Arrivals whose traps came in first, but which may have come after the sampled store. One that
@@ -97,6 +100,10 @@ static enum line_trap_answer trap_before(struct line_watch *watch, const struct 
 
     if (own && !trap->second && is_sampled(watch, trap) &&
         (trap->kind == 0 || trap->kind & (uses ? ACCESS_LOAD : ACCESS_STORE))) {
+        if (watch->ahead > 0) {
+            watch->ahead--;
+            return LINE_TRAP_NOTHING;
+        }
         watch->traps = 0;
         line_watch_start(watch, trap->time_ns, trap->delayed_ns);
         promote(watch);
@@ -154,6 +161,7 @@ static enum line_trap_answer trap_waiting(struct line_watch *watch, const struct
     watch->state = STATE_RUNNING;
     watch->start_ns = trap->time_ns;
     watch->start_delayed_ns = trap->delayed_ns;
+    watch->seen_until_ns = 0;
     watch->loads = true;
     if (!mechanism->arm(mechanism->context, watch->record.address, watch->record.address2, true,
                         watch->generation))
@@ -173,8 +181,19 @@ static enum line_trap_answer trap_use(struct line_watch *watch, const struct lin
     return trap->thread_id == watch->owner ? LINE_TRAP_NOTHING : LINE_TRAP_EVENT;
 }
 
-static unsigned repeats_allowed(const struct line_watch *watch)
+static bool all_have_read(const struct line_watch *watch, uint32_t threads)
 {
+    uint32_t readers = 0;
+
+    for (unsigned i = 0; i < watch->seen_count; i++)
+        readers += watch->seen[i].read && watch->seen[i].thread_id != watch->owner;
+    return threads > 0 && readers + 1 >= threads;
+}
+
+static unsigned repeats_allowed(const struct line_watch *watch, const struct line_trap *trap)
+{
+    if (all_have_read(watch, trap->threads))
+        return REPEATS_OF_ALL;
     return watch->record.flags & (LINE_WATCH_WAITS | LINE_WATCH_POLLED) ? REPEATS_OF_POLLER
                                                                         : REPEATS_MAX;
 }
@@ -208,7 +227,13 @@ static enum line_trap_answer trap_running(struct line_watch *watch, const struct
 
         elapsed -= delayed < elapsed ? delayed : elapsed;
     }
+    /* The others may have come only because this one was held up. But threads that hand data over
+     * wait for each other, and keep their order. */
+    if (elapsed < watch->seen_until_ns)
+        elapsed = watch->seen_until_ns;
     fill(watch, trap, elapsed, event);
+    if (trap->kind & ACCESS_STORE || first)
+        watch->seen_until_ns = elapsed;
     if (trap->kind & ACCESS_STORE) {
         line_watch_finish(watch, LINE_END_STORE, elapsed, trap->time_ns);
         return LINE_TRAP_EVENT;
@@ -217,7 +242,7 @@ static enum line_trap_answer trap_running(struct line_watch *watch, const struct
         return LINE_TRAP_EVENT;
     if (watch->traps >= TRAPS_MAX)
         line_watch_finish(watch, LINE_END_TRAPS, elapsed, trap->time_ns);
-    else if (++watch->repeats >= repeats_allowed(watch) && watch->loads)
+    else if (++watch->repeats >= repeats_allowed(watch, trap) && watch->loads)
         leave_loads(watch, elapsed, trap->time_ns);
     return LINE_TRAP_NOTHING;
 }

@@ -43,7 +43,7 @@ void shared_lines_publish(struct board *board, const struct access *accesses, ui
 
 void shared_lines_find(const struct board *board, const struct access *accesses, uint32_t n,
                        uint32_t line_size, uint32_t thread_id, uint64_t now_ns,
-                       struct shared_stores *out)
+                       struct store_list *out)
 {
     /* What the board said of lines: bursts store to few lines, again and again. */
     struct {
@@ -55,7 +55,7 @@ void shared_lines_find(const struct board *board, const struct access *accesses,
     for (uint32_t i = 0; i < PENDING; i++)
         known[i].line = UINT64_MAX;
     out->count = 0;
-    for (uint32_t i = 0; i < n && out->count < SHARED_STORES_MAX; i++) {
+    for (uint32_t i = 0; i < n && out->count < STORE_LIST_MAX; i++) {
         uint64_t line = line_start(accesses[i].address, line_size);
         uint32_t place = line / line_size % PENDING;
 
@@ -68,27 +68,4 @@ void shared_lines_find(const struct board *board, const struct access *accesses,
         if (known[place].others)
             out->index[out->count++] = (uint16_t)i;
     }
-}
-
-static bool is_among(const struct shared_stores *stores, uint32_t index)
-{
-    for (uint32_t i = 0; i < stores->count; i++)
-        if (stores->index[i] == index)
-            return true;
-    return false;
-}
-
-uint32_t shared_lines_draw(const struct shared_stores *stores, uint32_t n, uint32_t uniform,
-                           struct random *random, double *factor)
-{
-    uint32_t index = uniform;
-    double probability = 1;
-
-    if (stores->count > 0) {
-        if (random_next(random) >> 63)
-            index = stores->index[random_below(random, stores->count)];
-        probability = is_among(stores, index) ? 0.5 + 0.5 * n / stores->count : 0.5;
-    }
-    *factor = 1 / probability;
-    return index;
 }

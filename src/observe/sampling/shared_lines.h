@@ -3,10 +3,9 @@
  * Which lines do several threads touch? Each burst puts what it touches of some lines on the
  * bulletin board (board.h): the same lines in every thread, by a hash of their address and of the
  * time, so that two threads that touch one are noticed, whichever line it is. Stores of a burst to
- * lines that others were seen at are preferred as its sample for communication, with a known
- * probability: half of the samples are drawn from them, half from all probes, and each weighs the
- * inverse of its probability (weight_factor; Horvitz and Thompson 1952). What is on the board may
- * be old or wrong: that changes how often a line is looked at, not what is estimated.
+ * lines that others were seen at are preferred as its sample for communication
+ * (communication_draw.h). What is on the board may be old or wrong: that changes how often a line
+ * is looked at, not what is estimated.
  *
  * Pure; signal-safe; no allocation.
  */
@@ -18,13 +17,13 @@
 
 #include "access.h"
 #include "sampling/board.h"
-#include "sampling/random.h"
+#include "sampling/communication_draw.h"
 
 /*
  * One line in so many is put on the board. A burst touches some 100 to 500 lines, and the board
  * remembers two seconds of all threads: a few thousand entries.
  */
-enum { SHARED_LINES_ONE_IN = 8, SHARED_STORES_MAX = 512 };
+enum { SHARED_LINES_ONE_IN = 8 };
 
 /* Whether the line (address of its first byte) is one of those, in the quarter of a second that
  * now_ns lies in: some bursts of every thread. */
@@ -40,19 +39,7 @@ void shared_lines_publish(struct board *, const struct access *, uint32_t n, uin
                           uint32_t thread_id, uint64_t now_ns);
 
 /* Stores among n accesses to lines that other threads were seen at. */
-struct shared_stores {
-    uint32_t count;
-    uint16_t index[SHARED_STORES_MAX]; /* ascending */
-};
-
 void shared_lines_find(const struct board *, const struct access *, uint32_t n, uint32_t line_size,
-                       uint32_t thread_id, uint64_t now_ns, struct shared_stores *out);
-
-/*
- * The sample among n accesses, of which `uniform` was drawn with equal probability: that, or one of
- * the stores. *factor: inverse of its probability, in units of n.
- */
-uint32_t shared_lines_draw(const struct shared_stores *, uint32_t n, uint32_t uniform,
-                           struct random *, double *factor);
+                       uint32_t thread_id, uint64_t now_ns, struct store_list *out);
 
 #endif

@@ -12,6 +12,10 @@
 #include "sampling/line_mask.h"
 #include "support/memory.h"
 
+/* Transfers per access of code that no sample met, at most: it stores words of 8 bytes through a
+ * line of 64, another thread loads them, and loses them by the next store. */
+static const double MOVES_MOST = 2.0 / 8;
+
 /* One transfer that an arrival stands for. */
 struct contribution {
     uint32_t arrival;
@@ -249,13 +253,13 @@ static void estimate_replicate(struct estimation *estimation, uint32_t replicate
  * Transfers that one watch more would have added, if it had seen one. Those that gave way early
  * have not seen that none comes late; those that saw their segment end, or the process, have.
  * Segments that the thread itself is known to end at once are not in doubt: others are seen in
- * samples of theirs, or not there.
+ * samples of theirs, or not there. But code that was not met may store what others use.
  */
 static double least_of(const struct estimation *estimation)
 {
     const struct segments *segments = &estimation->segments;
     const struct analysis *analysis = estimation->analysis;
-    double stores = 0, accesses = 0;
+    double stores = 0, accesses = 0, unmet, least;
     size_t seen = 0;
 
     for (size_t i = 0; i < segments->count; i++)
@@ -264,12 +268,11 @@ static double least_of(const struct estimation *estimation)
     for (size_t i = 0; i < segments->watch_count; i++)
         seen += segments->watches[i].to_the_end &&
                 !segments->strata[segments->watches[i].stratum].within;
-    if (stores > 0)
-        return stores / fmax((double)seen, RULE_OF_THREE);
     for (size_t i = 0; i < analysis->count; i++)
         accesses += analysis->samples[i].weight;
-    /* Where no store was sampled, one in three of what a sample stands for may have been. */
-    return segments->count == 0 && analysis->count ? accesses / (double)analysis->count : 0;
+    unmet = analysis->count > 0 ? accesses / (double)analysis->count : 0;
+    least = stores > 0 ? stores / fmax((double)seen, RULE_OF_THREE) : unmet;
+    return fmax(least, unmet * MOVES_MOST);
 }
 
 static void estimate(struct estimation *estimation)

@@ -15,7 +15,7 @@
 #include "support/memory.h"
 
 /* Watches that a stratum of its own needs. */
-enum { STRATUM_WATCHES_MIN = 8 };
+enum { STRATUM_WATCHES_MIN = 2 };
 
 static bool is_within(const struct record_sample *sample)
 {

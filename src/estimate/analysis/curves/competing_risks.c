@@ -112,6 +112,13 @@ static double still_at_risk(double alive, double seen_alive)
     return seen_alive > 0 ? fmin(1, alive / seen_alive) : 1;
 }
 
+/* Arrivals of that weight per weight of those at risk. Of these next to nothing may be left: sums
+ * that were taken away again leave rounding behind, and survivals get as small as one likes. */
+static double hazard_of(double weight, double at_risk)
+{
+    return at_risk > 1e-9 * weight ? weight / at_risk : 0;
+}
+
 /* Ends at one time; their masses are shares of what the survival loses. */
 static void apply_ends(struct risk *risk, size_t first, size_t last)
 {
@@ -129,7 +136,7 @@ static void apply_ends(struct risk *risk, size_t first, size_t last)
     for (size_t i = first; i < last; i++) {
         double weight = weight_of(risk, arrivals[i].watch), x = arrivals[i].multiplicity * weight;
 
-        masses->arrival[i] = at_risk > 0 ? x / at_risk : 0;
+        masses->arrival[i] = hazard_of(x, at_risk);
         hazard_add(&hazard, &arrivals[i], masses->arrival[i]);
         all += x;
         seen += weight;
@@ -148,7 +155,7 @@ static void apply_ends(struct risk *risk, size_t first, size_t last)
     for (uint32_t reader = 0; reader < readers; reader++) {
         double observers = risk->loads_followed - masses->followed[reader];
         double unread = observers * still_at_risk(masses->unread[reader], masses->unseen[reader]);
-        double x = unread > 0 ? (all - masses->sum[reader]) / unread : 0;
+        double x = hazard_of(all - masses->sum[reader], unread);
 
         if (observers > 0)
             masses->unseen[reader] *= fmax(0, 1 - (seen - masses->seen_sum[reader]) / observers);
@@ -178,7 +185,7 @@ static void apply_reads(struct risk *risk, size_t first, size_t last)
             if (arrivals[k].reader != reader)
                 continue;
             double weight = weight_of(risk, arrivals[k].watch);
-            double x = unread > 0 ? arrivals[k].multiplicity * weight / unread : 0;
+            double x = hazard_of(arrivals[k].multiplicity * weight, unread);
 
             masses->arrival[k] = x;
             masses->followed[reader] += weight;

@@ -67,24 +67,64 @@ static bool decode_moved(const unsigned char *code, unsigned length,
     return decode(code, length, &before, word, word_size, found);
 }
 
+static bool is_rex(unsigned char byte)
+{
+    return (byte & 0xf0) == 0x40;
+}
+
+/* Segments that 64-bit code has no use for, and those with a base. */
+static bool is_legacy_prefix(unsigned char byte)
+{
+    return byte == 0x26 || byte == 0x2e || byte == 0x36 || byte == 0x3e || byte == 0x64 ||
+           byte == 0x65 || byte == 0x66 || byte == 0x67 || byte == 0xf0 || byte == 0xf2 ||
+           byte == 0xf3;
+}
+
+/*
+ * A first byte that would be a prefix without an effect, which no compiler writes: it is the end of
+ * the instruction before. REX counts only right before the opcode; rep stands before strings and
+ * opcodes of two bytes; four segments have no base.
+ */
+static bool begins_idly(const unsigned char *code, unsigned length)
+{
+    unsigned opcode = 1;
+
+    if (length < 2)
+        return false;
+    if (is_rex(code[0]))
+        return is_rex(code[1]) || is_legacy_prefix(code[1]);
+    if (code[0] == 0x26 || code[0] == 0x2e || code[0] == 0x36 || code[0] == 0x3e)
+        return true;
+    if (code[0] != 0xf2 && code[0] != 0xf3)
+        return false;
+    while (opcode + 1 < length && (is_rex(code[opcode]) || is_legacy_prefix(code[opcode])))
+        opcode++;
+    return code[opcode] != 0x0f && string_operand(code, opcode + 1) == 0;
+}
+
 bool trapped_access_find(const void *code, size_t size, const struct interpreter_registers *after,
-                         uint64_t word, uint32_t word_size, struct trapped_access *out)
+                         uint64_t word, uint32_t word_size, uint64_t expected,
+                         struct trapped_access *out)
 {
     const unsigned char *end = (const unsigned char *)code + size;
+    unsigned longest = size < TRAPPED_CODE_BYTES ? (unsigned)size : TRAPPED_CODE_BYTES;
     struct trapped_access candidate;
     bool found = false;
 
     /* The longest that fits: a shorter one is mostly the same without its prefixes. */
-    for (unsigned length = 1; length <= size && length <= TRAPPED_CODE_BYTES; length++) {
+    for (unsigned length = 1; length <= longest; length++) {
         struct interpreter_registers before = *after;
 
         before.ip = after->ip - length;
-        if (decode(end - length, length, &before, word, word_size, &candidate)) {
+        if (!decode(end - length, length, &before, word, word_size, &candidate))
+            continue;
+        if (!found || before.ip == expected || !begins_idly(end - length, length))
             *out = candidate;
-            found = true;
-        }
+        found = true;
+        if (before.ip == expected)
+            break;
     }
-    for (unsigned length = 1; !found && length <= size && length <= TRAPPED_CODE_BYTES; length++) {
+    for (unsigned length = 1; !found && length <= longest; length++) {
         if (decode_moved(end - length, length, after, word, word_size, &candidate)) {
             *out = candidate;
             found = true;
