@@ -72,6 +72,7 @@ for program in bytes words; do
     check "$program: the object is seen to move" asks 'row and row["all"] > 0'
     check "$program: as often as it does, within the interval" asks 'row["all_lo"] <= moved <= row["all_hi"]'
     check "$program: within a factor of ten" asks 'moved / 10 < row["all"] < moved * 10'
-    check "$program: it is read by the other thread, and overwritten" asks 'row["raw"] > 0 and row["false"] == 0'
+    check "$program: it is read by the other thread" asks 'row["raw"] > 0'
+    check "$program: hardly any of it is false" asks 'row["false"] < 0.25 * row["all"]'
 done
 finish
