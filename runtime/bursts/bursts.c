@@ -18,6 +18,7 @@
 #include "output/output.h"
 #include "perf_events/timebase.h"
 #include "process/settings.h"
+#include "sampling/line_mask.h"
 #include "sampling/line_visit.h"
 #include "unwinding/attribution.h"
 #include "watches/marker.h"
@@ -130,6 +131,8 @@ static void offer_run(struct thread *thread, struct scratch *scratch)
     struct own_visit visit;
     struct polling polling = {0};
     bool store = run->sample.kind == ACCESS_STORE;
+    bool kernel_copies = kernel_buffers_touch(
+        &scratch->buffers, line_start(run->sample.address, settings.line_size), settings.line_size);
 
     if (store) {
         own_visit_begin(&visit, run);
@@ -137,7 +140,7 @@ static void offer_run(struct thread *thread, struct scratch *scratch)
     } else {
         polling_feed(&polling, &run->sample, after, n);
     }
-    line_sharing_offer(thread, run, store ? &visit : NULL, polling_is_seen(&polling),
+    line_sharing_offer(thread, run, store ? &visit : NULL, polling_is_seen(&polling), kernel_copies,
                        &scratch->sample);
     if (polling_is_seen(&polling))
         turns_learn(thread, &polling.loop);

@@ -126,7 +126,7 @@ static uint64_t sample_store(struct thread *thread, struct scratch *scratch,
     sample.weight_ns = 0;
     sample.stop = INTERPRETER_FULL;
     sample.flags |= SAMPLE_TURN;
-    line_sharing_offer(thread, &run, &visit, false, &sample);
+    line_sharing_offer(thread, &run, &visit, false, false, &sample);
     output_append(RECORD_SAMPLE, &sample, sizeof sample, NULL, 0);
     return sample.sample_id;
 }

@@ -164,11 +164,11 @@ static void find_others(const struct record_sample *sample, struct line_watch_of
  * A load that is not reused soon: who uses the line next? In one case of two the registers are left
  * to tell whether the line is invalidated (shared_watch.c).
  */
-static void offer_use(struct thread *thread, struct line_watch_offer *offer,
+static void offer_use(struct thread *thread, struct line_watch_offer *offer, bool kernel_copies,
                       struct record_sample *sample)
 {
     sample->flags |= SAMPLE_USE_OFFERED;
-    if (random_below(&thread->random, LINE_WATCH_USES_ONE_IN) != 0 ||
+    if (kernel_copies || random_below(&thread->random, LINE_WATCH_USES_ONE_IN) != 0 ||
         shared_registers_kept(&thread->random))
         return;
     find_others(sample, offer);
@@ -177,7 +177,8 @@ static void offer_use(struct thread *thread, struct line_watch_offer *offer,
 }
 
 void line_sharing_offer(struct thread *thread, const struct access_run *run,
-                        const struct own_visit *visit, bool polls, struct record_sample *sample)
+                        const struct own_visit *visit, bool polls, bool kernel_copies,
+                        struct record_sample *sample)
 {
     uint64_t line = line_start(sample->address, settings.line_size), now = sample->monotonic_ns;
     struct line_watch_offer offer = {
@@ -198,19 +199,19 @@ void line_sharing_offer(struct thread *thread, const struct access_run *run,
         find_others(sample, &offer);
         /* Where the thread itself stores again within nanoseconds, and nobody else was ever seen,
          * there is nothing to be seen in between. */
-        if (visit->next_store != REUSE_TIME_NONE && !offer.shared)
-            sample->flags |= SAMPLE_LINE_OFFERED;
+        if (kernel_copies || (visit->next_store != REUSE_TIME_NONE && !offer.shared))
+            sample->flags |= SAMPLE_LINE_OFFERED | (offer.shared ? SAMPLE_LINE_SHARED : 0);
         else
             line_watch_offer(&lines, &thread->random, &offer, sample);
     }
-    if (polls && random_below(&thread->random, LINE_WATCH_WAITS_ONE_IN) != 0) {
+    if (polls && (kernel_copies || random_below(&thread->random, LINE_WATCH_WAITS_ONE_IN) != 0)) {
         sample->flags |= SAMPLE_LINE_OFFERED;
     } else if (polls) {
         find_others(sample, &offer);
         offer.waits = true;
         line_watch_offer(&lines, &thread->random, &offer, sample);
     } else if (sample->kind == ACCESS_LOAD && sample->reuse_ip == 0) {
-        offer_use(thread, &offer, sample);
+        offer_use(thread, &offer, kernel_copies, sample);
     }
     publish(thread->id, line, line_mask(line, settings.line_size, sample->address, sample->width),
             sample->kind, now);

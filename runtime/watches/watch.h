@@ -128,10 +128,11 @@ bool line_sharing_active(void);
 
 /* A sample was taken, which is still to be executed; visit: of a store, what the thread itself does
  * to the line, else NULL; polls: of a load, the thread does nothing but read the place. Of other
- * loads only those that the run does not resolve are followed. Before the sample's record is
- * written. */
+ * loads only those that the run does not resolve are followed. kernel_copies: the line is none for
+ * a register (kernel_buffers.h); the sample counts as one that chance refused. Before the sample's
+ * record is written. */
 void line_sharing_offer(struct thread *, const struct access_run *, const struct own_visit *visit,
-                        bool polls, struct record_sample *);
+                        bool polls, bool kernel_copies, struct record_sample *);
 
 /* The sample of a burst for communication, among the first n of its `count` accesses, of which
  * `uniform` was drawn with equal probability; *weight_factor as in struct record_sample. Tells

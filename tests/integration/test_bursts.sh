@@ -39,6 +39,10 @@ profile "$targets" copies 2000
 check "what the kernel copies: the program does what it does" out_has '^1$'
 check_registers "... gets no registers" is 'open > 5 && (open - armed) * 4 > open * 3'
 
+profile "$targets" sends 2000
+check "the same beside another thread: the program does what it does" out_has '^1$'
+check_registers "... gets no registers of all threads" is 'offered > 5 && followed * 5 < offered'
+
 # Registers that are armed all the time would cost it a fifth of its time: they are, for a window after each burst.
 profile "$targets" waits 2000
 check "a program that often waits does what it does" out_has '^1$'

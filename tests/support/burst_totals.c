@@ -3,9 +3,10 @@
  * burst_totals FILE: what became of the bursts of a profile, as one line of shell assignments:
  * bursts (early: of them, without all their accesses), weight_ns and app_ns of all threads, stops
  * and those bridged, markers and those foreseen, open samples for registers (not pursued ones),
- * watches armed, contexts that were not known, handler_ns; bursts that a model of the processor was
- * told, those that a look came before, and of these those in which page faults took half of the
- * time.
+ * watches armed, stores that the registers of all threads were asked for (offered) and those that
+ * they began to watch (followed), contexts that were not known, handler_ns; bursts that a model of
+ * the processor was told, those that a look came before, and of these those in which page faults
+ * took half of the time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ static struct looks count_looks(const struct profile *profile)
 int main(int argc, char **argv)
 {
     struct record_totals sum = {0};
-    uint64_t early = 0, weight = 0, open = 0;
+    uint64_t early = 0, weight = 0, open = 0, offered = 0;
     struct profile *profile;
     struct looks looks;
 
@@ -57,9 +58,12 @@ int main(int argc, char **argv)
         early += profile->bursts.items[i]->accesses < BURST_ACCESSES;
         weight += profile->bursts.items[i]->weight_ns;
     }
-    for (size_t i = 0; i < profile->samples.count; i++)
-        open += (profile->samples.items[i].flags & SAMPLE_OPEN) &&
-                profile->samples.items[i].watch_mode != WATCH_PURSUED;
+    for (size_t i = 0; i < profile->samples.count; i++) {
+        const struct record_sample *sample = &profile->samples.items[i];
+
+        open += (sample->flags & SAMPLE_OPEN) && sample->watch_mode != WATCH_PURSUED;
+        offered += (sample->flags & SAMPLE_LINE_OFFERED) && sample->kind == ACCESS_STORE;
+    }
     for (size_t i = 0; i < profile->totals.count; i++) {
         const struct record_totals *totals = &profile->totals.items[i];
 
@@ -75,11 +79,13 @@ int main(int argc, char **argv)
     looks = count_looks(profile);
     printf("bursts=%zu early=%" PRIu64 " weight_ns=%" PRIu64 " app_ns=%" PRIu64 " stops=%" PRIu64
            " bridged=%" PRIu64 " markers=%" PRIu64 " foreseen=%" PRIu64 " open=%" PRIu64
-           " armed=%" PRIu64 " contexts_lost=%" PRIu64 " handler_ns=%" PRIu64 " modelled=%" PRIu64
-           " clocked=%" PRIu64 " looked=%" PRIu64 " faulted=%" PRIu64 "\n",
+           " armed=%" PRIu64 " offered=%" PRIu64 " followed=%zu contexts_lost=%" PRIu64
+           " handler_ns=%" PRIu64 " modelled=%" PRIu64 " clocked=%" PRIu64 " looked=%" PRIu64
+           " faulted=%" PRIu64 "\n",
            profile->bursts.count, early, weight, sum.app_ns, sum.stops, sum.bridged, sum.markers,
-           sum.foreseen, open, sum.armed, sum.lost[LOSS_CONTEXT], sum.handler_ns, looks.modelled,
-           looks.clocked, looks.looked, looks.faulted);
+           sum.foreseen, open, sum.armed, offered, profile->line_watches.count,
+           sum.lost[LOSS_CONTEXT], sum.handler_ns, looks.modelled, looks.clocked, looks.looked,
+           looks.faulted);
     profile_free(profile);
     return 0;
 }

@@ -6,6 +6,7 @@
  * burst_targets unknown MS        an instruction that the interpreter does not know, as often
  * burst_targets rewrites MS       code that is written anew, and run, as often
  * burst_targets copies MS         messages that the program fills a part of, and the kernel takes
+ * burst_targets sends MS          the same, beside a thread that sleeps
  * burst_targets waits MS          waits for a child 20 000 times a second and oftener; prints 1
  * burst_targets jumps MS          system calls from which a signal handler jumps away
  * burst_targets pages MS          writes to memory that is new
@@ -119,6 +120,20 @@ static int send_often(double ms)
         }
     printf("%d\n", message[0][0] > 0);
     return 0;
+}
+
+static void *sleep_on(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+static int send_beside_another(double ms)
+{
+    pthread_t thread;
+
+    return pthread_create(&thread, NULL, sleep_on, NULL) != 0 || send_often(ms);
 }
 
 static sigjmp_buf out;
@@ -287,6 +302,8 @@ int main(int argc, char **argv)
         return stop_often(stop_by_call, number);
     if (strcmp(what, "copies") == 0)
         return send_often(number);
+    if (strcmp(what, "sends") == 0)
+        return send_beside_another(number);
     if (strcmp(what, "waits") == 0)
         return wait_often(number);
     if (strcmp(what, "jumps") == 0)
