@@ -44,6 +44,24 @@ static void append(void *context, enum record_type type, const void *record, siz
         memcpy(&ended, record, sizeof ended);
 }
 
+/* A store is sampled at 50 ns. */
+static void offer_store(struct line_watch *watch, uint32_t repeats)
+{
+    const struct line_watch_mechanism mechanism = {
+        .arm = arm, .disarm = disarm, .append = append, .line_size = 64, .tolerance_ns = 1000};
+    const struct line_watch_offer offer = {
+        .thread_id = WRITER, .shared = true, .time_ns = 50, .repeats = repeats};
+    struct record_sample sample = {
+        .sample_id = 3, .address = WORD, .ip = SAMPLED_IP, .kind = ACCESS_STORE};
+    struct random random;
+
+    memset(watch, 0, sizeof *watch);
+    watches = 0;
+    random_seed(&random, 1);
+    line_watch_begin(watch, &mechanism);
+    assert_true(line_watch_offer(watch, &random, &offer, &sample));
+}
+
 static enum line_trap_answer come(struct line_watch *watch, uint32_t thread, uint64_t at,
                                   uint8_t kind)
 {
@@ -62,22 +80,12 @@ static enum line_trap_answer come(struct line_watch *watch, uint32_t thread, uin
     return answer;
 }
 
-/* A store is sampled at 50 ns; others come `times` times before it is executed at 5000 ns. */
+/* Of a sampled store; others come `times` times before it is executed at 5000 ns. */
 static uint32_t flags_after(unsigned times, uint32_t thread, uint8_t kind)
 {
     static struct line_watch watch;
-    struct line_watch_mechanism mechanism = {
-        .arm = arm, .disarm = disarm, .append = append, .line_size = 64, .tolerance_ns = 1000};
-    struct record_sample sample = {
-        .sample_id = 3, .address = WORD, .ip = SAMPLED_IP, .kind = ACCESS_STORE};
-    struct line_watch_offer offer = {.thread_id = WRITER, .shared = true, .time_ns = 50};
-    struct random random;
 
-    memset(&watch, 0, sizeof watch);
-    watches = 0;
-    random_seed(&random, 1);
-    line_watch_begin(&watch, &mechanism);
-    assert_true(line_watch_offer(&watch, &random, &offer, &sample));
+    offer_store(&watch, 0);
     for (unsigned i = 0; i < times; i++)
         come(&watch, thread, 100 + 100 * i, kind);
     assert_int_equal(come(&watch, WRITER, 5000, ACCESS_STORE), LINE_TRAP_STARTED);
@@ -171,23 +179,12 @@ static void a_watch_is_evicted_by_its_own_thread(void **state)
 static void a_watch_begins_after_so_many_repeats(void **state)
 {
     static struct line_watch watch;
-    struct line_watch_mechanism mechanism = {
-        .arm = arm, .disarm = disarm, .append = append, .line_size = 64, .tolerance_ns = 1000};
-    struct record_sample sample = {
-        .sample_id = 3, .address = WORD, .ip = SAMPLED_IP, .kind = ACCESS_STORE};
 
     (void)state;
     for (unsigned repeats = 0; repeats <= LINE_WATCH_REPEATS_MAX + 1; repeats++) {
-        struct line_watch_offer offer = {
-            .thread_id = WRITER, .shared = true, .time_ns = 50, .repeats = repeats};
         unsigned first = repeats <= LINE_WATCH_REPEATS_MAX ? repeats : 0;
-        struct random random;
 
-        memset(&watch, 0, sizeof watch);
-        random_seed(&random, 1);
-        line_watch_begin(&watch, &mechanism);
-        watches = 0;
-        assert_true(line_watch_offer(&watch, &random, &offer, &sample));
+        offer_store(&watch, repeats);
         for (unsigned i = 0; i < first; i++) {
             assert_int_equal(come(&watch, WRITER, 5000 + i, ACCESS_STORE), LINE_TRAP_NOTHING);
             assert_int_equal(come(&watch, WRITER, 5000 + i, ACCESS_LOAD), LINE_TRAP_NOTHING);
@@ -204,21 +201,12 @@ static void a_watch_begins_after_so_many_repeats(void **state)
 static void arrivals_keep_their_order(void **state)
 {
     static struct line_watch watch;
-    struct line_watch_mechanism mechanism = {
-        .arm = arm, .disarm = disarm, .append = append, .line_size = 64, .tolerance_ns = 1000};
-    struct record_sample sample = {
-        .sample_id = 3, .address = WORD, .ip = SAMPLED_IP, .kind = ACCESS_STORE};
-    struct line_watch_offer offer = {.thread_id = WRITER, .shared = true, .time_ns = 50};
     struct line_trap trap = {.ip = SAMPLED_IP, .kind = ACCESS_STORE, .width = 8, .address = WORD};
     struct line_arrival arrival;
-    struct random random;
 
     (void)state;
     for (unsigned read = 0; read < 2; read++) {
-        memset(&watch, 0, sizeof watch);
-        random_seed(&random, 1);
-        line_watch_begin(&watch, &mechanism);
-        assert_true(line_watch_offer(&watch, &random, &offer, &sample));
+        offer_store(&watch, 0);
         assert_int_equal(come(&watch, WRITER, 5000, ACCESS_STORE), LINE_TRAP_STARTED);
         if (read)
             assert_int_equal(come(&watch, OTHER, 95000, ACCESS_LOAD), LINE_TRAP_EVENT);
@@ -235,12 +223,6 @@ static void arrivals_keep_their_order(void **state)
 static void loads_are_watched_while_somebody_may_read(void **state)
 {
     static struct line_watch watch;
-    struct line_watch_mechanism mechanism = {
-        .arm = arm, .disarm = disarm, .append = append, .line_size = 64, .tolerance_ns = 1000};
-    struct record_sample sample = {
-        .sample_id = 3, .address = WORD, .ip = SAMPLED_IP, .kind = ACCESS_STORE};
-    struct line_watch_offer offer = {.thread_id = WRITER, .shared = true, .time_ns = 50};
-    struct random random;
 
     (void)state;
     for (uint32_t threads = 0; threads < 4; threads++) {
@@ -253,10 +235,7 @@ static void loads_are_watched_while_somebody_may_read(void **state)
         struct line_arrival arrival;
         unsigned traps = 0;
 
-        memset(&watch, 0, sizeof watch);
-        random_seed(&random, 1);
-        line_watch_begin(&watch, &mechanism);
-        assert_true(line_watch_offer(&watch, &random, &offer, &sample));
+        offer_store(&watch, 0);
         assert_int_equal(come(&watch, WRITER, 5000, ACCESS_STORE), LINE_TRAP_STARTED);
         trap.generation = watch.generation;
         for (; loads_watched; traps++) {
