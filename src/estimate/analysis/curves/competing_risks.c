@@ -116,7 +116,7 @@ static double still_at_risk(double alive, double seen_alive)
  * that were taken away again leave rounding behind, and survivals get as small as one likes. */
 static double hazard_of(double weight, double at_risk)
 {
-    return at_risk > 1e-9 * weight ? weight / at_risk : 0;
+    return at_risk > 0 && at_risk > 1e-9 * weight ? weight / at_risk : 0;
 }
 
 /* Ends at one time; their masses are shares of what the survival loses. */
