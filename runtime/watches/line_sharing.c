@@ -164,11 +164,11 @@ static void find_others(const struct record_sample *sample, struct line_watch_of
  * A load that is not reused soon: who uses the line next? In one case of two the registers are left
  * to tell whether the line is invalidated (shared_watch.c).
  */
-static void offer_use(struct thread *thread, struct line_watch_offer *offer, bool kernel_copies,
+static void offer_use(struct thread *thread, struct line_watch_offer *offer,
                       struct record_sample *sample)
 {
     sample->flags |= SAMPLE_USE_OFFERED;
-    if (kernel_copies || random_below(&thread->random, LINE_WATCH_USES_ONE_IN) != 0 ||
+    if (random_below(&thread->random, LINE_WATCH_USES_ONE_IN) != 0 ||
         shared_registers_kept(&thread->random))
         return;
     find_others(sample, offer);
@@ -185,7 +185,8 @@ void line_sharing_offer(struct thread *thread, const struct access_run *run,
         .thread_id = thread->id,
         .time_ns = now,
         .delayed_ns = atomic_load(&thread->overhead_ns),
-        .repeats = access_run_repeats(run, WATCH_WORD),
+        .ahead = access_run_ahead(run, WATCH_WORD),
+        .barred = kernel_copies,
     };
 
     if (!watch_plan_suits_all_threads(&run->sample)) {
@@ -199,19 +200,19 @@ void line_sharing_offer(struct thread *thread, const struct access_run *run,
         find_others(sample, &offer);
         /* Where the thread itself stores again within nanoseconds, and nobody else was ever seen,
          * there is nothing to be seen in between. */
-        if (kernel_copies || (visit->next_store != REUSE_TIME_NONE && !offer.shared))
-            sample->flags |= SAMPLE_LINE_OFFERED | (offer.shared ? SAMPLE_LINE_SHARED : 0);
+        if (visit->next_store != REUSE_TIME_NONE && !offer.shared)
+            sample->flags |= SAMPLE_LINE_OFFERED;
         else
             line_watch_offer(&lines, &thread->random, &offer, sample);
     }
-    if (polls && (kernel_copies || random_below(&thread->random, LINE_WATCH_WAITS_ONE_IN) != 0)) {
+    if (polls && random_below(&thread->random, LINE_WATCH_WAITS_ONE_IN) != 0) {
         sample->flags |= SAMPLE_LINE_OFFERED;
     } else if (polls) {
         find_others(sample, &offer);
         offer.waits = true;
         line_watch_offer(&lines, &thread->random, &offer, sample);
     } else if (sample->kind == ACCESS_LOAD && sample->reuse_ip == 0) {
-        offer_use(thread, &offer, kernel_copies, sample);
+        offer_use(thread, &offer, sample);
     }
     publish(thread->id, line, line_mask(line, settings.line_size, sample->address, sample->width),
             sample->kind, now);

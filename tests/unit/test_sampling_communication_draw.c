@@ -48,7 +48,7 @@ static void find_slowly(const struct access *accesses, struct store_list *out)
             before += stores_to(&accesses[k], accesses[i].address / WATCH_WORD, WATCH_WORD);
         for (uint32_t k = i + 1; k <= i + OWN_VISIT_ACCESSES && k < ACCESSES; k++)
             after += stores_to(&accesses[k], accesses[i].address / LINE, LINE);
-        if (accesses[i].kind == ACCESS_STORE && after == 0 && before <= LINE_WATCH_REPEATS_MAX)
+        if (accesses[i].kind == ACCESS_STORE && after == 0 && before <= LINE_WATCH_AHEAD_MAX)
             out->index[out->count++] = (uint16_t)i;
     }
 }

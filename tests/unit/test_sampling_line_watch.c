@@ -45,12 +45,12 @@ static void append(void *context, enum record_type type, const void *record, siz
 }
 
 /* A store is sampled at 50 ns. */
-static void offer_store(struct line_watch *watch, uint32_t repeats)
+static void offer_store(struct line_watch *watch, uint32_t ahead)
 {
     const struct line_watch_mechanism mechanism = {
         .arm = arm, .disarm = disarm, .append = append, .line_size = 64, .tolerance_ns = 1000};
     const struct line_watch_offer offer = {
-        .thread_id = WRITER, .shared = true, .time_ns = 50, .repeats = repeats};
+        .thread_id = WRITER, .shared = true, .time_ns = 50, .ahead = ahead};
     struct record_sample sample = {
         .sample_id = 3, .address = WORD, .ip = SAMPLED_IP, .kind = ACCESS_STORE};
     struct random random;
@@ -176,15 +176,15 @@ static void a_watch_is_evicted_by_its_own_thread(void **state)
 
 /* Of a word that is filled byte by byte the sampled store is the last: the watch begins with the
  * trap of that one, and not of those before it. What comes too often is not waited for. */
-static void a_watch_begins_after_so_many_repeats(void **state)
+static void a_watch_begins_after_those_ahead(void **state)
 {
     static struct line_watch watch;
 
     (void)state;
-    for (unsigned repeats = 0; repeats <= LINE_WATCH_REPEATS_MAX + 1; repeats++) {
-        unsigned first = repeats <= LINE_WATCH_REPEATS_MAX ? repeats : 0;
+    for (unsigned ahead = 0; ahead <= LINE_WATCH_AHEAD_MAX + 1; ahead++) {
+        unsigned first = ahead <= LINE_WATCH_AHEAD_MAX ? ahead : 0;
 
-        offer_store(&watch, repeats);
+        offer_store(&watch, ahead);
         for (unsigned i = 0; i < first; i++) {
             assert_int_equal(come(&watch, WRITER, 5000 + i, ACCESS_STORE), LINE_TRAP_NOTHING);
             assert_int_equal(come(&watch, WRITER, 5000 + i, ACCESS_LOAD), LINE_TRAP_NOTHING);
@@ -250,7 +250,7 @@ static void loads_are_watched_while_somebody_may_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_watch_begins_after_so_many_repeats),
+        cmocka_unit_test(a_watch_begins_after_those_ahead),
         cmocka_unit_test(arrivals_keep_their_order),
         cmocka_unit_test(loads_are_watched_while_somebody_may_read),
         cmocka_unit_test(a_thread_on_the_way_there_is_met),

@@ -173,7 +173,7 @@ static void a_run_describes_its_sample(void **state)
         assert_int_equal(sample.reuse_time[i], expected[i]);
 }
 
-static void repeats_are_of_the_instruction_and_the_word(void **state)
+static void those_ahead_are_of_the_instruction_and_the_word(void **state)
 {
     const struct access accesses[] = {
         {.ip = 1, .address = 0x1008, .width = 1, .kind = ACCESS_STORE},
@@ -189,11 +189,11 @@ static void repeats_are_of_the_instruction_and_the_word(void **state)
         .accesses = accesses, .count = 8, .sampled = 6, .sample = accesses[6], .line_size = 64};
 
     (void)state;
-    assert_int_equal(access_run_repeats(&run, 8), 3);
+    assert_int_equal(access_run_ahead(&run, 8), 3);
     run.from = 1; /* what has been executed comes no more */
-    assert_int_equal(access_run_repeats(&run, 8), 2);
-    assert_int_equal(access_run_repeats(&run, 1), 0);
-    assert_int_equal(access_run_repeats(&run, 64), 3);
+    assert_int_equal(access_run_ahead(&run, 8), 2);
+    assert_int_equal(access_run_ahead(&run, 1), 0);
+    assert_int_equal(access_run_ahead(&run, 64), 3);
 }
 
 static void an_own_visit_is_what_came_before_and_the_next_store(void **state)
@@ -235,7 +235,7 @@ int main(void)
         cmocka_unit_test(a_visit_tells_what_it_touches_after_the_trap),
         cmocka_unit_test(one_of_the_lines_of_an_access_is_the_sample),
         cmocka_unit_test(a_run_describes_its_sample),
-        cmocka_unit_test(repeats_are_of_the_instruction_and_the_word),
+        cmocka_unit_test(those_ahead_are_of_the_instruction_and_the_word),
         cmocka_unit_test(an_own_visit_is_what_came_before_and_the_next_store),
     };
 

@@ -28,20 +28,20 @@ struct access_run access_run_at(const struct access *accesses, uint32_t count, u
     return run;
 }
 
-uint32_t access_run_repeats(const struct access_run *run, uint32_t word_bytes)
+uint32_t access_run_ahead(const struct access_run *run, uint32_t word_bytes)
 {
     uint64_t word = run->sample.address / word_bytes;
-    uint32_t repeats = 0;
+    uint32_t ahead = 0;
 
     for (uint32_t i = run->from; i < run->sampled; i++) {
         const struct access *access = &run->accesses[i];
         uint64_t first = access->address / word_bytes;
         uint64_t last = (access->address + access->width - 1) / word_bytes;
 
-        repeats += access->ip == run->sample.ip && access->kind == run->sample.kind &&
-                   first <= word && word <= last;
+        ahead += access->ip == run->sample.ip && access->kind == run->sample.kind &&
+                 first <= word && word <= last;
     }
-    return repeats;
+    return ahead;
 }
 
 /*

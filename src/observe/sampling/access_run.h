@@ -30,7 +30,7 @@ struct access_run access_run_at(const struct access *, uint32_t count, uint32_t 
 
 /* How often the instruction of the sample is still to touch its word, of so many bytes (a power of
  * two), before the sampled access. */
-uint32_t access_run_repeats(const struct access_run *, uint32_t word_bytes);
+uint32_t access_run_ahead(const struct access_run *, uint32_t word_bytes);
 
 /*
  * Fills what the run tells of its sample: ip, address, width, kind, SAMPLE_STRADDLES,

@@ -68,7 +68,7 @@ static void leave_repeated_out(const struct access *accesses, struct store_list 
         }
         if (i == list->index[k]) {
             k++;
-            if (before[place].stores <= LINE_WATCH_REPEATS_MAX)
+            if (before[place].stores <= LINE_WATCH_AHEAD_MAX)
                 list->index[kept++] = (uint16_t)i;
         }
         before[place].stores++;

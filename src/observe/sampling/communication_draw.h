@@ -31,7 +31,7 @@ struct store_list {
 };
 
 /* Those of the first n of `count` accesses to whose line none of the next OWN_VISIT_ACCESSES
- * stores, and to whose word no more than LINE_WATCH_REPEATS_MAX did before. */
+ * stores, and to whose word no more than LINE_WATCH_AHEAD_MAX did before. */
 void last_stores_find(const struct access *, uint32_t n, uint32_t count, uint32_t line_size,
                       struct store_list *out);
 

@@ -161,7 +161,7 @@ static void prepare(struct line_watch *watch, struct random *random,
     watch->shared = offer->shared;
     watch->offers_refused = 0;
     watch->traps = watch->repeats = watch->seen_count = watch->kept_count = 0;
-    watch->ahead = offer->repeats <= LINE_WATCH_REPEATS_MAX ? offer->repeats : 0;
+    watch->ahead = offer->ahead <= LINE_WATCH_AHEAD_MAX ? offer->ahead : 0;
     watch->loads = !offer->waits;
     watch->loads_ns = 0;
     watch->generation = (watch->generation + 1) & 0xffffff;
@@ -191,6 +191,10 @@ bool line_watch_offer(struct line_watch *watch, struct random *random,
         return false;
     sample->flags |= (offer->uses ? SAMPLE_USE_OFFERED : SAMPLE_LINE_OFFERED) |
                      (offer->shared ? SAMPLE_LINE_SHARED : 0);
+    if (offer->barred) {
+        line_watch_unlock(watch);
+        return false;
+    }
     watch->offers++;
     bits = refusal_bits(watch, offer);
     if (!gives_way(random, bits)) {

@@ -82,8 +82,8 @@ enum {
     LINE_WATCH_ALL_LOADS_ONE_IN = 4,
 };
 
-/* Each repeat before the sampled access costs a trap: so many a word of bytes has. */
-enum { LINE_WATCH_REPEATS_MAX = 7 };
+/* Each access to the word before the sampled one costs a trap: so many a word of bytes has. */
+enum { LINE_WATCH_AHEAD_MAX = 7 };
 
 struct line_watch_offer {
     uint32_t thread_id;
@@ -92,9 +92,10 @@ struct line_watch_offer {
     bool waits;      /* the sample is a load of a thread that polls the word */
     bool uses;       /* the sample is a load, and not reused soon */
     bool executed;   /* the access has been executed, at time_ns */
+    bool barred;     /* no register may stand there: refused, as by chance */
     /* So often the sampled instruction touches the watched word before the sampled access. Beyond
-     * LINE_WATCH_REPEATS_MAX the first time stands for the sampled one. */
-    uint32_t repeats;
+     * LINE_WATCH_AHEAD_MAX the first time stands for the sampled one. */
+    uint32_t ahead;
     uint64_t time_ns;
     uint64_t delayed_ns; /* as in struct line_trap */
 };
@@ -150,7 +151,7 @@ struct line_watch {
     _Atomic uint32_t owner;
     _Atomic uint64_t words[2]; /* under the registers; the second may be 0 */
     unsigned traps, repeats;
-    unsigned ahead; /* traps of the sampled instruction that come before that of the sample */
+    unsigned ahead; /* traps of the sampled instruction still to come before that of the sample */
     uint64_t start_ns, start_delayed_ns, loads_ns;
     uint64_t seen_until_ns; /* elapsed time of the last arrival that was told of */
     struct line_watch_seen seen[LINE_WATCH_THREADS];

@@ -19,14 +19,9 @@
 #include "sampling/board.h"
 #include "sampling/communication_draw.h"
 
-/*
- * One line in so many is put on the board. A burst touches some 100 to 500 lines, and the board
- * remembers two seconds of all threads: a few thousand entries.
- */
-enum { SHARED_LINES_ONE_IN = 8 };
-
-/* Whether the line (address of its first byte) is one of those, in the quarter of a second that
- * now_ns lies in: some bursts of every thread. */
+/* Whether the line (address of its first byte) is put on the board, one in eight, in the quarter of
+ * a second that now_ns lies in: some bursts of every thread. A burst touches some 100 to 500 lines,
+ * and the board remembers two seconds of all threads: a few thousand entries. */
 static inline bool shared_lines_follows(uint64_t line, uint64_t now_ns)
 {
     uint64_t key = (line >> 5) ^ (now_ns >> 28) * UINT64_C(0xd1342543de82ef95);

@@ -72,7 +72,7 @@ static bool is_rex(unsigned char byte)
     return (byte & 0xf0) == 0x40;
 }
 
-/* Segments that 64-bit code has no use for, and those with a base. */
+/* Segments, sizes of operand and address, lock and rep. */
 static bool is_legacy_prefix(unsigned char byte)
 {
     return byte == 0x26 || byte == 0x2e || byte == 0x36 || byte == 0x3e || byte == 0x64 ||
