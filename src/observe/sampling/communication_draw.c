@@ -30,12 +30,15 @@ static void find_last(const struct access *accesses, uint32_t n, uint32_t count,
     for (uint32_t i = 0; i < LINES; i++)
         next[i].line = UINT64_MAX;
     for (uint32_t i = count; i-- > 0;) {
-        uint64_t line = line_start(accesses[i].address, line_size);
-        uint32_t place = line / line_size % LINES;
-        bool again = next[place].line == line && next[place].index - i <= OWN_VISIT_ACCESSES;
+        uint64_t line;
+        uint32_t place;
+        bool again;
 
         if (!(accesses[i].kind & ACCESS_STORE))
             continue;
+        line = line_start(accesses[i].address, line_size);
+        place = line / line_size % LINES;
+        again = next[place].line == line && next[place].index - i <= OWN_VISIT_ACCESSES;
         next[place].line = line;
         next[place].index = i;
         if (i < n && !again && accesses[i].kind == ACCESS_STORE && room > 0)
@@ -57,11 +60,13 @@ static void leave_repeated_out(const struct access *accesses, struct store_list 
     for (uint32_t place = 0; place < WORDS; place++)
         before[place].word = UINT64_MAX;
     for (uint32_t k = 0; k < list->count; i++) {
-        uint64_t word = accesses[i].address / WATCH_WORD;
-        uint32_t place = word % WORDS;
+        uint64_t word;
+        uint32_t place;
 
         if (!(accesses[i].kind & ACCESS_STORE))
             continue;
+        word = accesses[i].address / WATCH_WORD;
+        place = word % WORDS;
         if (before[place].word != word) {
             before[place].word = word;
             before[place].stores = 0;
