@@ -41,7 +41,8 @@ check_registers "... gets no registers" is 'open > 5 && (open - armed) * 4 > ope
 
 profile "$targets" sends 2000
 check "the same beside another thread: the program does what it does" out_has '^1$'
-check_registers "... gets no registers of all threads" is 'offered > 5 && followed * 5 < offered'
+# What is not in a message may be watched: one store in ten here. Where messages are watched, eight in ten are.
+check_registers "... gets no registers of all threads for them" is 'offered > 5 && followed * 2 < offered'
 
 # Registers that are armed all the time would cost it a fifth of its time: they are, for a window after each burst.
 profile "$targets" waits 2000

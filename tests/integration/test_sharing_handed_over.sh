@@ -66,11 +66,16 @@ sys.exit(not eval("(" + sys.argv[1] + ")"))' "$1"
 for program in bytes words; do
     run "./$program"
     cp out plain
-    run "$launcher" -q -e clock -o p.rprof "./$program"
+    # An interval is to hold in 95 of 100 runs: one of three may not.
+    held=0
+    for _ in 1 2 3; do
+        run "$launcher" -q -e clock -o p.rprof "./$program"
+        "$report" --format json p.rprof >json
+        asks 'row and row["all_lo"] <= moved <= row["all_hi"]' >>held.log && held=$((held + 1))
+    done
     check "$program: the program does what it does" cmp -s out plain
-    "$report" --format json p.rprof >json
     check "$program: the object is seen to move" asks 'row and row["all"] > 0'
-    check "$program: as often as it does, within the interval" asks 'row["all_lo"] <= moved <= row["all_hi"]'
+    check "$program: as often as it does, within two intervals of three" test "$held" -ge 2
     check "$program: within a factor of ten" asks 'moved / 10 < row["all"] < moved * 10'
     check "$program: it is read by the other thread" asks 'row["raw"] > 0'
     check "$program: hardly any of it is false" asks 'row["false"] < 0.25 * row["all"]'
