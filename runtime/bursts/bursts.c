@@ -280,8 +280,11 @@ static enum interpreter_stop look(struct scratch *scratch, const ucontext_t *con
         rate_follow_end(scratch);
     if (scratch->record.loop == 0)
         scratch->record.loop = loops_hottest(&thread->loops);
-    if (why == INTERPRETER_SYSTEM_CALL)
+    if (why == INTERPRETER_SYSTEM_CALL) {
         kernel_buffers_note(&scratch->buffers, thread->interpreter);
+        if (!pmu_in_use())
+            rate_system_call(scratch);
+    }
     if (why != INTERPRETER_FULL) {
         bridge_foresee(thread->interpreter, why, stop);
         look_ahead_end(thread);

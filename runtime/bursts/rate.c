@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "bursts/look_ahead.h"
 #include "bursts/modelled_time.h"
 #include "bursts/thread_usage.h"
@@ -24,6 +25,8 @@ enum {
        variable is set back in it, or the function left. */
     LOOK_NS_LEAST = 31250,
     LOOK_DOUBLED = 6,
+    /* Where more live, their descriptors are kept for clocks and registers. */
+    COUNTED_THREADS = 64,
     LOOK_ACCESSES = 128, /* interpreted at a look, to return to callers */
 };
 
@@ -133,9 +136,33 @@ static bool has_room(const struct progress_words *words)
 
 void rate_usage(struct scratch *scratch, const struct thread_usage *usage)
 {
-    const struct rate *rate = &scratch->thread->rate;
+    struct rate *rate = &scratch->thread->rate;
 
     scratch->faults_before = rate->looked_ns ? usage->faults - rate->faults_at_look : 0;
+    scratch->faults_since = usage->faults - rate->faults;
+    rate->faults = usage->faults;
+    scratch->system_calls = 0;
+    memset(scratch->counted_calls, 0, sizeof scratch->counted_calls);
+    scratch->counts_before = rate->counts;
+    /* Where no burst has met a system call they tell nothing of the program. */
+    rate->counts.known = (rate->calls_kernel || rate->begun_ns == 0) &&
+                         thread_alive_count() <= COUNTED_THREADS &&
+                         thread_usage_calls(&scratch->thread->calls_file, rate->counts.of);
+    scratch->counts = rate->counts;
+}
+
+void rate_system_call(struct scratch *scratch)
+{
+    const struct interpreter *interpreter = scratch->thread->interpreter;
+    unsigned counts;
+
+    scratch->system_calls++;
+    scratch->thread->rate.calls_kernel = true;
+    if (interpreter_poisoned_registers(interpreter) >> ARCH_SYSTEM_CALL_NUMBER & 1)
+        return;
+    counts = thread_usage_counts(interpreter_general(interpreter)[ARCH_SYSTEM_CALL_NUMBER]);
+    for (unsigned i = 0; i < PROGRESS_KERNEL_COUNTS; i++)
+        scratch->counted_calls[i] += counts >> i & 1;
 }
 
 void rate_follow_begin(struct scratch *scratch)
@@ -252,18 +279,40 @@ static unsigned list_registers(const struct scratch *scratch, struct progress_va
     return n;
 }
 
-/* Time since the look that page faults took. */
+/* Time that page faults took since the look, and since the burst before. */
 static unsigned list_faults(const struct scratch *scratch, struct progress_variable *variables)
 {
     uint64_t fault_ns = thread_usage_fault_ns();
 
-    if (scratch->before_ns == 0 || fault_ns == 0)
+    if (fault_ns == 0)
         return 0;
-    variables[0] =
-        (struct progress_variable){.kind = PROGRESS_FAULT_NS,
-                                   .flags = PROGRESS_BEFORE,
-                                   .before = (double)(scratch->faults_before * fault_ns)};
+    variables[0] = (struct progress_variable){.kind = PROGRESS_FAULT_NS,
+                                              .flags = PROGRESS_SINCE |
+                                                       (scratch->before_ns ? PROGRESS_BEFORE : 0),
+                                              .before = (double)(scratch->faults_before * fault_ns),
+                                              .since = (double)(scratch->faults_since * fault_ns)};
     return 1;
+}
+
+/* System calls, and those that the kernel counts. */
+static unsigned list_calls(const struct scratch *scratch, struct progress_variable *variables)
+{
+    const struct kernel_counts *before = &scratch->counts_before, *now = &scratch->counts;
+    const uint32_t accesses = burst_count(scratch->burst);
+    unsigned n = 0;
+
+    variables[n++] = (struct progress_variable){
+        .kind = PROGRESS_SYSTEM_CALLS, .accesses = accesses, .within = scratch->system_calls};
+    for (unsigned i = 0; i < PROGRESS_KERNEL_COUNTS && before->known && now->known; i++)
+        variables[n++] = (struct progress_variable){
+            .place = i,
+            .kind = PROGRESS_KERNEL_COUNT,
+            .flags = PROGRESS_SINCE,
+            .accesses = accesses,
+            .within = scratch->counted_calls[i],
+            .since = (double)(now->of[i] - before->of[i]),
+        };
+    return n;
 }
 
 void rate_note(struct scratch *scratch)
@@ -284,6 +333,7 @@ void rate_note(struct scratch *scratch)
     };
 
     n += list_faults(scratch, variables + n);
+    n += list_calls(scratch, variables + n);
     n += list_words(scratch, variables + n);
     n += list_registers(scratch, variables + n, PROGRESS_VARIABLES_MAX - n);
     record.count = n;

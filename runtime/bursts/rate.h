@@ -35,6 +35,9 @@ bool rate_look_missed(struct thread *);
 struct thread_usage;
 void rate_usage(struct scratch *, const struct thread_usage *);
 
+/* The interpreter has met a system call. */
+void rate_system_call(struct scratch *);
+
 /* While a burst is interpreted: before its first access and after each stop, after each batch of n
  * accesses (in thread->batch, fed to the burst already), and before each stop and at the end. */
 void rate_follow_begin(struct scratch *);

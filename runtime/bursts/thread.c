@@ -11,6 +11,7 @@
 #include "bursts/bursts.h"
 #include "bursts/rate.h"
 #include "bursts/thread_internal.h"
+#include "bursts/thread_usage.h"
 #include "interposition/descriptors.h"
 #include "interposition/interpose_signal.h"
 #include "output/output.h"
@@ -57,7 +58,7 @@ static void initialise(struct thread *thread)
 {
     thread->id = thread_next_id();
     atomic_store(&thread->takes_traps, !signal_is_believed_blocked());
-    thread->clock = -1;
+    thread->clock = thread->calls_file = -1;
     thread->instead = (struct thread_clock){0};
     pmu_thread_forget(&thread->pmu);
     atomic_flag_clear(&thread->serving);
@@ -115,6 +116,12 @@ void thread_write_totals(struct thread *thread, uint64_t app_ns)
     thread->totals.app_ns = app_ns;
     thread->totals.handler_ns = atomic_load(&thread->overhead_ns);
     thread->totals.besides_ns = atomic_load(&thread->besides_ns);
+    if (!pmu_in_use() && thread == thread_current()) {
+        struct thread_usage usage = thread_usage_now();
+
+        thread->totals.user_ns = usage.user_ns;
+        thread->totals.kernel_ns = usage.kernel_ns;
+    }
     output_append(RECORD_TOTALS, &thread->totals, sizeof thread->totals, NULL, 0);
     served_write(thread);
 }
@@ -240,6 +247,7 @@ static void finish(struct thread *thread, enum watch_end reason)
         release_registers(thread);
         step_over_end_thread(thread);
         descriptor_release(&thread->clock);
+        descriptor_release(&thread->calls_file);
         if (thread->pmu.samplers > 0)
             pmu_thread_close(&thread->pmu);
         if (thread->totals.expirations > 0)

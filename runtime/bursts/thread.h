@@ -40,13 +40,22 @@ enum {
 };
 
 /* Between bursts: see rate.h. */
+/* What the kernel counts of a thread that moves on as the program does. */
+struct kernel_counts {
+    bool known;
+    uint64_t of[PROGRESS_KERNEL_COUNTS];
+};
+
 struct rate {
     bool look_next;          /* the next expiry is a look, not a burst */
     bool look_taken;         /* the burst comes next, a short time after it */
     uint64_t looked_ns;      /* app time of the look; 0: there was none */
     uint64_t faults_at_look; /* of pages, so far */
+    uint64_t faults;         /* likewise at the last burst */
     uint64_t begun_ns;       /* of the thread's last burst; 0: it had none */
+    bool calls_kernel;       /* a burst of it met a system call */
     uint64_t spent_ns; /* from looks to bursts since the last burst: added to the next weight */
+    struct kernel_counts counts; /* at the beginning of the last burst */
     struct progress_words words;
     struct activations activations;
     bool looking; /* the look-ahead under way is a look */
@@ -81,6 +90,7 @@ struct thread {
 
     /* mechanisms */
     int clock;                   /* CPU clock that triggers samples; -1 */
+    int calls_file;              /* of thread_usage_calls(); -1: not opened yet; else refused */
     struct thread_clock instead; /* of the hardware's events, where these were refused */
     struct pmu_thread pmu;       /* the hardware's events, where they trigger and count instead */
     struct served_table *served; /* what their records tell (served.h); NULL without */

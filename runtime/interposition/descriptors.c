@@ -215,18 +215,28 @@ void descriptor_release_profile(int descriptor)
 }
 
 /* Without the lock: blocking signals for it would be two more system calls at each sample. */
-long descriptor_read(const int *holder, void *bytes, size_t size)
+static long read_by(long call, const int *holder, void *bytes, size_t size)
 {
     int saved = errno, number = number_of(holder), before;
     long result;
 
     do {
         before = number;
-        result = syscall(SYS_read, number, bytes, size);
+        result = syscall(call, number, bytes, size, (off_t)0);
         number = number_of(holder);
     } while (number != before);
     errno = saved;
     return result;
+}
+
+long descriptor_read(const int *holder, void *bytes, size_t size)
+{
+    return read_by(SYS_read, holder, bytes, size);
+}
+
+long descriptor_read_anew(const int *holder, void *bytes, size_t size)
+{
+    return read_by(SYS_pread64, holder, bytes, size);
 }
 
 bool descriptor_may_be_ours(int descriptor)

@@ -34,8 +34,11 @@ void descriptor_release(int *holder);
 /* read(2) of an event's count, or -1; again if its number changed before the call reached it. */
 long descriptor_read(const int *holder, void *bytes, size_t size);
 
-/* The same for the profile's, whose number may only change while nothing is written; see
- * output_move_descriptor(). */
+/* The same by pread(2): what a file of /proc says now. */
+long descriptor_read_anew(const int *holder, void *bytes, size_t size);
+
+/* As descriptor_adopt() for the profile's, whose number may only change while nothing is written;
+ * see output_move_descriptor(). */
 int descriptor_adopt_profile(int descriptor);
 void descriptor_release_profile(int descriptor);
 

@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+#include "own/own_calls.h"
+
 #include "signal_safe.h"
 
 /* Reads six arguments, whatever the call takes: registers, and then words of the caller's frame. */
@@ -19,5 +21,6 @@ long __wrap_syscall(long number, ...)
     for (int i = 0; i < 6; i++)
         argument[i] = va_arg(list, long);
     va_end(list);
+    own_calls_note(number);
     return system_call_make(number, argument);
 }

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "own/own_calls.h"
 #include "own/raw_call.h"
 
 #include "signal_safe.h"
@@ -27,11 +28,13 @@
 
 ssize_t read(int descriptor, void *buffer, size_t size)
 {
+    own_calls_note(SYS_read);
     return CALL(SYS_read, descriptor, buffer, size, 0);
 }
 
 ssize_t write(int descriptor, const void *buffer, size_t size)
 {
+    own_calls_note(SYS_write);
     return CALL(SYS_write, descriptor, buffer, size, 0);
 }
 

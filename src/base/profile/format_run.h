@@ -172,6 +172,9 @@ struct record_totals {
     uint64_t besides_ns; /* what profiling cost outside handlers, estimated: caches to be filled
                             again, context switches with our events, blocks
                             that are tracked, loading and unloading of ours */
+    /* CPU time as the kernel divides it, the profiler's included; it mostly looks at each clock
+     * tick who runs. Both 0 where nobody said: hardware counters, profiles before version 3.3. */
+    uint64_t user_ns, kernel_ns;
 };
 
 enum note_severity { NOTE_INFORMATION = 1, NOTE_WARNING = 2 };

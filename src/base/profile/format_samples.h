@@ -267,7 +267,17 @@ enum progress_kind {
                               returned; 0: the function that was interrupted */
     PROGRESS_WORD = 2,     /* place: its address */
     PROGRESS_MODEL = 3,    /* place: enum progress_model */
-    PROGRESS_FAULT_NS = 4, /* before: CPU time that page faults took, about */
+    PROGRESS_FAULT_NS =
+        4, /* CPU time that page faults took, about; since: in the first burst, all */
+    PROGRESS_SYSTEM_CALLS = 5, /* within: that its code made */
+    PROGRESS_KERNEL_COUNT = 6, /* place: enum progress_kernel_count */
+};
+
+/* What the kernel counts for each thread: words that never go back. */
+enum progress_kernel_count {
+    PROGRESS_READ_CALLS = 0,  /* read(2) and its kin, but for recv(2) and its: syscr of proc(5) */
+    PROGRESS_WRITE_CALLS = 1, /* write(2) and its kin, but for send(2) and its: syscw */
+    PROGRESS_KERNEL_COUNTS
 };
 
 /* Clocks of a modelled processor: cycles that so many accesses of the burst would take it; and what

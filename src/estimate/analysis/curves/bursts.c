@@ -4,23 +4,9 @@
 #include <string.h>
 
 #include "analysis/internal.h"
+#include "analysis/rates/burst_times.h"
 #include "reuse/sort_keys.h"
 #include "support/memory.h"
-
-/*
- * Clock expiries that gave no burst still stand for the program's time. So do those in our
- * wrappers of malloc and its kin: rates are accesses per time that includes them.
- */
-static double expiries_per_burst(const struct profile *profile, uint32_t thread_id)
-{
-    const struct record_totals *totals = profile_thread_totals(profile, thread_id);
-
-    if (!totals || totals->bursts == 0)
-        return 1;
-    return 1 + (double)(totals->lost[LOSS_UNREADABLE] + totals->lost[LOSS_BUFFER] +
-                        totals->lost[LOSS_IN_RUNTIME]) /
-                   (double)totals->bursts;
-}
 
 static bool wanted(const struct analysis *analysis, uint32_t thread_id)
 {
@@ -141,10 +127,10 @@ static void list_threads(struct analysis *analysis)
         uint32_t profile = (uint32_t)(sorted[i].key >> 32), id = (uint32_t)sorted[i].key;
 
         if (i == 0 || sorted[i].key != sorted[i - 1].key)
-            analysis->threads[analysis->thread_count++] = (struct analysed_thread){
-                .profile = profile,
-                .thread_id = id,
-                .scale = expiries_per_burst(analysis->profiles[profile], id)};
+            analysis->threads[analysis->thread_count++] =
+                (struct analysed_thread){.profile = profile,
+                                         .thread_id = id,
+                                         .scale = burst_expiries(analysis->profiles[profile], id)};
         if (sorted[i].index == NO_BURST)
             continue;
         analysis->bursts[sorted[i].index].thread = (uint32_t)analysis->thread_count - 1;

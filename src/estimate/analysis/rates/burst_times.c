@@ -104,6 +104,17 @@ static void share(const struct beginning *list, size_t n, struct place *places, 
     }
 }
 
+double burst_expiries(const struct profile *profile, uint32_t thread_id)
+{
+    const struct record_totals *totals = profile_thread_totals(profile, thread_id);
+
+    if (!totals || totals->bursts == 0)
+        return 1;
+    return 1 + (double)(totals->lost[LOSS_UNREADABLE] + totals->lost[LOSS_BUFFER] +
+                        totals->lost[LOSS_IN_RUNTIME]) /
+                   (double)totals->bursts;
+}
+
 void burst_times(const struct profile *profile, double *times)
 {
     size_t n = profile->progress.count, count;

@@ -9,6 +9,11 @@
 
 #include "profile/reader.h"
 
+/* Expiries of the thread's clock for each of its bursts, at least 1. Those that gave no burst still
+ * stand for the program's time; so do those in our wrappers of malloc and its kin: rates are
+ * accesses per time that includes them. */
+double burst_expiries(const struct profile *, uint32_t thread_id);
+
 /* times[i]: of profile->bursts.items[i], ns; their sum is that of the weights. */
 void burst_times(const struct profile *, double *times);
 

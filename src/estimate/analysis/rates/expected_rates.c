@@ -13,9 +13,7 @@
  * what factor that may be off in a loop. From 0.1 to 0.6 nothing depends on it. */
 #define FAR_SHARE 0.3
 #define FAR_DEVIATION log(6)
-/* Page faults may take this share of a loop's time, and what is left is known to this, ln, if they
- * take all. */
-#define FAULTS_MOST 0.95
+/* If page faults take all of a loop's time, what is left is known to this, ln. */
 #define FAULTS_DEVIATION 0.7
 /* Without a model. An access that hits takes some 0.25 ns, two to three a cycle. What the others
  * take depends on how many lines code touches, by about the square: the more it touches, the
@@ -36,7 +34,9 @@ struct code {
     /* Of modelled bursts, each by its accesses: accesses per ns, and of what takes one the part
      * that waits for lines from afar. */
     double bursts, speed, waits;
-    double before_ns, fault_ns; /* between looks and bursts, and of that in page faults */
+    double before_ns, fault_ns;  /* between looks and bursts, and of that in page faults */
+    double fault_ns_since;       /* in page faults since the bursts before */
+    double calls, call_accesses; /* system calls, in so many accesses */
 };
 
 static void add_burst(const struct record_progress *record, struct code *code)
@@ -46,9 +46,15 @@ static void add_burst(const struct record_progress *record, struct code *code)
     for (uint32_t i = 0; i < record->count; i++) {
         const struct progress_variable *variable = &record->variables[i];
 
-        if (variable->kind == PROGRESS_FAULT_NS) {
+        if (variable->kind == PROGRESS_FAULT_NS)
+            code->fault_ns_since += variable->since;
+        if (variable->kind == PROGRESS_FAULT_NS && record->before_ns > 0) {
             code->before_ns += (double)record->before_ns;
             code->fault_ns += fmin(variable->before, (double)record->before_ns);
+        }
+        if (variable->kind == PROGRESS_SYSTEM_CALLS) {
+            code->calls += variable->within;
+            code->call_accesses += variable->accesses;
         }
         if (variable->kind != PROGRESS_MODEL)
             continue;
@@ -77,18 +83,19 @@ static double rate_by_lines(const struct code *code)
     return -log(ACCESS_NS + LINES_NS * lines * lines);
 }
 
-static double rate_by_model(const struct code *code, double *variance)
+static double rate_by_model(const struct code *code, const struct kernel_demand *demand,
+                            double *variance)
 {
     double far = FAR_DEVIATION * code->waits / code->bursts;
-    double faults = code->before_ns > 0 ? code->fault_ns / code->before_ns : 0;
-    double off = FAULTS_DEVIATION * faults;
+    double off = FAULTS_DEVIATION * demand->faults;
 
     *variance = far * far + off * off;
-    return log(code->speed / code->bursts * (1 - fmin(faults, FAULTS_MOST)));
+    return log(code->speed / code->bursts);
 }
 
 void expected_rates(const struct profile *profile, const uint32_t *burst_groups,
-                    const uint32_t *progress_groups, struct rate_evidence *evidence)
+                    const uint32_t *progress_groups, struct rate_evidence *evidence,
+                    struct kernel_demand *demand)
 {
     struct code code[RATE_GROUPS_MAX] = {0};
     double modelled = 0, common, unmodelled = LINES_SCATTER * LINES_SCATTER;
@@ -105,9 +112,12 @@ void expected_rates(const struct profile *profile, const uint32_t *burst_groups,
     evidence->common_variance = common * common;
     unmodelled += LINES_DEVIATION * LINES_DEVIATION - common * common;
     for (uint32_t i = 0; i < evidence->groups; i++) {
+        demand[i] = (struct kernel_demand){
+            code[i].calls, code[i].call_accesses, code[i].fault_ns_since,
+            code[i].before_ns > 0 ? code[i].fault_ns / code[i].before_ns : 0};
         evidence->own_variance[i] = unmodelled;
-        evidence->expected[i] = code[i].bursts > 0
-                                    ? rate_by_model(&code[i], &evidence->own_variance[i])
-                                    : rate_by_lines(&code[i]);
+        evidence->expected[i] =
+            code[i].bursts > 0 ? rate_by_model(&code[i], &demand[i], &evidence->own_variance[i])
+                               : rate_by_lines(&code[i]);
     }
 }

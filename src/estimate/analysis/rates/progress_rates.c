@@ -75,7 +75,8 @@ static size_t list_observations(const struct profile *profile, const uint32_t *g
             bool before = variable->flags & PROGRESS_BEFORE,
                  since = variable->flags & PROGRESS_SINCE;
 
-            if (variable->kind != PROGRESS_REGISTER && variable->kind != PROGRESS_WORD)
+            if (variable->kind != PROGRESS_REGISTER && variable->kind != PROGRESS_WORD &&
+                variable->kind != PROGRESS_KERNEL_COUNT)
                 continue;
             list[n] = (struct observation){
                 .group = groups[i],
@@ -305,7 +306,7 @@ void progress_rates(const struct profile *profile, const uint32_t *groups,
     };
 
     evidence->readings = allocate(2 * RATE_GROUPS_MAX, sizeof *evidence->readings);
-    evidence->equations = allocate(n / WORD_BURSTS_LEAST + 1, sizeof *evidence->equations);
+    evidence->equations = allocate(n, sizeof *evidence->equations);
     evidence->terms = allocate(n, sizeof *evidence->terms);
     evidence->reading_count = evidence->equation_count = evidence->term_count = 0;
     for (size_t i = 0; i < profile->progress.count; i++)

@@ -12,7 +12,8 @@
 /* The errors of a thread's words come from the same bursts, and are alike by this correlation. */
 #define WORDS_ALIKE 0.5
 /* A word that moved so many times in bursts: deviation of its progress per access, beside what it
- * scattered by. Twice as large as that of a Poisson count would be small. */
+ * scattered by. Twice as large as that of a Poisson count would be small. System calls are few, and
+ * taken for such a count. */
 #define COUNT_VARIANCE 0.25
 #define WORD_DEVIATION 0.02
 /* Of 38 words with a variance below this one was off by a factor of six or more, of 19 others five,
@@ -41,11 +42,13 @@ struct word_sums {
     size_t moves; /* bursts in which it moved */
 };
 
+/* What the kernel counts never does, by what it is. */
 static bool never_goes_back(const struct observation *list, size_t n, const struct word_sums *sums)
 {
     size_t back = 0, back_within = 0;
 
-    if (n < WORD_BURSTS_LEAST || sums->moved * sums->all_within <= 0)
+    if ((n < WORD_BURSTS_LEAST && list->kind != PROGRESS_KERNEL_COUNT) ||
+        sums->moved * sums->all_within <= 0)
         return false;
     for (size_t i = 0; i < n; i++) {
         back += list[i].since * sums->moved < 0;
@@ -84,7 +87,9 @@ static void add_equation(const struct observation *list, size_t n, const struct 
         at_one += sums->ns[group] * per_access;
         equation.count++;
     }
-    equation.variance = COUNT_VARIANCE / (double)sums->moves + WORD_DEVIATION * WORD_DEVIATION;
+    equation.variance = list->kind == PROGRESS_KERNEL_COUNT ? 1 / sums->all_within
+                                                            : COUNT_VARIANCE / (double)sums->moves;
+    equation.variance += WORD_DEVIATION * WORD_DEVIATION;
     for (size_t i = 0; i < n; i++) {
         uint32_t group = list[i].group;
         double off =
@@ -92,7 +97,9 @@ static void add_equation(const struct observation *list, size_t n, const struct 
 
         equation.variance += off * off / (sums->all_within * sums->all_within);
     }
-    equation.astray = equation.variance < VAGUE ? ASTRAY : ASTRAY_IF_VAGUE;
+    /* What the kernel counts is what it is taken to be, however seldom it moves. */
+    equation.astray =
+        equation.variance < VAGUE || list->kind == PROGRESS_KERNEL_COUNT ? ASTRAY : ASTRAY_IF_VAGUE;
     /* Else it has jumped, in a burst or between two. */
     if (equation.variance < SAYS_NOTHING && equation.moved < FASTEST_RATE * at_one &&
         equation.moved > SLOWEST_RATE * at_one)
@@ -128,7 +135,7 @@ void word_rates(struct observation *list, size_t n, struct rate_evidence *eviden
         /* A thread's first burst has no time before it. */
         while (known < end && list[known].since_ns == 0)
             known++;
-        if (list[i].kind != PROGRESS_WORD || known == end)
+        if (list[i].kind == PROGRESS_REGISTER || known == end)
             continue;
         sums = sums_of(&list[known], end - known);
         if (never_goes_back(&list[known], end - known, &sums))

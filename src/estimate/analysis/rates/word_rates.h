@@ -5,8 +5,8 @@
 
 #include "analysis/rates/progress_observations.h"
 
-/* Adds the equations of the words among n observations, which are put into another order. The
- * evidence has room for n / WORD_BURSTS_LEAST + 1 equations and n terms. */
+/* Adds the equations of the words, and of what the kernel counts, among n observations, which are
+ * put into another order. The evidence has room for n equations and n terms. */
 void word_rates(struct observation *, size_t n, struct rate_evidence *);
 
 /* Bursts that know a word, before it is believed that it never goes back. */
