@@ -39,13 +39,13 @@ enum {
     HANDLER_STACK = 96 * 1024, /* bytes; the target's stack may be tiny */
 };
 
-/* Between bursts: see rate.h. */
 /* What the kernel counts of a thread that moves on as the program does. */
 struct kernel_counts {
     bool known;
     uint64_t of[PROGRESS_KERNEL_COUNTS];
 };
 
+/* Between bursts: see rate.h. */
 struct rate {
     bool look_next;          /* the next expiry is a look, not a burst */
     bool look_taken;         /* the burst comes next, a short time after it */

@@ -163,7 +163,7 @@ struct estimate burst_time_shares(const struct model *model, const uint32_t *lab
     }
     for (size_t i = 0; i < model->observations; i++) {
         const struct analysed_probe *probe = analysis_probe(model->analysis, i, NULL);
-        double n = accesses_of(model, i, objects), weight;
+        double n = accesses_of(model, i, objects), weight, own;
 
         burst_ns += n * hit_ns;
         if (labels[i] < count) {
@@ -174,8 +174,8 @@ struct estimate burst_time_shares(const struct model *model, const uint32_t *lab
         if (i + 1 < model->observations &&
             analysis_probe(model->analysis, i + 1, NULL)->burst == probe->burst)
             continue;
-        weight = (double)analysis_probe_burst(model->analysis, i)->weight_ns;
-        burst_ns = fmax(burst_ns, calculation_ns(analysis_probe_burst(model->analysis, i)));
+        weight = analysis_probe_time(model->analysis, i, &own);
+        burst_ns = fmax(burst_ns, calculation_ns(analysis_probe_burst(model->analysis, i))) / own;
         all.w += weight;
         all.ww += weight * weight;
         all.bursts++;

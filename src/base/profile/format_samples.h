@@ -267,8 +267,8 @@ enum progress_kind {
                               returned; 0: the function that was interrupted */
     PROGRESS_WORD = 2,     /* place: its address */
     PROGRESS_MODEL = 3,    /* place: enum progress_model */
-    PROGRESS_FAULT_NS =
-        4, /* CPU time that page faults took, about; since: in the first burst, all */
+    PROGRESS_FAULT_NS = 4, /* CPU time that page faults took, about; since: of the first burst, all
+                              before it */
     PROGRESS_SYSTEM_CALLS = 5, /* within: that its code made */
     PROGRESS_KERNEL_COUNT = 6, /* place: enum progress_kernel_count */
 };

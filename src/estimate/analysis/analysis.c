@@ -291,6 +291,14 @@ const struct analysed_probe *analysis_probe(const struct analysis *analysis, siz
     return probe;
 }
 
+double analysis_probe_time(const struct analysis *analysis, size_t index, double *own)
+{
+    const struct analysed_burst *burst = &analysis->bursts[analysis->probes[index].burst];
+
+    *own = analysis->rates.loops[burst->loop].own;
+    return burst->time_ns;
+}
+
 const struct record_burst *analysis_probe_burst(const struct analysis *analysis, size_t index)
 {
     return analysis->bursts[analysis->probes[index].burst].record;

@@ -119,6 +119,9 @@ size_t analysis_probe_count(const struct analysis *);
 const struct analysed_probe *analysis_probe(const struct analysis *, size_t index,
                                             size_t *profile_index);
 const struct record_burst *analysis_probe_burst(const struct analysis *, size_t index);
+/* CPU time that its burst stands for, the kernel's part included, ns; *own: share of it in the
+ * program's own code. */
+double analysis_probe_time(const struct analysis *, size_t index, double *own);
 double analysis_probe_weight(const struct analysis *, size_t index); /* accesses it stands for */
 /* The same where data objects are told apart: of tracked small blocks for others like them, too. */
 double analysis_probe_object_weight(const struct analysis *, size_t index);

@@ -234,6 +234,8 @@ static void add_kernel_time(const struct profile *profile, size_t p, const uint3
     kernel_time_divide(&time, evidence->groups, evidence->share, evidence->expected, demand, own);
     for (uint32_t i = 0; i < evidence->groups; i++)
         evidence->expected[i] += log(own[i]);
+    for (size_t i = 0; i < span.count; i++)
+        span.loops[i].own = time.own_ns > 0 ? own[span.loops[i].group] : 1;
     if (time.own_ns <= 0)
         return;
     for (size_t i = 0; i < profile->bursts.count; i++)
@@ -244,7 +246,7 @@ static void add_kernel_time(const struct profile *profile, size_t p, const uint3
     for (size_t i = 0; i < profile->bursts.count; i++)
         rates->burst_times[p][i] *= whole / own[burst_groups[i]];
     for (size_t i = 0; i < span.count; i++)
-        span.loops[i].time_ns *= whole / own[span.loops[i].group];
+        span.loops[i].time_ns *= whole / span.loops[i].own;
     memset(evidence->share, 0, sizeof evidence->share);
     share_time(span, evidence);
 }

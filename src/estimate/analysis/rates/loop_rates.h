@@ -18,7 +18,8 @@ struct loop_rate {
     uint32_t profile; /* addresses mean something within a profile only */
     uint64_t loop;
     uint64_t low_ip, high_ip; /* hull of the instructions of its bursts, and its head */
-    double time_ns;           /* application time sampled in it */
+    double time_ns;           /* CPU time that its bursts stand for */
+    double own;               /* share of that in its own code, not in the kernel */
     /* Of that, in bursts with system calls; and the accesses from one to the next, times this. */
     double call_ns, accesses_to_call;
     uint32_t group; /* of the loops of its profile: those of one have one rate */
