@@ -104,7 +104,7 @@ if command -v perl >/dev/null; then
     # No profile can be written to its end: said once, and counted.
     rm -f ./*.rprof
     (
-        ulimit -f 16
+        ulimit -f 20 # more than a profile begins with, less than it ends with
         LD_PRELOAD=$library REUSE_PERIOD=2000000 REUSE_OUTPUT=%e.%p.rprof perl -MTime::HiRes=clock -e \
             'for (1 .. 20) { next if fork; my $end = clock() + 0.05; 1 while clock() < $end; exit }
             1 while wait > 0' 2>err
