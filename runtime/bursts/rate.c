@@ -134,6 +134,22 @@ static bool has_room(const struct progress_words *words)
     return false;
 }
 
+static void count_calls(struct scratch *scratch)
+{
+    struct rate *rate = &scratch->thread->rate;
+    const struct kernel_counts before = rate->counts;
+
+    scratch->system_calls = 0;
+    memset(scratch->counted_calls, 0, sizeof scratch->counted_calls);
+    /* Where no burst has met a system call they tell nothing of the program. */
+    rate->counts.known = (rate->calls_kernel || rate->begun_ns == 0) &&
+                         thread_alive_count() <= COUNTED_THREADS &&
+                         thread_usage_calls(&scratch->thread->calls_file, rate->counts.of);
+    scratch->calls_known = before.known && rate->counts.known;
+    for (unsigned i = 0; i < PROGRESS_KERNEL_COUNTS; i++)
+        scratch->calls_since[i] = rate->counts.of[i] - before.of[i];
+}
+
 void rate_usage(struct scratch *scratch, const struct thread_usage *usage)
 {
     struct rate *rate = &scratch->thread->rate;
@@ -141,14 +157,7 @@ void rate_usage(struct scratch *scratch, const struct thread_usage *usage)
     scratch->faults_before = rate->looked_ns ? usage->faults - rate->faults_at_look : 0;
     scratch->faults_since = usage->faults - rate->faults;
     rate->faults = usage->faults;
-    scratch->system_calls = 0;
-    memset(scratch->counted_calls, 0, sizeof scratch->counted_calls);
-    scratch->counts_before = rate->counts;
-    /* Where no burst has met a system call they tell nothing of the program. */
-    rate->counts.known = (rate->calls_kernel || rate->begun_ns == 0) &&
-                         thread_alive_count() <= COUNTED_THREADS &&
-                         thread_usage_calls(&scratch->thread->calls_file, rate->counts.of);
-    scratch->counts = rate->counts;
+    count_calls(scratch);
 }
 
 void rate_system_call(struct scratch *scratch)
@@ -297,20 +306,19 @@ static unsigned list_faults(const struct scratch *scratch, struct progress_varia
 /* System calls, and those that the kernel counts. */
 static unsigned list_calls(const struct scratch *scratch, struct progress_variable *variables)
 {
-    const struct kernel_counts *before = &scratch->counts_before, *now = &scratch->counts;
     const uint32_t accesses = burst_count(scratch->burst);
     unsigned n = 0;
 
     variables[n++] = (struct progress_variable){
         .kind = PROGRESS_SYSTEM_CALLS, .accesses = accesses, .within = scratch->system_calls};
-    for (unsigned i = 0; i < PROGRESS_KERNEL_COUNTS && before->known && now->known; i++)
+    for (unsigned i = 0; i < PROGRESS_KERNEL_COUNTS && scratch->calls_known; i++)
         variables[n++] = (struct progress_variable){
             .place = i,
             .kind = PROGRESS_KERNEL_COUNT,
             .flags = PROGRESS_SINCE,
             .accesses = accesses,
             .within = scratch->counted_calls[i],
-            .since = (double)(now->of[i] - before->of[i]),
+            .since = (double)scratch->calls_since[i],
         };
     return n;
 }

@@ -225,24 +225,24 @@ static size_t bursts_that_tell(const struct rate_evidence *evidence, size_t n)
  * Of several processes that began few bursts each, some had none, and others stand for them.
  */
 static void add_kernel_time(const struct profile *profile, size_t p, const uint32_t *burst_groups,
-                            const struct kernel_demand *demand, struct span span,
-                            struct loop_rates *rates, struct rate_evidence *evidence)
+                            const struct kernel_time *time, const struct kernel_demand *demand,
+                            struct span span, struct loop_rates *rates,
+                            struct rate_evidence *evidence)
 {
-    const struct kernel_time time = kernel_time_of(profile);
     double own[RATE_GROUPS_MAX], weights = 0, whole = 1;
 
-    kernel_time_divide(&time, evidence->groups, evidence->share, evidence->expected, demand, own);
+    kernel_time_divide(time, evidence->groups, evidence->share, evidence->expected, demand, own);
     for (uint32_t i = 0; i < evidence->groups; i++)
         evidence->expected[i] += log(own[i]);
     for (size_t i = 0; i < span.count; i++)
-        span.loops[i].own = time.own_ns > 0 ? own[span.loops[i].group] : 1;
-    if (time.own_ns <= 0)
+        span.loops[i].own = time->own_ns > 0 ? own[span.loops[i].group] : 1;
+    if (time->own_ns <= 0)
         return;
     for (size_t i = 0; i < profile->bursts.count; i++)
         weights +=
             rates->burst_times[p][i] * burst_expiries(profile, profile->bursts.items[i]->thread_id);
     if (rates->profile_count == 1 && weights > 0)
-        whole = time.own_ns / weights;
+        whole = time->own_ns / weights;
     for (size_t i = 0; i < profile->bursts.count; i++)
         rates->burst_times[p][i] *= whole / own[burst_groups[i]];
     for (size_t i = 0; i < span.count; i++)
@@ -255,6 +255,7 @@ static void fit_profile(const struct profile *profile, size_t p, struct span spa
                         struct loop_rates *rates)
 {
     struct rate_evidence evidence = {.groups = make_groups(span)};
+    const struct kernel_time time = kernel_time_of(profile);
     struct kernel_demand demand[RATE_GROUPS_MAX];
     size_t n = profile->progress.count;
     uint32_t *groups = allocate(n, sizeof *groups);
@@ -270,9 +271,9 @@ static void fit_profile(const struct profile *profile, size_t p, struct span spa
     rates->bursts += bursts_that_tell(&evidence, n);
     share_time(span, &evidence);
     expected_rates(profile, burst_groups, groups, &evidence, demand);
-    if (kernel_time_of(profile).own_ns <= 0)
+    if (time.own_ns <= 0)
         add_calls(span, &evidence);
-    add_kernel_time(profile, p, burst_groups, demand, span, rates, &evidence);
+    add_kernel_time(profile, p, burst_groups, &time, demand, span, rates, &evidence);
     rate_fit(&evidence, &fit);
     for (size_t i = 0; i < span.count; i++)
         set_rate(&span.loops[i], &fit);

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/* Bursts that know a word, before it is believed that it never goes back. */
+enum { WORD_BURSTS_LEAST = 5 };
 /* The errors of a thread's words come from the same bursts, and are alike by this correlation. */
 #define WORDS_ALIKE 0.5
 /* A word that moved so many times in bursts: deviation of its progress per access, beside what it

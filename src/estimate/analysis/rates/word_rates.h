@@ -9,7 +9,4 @@
  * put into another order. The evidence has room for n equations and n terms. */
 void word_rates(struct observation *, size_t n, struct rate_evidence *);
 
-/* Bursts that know a word, before it is believed that it never goes back. */
-enum { WORD_BURSTS_LEAST = 5 };
-
 #endif
