@@ -99,9 +99,11 @@ static void add_equation(const struct observation *list, size_t n, const struct 
 
         equation.variance += off * off / (sums->all_within * sums->all_within);
     }
-    /* What the kernel counts is what it is taken to be, however seldom it moves. */
-    equation.astray =
-        equation.variance < VAGUE || list->kind == PROGRESS_KERNEL_COUNT ? ASTRAY : ASTRAY_IF_VAGUE;
+    equation.astray = equation.variance < VAGUE ? ASTRAY : ASTRAY_IF_VAGUE;
+    /* What the kernel counts is what it is taken to be, and code that it interrupts all the time
+     * may be ten times slower than is expected of it. */
+    if (list->kind == PROGRESS_KERNEL_COUNT)
+        equation.astray = 0;
     /* Else it has jumped, in a burst or between two. */
     if (equation.variance < SAYS_NOTHING && equation.moved < FASTEST_RATE * at_one &&
         equation.moved > SLOWEST_RATE * at_one)
