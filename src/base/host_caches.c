@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "processor_caches.h"
 #include "signal_safe.h"
 
 static bool read_attribute(unsigned index, const char *name, char *text, size_t size)
@@ -72,51 +73,6 @@ static uint32_t list_length(const char *at)
     return length;
 }
 
-enum { LEVELS = 3 };
-
-/* What the C library has of the processor's caches at a level; false: it does not know all of it.
- */
-static bool describe(unsigned level, struct record_cache *cache)
-{
-    static const struct {
-        int bytes, ways, line_size; /* names of sysconf() */
-    } names[LEVELS] = {
-        {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL1_DCACHE_ASSOC, _SC_LEVEL1_DCACHE_LINESIZE},
-        {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL2_CACHE_ASSOC, _SC_LEVEL2_CACHE_LINESIZE},
-        {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL3_CACHE_ASSOC, _SC_LEVEL3_CACHE_LINESIZE},
-    };
-    long bytes = sysconf(names[level].bytes), ways = sysconf(names[level].ways);
-    long line_size = sysconf(names[level].line_size);
-
-    *cache = (struct record_cache){.level = (uint8_t)(level + 1)};
-    if (bytes <= 0)
-        return true; /* there is none */
-    if (ways <= 0 || ways > UINT16_MAX || line_size <= 0)
-        return false;
-    cache->type = level == 0 ? CACHE_DATA : CACHE_UNIFIED;
-    cache->bytes = (uint64_t)bytes;
-    cache->ways = (uint16_t)ways;
-    cache->line_size = (uint32_t)line_size;
-    /* Nobody tells who shares one: all do the outermost. */
-    cache->sharing_cpus = level + 1 < LEVELS ? 1 : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    return true;
-}
-
-/* Where sysfs says nothing, as in some virtual machines. All levels or none: AMD's old CPUID leaves
- * give the L3 of the whole package as one cache without ways, of which a core reaches a part, and
- * without an L3 all misses of L2 would seem to go to memory. */
-static void from_processor(host_cache_visitor *visit, void *user)
-{
-    struct record_cache caches[LEVELS];
-
-    for (unsigned i = 0; i < LEVELS; i++)
-        if (!describe(i, &caches[i]))
-            return;
-    for (unsigned i = 0; i < LEVELS; i++)
-        if (caches[i].bytes > 0)
-            visit(user, &caches[i]);
-}
-
 void host_caches_each(host_cache_visitor *visit, void *user)
 {
     bool any = false;
@@ -141,5 +97,5 @@ void host_caches_each(host_cache_visitor *visit, void *user)
         }
     }
     if (!any)
-        from_processor(visit, user);
+        processor_caches_each(visit, user);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The caches of the machine that the target runs on, from sysfs, else from the processor: hwloc
- * would allocate from the target's heap and cost more than the whole start-up. Signal-safe: glibc's
- * sysconf() takes no lock for these names.
+ * The caches of the machine that the target runs on, from sysfs, else from the processor
+ * (processor_caches.h): hwloc would allocate from the target's heap and cost more than the whole
+ * start-up. Signal-safe.
  */
 #ifndef REUSE_HOST_CACHES_H
 #define REUSE_HOST_CACHES_H
