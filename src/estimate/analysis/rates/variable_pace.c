@@ -8,15 +8,17 @@
 #define LEAST_SCATTER 0.01
 /* Readings that a regression needs: with two unknowns, three remain to contradict it. */
 enum { REGRESSION_LEAST = 5 };
-/* It explains the readings if they scatter about it by no more than this, as a share of the pace,
- * and if either little of their scatter is left, or the pace without the counter is hardly any: it
- * counts most of what the variable moves by. */
+/* It explains the readings if what is left of them is no more than this share of their time, and
+ * this part of what the variable alone leaves. */
 #define EXPLAINED_SCATTER 0.25
 #define EXPLAINED_SHARE 0.1
-#define HARDLY_ANY 0.25
 /* The counter's own pace must differ by this share between readings: by less it differs for what
  * looks cost, and then its part cannot be told from the pace. */
 #define COUNTER_SCATTER 0.1
+/* Degrees of freedom of the Student distribution by which readings scatter (Lange, Little and
+ * Taylor, JASA 84, 1989), and steps of the fit, which begins with least squares. */
+#define FREEDOM 4.0
+enum { FIT_STEPS = 12 };
 /* Paces tried, of the readings'; and readings that are looked at for that. */
 enum { PACES_TRIED = 16, READINGS_TRIED = 256, SCATTERS = 3, TIMES = 7 };
 /* Scatter of a reading that was not set back, ln. */
@@ -205,35 +207,135 @@ bool pace_of_most(struct pace_reading *list, size_t n, struct pace *pace)
 
 /* ---- with a counter ---- */
 
+/*
+ * time = by[MOVED] * moved + by[COUNTED] * counter + by[LOST], divided by time: what is left of a
+ * reading is a share of its time. What moved is known to the unit, and time is not the program's
+ * alone: it is time that scatters about the others. (The other way round, what moved against the
+ * counter's pace, the counter's part comes out too low: in a time that was interrupted both move
+ * less.)
+ */
+enum { MOVED, COUNTED, LOST, PARTS };
+
+struct counter_fit {
+    double by[PARTS];
+    double information[PARTS][PARTS]; /* in shares of the time, weighted */
+    double without;                   /* squares of what is left if nothing is counted */
+    double rest;                      /* variance of what is left */
+};
+
+static void parts_of(const struct pace_reading *reading, double parts[PARTS])
+{
+    parts[MOVED] = reading->moved / reading->ns;
+    parts[COUNTED] = reading->counter / reading->ns;
+    parts[LOST] = 1 / reading->ns;
+}
+
+static double share_left(const struct counter_fit *fit, const struct pace_reading *reading)
+{
+    double parts[PARTS], left = 1;
+
+    parts_of(reading, parts);
+    for (unsigned i = 0; i < PARTS; i++)
+        left -= fit->by[i] * parts[i];
+    return left;
+}
+
+/* What a reading counts; as long as nothing is known, 1. */
+static double counts_for(const struct counter_fit *fit, const struct pace_reading *reading)
+{
+    double off = share_left(fit, reading);
+
+    return fit->by[MOVED] > 0 ? (FREEDOM + 1) / (FREEDOM + off * off / fit->rest) : 1;
+}
+
+/* Cofactor of a symmetric matrix of three rows. */
+static double cofactor(const double m[PARTS][PARTS], unsigned i, unsigned k)
+{
+    unsigned i1 = (i + 1) % PARTS, i2 = (i + 2) % PARTS;
+    unsigned k1 = (k + 1) % PARTS, k2 = (k + 2) % PARTS;
+
+    return m[i1][k1] * m[i2][k2] - m[i1][k2] * m[i2][k1];
+}
+
+static double determinant(const double m[PARTS][PARTS])
+{
+    return m[0][0] * cofactor(m, 0, 0) + m[0][1] * cofactor(m, 0, 1) + m[0][2] * cofactor(m, 0, 2);
+}
+
+/* The next step of a fit that what is far off moves little. False: the counter's part cannot be
+ * told from the pace. */
+static bool improve_fit(const struct pace_reading *list, size_t n, struct counter_fit *fit)
+{
+    const double known = fit->rest / (LOOK_LOSS_DEVIATION * LOOK_LOSS_DEVIATION);
+    struct counter_fit next = {.information[LOST][LOST] = known};
+    double sums[PARTS] = {[LOST] = known * LOOK_LOSS_NS}, counted = 0, squares = 0, all = 0, whole;
+
+    for (size_t i = 0; i < n; i++) {
+        double weight = counts_for(fit, &list[i]), parts[PARTS];
+
+        parts_of(&list[i], parts);
+        all += weight;
+        counted += weight * parts[COUNTED];
+        squares += weight * parts[COUNTED] * parts[COUNTED];
+        for (unsigned k = 0; k < PARTS; k++) {
+            sums[k] += weight * parts[k];
+            for (unsigned l = 0; l < PARTS; l++)
+                next.information[k][l] += weight * parts[k] * parts[l];
+        }
+    }
+    whole = determinant(next.information);
+    if (!(squares * all > (1 + COUNTER_SCATTER * COUNTER_SCATTER) * counted * counted) ||
+        !(whole > 0))
+        return false;
+    for (unsigned k = 0; k < PARTS; k++)
+        for (unsigned l = 0; l < PARTS; l++)
+            next.by[k] += cofactor(next.information, k, l) * sums[l] / whole;
+    for (size_t i = 0; i < n; i++) {
+        double off = share_left(&next, &list[i]);
+
+        next.rest += counts_for(fit, &list[i]) * off * off / (double)(n - 2);
+    }
+    next.rest = fmax(next.rest, LEAST_SCATTER * LEAST_SCATTER);
+    next.without = all - sums[MOVED] * sums[MOVED] / next.information[MOVED][MOVED];
+    *fit = next;
+    return next.by[MOVED] > 0;
+}
+
+/* Variance of by[COUNTED] / by[MOVED], what the variable goes back by, is. Its information in a
+ * Student distribution is less than in a normal one by (f + 1) / (f + 3), as above. */
+static double variance_back(const struct counter_fit *fit, double is)
+{
+    double moved = cofactor(fit->information, MOVED, MOVED);
+    double both = cofactor(fit->information, MOVED, COUNTED);
+    double counted = cofactor(fit->information, COUNTED, COUNTED);
+
+    return (FREEDOM + 3) / (FREEDOM + 1) * fit->rest *
+           (counted - 2 * is * both + is * is * moved) / determinant(fit->information) /
+           (fit->by[MOVED] * fit->by[MOVED]);
+}
+
 bool pace_with_counter(struct pace_reading *list, size_t n, struct pace *pace)
 {
-    double mean_x = 0, mean_y = 0, xx = 0, xy = 0, yy = 0, slope, at_none, rest;
+    struct counter_fit fit = {.rest = EXPLAINED_SCATTER * EXPLAINED_SCATTER};
+    double back, moved = 0, counted = 0;
 
     if (n < REGRESSION_LEAST)
         return false;
-    for (size_t i = 0; i < n; i++) {
-        mean_x += list[i].counter / time_on(&list[i], LOOK_LOSS_NS) / (double)n;
-        mean_y += list[i].moved / time_on(&list[i], LOOK_LOSS_NS) / (double)n;
-    }
-    for (size_t i = 0; i < n; i++) {
-        double x = list[i].counter / time_on(&list[i], LOOK_LOSS_NS) - mean_x;
-        double y = list[i].moved / time_on(&list[i], LOOK_LOSS_NS) - mean_y;
-
-        xx += x * x;
-        xy += x * y;
-        yy += y * y;
-    }
-    if (!(xx > (double)n * COUNTER_SCATTER * COUNTER_SCATTER * mean_x * mean_x) || !(yy > 0))
+    for (unsigned i = 0; i < FIT_STEPS; i++)
+        if (!improve_fit(list, n, &fit))
+            return false;
+    if (fit.rest > EXPLAINED_SCATTER * EXPLAINED_SCATTER ||
+        fit.rest * (double)(n - 2) > EXPLAINED_SHARE * fit.without)
         return false;
-    slope = xy / xx;
-    at_none = mean_y - slope * mean_x;
-    rest = fmax(0, yy - slope * xy);
-    if (!(at_none > 0) || sqrt(rest / (double)(n - 2)) > EXPLAINED_SCATTER * at_none ||
-        (rest > EXPLAINED_SHARE * yy && fabs(mean_y) > HARDLY_ANY * at_none))
+    back = fit.by[COUNTED] / fit.by[MOVED];
+    for (size_t i = 0; i < n; i++) {
+        list[i].moved += back * list[i].counter;
+        moved += list[i].moved;
+        counted += list[i].counter;
+    }
+    if (!(moved > 0))
         return false;
-    for (size_t i = 0; i < n; i++)
-        list[i].moved -= slope * list[i].counter;
     *pace = pace_of_these(list, n);
-    pace->variance += rest / (double)(n - 2) * mean_x * mean_x / xx / (at_none * at_none);
+    pace->variance += variance_back(&fit, back) * counted * counted / (moved * moved);
     return pace->per_ns > 0;
 }
