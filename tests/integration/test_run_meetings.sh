@@ -81,6 +81,51 @@ check "counters apart: nothing is found to be shared" is \
     "[f['pattern'] for f in r['findings'] if 'sharing' in f['pattern']]" "[]"
 check "counters apart: hardly anything moves" is "t['all']['value'] < 1000" True
 
+# Threads that pass a lock on every few milliseconds use the same data, and hardly any of it moves.
+cat >turns.c <<'SOURCE'
+#include <pthread.h>
+#include <time.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile long table[4096], turn;
+static void hold(void)
+{
+    struct timespec start, now;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do {
+        for (unsigned i = 0; i < 4096; i++)
+            table[i * 2654435761u >> 20]++;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - start.tv_sec) * 1000000000 + now.tv_nsec - start.tv_nsec < 5000000);
+}
+static void *work(void *argument)
+{
+    for (int rounds = 0; rounds < 200;) {
+        pthread_mutex_lock(&lock);
+        if (turn == (long)argument) {
+            hold();
+            turn = !turn;
+            rounds++;
+        }
+        pthread_mutex_unlock(&lock);
+        struct timespec little = {0, 200000};
+        nanosleep(&little, NULL);
+    }
+    return NULL;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, (void *)1);
+    work(NULL);
+    pthread_join(thread, NULL);
+    return 0;
+}
+SOURCE
+${CC:-cc} -O1 -g -o turns turns.c -lpthread || exit 1
+profile ./turns
+check "turns of milliseconds: sharing is not called probable, for nobody saw how they take turns" is \
+    "[f['title'] for f in r['findings'] if f['belief'] == 'likely' and f['object'] == 'table']" "[]"
+
 # The count is known: each thread waits for the other. Where two processors share a core, a line moves
 # in 6 ns, and the model does not know of that.
 profile "$microbench/handover" --pattern ping-pong --seconds 2 --truth truth.json

@@ -123,6 +123,22 @@ static char *longer_text(const struct finding *finding)
                                : copy_string("");
 }
 
+/* The caller frees it. */
+static char *modelled_text(const struct finding *finding, const char *what, const char *time_word)
+{
+    char *share = finding_share_text(finding->time);
+    char *text =
+        finding->weight == FINDING_OPEN
+            ? format_string("%s: %s of the %s, for how threads take turns was not seen (modelled "
+                            "from rates; -e exact counts).",
+                            what, share, time_word)
+            : format_string("%s: worth %s of the %s (modelled from rates; -e exact counts).", what,
+                            share, time_word);
+
+    free(share);
+    return text;
+}
+
 /* What it is and what it is worth, after what is believed; the caller frees it. */
 static char *worth_text(const struct finding *finding, const char *what, const char *time_word)
 {
@@ -130,10 +146,7 @@ static char *worth_text(const struct finding *finding, const char *what, const c
     char *gain, *longer, *text;
 
     if (finding->modelled)
-        return format_string(
-            "%s: worth at most %.0f %% of the %s; %.0f %% is likely (modelled from "
-            "rates; -e exact counts).",
-            what, most, time_word, 100 * finding->time.value);
+        return modelled_text(finding, what, time_word);
     if (finding->weight == FINDING_OPEN)
         return format_string("%s: worth at most %.0f %% of the %s, and perhaps nothing: run about "
                              "%.*f times as long to be sure.",

@@ -24,6 +24,7 @@ struct line_model {
     uint32_t *actor_of;    /* by use */
     double *seen;          /* as out->transfers: changes of hands */
     double *pairs;         /* [2][actor][actor] */
+    double span;           /* ns from the first use to the last, and what they stand for around */
     struct line_user *others;
     uint32_t *other_actors;
 };
@@ -66,8 +67,8 @@ static void list_acts(struct line_model *model)
     for (size_t i = 0; i < model->count; i++) {
         const struct burst_use *use = &model->uses[i];
         const struct record_shared_use *record = use->record;
-        uint32_t actor = find_actor(model->out, use->process,
-                                    model->analysis->bursts[use->burst].record->thread_id);
+        const struct record_burst *burst = model->analysis->bursts[use->burst].record;
+        uint32_t actor = find_actor(model->out, use->process, burst->thread_id);
         struct burst_act act = {.actor = actor, .burst = use->burst, .part = use->part};
 
         model->actor_of[i] = actor;
@@ -76,6 +77,10 @@ static void list_acts(struct line_model *model)
             continue;
         model->out->actors[actor].uses++;
         model->out->actors[actor].visits += use->weight * (record->loads + record->stores);
+        model->out->actors[actor].at_line_ns += use->app_ns;
+        if (model->out->actors[actor].first == NULL)
+            model->out->actors[actor].first = burst;
+        model->out->actors[actor].last = burst;
         if (record->loads > 0) {
             act.ip = record->load_ip;
             act.mask = record->read;
@@ -215,17 +220,52 @@ static double changes_of_stays(const struct line_model *model, size_t n, double 
 }
 
 /*
+ * The share of the run's time that a thread is at the line, and its variance. How much CPU time it
+ * had between its first burst there and its last is known, and in what part of that it was at the
+ * line is told by n bursts.
+ */
+static double share_at_line(const struct line_model *model, const struct burst_actor *actor,
+                            double *variance)
+{
+    double n = (double)actor->uses, ran, part, share;
+
+    if (actor->uses < 2)
+        return 0;
+    ran = (double)(actor->last->app_ns - actor->first->app_ns) * n / (n - 1);
+    if (!(ran > 0))
+        return 0;
+    part = fmin(1, actor->at_line_ns / ran);
+    share = fmin(1, ran * part / model->span);
+    *variance += share * share * ((1 - part) / (part * n) + 1 / (n * n));
+    return share;
+}
+
+/*
+ * The part of the owner's time at the line in which the other one is there too, at least (Frechet's
+ * bound). Over the whole run: in one bin the shares of the time are so uncertain that threads which
+ * take turns would seem to be there together.
+ */
+static double least_overlap(const struct line_model *model, const struct burst_actor *owner,
+                            const struct burst_actor *other)
+{
+    double variance = 0;
+    double u = share_at_line(model, owner, &variance), v = share_at_line(model, other, &variance);
+
+    return u > 0 ? fmax(0, u + v - 1 - 1.96 * sqrt(variance)) / u : 0;
+}
+
+/*
  * How much more or less happens than if all came at random over the whole bin: the threads use the
  * line at the same time in a part of the bin only, and it cannot move faster than it does. Of
  * threads that are at it in the shares u and v of the time, both are in u v of it if they run
- * independently, and in u + v - 1 of it at least (Frechet's bound). What a burst does at a line it
- * does in one stay there; where it comes to the line once, each of its visits is one.
+ * independently. What a burst does at a line it does in one stay there; where it comes to the line
+ * once, each of its visits is one.
  */
 static struct scenarios factors_of(const struct line_model *model, uint32_t owner, size_t n,
                                    double width)
 {
     const struct burst_actor *actor = &model->out->actors[owner];
-    double u = fmin(1, actor->app_ns / width), alone = 1, most_there = 0;
+    double u = fmin(1, actor->app_ns / width), alone = 1, together = 0;
     double gap = width / actor->stores;
     double average = contention_gap(model->others, n, gap).transfers;
     double most = contention_most(model->others, n, gap), active, moves;
@@ -239,18 +279,18 @@ static struct scenarios factors_of(const struct line_model *model, uint32_t owne
         return (struct scenarios){{0}};
     changes = changes_of_stays(model, n, gap / stay) * stay;
     for (size_t i = 0; i < n; i++) {
-        double v = fmin(1, model->out->actors[model->other_actors[i]].app_ns / width);
+        const struct burst_actor *other = &model->out->actors[model->other_actors[i]];
+        double v = fmin(1, other->app_ns / width);
 
         alone *= 1 - v;
-        most_there = fmax(most_there, v);
+        together = fmax(together, least_overlap(model, actor, other));
         if (v > 0) {
             model->others[i].loads /= v;
             model->others[i].stores /= v;
         }
     }
     active = contention_gap(model->others, n, gap * u).transfers;
-    overlap = (struct scenarios){
-        .of = {[USUAL] = 1 - alone, [LEAST] = fmax(0, u + most_there - 1) / u, [MOST] = 1}};
+    overlap = (struct scenarios){.of = {[USUAL] = 1 - alone, [LEAST] = together, [MOST] = 1}};
     moves = actor->stores * average;
     for (unsigned s = 0; s < SCENARIOS; s++) {
         double speed = s == LEAST ? pace.hi : s == MOST ? pace.lo : pace.value;
@@ -359,9 +399,11 @@ static void add_bins(struct line_model *model)
     double begin = (double)model->uses[0].time;
     double span = (double)model->uses[model->count - 1].time - begin;
     double bins = fmax(1, floor(fmin((double)model->count / BIN_USES, span / BIN_LEAST_NS)));
-    /* The first use and the last stand for some time before and after them. */
-    double width = span / bins * (1 + 1 / (double)model->count);
+    double width;
 
+    /* The first use and the last stand for some time before and after them. */
+    model->span = span * (1 + 1 / (double)model->count);
+    width = model->span / bins;
     for (size_t i = 0; span > 0 && i < model->count;) {
         double limit = begin + width * (floor(((double)model->uses[i].time - begin) / width) + 1);
         size_t end = i + 1;
