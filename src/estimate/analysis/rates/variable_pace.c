@@ -309,9 +309,8 @@ static double variance_back(const struct counter_fit *fit, double is)
     double both = cofactor(fit->information, MOVED, COUNTED);
     double counted = cofactor(fit->information, COUNTED, COUNTED);
 
-    return (FREEDOM + 3) / (FREEDOM + 1) * fit->rest *
-           (counted - 2 * is * both + is * is * moved) / determinant(fit->information) /
-           (fit->by[MOVED] * fit->by[MOVED]);
+    return (FREEDOM + 3) / (FREEDOM + 1) * fit->rest * (counted - 2 * is * both + is * is * moved) /
+           determinant(fit->information) / (fit->by[MOVED] * fit->by[MOVED]);
 }
 
 bool pace_with_counter(struct pace_reading *list, size_t n, struct pace *pace)
