@@ -22,8 +22,8 @@ struct burst_actor {
     size_t uses;
     double visits;     /* in all */
     double at_line_ns; /* CPU time that its bursts at the line stand for, in all */
-    const struct record_burst *first, *last;
-    double loads, stores, app_ns; /* in the bin under way */
+    const struct record_burst *first, *last; /* of these bursts, in time */
+    double loads, stores, app_ns;            /* in the bin under way */
     double stays; /* likewise: times that it comes to the line, for a burst or longer */
 };
 

@@ -6,7 +6,8 @@
 
 /* Readings scatter by this at least. */
 #define LEAST_SCATTER 0.01
-/* Readings that a regression needs: with two unknowns, three remain to contradict it. */
+/* Readings that a regression needs: with two unknowns, three remain to contradict it. (What a look
+ * costs is a third one, but known before.) */
 enum { REGRESSION_LEAST = 5 };
 /* It explains the readings if what is left of them is no more than this share of their time, and
  * this part of what the variable alone leaves. */
