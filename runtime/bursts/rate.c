@@ -8,6 +8,7 @@
 #include "arch/arch.h"
 #include "bursts/look_ahead.h"
 #include "bursts/modelled_time.h"
+#include "bursts/page_faults.h"
 #include "bursts/thread_usage.h"
 #include "memory/scratch.h"
 #include "output/output.h"
@@ -51,6 +52,17 @@ static void read_words(struct thread *thread,
 
 /* ---- looks ---- */
 
+void rate_begin(struct thread *thread, uint64_t app_now)
+{
+    rate_restart(thread, app_now);
+    page_faults_count(thread);
+}
+
+void rate_restart(struct thread *thread, uint64_t app_now)
+{
+    thread->rate.begun_ns = app_now ? app_now : 1;
+}
+
 uint64_t rate_plan(struct thread *thread)
 {
     struct rate *rate = &thread->rate;
@@ -77,7 +89,7 @@ bool rate_look(struct thread *thread, ucontext_t *context, uint64_t app_now)
     look_ahead_next(thread, LOOK_ACCESSES, &why);
     rate->looking = false;
     look_ahead_end(thread);
-    rate->faults_at_look = thread_usage_now().faults;
+    page_faults_look(thread);
     rate->looked_ns = app_now;
     return rate_look_missed(thread);
 }
@@ -142,21 +154,17 @@ static void count_calls(struct scratch *scratch)
     scratch->system_calls = 0;
     memset(scratch->counted_calls, 0, sizeof scratch->counted_calls);
     /* Where no burst has met a system call they tell nothing of the program. */
-    rate->counts.known = (rate->calls_kernel || rate->begun_ns == 0) &&
+    rate->counts.known = (rate->calls_kernel || !rate->had_burst) &&
                          thread_alive_count() <= COUNTED_THREADS &&
                          thread_usage_calls(&scratch->thread->calls_file, rate->counts.of);
     scratch->calls_known = before.known && rate->counts.known;
-    for (unsigned i = 0; i < PROGRESS_KERNEL_COUNTS; i++)
+    for (unsigned i = 0; i < PROGRESS_CALL_COUNTS; i++)
         scratch->calls_since[i] = rate->counts.of[i] - before.of[i];
 }
 
 void rate_usage(struct scratch *scratch, const struct thread_usage *usage)
 {
-    struct rate *rate = &scratch->thread->rate;
-
-    scratch->faults_before = rate->looked_ns ? usage->faults - rate->faults_at_look : 0;
-    scratch->faults_since = usage->faults - rate->faults;
-    rate->faults = usage->faults;
+    page_faults_begin(scratch, usage->faults);
     count_calls(scratch);
 }
 
@@ -170,8 +178,15 @@ void rate_system_call(struct scratch *scratch)
     if (interpreter_poisoned_registers(interpreter) >> ARCH_SYSTEM_CALL_NUMBER & 1)
         return;
     counts = thread_usage_counts(interpreter_general(interpreter)[ARCH_SYSTEM_CALL_NUMBER]);
-    for (unsigned i = 0; i < PROGRESS_KERNEL_COUNTS; i++)
+    for (unsigned i = 0; i < PROGRESS_CALL_COUNTS; i++)
         scratch->counted_calls[i] += counts >> i & 1;
+}
+
+/* Since a reading of the thread's application time; 0: not known. What a signal costs is taken off
+ * as it was measured once, and may be more than a cheap one and the time between two took. */
+static uint64_t time_since(uint64_t then, uint64_t now)
+{
+    return then && now > then ? now - then : 0;
 }
 
 void rate_follow_begin(struct scratch *scratch)
@@ -183,9 +198,10 @@ void rate_follow_begin(struct scratch *scratch)
     modelled_time_follow_begin(scratch);
     if (burst_count(scratch->burst) > 0)
         return;
-    scratch->since_ns = rate->begun_ns ? now - rate->begun_ns : 0;
-    scratch->before_ns = rate->looked_ns ? now - rate->looked_ns : 0;
+    scratch->since_ns = time_since(rate->begun_ns, now);
+    scratch->before_ns = time_since(rate->looked_ns, now);
     rate->begun_ns = now;
+    rate->had_burst = true;
     read_words(thread, progress_word_begin);
     activations_begin(&rate->activations, rate->looked_ns != 0,
                       interpreter_general(thread->interpreter));
@@ -221,6 +237,7 @@ void rate_follow(struct scratch *scratch, size_t n)
 void rate_follow_end(struct scratch *scratch)
 {
     modelled_time_follow_end(scratch);
+    page_faults_follow(scratch);
     read_words(scratch->thread, progress_word_end);
     if (scratch->searching)
         look_at_candidates(scratch, 0);
@@ -288,21 +305,6 @@ static unsigned list_registers(const struct scratch *scratch, struct progress_va
     return n;
 }
 
-/* Time that page faults took since the look, and since the burst before. */
-static unsigned list_faults(const struct scratch *scratch, struct progress_variable *variables)
-{
-    uint64_t fault_ns = thread_usage_fault_ns();
-
-    if (fault_ns == 0)
-        return 0;
-    variables[0] = (struct progress_variable){.kind = PROGRESS_FAULT_NS,
-                                              .flags = PROGRESS_SINCE |
-                                                       (scratch->before_ns ? PROGRESS_BEFORE : 0),
-                                              .before = (double)(scratch->faults_before * fault_ns),
-                                              .since = (double)(scratch->faults_since * fault_ns)};
-    return 1;
-}
-
 /* System calls, and those that the kernel counts. */
 static unsigned list_calls(const struct scratch *scratch, struct progress_variable *variables)
 {
@@ -311,7 +313,7 @@ static unsigned list_calls(const struct scratch *scratch, struct progress_variab
 
     variables[n++] = (struct progress_variable){
         .kind = PROGRESS_SYSTEM_CALLS, .accesses = accesses, .within = scratch->system_calls};
-    for (unsigned i = 0; i < PROGRESS_KERNEL_COUNTS && scratch->calls_known; i++)
+    for (unsigned i = 0; i < PROGRESS_CALL_COUNTS && scratch->calls_known; i++)
         variables[n++] = (struct progress_variable){
             .place = i,
             .kind = PROGRESS_KERNEL_COUNT,
@@ -340,7 +342,7 @@ void rate_note(struct scratch *scratch)
         .ip = scratch->begun_at,
     };
 
-    n += list_faults(scratch, variables + n);
+    n += page_faults_list(scratch, variables + n);
     n += list_calls(scratch, variables + n);
     n += list_words(scratch, variables + n);
     n += list_registers(scratch, variables + n, PROGRESS_VARIABLES_MAX - n);

@@ -19,6 +19,10 @@
 struct interpreter;
 struct scratch;
 
+/* The thread begins; and does at another application time, which start-up is no part of. */
+void rate_begin(struct thread *, uint64_t app_now);
+void rate_restart(struct thread *, uint64_t app_now);
+
 /* When the clock is set for the next burst: whether a look comes before it. Returns the time from
  * the last look to its burst, ns, which the next burst stands for as well. */
 uint64_t rate_plan(struct thread *);

@@ -165,6 +165,8 @@ static struct thread *begin(uint64_t stack_low, uint64_t stack_high)
     cost = thread_cpu_ns() - entered;
     atomic_store(&thread->overhead_ns, cost);
     governor_spend_besides(&thread->governor, cost);
+    if (!pmu_in_use())
+        rate_begin(thread, entered);
     return thread;
 }
 
@@ -187,6 +189,7 @@ void thread_charge_start(struct thread *thread, uint64_t entered)
     if (!thread || tape_mode != TAPE_OFF)
         return;
     cost = thread_cpu_ns() - entered;
+    rate_restart(thread, entered);
     charged = atomic_exchange(&thread->overhead_ns, cost);
     if (cost > charged)
         governor_spend_besides(&thread->governor, cost - charged);

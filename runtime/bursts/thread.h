@@ -16,6 +16,7 @@
 #include <ucontext.h>
 
 #include "bursts/bridge.h"
+#include "bursts/page_faults.h"
 #include "bursts/register_window.h"
 #include "bursts/thread_clock.h"
 #include "isa/interpreter.h"
@@ -42,18 +43,18 @@ enum {
 /* What the kernel counts of a thread that moves on as the program does. */
 struct kernel_counts {
     bool known;
-    uint64_t of[PROGRESS_KERNEL_COUNTS];
+    uint64_t of[PROGRESS_CALL_COUNTS];
 };
 
 /* Between bursts: see rate.h. */
 struct rate {
-    bool look_next;          /* the next expiry is a look, not a burst */
-    bool look_taken;         /* the burst comes next, a short time after it */
-    uint64_t looked_ns;      /* app time of the look; 0: there was none */
-    uint64_t faults_at_look; /* of pages, so far */
-    uint64_t faults;         /* likewise at the last burst */
-    uint64_t begun_ns;       /* of the thread's last burst; 0: it had none */
-    bool calls_kernel;       /* a burst of it met a system call */
+    bool look_next;     /* the next expiry is a look, not a burst */
+    bool look_taken;    /* the burst comes next, a short time after it */
+    uint64_t looked_ns; /* app time of the look; 0: there was none */
+    struct page_faults faults;
+    uint64_t begun_ns; /* app time of the last burst, or else of the thread's beginning */
+    bool had_burst;
+    bool calls_kernel; /* a burst of it met a system call */
     uint64_t spent_ns; /* from looks to bursts since the last burst: added to the next weight */
     struct kernel_counts counts; /* at the beginning of the last burst */
     struct progress_words words;

@@ -59,11 +59,11 @@ static void read_calls(int *file, char *text, size_t size)
     if (*file == -1)
         open_calls(file);
     if (*file >= 0 && !tape_supplies())
-        length = descriptor_read_anew(file, text, size - 1);
+        length = descriptor_read_at(file, text, size - 1, 0);
     text[length > 0 ? length : 0] = '\0';
 }
 
-bool thread_usage_calls(int *file, uint64_t calls[PROGRESS_KERNEL_COUNTS])
+bool thread_usage_calls(int *file, uint64_t calls[PROGRESS_CALL_COUNTS])
 {
     struct own_calls ours;
     char text[256];

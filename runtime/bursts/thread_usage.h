@@ -21,7 +21,7 @@ struct thread_usage thread_usage_now(void);
 
 /* Calls of the program in the calling thread so far, by enum progress_kernel_count; without ours.
  * *file: an adopted descriptor; opened when it is -1. False: the kernel does not tell. */
-bool thread_usage_calls(int *file, uint64_t calls[PROGRESS_KERNEL_COUNTS]);
+bool thread_usage_calls(int *file, uint64_t calls[PROGRESS_CALL_COUNTS]);
 
 /* As what the kernel counts calls of that number: a bit for each enum progress_kernel_count. */
 unsigned thread_usage_counts(uint64_t number);

@@ -215,14 +215,14 @@ void descriptor_release_profile(int descriptor)
 }
 
 /* Without the lock: blocking signals for it would be two more system calls at each sample. */
-static long read_by(long call, const int *holder, void *bytes, size_t size)
+static long read_by(long call, const int *holder, void *bytes, size_t size, uint64_t at)
 {
     int saved = errno, number = number_of(holder), before;
     long result;
 
     do {
         before = number;
-        result = syscall(call, number, bytes, size, (off_t)0);
+        result = syscall(call, number, bytes, size, (off_t)at);
         number = number_of(holder);
     } while (number != before);
     errno = saved;
@@ -231,12 +231,12 @@ static long read_by(long call, const int *holder, void *bytes, size_t size)
 
 long descriptor_read(const int *holder, void *bytes, size_t size)
 {
-    return read_by(SYS_read, holder, bytes, size);
+    return read_by(SYS_read, holder, bytes, size, 0);
 }
 
-long descriptor_read_anew(const int *holder, void *bytes, size_t size)
+long descriptor_read_at(const int *holder, void *bytes, size_t size, uint64_t at)
 {
-    return read_by(SYS_pread64, holder, bytes, size);
+    return read_by(SYS_pread64, holder, bytes, size, at);
 }
 
 bool descriptor_may_be_ours(int descriptor)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Descriptors that can be ours lie below this number: a larger table would cost every fork. */
 enum { DESCRIPTOR_TABLE = 4096 };
@@ -34,8 +35,8 @@ void descriptor_release(int *holder);
 /* read(2) of an event's count, or -1; again if its number changed before the call reached it. */
 long descriptor_read(const int *holder, void *bytes, size_t size);
 
-/* The same by pread(2): what a file of /proc says now. */
-long descriptor_read_anew(const int *holder, void *bytes, size_t size);
+/* The same by pread(2), from byte `at` on: what a file of /proc says now. */
+long descriptor_read_at(const int *holder, void *bytes, size_t size, uint64_t at);
 
 /* As descriptor_adopt() for the profile's, whose number may only change while nothing is written;
  * see output_move_descriptor(). */

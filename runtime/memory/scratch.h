@@ -56,11 +56,11 @@ struct scratch {
     bool searching; /* the thread has room for more words */
     bool halfway;   /* the candidates have been looked at in the middle */
     uint64_t since_ns, before_ns;
-    uint64_t faults_before, faults_since; /* of pages, since the look, and since the burst before */
-    uint32_t system_calls;                /* that it met; and of these, what the kernel counts */
-    uint32_t counted_calls[PROGRESS_KERNEL_COUNTS];
+    struct burst_faults faults;
+    uint32_t system_calls; /* that it met; and of these, what the kernel counts */
+    uint32_t counted_calls[PROGRESS_CALL_COUNTS];
     bool calls_known; /* what it has counted since the burst before */
-    uint64_t calls_since[PROGRESS_KERNEL_COUNTS];
+    uint64_t calls_since[PROGRESS_CALL_COUNTS];
     uint64_t begun_at; /* the instruction */
 
     struct pursuit pursuit; /* of lines that it leaves open */

@@ -15,6 +15,7 @@
 #include "interposition/interpose_thread.h"
 #include "memory/fault_guard.h"
 #include "memory/modules.h"
+#include "memory/page_map.h"
 #include "memory/regions.h"
 #include "memory/scratch.h"
 #include "memory/shared_mappings.h"
@@ -60,6 +61,7 @@ static void open_locks(void)
     sampler_after_fork();
     interpose_thread_after_fork();
     look_ahead_reset_after_fork();
+    page_map_after_fork();
     shared_watch_reset_after_fork();
     attribution_reset_after_fork();
 }

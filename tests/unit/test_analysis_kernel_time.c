@@ -4,6 +4,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -87,14 +88,15 @@ static void calls_and_faults_have_the_kernels_time(void **state)
     (void)state;
     const struct kernel_time time = {4e9, 6e9};
     const double shares[3] = {0.5, 0.25, 0.25}, log_rates[3] = {0, log(0.5), 0};
-    const struct kernel_demand demand[3] = {{0, 4096, 0, 0}, {99, 4096, 0, 0}, {0, 4096, 1e9, 0.5}};
-    double own[3];
+    const struct kernel_demand demand[3] = {
+        {0, 4096, 0, 0, 0}, {99, 4096, 0, 0, 0}, {0, 4096, 1e9, 0, 0.5}};
+    struct kernel_parts parts[3];
 
-    kernel_time_divide(&time, 3, shares, log_rates, demand, own);
+    kernel_time_divide(&time, 3, shares, log_rates, demand, parts);
     /* 1 s for the faults and a hundredth of the other 5, the rest for the calls. */
-    assert_float_equal(own[0], 1, 1e-9);
-    assert_float_equal(own[1], 1 / (1 + 4.95), 1e-9);
-    assert_float_equal(own[2], 1 / (1 + 1.05), 1e-9);
+    assert_float_equal(parts[0].own, 1, 1e-9);
+    assert_float_equal(parts[1].own, 1 / (1 + 4.95), 1e-9);
+    assert_float_equal(parts[2].own, 1 / (1 + 1.05), 1e-9);
 }
 
 /* Of two groups that call the kernel as often in an access, the one that makes more has more of its
@@ -104,13 +106,36 @@ static void calls_are_as_many_as_accesses_make_them(void **state)
     (void)state;
     const struct kernel_time time = {4e9, 4.4e9};
     const double shares[2] = {0.5, 0.5}, log_rates[2] = {log(3), log(1)};
-    const struct kernel_demand demand[2] = {{5, 4096, 0, 0}, {5, 4096, 0, 0}};
-    double own[2];
+    const struct kernel_demand demand[2] = {{5, 4096, 0, 0, 0}, {5, 4096, 0, 0, 0}};
+    struct kernel_parts parts[2];
 
-    kernel_time_divide(&time, 2, shares, log_rates, demand, own);
+    kernel_time_divide(&time, 2, shares, log_rates, demand, parts);
     /* 4 s for the calls, three quarters and one; 0.4 s anywhere, as accesses are. */
-    assert_float_equal(own[0], 2 / (2 + 3.3), 1e-9);
-    assert_float_equal(own[1], 2 / (2 + 1.1), 1e-9);
+    assert_float_equal(parts[0].own, 2 / (2 + 3.3), 1e-9);
+    assert_float_equal(parts[1].own, 2 / (2 + 1.1), 1e-9);
+}
+
+/* Stores of one group take faults, as bursts of it have seen; the time of them was found before
+ * bursts of another one, which came next. What is more than they take is where it was found. */
+static void faults_of_stores_are_theirs(void **state)
+{
+    (void)state;
+    const struct kernel_time time = {4e9, 2e9};
+    const double shares[2] = {0.5, 0.5}, log_rates[2] = {log(2), 0};
+    struct kernel_demand demand[2] = {{0, 4096, 0, 0.25, 0}, {0, 4096, 2e9, 0, 0}};
+    struct kernel_parts parts[2];
+
+    kernel_time_divide(&time, 2, shares, log_rates, demand, parts);
+    /* 4 G accesses, 0.25 ns of faults each. */
+    assert_float_equal(parts[0].own, 2 / (2 + 1.0), 1e-9);
+    assert_float_equal(parts[0].store_faults, 1 / (2 + 1.0), 1e-9);
+    assert_float_equal(parts[1].own, 2 / (2 + 1.0), 1e-9);
+    assert_float_equal(parts[1].store_faults, 0, 0);
+    /* Not more than the kernel had. */
+    demand[0].store_fault_ns = 25;
+    kernel_time_divide(&time, 2, shares, log_rates, demand, parts);
+    assert_float_equal(parts[0].own, 0.5, 1e-9);
+    assert_float_equal(parts[1].own, 1, 1e-9);
 }
 
 static void without_it_faults_before_bursts_tell(void **state)
@@ -118,21 +143,27 @@ static void without_it_faults_before_bursts_tell(void **state)
     (void)state;
     const struct kernel_time time = {0, 0};
     const double shares[2] = {0.5, 0.5}, log_rates[2] = {0, 0};
-    const struct kernel_demand demand[2] = {{0, 0, 0, 0.75}, {0, 0, 0, 1}};
-    double own[2];
+    const struct kernel_demand demand[2] = {{0, 0, 0, 0, 0.75}, {0, 0, 0, 0, 1}};
+    struct kernel_parts parts[2];
 
-    kernel_time_divide(&time, 2, shares, log_rates, demand, own);
-    assert_float_equal(own[0], 0.25, 1e-9);
-    assert_float_equal(own[1], 0.05, 1e-9);
+    kernel_time_divide(&time, 2, shares, log_rates, demand, parts);
+    assert_float_equal(parts[0].own, 0.25, 1e-9);
+    assert_float_equal(parts[1].own, 0.05, 1e-9);
 }
 
-/* A server: 10 000 accesses between two reads, of which it makes 2000 in each of 40 bursts'
- * time. The kernel works nine tenths of it, and the clock ends in the other tenth alone. */
-static void calls_count_accesses(void **state)
+/* What the kernel counts in the time of a burst, and of five bursts one after the other. */
+struct counted {
+    enum progress_kernel_count what;
+    double since, within[5];
+};
+
+/* The accesses that are estimated of 40 bursts. The kernel works nine tenths of their time, and the
+ * clock ends in the other tenth alone. */
+static double accesses_of(const struct counted *counted)
 {
-    (void)state;
     enum { BURSTS = 40 };
     const uint64_t own_ns = 20 * 1000 * 1000;
+    double accesses;
     const struct probe_count probe = {probe_code(false, 3, 1), 1};
     const struct builder_group group = {.probe = {.ip = 0x10010}, .counts = &probe, .sizes = {1}};
     uint32_t thread = begin();
@@ -149,16 +180,16 @@ static void calls_count_accesses(void **state)
                                          .app_ns = (uint64_t)(i + 1) * 10 * own_ns,
                                          .since_ns = i ? 10 * own_ns : 0,
                                          .count = 2};
-        /* 4096 accesses have a read in two of five bursts, as they would. */
-        const double within = i % 5 < 2;
+        const double within = counted->within[i % 5];
+        const bool is_call = counted->what < PROGRESS_CALL_COUNTS;
         const struct progress_variable variables[2] = {
-            {.kind = PROGRESS_SYSTEM_CALLS, .accesses = 4096, .within = within},
+            {.kind = PROGRESS_SYSTEM_CALLS, .accesses = 4096, .within = is_call ? within : 0},
             {.kind = PROGRESS_KERNEL_COUNT,
-             .place = PROGRESS_READ_CALLS,
+             .place = counted->what,
              .flags = i ? PROGRESS_SINCE : 0,
              .accesses = 4096,
              .within = within,
-             .since = 2000},
+             .since = counted->since},
         };
 
         burst.loop = 0x10000;
@@ -175,10 +206,29 @@ static void calls_count_accesses(void **state)
     analysis = analysis_create(profiles, 1, &options, message, sizeof message);
     if (!analysis)
         fail_msg("%s", message);
-    /* 2000 reads of 4096 / 0.4 accesses each, 40 times; what is expected of code says otherwise. */
-    assert_float_equal(analysis_accesses(analysis).value, 40 * 2000 * 10240e0, 0.15 * 8.2e8);
+    accesses = analysis_accesses(analysis).value;
     analysis_free(analysis);
     profile_free(profile);
+    return accesses;
+}
+
+/* A server: 2000 reads of 10 000 accesses each, 40 times. 4096 accesses have a read in two of five
+ * bursts, as they would; what is expected of the code says otherwise. */
+static void calls_count_accesses(void **state)
+{
+    const struct counted reads = {PROGRESS_READ_CALLS, 2000, {1, 1, 0, 0, 0}};
+
+    (void)state;
+    assert_float_equal(accesses_of(&reads), 40 * 2000 * 10240e0, 0.15 * 8.2e8);
+}
+
+/* Arrays that are filled for the first time, 512 words a page: 8 faults in 4096 accesses. */
+static void page_faults_count_accesses(void **state)
+{
+    const struct counted faults = {PROGRESS_PAGE_FAULTS, 2e4, {8, 8, 8, 7, 9}};
+
+    (void)state;
+    assert_float_equal(accesses_of(&faults), 40 * 2e4 * 512, 0.2 * 4.1e8);
 }
 
 int main(void)
@@ -187,8 +237,10 @@ int main(void)
         cmocka_unit_test(what_profiling_took_is_no_part_of_it),
         cmocka_unit_test(calls_and_faults_have_the_kernels_time),
         cmocka_unit_test(calls_are_as_many_as_accesses_make_them),
+        cmocka_unit_test(faults_of_stores_are_theirs),
         cmocka_unit_test(without_it_faults_before_bursts_tell),
         cmocka_unit_test(calls_count_accesses),
+        cmocka_unit_test(page_faults_count_accesses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -253,6 +253,46 @@ static void what_jumped_in_a_burst_says_nothing(void **state)
     unlink(path);
 }
 
+/* A signal that took less than it was taken to leaves a time below zero: one burst in 20 is not
+ * known then, and the others are as good as ever. */
+static void a_time_below_zero_is_not_known(void **state)
+{
+    char path[] = "/tmp/reuse-progress-XXXXXX";
+    struct profile_builder builder;
+    struct rate_evidence evidence = {.groups = 1, .share = {1}};
+    uint32_t groups[BURSTS] = {0};
+
+    (void)state;
+    close(mkstemp(path));
+    profile_builder_begin(&builder, path);
+    profile_builder_defaults(&builder);
+    uint32_t thread = profile_builder_thread(&builder, 1, "one");
+    for (int b = 0; b < BURSTS; b++)
+        profile_builder_variable(&builder,
+                                 (struct record_progress){
+                                     .thread_id = thread,
+                                     .loop = 0x10000,
+                                     .before_ns = b == 7 ? (uint64_t)-3000 : 100000,
+                                 },
+                                 &(struct progress_variable){.kind = PROGRESS_REGISTER,
+                                                             .width = 3,
+                                                             .flags = PROGRESS_BEFORE,
+                                                             .accesses = BURST,
+                                                             .within = BURST,
+                                                             .before = b == 7 ? 1000 : 95000});
+    profile_builder_finish(&builder);
+    struct profile *profile = profile_builder_load(path);
+
+    progress_rates(profile, groups, &evidence);
+    assert_int_equal(evidence.reading_count, 1);
+    assert_float_equal(exp(evidence.readings[0].log_rate), 1, 0.05);
+    free(evidence.readings);
+    free(evidence.equations);
+    free(evidence.terms);
+    profile_free(profile);
+    unlink(path);
+}
+
 /* ---- the fit itself ---- */
 
 /* Two equations for two groups have one solution. */
@@ -317,6 +357,7 @@ int main(void)
         cmocka_unit_test(variables_that_are_set_back_always),
         cmocka_unit_test(two_kinds_of_code),
         cmocka_unit_test(what_jumped_in_a_burst_says_nothing),
+        cmocka_unit_test(a_time_below_zero_is_not_known),
         cmocka_unit_test(equations_are_solved),
         cmocka_unit_test(what_contradicts_counts_little),
         cmocka_unit_test(nothing_known_is_a_factor_of_ten),

@@ -9,10 +9,12 @@
 
 enum {
     NARROW = 4, /* instructions a cycle */
+    /* Lines on their way to the first cache (Skylake 12, Golden Cove 16, Zen 4 24), and the time
+       that one takes of the way. */
+    FILLS = 16,
     LINE = 4 * PIPELINE_CYCLE,
     /* Waiting for units that are busy: so much may queue before them. */
     QUEUE = 16 * PIPELINE_CYCLE,
-    LINE_QUEUE = 12 * LINE,
     LOAD = 4 * PIPELINE_CYCLE,
     REFILL = 14 * PIPELINE_CYCLE, /* after a misprediction */
     LINE_SHIFT = 6,
@@ -162,15 +164,24 @@ void pipeline_warm(struct pipeline *p, uint64_t address)
     touch_line(p, address);
 }
 
+/* A line comes in so long, while others do: FILLS at a time. */
+static void fill(struct pipeline_timeline *t, enum line_state state, uint32_t latency)
+{
+    uint32_t takes = later(LINE, latency / FILLS);
+
+    if (state == LINE_HELD)
+        return;
+    t->lines = later(t->lines, t->dispatch) + takes;
+    t->dispatch = later(t->dispatch, earlier(t->lines, FILLS * takes));
+}
+
 /* Accesses queue before the units that make them, which each is in for so long. */
-static void occupy(struct pipeline_timeline *t, enum line_state state, uint32_t access)
+static void occupy(struct pipeline_timeline *t, enum line_state state, uint32_t access,
+                   uint32_t latency)
 {
     t->memory = later(t->memory, t->dispatch) + access;
     t->dispatch = later(t->dispatch, earlier(t->memory, QUEUE));
-    if (state == LINE_HELD)
-        return;
-    t->lines = later(t->lines, t->dispatch) + LINE;
-    t->dispatch = later(t->dispatch, earlier(t->lines, LINE_QUEUE));
+    fill(t, state, latency);
 }
 
 /* arrives: of its line, which those that follow wait for as well. It has its unit already. */
@@ -193,8 +204,8 @@ void pipeline_load(struct pipeline *p, struct pipeline_operands operands, uint64
     enum line_state state = touch_line(p, address);
 
     p->accesses++;
-    occupy(&p->near, state, p->access);
-    occupy(&p->far, state, p->access);
+    occupy(&p->near, state, p->access, near_latency[state]);
+    occupy(&p->far, state, p->access, far_latency[state]);
     load(&p->near, operands, state, waits ? p->near.stored[at] : 0, p->near.arrives[set],
          near_latency[state]);
     load(&p->far, operands, state, waits ? p->far.stored[at] : 0, p->far.arrives[set],
@@ -221,19 +232,17 @@ void pipeline_store(struct pipeline *p, struct pipeline_operands operands, uint6
 
     p->accesses++;
     p->store[at] = word + 1;
-    occupy(&p->near, state, p->access);
-    occupy(&p->far, state, p->access);
+    occupy(&p->near, state, p->access, near_latency[state]);
+    occupy(&p->far, state, p->access, far_latency[state]);
     store(&p->near, operands.reads, state, at, p->near.arrives[set]);
     store(&p->far, operands.reads, state, at, p->far.arrives[set]);
 }
 
-static void stream(struct pipeline_timeline *t, enum line_state state, uint32_t takes)
+static void stream(struct pipeline_timeline *t, enum line_state state, uint32_t takes,
+                   uint32_t latency)
 {
     t->dispatch += takes;
-    if (state != LINE_HELD) {
-        t->lines = later(t->lines, t->dispatch) + LINE;
-        t->dispatch = later(t->dispatch, earlier(t->lines, LINE_QUEUE));
-    }
+    fill(t, state, latency);
     t->complete = later(t->complete, t->dispatch);
 }
 
@@ -243,8 +252,8 @@ void pipeline_touch(struct pipeline *p, uint64_t address, unsigned width)
     uint32_t takes = width * PIPELINE_CYCLE / STRING_BYTES;
 
     p->accesses++;
-    stream(&p->near, state, takes ? takes : 1);
-    stream(&p->far, state, takes ? takes : 1);
+    stream(&p->near, state, takes ? takes : 1, near_latency[state]);
+    stream(&p->far, state, takes ? takes : 1, far_latency[state]);
 }
 
 /* ---- branches ---- */

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "analysis/rates/progress_observations.h"
+
 /* Where the profile does not say: the mean of 9 programs, 36 runs. */
 #define CYCLES_PER_NS 3.2
 /* What a program is off by, as a factor. Loops with a good reading are off by a factor of 1.7
@@ -13,7 +15,7 @@
  * what factor that may be off in a loop. From 0.1 to 0.6 nothing depends on it. */
 #define FAR_SHARE 0.3
 #define FAR_DEVIATION log(6)
-/* If page faults take all of a loop's time, what is left is known to this, ln. */
+/* If page faults take all of a loop's time before bursts, what is left is known to this, ln. */
 #define FAULTS_DEVIATION 0.7
 /* Without a model. An access that hits takes some 0.25 ns, two to three a cycle. What the others
  * take depends on how many lines code touches, by about the square: the more it touches, the
@@ -34,23 +36,27 @@ struct code {
     /* Of modelled bursts, each by its accesses: accesses per ns, and of what takes one the part
      * that waits for lines from afar. */
     double bursts, speed, waits;
-    double before_ns, fault_ns;  /* between looks and bursts, and of that in page faults */
-    double fault_ns_since;       /* in page faults since the bursts before */
+    double before_ns, fault_ns; /* between looks and bursts, and of that in page faults */
+    double fault_ns_since;      /* in page faults since the bursts before */
+    double fault_ns_within;     /* that its stores take, in so many accesses */
+    double fault_accesses;
     double calls, call_accesses; /* system calls, in so many accesses */
 };
 
 static void add_burst(const struct record_progress *record, struct code *code)
 {
+    const double before_ns = progress_time(record->before_ns);
     double accesses = 0, near = 0, far = 0, cycles_per_ns = 0, waits;
 
     for (uint32_t i = 0; i < record->count; i++) {
         const struct progress_variable *variable = &record->variables[i];
 
-        if (variable->kind == PROGRESS_FAULT_NS)
+        if (variable->kind == PROGRESS_FAULT_NS) {
             code->fault_ns_since += variable->since;
-        if (variable->kind == PROGRESS_FAULT_NS && record->before_ns > 0) {
-            code->before_ns += (double)record->before_ns;
-            code->fault_ns += fmin(variable->before, (double)record->before_ns);
+            code->before_ns += before_ns;
+            code->fault_ns += fmin(variable->before, before_ns);
+            code->fault_ns_within += variable->within;
+            code->fault_accesses += variable->accesses;
         }
         if (variable->kind == PROGRESS_SYSTEM_CALLS) {
             code->calls += variable->within;
@@ -114,6 +120,7 @@ void expected_rates(const struct profile *profile, const uint32_t *burst_groups,
     for (uint32_t i = 0; i < evidence->groups; i++) {
         demand[i] = (struct kernel_demand){
             code[i].calls, code[i].call_accesses, code[i].fault_ns_since,
+            code[i].fault_accesses > 0 ? code[i].fault_ns_within / code[i].fault_accesses : 0,
             code[i].before_ns > 0 ? code[i].fault_ns / code[i].before_ns : 0};
         evidence->own_variance[i] = unmodelled;
         evidence->expected[i] =

@@ -25,6 +25,13 @@ struct observation {
     double within, accesses;
 };
 
+/* A time of a progress record; 0: not known. Below zero is none: profiles from before November 2026
+ * have such where a signal took less than it was taken to. */
+static inline double progress_time(uint64_t ns)
+{
+    return ns <= INT64_MAX ? (double)ns : 0;
+}
+
 /* Order of the threads and, in each, of its variables; 0: the same variable. */
 static inline int observation_compare_variables(const struct observation *x,
                                                 const struct observation *y)

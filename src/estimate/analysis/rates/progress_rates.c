@@ -86,9 +86,9 @@ static size_t list_observations(const struct profile *profile, const uint32_t *g
                 .place = variable->place,
                 .record = i,
                 .order = n,
-                .before_ns = before ? (double)record->before_ns : 0,
+                .before_ns = before ? progress_time(record->before_ns) : 0,
                 .before = before ? variable->before : 0,
-                .since_ns = since ? (double)record->since_ns : 0,
+                .since_ns = since ? progress_time(record->since_ns) : 0,
                 .since = since ? variable->since : 0,
                 .within = variable->within,
                 .accesses = variable->accesses,
@@ -310,7 +310,7 @@ void progress_rates(const struct profile *profile, const uint32_t *groups,
     evidence->terms = allocate(n, sizeof *evidence->terms);
     evidence->reading_count = evidence->equation_count = evidence->term_count = 0;
     for (size_t i = 0; i < profile->progress.count; i++)
-        looked[groups[i]] += profile->progress.items[i]->before_ns > 0;
+        looked[groups[i]] += progress_time(profile->progress.items[i]->before_ns) > 0;
     n = list_observations(profile, groups, list);
     add_readings(list, n, looked, &scratch, evidence);
     word_rates(list, n, evidence);

@@ -68,11 +68,29 @@ static double off_expected(const struct rate_evidence *evidence,
     return log(equation->moved / sum);
 }
 
+/* Of what the word is expected to move by, ln: what groups have of their own. */
+static double own_variance(const struct rate_evidence *evidence,
+                           const struct rate_equation *equation)
+{
+    const struct rate_term *terms = &evidence->terms[equation->first];
+    double sum = 0, squares = 0;
+
+    for (size_t i = 0; i < equation->count; i++) {
+        double moved = terms[i].weight * exp(evidence->expected[terms[i].group]);
+
+        sum += moved;
+        squares += moved * moved * evidence->own_variance[terms[i].group];
+    }
+    return squares / (sum * sum);
+}
+
 static double trust_in_equation(const struct rate_evidence *evidence,
                                 const struct rate_equation *equation)
 {
     return trust_in(off_expected(evidence, equation),
-                    equation->variance + unknown_variance(evidence), equation->astray);
+                    equation->variance + unknown_variance(evidence) +
+                        own_variance(evidence, equation),
+                    equation->astray);
 }
 
 /* What is vague is taken at its word: it was said to be far off at times. */

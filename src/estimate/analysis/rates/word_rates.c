@@ -18,11 +18,15 @@ enum { WORD_BURSTS_LEAST = 5 };
  * taken for such a count. */
 #define COUNT_VARIANCE 0.25
 #define WORD_DEVIATION 0.02
+/* Code that fills a table in no order takes a fault an access at first and seldom one in the end:
+ * what one burst saw may be off by so much, ln. */
+#define FAULTS_ONCE 0.9
 /* Of 38 words with a variance below this one was off by a factor of six or more, of 19 others five,
  * up to 6000 (18 programs of 0.3 to 2 s). */
 #define VAGUE 0.2
 #define ASTRAY 0.03
 #define ASTRAY_IF_VAGUE 0.3
+#define ASTRAY_FAULTS 0.1
 
 static int compare_orders(const struct observation *x, const struct observation *y)
 {
@@ -43,6 +47,11 @@ struct word_sums {
     double moved, all_within;
     size_t moves; /* bursts in which it moved */
 };
+
+static bool is_page_faults(const struct observation *at)
+{
+    return at->kind == PROGRESS_KERNEL_COUNT && at->place == PROGRESS_PAGE_FAULTS;
+}
 
 /* What the kernel counts never does, by what it is. */
 static bool never_goes_back(const struct observation *list, size_t n, const struct word_sums *sums)
@@ -74,6 +83,19 @@ static struct word_sums sums_of(const struct observation *list, size_t n)
     return sums;
 }
 
+/* Page faults lie at the beginning, where bursts are dense: each stands for the time before it. */
+static void weigh_by_time(struct observation *list, size_t n)
+{
+    double all = 0;
+
+    for (size_t i = 0; i < n; i++)
+        all += list[i].since_ns;
+    for (size_t i = 0; i < n; i++) {
+        list[i].within *= list[i].since_ns * (double)n / all;
+        list[i].accesses *= list[i].since_ns * (double)n / all;
+    }
+}
+
 static void add_equation(const struct observation *list, size_t n, const struct word_sums *sums,
                          struct rate_evidence *evidence)
 {
@@ -91,6 +113,8 @@ static void add_equation(const struct observation *list, size_t n, const struct 
     }
     equation.variance = list->kind == PROGRESS_KERNEL_COUNT ? 1 / sums->all_within
                                                             : COUNT_VARIANCE / (double)sums->moves;
+    if (is_page_faults(list))
+        equation.variance += FAULTS_ONCE * FAULTS_ONCE / (double)(sums->moves * sums->moves);
     equation.variance += WORD_DEVIATION * WORD_DEVIATION;
     for (size_t i = 0; i < n; i++) {
         uint32_t group = list[i].group;
@@ -100,9 +124,12 @@ static void add_equation(const struct observation *list, size_t n, const struct 
         equation.variance += off * off / (sums->all_within * sums->all_within);
     }
     equation.astray = equation.variance < VAGUE ? ASTRAY : ASTRAY_IF_VAGUE;
-    /* What the kernel counts is what it is taken to be, and code that it interrupts all the time
-     * may be ten times slower than is expected of it. */
-    if (list->kind == PROGRESS_KERNEL_COUNT)
+    /* Calls that the kernel counts are what they are taken to be, and code that it interrupts all
+     * the time may be ten times slower than is expected of it. Of page faults bursts know those of
+     * stores alone, and code may have them in one part of its run. */
+    if (is_page_faults(list))
+        equation.astray = ASTRAY_FAULTS;
+    else if (list->kind == PROGRESS_KERNEL_COUNT)
         equation.astray = 0;
     /* Else it has jumped, in a burst or between two. */
     if (equation.variance < SAYS_NOTHING && equation.moved < FASTEST_RATE * at_one &&
@@ -141,6 +168,8 @@ void word_rates(struct observation *list, size_t n, struct rate_evidence *eviden
             known++;
         if (list[i].kind == PROGRESS_REGISTER || known == end)
             continue;
+        if (is_page_faults(&list[known]))
+            weigh_by_time(&list[known], end - known);
         sums = sums_of(&list[known], end - known);
         if (never_goes_back(&list[known], end - known, &sums))
             add_equation(&list[known], end - known, &sums, evidence);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Page faults of the program, between bursts as the kernel counts them, and in a burst as its
+ * stores will take them: code that fetches memory for the first time is slower than it looks, and
+ * how many accesses lie between two faults says how fast it is (docs/estimators.md, section 1).
+ * Signal-safe.
+ */
+#ifndef REUSE_RUNTIME_PAGE_FAULTS_H
+#define REUSE_RUNTIME_PAGE_FAULTS_H
+
+#include <stdint.h>
+
+#include "profile/format.h"
+
+struct scratch;
+struct thread;
+
+/* Of a thread, in struct rate. */
+struct page_faults {
+    uint64_t at_look; /* so far, at the last look */
+    uint64_t counted; /* and when the time that the next burst tells of began */
+};
+
+/* Of a burst, in struct scratch. */
+struct burst_faults {
+    uint64_t before, since; /* the look, and the burst before */
+    uint64_t ahead;         /* that its stores will take, estimated */
+};
+
+/* What the next burst tells of begins: at the beginning of a thread, and when all is known of a
+ * burst. */
+void page_faults_count(struct thread *);
+
+/* At a look. */
+void page_faults_look(struct thread *);
+
+/* A burst begins; faults: of its thread so far. */
+void page_faults_begin(struct scratch *, uint64_t faults);
+
+/* Accesses have been looked at, from scratch->from on, which the program has still to make. */
+void page_faults_follow(struct scratch *);
+
+/* What came of it: one or two variables. Our own faults on the way are not the program's: it ends
+ * with page_faults_count(). */
+unsigned page_faults_list(struct scratch *, struct progress_variable *);
+
+#endif
