@@ -6,7 +6,8 @@
  * watches armed, stores that the registers of all threads were asked for (offered) and those that
  * they began to watch (followed), contexts that were not known, handler_ns; bursts that a model of
  * the processor was told, those that a look came before, and of these those in which page faults
- * took half of the time.
+ * took half of the time; page faults that stores of bursts will take (ahead), and that the kernel
+ * counted between bursts.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "support/profile_builder.h"
 
 struct looks {
-    uint64_t modelled, clocked, looked, faulted;
+    uint64_t modelled, clocked, looked, faulted, ahead, faults;
 };
 
 static struct looks count_looks(const struct profile *profile)
@@ -37,6 +38,11 @@ static struct looks count_looks(const struct profile *profile)
                              variable->within < 8;
             looks.faulted += variable->kind == PROGRESS_FAULT_NS &&
                              variable->before > (double)record->before_ns / 2;
+            if (variable->kind == PROGRESS_KERNEL_COUNT &&
+                variable->place == PROGRESS_PAGE_FAULTS) {
+                looks.ahead += (uint64_t)variable->within;
+                looks.faults += (uint64_t)variable->since;
+            }
         }
     }
     return looks;
@@ -81,11 +87,11 @@ int main(int argc, char **argv)
            " bridged=%" PRIu64 " markers=%" PRIu64 " foreseen=%" PRIu64 " open=%" PRIu64
            " armed=%" PRIu64 " offered=%" PRIu64 " followed=%zu contexts_lost=%" PRIu64
            " handler_ns=%" PRIu64 " modelled=%" PRIu64 " clocked=%" PRIu64 " looked=%" PRIu64
-           " faulted=%" PRIu64 "\n",
+           " faulted=%" PRIu64 " ahead=%" PRIu64 " faults=%" PRIu64 "\n",
            profile->bursts.count, early, weight, sum.app_ns, sum.stops, sum.bridged, sum.markers,
            sum.foreseen, open, sum.armed, offered, profile->line_watches.count,
            sum.lost[LOSS_CONTEXT], sum.handler_ns, looks.modelled, looks.clocked, looks.looked,
-           looks.faulted);
+           looks.faulted, looks.ahead, looks.faults);
     profile_free(profile);
     return 0;
 }

@@ -9,7 +9,7 @@
  * burst_targets sends MS          the same, beside a thread that sleeps
  * burst_targets waits MS          waits for a child 20 000 times a second and oftener; prints 1
  * burst_targets jumps MS          system calls from which a signal handler jumps away
- * burst_targets pages MS          writes to memory that is new
+ * burst_targets pages MS          writes to memory that is new; prints how many words
  * burst_targets brief MS          threads of 5 ms, four at a time
  * burst_targets many THREADS      so many threads at once, each for 5 ms
  * burst_targets forks MS          forked children of 50 ms, that run other code than their parent;
@@ -212,6 +212,7 @@ static int run_brief(double ms)
 static int write_new_pages(double ms)
 {
     enum { PAGED_WORDS = 4 << 20 };
+    uint64_t written = 0;
 
     while (cpu_ms(CLOCK_PROCESS_CPUTIME_ID) < ms) {
         volatile uint64_t *words = mmap(NULL, PAGED_WORDS * sizeof *words, PROT_READ | PROT_WRITE,
@@ -222,8 +223,10 @@ static int write_new_pages(double ms)
         madvise((void *)(uintptr_t)words, PAGED_WORDS * sizeof *words, MADV_NOHUGEPAGE);
         for (size_t i = 0; i < PAGED_WORDS; i++)
             words[i] = i;
+        written += PAGED_WORDS;
         munmap((void *)(uintptr_t)words, PAGED_WORDS * sizeof *words);
     }
+    printf("%llu words\n", (unsigned long long)written);
     return 0;
 }
 
