@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Page faults of the program, between bursts as the kernel counts them, and in a burst as its
- * stores will take them: code that fetches memory for the first time is slower than it looks, and
+ * Page faults of the program, between bursts as the kernel counts them, and of the
+ * accesses of a burst: code that fetches memory for the first time is slower than it looks, and
  * how many accesses lie between two faults says how fast it is (docs/estimators.md, section 1).
  * Signal-safe.
  */
@@ -24,7 +24,8 @@ struct page_faults {
 /* Of a burst, in struct scratch. */
 struct burst_faults {
     uint64_t before, since; /* the look, and the burst before */
-    uint64_t ahead;         /* that its stores will take, estimated */
+    uint64_t ahead;         /* of its own accesses, estimated */
+    uint64_t looking;       /* of the thread so far, where the looking ahead under way began */
 };
 
 /* What the next burst tells of begins: at the beginning of a thread, and when all is known of a
@@ -37,8 +38,11 @@ void page_faults_look(struct thread *);
 /* A burst begins; faults: of its thread so far. */
 void page_faults_begin(struct scratch *, uint64_t faults);
 
-/* Accesses have been looked at, from scratch->from on, which the program has still to make. */
-void page_faults_follow(struct scratch *);
+/* Around each looking ahead: the accesses from scratch->from on, which the program has still to
+ * make. Their loads take their faults meanwhile, for who looks ahead makes them; their stores will
+ * take theirs. */
+void page_faults_follow_begin(struct scratch *);
+void page_faults_follow_end(struct scratch *);
 
 /* What came of it: one or two variables. Our own faults on the way are not the program's: it ends
  * with page_faults_count(). */

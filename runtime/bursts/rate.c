@@ -196,6 +196,7 @@ void rate_follow_begin(struct scratch *scratch)
     uint64_t now = scratch->record.app_ns;
 
     modelled_time_follow_begin(scratch);
+    page_faults_follow_begin(scratch);
     if (burst_count(scratch->burst) > 0)
         return;
     scratch->since_ns = time_since(rate->begun_ns, now);
@@ -237,7 +238,7 @@ void rate_follow(struct scratch *scratch, size_t n)
 void rate_follow_end(struct scratch *scratch)
 {
     modelled_time_follow_end(scratch);
-    page_faults_follow(scratch);
+    page_faults_follow_end(scratch);
     read_words(scratch->thread, progress_word_end);
     if (scratch->searching)
         look_at_candidates(scratch, 0);

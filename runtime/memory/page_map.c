@@ -9,6 +9,7 @@
 #include "interposition/descriptors.h"
 #include "own/small_file.h"
 #include "process/settings.h"
+#include "recording/tape.h"
 
 #include "signal_safe.h"
 
@@ -29,7 +30,7 @@ static _Atomic int state;
 static int map = -1;
 static bool huge_unasked; /* written while it is OPENING */
 
-/* Entries first .. first + n - 1; those that cannot be read are 0. */
+/* Entries first .. first + n - 1. */
 struct window {
     uint64_t first, entries[HUGE];
     uint32_t n;
@@ -47,27 +48,27 @@ static bool hands_out_huge_pages(void)
 
 static bool is_open(void)
 {
-    int closed = CLOSED;
+    int closed = CLOSED, opened = -1;
 
     if (atomic_load(&state) == CLOSED && atomic_compare_exchange_strong(&state, &closed, OPENING)) {
-        huge_unasked = hands_out_huge_pages();
-        atomic_store(&state,
-                     descriptor_adopt(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), &map) < 0
-                         ? REFUSED
-                         : OPEN);
+        if (!tape_supplies()) {
+            huge_unasked = hands_out_huge_pages();
+            opened = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+        }
+        opened = descriptor_adopt((int)tape_value(TAPE_CALL, (uint64_t)opened), &map);
+        atomic_store(&state, opened < 0 ? REFUSED : OPEN);
     }
     return atomic_load(&state) == OPEN;
 }
 
-static void read_window(struct window *window, uint64_t first, uint32_t n)
+static bool read_window(struct window *window, uint64_t first, uint32_t n)
 {
-    long got = descriptor_read_at(&map, window->entries, n * sizeof *window->entries,
-                                  first * sizeof *window->entries);
+    const size_t wanted = n * sizeof *window->entries;
 
     window->first = first;
     window->n = n;
-    got = got > 0 ? got : 0;
-    memset((char *)window->entries + got, 0, n * sizeof *window->entries - (size_t)got);
+    return descriptor_read_at(&map, window->entries, wanted, first * sizeof *window->entries) ==
+           (long)wanted;
 }
 
 /* Of private memory that is there no other process has a part. */
@@ -81,9 +82,8 @@ static uint64_t huge_end(uint64_t page)
 {
     struct window window;
 
-    if (!huge_unasked)
+    if (!huge_unasked || !read_window(&window, page & ~(uint64_t)(HUGE - 1), HUGE))
         return 0;
-    read_window(&window, page & ~(uint64_t)(HUGE - 1), HUGE);
     for (uint32_t i = 0; i < HUGE; i++)
         if (!takes_fault(window.entries[i]))
             return 0;
@@ -96,13 +96,14 @@ uint32_t page_map_store_faults(const uint64_t *pages, uint32_t n)
     uint64_t come = 0; /* pages below it come with one before */
     uint32_t faults = 0;
 
-    if (n == 0 || !is_open())
+    if (n == 0 || !is_open() || tape_supplies())
         return 0;
     for (uint32_t i = 0; i < n; i++) {
         if (pages[i] < come)
             continue;
-        if (pages[i] - window.first >= window.n)
-            read_window(&window, pages[i] & ~(uint64_t)(WINDOW - 1), WINDOW);
+        if (pages[i] - window.first >= window.n &&
+            !read_window(&window, pages[i] & ~(uint64_t)(WINDOW - 1), WINDOW))
+            return 0;
         if (!takes_fault(window.entries[pages[i] - window.first]))
             continue;
         faults++;

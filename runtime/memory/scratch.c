@@ -91,6 +91,7 @@ struct scratch *scratch_take(struct thread *thread)
 
         if (atomic_compare_exchange_strong(&scratch->state, &nobody, SCRATCH_TAKEN)) {
             scratch->thread = thread;
+            scratch->uses++;
             scratch->burst =
                 (struct burst *)((unsigned char *)scratch + whole_pages(sizeof(struct scratch)));
             if (fresh)

@@ -37,6 +37,7 @@ struct scratch {
     _Atomic uint64_t state;   /* free, taken, or whose burst waits in it */
     _Atomic uint64_t waiting; /* a number that grows with each burst that begins to wait */
     struct burst *burst;
+    uint64_t uses; /* how often it was taken */
 
     /* the burst under way */
     struct thread *thread;

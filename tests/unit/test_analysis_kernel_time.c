@@ -115,9 +115,9 @@ static void calls_are_as_many_as_accesses_make_them(void **state)
     assert_float_equal(parts[1].own, 2 / (2 + 1.1), 1e-9);
 }
 
-/* Stores of one group take faults, as bursts of it have seen; the time of them was found before
- * bursts of another one, which came next. What is more than they take is where it was found. */
-static void faults_of_stores_are_theirs(void **state)
+/* Accesses of one group take faults, as bursts of it have seen; the time of them was found before
+ * bursts of another one, which came next. What is more than these take is where it was found. */
+static void faults_of_accesses_are_theirs(void **state)
 {
     (void)state;
     const struct kernel_time time = {4e9, 2e9};
@@ -128,11 +128,11 @@ static void faults_of_stores_are_theirs(void **state)
     kernel_time_divide(&time, 2, shares, log_rates, demand, parts);
     /* 4 G accesses, 0.25 ns of faults each. */
     assert_float_equal(parts[0].own, 2 / (2 + 1.0), 1e-9);
-    assert_float_equal(parts[0].store_faults, 1 / (2 + 1.0), 1e-9);
+    assert_float_equal(parts[0].access_faults, 1 / (2 + 1.0), 1e-9);
     assert_float_equal(parts[1].own, 2 / (2 + 1.0), 1e-9);
-    assert_float_equal(parts[1].store_faults, 0, 0);
+    assert_float_equal(parts[1].access_faults, 0, 0);
     /* Not more than the kernel had. */
-    demand[0].store_fault_ns = 25;
+    demand[0].access_fault_ns = 25;
     kernel_time_divide(&time, 2, shares, log_rates, demand, parts);
     assert_float_equal(parts[0].own, 0.5, 1e-9);
     assert_float_equal(parts[1].own, 1, 1e-9);
@@ -237,7 +237,7 @@ int main(void)
         cmocka_unit_test(what_profiling_took_is_no_part_of_it),
         cmocka_unit_test(calls_and_faults_have_the_kernels_time),
         cmocka_unit_test(calls_are_as_many_as_accesses_make_them),
-        cmocka_unit_test(faults_of_stores_are_theirs),
+        cmocka_unit_test(faults_of_accesses_are_theirs),
         cmocka_unit_test(without_it_faults_before_bursts_tell),
         cmocka_unit_test(calls_count_accesses),
         cmocka_unit_test(page_faults_count_accesses),

@@ -267,9 +267,9 @@ enum progress_kind {
                               returned; 0: the function that was interrupted */
     PROGRESS_WORD = 2,     /* place: its address */
     PROGRESS_MODEL = 3,    /* place: enum progress_model */
-    PROGRESS_FAULT_NS = 4, /* CPU time that page faults took, about; within: that its stores will
-                              take. Before version 3.4 that is not known, `accesses` is 0, and since
-                              is of the first burst all before it. */
+    PROGRESS_FAULT_NS = 4, /* CPU time that page faults took, about; within: that its accesses take.
+                              Before version 3.4 that is not known, `accesses` is 0, and since is of
+                              the first burst all before it. */
     PROGRESS_SYSTEM_CALLS = 5, /* within: that its code made */
     PROGRESS_KERNEL_COUNT = 6, /* place: enum progress_kernel_count */
 };
@@ -279,7 +279,9 @@ enum progress_kernel_count {
     PROGRESS_READ_CALLS = 0,  /* read(2) and its kin, but for recv(2) and its: syscr of proc(5) */
     PROGRESS_WRITE_CALLS = 1, /* write(2) and its kin, but for send(2) and its: syscw */
     PROGRESS_CALL_COUNTS,
-    PROGRESS_PAGE_FAULTS = PROGRESS_CALL_COUNTS, /* of stores, in a burst; others as well, since */
+    /* within: of its accesses; since: those of the kernel itself as well, where it reads into new
+     * memory. */
+    PROGRESS_PAGE_FAULTS = PROGRESS_CALL_COUNTS,
 };
 
 /* Clocks of a modelled processor: cycles that so many accesses of the burst would take it; and what

@@ -38,7 +38,7 @@ struct code {
     double bursts, speed, waits;
     double before_ns, fault_ns; /* between looks and bursts, and of that in page faults */
     double fault_ns_since;      /* in page faults since the bursts before */
-    double fault_ns_within;     /* that its stores take, in so many accesses */
+    double fault_ns_within;     /* that its accesses take, in so many */
     double fault_accesses;
     double calls, call_accesses; /* system calls, in so many accesses */
 };

@@ -51,15 +51,15 @@ static void divide(const struct kernel_time *time, uint32_t groups, const double
                    struct kernel_parts *parts)
 {
     struct parts faults = {.sum = 0}, calls = {.sum = 0}, accesses = {.sum = 0};
-    struct parts stores = {.sum = 0};
-    double seen = 0, by_faults, by_stores, by_calls, anywhere;
+    struct parts foreseen = {.sum = 0};
+    double seen = 0, by_faults, by_foreseen, by_calls, anywhere;
 
     for (uint32_t i = 0; i < groups; i++) {
         double made = shares[i] * exp(log_rates[i]);
 
         add_part(&accesses, i, made);
         add_part(&faults, i, demand[i].fault_ns);
-        add_part(&stores, i, time->own_ns * made * demand[i].store_fault_ns);
+        add_part(&foreseen, i, time->own_ns * made * demand[i].access_fault_ns);
         add_part(&calls, i,
                  demand[i].accesses > 0 ? made * demand[i].calls / demand[i].accesses : 0);
         seen += demand[i].calls;
@@ -68,17 +68,17 @@ static void divide(const struct kernel_time *time, uint32_t groups, const double
     by_calls = (time->kernel_ns - by_faults) * seen / (seen + 1);
     anywhere = faults.sum > 0 ? 0 : time->kernel_ns - by_calls;
     by_faults = time->kernel_ns - by_calls - anywhere;
-    by_stores = fmin(stores.sum, fmin(faults.sum, time->kernel_ns));
+    by_foreseen = fmin(foreseen.sum, fmin(faults.sum, time->kernel_ns));
     for (uint32_t i = 0; i < groups; i++) {
         double code = time->own_ns * shares[i];
-        double in_stores = by_stores * part(&stores, i);
-        double all = code + in_stores + (by_faults - by_stores) * part(&faults, i) +
+        double in_foreseen = by_foreseen * part(&foreseen, i);
+        double all = code + in_foreseen + (by_faults - by_foreseen) * part(&faults, i) +
                      by_calls * part(&calls, i) + anywhere * part(&accesses, i);
 
         parts[i] = (struct kernel_parts){.own = 1};
         if (code > 0)
             parts[i] = (struct kernel_parts){.own = fmax(OWN_LEAST, code / all),
-                                             .store_faults = in_stores / all};
+                                             .access_faults = in_foreseen / all};
     }
 }
 

@@ -22,18 +22,18 @@ struct kernel_time kernel_time_of(const struct profile *);
 struct kernel_demand {
     double calls, accesses; /* system calls, in so many accesses */
     double fault_ns;        /* in page faults, as far as bursts of it followed them */
-    double store_fault_ns;  /* that its stores take an access, about; 0: none, or not known */
+    double access_fault_ns; /* that its own accesses take, each, about; 0: none, or not known */
     double faults;          /* share of its CPU time in them shortly before bursts, 0 to 1 */
 };
 
 /* Of the CPU time of a group. */
 struct kernel_parts {
-    double own;          /* share in its own code, above 0 and at most 1 */
-    double store_faults; /* share in page faults that its stores take, 0 to 1 */
+    double own;           /* share in its own code, above 0 and at most 1 */
+    double access_faults; /* share in page faults of its accesses, 0 to 1 */
 };
 
 /*
- * Page faults take what they are known to cost: first those of stores, as bursts have seen them,
+ * Page faults take what they are known to cost: first those of accesses, as bursts have seen them,
  * the others where bursts followed them. The rest of the kernel's time goes to where n system calls
  * were seen, each as much as another, and 1 part in n + 1 to faults, which may cost more than they
  * are known to. Where the profile does not say how long the kernel worked: by `faults` alone.

@@ -20,7 +20,7 @@ enum { INSTRUCTION_BYTES_MAX = 15 };
  * a thread, in a virtual machine): within a factor of ten. */
 #define CALL_NS 1000.0
 #define CALL_DEVIATION (log(10) / 1.96)
-/* If page faults of its stores take all of a loop's time, what it is expected to do is known to
+/* If page faults of its accesses take all of a loop's time, what it is expected to do is known to
  * this, ln: after a fault caches and the tables of pages are cold. It is slower then, not faster:
  * the mean is what it would be without. */
 #define FAULTS_DEVIATION 2.0
@@ -238,7 +238,7 @@ static void add_kernel_time(const struct profile *profile, size_t p, const uint3
 
     kernel_time_divide(time, evidence->groups, evidence->share, evidence->expected, demand, parts);
     for (uint32_t i = 0; i < evidence->groups; i++) {
-        double off = FAULTS_DEVIATION * parts[i].store_faults;
+        double off = FAULTS_DEVIATION * parts[i].access_faults;
 
         evidence->expected[i] += log(parts[i].own) - off * off / 2;
         evidence->own_variance[i] += off * off;

@@ -125,8 +125,8 @@ static void add_equation(const struct observation *list, size_t n, const struct 
     }
     equation.astray = equation.variance < VAGUE ? ASTRAY : ASTRAY_IF_VAGUE;
     /* Calls that the kernel counts are what they are taken to be, and code that it interrupts all
-     * the time may be ten times slower than is expected of it. Of page faults bursts know those of
-     * stores alone, and code may have them in one part of its run. */
+     * the time may be ten times slower than is expected of it. Of page faults the kernel takes
+     * some itself, and code may have its own in one part of its run. */
     if (is_page_faults(list))
         equation.astray = ASTRAY_FAULTS;
     else if (list->kind == PROGRESS_KERNEL_COUNT)
