@@ -22,8 +22,8 @@ enum { INSTRUCTION_BYTES_MAX = 15 };
 #define CALL_DEVIATION (log(10) / 1.96)
 /* If page faults of its accesses take all of a loop's time, what it is expected to do is known to
  * this, ln: after a fault caches and the tables of pages are cold. It is slower then, not faster:
- * the mean is what it would be without. */
-#define FAULTS_DEVIATION 2.0
+ * the mean is what it would be without. From 1 to 2 matters little. */
+#define FAULTS_DEVIATION 1.5
 /* Standard error of ln(rate) from which on a loop is not called measured. */
 #define MEASURED_DEVIATION 0.5
 /* What the method is off by in all loops alike: of 22 runs of 11 programs of known accesses the
