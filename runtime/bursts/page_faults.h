@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Page faults of the program, between bursts as the kernel counts them, and of the
- * accesses of a burst: code that fetches memory for the first time is slower than it looks, and
- * how many accesses lie between two faults says how fast it is (docs/estimators.md, section 1).
- * Signal-safe.
+ * Page faults of the program: between bursts, as the kernel counts them, and of the accesses of a
+ * burst. Code that fetches memory for the first time is slower than it looks, and how many accesses
+ * lie between two faults says how fast it is (docs/estimators.md, section 1). Signal-safe.
  */
 #ifndef REUSE_RUNTIME_PAGE_FAULTS_H
 #define REUSE_RUNTIME_PAGE_FAULTS_H

@@ -9,12 +9,10 @@
 
 enum {
     NARROW = 4, /* instructions a cycle */
-    /* Lines on their way to the first cache (Skylake 12, Golden Cove 16, Zen 4 24), and the time
-       that one takes of the way. */
-    FILLS = 16,
     LINE = 4 * PIPELINE_CYCLE,
     /* Waiting for units that are busy: so much may queue before them. */
     QUEUE = 16 * PIPELINE_CYCLE,
+    LINE_QUEUE = 12 * LINE,
     LOAD = 4 * PIPELINE_CYCLE,
     REFILL = 14 * PIPELINE_CYCLE, /* after a misprediction */
     LINE_SHIFT = 6,
@@ -164,15 +162,19 @@ void pipeline_warm(struct pipeline *p, uint64_t address)
     touch_line(p, address);
 }
 
-/* A line comes in so long, while others do: FILLS at a time. */
+/* A line comes: the way is free after the ones before, and one of the buffers that lines come to is
+ * when the line has come that took it last. */
 static void fill(struct pipeline_timeline *t, enum line_state state, uint32_t latency)
 {
-    uint32_t takes = later(LINE, latency / FILLS);
+    uint32_t *buffer = &t->fills[t->filled % PIPELINE_FILLS];
 
     if (state == LINE_HELD)
         return;
-    t->lines = later(t->lines, t->dispatch) + takes;
-    t->dispatch = later(t->dispatch, earlier(t->lines, FILLS * takes));
+    t->lines = later(t->lines, t->dispatch) + LINE;
+    t->dispatch = later(t->dispatch, earlier(t->lines, LINE_QUEUE));
+    t->dispatch = later(t->dispatch, *buffer);
+    *buffer = t->dispatch + latency;
+    t->filled++;
 }
 
 /* Accesses queue before the units that make them, which each is in for so long. */

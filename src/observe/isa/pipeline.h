@@ -36,6 +36,8 @@ enum {
     PIPELINE_SETS = 256,  /* of two lines each: 32 KiB */
     PIPELINE_PAGES = 256, /* used lately */
     PIPELINE_STORES = 256,
+    /* Lines on their way to the first cache at a time (Skylake 12, Golden Cove 16, Zen 4 24). */
+    PIPELINE_FILLS = 16,
     PIPELINE_BRANCHES = 1024,
     PIPELINE_HISTORIES = 4096,
     PIPELINE_TARGETS = 256,
@@ -55,11 +57,12 @@ struct pipeline_timeline {
     uint32_t dispatch; /* of the instruction under way */
     uint32_t complete; /* its last operation */
     uint32_t retired;
-    uint32_t memory, lines;             /* when the load units, and the way to memory, are free */
-    uint32_t ready[PIPELINE_REGISTERS]; /* when each register is known */
-    uint32_t window[PIPELINE_WINDOW];   /* when the instruction so many before was retired */
-    uint32_t stored[PIPELINE_STORES];   /* when the word that was stored last is known */
-    uint32_t arrives[PIPELINE_SETS][2]; /* when each line is there */
+    uint32_t memory, lines; /* when the load units, and the way to memory, are free */
+    uint32_t filled, fills[PIPELINE_FILLS]; /* lines so far; when the last of them are there */
+    uint32_t ready[PIPELINE_REGISTERS];     /* when each register is known */
+    uint32_t window[PIPELINE_WINDOW];       /* when the instruction so many before was retired */
+    uint32_t stored[PIPELINE_STORES];       /* when the word that was stored last is known */
+    uint32_t arrives[PIPELINE_SETS][2];     /* when each line is there */
 };
 
 struct pipeline {
