@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs beside others.
+# Rests on samples: see tests/run. Beside others a program of a tenth of a second may have none.
 # Programs that do by another way what is usually done by the one that is watched: they come out as without
 # us, and their profile says what they did.
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"
