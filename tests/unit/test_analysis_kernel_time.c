@@ -135,7 +135,15 @@ static void faults_of_accesses_are_theirs(void **state)
     demand[0].access_fault_ns = 25;
     kernel_time_divide(&time, 2, shares, log_rates, demand, parts);
     assert_float_equal(parts[0].own, 0.5, 1e-9);
+    assert_float_equal(parts[0].code, 1, 1e-9);
     assert_float_equal(parts[1].own, 1, 1e-9);
+    /* They are known to have taken a second more: it is in the time of the code. */
+    demand[1].fault_ns = 3e9;
+    kernel_time_divide(&time, 2, shares, log_rates, demand, parts);
+    assert_float_equal(parts[0].own, 0.5, 1e-9);
+    assert_float_equal(parts[0].code, 0.5, 1e-9);
+    assert_float_equal(parts[0].access_faults, 0.75, 1e-9);
+    assert_float_equal(parts[1].code, 1, 1e-9);
 }
 
 static void without_it_faults_before_bursts_tell(void **state)

@@ -52,7 +52,7 @@ static void divide(const struct kernel_time *time, uint32_t groups, const double
 {
     struct parts faults = {.sum = 0}, calls = {.sum = 0}, accesses = {.sum = 0};
     struct parts foreseen = {.sum = 0};
-    double seen = 0, by_faults, by_foreseen, by_calls, anywhere;
+    double seen = 0, by_faults, by_foreseen, beyond, by_calls, anywhere;
 
     for (uint32_t i = 0; i < groups; i++) {
         double made = shares[i] * exp(log_rates[i]);
@@ -68,17 +68,21 @@ static void divide(const struct kernel_time *time, uint32_t groups, const double
     by_calls = (time->kernel_ns - by_faults) * seen / (seen + 1);
     anywhere = faults.sum > 0 ? 0 : time->kernel_ns - by_calls;
     by_faults = time->kernel_ns - by_calls - anywhere;
-    by_foreseen = fmin(foreseen.sum, fmin(faults.sum, time->kernel_ns));
+    beyond = fmin(foreseen.sum, faults.sum);
+    by_foreseen = fmin(beyond, time->kernel_ns);
+    beyond -= by_foreseen;
     for (uint32_t i = 0; i < groups; i++) {
         double code = time->own_ns * shares[i];
         double in_foreseen = by_foreseen * part(&foreseen, i);
+        double in_code = fmin(beyond * part(&foreseen, i), FAULTS_MOST * code);
         double all = code + in_foreseen + (by_faults - by_foreseen) * part(&faults, i) +
                      by_calls * part(&calls, i) + anywhere * part(&accesses, i);
 
-        parts[i] = (struct kernel_parts){.own = 1};
+        parts[i] = (struct kernel_parts){.own = 1, .code = 1};
         if (code > 0)
             parts[i] = (struct kernel_parts){.own = fmax(OWN_LEAST, code / all),
-                                             .access_faults = in_foreseen / all};
+                                             .code = 1 - in_code / code,
+                                             .access_faults = (in_foreseen + in_code) / all};
     }
 }
 
@@ -90,5 +94,6 @@ void kernel_time_divide(const struct kernel_time *time, uint32_t groups, const d
         divide(time, groups, shares, log_rates, demand, parts);
     else
         for (uint32_t i = 0; i < groups; i++)
-            parts[i] = (struct kernel_parts){.own = 1 - fmin(demand[i].faults, FAULTS_MOST)};
+            parts[i] =
+                (struct kernel_parts){.own = 1 - fmin(demand[i].faults, FAULTS_MOST), .code = 1};
 }

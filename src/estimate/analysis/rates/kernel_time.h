@@ -29,6 +29,7 @@ struct kernel_demand {
 /* Of the CPU time of a group. */
 struct kernel_parts {
     double own;           /* share in its own code, above 0 and at most 1 */
+    double code;          /* of that, the share that no fault takes, above 0 and at most 1 */
     double access_faults; /* share in page faults of its accesses, 0 to 1 */
 };
 
@@ -36,8 +37,10 @@ struct kernel_parts {
  * Page faults take what they are known to cost: first those of accesses, as bursts have seen them,
  * the others where bursts followed them. The rest of the kernel's time goes to where n system calls
  * were seen, each as much as another, and 1 part in n + 1 to faults, which may cost more than they
- * are known to. Where the profile does not say how long the kernel worked: by `faults` alone.
- * shares: of the groups in the time of their own code; log_rates: of their accesses in that time.
+ * are known to. What faults of accesses cost beyond the kernel's time is in that of the code: under
+ * a hypervisor they go on below the kernel. Where the profile does not say how long the kernel
+ * worked: by `faults` alone. shares: of the groups in the time of their own code; log_rates: of
+ * their accesses in that time.
  */
 void kernel_time_divide(const struct kernel_time *, uint32_t groups, const double *shares,
                         const double *log_rates, const struct kernel_demand *,

@@ -240,7 +240,7 @@ static void add_kernel_time(const struct profile *profile, size_t p, const uint3
     for (uint32_t i = 0; i < evidence->groups; i++) {
         double off = FAULTS_DEVIATION * parts[i].access_faults;
 
-        evidence->expected[i] += log(parts[i].own) - off * off / 2;
+        evidence->expected[i] += log(parts[i].own * parts[i].code) - off * off / 2;
         evidence->own_variance[i] += off * off;
     }
     for (size_t i = 0; i < span.count; i++)
