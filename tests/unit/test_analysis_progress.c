@@ -217,80 +217,79 @@ static void two_kinds_of_code(void **state)
     assert_rate(&program, 1, 4, 0.08);
 }
 
+/* A register of one loop, in BURSTS bursts that `at` gives. Returns what is read of it. */
+static struct rate_evidence evidence_of(struct progress_variable (*at)(int burst,
+                                                                       uint64_t *before_ns))
+{
+    char path[] = "/tmp/reuse-progress-XXXXXX";
+    struct profile_builder builder;
+    struct rate_evidence evidence = {.groups = 1, .share = {1}};
+    uint32_t groups[BURSTS] = {0};
+
+    close(mkstemp(path));
+    profile_builder_begin(&builder, path);
+    profile_builder_defaults(&builder);
+    uint32_t thread = profile_builder_thread(&builder, 1, "one");
+    for (int b = 0; b < BURSTS; b++) {
+        struct record_progress record = {.thread_id = thread, .loop = 0x10000, .before_ns = 100000};
+        struct progress_variable variable = at(b, &record.before_ns);
+
+        variable.kind = PROGRESS_REGISTER;
+        variable.width = 3;
+        variable.flags = PROGRESS_BEFORE;
+        variable.accesses = BURST;
+        profile_builder_variable(&builder, record, &variable);
+    }
+    profile_builder_finish(&builder);
+    struct profile *profile = profile_builder_load(path);
+
+    progress_rates(profile, groups, &evidence);
+    profile_free(profile);
+    unlink(path);
+    return evidence;
+}
+
+static void free_evidence(struct rate_evidence *evidence)
+{
+    free(evidence->readings);
+    free(evidence->equations);
+    free(evidence->terms);
+}
+
+static struct progress_variable jumping(int burst, uint64_t *before_ns)
+{
+    (void)before_ns;
+    return (struct progress_variable){.within = burst == 7 ? 1e13 : 0, .before = 50};
+}
+
 /* A register that became another variable in one burst moved by 10^13 there, and by little else:
  * that is no rate of 10^-11. */
 static void what_jumped_in_a_burst_says_nothing(void **state)
 {
-    char path[] = "/tmp/reuse-progress-XXXXXX";
-    struct profile_builder builder;
-    struct rate_evidence evidence = {.groups = 1, .share = {1}};
-    uint32_t groups[BURSTS] = {0};
+    struct rate_evidence evidence = evidence_of(jumping);
 
     (void)state;
-    close(mkstemp(path));
-    profile_builder_begin(&builder, path);
-    profile_builder_defaults(&builder);
-    uint32_t thread = profile_builder_thread(&builder, 1, "one");
-    for (int b = 0; b < BURSTS; b++)
-        profile_builder_variable(
-            &builder,
-            (struct record_progress){.thread_id = thread, .loop = 0x10000, .before_ns = 100000},
-            &(struct progress_variable){.kind = PROGRESS_REGISTER,
-                                        .width = 3,
-                                        .flags = PROGRESS_BEFORE,
-                                        .accesses = BURST,
-                                        .within = b == 7 ? 1e13 : 0,
-                                        .before = 50});
-    profile_builder_finish(&builder);
-    struct profile *profile = profile_builder_load(path);
-
-    progress_rates(profile, groups, &evidence);
     assert_int_equal(evidence.reading_count, 0);
-    free(evidence.readings);
-    free(evidence.equations);
-    free(evidence.terms);
-    profile_free(profile);
-    unlink(path);
+    free_evidence(&evidence);
 }
 
-/* A signal that took less than it was taken to leaves a time below zero: one burst in 20 is not
- * known then, and the others are as good as ever. */
+static struct progress_variable below_zero(int burst, uint64_t *before_ns)
+{
+    if (burst == 7)
+        *before_ns = (uint64_t)-3000;
+    return (struct progress_variable){.within = BURST, .before = burst == 7 ? 1000 : 95000};
+}
+
+/* A signal that took less than it was taken to leaves a time below zero: one burst is not known
+ * then, and the others are as good as ever. */
 static void a_time_below_zero_is_not_known(void **state)
 {
-    char path[] = "/tmp/reuse-progress-XXXXXX";
-    struct profile_builder builder;
-    struct rate_evidence evidence = {.groups = 1, .share = {1}};
-    uint32_t groups[BURSTS] = {0};
+    struct rate_evidence evidence = evidence_of(below_zero);
 
     (void)state;
-    close(mkstemp(path));
-    profile_builder_begin(&builder, path);
-    profile_builder_defaults(&builder);
-    uint32_t thread = profile_builder_thread(&builder, 1, "one");
-    for (int b = 0; b < BURSTS; b++)
-        profile_builder_variable(&builder,
-                                 (struct record_progress){
-                                     .thread_id = thread,
-                                     .loop = 0x10000,
-                                     .before_ns = b == 7 ? (uint64_t)-3000 : 100000,
-                                 },
-                                 &(struct progress_variable){.kind = PROGRESS_REGISTER,
-                                                             .width = 3,
-                                                             .flags = PROGRESS_BEFORE,
-                                                             .accesses = BURST,
-                                                             .within = BURST,
-                                                             .before = b == 7 ? 1000 : 95000});
-    profile_builder_finish(&builder);
-    struct profile *profile = profile_builder_load(path);
-
-    progress_rates(profile, groups, &evidence);
     assert_int_equal(evidence.reading_count, 1);
     assert_float_equal(exp(evidence.readings[0].log_rate), 1, 0.05);
-    free(evidence.readings);
-    free(evidence.equations);
-    free(evidence.terms);
-    profile_free(profile);
-    unlink(path);
+    free_evidence(&evidence);
 }
 
 /* ---- the fit itself ---- */
