@@ -22,7 +22,7 @@ struct page_faults {
 
 /* Of a burst, in struct scratch. */
 struct burst_faults {
-    uint64_t before, since; /* the look, and the burst before */
+    uint64_t before, since; /* since the look, and since the burst before */
     uint64_t ahead;         /* of its own accesses, estimated */
     uint64_t looking;       /* of the thread so far, where the looking ahead under way began */
 };

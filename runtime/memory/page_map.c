@@ -2,9 +2,9 @@
 /* Signal-safe. */
 #include "memory/page_map.h"
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "interposition/descriptors.h"
 #include "own/small_file.h"

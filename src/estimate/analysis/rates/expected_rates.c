@@ -16,7 +16,7 @@
 #define FAR_SHARE 0.3
 #define FAR_DEVIATION log(6)
 /* If page faults take all of a loop's time before bursts, what is left is known to this, ln. */
-#define FAULTS_DEVIATION 0.7
+#define FAULTS_BEFORE_DEVIATION 0.7
 /* Without a model. An access that hits takes some 0.25 ns, two to three a cycle. What the others
  * take depends on how many lines code touches, by about the square: the more it touches, the
  * farther they come from. Of 13 programs from lists to interpreters loops were within a factor
@@ -93,7 +93,7 @@ static double rate_by_model(const struct code *code, const struct kernel_demand 
                             double *variance)
 {
     double far = FAR_DEVIATION * code->waits / code->bursts;
-    double off = FAULTS_DEVIATION * demand->faults;
+    double off = FAULTS_BEFORE_DEVIATION * demand->faults;
 
     *variance = far * far + off * off;
     return log(code->speed / code->bursts);

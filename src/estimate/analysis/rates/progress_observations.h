@@ -25,8 +25,8 @@ struct observation {
     double within, accesses;
 };
 
-/* A time of a progress record; 0: not known. Below zero is none: profiles from before November 2026
- * have such where a signal took less than it was taken to. */
+/* A time of a progress record; 0: not known. Below zero is none: profiles before version 3.4 have
+ * such where a signal took less than it was taken to. */
 static inline double progress_time(uint64_t ns)
 {
     return ns <= INT64_MAX ? (double)ns : 0;

@@ -118,9 +118,12 @@ static void add_equation(const struct observation *list, size_t n, const struct 
     equation.variance += WORD_DEVIATION * WORD_DEVIATION;
     for (size_t i = 0; i < n; i++) {
         uint32_t group = list[i].group;
-        double off =
-            list[i].within - list[i].accesses * sums->within[group] / sums->accesses[group];
+        double off;
 
+        /* It stands for no time. */
+        if (list[i].accesses <= 0)
+            continue;
+        off = list[i].within - list[i].accesses * sums->within[group] / sums->accesses[group];
         equation.variance += off * off / (sums->all_within * sums->all_within);
     }
     equation.astray = equation.variance < VAGUE ? ASTRAY : ASTRAY_IF_VAGUE;
