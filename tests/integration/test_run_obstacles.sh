@@ -140,7 +140,8 @@ for limit in "40000 -v 20" "100000 -v 80" "900000 -v 880" "100000 -d 80"; do
 done
 if $usable; then
     check "address space for both: unchanged" ate 960000 -v 840
-    check "... and profiled" test "$(profiles)" -eq 1
+    # The shell that it starts may have a sample as well.
+    check "... and profiled" test "$(profiles)" -ge 1
 fi
 
 strip -o stripped sweep

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs beside others.
+# Rests on samples: see tests/run. Beside others a program of a tenth of a second may have none.
 # Programs that do in odd corners what real ones do: whatever it is, they come out of it as without us.
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"
 hostile=$programs/target_hostile tight=$programs/target_tight
