@@ -31,6 +31,9 @@
 
 enum {
     DECODE_CACHE_BYTES = 4 << 20,
+    /* A burst of code that was not met before needs some 200 KB for it. Its page faults would be
+       taken for those of the program's loads. */
+    DECODE_CACHE_AHEAD = 256 << 10,
     STUB_BYTES = 1 << 20,
     INTERPRETERS_MAX = 256,
     /* More than there are processors: handlers may be preempted. */
@@ -98,11 +101,21 @@ static void create_cache(void)
     /* Without them SIMD results stay unknown. */
     if (ARCH_HAS_STUBS)
         stubs = stub_memory_create(STUB_BYTES);
-    if (!cache_memory)
+    if (!cache_memory) {
         tell_want_of_memory();
-    else
-        decode_cache_create(cache_memory, DECODE_CACHE_BYTES, stubs.executable,
-                            stubs.executable ? STUB_BYTES : 0, stubs.to_writable);
+        return;
+    }
+    decode_cache_create(cache_memory, DECODE_CACHE_BYTES, stubs.executable,
+                        stubs.executable ? STUB_BYTES : 0, stubs.to_writable);
+}
+
+static void populate_cache(void)
+{
+    size_t size;
+    void *ahead = decode_cache_ahead(DECODE_CACHE_AHEAD, &size);
+
+    if (size > 0)
+        memory_populate(ahead, size);
 }
 
 static void tell_no_decoder(void)
@@ -305,6 +318,7 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
 
     if (!has_cache() || !take_interpreter(thread))
         return false;
+    populate_cache();
     fault_guard_enter(context);
     tape_memory_may_change();
     loops_begin(&thread->loops);

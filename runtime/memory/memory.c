@@ -19,6 +19,10 @@
 /* Of any machine, or several. */
 enum { PAGE = 65536 };
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
 /*
  * What the tables of start-up and the first threads need: one mapping instead of a dozen, which a
  * process that ends after a millisecond would make and take down again. Large tables are taken from
@@ -101,6 +105,19 @@ bool memory_keep_from_children(void *memory, size_t bytes)
 
     errno = saved;
     return result == 0;
+}
+
+void memory_populate(void *memory, size_t bytes)
+{
+    const uintptr_t page = getauxval(AT_PAGESZ);
+    uintptr_t begin = (uintptr_t)memory & -page;
+    uintptr_t end = ((uintptr_t)memory + bytes + page - 1) & -page;
+    int saved = errno;
+
+    if (syscall(SYS_madvise, begin, end - begin, MADV_POPULATE_WRITE) != 0)
+        for (; begin < end; begin += page)
+            atomic_fetch_or((_Atomic unsigned char *)begin, 0);
+    errno = saved;
 }
 
 void memory_clear(void *memory, size_t bytes)

@@ -20,6 +20,10 @@ void *memory_map_stack(size_t bytes);
  * page of it costs the fork anything. False: the kernel refuses. Keeps errno. */
 bool memory_keep_from_children(void *memory, size_t bytes);
 
+/* Whole pages become resident, unchanged, for less than their faults would cost one by one. Keeps
+ * errno. */
+void memory_populate(void *memory, size_t bytes);
+
 /* Sets large memory of ours, static or mapped, to zero; what was not touched stays untouched. */
 void memory_clear(void *, size_t);
 

@@ -512,6 +512,41 @@ static void test_small_cache(void **state)
     assert_int_equal(at.ip, address_of(code + 2000));
 }
 
+static bool is_zero(const unsigned char *from, const unsigned char *to)
+{
+    while (from < to && *from == 0)
+        from++;
+    return from == to;
+}
+
+/* Whoever makes resident what is told of has made all resident that is written to. */
+static void test_memory_ahead(void **state)
+{
+    (void)state;
+    enum { AHEAD = 64 << 10, BLOCKS = 50 };
+    size_t size, more;
+
+    fresh(CACHE, true);
+    const unsigned char *ahead = decode_cache_ahead(AHEAD, &size);
+    assert_true(ahead == cache && size > AHEAD && size < CACHE / 2);
+    assert_null(decode_cache_ahead(AHEAD, &more));
+    assert_int_equal(more, 0);
+    unsigned i = 0;
+    for (unsigned rounds = 0; more == 0 && rounds < 100; rounds++) {
+        for (unsigned k = 0; k < BLOCKS; k++, i++)
+            memcpy(code + (size_t)2 * i, "\xeb\x00", 2);
+        begin(NULL);
+        run(CAPACITY, i);
+        assert_false(is_zero(cache, cache + size));
+        assert_true(is_zero(cache + size, cache + CACHE));
+        ahead = decode_cache_ahead(AHEAD, &more);
+    }
+    assert_true(ahead == cache + size && more > AHEAD / 2 && more <= AHEAD);
+    decode_cache_create(NULL, 0, NULL, 0, 0);
+    assert_null(decode_cache_ahead(AHEAD, &size));
+    assert_int_equal(size, 0);
+}
+
 enum { THREADS = 4, THREAD_CODE = 8192 };
 
 struct worker {
@@ -681,6 +716,7 @@ int main(void)
         cmocka_unit_test(test_end_of_code),
         cmocka_unit_test(test_end_of_addresses),
         cmocka_unit_test(test_small_cache),
+        cmocka_unit_test(test_memory_ahead),
         cmocka_unit_test(test_threads_share_a_small_cache),
         cmocka_unit_test(test_flags_in_memory),
         cmocka_unit_test(test_instruction_accesses),

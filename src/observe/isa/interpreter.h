@@ -180,6 +180,13 @@ enum { INTERPRETER_STATE_MAX = 16384 };
  */
 void interpreter_processor(void (*piece)(void *bytes, size_t size));
 
+/*
+ * Memory that the next blocks of code go to, `wanted` bytes of it, as far as no call before has
+ * told of it; half of that and more at a time, else NULL. Whoever makes it resident spares the
+ * interpreter its page faults. *size: of what is returned, bytes; 0: nothing is to be done.
+ */
+void *decode_cache_ahead(size_t wanted, size_t *size);
+
 /* Counters for tests and diagnostics. */
 struct decode_cache_statistics {
     uint64_t blocks, instructions; /* decoded and kept; decoded in all */

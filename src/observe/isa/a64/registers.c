@@ -159,6 +159,13 @@ void decode_cache_create(void *memory, size_t size, void *executable, size_t exe
     (void)to_writable;
 }
 
+void *decode_cache_ahead(size_t wanted, size_t *size)
+{
+    (void)wanted;
+    *size = 0;
+    return NULL;
+}
+
 void decode_cache_after_fork(void) {}
 
 void decode_cache_lost_stubs(bool renewed)

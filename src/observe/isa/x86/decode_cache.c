@@ -17,6 +17,7 @@ struct generation {
     uint8_t *stubs;
     size_t stubs_size;
     atomic_size_t blocks_used, stubs_used;
+    atomic_size_t ahead; /* bytes from the table on that decode_cache_ahead() has told of */
     atomic_uint readers;
 };
 
@@ -47,6 +48,7 @@ void decode_cache_create(void *memory, size_t size, void *executable, size_t exe
         atomic_store(&g->blocks_used, 0);
         atomic_store(&g->stubs_used, 0);
         atomic_store(&g->readers, 0);
+        atomic_store(&g->ahead, 0);
     }
     stubs_to_writable = to_writable;
     atomic_store(&current, 0);
@@ -99,6 +101,20 @@ unsigned decode_cache_enter(void)
 void decode_cache_leave(unsigned g)
 {
     atomic_fetch_sub(&generations[g].readers, 1);
+}
+
+void *decode_cache_ahead(size_t wanted, size_t *size)
+{
+    struct generation *g = &generations[atomic_load(&current)];
+    size_t table = g->slots * sizeof *g->table, told = atomic_load(&g->ahead);
+    size_t room = g->blocks_size - atomic_load(&g->blocks_used);
+    size_t end = table + atomic_load(&g->blocks_used) + (wanted < room ? wanted : room);
+
+    *size = 0;
+    if (end <= told + wanted / 2 || !atomic_compare_exchange_strong(&g->ahead, &told, end))
+        return NULL;
+    *size = end - told;
+    return (unsigned char *)g->table + told;
 }
 
 static size_t home_slot(const struct generation *g, uint64_t ip)
