@@ -198,6 +198,16 @@ static void limit_by_rate(const struct model *model, struct findings *findings,
     }
 }
 
+/* Of all processes. */
+static bool has_threads(const struct model *model)
+{
+    size_t threads = 0;
+
+    for (size_t i = 0; i < model->profile_count; i++)
+        threads += model->profiles[i]->totals.count;
+    return threads > 1;
+}
+
 /* The function with most time, and the time in the threading runtime. */
 static void find_hot_line(struct model *model, struct findings *findings)
 {
@@ -206,6 +216,7 @@ static void find_hot_line(struct model *model, struct findings *findings)
     ARRAY(struct code_line) lines = {0};
     uint32_t *labels, *runtime;
     struct estimate *shares;
+    bool threads = has_threads(model);
 
     burst_time_moments(model, &moments);
     labels = allocate_zeroed(moments.count, sizeof(*labels));
@@ -216,7 +227,7 @@ static void find_hot_line(struct model *model, struct findings *findings)
         labels[i] = runtime[i] = GROUP_NONE;
         if (line.function == NULL)
             continue;
-        if (runtime_code_class(line.module, line.function) == CODE_RUNTIME)
+        if (threads && runtime_code_class(line.module, line.function) == CODE_RUNTIME)
             runtime[i] = 0;
         labels[i] = intern_table_insert(keys, &line.function, sizeof(line.function));
         if (labels[i] == lines.count)

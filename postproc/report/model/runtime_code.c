@@ -41,6 +41,19 @@ static const char *const runtime_functions[] = {
     "allocate_stack", "GOMP_",         "gomp_",        "omp_",
     "__kmp",          "__ompt_",       "kmp_",         NULL};
 
+/* Of these, what a thread asks for itself: no other thread has a part in it. */
+static const char *const own_functions[] = {
+    "sigmask", "kill",    "self",        "getspecific",   "setspecific", "getname",
+    "setname", "getattr", "getcpuclock", "getschedparam", NULL};
+
+static bool is_runtime_function(const char *function)
+{
+    const char *after = strstr(function, "pthread_");
+
+    return starts_with_any(function, runtime_functions) &&
+           !(after != NULL && starts_with_any(after + strlen("pthread_"), own_functions));
+}
+
 enum code_class runtime_code_class(const char *module, const char *function)
 {
     if (module == NULL)
@@ -50,7 +63,7 @@ enum code_class runtime_code_class(const char *module, const char *function)
     if (starts_with_any(module, loaders))
         return CODE_NEUTRAL;
     if (function != NULL)
-        return starts_with_any(function, runtime_functions) ? CODE_RUNTIME : CODE_PROGRAM;
+        return is_runtime_function(function) ? CODE_RUNTIME : CODE_PROGRAM;
     return starts_with_any(module, c_libraries) ? CODE_NEUTRAL : CODE_PROGRAM;
 }
 
