@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs beside others.
+# Rests on samples: see tests/run. Beside others a program of a tenth of a second may have none.
 # Processes that a profiled one starts: without a sample they leave nothing, with samples they have a
 # profile like any other, and the first process says one line for all of them. What was handed down to
 # them may be nonsense.
