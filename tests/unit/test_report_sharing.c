@@ -452,9 +452,7 @@ static void test_runtime_code(void **state)
         {"libpthread-2.31.so", "anything", CODE_RUNTIME},
         {"libc.so.6", "pthread_mutex_lock", CODE_RUNTIME},
         {"libc.so.6", "__lll_lock_wait", CODE_RUNTIME},
-        {"libc.so.6", "__pthread_sigmask", CODE_PROGRAM},
-        {"libc.so.6", "pthread_getspecific", CODE_PROGRAM},
-        {"libc.so.6", "__pthread_mutex_unlock_usercnt", CODE_RUNTIME},
+        {"libc.so.6", "__pthread_sigmask", CODE_RUNTIME},
         {"libc.so.6", "memcpy", CODE_PROGRAM},
         {"libc.so.6", "qsort", CODE_PROGRAM},
         {"libc.so.6", NULL, CODE_NEUTRAL},
@@ -475,6 +473,11 @@ static void test_runtime_code(void **state)
         if (runtime_code_class(examples[i].module, examples[i].function) != examples[i].class)
             fail_msg("%s in %s", examples[i].function ? examples[i].function : "no name",
                      examples[i].module ? examples[i].module : "no module");
+    assert_false(runtime_code_waits("libc.so.6", "__pthread_sigmask"));
+    assert_false(runtime_code_waits("libc.so.6", "pthread_getspecific"));
+    assert_true(runtime_code_waits("libc.so.6", "__pthread_mutex_unlock_usercnt"));
+    assert_true(runtime_code_waits("libgomp.so.1.0.0", NULL));
+    assert_false(runtime_code_waits("app", "main"));
 }
 
 /* Two NUMA domains of two caches of two cores of two hardware threads. */

@@ -227,7 +227,7 @@ static void find_hot_line(struct model *model, struct findings *findings)
         labels[i] = runtime[i] = GROUP_NONE;
         if (line.function == NULL)
             continue;
-        if (threads && runtime_code_class(line.module, line.function) == CODE_RUNTIME)
+        if (threads && runtime_code_waits(line.module, line.function))
             runtime[i] = 0;
         labels[i] = intern_table_insert(keys, &line.function, sizeof(line.function));
         if (labels[i] == lines.count)

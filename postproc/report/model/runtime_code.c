@@ -41,18 +41,10 @@ static const char *const runtime_functions[] = {
     "allocate_stack", "GOMP_",         "gomp_",        "omp_",
     "__kmp",          "__ompt_",       "kmp_",         NULL};
 
-/* Of these, what a thread asks for itself: no other thread has a part in it. */
-static const char *const own_functions[] = {
+/* Of pthread: calls for which no thread waits. */
+static const char *const never_waiting[] = {
     "sigmask", "kill",    "self",        "getspecific",   "setspecific", "getname",
     "setname", "getattr", "getcpuclock", "getschedparam", NULL};
-
-static bool is_runtime_function(const char *function)
-{
-    const char *after = strstr(function, "pthread_");
-
-    return starts_with_any(function, runtime_functions) &&
-           !(after != NULL && starts_with_any(after + strlen("pthread_"), own_functions));
-}
 
 enum code_class runtime_code_class(const char *module, const char *function)
 {
@@ -63,8 +55,16 @@ enum code_class runtime_code_class(const char *module, const char *function)
     if (starts_with_any(module, loaders))
         return CODE_NEUTRAL;
     if (function != NULL)
-        return is_runtime_function(function) ? CODE_RUNTIME : CODE_PROGRAM;
+        return starts_with_any(function, runtime_functions) ? CODE_RUNTIME : CODE_PROGRAM;
     return starts_with_any(module, c_libraries) ? CODE_NEUTRAL : CODE_PROGRAM;
+}
+
+bool runtime_code_waits(const char *module, const char *function)
+{
+    const char *call = function != NULL ? strstr(function, "pthread_") : NULL;
+
+    return runtime_code_class(module, function) == CODE_RUNTIME &&
+           !(call != NULL && starts_with_any(call + strlen("pthread_"), never_waiting));
 }
 
 struct runtime_code *runtime_code_create(struct model *model)

@@ -21,6 +21,10 @@ enum code_class {
 /* module: last part of the path, NULL unknown; function: as shown, NULL when it has no name. */
 enum code_class runtime_code_class(const char *module, const char *function);
 
+/* Code of the threading runtime in which a thread may wait for another, or spin: not
+ * pthread_sigmask(), say. Arguments as above. */
+bool runtime_code_waits(const char *module, const char *function);
+
 struct runtime_code;
 
 struct runtime_code *runtime_code_create(struct model *);

@@ -106,9 +106,9 @@ void decode_cache_leave(unsigned g)
 void *decode_cache_ahead(size_t wanted, size_t *size)
 {
     struct generation *g = &generations[atomic_load(&current)];
-    size_t table = g->slots * sizeof *g->table, told = atomic_load(&g->ahead);
-    size_t room = g->blocks_size - atomic_load(&g->blocks_used);
-    size_t end = table + atomic_load(&g->blocks_used) + (wanted < room ? wanted : room);
+    size_t used = atomic_load(&g->blocks_used), told = atomic_load(&g->ahead);
+    size_t room = g->blocks_size - used;
+    size_t end = g->slots * sizeof *g->table + used + (wanted < room ? wanted : room);
 
     *size = 0;
     if (end <= told + wanted / 2 || !atomic_compare_exchange_strong(&g->ahead, &told, end))
