@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "bursts/thread_usage.h"
+#include "isa/interpreter.h"
 #include "memory/page_map.h"
 #include "memory/scratch.h"
 #include "process/settings.h"
@@ -17,9 +18,6 @@ enum {
     /* Faults since the burst before that took less than one part in so many of the time do not
        matter. */
     NOTHING_ONE_IN = 64,
-    /* So often memory for bursts is used before looking ahead takes no more faults of our own: 70
-       to 110 the first time, up to 16 the second. */
-    OWN_MEMORY_NEW = 2,
 };
 
 void page_faults_count(struct thread *thread)
@@ -39,7 +37,6 @@ void page_faults_begin(struct scratch *scratch, uint64_t faults)
     scratch->faults = (struct burst_faults){
         .before = rate->looked_ns ? faults - rate->faults.at_look : 0,
         .since = faults - rate->faults.counted,
-        .looking = faults,
     };
 }
 
@@ -48,7 +45,27 @@ static bool matter(const struct scratch *scratch)
     return scratch->faults.since * thread_usage_fault_ns() * NOTHING_ONE_IN >= scratch->since_ns;
 }
 
-static uint64_t count_ahead(const struct burst *burst, uint32_t from)
+/* Of the memory that looking ahead uses. */
+static uint32_t count_own_pages(const struct scratch *scratch)
+{
+    const struct thread *thread = scratch->thread;
+
+    return page_map_present(scratch, scratch_bytes()) + page_map_present(thread, sizeof *thread) +
+           page_map_present(thread->handler_stack, HANDLER_STACK) +
+           page_map_present(thread->interpreter, interpreter_memory_size());
+}
+
+/* Of loads; a page of ours that has come meanwhile was a fault of ours. Unknown, and 0, where the
+ * kernel does not tell of pages. */
+static uint64_t count_loads(const struct scratch *scratch, uint64_t now)
+{
+    uint64_t taken = now - scratch->faults.looking;
+    uint64_t own = count_own_pages(scratch) - scratch->faults.own_pages;
+
+    return scratch->faults.own_pages > 0 && own < taken ? taken - own : 0;
+}
+
+static uint64_t count_stores(const struct burst *burst, uint32_t from)
 {
     const unsigned shift = (unsigned)__builtin_ctzll(settings.page_size);
     uint64_t pages[PAGE_SAMPLE_MAX];
@@ -66,17 +83,21 @@ static uint64_t count_ahead(const struct burst *burst, uint32_t from)
 
 void page_faults_follow_begin(struct scratch *scratch)
 {
-    if (scratch->from > 0 && matter(scratch))
-        scratch->faults.looking = thread_usage_now().faults;
+    if (!matter(scratch))
+        return;
+    scratch->faults.own_pages = count_own_pages(scratch);
+    scratch->faults.looking = thread_usage_now().faults;
 }
 
 void page_faults_follow_end(struct scratch *scratch)
 {
+    uint64_t now;
+
     if (!matter(scratch))
         return;
-    if (scratch->uses > OWN_MEMORY_NEW)
-        scratch->faults.ahead += thread_usage_now().faults - scratch->faults.looking;
-    scratch->faults.ahead += tape_value(TAPE_COUNT, count_ahead(scratch->burst, scratch->from));
+    now = thread_usage_now().faults;
+    scratch->faults.ahead += tape_value(
+        TAPE_COUNT, count_loads(scratch, now) + count_stores(scratch->burst, scratch->from));
 }
 
 unsigned page_faults_list(struct scratch *scratch, struct progress_variable *variables)

@@ -25,6 +25,7 @@ struct burst_faults {
     uint64_t before, since; /* since the look, and since the burst before */
     uint64_t ahead;         /* of its own accesses, estimated */
     uint64_t looking;       /* of the thread so far, where the looking ahead under way began */
+    uint32_t own_pages;     /* of our memory that were there then */
 };
 
 /* What the next burst tells of begins: at the beginning of a thread, and when all is known of a

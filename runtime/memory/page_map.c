@@ -112,6 +112,23 @@ uint32_t page_map_store_faults(const uint64_t *pages, uint32_t n)
     return faults;
 }
 
+uint32_t page_map_present(const void *memory, size_t bytes)
+{
+    const uint64_t end = ((uintptr_t)memory + bytes - 1) / settings.page_size + 1;
+    struct window window;
+    uint32_t present = 0;
+
+    if (!is_open() || tape_supplies())
+        return 0;
+    for (uint64_t page = (uintptr_t)memory / settings.page_size; page < end; page += HUGE) {
+        if (!read_window(&window, page, end - page < HUGE ? (uint32_t)(end - page) : HUGE))
+            return 0;
+        for (uint32_t i = 0; i < window.n; i++)
+            present += (window.entries[i] & PRESENT) != 0;
+    }
+    return present;
+}
+
 void page_map_after_fork(void)
 {
     map = -1;

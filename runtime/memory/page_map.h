@@ -7,6 +7,7 @@
 #ifndef REUSE_RUNTIME_PAGE_MAP_H
 #define REUSE_RUNTIME_PAGE_MAP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -16,6 +17,9 @@
  * one take one fault together. 0 as well where the kernel does not tell.
  */
 uint32_t page_map_store_faults(const uint64_t *pages, uint32_t n);
+
+/* How many pages of that memory are there; 0 as well where the kernel does not tell. */
+uint32_t page_map_present(const void *memory, size_t bytes);
 
 /* In the child, which has another map. */
 void page_map_after_fork(void);

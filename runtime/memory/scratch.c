@@ -63,6 +63,11 @@ void scratch_create(uint64_t cpus)
         atomic_store(&scratch_at(i)->state, SCRATCH_FREE);
 }
 
+size_t scratch_bytes(void)
+{
+    return each;
+}
+
 void scratch_before_fork(void)
 {
     if (!is_kept_from_children && atomic_load(&used) > 0)
@@ -91,7 +96,6 @@ struct scratch *scratch_take(struct thread *thread)
 
         if (atomic_compare_exchange_strong(&scratch->state, &nobody, SCRATCH_TAKEN)) {
             scratch->thread = thread;
-            scratch->uses++;
             scratch->burst =
                 (struct burst *)((unsigned char *)scratch + whole_pages(sizeof(struct scratch)));
             if (fresh)

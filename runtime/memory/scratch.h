@@ -37,7 +37,6 @@ struct scratch {
     _Atomic uint64_t state;   /* free, taken, or whose burst waits in it */
     _Atomic uint64_t waiting; /* a number that grows with each burst that begins to wait */
     struct burst *burst;
-    uint64_t uses; /* how often it was taken */
 
     /* the burst under way */
     struct thread *thread;
@@ -81,6 +80,9 @@ void scratch_create(uint64_t cpus);
 
 /* A child begins with none that was used, rather than with copies. */
 void scratch_before_fork(void);
+
+/* Of one, with the burst in it. */
+size_t scratch_bytes(void);
 
 /* NULL: none is free. */
 struct scratch *scratch_take(struct thread *);
