@@ -13,7 +13,7 @@
 
 /* Of a group about what is expected of it, if nothing is said: the program's and its own. */
 #define PROGRAM_VARIANCE 0.16
-#define GROUP_VARIANCE 0.25
+#define GROUP_VARIANCE 0.0625
 
 static struct rate_fit fit_of(struct rate_reading *readings, size_t reading_count,
                               struct rate_equation *equations, size_t equation_count)
@@ -84,8 +84,10 @@ static void what_is_astray_is_not_believed(void **state)
     assert_float_equal(fit_reading(-4.6, 0.3, 0.02).deviation[0],
                        sqrt(PROGRAM_VARIANCE + GROUP_VARIANCE), 0.02);
     assert_float_equal(fit_word(-8, 0.1).log_rate[0], 1, 0.02);
-    /* What is said to be right, whatever is expected, moves it. */
-    assert_true(fit_reading(-4.6, 0.3, 0).log_rate[0] < 0.6);
+    /* What is said to be right, whatever is expected, moves it: as far as its Student weight says,
+     * that is by 4.6 v / (v + 1 / w), v known to begin with, w = 5 / (4 + 4^2 / 0.3) / 0.3 about.
+     */
+    assert_float_equal(fit_reading(-4.6, 0.3, 0).log_rate[0], 0.77, 0.05);
 }
 
 /* The model of a processor may be off by that much. */
