@@ -27,11 +27,17 @@ static void begin(uint64_t seed)
 }
 
 /* -1: not tracked, else tracked_log2. */
-static int allocate(uint64_t ip, uint64_t stack_pointer, size_t size)
+static int allocate_at(uint64_t ip, uint64_t stack_pointer, size_t size, bool dear)
 {
     const unsigned place = block_choice_place(ip, stack_pointer, size);
-    return block_choice_passes_over(&skips, place) ? -1
-                                                   : (int)block_choice_take(&choice, &skips, place);
+    return block_choice_passes_over(&skips, place)
+               ? -1
+               : (int)block_choice_take(&choice, &skips, place, dear);
+}
+
+static int allocate(uint64_t ip, uint64_t stack_pointer, size_t size)
+{
+    return allocate_at(ip, stack_pointer, size, false);
 }
 
 static void one_of_each_stratum(void **state)
@@ -54,6 +60,35 @@ static void one_of_each_stratum(void **state)
     }
     /* Another place starts anew. */
     assert_int_equal(allocate(0x401000, 0x7ffe0000, 2000), 0);
+}
+
+/* One of 1024 of those that take too much time, whose weights add up to all that were allocated. */
+static void fewer_of_what_is_dear(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 1 << 22 };
+    int highest = -1, second = -1;
+    double stood_for = 0;
+    unsigned chosen = 0;
+    begin(3);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        const int log2 = allocate_at(0x401000, 0x7ffe0000, 32, true);
+        if (log2 < 0)
+            continue;
+        second = chosen == 1 ? log2 : second;
+        highest = log2 > highest ? log2 : highest;
+        stood_for += ldexp(1, log2);
+        chosen++;
+    }
+    assert_int_equal(second, 8);
+    assert_int_equal(highest, 10);
+    assert_in_range(chosen, BLOCKS / 1024, BLOCKS / 1024 + 1 + 16);
+    assert_true(fabs(stood_for - BLOCKS) <= 1024);
+    /* Cheap again: what is tracked keeps its probability. */
+    for (unsigned i = 0; i < 100000; i++) {
+        const int log2 = allocate(0x401000, 0x7ffe0000, 32);
+        assert_true(log2 == -1 || log2 == 10);
+    }
 }
 
 /* Blocks that come with the period of the strata are chosen as often as all others. */
@@ -221,9 +256,9 @@ static void parts_add_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_of_each_stratum),    cmocka_unit_test(periods_do_not_matter),
-        cmocka_unit_test(estimates_are_unbiased), cmocka_unit_test(concentration_by_pairs),
-        cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(one_of_each_stratum),    cmocka_unit_test(fewer_of_what_is_dear),
+        cmocka_unit_test(periods_do_not_matter),  cmocka_unit_test(estimates_are_unbiased),
+        cmocka_unit_test(concentration_by_pairs), cmocka_unit_test(parts_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

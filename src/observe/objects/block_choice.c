@@ -14,25 +14,20 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* How many are chosen at a place before its next probability, by k. */
-static const uint8_t enough[] = {16, 32, 64, 128};
-
-static bool has_chosen_many(const struct block_choice *choice)
-{
-    return choice->chosen > BLOCK_CHOICE_ADVANCE + (choice->stood_for >> BLOCK_CHOICE_SHARE_LOG2);
-}
+static const uint8_t enough[] = {16, 32, 64, 128, 16};
 
 unsigned block_choice_take(struct block_choice *choice, struct block_choice_skips *skips,
-                           unsigned number)
+                           unsigned number, bool dear)
 {
     struct block_choice_place *place = &choice->places[number];
     const unsigned tracked_log2 = place->tracked_log2;
+    const unsigned most_log2 =
+        dear ? BLOCK_CHOICE_TRACKED_LOG2_MAX : BLOCK_CHOICE_TRACKED_LOG2_CHEAP;
     unsigned next_log2 = tracked_log2;
-    choice->chosen++;
-    choice->stood_for += UINT64_C(1) << tracked_log2;
-    if (has_chosen_many(choice)) {
-        next_log2 = BLOCK_CHOICE_TRACKED_LOG2_MAX;
-    } else if (tracked_log2 < BLOCK_CHOICE_TRACKED_LOG2_MAX &&
-               ++place->chosen >= enough[tracked_log2 / 2]) {
+    if (dear && tracked_log2 < BLOCK_CHOICE_TRACKED_LOG2_CHEAP) {
+        next_log2 = BLOCK_CHOICE_TRACKED_LOG2_CHEAP;
+        place->chosen = 0;
+    } else if (tracked_log2 < most_log2 && ++place->chosen >= enough[tracked_log2 / 2]) {
         next_log2 = tracked_log2 + 2;
         place->chosen = 0;
     }
@@ -40,7 +35,7 @@ unsigned block_choice_take(struct block_choice *choice, struct block_choice_skip
     const unsigned stratum = 1u << next_log2;
     const unsigned drawn = (unsigned)(next_random(&choice->random_state) >> 32) & (stratum - 1);
     skips->of[number] = (int16_t)(place->rest + drawn);
-    place->rest = (uint8_t)(stratum - 1 - drawn);
+    place->rest = (uint16_t)(stratum - 1 - drawn);
     place->tracked_log2 = (uint8_t)next_log2;
     return tracked_log2;
 }
