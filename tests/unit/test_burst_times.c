@@ -13,24 +13,29 @@
 #include "sampling/random.h"
 #include "support/profile_builder.h"
 
-enum { BURSTS = 40, WEIGHT = 1000 };
+enum { BURSTS = 40, WEIGHT = 1000, MOSTLY = 97 };
 
 static const uint64_t slow = 0x10000, fast = 0x20000;
 
-/* One burst at ip, in the loop there, with n ticks before it. */
-static void add_burst(struct profile_builder *builder, uint32_t thread, uint64_t ip,
-                      const uint64_t *ticks, unsigned n)
+/* One burst that begins at ip, in the loop there, and makes most of its accesses at `mostly`, with
+ * n ticks before it. */
+static void add_burst_through(struct profile_builder *builder, uint32_t thread, uint64_t ip,
+                              uint64_t mostly, const uint64_t *ticks, unsigned n)
 {
-    const struct probe_count probe = {probe_code(true, 0, 0), 1};
-    const struct builder_group group = {.probe = {.ip = ip}, .counts = &probe, .sizes = {1}};
+    const struct probe_count probe = {probe_code(true, 0, 0), 1},
+                             probes = {probe_code(true, 0, 0), MOSTLY};
+    const struct builder_group groups[] = {
+        {.probe = {.ip = ip}, .counts = &probe, .sizes = {1}},
+        {.probe = {.ip = mostly}, .counts = &probes, .sizes = {1}},
+    };
     struct record_burst burst = profile_builder_default_burst(thread, 0);
     struct record_progress progress = {
         .thread_id = thread, .loop = ip & ~UINT64_C(0xff), .ip = ip, .before_ns = 100000};
 
     burst.loop = progress.loop;
     burst.weight_ns = WEIGHT;
-    burst.accesses = burst.probes = 1;
-    progress.burst_id = profile_builder_burst(builder, &burst, &group, 1);
+    burst.accesses = burst.probes = 1 + MOSTLY;
+    progress.burst_id = profile_builder_burst(builder, &burst, groups, 2);
     for (unsigned k = 0; k < n; k++)
         progress.ticks[k] = ticks[k];
     profile_builder_variable(builder, progress,
@@ -39,6 +44,12 @@ static void add_burst(struct profile_builder *builder, uint32_t thread, uint64_t
                                                          .accesses = 1,
                                                          .within = 1,
                                                          .before = 1});
+}
+
+static void add_burst(struct profile_builder *builder, uint32_t thread, uint64_t ip,
+                      const uint64_t *ticks, unsigned n)
+{
+    add_burst_through(builder, thread, ip, ip, ticks, n);
 }
 
 struct shares {
@@ -89,8 +100,28 @@ static void ticks_divide_the_time(void **state)
     assert_float_equal(shares.slow / shares.sum, 0.8 + 0.2 / 2, 1e-9);
 }
 
-/* A tick between two places belongs to the nearer one, one beyond all to the last. */
-static void the_nearest_place_gets_a_tick(void **state)
+/* One burst began in a short loop, but all of them made their accesses near the ticks: each gets
+ * the same part of these, though the short loop is nearest. */
+static void who_executed_the_code_gets_a_tick(void **state)
+{
+    char path[] = "/tmp/reuse-times-XXXXXX";
+    const uint64_t between = slow + 0x800, ticks[] = {between - 4, between, between + 4, between};
+    struct profile_builder builder;
+
+    (void)state;
+    begin(&builder, path);
+    uint32_t thread = profile_builder_thread(&builder, 1, "one");
+    for (int i = 0; i < 9; i++)
+        add_burst_through(&builder, thread, fast, between, ticks, 4);
+    add_burst_through(&builder, thread, slow, between, ticks, 4);
+    struct shares shares = times_of(&builder, path);
+
+    assert_float_equal(shares.slow, WEIGHT, 1e-6);
+    assert_float_equal(shares.fast, 9 * WEIGHT, 1e-6);
+}
+
+/* A tick between two instructions belongs to the nearer one, one beyond all to the last. */
+static void the_nearest_instruction_gets_a_tick(void **state)
 {
     char path[] = "/tmp/reuse-times-XXXXXX";
     const uint64_t ticks[] = {slow + 0x1000, fast - 0x1000, fast + 0x100000, 1};
@@ -160,7 +191,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_divide_the_time),
-        cmocka_unit_test(the_nearest_place_gets_a_tick),
+        cmocka_unit_test(who_executed_the_code_gets_a_tick),
+        cmocka_unit_test(the_nearest_instruction_gets_a_tick),
         cmocka_unit_test(without_ticks_bursts_stand_for_their_weights),
         cmocka_unit_test(shares_scatter_less),
     };

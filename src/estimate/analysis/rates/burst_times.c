@@ -4,103 +4,123 @@
 
 #include <stdlib.h>
 
+#include "profile/probes.h"
 #include "support/memory.h"
-/* Where a burst began, and what it stands for. */
-struct beginning {
-    uint64_t ip, loop;
+
+/* What a burst spends its time on: of an instruction, the part of its probes. */
+struct execution {
+    uint64_t ip;
     size_t burst; /* index */
-    double time;
-    const struct record_progress *record;
+    double weight;
 };
 
-/* A place: bursts that began next to each other in the code, in one loop. */
-struct place {
-    uint64_t first, last; /* where they began */
-    double own, found;    /* their time; the time that all ticks and bursts give the place */
+struct executions {
+    struct execution *list; /* sorted by ip */
+    size_t count, capacity;
 };
 
 static int by_ip(const void *a, const void *b)
 {
-    const struct beginning *x = a, *y = b;
+    const struct execution *x = a, *y = b;
 
     if (x->ip != y->ip)
         return x->ip < y->ip ? -1 : 1;
     return (x->burst > y->burst) - (x->burst < y->burst);
 }
 
-static size_t list_beginnings(const struct profile *profile, struct beginning *list)
+/* Groups of a burst come by instruction, so that those of one are added up as they come. */
+static void add(struct executions *executions, struct execution execution)
 {
-    size_t n = 0;
+    struct execution *last =
+        executions->count > 0 ? &executions->list[executions->count - 1] : NULL;
 
-    for (size_t i = 0; i < profile->progress.count; i++) {
-        const struct record_progress *record = profile->progress.items[i];
-        size_t burst = profile_burst_index(profile, record->burst_id);
-
-        if (record->ip == 0 || burst >= profile->bursts.count)
-            continue;
-        list[n++] = (struct beginning){
-            .ip = record->ip,
-            .loop = record->loop,
-            .burst = burst,
-            .time = (double)profile->bursts.items[burst]->weight_ns,
-            .record = record,
-        };
+    if (last && last->ip == execution.ip && last->burst == execution.burst) {
+        last->weight += execution.weight;
+        return;
     }
-    qsort(list, n, sizeof *list, by_ip);
-    return n;
+    if (executions->count == executions->capacity) {
+        executions->capacity = 2 * executions->capacity + 64;
+        executions->list =
+            reallocate(executions->list, executions->capacity, sizeof *executions->list);
+    }
+    executions->list[executions->count++] = execution;
 }
 
-static size_t list_places(const struct beginning *list, size_t n, struct place *places,
-                          size_t *place_of)
+/* Ticks of the burst that the record belongs to. */
+static unsigned count_ticks(const struct record_progress *record)
 {
-    size_t count = 0;
+    unsigned ticks = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || list[i].loop != list[i - 1].loop)
-            places[count++] = (struct place){.first = list[i].ip};
-        places[count - 1].last = list[i].ip;
-        places[count - 1].own += list[i].time;
-        place_of[i] = count - 1;
-    }
-    return count;
+    for (unsigned k = 0; k < TICKS_MAX; k++)
+        ticks += record->ticks[k] != 0;
+    return ticks;
 }
 
-/* The place that ip belongs to: the nearest. */
-static struct place *nearest(struct place *places, size_t count, uint64_t ip)
+/* NULL: it has none whose place is known. */
+static const struct record_burst *burst_of(const struct profile *profile,
+                                           const struct record_progress *record, size_t *index)
 {
-    size_t low = 0, high = count;
+    *index = profile_burst_index(profile, record->burst_id);
+    return record->ip != 0 && *index < profile->bursts.count ? profile->bursts.items[*index] : NULL;
+}
+
+/* The beginning counts as one probe more: so every burst has an instruction. */
+static void add_burst(struct executions *executions, const struct record_progress *record,
+                      const struct record_burst *burst, size_t index)
+{
+    const double part = (double)burst->weight_ns / (count_ticks(record) + 1),
+                 each = part / (burst->probes + 1.0);
+    struct probe_count counts[PROBE_COUNTS_MAX];
+    size_t sizes[PROBE_LINE_SIZES];
+    struct probe_decoder decoder;
+    struct probe_group group;
+
+    add(executions, (struct execution){record->ip, index, each});
+    probe_decoder_begin(&decoder, burst);
+    while (probe_decode(&decoder, &group, counts, PROBE_COUNTS_MAX, sizes)) {
+        double probes = 0;
+
+        for (size_t i = 0; i < sizes[0]; i++)
+            probes += counts[i].count;
+        add(executions, (struct execution){group.ip, index, each * probes});
+    }
+}
+
+/* Where those of the instruction begin that is nearest to ip. */
+static size_t nearest(const struct executions *executions, uint64_t ip)
+{
+    const struct execution *list = executions->list;
+    size_t low = 0, high = executions->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (places[middle].first <= ip)
+        if (list[middle].ip < ip)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == 0)
-        return &places[0];
-    if (low == count || ip <= places[low - 1].last ||
-        ip - places[low - 1].last < places[low].first - ip)
-        return &places[low - 1];
-    return &places[low];
+    if (low == executions->count || (low > 0 && ip - list[low - 1].ip < list[low].ip - ip)) {
+        low--;
+        while (low > 0 && list[low - 1].ip == list[low].ip)
+            low--;
+    }
+    return low;
 }
 
-static void share(const struct beginning *list, size_t n, struct place *places, size_t count,
-                  const size_t *place_of)
+/* The time of ticks at an instruction goes to the bursts that executed it, by how likely each of
+ * them was there. */
+static void share(const struct executions *executions, const double *ticks_ns, double *times)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct record_progress *record = list[i].record;
-        unsigned ticks = 0;
-        double part;
+    const struct execution *list = executions->list;
 
-        for (unsigned k = 0; k < TICKS_MAX; k++)
-            ticks += record->ticks[k] != 0;
-        part = list[i].time / (ticks + 1);
-        places[place_of[i]].found += part;
-        for (unsigned k = 0; k < TICKS_MAX; k++)
-            if (record->ticks[k])
-                nearest(places, count, record->ticks[k])->found += part;
+    for (size_t i = 0, end; i < executions->count; i = end) {
+        double all = 0;
+
+        for (end = i; end < executions->count && list[end].ip == list[i].ip; end++)
+            all += list[end].weight;
+        for (size_t k = i; k < end && all > 0; k++)
+            times[list[k].burst] += ticks_ns[i] * list[k].weight / all;
     }
 }
 
@@ -117,20 +137,36 @@ double burst_expiries(const struct profile *profile, uint32_t thread_id)
 
 void burst_times(const struct profile *profile, double *times)
 {
-    size_t n = profile->progress.count, count;
-    struct beginning *list = allocate(n, sizeof *list);
-    struct place *places = allocate(n, sizeof *places);
-    size_t *place_of = allocate(n, sizeof *place_of);
+    struct executions executions = {0};
+    double *ticks_ns;
+    size_t index;
 
     for (size_t i = 0; i < profile->bursts.count; i++)
         times[i] = (double)profile->bursts.items[i]->weight_ns;
-    n = list_beginnings(profile, list);
-    count = list_places(list, n, places, place_of);
-    share(list, n, places, count, place_of);
-    for (size_t i = 0; i < n; i++)
-        if (places[place_of[i]].own > 0)
-            times[list[i].burst] *= places[place_of[i]].found / places[place_of[i]].own;
-    free(list);
-    free(places);
-    free(place_of);
+    for (size_t i = 0; i < profile->progress.count; i++) {
+        const struct record_progress *record = profile->progress.items[i];
+        const struct record_burst *burst = burst_of(profile, record, &index);
+
+        if (burst && burst->weight_ns > 0)
+            add_burst(&executions, record, burst, index);
+    }
+    if (executions.count > 0)
+        qsort(executions.list, executions.count, sizeof *executions.list, by_ip);
+    ticks_ns = allocate_zeroed(executions.count, sizeof *ticks_ns);
+    for (size_t i = 0; i < profile->progress.count && executions.count > 0; i++) {
+        const struct record_progress *record = profile->progress.items[i];
+        const struct record_burst *burst = burst_of(profile, record, &index);
+
+        for (unsigned k = 0; burst && k < TICKS_MAX; k++) {
+            double part = (double)burst->weight_ns / (count_ticks(record) + 1);
+
+            if (record->ticks[k] == 0)
+                continue;
+            times[index] -= part;
+            ticks_ns[nearest(&executions, record->ticks[k])] += part;
+        }
+    }
+    share(&executions, ticks_ns, times);
+    free(ticks_ns);
+    free(executions.list);
 }

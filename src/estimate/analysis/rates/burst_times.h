@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What part of the time each burst stands for. Ticks between bursts say better than the few bursts
- * how the time is divided among places in the code: bursts are stratified by place after the fact
- * (post-stratification: Holt and Smith, JRSS A 142, 1979). docs/estimators.md, section 2.
+ * how the time is divided among the code: that of a tick goes to the bursts that executed the code
+ * there (post-stratification: Holt and Smith, JRSS A 142, 1979). docs/estimators.md, section 2.
  */
 #ifndef REUSE_ANALYSIS_BURST_TIMES_H
 #define REUSE_ANALYSIS_BURST_TIMES_H
