@@ -62,7 +62,7 @@ uint64_t allocation_clock(void)
 }
 
 /* Blocks that are tracked may take this, and one part in so many of the thread's time: some 1 %. */
-enum { DEAR_ADVANCE_NS = 1000 * 1000, DEAR_ONE_IN = 128 };
+enum { DEAR_ADVANCE_NS = 500 * 1000, DEAR_ONE_IN = 128 };
 
 static void weigh(uint64_t now, uint64_t spent)
 {
