@@ -61,20 +61,6 @@ uint64_t allocation_clock(void)
     return hooks->clock == NULL ? 0 : hooks->clock();
 }
 
-/* Blocks that are tracked may take this, and one part in so many of the thread's time: some 1 %. */
-enum { DEAR_ADVANCE_NS = 500 * 1000, DEAR_ONE_IN = 128 };
-
-static void weigh(uint64_t now, uint64_t spent)
-{
-    struct thread_cache *cache = thread_cache_own;
-    if (cache == NULL)
-        return;
-    if (cache->began_ns == 0)
-        cache->began_ns = now - spent;
-    cache->spent_ns += spent;
-    cache->dear = cache->spent_ns > DEAR_ADVANCE_NS + (now - cache->began_ns) / DEAR_ONE_IN;
-}
-
 void allocation_spent(uint64_t since)
 {
     enum { LONGEST_NS = 50000 };
@@ -83,7 +69,8 @@ void allocation_spent(uint64_t since)
         return;
     const uint64_t now = hooks->clock();
     const uint64_t spent = now - since < LONGEST_NS ? now - since : LONGEST_NS;
-    weigh(now, spent);
+    if (thread_cache_own != NULL)
+        block_choice_spent(&thread_cache_own->choice, now, spent);
     hooks->spent(hooks->user, spent);
 }
 
@@ -102,8 +89,7 @@ void allocation_came(const void *pointer, size_t size, enum allocator allocator,
         else if (!had_cache && block_choice_passes_over(&thread_skips, place))
             return; /* the skips came with the cache */
         else
-            block.tracked_log2 =
-                (uint8_t)block_choice_take(&cache->choice, &thread_skips, place, cache->dear);
+            block.tracked_log2 = (uint8_t)block_choice_take(&cache->choice, &thread_skips, place);
     }
     /* Only now: a choice that is not made would fall on the next block for certain. */
     if (pointer == NULL || atomic_load_explicit(&allocation_state.paused, memory_order_relaxed))

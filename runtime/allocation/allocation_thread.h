@@ -42,8 +42,6 @@ struct thread_cache {
     struct block_choice_skips skips; /* of no thread: of the last one */
     uint64_t allocations;            /* made by the thread, */
     uint64_t frames_walked;          /* and what it took to find their sites */
-    uint64_t began_ns, spent_ns;     /* the first that was tracked; what they have taken since */
-    bool dear;                       /* more than they may */
     struct walk_memory walks;        /* too large for a small alternate stack */
     struct batch batches[BATCHES];
     /* By hash. A look into the tree takes three cache misses in a program of many contexts. */

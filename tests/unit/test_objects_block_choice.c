@@ -27,17 +27,11 @@ static void begin(uint64_t seed)
 }
 
 /* -1: not tracked, else tracked_log2. */
-static int allocate_at(uint64_t ip, uint64_t stack_pointer, size_t size, bool dear)
-{
-    const unsigned place = block_choice_place(ip, stack_pointer, size);
-    return block_choice_passes_over(&skips, place)
-               ? -1
-               : (int)block_choice_take(&choice, &skips, place, dear);
-}
-
 static int allocate(uint64_t ip, uint64_t stack_pointer, size_t size)
 {
-    return allocate_at(ip, stack_pointer, size, false);
+    const unsigned place = block_choice_place(ip, stack_pointer, size);
+    return block_choice_passes_over(&skips, place) ? -1
+                                                   : (int)block_choice_take(&choice, &skips, place);
 }
 
 static void one_of_each_stratum(void **state)
@@ -71,8 +65,9 @@ static void fewer_of_what_is_dear(void **state)
     double stood_for = 0;
     unsigned chosen = 0;
     begin(3);
+    block_choice_spent(&choice, 2000000, 1000000);
     for (unsigned i = 0; i < BLOCKS; i++) {
-        const int log2 = allocate_at(0x401000, 0x7ffe0000, 32, true);
+        const int log2 = allocate(0x401000, 0x7ffe0000, 32);
         if (log2 < 0)
             continue;
         second = chosen == 1 ? log2 : second;
@@ -85,6 +80,8 @@ static void fewer_of_what_is_dear(void **state)
     assert_in_range(chosen, BLOCKS / 1024, BLOCKS / 1024 + 1 + 16);
     assert_true(fabs(stood_for - BLOCKS) <= 1024);
     /* Cheap again: what is tracked keeps its probability. */
+    block_choice_spent(&choice, 1000000000, 1000);
+    assert_false(choice.dear);
     for (unsigned i = 0; i < 100000; i++) {
         const int log2 = allocate(0x401000, 0x7ffe0000, 32);
         assert_true(log2 == -1 || log2 == 10);

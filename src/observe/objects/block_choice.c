@@ -17,10 +17,11 @@ static uint64_t next_random(uint64_t *state)
 static const uint8_t enough[] = {16, 32, 64, 128, 16};
 
 unsigned block_choice_take(struct block_choice *choice, struct block_choice_skips *skips,
-                           unsigned number, bool dear)
+                           unsigned number)
 {
     struct block_choice_place *place = &choice->places[number];
     const unsigned tracked_log2 = place->tracked_log2;
+    const bool dear = choice->dear;
     const unsigned most_log2 =
         dear ? BLOCK_CHOICE_TRACKED_LOG2_MAX : BLOCK_CHOICE_TRACKED_LOG2_CHEAP;
     unsigned next_log2 = tracked_log2;
@@ -38,4 +39,13 @@ unsigned block_choice_take(struct block_choice *choice, struct block_choice_skip
     place->rest = (uint16_t)(stratum - 1 - drawn);
     place->tracked_log2 = (uint8_t)next_log2;
     return tracked_log2;
+}
+
+void block_choice_spent(struct block_choice *choice, uint64_t now_ns, uint64_t spent_ns)
+{
+    if (choice->began_ns == 0)
+        choice->began_ns = now_ns - spent_ns;
+    choice->spent_ns += spent_ns;
+    choice->dear = choice->spent_ns >
+                   BLOCK_CHOICE_ADVANCE_NS + (now_ns - choice->began_ns) / BLOCK_CHOICE_ONE_IN;
 }

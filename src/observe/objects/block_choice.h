@@ -12,9 +12,10 @@
  * - Each place that allocates begins with k = 0 and rises to the next k, up to 4, after 16, 32, 64,
  *   128 chosen ones. So what is allocated a few times is known for certain, and 1 of 256 is known
  *   of what is allocated by the million.
- * - While chosen blocks are dear, that is, take the thread more of its time than they may, a place
- *   goes on to k = 4 at once, and to k = 5 after 16 more: a compiler allocates at a thousand sites,
- *   an interpreter ten million blocks a second, and a chosen block costs 1 to 3 us.
+ * - While chosen blocks are dear, that is, have taken the thread more than BLOCK_CHOICE_ADVANCE_NS
+ *   and one part in BLOCK_CHOICE_ONE_IN of its time, a place goes on to k = 4 at once, and to k = 5
+ *   after 16 more: a compiler allocates at a thousand sites, an interpreter ten million blocks a
+ *   second, and a chosen block costs 1 to 3 us.
  *
  * k is settled before the draws that it governs, so the weights are right whatever it is
  * (docs/estimators.md).
@@ -40,6 +41,8 @@ enum {
     BLOCK_CHOICE_PLACES_LOG2 = 7,
     BLOCK_CHOICE_TRACKED_LOG2_CHEAP = 8, /* as far as it rises while they are not dear */
     BLOCK_CHOICE_TRACKED_LOG2_MAX = 10,
+    BLOCK_CHOICE_ADVANCE_NS = 500 * 1000,
+    BLOCK_CHOICE_ONE_IN = 128,
 };
 
 /* Allocations to pass over at each place before the one that is chosen; < 0: it has come. All zero
@@ -58,6 +61,8 @@ struct block_choice_place {
 /* All zero to begin with, but for random_state, which is not 0. */
 struct block_choice {
     uint64_t random_state;
+    uint64_t began_ns, spent_ns; /* when time was first told of; what has been spent by now */
+    bool dear;
     struct block_choice_place places[1 << BLOCK_CHOICE_PLACES_LOG2];
 };
 
@@ -92,8 +97,11 @@ static inline void block_choice_leave(struct block_choice_skips *skips, unsigned
 }
 
 /* Takes the block that was chosen: tracked with probability 2^-result. Draws the place's next one.
- * dear: chosen blocks take more time than they may. */
-unsigned block_choice_take(struct block_choice *, struct block_choice_skips *, unsigned place,
-                           bool dear);
+ */
+unsigned block_choice_take(struct block_choice *, struct block_choice_skips *, unsigned place);
+
+/* So much was spent on a block that was chosen, up to now: of any clock in ns. Who never tells has
+ * no block that is dear. */
+void block_choice_spent(struct block_choice *, uint64_t now_ns, uint64_t spent_ns);
 
 #endif

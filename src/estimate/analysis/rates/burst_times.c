@@ -46,14 +46,14 @@ static void add(struct executions *executions, struct execution execution)
     executions->list[executions->count++] = execution;
 }
 
-/* Ticks of the burst that the record belongs to. */
-static unsigned count_ticks(const struct record_progress *record)
+/* The time that a burst and each tick before it stand for. */
+static double part_of(const struct record_progress *record, const struct record_burst *burst)
 {
-    unsigned ticks = 0;
+    unsigned parts = 1;
 
     for (unsigned k = 0; k < TICKS_MAX; k++)
-        ticks += record->ticks[k] != 0;
-    return ticks;
+        parts += record->ticks[k] != 0;
+    return (double)burst->weight_ns / parts;
 }
 
 /* NULL: it has none whose place is known. */
@@ -68,8 +68,7 @@ static const struct record_burst *burst_of(const struct profile *profile,
 static void add_burst(struct executions *executions, const struct record_progress *record,
                       const struct record_burst *burst, size_t index)
 {
-    const double part = (double)burst->weight_ns / (count_ticks(record) + 1),
-                 each = part / (burst->probes + 1.0);
+    const double each = part_of(record, burst) / (burst->probes + 1.0);
     struct probe_count counts[PROBE_COUNTS_MAX];
     size_t sizes[PROBE_LINE_SIZES];
     struct probe_decoder decoder;
@@ -82,7 +81,8 @@ static void add_burst(struct executions *executions, const struct record_progres
 
         for (size_t i = 0; i < sizes[0]; i++)
             probes += counts[i].count;
-        add(executions, (struct execution){group.ip, index, each * probes});
+        if (probes > 0)
+            add(executions, (struct execution){group.ip, index, each * probes});
     }
 }
 
@@ -119,7 +119,7 @@ static void share(const struct executions *executions, const double *ticks_ns, d
 
         for (end = i; end < executions->count && list[end].ip == list[i].ip; end++)
             all += list[end].weight;
-        for (size_t k = i; k < end && all > 0; k++)
+        for (size_t k = i; k < end; k++)
             times[list[k].burst] += ticks_ns[i] * list[k].weight / all;
     }
 }
@@ -135,37 +135,52 @@ double burst_expiries(const struct profile *profile, uint32_t thread_id)
                    (double)totals->bursts;
 }
 
-void burst_times(const struct profile *profile, double *times)
+static void list_executions(const struct profile *profile, struct executions *executions)
 {
-    struct executions executions = {0};
-    double *ticks_ns;
     size_t index;
 
-    for (size_t i = 0; i < profile->bursts.count; i++)
-        times[i] = (double)profile->bursts.items[i]->weight_ns;
     for (size_t i = 0; i < profile->progress.count; i++) {
         const struct record_progress *record = profile->progress.items[i];
         const struct record_burst *burst = burst_of(profile, record, &index);
 
         if (burst && burst->weight_ns > 0)
-            add_burst(&executions, record, burst, index);
+            add_burst(executions, record, burst, index);
     }
-    if (executions.count > 0)
-        qsort(executions.list, executions.count, sizeof *executions.list, by_ip);
-    ticks_ns = allocate_zeroed(executions.count, sizeof *ticks_ns);
-    for (size_t i = 0; i < profile->progress.count && executions.count > 0; i++) {
+    if (executions->count > 0)
+        qsort(executions->list, executions->count, sizeof *executions->list, by_ip);
+}
+
+/* Takes the time of ticks from the bursts that they came before, and adds it up by instruction:
+ * ticks_ns has an element for each execution. */
+static void take_ticks(const struct profile *profile, const struct executions *executions,
+                       double *ticks_ns, double *times)
+{
+    size_t index;
+
+    for (size_t i = 0; i < profile->progress.count; i++) {
         const struct record_progress *record = profile->progress.items[i];
         const struct record_burst *burst = burst_of(profile, record, &index);
+        double part = burst ? part_of(record, burst) : 0;
 
-        for (unsigned k = 0; burst && k < TICKS_MAX; k++) {
-            double part = (double)burst->weight_ns / (count_ticks(record) + 1);
-
+        for (unsigned k = 0; k < TICKS_MAX && part > 0; k++) {
             if (record->ticks[k] == 0)
                 continue;
             times[index] -= part;
-            ticks_ns[nearest(&executions, record->ticks[k])] += part;
+            ticks_ns[nearest(executions, record->ticks[k])] += part;
         }
     }
+}
+
+void burst_times(const struct profile *profile, double *times)
+{
+    struct executions executions = {0};
+    double *ticks_ns;
+
+    for (size_t i = 0; i < profile->bursts.count; i++)
+        times[i] = (double)profile->bursts.items[i]->weight_ns;
+    list_executions(profile, &executions);
+    ticks_ns = allocate_zeroed(executions.count, sizeof *ticks_ns);
+    take_ticks(profile, &executions, ticks_ns, times);
     share(&executions, ticks_ns, times);
     free(ticks_ns);
     free(executions.list);
