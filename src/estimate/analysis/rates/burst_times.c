@@ -4,47 +4,7 @@
 
 #include <stdlib.h>
 
-#include "profile/probes.h"
 #include "support/memory.h"
-
-/* What a burst spends its time on: of an instruction, the part of its probes. */
-struct execution {
-    uint64_t ip;
-    size_t burst; /* index */
-    double weight;
-};
-
-struct executions {
-    struct execution *list; /* sorted by ip */
-    size_t count, capacity;
-};
-
-static int by_ip(const void *a, const void *b)
-{
-    const struct execution *x = a, *y = b;
-
-    if (x->ip != y->ip)
-        return x->ip < y->ip ? -1 : 1;
-    return (x->burst > y->burst) - (x->burst < y->burst);
-}
-
-/* Groups of a burst come by instruction, so that those of one are added up as they come. */
-static void add(struct executions *executions, struct execution execution)
-{
-    struct execution *last =
-        executions->count > 0 ? &executions->list[executions->count - 1] : NULL;
-
-    if (last && last->ip == execution.ip && last->burst == execution.burst) {
-        last->weight += execution.weight;
-        return;
-    }
-    if (executions->count == executions->capacity) {
-        executions->capacity = 2 * executions->capacity + 64;
-        executions->list =
-            reallocate(executions->list, executions->capacity, sizeof *executions->list);
-    }
-    executions->list[executions->count++] = execution;
-}
 
 /* The time that a burst and each tick before it stand for. */
 static double part_of(const struct record_progress *record, const struct record_burst *burst)
@@ -64,64 +24,48 @@ static const struct record_burst *burst_of(const struct profile *profile,
     return record->ip != 0 && *index < profile->bursts.count ? profile->bursts.items[*index] : NULL;
 }
 
-/* The beginning counts as one probe more: so every burst has an instruction. */
-static void add_burst(struct executions *executions, const struct record_progress *record,
-                      const struct record_burst *burst, size_t index)
+/* An instruction that bursts with a known place executed. */
+struct place {
+    uint64_t ip;
+    uint32_t instruction; /* its number */
+};
+
+static int by_ip(const void *a, const void *b)
 {
-    const double each = part_of(record, burst) / (burst->probes + 1.0);
-    struct probe_count counts[PROBE_COUNTS_MAX];
-    size_t sizes[PROBE_LINE_SIZES];
-    struct probe_decoder decoder;
-    struct probe_group group;
+    const struct place *x = a, *y = b;
 
-    add(executions, (struct execution){record->ip, index, each});
-    probe_decoder_begin(&decoder, burst);
-    while (probe_decode(&decoder, &group, counts, PROBE_COUNTS_MAX, sizes)) {
-        double probes = 0;
-
-        for (size_t i = 0; i < sizes[0]; i++)
-            probes += counts[i].count;
-        if (probes > 0)
-            add(executions, (struct execution){group.ip, index, each * probes});
-    }
+    return (x->ip > y->ip) - (x->ip < y->ip);
 }
 
-/* Where those of the instruction begin that is nearest to ip. */
-static size_t nearest(const struct executions *executions, uint64_t ip)
+/* places: those of which all[instruction] is above 0, sorted; returns their number. */
+static size_t list_places(const struct burst_code *code, const double *all, struct place *places)
 {
-    const struct execution *list = executions->list;
-    size_t low = 0, high = executions->count;
+    size_t count = 0;
+
+    for (size_t i = 0; i < code->ip_count; i++)
+        if (all[i] > 0)
+            places[count++] = (struct place){code->ips[i], (uint32_t)i};
+    if (count > 0)
+        qsort(places, count, sizeof *places, by_ip);
+    return count;
+}
+
+/* The instruction of the place that is nearest to ip; count > 0. */
+static uint32_t nearest(const struct place *places, size_t count, uint64_t ip)
+{
+    size_t low = 0, high = count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (list[middle].ip < ip)
+        if (places[middle].ip < ip)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == executions->count || (low > 0 && ip - list[low - 1].ip < list[low].ip - ip)) {
+    if (low == count || (low > 0 && ip - places[low - 1].ip < places[low].ip - ip))
         low--;
-        while (low > 0 && list[low - 1].ip == list[low].ip)
-            low--;
-    }
-    return low;
-}
-
-/* The time of ticks at an instruction goes to the bursts that executed it, by how likely each of
- * them was there. */
-static void share(const struct executions *executions, const double *ticks_ns, double *times)
-{
-    const struct execution *list = executions->list;
-
-    for (size_t i = 0, end; i < executions->count; i = end) {
-        double all = 0;
-
-        for (end = i; end < executions->count && list[end].ip == list[i].ip; end++)
-            all += list[end].weight;
-        for (size_t k = i; k < end; k++)
-            times[list[k].burst] += ticks_ns[i] * list[k].weight / all;
-    }
+    return places[low].instruction;
 }
 
 double burst_expiries(const struct profile *profile, uint32_t thread_id)
@@ -135,7 +79,9 @@ double burst_expiries(const struct profile *profile, uint32_t thread_id)
                    (double)totals->bursts;
 }
 
-static void list_executions(const struct profile *profile, struct executions *executions)
+/* each[burst]: the time that a probe of it stands for, or 0; all[instruction]: the sum of that. */
+static void weigh(const struct profile *profile, const struct burst_code *code, double *each,
+                  double *all)
 {
     size_t index;
 
@@ -143,21 +89,21 @@ static void list_executions(const struct profile *profile, struct executions *ex
         const struct record_progress *record = profile->progress.items[i];
         const struct record_burst *burst = burst_of(profile, record, &index);
 
-        if (burst && burst->weight_ns > 0)
-            add_burst(executions, record, burst, index);
+        if (burst)
+            each[index] = part_of(record, burst) / (burst->probes + 1.0);
     }
-    if (executions->count > 0)
-        qsort(executions->list, executions->count, sizeof *executions->list, by_ip);
+    for (size_t i = 0; i < code->execution_count; i++)
+        all[code->executions[i].instruction] +=
+            each[code->executions[i].burst] * (double)code->executions[i].probes;
 }
 
-/* Takes the time of ticks from the bursts that they came before, and adds it up by instruction:
- * ticks_ns has an element for each execution. */
-static void take_ticks(const struct profile *profile, const struct executions *executions,
+/* Takes the time of ticks from the bursts that they came before, and adds it up by instruction. */
+static void take_ticks(const struct profile *profile, const struct place *places, size_t count,
                        double *ticks_ns, double *times)
 {
     size_t index;
 
-    for (size_t i = 0; i < profile->progress.count; i++) {
+    for (size_t i = 0; i < profile->progress.count && count > 0; i++) {
         const struct record_progress *record = profile->progress.items[i];
         const struct record_burst *burst = burst_of(profile, record, &index);
         double part = burst ? part_of(record, burst) : 0;
@@ -166,22 +112,33 @@ static void take_ticks(const struct profile *profile, const struct executions *e
             if (record->ticks[k] == 0)
                 continue;
             times[index] -= part;
-            ticks_ns[nearest(executions, record->ticks[k])] += part;
+            ticks_ns[nearest(places, count, record->ticks[k])] += part;
         }
     }
 }
 
-void burst_times(const struct profile *profile, double *times)
+void burst_times(const struct profile *profile, const struct burst_code *code, double *times)
 {
-    struct executions executions = {0};
-    double *ticks_ns;
+    double *each = allocate_zeroed(profile->bursts.count, sizeof *each);
+    double *all = allocate_zeroed(code->ip_count, sizeof *all);
+    double *ticks_ns = allocate_zeroed(code->ip_count, sizeof *ticks_ns);
+    struct place *places = allocate(code->ip_count, sizeof *places);
 
     for (size_t i = 0; i < profile->bursts.count; i++)
         times[i] = (double)profile->bursts.items[i]->weight_ns;
-    list_executions(profile, &executions);
-    ticks_ns = allocate_zeroed(executions.count, sizeof *ticks_ns);
-    take_ticks(profile, &executions, ticks_ns, times);
-    share(&executions, ticks_ns, times);
+    weigh(profile, code, each, all);
+    take_ticks(profile, places, list_places(code, all, places), ticks_ns, times);
+    /* The time of ticks at an instruction goes to the bursts that executed it, by how likely each
+     * of them was there. */
+    for (size_t i = 0; i < code->execution_count; i++) {
+        const struct execution *execution = &code->executions[i];
+
+        if (ticks_ns[execution->instruction] > 0)
+            times[execution->burst] += ticks_ns[execution->instruction] * each[execution->burst] *
+                                       (double)execution->probes / all[execution->instruction];
+    }
+    free(each);
+    free(all);
     free(ticks_ns);
-    free(executions.list);
+    free(places);
 }

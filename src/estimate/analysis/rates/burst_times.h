@@ -7,6 +7,7 @@
 #ifndef REUSE_ANALYSIS_BURST_TIMES_H
 #define REUSE_ANALYSIS_BURST_TIMES_H
 
+#include "analysis/rates/burst_code.h"
 #include "profile/reader.h"
 
 /* Expiries of the thread's clock for each of its bursts, at least 1. Those that gave no burst still
@@ -15,6 +16,6 @@
 double burst_expiries(const struct profile *, uint32_t thread_id);
 
 /* times[i]: of profile->bursts.items[i], ns; their sum is that of the weights. */
-void burst_times(const struct profile *, double *times);
+void burst_times(const struct profile *, const struct burst_code *, double *times);
 
 #endif

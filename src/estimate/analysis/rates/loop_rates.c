@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/rates/burst_code.h"
 #include "analysis/rates/burst_times.h"
 #include "analysis/rates/expected_rates.h"
 #include "analysis/rates/kernel_time.h"
@@ -12,7 +13,6 @@
 #include "analysis/rates/rate_fit.h"
 #include "analysis/rates/refill.h"
 #include "interpreter_stop.h"
-#include "profile/probes.h"
 #include "support/memory.h"
 
 enum { INSTRUCTION_BYTES_MAX = 15 };
@@ -74,21 +74,15 @@ static void add(struct recent_loops *loops, const struct loop_rate *loop)
 }
 
 static struct loop_rate loop_of_burst(uint32_t profile, const struct record_burst *burst,
-                                      double time_ns)
+                                      struct code_span span, double time_ns)
 {
-    struct loop_rate loop = {
-        .profile = profile, .loop = burst->loop, .low_ip = UINT64_MAX, .time_ns = time_ns};
-    struct probe_count counts[PROBE_COUNTS_MAX];
-    size_t sizes[PROBE_LINE_SIZES];
-    struct probe_decoder decoder;
-    struct probe_group group;
+    struct loop_rate loop = {.profile = profile,
+                             .loop = burst->loop,
+                             .low_ip = span.first,
+                             .high_ip = span.last,
+                             .time_ns = time_ns};
     unsigned calls = burst->stops + (burst->stop == INTERPRETER_SYSTEM_CALL);
 
-    probe_decoder_begin(&decoder, burst);
-    while (probe_decode(&decoder, &group, counts, PROBE_COUNTS_MAX, sizes)) {
-        loop.low_ip = group.ip < loop.low_ip ? group.ip : loop.low_ip;
-        loop.high_ip = group.ip > loop.high_ip ? group.ip : loop.high_ip;
-    }
     if (calls > 0) {
         loop.call_ns = loop.time_ns;
         loop.accesses_to_call = loop.time_ns * burst->accesses / calls;
@@ -98,7 +92,7 @@ static struct loop_rate loop_of_burst(uint32_t profile, const struct record_burs
 
 /* One entry per burst, sorted, then folded into one entry per loop. */
 static void list_loops(const struct profile *const *profiles, size_t profile_count,
-                       struct loop_rates *out)
+                       const struct burst_code *code, struct loop_rates *out)
 {
     struct recent_loops listed = {0};
     size_t capacity = 1;
@@ -110,8 +104,8 @@ static void list_loops(const struct profile *const *profiles, size_t profile_cou
     listed.list = loops;
     for (size_t p = 0; p < profile_count; p++) {
         for (size_t i = 0; i < profiles[p]->bursts.count; i++) {
-            struct loop_rate loop =
-                loop_of_burst((uint32_t)p, profiles[p]->bursts.items[i], out->burst_times[p][i]);
+            struct loop_rate loop = loop_of_burst((uint32_t)p, profiles[p]->bursts.items[i],
+                                                  code[p].spans[i], out->burst_times[p][i]);
             add(&listed, &loop);
         }
         /* Those of turns need not be a burst's. */
@@ -324,6 +318,8 @@ static void count_instead(const struct profile *const *profiles, struct loop_rat
 void loop_rates_create(const struct profile *const *profiles, size_t profile_count,
                        struct loop_rates *out)
 {
+    struct burst_code *code = allocate(profile_count, sizeof *code);
+
     *out = (struct loop_rates){
         .refills = allocate(profile_count, sizeof *out->refills),
         .burst_times = allocate(profile_count, sizeof *out->burst_times),
@@ -332,9 +328,13 @@ void loop_rates_create(const struct profile *const *profiles, size_t profile_cou
     for (size_t p = 0; p < profile_count; p++) {
         out->refills[p] = refill_estimate(profiles[p]);
         out->burst_times[p] = allocate(profiles[p]->bursts.count, sizeof *out->burst_times[p]);
-        burst_times(profiles[p], out->burst_times[p]);
+        burst_code_create(profiles[p], &code[p]);
+        burst_times(profiles[p], &code[p], out->burst_times[p]);
     }
-    list_loops(profiles, profile_count, out);
+    list_loops(profiles, profile_count, code, out);
+    for (size_t p = 0; p < profile_count; p++)
+        burst_code_free(&code[p]);
+    free(code);
     fit_profiles(profiles, out);
     count_instead(profiles, out);
 }
