@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-doctor where performance events are forbidden: it survives, and tells the causes apart.
 . "$REUSE_SRCDIR/tests/integration/tap.bash"
 doctor=$REUSE_BUILDDIR/postproc/reuse-doctor

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-doctor: its two formats agree, its exit status follows from its verdicts, programs are judged.
 . "$REUSE_SRCDIR/tests/integration/tap.bash"
 doctor=$REUSE_BUILDDIR/postproc/reuse-doctor

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Rests on samples: see tests/run.
 # Findings on time in the allocator and in containers that grow, and silence on the same programs without.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"

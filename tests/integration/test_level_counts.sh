@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Hardware counts of the traffic between levels, beside what is predicted: without a PMU. A stand-in
 # (tests/support/pmu_stand_in.c) opens the events of a made-up processor as the task clock and gives out so
 # many lines per access. What is real: opening, inheritance by threads, reading, the profile, the report.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Figures of a run for those who own the machine: --format openmetrics, and the file that --metrics
 # keeps while the program runs. Read by Prometheus' own tools where they are installed.
 . "$(dirname "$0")/tap.bash"

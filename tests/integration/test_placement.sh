@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # From a profile to a mapping to bound threads: reuse-report --placement, reuse-run --place.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 reuse_run=$REUSE_BUILDDIR/postproc/reuse-run

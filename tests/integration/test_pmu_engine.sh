@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # The engine pmu where there is no PMU, or one that lies: refused with its reason, and clock goes on. The
 # lie is a software event that sysfs files of our own (REUSE_PMU_SYSFS) give out as the unit, so that
 # everything up to the verdict happens in the real kernel.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-run --record-raw and --replay: a recorded run is repeated without its program, and its profile comes
 # out the same, byte for byte. Also what comes out of a recording that was cut off, damaged, or is none.
 . "$(dirname "$0")/tap.bash"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # reuse-report --sector-hints and --traffic: the programs of the sector-cache study and others whose
 # best division is known, from counts and from simulated samples; and questions without an answer.
 # Rests on samples: see tests/run.
@@ -50,16 +51,10 @@ check "... in text as well" out_has '^Mem +< [0-9.]+ [KMGTP]iB +- +- '
 run "$report" --traffic --format csv bare.rprof
 check "... and in CSV" test "$(grep -c '[0-9]' out)" -gt 0
 
-# --- 200 objects, 2000 bursts: a matter of seconds
+# --- 200 objects, 2000 bursts: how long they take is in test_report_speed.sh
 python3 "$here/report_large.py" "$report" 2000 | "$script" large.rprof || exit 1
-# In units of the report itself, for machines differ by more than the hints do: 2.5 to 3 times were seen.
-seconds_of() {
-    bash -c 'TIMEFORMAT=%U; time "$@" >json' - "$report" --format json "$@" large.rprof 2>&1
-}
-run awk -v hints="$(seconds_of --sector-hints)" -v plain="$(seconds_of)" 'BEGIN { print hints, plain }'
-"$report" --sector-hints --format json large.rprof >json
-check "hints for 200 objects within five times the CPU time of the report" awk '{ exit !($1 > 0 && $1 < 5 * $2) }' out
-cp json out
+run "$report" --sector-hints --format json large.rprof
+check "hints for 200 objects" status_is 0
 check "... have rows" json 'd["sector_hints"]'
 check "... that name what to isolate" json 'all(r["data_struct"] for r in d["sector_hints"])'
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # The page for a browser: written, whole, and, where Chromium is installed, looked at in it.
 . "$(dirname "$0")/tap.bash"
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Calling contexts of perf.data: call chains, and registers with stacks, that `perf record` makes here of a CPU
 # clock, against the stacks that perf prints of the same file; and call chains of sampled accesses, from a file
 # that is made up.

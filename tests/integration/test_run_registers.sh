@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Rests on samples.
 # Debug registers that can be armed and never trap, as in some virtual machines: the run, the report and
 # its verdicts say what was not seen, and nothing is taken for absent that nobody could look for. What

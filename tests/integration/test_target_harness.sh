@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # The tests of transparency themselves: libraries that disturb the program must not go unnoticed.
 library=$REUSE_BUILDDIR/tests/integration/programs/.libs/misbehaving.so
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"

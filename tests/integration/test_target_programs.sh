@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Programs that many people use, profiled and not.
 # Rests on samples: see tests/run. The shortest of them runs for a few expiries.
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Programs that count, close or use up what they have, or give it up, profiled and not.
 # Rests on timing: see tests/run.
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # Programs that use signals, or die by them, profiled and not.
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"
 signals=$programs/target_signals

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
 # --timeline: misses over the run, of a program with phases and of one without.
 # Rests on samples.
 . "$(dirname "$0")/tap.bash"

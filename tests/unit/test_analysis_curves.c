@@ -15,9 +15,10 @@
 
 #include "analysis/analysis.h"
 #include "sampling/random.h"
+#include "support/instrumented.h"
 #include "support/trace_generators.h"
 
-enum { SEEDS = 10 };
+enum { SEEDS = SEEDS_OF(10) };
 
 struct quality {
     double errors[SEEDS]; /* mean absolute error over the curve, ascending */
@@ -141,9 +142,9 @@ static void check(const struct expectation *expected, const struct sampling *cha
     }
     measure(&trace, &sampling, line_size, &quality);
     report(expected->name, &quality);
-    assert_true(quality.errors[SEEDS / 2] <= expected->median);
-    assert_true(fabs(quality.bias) <= expected->bias);
-    assert_true(quality.covered >= expected->covered);
+    assert_on_average(quality.errors[SEEDS / 2] <= expected->median);
+    assert_on_average(fabs(quality.bias) <= expected->bias);
+    assert_on_average(quality.covered >= expected->covered);
     trace_free(&trace);
 }
 

@@ -13,10 +13,11 @@
 
 #include "analysis/analysis.h"
 #include "sampling/random.h"
+#include "support/instrumented.h"
 #include "support/profile_builder.h"
 #include "support/trace_generators.h"
 
-enum { ACCESSES = 1500000, SEEDS = 8, MIB = 1 << 20 };
+enum { ACCESSES = 1500000, SEEDS = SEEDS_OF(8), MIB = 1 << 20 };
 
 static struct analysis *analyse_in(const struct profile *profile, uint32_t thread_id,
                                    const struct cache_groups *groups)
@@ -84,8 +85,8 @@ static void coherence_misses_are_found(void **state)
     }
     print_message("coherence %.4f, should be %.4f; %d of %d intervals hold it (seeds 1..%d)\n", sum,
                   expected, covered, SEEDS, SEEDS);
-    assert_true(fabs(sum - expected) < 0.25 * expected);
-    assert_true(covered >= SEEDS - 2);
+    assert_on_average(fabs(sum - expected) < 0.25 * expected);
+    assert_on_average(covered >= SEEDS - 2);
     truth_free(&truth);
     trace_free(&traces[0]);
     trace_free(&traces[1]);
@@ -139,7 +140,7 @@ static void what_few_watches_do_not_see_is_not_excluded(void **state)
     }
     print_message("%.4f are coherence misses; %d of %d runs saw none, %d did not exclude them\n",
                   expected, blind, SEEDS, covered);
-    assert_true(blind >= SEEDS / 2 && covered >= SEEDS - 1);
+    assert_on_average(blind >= SEEDS / 2 && covered >= SEEDS - 1);
     truth_free(&truth);
     trace_free(&traces[0]);
     trace_free(&traces[1]);
@@ -273,9 +274,9 @@ static void every_reuse_after_a_turn(void **state)
         print_message("%s: coherence %.4f, should be %.4f; in a cache that is too small %.4f; %d "
                       "of %d intervals hold it (seeds 1..%d)\n",
                       cases[k].name, sum, expected, small, covered, SEEDS, SEEDS);
-        assert_true(fabs(sum - expected) <= cases[k].tolerance * expected);
+        assert_on_average(fabs(sum - expected) <= cases[k].tolerance * expected);
         assert_true(small < 0.01);
-        assert_true(covered >= cases[k].intervals);
+        assert_on_average(covered >= cases[k].intervals);
         truth_free(&truth);
         trace_free(&traces[0]);
         trace_free(&traces[1]);

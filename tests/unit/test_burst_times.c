@@ -59,17 +59,20 @@ struct shares {
 static struct shares times_of(struct profile_builder *builder, const char *path)
 {
     struct shares shares = {0};
+    struct burst_code code;
     double *times;
 
     profile_builder_finish(builder);
     struct profile *profile = profile_builder_load(path);
     times = calloc(profile->bursts.count, sizeof *times);
-    burst_times(profile, times);
+    burst_code_create(profile, &code);
+    burst_times(profile, &code, times);
     for (size_t i = 0; i < profile->bursts.count; i++) {
         shares.sum += times[i];
         *(profile->bursts.items[i]->loop == slow ? &shares.slow : &shares.fast) += times[i];
     }
     free(times);
+    burst_code_free(&code);
     profile_free(profile);
     unlink(path);
     return shares;

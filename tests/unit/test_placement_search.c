@@ -19,23 +19,14 @@
 #include "placement/search.h"
 #include "placement/topology.h"
 #include "sampling/random.h"
+#include "support/instrumented.h"
 #include "support/memory.h"
 
 enum { SEED = 20240611 };
 
 /* Seconds of CPU time that a search may take: several times what it does take, a hundredth of what
  * a search that tries everything would. Sanitizers slow it down. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-static const double time_limit = 60;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-static const double time_limit = 60;
-#else
-static const double time_limit = 2;
-#endif
-#else
-static const double time_limit = 2;
-#endif
+static const double time_limit = INSTRUMENTED ? 60 : 2;
 
 struct known {
     struct placement_tree *tree;
