@@ -73,6 +73,6 @@ check 1 1 0 spmv "$scratch/power-law.mtx" --iterations 3
 # Random draws: a sample of 80000 against the expectation. The model is meant for caches of 16 lines
 # and more.
 check 1.5 2 0 probes --bytes 32K --probes 20000 --iterations 6
-check 1.5 2 16 zipf --elements 4096 --probes 20000 --iterations 6
+check 1.5 2 16 zipf --elements 1024 --probes 20000 --iterations 6
 check 1.5 2 16 zipf --elements 4096 --scatter --probes 20000 --iterations 6
-check 1.5 2 16 zipf --elements 4096 --index float --power 4 --probes 20000 --iterations 6
+check 1.5 2 16 zipf --elements 1024 --index float --power 4 --probes 20000 --iterations 6

@@ -275,7 +275,7 @@ static void every_reuse_after_a_turn(void **state)
                       "of %d intervals hold it (seeds 1..%d)\n",
                       cases[k].name, sum, expected, small, covered, SEEDS, SEEDS);
         assert_on_average(fabs(sum - expected) <= cases[k].tolerance * expected);
-        assert_true(small < 0.01);
+        assert_on_average(small < 0.01);
         assert_on_average(covered >= cases[k].intervals);
         truth_free(&truth);
         trace_free(&traces[0]);
