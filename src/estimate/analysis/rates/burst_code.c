@@ -4,56 +4,31 @@
 
 #include <stdlib.h>
 
+#include "profile/key_map.h"
 #include "profile/probes.h"
 #include "support/memory.h"
-
-/* Numbers of instructions by address: open addressing, a power of two of slots. */
-struct numbers {
-    uint32_t *slots; /* number + 1; 0: free */
-    size_t capacity;
-};
 
 struct builder {
     struct burst_code code;
     size_t ip_capacity, execution_capacity;
-    struct numbers numbers;
+    struct key_map numbers; /* of instructions, from 1 */
 };
-
-static size_t slot_of(const struct numbers *numbers, const uint64_t *ips, uint64_t ip)
-{
-    size_t at = (ip * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (numbers->capacity - 1);
-
-    while (numbers->slots[at] != 0 && ips[numbers->slots[at] - 1] != ip)
-        at = (at + 1) & (numbers->capacity - 1);
-    return at;
-}
-
-static void grow(struct numbers *numbers, const uint64_t *ips, size_t count)
-{
-    free(numbers->slots);
-    numbers->capacity = numbers->capacity > 0 ? 2 * numbers->capacity : 1024;
-    numbers->slots = allocate_zeroed(numbers->capacity, sizeof *numbers->slots);
-    for (size_t i = 0; i < count; i++)
-        numbers->slots[slot_of(numbers, ips, ips[i])] = (uint32_t)i + 1;
-}
 
 static uint32_t number_of(struct builder *builder, uint64_t ip)
 {
     struct burst_code *code = &builder->code;
-    size_t at;
+    bool added;
+    uint32_t number = key_map_intern(&builder->numbers, &ip, sizeof ip, &added) - 1;
 
-    if (2 * code->ip_count >= builder->numbers.capacity)
-        grow(&builder->numbers, code->ips, code->ip_count);
-    at = slot_of(&builder->numbers, code->ips, ip);
-    if (builder->numbers.slots[at] == 0) {
-        if (code->ip_count == builder->ip_capacity) {
-            builder->ip_capacity = 2 * builder->ip_capacity + 64;
-            code->ips = reallocate(code->ips, builder->ip_capacity, sizeof *code->ips);
-        }
-        code->ips[code->ip_count++] = ip;
-        builder->numbers.slots[at] = (uint32_t)code->ip_count;
+    if (added && number == builder->ip_capacity) {
+        builder->ip_capacity = 2 * builder->ip_capacity + 64;
+        code->ips = reallocate(code->ips, builder->ip_capacity, sizeof *code->ips);
     }
-    return builder->numbers.slots[at] - 1;
+    if (added) {
+        code->ips[number] = ip;
+        code->ip_count = number + 1;
+    }
+    return number;
 }
 
 /* Groups of a burst come by instruction, so that those of one are added up as they come. */
@@ -113,7 +88,7 @@ void burst_code_create(const struct profile *profile, struct burst_code *out)
     }
     for (size_t i = 0; i < profile->bursts.count; i++)
         add_probes(&builder, profile->bursts.items[i], i);
-    free(builder.numbers.slots);
+    key_map_clear(&builder.numbers);
     *out = builder.code;
 }
 
