@@ -256,7 +256,7 @@ static uint64_t median(uint64_t *values, unsigned n)
     return values[n / 2];
 }
 
-enum { CALIBRATION_ROUNDS = 5 };
+enum { CALIBRATION_ROUNDS = 5, CALIBRATION_LEAST = 3 };
 
 /* The word that calibration traps on. */
 static volatile uint64_t calibration_word __attribute__((aligned(8)));
@@ -330,9 +330,10 @@ static int calibrate_trigger(uint64_t clock)
         return descriptor;
     perf_event_enable(&descriptor);
     /* Expiries in kernel mode give no signal: the clock is read only now and then. On a machine
-     * that is slow, or has its processors taken away, time alone passes without a chance of one. */
-    while (n < CALIBRATION_ROUNDS &&
-           (last - begun < PATIENCE_NS || (n == 0 && readings++ < PATIENCE_READINGS))) {
+     * that is slow, or has its processors taken away, time alone passes without a chance of one,
+     * and a single reading may be such a pause: it would be taken for the price of every burst. */
+    while (n < CALIBRATION_ROUNDS && (last - begun < PATIENCE_NS ||
+                                      (n < CALIBRATION_LEAST && readings++ < PATIENCE_READINGS))) {
         uint64_t now, taken;
 
         for (unsigned spin = 0; spin < 200 && calibration.count == count; spin++)

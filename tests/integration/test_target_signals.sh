@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs beside others.
+# Rests on samples: see tests/run. Beside others a program of a tenth of a second may have none.
 # Programs that use signals, or die by them, profiled and not.
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"
 signals=$programs/target_signals
