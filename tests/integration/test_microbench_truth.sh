@@ -42,7 +42,7 @@ check() {
 }
 
 for kind in banded uniform power-law laplacian; do
-    "$programs/matrix-generate" --kind $kind --rows 250 --per-row 6 --bandwidth 40 \
+    "$programs/matrix-generate" --kind $kind --rows 120 --per-row 6 --bandwidth 40 \
         --output "$scratch/$kind.mtx" || exit 1
 done
 
@@ -70,9 +70,9 @@ check 1 1 0 stencil --rows 40 --columns 50 --iterations 3
 check 1 1 0 spmv "$scratch/banded.mtx" --iterations 3
 check 1 1 0 spmv "$scratch/uniform.mtx" --iterations 3
 check 1 1 0 spmv "$scratch/power-law.mtx" --iterations 3
-# Random draws: a sample of 80000 against the expectation. The model is meant for caches of 16 lines
+# Random draws: a sample of 40000 against the expectation. The model is meant for caches of 16 lines
 # and more.
-check 1.5 2 0 probes --bytes 32K --probes 20000 --iterations 6
-check 1.5 2 16 zipf --elements 1024 --probes 20000 --iterations 6
-check 1.5 2 16 zipf --elements 4096 --scatter --probes 20000 --iterations 6
-check 1.5 2 16 zipf --elements 1024 --index float --power 4 --probes 20000 --iterations 6
+check 1.5 2 0 probes --bytes 32K --probes 20000 --iterations 4
+check 1.5 2 16 zipf --elements 1024 --probes 20000 --iterations 4
+check 1.5 2 16 zipf --elements 4096 --scatter --probes 20000 --iterations 4
+check 1.5 2 16 zipf --elements 1024 --index float --power 4 --probes 20000 --iterations 4

@@ -119,7 +119,8 @@ static void check_search(struct known *known, double margin)
 static const char *const machines_of_1024[] = {
     "pack:4 l3:4 l2:4 core:16 pu:1", "pack:2 l3:8 core:64 pu:1", "pack:4 l3:4 l2:8 core:8 pu:1",
     "pack:16 l2:8 core:4 pu:2"};
-enum { MACHINES = sizeof(machines_of_1024) / sizeof(*machines_of_1024) };
+/* A sanitizer sees in one of them what it sees in all. */
+enum { MACHINES = INSTRUMENTED ? 1 : sizeof(machines_of_1024) / sizeof(*machines_of_1024) };
 
 static void pairs_sit_together(void **state)
 {

@@ -21,13 +21,14 @@
 #include "sampling/burst.h"
 #include "sampling/line_watch.h"
 #include "sampling/random.h"
+#include "support/instrumented.h"
 #include "support/profile_builder.h"
 
 enum {
     ACCESSES = 1 << 20,
     THREADS = 4,
     LINES = 1 << 15,
-    SEEDS = 3,
+    SEEDS = SEEDS_OF(3),
     PERIOD = 1000,
     LINE = 64,
     BASE = 0x100000,
@@ -442,9 +443,9 @@ static void check(const char *name, program run, bool divided)
                   "most\n",
                   name, 100 * quality.error, 100 * quality.bias, 100 * quality.covered,
                   100 * quality.crossing);
-    assert_true(quality.error < 0.015);
-    assert_true(quality.covered > 0.85);
-    assert_true(quality.crossing < 0.04);
+    assert_on_average(quality.error < 0.015);
+    assert_on_average(quality.covered > 0.85);
+    assert_on_average(quality.crossing < 0.04);
 }
 
 static void data_apart(void **state)
