@@ -24,7 +24,10 @@ void *allocation_obtain(size_t bytes)
     void *memory = mmap(own_place(bytes), bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     errno = saved_errno;
-    return memory == MAP_FAILED ? NULL : memory;
+    if (memory == MAP_FAILED)
+        return NULL;
+    own_small_pages(memory, bytes);
+    return memory;
 }
 
 static void *obtain_nodes(void *context, size_t bytes)

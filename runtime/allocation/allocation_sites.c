@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "allocation/allocation_thread.h"
+#include "large_table.h"
 
 #include "signal_safe.h"
 
@@ -60,8 +61,8 @@ static struct {
     _Atomic bool ended; /* no hook is to be called any more */
     _Atomic uint64_t frames_walked, contexts_shortened;
     _Atomic uint32_t callers_shortened;
-    struct caller callers[CALLERS];
 } sites;
+static LARGE_TABLE struct caller callers[CALLERS];
 
 static const char *name_of(uint64_t pair)
 {
@@ -148,7 +149,7 @@ static struct caller *find_caller(uint64_t ip)
 {
     const uint64_t place = ip * UINT64_C(0x9e3779b97f4a7c15) >> 40; /* golden ratio */
     for (unsigned i = 0; i < CALLER_PROBES; i++) {
-        struct caller *caller = &sites.callers[(place + i) % CALLERS];
+        struct caller *caller = &callers[(place + i) % CALLERS];
         uint64_t known = atomic_load_explicit(&caller->ip, memory_order_relaxed);
         if (known == ip || (known == 0 && (atomic_compare_exchange_strong_explicit(
                                                &caller->ip, &known, ip, memory_order_relaxed,

@@ -52,10 +52,8 @@ struct pooled {
     bool is_kept_from_children;
     void *memory; /* of an interpreter; NULL: not used yet */
 };
-static LARGE_TABLE struct {
-    unsigned count; /* written once at start-up */
-    struct pooled one[INTERPRETERS_MAX];
-} interpreters;
+static LARGE_TABLE struct pooled interpreters[INTERPRETERS_MAX];
+static unsigned interpreter_count; /* written once at start-up */
 
 /* The decoder, its cache and its stubs: made for the first look-ahead, for most short programs have
  * none. A forked child makes its own, or, where it got a copy of the cache, the stubs. */
@@ -157,9 +155,9 @@ static bool has_cache(void)
 void look_ahead_create(void)
 {
     dl_iterate_phdr(find_own_code, NULL);
-    interpreters.count = settings.cpus < INTERPRETERS_MAX - INTERPRETERS_SPARE
-                             ? (unsigned)settings.cpus + INTERPRETERS_SPARE
-                             : INTERPRETERS_MAX;
+    interpreter_count = settings.cpus < INTERPRETERS_MAX - INTERPRETERS_SPARE
+                            ? (unsigned)settings.cpus + INTERPRETERS_SPARE
+                            : INTERPRETERS_MAX;
     own_low = tape_value(TAPE_SETTING, own_low);
     own_high = tape_value(TAPE_SETTING, own_high);
     if (tape_inside)
@@ -170,8 +168,8 @@ void look_ahead_before_fork(void)
 {
     if (atomic_load(&cache_state) == CACHE_READY && cache_memory && !cache_is_kept_from_children)
         cache_is_kept_from_children = memory_keep_from_children(cache_memory, DECODE_CACHE_BYTES);
-    for (unsigned i = 0; i < interpreters.count; i++) {
-        struct pooled *one = &interpreters.one[i];
+    for (unsigned i = 0; i < interpreter_count; i++) {
+        struct pooled *one = &interpreters[i];
 
         if (atomic_exchange(&one->taken, true))
             continue;
@@ -191,8 +189,8 @@ void look_ahead_reset_after_fork(void)
         atomic_store(&cache_state, CACHE_NONE);
     if (atomic_load(&cache_state) == CACHE_READY && stubs.executable)
         atomic_store(&cache_state, CACHE_LACKS_STUBS);
-    for (unsigned i = 0; i < interpreters.count; i++) {
-        struct pooled *one = &interpreters.one[i];
+    for (unsigned i = 0; i < interpreter_count; i++) {
+        struct pooled *one = &interpreters[i];
 
         /* Another thread was at work on it, and is not here to end that. */
         if (atomic_exchange(&one->taken, false) && one->memory) {
@@ -293,8 +291,8 @@ static bool take_interpreter(struct thread *thread)
 {
     struct interpreter_options options = options_for(thread);
 
-    for (unsigned i = 0; i < interpreters.count; i++) {
-        struct pooled *one = &interpreters.one[i];
+    for (unsigned i = 0; i < interpreter_count; i++) {
+        struct pooled *one = &interpreters[i];
 
         if (atomic_load_explicit(&one->taken, memory_order_relaxed) ||
             atomic_exchange_explicit(&one->taken, true, memory_order_acquire))
@@ -332,7 +330,7 @@ bool look_ahead_begin(struct thread *thread, const ucontext_t *context)
 void look_ahead_end(struct thread *thread)
 {
     fault_guard_leave();
-    atomic_store_explicit(&interpreters.one[thread->interpreter_number].taken, false,
+    atomic_store_explicit(&interpreters[thread->interpreter_number].taken, false,
                           memory_order_release);
     thread->interpreter = NULL;
 }

@@ -131,16 +131,18 @@ struct thread {
     uint64_t calls_kept;     /* accesses that they count so far */
     uint64_t looked;         /* accesses of the look-ahead under way, our own code's included */
     struct ticks ticks;
-    struct rate rate;
-    struct access batch[THREAD_BATCH];
-    struct wait_loop wait_loops[THREAD_WAIT_LOOPS]; /* in which it was seen to poll */
-    unsigned next_wait_loop;                        /* to be replaced */
 
     /* output */
     uint64_t next_sample;
     unsigned region_depth; /* spans of the API begun and not ended; may exceed THREAD_REGIONS */
     uint32_t regions[THREAD_REGIONS];
     struct record_totals totals;
+
+    /* The large parts, so that what start-up touches is close together. */
+    struct rate rate;
+    struct wait_loop wait_loops[THREAD_WAIT_LOOPS]; /* in which it was seen to poll */
+    unsigned next_wait_loop;                        /* to be replaced */
+    struct access batch[THREAD_BATCH];
 };
 
 /* The calling thread's, or NULL. Signal-safe. */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "large_table.h"
 #include "memory/maps.h"
 #include "own/text.h"
 
@@ -14,7 +15,7 @@
 enum { RANGES_MAX = 256 };
 
 /* Unused: high is 0. Taken by compare-and-swap of `high`, which is written last. */
-static struct {
+static LARGE_TABLE struct {
     _Atomic uint64_t low, high;
 } ranges[RANGES_MAX];
 static _Atomic unsigned used; /* none at or above was ever taken */

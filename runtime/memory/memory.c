@@ -25,33 +25,42 @@ enum { PAGE = 65536 };
 
 /*
  * What the tables of start-up and the first threads need: one mapping instead of a dozen, which a
- * process that ends after a millisecond would make and take down again. Large tables are taken from
- * its end, small ones from its beginning: their first pages, all that a short process touches, lie
- * in one table of the page tables.
+ * process that ends after a millisecond would make and take down again. The program has made no gap
+ * yet, so it lies where the kernel puts it, beside the libraries: the page tables of that part of
+ * the address space are there. Large tables are taken from its end, small ones from its beginning:
+ * their first pages, all that a short process touches, lie in one table of the page tables.
  */
-enum { RESERVE_BYTES = 48 << 20, LARGE_BYTES = 256 << 10 };
+enum { RESERVE_BYTES = 48 << 20, LARGE_BYTES = 1 << 20 };
 
 /* Written by memory_begin(): the first whole page of ours, and how many. */
 static uint64_t reserve, reserve_pages;
 /* What is taken, in pages: from the beginning, and << 32 from the end. */
 static _Atomic uint64_t reserve_taken;
 
-static void *map(size_t bytes)
+static void *map(void *place, size_t bytes)
 {
     int saved = errno;
-    long address = syscall(SYS_mmap, own_place(bytes), bytes, PROT_READ | PROT_WRITE,
+    long address = syscall(SYS_mmap, place, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
 
     errno = saved;
-    return address == -1 ? NULL : (void *)address;
+    if (address == -1)
+        return NULL;
+    own_small_pages((void *)address, bytes);
+    return (void *)address;
 }
+
+/* The static memory of what this is linked into: named by the linker. */
+extern char __bss_start[] __attribute__((visibility("hidden")));
+extern char _end[] __attribute__((visibility("hidden")));
 
 void memory_begin(void)
 {
-    uint64_t memory = (uintptr_t)map(RESERVE_BYTES);
+    uint64_t memory = (uintptr_t)map(NULL, RESERVE_BYTES);
 
     reserve = (memory + PAGE - 1) & ~(uint64_t)(PAGE - 1);
     reserve_pages = memory == 0 ? 0 : RESERVE_BYTES / PAGE - (reserve != memory);
+    own_small_pages(__bss_start, (size_t)(_end - __bss_start));
 }
 
 /* NULL: there is no room for so many pages. */
@@ -75,7 +84,7 @@ void *memory_map(size_t bytes)
 {
     void *memory = take((bytes + PAGE - 1) / PAGE, bytes >= LARGE_BYTES);
 
-    return memory ? memory : map(bytes);
+    return memory ? memory : map(own_place(bytes), bytes);
 }
 
 void *memory_map_stack(size_t bytes)

@@ -45,7 +45,7 @@ enum output_state { OUTPUT_CLOSED, OUTPUT_LAZY, OUTPUT_OPENING, OUTPUT_OPEN, OUT
 static _Atomic int state;
 static struct profile_writer writer; /* has its own lock */
 static unsigned char *buffer;
-static struct output_name name; /* written before the file is opened */
+static LARGE_TABLE struct output_name name; /* written before the file is opened */
 static _Atomic uint64_t samples;
 static uint64_t started_ns; /* CLOCK_MONOTONIC; written at start-up and after fork */
 static _Atomic bool loss_told;

@@ -12,6 +12,7 @@
 
 #include "arch/arch.h"
 #include "interposition/descriptors.h"
+#include "large_table.h"
 #include "memory/memory.h"
 #include "output/output.h"
 #include "perf_events/perf_event.h"
@@ -25,7 +26,7 @@ struct counting {
 };
 
 /* Written at start-up and by a forked child. */
-static struct counting events[LEVEL_COUNTERS_MAX];
+static LARGE_TABLE struct counting events[LEVEL_COUNTERS_MAX];
 static unsigned event_count;
 
 struct reading {

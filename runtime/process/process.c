@@ -49,7 +49,7 @@
 #include "unwinding/attribution.h"
 #include "watches/watch.h"
 
-LARGE_TABLE struct settings settings;
+LARGE_TABLE _Alignas(4096) struct settings settings;
 
 _Atomic pid_t process_pid;
 bool process_is_follower;

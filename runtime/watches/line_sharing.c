@@ -39,9 +39,9 @@ enum {
     OWN_TRAPS_MAX = 64,
 };
 
-static struct line_watch lines;        /* has a lock of its own */
-static LARGE_TABLE struct board board; /* likewise */
-static _Atomic bool active;            /* the registers are open */
+static LARGE_TABLE struct line_watch lines; /* has a lock of its own */
+static LARGE_TABLE struct board board;      /* likewise */
+static _Atomic bool active;                 /* the registers are open */
 static _Atomic unsigned own_traps;
 static _Atomic uint64_t words[2]; /* watched; for the interpreter */
 

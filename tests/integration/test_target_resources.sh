@@ -40,4 +40,16 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 else
     skip "a set-user-ID binary" "needs root and setpriv"
 fi
+
+# Tables that are touched here and there, beside which `cat` has no mapping of 2 MiB that can be written to.
+if [ -e /sys/kernel/mm/transparent_hugepage/enabled ]; then
+    REUSE_QUIET=1 REUSE_OUTPUT=$work/p.rprof LD_PRELOAD=$library cat /proc/self/smaps >"$work/smaps"
+    awk '/^[0-9a-f]+-[0-9a-f]+ / { range = $1; large = 0; ours = $2 == "rw-p" && $5 == 0 }
+         /^Size:/ && $2 >= 2048 { large = ours }
+         /^VmFlags:/ && large { print range, / nh( |$)/ ? "small" : "any" }' "$work/smaps" >"$work/large"
+    check "no huge page for what is touched here and there" \
+        eval 'test "$(wc -l <"$work/large")" -ge 2 && ! grep any "$work/large"'
+else
+    skip "no huge page for what is touched here and there" "the kernel has none"
+fi
 finish
