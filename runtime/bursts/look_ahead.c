@@ -192,8 +192,12 @@ void look_ahead_reset_after_fork(void)
     for (unsigned i = 0; i < interpreter_count; i++) {
         struct pooled *one = &interpreters[i];
 
+        /* Read first: most are free, and what is written the child has to copy. */
+        if (!atomic_load(&one->taken))
+            continue;
         /* Another thread was at work on it, and is not here to end that. */
-        if (atomic_exchange(&one->taken, false) && one->memory) {
+        atomic_store(&one->taken, false);
+        if (one->memory) {
             memory_unmap(one->memory, interpreter_memory_size());
             one->memory = NULL;
             one->is_kept_from_children = false;

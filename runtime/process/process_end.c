@@ -85,6 +85,8 @@ static void closing_line(const struct tree_sums *sums)
     bool of_job = settings.job.id[0] != '\0';
     struct line line;
 
+    if (process_is_follower && !settings.options.verbose)
+        return;
     line_begin(&line);
     line_text(&line, pmu_in_use() ? "pmu engine, " : "clock engine, ");
     tell_rank(&line);
