@@ -54,13 +54,17 @@ static void *map(void *place, size_t bytes)
 extern char __bss_start[] __attribute__((visibility("hidden")));
 extern char _end[] __attribute__((visibility("hidden")));
 
+void memory_begin_static(void)
+{
+    own_small_pages(__bss_start, (size_t)(_end - __bss_start));
+}
+
 void memory_begin(void)
 {
     uint64_t memory = (uintptr_t)map(NULL, RESERVE_BYTES);
 
     reserve = (memory + PAGE - 1) & ~(uint64_t)(PAGE - 1);
     reserve_pages = memory == 0 ? 0 : RESERVE_BYTES / PAGE - (reserve != memory);
-    own_small_pages(__bss_start, (size_t)(_end - __bss_start));
 }
 
 /* NULL: there is no room for so many pages. */

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Once, before the first static table is touched: they are to have small pages (own_place.h). */
+void memory_begin_static(void);
+
 /* Once, before any other function here: what it reserves is taken first. */
 void memory_begin(void);
 

@@ -335,6 +335,7 @@ static void start(void)
     /* A program with more rights than who started it: it is not theirs to look into. */
     if (getauxval(AT_SECURE))
         return;
+    memory_begin_static();
     clock_begin();
     if (!bind_functions())
         return;
