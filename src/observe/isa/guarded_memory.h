@@ -34,6 +34,7 @@ bool guarded_memory_read(uint64_t address, void *buffer, size_t size);
         uint64_t loaded;                                                                           \
         __asm__ goto("1: " instruction "\n\t"                                                      \
                      ".pushsection reuse_guarded, \"a\"\n\t"                                       \
+                     ".balign 4\n\t"                                                               \
                      ".long 1b - ., %l[fault] - .\n\t"                                             \
                      ".popsection"                                                                 \
                      : [loaded] "=r"(loaded)                                                       \
