@@ -7,9 +7,8 @@
  *
  *     period = cost of a burst / (budget * periods) * (1 + debt / (budget * horizon))
  *
- * The cost of a burst is the mean, for each thread, of all that its thread was charged from one
- * burst to the next, of the first ones and then a moving one: traps and looks too, so that what
- * those leave goes to bursts.
+ * The cost of a burst is a moving average, for each thread, of all that its thread was charged from
+ * one burst to the next: traps and looks too, so that what those leave goes to bursts.
  * Periods are those that pass from one burst to the next, in the mean: more than one where the
  * clock often ends while the kernel works for the thread, which gives no signal. The debt is what
  * all threads have cost beyond what they were allowed; a credit shortens the period likewise, by
