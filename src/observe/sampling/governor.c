@@ -7,8 +7,8 @@
 /* A debt is repaid, and a credit used up, within so much CPU time of all threads, and no sooner
  * than each of them has had that many bursts: they hear of it only then. */
 static const double horizon_ns = 1e9, horizon_periods = 8;
-/* Least gains of the moving averages, and how far a single burst can move them: one that is many
- * times dearer than others is a debt, not the price of the next. */
+/* Gains of the moving averages, and how far a single burst can move them: one that is many times
+ * dearer than others is a debt, not the price of the next. */
 static const double thread_gain = 1.0 / 8, process_gain = 1.0 / 16, dearer_at_most = 4;
 static const double periods_at_most = 100;
 
@@ -27,7 +27,6 @@ void governor_process_begin(struct governor_process *process, double budget, uin
     atomic_store(&process->app_ns, 0);
     atomic_store(&process->allowed_ns, 0);
     atomic_store(&process->burst_ns, expected_cost_ns);
-    atomic_store(&process->known, 0);
     atomic_store(&process->periods_256, 256);
     atomic_store(&process->threads, 0);
 }
@@ -38,7 +37,6 @@ void governor_begin(struct governor *governor, struct governor_process *process)
         .process = process,
         .alive = true,
         .burst_ns = (double)read(&process->burst_ns),
-        .known = atomic_load_explicit(&process->known, memory_order_relaxed),
         .periods = (double)atomic_load_explicit(&process->periods_256, memory_order_relaxed) / 256};
     atomic_fetch_add_explicit(&process->threads, 1, memory_order_relaxed);
 }
@@ -70,33 +68,26 @@ static void allow(struct governor *governor, uint64_t app_ns, double budget)
     governor->app_ns = app_ns;
 }
 
-/* known: values in the average so far, a first guess among them. Their mean, until there are so
- * many that it moves with the last ones: a guess must not rule a short run. */
-static double follow(double average, double value, double known, double least_gain)
+static double follow(double average, double value, double gain)
 {
-    double gain = 1 / (known + 1);
-
     if (value > dearer_at_most * average)
         value = dearer_at_most * average;
-    return average + (gain > least_gain ? gain : least_gain) * (value - average);
+    return average + gain * (value - average);
 }
 
 /* What has been charged since the last burst was its cost. */
 static void learn(struct governor *governor)
 {
     struct governor_process *process = governor->process;
-    double cost = (double)governor->unpaid, known;
+    double cost = (double)governor->unpaid;
 
     governor->unpaid = 0;
     if (governor->bursts == 0)
         return;
-    governor->burst_ns =
-        follow(governor->burst_ns, cost, governor->known + governor->bursts, thread_gain);
-    known = 1 + atomic_fetch_add_explicit(&process->known, 1, memory_order_relaxed);
-    atomic_store_explicit(
-        &process->burst_ns,
-        (uint64_t)follow((double)read(&process->burst_ns), cost, known, process_gain),
-        memory_order_relaxed);
+    governor->burst_ns = follow(governor->burst_ns, cost, thread_gain);
+    atomic_store_explicit(&process->burst_ns,
+                          (uint64_t)follow((double)read(&process->burst_ns), cost, process_gain),
+                          memory_order_relaxed);
 }
 
 void governor_end(struct governor *governor, uint64_t app_ns)
