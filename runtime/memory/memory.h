@@ -9,7 +9,7 @@
 /* Once, before the first static table is touched: they are to have small pages (own_place.h). */
 void memory_begin_static(void);
 
-/* Once, before any other function here: what it reserves is taken first. */
+/* Once, before the functions that follow: what it reserves is taken first. */
 void memory_begin(void);
 
 /* Zeroed, page-aligned, resident only where touched; NULL when the kernel refuses. Keeps errno. */

@@ -34,6 +34,6 @@ void own_small_pages(void *memory, size_t bytes)
     const uintptr_t high = ((uintptr_t)memory + bytes) & -page;
 
     /* A kernel without huge pages refuses, and gives none. */
-    if (high - low >= HUGE_PAGE && low < high)
+    if (low + HUGE_PAGE <= high)
         raw_call(SYS_madvise, (long)low, (long)(high - low), MADV_NOHUGEPAGE, 0, 0, 0);
 }

@@ -49,6 +49,7 @@
 #include "unwinding/attribution.h"
 #include "watches/watch.h"
 
+/* Its beginning, all that most processes touch of it, lies in one page. */
 LARGE_TABLE _Alignas(4096) struct settings settings;
 
 _Atomic pid_t process_pid;
