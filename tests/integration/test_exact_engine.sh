@@ -165,7 +165,7 @@ wait $victim 2>/dev/null
 run "$curve" sudden.rprof
 check "a killed program leaves what was written before" status_is 0
 
-run $run_exact -q -o python.rprof python3 -c 'import threading; t = threading.Thread(target=print, args=("thread",)); t.start(); t.join(); import os; print(sum(range(10**5)))'
+run $run_exact -q -o python.rprof python3 -I -S -c 'import threading; t = threading.Thread(target=print, args=("thread",)); t.start(); t.join(); import os; print(sum(range(10**5)))'
 check "python runs" out_has '4999950000'
 
 mkdir empty

@@ -3,6 +3,7 @@
 # What hardware records say of how accesses were served, from the buffers of a made-up unit to the report:
 # the stand-in (tests/support/pmu_stand_in.c) writes records of accesses whose sources, latencies, objects
 # and instruction are known. IBS and load latencies through the ring, SPE through the AUX area.
+# Runs beside others.
 # Rests on samples: see tests/run.
 . "$(dirname "$0")/tap.bash"
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What programs with threads must not notice, under the engine pmu: test_target_threads.sh on a stand-in
 # of a PMU (tests/support/pmu_stand_in.c).
+# Runs beside others.
 # Rests on samples: see tests/run.
 : "${REUSE_SRCDIR:?}" "${REUSE_BUILDDIR:?}"
 seam=$REUSE_BUILDDIR/runtime/.libs/libreuse-seam.so

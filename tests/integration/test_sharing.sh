@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Communication end to end: what reuse-report says of exact profiles of the microbenchmarks against their
 # truth, and how the profiles are shown.
-# Rests on samples: see tests/run.
+# Runs beside others.
 . "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
 launcher=$REUSE_BUILDDIR/postproc/reuse-run
 report=$REUSE_BUILDDIR/postproc/reuse-report
@@ -105,23 +105,13 @@ run "$report" --sharing pool.rprof
 check "C++: members of classes in a vector" out_has '^workers_\[[0-2]\]\.(done|total) +workers_\[[0-2]\]\.(done|total)'
 check "C++: small blocks that lie side by side" out_has '^notes?(_\[[0-2]\])? +note'
 check "... which aligned_alloc parts" out_has 'Allocate them with aligned_alloc\(64'
-run "$launcher" -q -e exact -o openmp.rprof "$programs/target_openmp"
+run "$launcher" -q -e exact -o openmp.rprof "$programs/target_openmp" 5
 of_runtime() { "$report" --format json --matrix openmp.rprof | python3 -c '
 import json, sys
 print(int(json.load(sys.stdin)["sharing"]["runtime"]["total"]["all"]["value"]))'; }
 check "OpenMP: barriers have a matrix of their own" test "$(of_runtime)" -gt 100
 run "$report" --sharing --top 1000 openmp.rprof
 check "... and are no part of the program's lines" test "$(grep -cE 'libgomp.so.* [0-9.]+( [kM])?$' out)" -eq 0
-
-# Profiles of the clock engine: the same report, with intervals; how near they come is for `make fidelity`.
-run "$launcher" -q -e clock -o clock.rprof "$microbench/contention" --pattern reduction --padding 64 --seconds 2
-run "$report" --format json --sharing --matrix clock.rprof
-check "a sampled profile is reported" status_is 0
-no_advice() { python3 -c '
-import json
-found = json.load(open("out"))["sharing"].get("false_sharing", [])
-raise SystemExit(any(finding["worth_parting"] for finding in found))'; }
-check "... padded counters need no parting" no_advice
 
 # Profiles that tell nothing.
 run "$launcher" -q -e exact --no-sharing -o silent.rprof "$microbench/handover" --iterations 10

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* OpenMP: loops, reductions, tasks and nested teams; the result does not depend on the schedule. */
+/* OpenMP: loops, reductions, tasks and nested teams; the result does not depend on the schedule.
+ *     target_openmp [ROUNDS]      of two loops; 60 */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,14 +17,15 @@ static long tasks(long n)
     return left + right;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     enum { N = 1 << 19 };
+    int rounds = argc > 1 ? atoi(argv[1]) : 60;
     int *numbers = malloc(N * sizeof *numbers);
     long sum = 0, result = 0, teams = 0;
     if (numbers == NULL)
         return 1;
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < rounds; round++) {
 #pragma omp parallel for schedule(dynamic, 4096) num_threads(4)
         for (int i = 0; i < N; i++)
             numbers[i] = i % 1000 + round;
