@@ -5,6 +5,7 @@
 #include "bursts/processor_speed.h"
 #include "memory/scratch.h"
 #include "process/settings.h"
+#include "recording/tape.h"
 
 #include "signal_safe.h"
 
@@ -16,12 +17,19 @@ enum {
     TELLS = TIMED / 4,
 };
 
+/* A run that is recorded or repeated has the same pace in both: that of its start. */
+static struct pipeline_pace pace(void)
+{
+    return tape_mode == TAPE_OFF ? processor_pace(settings.width)
+                                 : pipeline_pace_of(settings.width);
+}
+
 void modelled_time_follow_begin(struct scratch *scratch)
 {
     struct pipeline *pipeline = &scratch->pipeline;
 
     if (burst_count(scratch->burst) == 0)
-        pipeline_begin(pipeline, settings.width);
+        pipeline_begin(pipeline, pace());
     if (pipeline->accesses < TIMED)
         interpreter_tell(scratch->thread->interpreter, pipeline);
 }

@@ -14,6 +14,7 @@ enum {
     SHORT = 4,
     ROUNDS = 5,
     QUICK_ROUNDS = 2,
+    LOOP = 2, /* instructions of a turn that count it */
 };
 
 static const struct pipeline_width usual = {.instructions = 4, .accesses = 2};
@@ -44,6 +45,33 @@ static uint8_t beside(uint64_t additions_ns, void (*run)(unsigned turns), uint8_
     if (number == 0)
         return unknown;
     return number < PIPELINE_WIDEST ? (uint8_t)number : (uint8_t)PIPELINE_WIDEST;
+}
+
+/* What one takes, in parts of a cycle, which is the time of one addition. `number` in each of
+ * SHORT * TURNS turns. */
+static uint32_t part(uint64_t additions_ns, void (*run)(unsigned turns), unsigned number,
+                     uint32_t unknown)
+{
+    uint64_t ns = time_of(run, SHORT * TURNS, QUICK_ROUNDS);
+    uint64_t taken = ns * PIPELINE_CYCLE * ARCH_UNROLLED, within = SHORT * number * additions_ns;
+    uint64_t parts = within > 0 ? (taken + within / 2) / within : 0;
+
+    if (parts == 0)
+        return unknown;
+    if (parts < PIPELINE_CYCLE / PIPELINE_WIDEST)
+        return PIPELINE_CYCLE / PIPELINE_WIDEST;
+    return parts < PIPELINE_CYCLE ? (uint32_t)parts : PIPELINE_CYCLE;
+}
+
+struct pipeline_pace processor_pace(struct pipeline_width width)
+{
+    struct pipeline_pace known = pipeline_pace_of(width);
+    uint64_t additions_ns = time_of(arch_add, TURNS, QUICK_ROUNDS);
+
+    return (struct pipeline_pace){
+        .instruction = part(additions_ns, arch_do_nothing, ARCH_UNROLLED + LOOP, known.instruction),
+        .access = part(additions_ns, arch_load, ARCH_UNROLLED, known.access),
+    };
 }
 
 struct pipeline_width processor_width(void)

@@ -16,6 +16,11 @@
  * four and two. */
 struct pipeline_width processor_width(void);
 
+/* The same at this moment, in finer steps: another hardware thread of the core, of this machine or
+ * of another on the same host, may take half of it for seconds. About 4 us. What the clock is too
+ * coarse to tell is taken from `width`. */
+struct pipeline_pace processor_pace(struct pipeline_width width);
+
 /* Cycles per nanosecond at this moment, of additions that wait for each other; 0: the clock is too
  * coarse. About 1.5 us. */
 double processor_cycles_per_ns(void);

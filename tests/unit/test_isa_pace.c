@@ -50,7 +50,7 @@ LOOP(loop_of_calls, "call 2f\n jmp 3f\n2: ret\n3:");
 
 static void begin(void)
 {
-    pipeline_begin(&pipeline, (struct pipeline_width){4, 2});
+    pipeline_begin(&pipeline, pipeline_pace_of((struct pipeline_width){4, 2}));
     pipeline_time_from_here(&pipeline);
 }
 

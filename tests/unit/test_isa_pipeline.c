@@ -22,7 +22,7 @@ static struct pipeline pipeline;
 static void begin(void)
 {
     memset(&pipeline, 0, sizeof pipeline);
-    pipeline_begin(&pipeline, width);
+    pipeline_begin(&pipeline, pipeline_pace_of(width));
     pipeline_time_from_here(&pipeline);
 }
 
@@ -97,12 +97,12 @@ static void wider_processors_begin_more_at_once(void **state)
     const struct pipeline_width wide = {.instructions = 6, .accesses = 3};
 
     (void)state;
-    pipeline_begin(&pipeline, wide);
+    pipeline_begin(&pipeline, pipeline_pace_of(wide));
     pipeline_time_from_here(&pipeline);
     for (int i = 0; i < TURNS; i++)
         compute(two, one, 4);
     expect_near(1 / 6.0);
-    pipeline_begin(&pipeline, wide);
+    pipeline_begin(&pipeline, pipeline_pace_of(wide));
     pipeline_time_from_here(&pipeline);
     for (int i = 0; i < TURNS; i++)
         load(two, one, 8 * (uint64_t)(i % 64));
@@ -173,13 +173,26 @@ static void scattered_stores_wait_for_the_way(void **state)
     expect_far(300.0 / 16);
 }
 
+/* Paces are finer than whole instructions a cycle: what another thread of the core leaves. */
+static void a_pace_is_a_part_of_a_cycle(void **state)
+{
+    (void)state;
+    for (uint32_t parts = 16; parts <= 60; parts += 11) {
+        pipeline_begin(&pipeline, (struct pipeline_pace){.instruction = parts, .access = 30});
+        pipeline_time_from_here(&pipeline);
+        for (int i = 0; i < TURNS; i++)
+            compute(0, one, 1);
+        expect_near((double)parts / PIPELINE_CYCLE);
+    }
+}
+
 /* One line from afar, which takes 304 cycles, in 64 instructions: as many at once as are under way.
  */
 static void wider_processors_look_further_ahead(void **state)
 {
     (void)state;
     for (uint8_t instructions = 4; instructions <= 6; instructions += 2) {
-        pipeline_begin(&pipeline, (struct pipeline_width){instructions, 2});
+        pipeline_begin(&pipeline, pipeline_pace_of((struct pipeline_width){instructions, 2}));
         pipeline_time_from_here(&pipeline);
         for (int i = 0; i < TURNS; i++) {
             load(two, one, elsewhere(i) * 64);
@@ -275,7 +288,7 @@ static bool foreseen_after(unsigned taken_since)
     branch_times(HISTORY, OTHER, true);
     branch_times(1, OTHER, false);
     /* The next burst: lines are forgotten, branches are not. */
-    pipeline_begin(&pipeline, width);
+    pipeline_begin(&pipeline, pipeline_pace_of(width));
     pipeline.history = (1u << HISTORY) - 2;
     pipeline_time_from_here(&pipeline);
     pipeline_instruction(&pipeline, false);
@@ -340,7 +353,7 @@ static void strings_stream(void **state)
 static void what_came_before_takes_no_time(void **state)
 {
     (void)state;
-    pipeline_begin(&pipeline, width);
+    pipeline_begin(&pipeline, pipeline_pace_of(width));
     for (int i = 0; i < 64; i++) {
         pipeline_warm(&pipeline, (uint64_t)i * 2 * LINE);
         pipeline_branch(&pipeline, 0, 0x1000, false);
@@ -360,6 +373,7 @@ int main(void)
         cmocka_unit_test(what_waits_takes_its_latency),
         cmocka_unit_test(what_does_not_wait_takes_its_room),
         cmocka_unit_test(wider_processors_begin_more_at_once),
+        cmocka_unit_test(a_pace_is_a_part_of_a_cycle),
         cmocka_unit_test(latencies_add_up),
         cmocka_unit_test(lists_wait_for_lines),
         cmocka_unit_test(pages_in_use_are_near),

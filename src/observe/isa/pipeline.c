@@ -32,12 +32,14 @@ static uint32_t earlier(uint32_t a, uint32_t by)
     return a > by ? a - by : 0;
 }
 
-void pipeline_begin(struct pipeline *p, struct pipeline_width width)
+void pipeline_begin(struct pipeline *p, struct pipeline_pace pace)
 {
     memset(p, 0, offsetof(struct pipeline, branch));
-    p->dispatch = PIPELINE_CYCLE / width.instructions;
-    p->access = PIPELINE_CYCLE / width.accesses;
-    p->window = width.instructions > NARROW ? PIPELINE_WINDOW : PIPELINE_NARROW_WINDOW;
+    p->pace = pace;
+    /* Rounded: what is measured is not quite what the processor is made for. */
+    p->window = (PIPELINE_CYCLE + pace.instruction / 2) / pace.instruction > NARROW
+                    ? PIPELINE_WINDOW
+                    : PIPELINE_NARROW_WINDOW;
 }
 
 void pipeline_time_from_here(struct pipeline *p)
@@ -61,7 +63,7 @@ static void retire(struct pipeline_timeline *t, uint32_t at)
 
 void pipeline_instruction(struct pipeline *p, bool fused)
 {
-    uint32_t room = fused ? 0 : p->dispatch, at = p->instructions & (p->window - 1);
+    uint32_t room = fused ? 0 : p->pace.instruction, at = p->instructions & (p->window - 1);
 
     dispatch(&p->near, at, room);
     dispatch(&p->far, at, room);
@@ -206,8 +208,8 @@ void pipeline_load(struct pipeline *p, struct pipeline_operands operands, uint64
     enum line_state state = touch_line(p, address);
 
     p->accesses++;
-    occupy(&p->near, state, p->access, near_latency[state]);
-    occupy(&p->far, state, p->access, far_latency[state]);
+    occupy(&p->near, state, p->pace.access, near_latency[state]);
+    occupy(&p->far, state, p->pace.access, far_latency[state]);
     load(&p->near, operands, state, waits ? p->near.stored[at] : 0, p->near.arrives[set],
          near_latency[state]);
     load(&p->far, operands, state, waits ? p->far.stored[at] : 0, p->far.arrives[set],
@@ -234,8 +236,8 @@ void pipeline_store(struct pipeline *p, struct pipeline_operands operands, uint6
 
     p->accesses++;
     p->store[at] = word + 1;
-    occupy(&p->near, state, p->access, near_latency[state]);
-    occupy(&p->far, state, p->access, far_latency[state]);
+    occupy(&p->near, state, p->pace.access, near_latency[state]);
+    occupy(&p->far, state, p->pace.access, far_latency[state]);
     store(&p->near, operands.reads, state, at, p->near.arrives[set]);
     store(&p->far, operands.reads, state, at, p->far.arrives[set]);
 }

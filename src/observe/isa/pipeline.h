@@ -15,7 +15,8 @@
  * between the two tells how much of that the code could hide.
  *
  * How many instructions and accesses the processor begins in a cycle is measured on the one at hand
- * (processor_speed.h of the runtime).
+ * (processor_speed.h of the runtime): when a burst begins, for another thread of the same core
+ * takes its share.
  *
  * Times are in parts of a cycle, PIPELINE_CYCLE. Pure; no allocation; signal-safe. 24 KiB.
  */
@@ -52,6 +53,20 @@ struct pipeline_width {
     uint8_t instructions, accesses;
 };
 
+/* What an instruction and an access take of the units for them: parts of a cycle, at least
+ * PIPELINE_CYCLE / PIPELINE_WIDEST and at most PIPELINE_CYCLE. */
+struct pipeline_pace {
+    uint32_t instruction, access;
+};
+
+static inline struct pipeline_pace pipeline_pace_of(struct pipeline_width width)
+{
+    return (struct pipeline_pace){
+        .instruction = (uint32_t)PIPELINE_CYCLE / width.instructions,
+        .access = (uint32_t)PIPELINE_CYCLE / width.accesses,
+    };
+}
+
 /* One of the two processors. */
 struct pipeline_timeline {
     uint32_t dispatch; /* of the instruction under way */
@@ -67,8 +82,8 @@ struct pipeline_timeline {
 
 struct pipeline {
     bool timing;
-    uint32_t dispatch, access; /* time that an instruction and an access take of those units */
-    uint32_t window;           /* instructions under way */
+    struct pipeline_pace pace;
+    uint32_t window; /* instructions under way */
     struct pipeline_timeline near, far;
     uint32_t instructions, accesses; /* timed */
     uint32_t history, targets_history;
@@ -85,7 +100,7 @@ struct pipeline {
  * processor knows those of a program that has run for a while. At first all is 0. What follows is
  * not timed: it only makes lines and branches known, by pipeline_warm(), pipeline_branch() and
  * pipeline_jump(). */
-void pipeline_begin(struct pipeline *, struct pipeline_width);
+void pipeline_begin(struct pipeline *, struct pipeline_pace);
 void pipeline_warm(struct pipeline *, uint64_t address);
 
 /* From here on it is timed. */
