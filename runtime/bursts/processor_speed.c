@@ -36,23 +36,12 @@ static uint64_t time_of(void (*run)(unsigned turns), unsigned turns, unsigned ro
     return least > nothing ? least - nothing : 0;
 }
 
-/* How many take the time of one addition. */
-static uint8_t beside(uint64_t additions_ns, void (*run)(unsigned turns), uint8_t unknown)
-{
-    uint64_t ns = time_of(run, SHORT * TURNS, ROUNDS);
-    uint64_t number = ns > 0 ? (SHORT * additions_ns + ns / 2) / ns : 0;
-
-    if (number == 0)
-        return unknown;
-    return number < PIPELINE_WIDEST ? (uint8_t)number : (uint8_t)PIPELINE_WIDEST;
-}
-
-/* What one takes, in parts of a cycle, which is the time of one addition. `number` in each of
- * SHORT * TURNS turns. */
+/* What one of `number` in each turn takes, in parts of a cycle, which is the time of one addition.
+ */
 static uint32_t part(uint64_t additions_ns, void (*run)(unsigned turns), unsigned number,
-                     uint32_t unknown)
+                     unsigned rounds, uint32_t unknown)
 {
-    uint64_t ns = time_of(run, SHORT * TURNS, QUICK_ROUNDS);
+    uint64_t ns = time_of(run, SHORT * TURNS, rounds);
     uint64_t taken = ns * PIPELINE_CYCLE * ARCH_UNROLLED, within = SHORT * number * additions_ns;
     uint64_t parts = within > 0 ? (taken + within / 2) / within : 0;
 
@@ -63,25 +52,26 @@ static uint32_t part(uint64_t additions_ns, void (*run)(unsigned turns), unsigne
     return parts < PIPELINE_CYCLE ? (uint32_t)parts : PIPELINE_CYCLE;
 }
 
-struct pipeline_pace processor_pace(struct pipeline_width width)
+static struct pipeline_pace measure(unsigned rounds, struct pipeline_width width)
 {
     struct pipeline_pace known = pipeline_pace_of(width);
-    uint64_t additions_ns = time_of(arch_add, TURNS, QUICK_ROUNDS);
+    uint64_t additions_ns = time_of(arch_add, TURNS, rounds);
 
     return (struct pipeline_pace){
-        .instruction = part(additions_ns, arch_do_nothing, ARCH_UNROLLED + LOOP, known.instruction),
-        .access = part(additions_ns, arch_load, ARCH_UNROLLED, known.access),
+        .instruction =
+            part(additions_ns, arch_do_nothing, ARCH_UNROLLED + LOOP, rounds, known.instruction),
+        .access = part(additions_ns, arch_load, ARCH_UNROLLED, rounds, known.access),
     };
+}
+
+struct pipeline_pace processor_pace(struct pipeline_width width)
+{
+    return measure(QUICK_ROUNDS, width);
 }
 
 struct pipeline_width processor_width(void)
 {
-    uint64_t additions_ns = time_of(arch_add, TURNS, ROUNDS);
-
-    return (struct pipeline_width){
-        .instructions = beside(additions_ns, arch_do_nothing, usual.instructions),
-        .accesses = beside(additions_ns, arch_load, usual.accesses),
-    };
+    return pipeline_width_of(measure(ROUNDS, usual));
 }
 
 double processor_cycles_per_ns(void)

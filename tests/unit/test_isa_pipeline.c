@@ -184,6 +184,13 @@ static void a_pace_is_a_part_of_a_cycle(void **state)
             compute(0, one, 1);
         expect_near((double)parts / PIPELINE_CYCLE);
     }
+    for (uint8_t n = 1; n <= PIPELINE_WIDEST; n++) {
+        const struct pipeline_width exact = {.instructions = n, .accesses = n};
+        struct pipeline_width back = pipeline_width_of(pipeline_pace_of(exact));
+
+        assert_int_equal(back.instructions, n);
+        assert_int_equal(back.accesses, n);
+    }
 }
 
 /* One line from afar, which takes 304 cycles, in 64 instructions: as many at once as are under way.

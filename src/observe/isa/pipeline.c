@@ -36,10 +36,8 @@ void pipeline_begin(struct pipeline *p, struct pipeline_pace pace)
 {
     memset(p, 0, offsetof(struct pipeline, branch));
     p->pace = pace;
-    /* Rounded: what is measured is not quite what the processor is made for. */
-    p->window = (PIPELINE_CYCLE + pace.instruction / 2) / pace.instruction > NARROW
-                    ? PIPELINE_WINDOW
-                    : PIPELINE_NARROW_WINDOW;
+    p->window =
+        pipeline_width_of(pace).instructions > NARROW ? PIPELINE_WINDOW : PIPELINE_NARROW_WINDOW;
 }
 
 void pipeline_time_from_here(struct pipeline *p)

@@ -67,6 +67,15 @@ static inline struct pipeline_pace pipeline_pace_of(struct pipeline_width width)
     };
 }
 
+/* Rounded. */
+static inline struct pipeline_width pipeline_width_of(struct pipeline_pace pace)
+{
+    return (struct pipeline_width){
+        .instructions = (uint8_t)((PIPELINE_CYCLE + pace.instruction / 2) / pace.instruction),
+        .accesses = (uint8_t)((PIPELINE_CYCLE + pace.access / 2) / pace.access),
+    };
+}
+
 /* One of the two processors. */
 struct pipeline_timeline {
     uint32_t dispatch; /* of the instruction under way */
