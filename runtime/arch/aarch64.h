@@ -120,11 +120,15 @@ static inline void arch_add(unsigned turns)
                      : "cc");
 }
 
-static inline void arch_do_nothing(unsigned turns)
+static inline void arch_mix(unsigned turns)
 {
-    __asm__ volatile("1: .rept 32\n\tnop\n\t.endr\n\tsubs %w0, %w0, #1\n\tb.ne 1b"
-                     : "+r"(turns)
-                     :
+    uint64_t word = 0, loaded, a = 0, b = 0, c = 0, d = 0, e = 0;
+
+    __asm__ volatile("1: .rept 4\n\tldr %1, %7\n\tadd %2, %2, #1\n\tadd %3, %3, #1\n\t"
+                     "ldr %1, %7\n\tadd %4, %4, #1\n\tadd %5, %5, #1\n\tldr %1, %7\n\t"
+                     "add %6, %6, #1\n\t.endr\n\tsubs %w0, %w0, #1\n\tb.ne 1b"
+                     : "+r"(turns), "=&r"(loaded), "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e)
+                     : "Q"(word)
                      : "cc");
 }
 

@@ -72,10 +72,11 @@
  *
  *     ARCH_UNROLLED
  *     void arch_add(unsigned turns)
- *     void arch_do_nothing(unsigned turns)
+ *     void arch_mix(unsigned turns)
  *     void arch_load(unsigned turns)
  *         So many times ARCH_UNROLLED instructions, turns >= 1: additions, each of which waits
- *         for the one before, a cycle; instructions without effect; loads that wait for nothing.
+ *         for the one before, a cycle; five additions and three loads of eight that wait for
+ *         nothing; loads that wait for nothing.
  *
  *     void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)
  *         top is a multiple of 16.

@@ -82,9 +82,16 @@ static inline void arch_add(unsigned turns)
                      : "cc");
 }
 
-static inline void arch_do_nothing(unsigned turns)
+static inline void arch_mix(unsigned turns)
 {
-    __asm__ volatile("1: .rept 32\n\tnop\n\t.endr\n\tdec %0\n\tjnz 1b" : "+r"(turns) : : "cc");
+    uint64_t word = 0, loaded, a = 0, b = 0, c = 0, d = 0, e = 0;
+
+    __asm__ volatile("1: .rept 4\n\tmov %7, %1\n\tadd $1, %2\n\tadd $1, %3\n\tmov %7, %1\n\t"
+                     "add $1, %4\n\tadd $1, %5\n\tmov %7, %1\n\tadd $1, %6\n\t.endr\n\t"
+                     "dec %0\n\tjnz 1b"
+                     : "+r"(turns), "=&r"(loaded), "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e)
+                     : "m"(word)
+                     : "cc");
 }
 
 static inline void arch_load(unsigned turns)

@@ -3,6 +3,7 @@
 #include "bursts/modelled_time.h"
 
 #include "bursts/processor_speed.h"
+#include "bursts/thread.h"
 #include "memory/scratch.h"
 #include "process/settings.h"
 #include "recording/tape.h"
@@ -10,12 +11,21 @@
 #include "signal_safe.h"
 
 enum {
-    /* Accesses of a burst that only make lines and branches known; those that are timed; and so
-     * many at least, if it ends early. */
-    WARM = BURST_ACCESSES * 3 / 8,
+    /* Accesses of a burst that only make lines and branches known, the later the timing the better;
+     * those that are timed; and so many at least, if it ends early. */
+    WARM = BURST_ACCESSES * 3 / 4,
     TIMED = BURST_ACCESSES / 8,
     TELLS = TIMED / 4,
 };
+
+/* If the thread's last burst, or this one before a system call, ended early, the next may: it is
+ * timed earlier. */
+static uint32_t warm(const struct thread *thread)
+{
+    uint32_t most = thread->rate.reach / 4 * 3;
+
+    return most > 0 && most < WARM ? most : WARM;
+}
 
 /* A run that is recorded or repeated has the same pace in both: that of its start. */
 static struct pipeline_pace pace(void)
@@ -40,13 +50,14 @@ void modelled_time_follow(struct scratch *scratch)
 
     if (pipeline->accesses >= TIMED)
         interpreter_tell(scratch->thread->interpreter, NULL);
-    else if (!pipeline->timing && burst_count(scratch->burst) >= WARM)
+    else if (!pipeline->timing && burst_count(scratch->burst) >= warm(scratch->thread))
         pipeline_time_from_here(pipeline);
 }
 
 void modelled_time_follow_end(struct scratch *scratch)
 {
     interpreter_tell(scratch->thread->interpreter, NULL);
+    scratch->thread->rate.reach = burst_count(scratch->burst);
 }
 
 static struct progress_variable of_model(uint64_t place, uint32_t accesses, double within)

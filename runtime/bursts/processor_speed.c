@@ -59,7 +59,7 @@ static struct pipeline_pace measure(unsigned rounds, struct pipeline_width width
 
     return (struct pipeline_pace){
         .instruction =
-            part(additions_ns, arch_do_nothing, ARCH_UNROLLED + LOOP, rounds, known.instruction),
+            part(additions_ns, arch_mix, ARCH_UNROLLED + LOOP, rounds, known.instruction),
         .access = part(additions_ns, arch_load, ARCH_UNROLLED, rounds, known.access),
     };
 }

@@ -54,6 +54,7 @@ struct rate {
     struct page_faults faults;
     uint64_t begun_ns; /* app time of the last burst, or else of the thread's beginning */
     bool had_burst;
+    uint32_t reach;    /* accesses of the last burst, or of this one so far */
     bool calls_kernel; /* a burst of it met a system call */
     uint64_t spent_ns; /* from looks to bursts since the last burst: added to the next weight */
     struct kernel_counts counts; /* at the beginning of the last burst */

@@ -274,45 +274,32 @@ static void mispredictions_cost(void **state)
         fail_msg("%.2f", drawn);
 }
 
-static void branch_times(unsigned times, uint64_t ip, bool taken)
-{
-    for (unsigned i = 0; i < times; i++)
-        pipeline_branch(&pipeline, 0, ip, taken);
-}
-
-/* A branch that was not taken once, after a history that comes again. Whether it is foreseen then.
- */
-static bool foreseen_after(unsigned taken_since)
-{
-    enum { BRANCH = 0x1000, OTHER = 0x2000, HISTORY = 12 };
-
-    begin();
-    pipeline.timing = false;
-    branch_times(2 * HISTORY, BRANCH, true);
-    branch_times(1, OTHER, false);
-    branch_times(1, BRANCH, false);
-    branch_times(taken_since, BRANCH, true);
-    branch_times(HISTORY, OTHER, true);
-    branch_times(1, OTHER, false);
-    /* The next burst: lines are forgotten, branches are not. */
-    pipeline_begin(&pipeline, pipeline_pace_of(width));
-    pipeline.history = (1u << HISTORY) - 2;
-    pipeline_time_from_here(&pipeline);
-    pipeline_instruction(&pipeline, false);
-    pipeline_branch(&pipeline, 0, BRANCH, true);
-    pipeline_retire(&pipeline);
-    pipeline_instruction(&pipeline, false);
-    pipeline_compute(&pipeline, (struct pipeline_operands){0, one}, 1);
-    pipeline_retire(&pipeline);
-    return pipeline_time(&pipeline).near_cycles < 10;
-}
-
-/* What came after a history once counts less than what the branch does in nearly all cases. */
-static void seldom_histories_give_way(void **state)
+/* A taken branch costs half a cycle, however wide the processor. */
+static void taken_branches_cost(void **state)
 {
     (void)state;
-    assert_true(foreseen_after(20));
-    assert_false(foreseen_after(0));
+    begin();
+    for (int i = 0; i < TURNS; i++) {
+        for (int k = 0; k < 4; k++)
+            compute(two, one, 1);
+        pipeline_taken(&pipeline);
+    }
+    expect_near(1.5);
+}
+
+/* Of divisions that do not wait for each other one begins every five cycles; of what takes as long
+ * otherwise, as many as there is room for. */
+static void divisions_share_a_divider(void **state)
+{
+    (void)state;
+    begin();
+    for (int i = 0; i < TURNS; i++)
+        compute(two, one, PIPELINE_DIVISION);
+    expect_near(5);
+    begin();
+    for (int i = 0; i < TURNS; i++)
+        compute(two, one, PIPELINE_DIVISION - 1);
+    expect_near(0.25);
 }
 
 static double jumps(bool random)
@@ -391,7 +378,8 @@ int main(void)
         cmocka_unit_test(small_tables_stay),
         cmocka_unit_test(loads_wait_for_stores),
         cmocka_unit_test(mispredictions_cost),
-        cmocka_unit_test(seldom_histories_give_way),
+        cmocka_unit_test(taken_branches_cost),
+        cmocka_unit_test(divisions_share_a_divider),
         cmocka_unit_test(indirect_jumps_are_foreseen_if_they_repeat),
         cmocka_unit_test(strings_stream),
         cmocka_unit_test(what_came_before_takes_no_time),

@@ -15,10 +15,14 @@ enum {
     LINE_QUEUE = 12 * LINE,
     LOAD = 4 * PIPELINE_CYCLE,
     REFILL = 14 * PIPELINE_CYCLE, /* after a misprediction */
+    /* Of instructions fetched together those behind a taken branch are lost: half of what is
+       fetched in a cycle. */
+    TAKEN = PIPELINE_CYCLE / 2,
+    /* The divider is busy so long (Fog, Instruction tables, 2023: divsd 4 to 5, sqrtsd 5 to 9). */
+    DIVIDES = 5 * PIPELINE_CYCLE,
     LINE_SHIFT = 6,
     PAGE_SHIFT = 12,
     WORD_SHIFT = 3,
-    HISTORY_MASK = PIPELINE_HISTORIES - 1,
     STRING_BYTES = 32, /* a cycle, of a repeated instruction */
 };
 
@@ -34,7 +38,7 @@ static uint32_t earlier(uint32_t a, uint32_t by)
 
 void pipeline_begin(struct pipeline *p, struct pipeline_pace pace)
 {
-    memset(p, 0, offsetof(struct pipeline, branch));
+    memset(p, 0, offsetof(struct pipeline, predictor));
     p->pace = pace;
     p->window =
         pipeline_width_of(pace).instructions > NARROW ? PIPELINE_WINDOW : PIPELINE_NARROW_WINDOW;
@@ -94,10 +98,21 @@ static void end(struct pipeline_timeline *t, uint64_t writes, uint32_t at)
         t->ready[__builtin_ctzll(writes)] = at;
 }
 
+/* Divisions queue before the one unit that makes them, as accesses do before theirs. */
+static void divide(struct pipeline_timeline *t)
+{
+    t->divider = later(t->divider, t->dispatch) + DIVIDES;
+    t->dispatch = later(t->dispatch, earlier(t->divider, QUEUE));
+}
+
 void pipeline_compute(struct pipeline *p, struct pipeline_operands operands, unsigned latency)
 {
     uint32_t takes = latency * PIPELINE_CYCLE;
 
+    if (latency >= PIPELINE_DIVISION) {
+        divide(&p->near);
+        divide(&p->far);
+    }
     end(&p->near, operands.writes, start(&p->near, operands.reads) + takes);
     end(&p->far, operands.writes, start(&p->far, operands.reads) + takes);
 }
@@ -260,36 +275,6 @@ void pipeline_touch(struct pipeline *p, uint64_t address, unsigned width)
 
 /* ---- branches ---- */
 
-/* Counters from 1 (never taken) to 4 (always); 0: never seen. */
-static bool foresees(uint8_t counter)
-{
-    return counter > 2;
-}
-
-static bool is_sure(uint8_t counter)
-{
-    return counter == 1 || counter == 4;
-}
-
-static void learn(uint8_t *counter, bool taken)
-{
-    if (*counter == 0)
-        *counter = taken ? 3 : 2;
-    else if (taken && *counter < 4)
-        ++*counter;
-    else if (!taken && *counter > 1)
-        --*counter;
-}
-
-/* What such histories were followed by counts, but if that is unsure and the branch by itself is
- * not. What was never seen is foreseen. */
-static bool mispredicts(uint8_t alone, uint8_t after, bool taken)
-{
-    uint8_t counter = after == 0 || (!is_sure(after) && is_sure(alone)) ? alone : after;
-
-    return counter != 0 && foresees(counter) != taken;
-}
-
 static void resolve(struct pipeline_timeline *t, uint64_t reads, bool mispredicted)
 {
     uint32_t at = start(t, reads) + PIPELINE_CYCLE;
@@ -299,38 +284,28 @@ static void resolve(struct pipeline_timeline *t, uint64_t reads, bool mispredict
         t->dispatch = later(t->dispatch, at + REFILL);
 }
 
-static uint32_t mixed(uint64_t value)
+static void resolve_both(struct pipeline *p, uint64_t reads, bool mispredicted)
 {
-    return (uint32_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+    if (!p->timing)
+        return;
+    resolve(&p->near, reads, mispredicted);
+    resolve(&p->far, reads, mispredicted);
 }
 
 void pipeline_branch(struct pipeline *p, uint64_t reads, uint64_t ip, bool taken)
 {
-    uint32_t hash = mixed(ip);
-    uint8_t *alone = &p->branch[hash % PIPELINE_BRANCHES];
-    uint8_t *after = &p->pattern[(hash ^ p->history) & HISTORY_MASK];
-    bool mispredicted = mispredicts(*alone, *after, taken);
-
-    learn(alone, taken);
-    learn(after, taken);
-    p->history = (p->history << 1 | taken) & HISTORY_MASK;
-    if (!p->timing)
-        return;
-    resolve(&p->near, reads, mispredicted);
-    resolve(&p->far, reads, mispredicted);
+    resolve_both(p, reads, predictor_branch(&p->predictor, ip, taken));
 }
 
 void pipeline_jump(struct pipeline *p, uint64_t reads, uint64_t ip, uint64_t target)
 {
-    uint32_t *last = &p->target[(mixed(ip) ^ p->targets_history) % PIPELINE_TARGETS];
-    bool mispredicted = *last != 0 && *last != (uint32_t)target;
+    resolve_both(p, reads, predictor_jump(&p->predictor, ip, target));
+}
 
-    *last = (uint32_t)target;
-    p->targets_history = (p->targets_history << 4 ^ mixed(target)) & 0xffff;
-    if (!p->timing)
-        return;
-    resolve(&p->near, reads, mispredicted);
-    resolve(&p->far, reads, mispredicted);
+void pipeline_taken(struct pipeline *p)
+{
+    p->near.dispatch += TAKEN;
+    p->far.dispatch += TAKEN;
 }
 
 struct pipeline_time pipeline_time(const struct pipeline *p)

@@ -18,13 +18,15 @@
  * (processor_speed.h of the runtime): when a burst begins, for another thread of the same core
  * takes its share.
  *
- * Times are in parts of a cycle, PIPELINE_CYCLE. Pure; no allocation; signal-safe. 24 KiB.
+ * Times are in parts of a cycle, PIPELINE_CYCLE. Pure; no allocation; signal-safe. 34 KiB.
  */
 #ifndef REUSE_ISA_PIPELINE_H
 #define REUSE_ISA_PIPELINE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "isa/branch_predictor.h"
 
 enum {
     PIPELINE_CYCLE = 120, /* a multiple of all widths but seven */
@@ -39,9 +41,8 @@ enum {
     PIPELINE_STORES = 256,
     /* Lines on their way to the first cache at a time (Skylake 12, Golden Cove 16, Zen 4 24). */
     PIPELINE_FILLS = 16,
-    PIPELINE_BRANCHES = 1024,
-    PIPELINE_HISTORIES = 4096,
-    PIPELINE_TARGETS = 256,
+    /* Cycles of the fastest division: what takes as long keeps the divider busy. */
+    PIPELINE_DIVISION = 14,
     /* What a line takes more that is not in the first cache. */
     PIPELINE_SECOND = 14 * PIPELINE_CYCLE,
     PIPELINE_THIRD = 50 * PIPELINE_CYCLE,
@@ -81,7 +82,8 @@ struct pipeline_timeline {
     uint32_t dispatch; /* of the instruction under way */
     uint32_t complete; /* its last operation */
     uint32_t retired;
-    uint32_t memory, lines; /* when the load units, and the way to memory, are free */
+    /* When the load units, the way to memory, and the divider are free. */
+    uint32_t memory, lines, divider;
     uint32_t filled, fills[PIPELINE_FILLS]; /* lines so far; when the last of them are there */
     uint32_t ready[PIPELINE_REGISTERS];     /* when each register is known */
     uint32_t window[PIPELINE_WINDOW];       /* when the instruction so many before was retired */
@@ -95,14 +97,11 @@ struct pipeline {
     uint32_t window; /* instructions under way */
     struct pipeline_timeline near, far;
     uint32_t instructions, accesses; /* timed */
-    uint32_t history, targets_history;
     uint32_t page[PIPELINE_PAGES];   /* 1 + number */
     uint32_t line[PIPELINE_SETS][2]; /* in the first cache, 1 + number; the later one first */
     uint32_t store[PIPELINE_STORES]; /* word, 1 + number */
     /* From here on what pipeline_begin() leaves. */
-    uint8_t branch[PIPELINE_BRANCHES];   /* 0: never seen; 1..4: not taken to taken */
-    uint8_t pattern[PIPELINE_HISTORIES]; /* likewise, after a history of branches */
-    uint32_t target[PIPELINE_TARGETS];   /* of an indirect branch, after a history; 0: never seen */
+    struct branch_predictor predictor;
 };
 
 /* Nothing is under way, and no line is known. Branches are, if the memory was used before: a
@@ -124,7 +123,7 @@ struct pipeline_operands {
     uint64_t reads, writes;
 };
 
-/* latency in cycles. */
+/* latency in cycles; from PIPELINE_DIVISION on it is a division, or a root. */
 void pipeline_compute(struct pipeline *, struct pipeline_operands, unsigned latency);
 void pipeline_load(struct pipeline *, struct pipeline_operands, uint64_t address);
 void pipeline_store(struct pipeline *, struct pipeline_operands, uint64_t address);
@@ -135,6 +134,9 @@ void pipeline_touch(struct pipeline *, uint64_t address, unsigned width);
 /* A conditional branch at ip, taken or not; an indirect one to target. */
 void pipeline_branch(struct pipeline *, uint64_t reads, uint64_t ip, bool taken);
 void pipeline_jump(struct pipeline *, uint64_t reads, uint64_t ip, uint64_t target);
+
+/* Execution goes on elsewhere than at the next instruction, by whatever instruction. */
+void pipeline_taken(struct pipeline *);
 
 /* What has been timed and retired. */
 struct pipeline_time {

@@ -11,9 +11,9 @@
 /* What a program is off by, as a factor. Loops with a good reading are off by a factor of 1.7
  * (standard deviation), that of their program included. */
 #define COMMON_DEVIATION log(1.5)
-/* Where lines come from that nothing prefetches, from near (0) to afar (1), in the mean; and by
- * what factor that may be off in a loop. From 0.1 to 0.6 nothing depends on it. */
-#define FAR_SHARE 0.3
+/* Where lines come from that nothing prefetches, from near (0) to afar (1), in the mean of 49
+ * programs; and by what factor that may be off in a loop. */
+#define FAR_SHARE 0.1
 #define FAR_DEVIATION log(6)
 /* If page faults take all of a loop's time before bursts, what is left is known to this, ln. */
 #define FAULTS_BEFORE_DEVIATION 0.7

@@ -20,7 +20,7 @@ enum {
     SIMPLE = 1,
     MULTIPLY = 3,
     SCAN = 2,
-    DIVIDE = 15,
+    DIVIDE = PIPELINE_DIVISION + 1,
     EXCHANGE = 8,
     X87_ADD = 5,
     CONTROL = 5,
@@ -274,4 +274,6 @@ void x86_pace_block(struct pipeline *pipeline, const struct block *block, const 
         touch_rest(&walk);
         pipeline_retire(pipeline);
     }
+    if (next != block->ip + block->code_size)
+        pipeline_taken(pipeline);
 }

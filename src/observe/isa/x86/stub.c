@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "isa/pipeline.h"
 #include "isa/state.h"
 #include "isa/x86/decode.h"
 #include "isa/x86/decode_cache.h"
@@ -315,7 +316,7 @@ static void emit_memory(struct emitter *e, const struct plan *plan, const struct
 /* Cycles until its result is known, about (Fog, Instruction tables, 2023). */
 static unsigned stub_latency(const struct emitter *e)
 {
-    enum { LOGIC = 1, ARITHMETIC = 4, DIVISION = 14 };
+    enum { LOGIC = 1, ARITHMETIC = 4 };
 
     switch (e->instruction->mnemonic) {
     case ZYDIS_MNEMONIC_DIVSS:
@@ -334,7 +335,7 @@ static unsigned stub_latency(const struct emitter *e)
     case ZYDIS_MNEMONIC_VSQRTSD:
     case ZYDIS_MNEMONIC_VSQRTPS:
     case ZYDIS_MNEMONIC_VSQRTPD:
-        return DIVISION;
+        return PIPELINE_DIVISION;
     default:
         break;
     }
