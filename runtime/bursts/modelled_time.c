@@ -72,8 +72,10 @@ unsigned modelled_time_list(const struct scratch *scratch, struct progress_varia
 
     if (time.accesses < TELLS)
         return 0;
-    variables[0] = of_model(PROGRESS_NEAR_CYCLES, time.accesses, time.near_cycles);
-    variables[1] = of_model(PROGRESS_FAR_CYCLES, time.accesses, time.far_cycles);
-    variables[2] = of_model(PROGRESS_CYCLES_PER_NS, time.accesses, processor_cycles_per_ns());
+    variables[0] = of_model(PROGRESS_HELD_CYCLES, time.accesses, time.cycles[PIPELINE_HELD]);
+    variables[1] = of_model(PROGRESS_NEAR_CYCLES, time.accesses, time.cycles[PIPELINE_NEAR]);
+    variables[2] = of_model(PROGRESS_FAR_CYCLES, time.accesses, time.cycles[PIPELINE_FAR]);
+    variables[3] = of_model(PROGRESS_NEW_LINES, time.accesses, time.new_lines);
+    variables[4] = of_model(PROGRESS_CYCLES_PER_NS, time.accesses, processor_cycles_per_ns());
     return MODELLED_TIME_VARIABLES;
 }

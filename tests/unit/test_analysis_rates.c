@@ -111,7 +111,7 @@ static void loops_are_told_apart(void **state)
     struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
     const struct profile *profiles[] = {profile};
-    loop_rates_create(profiles, 1, &rates);
+    loop_rates_create(profiles, 1, &line_sources_usual, &rates);
     struct loop_rate *first = &rates.loops[loop_rates_find(&rates, 0, 0x10000)];
     struct loop_rate *fast = &rates.loops[loop_rates_find(&rates, 0, 0x50000)];
     struct loop_rate *slow = &rates.loops[loop_rates_find(&rates, 0, 0x70000)];
@@ -157,7 +157,7 @@ static void many_loops(void **state)
     struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
     const struct profile *profiles[] = {profile};
-    loop_rates_create(profiles, 1, &rates);
+    loop_rates_create(profiles, 1, &line_sources_usual, &rates);
     assert_int_equal(rates.count, LOOPS);
     for (uint64_t loop = LOOPS - RATE_GROUPS_MAX + 2; loop <= LOOPS; loop++) {
         const struct loop_rate *rate = &rates.loops[loop_rates_find(&rates, 0, 0x10000 * loop)];
@@ -188,7 +188,7 @@ static void system_calls_leave_little_time_for_accesses(void **state)
     struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
     const struct profile *profiles[] = {profile};
-    loop_rates_create(profiles, 1, &rates);
+    loop_rates_create(profiles, 1, &line_sources_usual, &rates);
     struct loop_rate *alone = &rates.loops[loop_rates_find(&rates, 0, 0x900000)];
     struct loop_rate *waits = &rates.loops[loop_rates_find(&rates, 0, 0xa00000)];
     struct loop_rate *works = &rates.loops[loop_rates_find(&rates, 0, 0xb00000)];
@@ -196,7 +196,7 @@ static void system_calls_leave_little_time_for_accesses(void **state)
         fail_msg("%.3f", alone->per_ns.value);
     /* 4 accesses in 1 us, give or take a factor of ten, against 2 in 1 ns elsewhere. */
     assert_true(waits->per_ns.value > 0.02 && waits->per_ns.value < 1);
-    if (waits->per_ns.lo > 0.1 || waits->per_ns.hi < 0.5)
+    if (waits->per_ns.lo > 0.12 || waits->per_ns.hi < 0.5)
         fail_msg("%.3f to %.3f", waits->per_ns.lo, waits->per_ns.hi);
     /* Calls far apart speak against nothing. */
     if (works->per_ns.value < 1.5 || works->per_ns.value > 5)
@@ -227,7 +227,7 @@ static void what_code_touches_is_expected_of_it(void **state)
     struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
     const struct profile *profiles[] = {profile};
-    loop_rates_create(profiles, 1, &rates);
+    loop_rates_create(profiles, 1, &line_sources_usual, &rates);
     struct loop_rate *chases = &rates.loops[loop_rates_find(&rates, 0, 0x10000)];
     struct loop_rate *stays = &rates.loops[loop_rates_find(&rates, 0, 0x20000)];
     /* 0.25 ns against 100 ns an access, and neither is measured. */
@@ -237,22 +237,25 @@ static void what_code_touches_is_expected_of_it(void **state)
     profile_free(profile);
 }
 
-/* What a modelled processor would take for `accesses` of a burst, and page faults took before it,
- * of 100 us. */
-static void add_clocks(struct profile_builder *builder, uint32_t thread, uint64_t loop, double near,
-                       double far, double fault_ns)
+/* What a modelled processor would take for `accesses` of a burst if lines are at hand, come from
+ * the second cache, from memory; how many are new; and what page faults took before it, of 100 us.
+ */
+static void add_clocks(struct profile_builder *builder, uint32_t thread, uint64_t loop, double held,
+                       double near, double far, double new_lines, double fault_ns)
 {
-    const struct record_progress record = {
-        .thread_id = thread, .loop = loop, .before_ns = 100000, .count = 3};
-    struct progress_variable variables[3] = {
-        {.kind = PROGRESS_MODEL, .place = PROGRESS_NEAR_CYCLES},
-        {.kind = PROGRESS_MODEL, .place = PROGRESS_FAR_CYCLES},
+    struct progress_variable variables[] = {
+        {.kind = PROGRESS_MODEL, .place = PROGRESS_HELD_CYCLES, .within = held},
+        {.kind = PROGRESS_MODEL, .place = PROGRESS_NEAR_CYCLES, .within = near},
+        {.kind = PROGRESS_MODEL, .place = PROGRESS_FAR_CYCLES, .within = far},
+        {.kind = PROGRESS_MODEL, .place = PROGRESS_NEW_LINES, .within = new_lines},
         {.kind = PROGRESS_FAULT_NS, .flags = PROGRESS_BEFORE, .before = fault_ns},
     };
+    enum { COUNT = sizeof variables / sizeof *variables };
+    const struct record_progress record = {
+        .thread_id = thread, .loop = loop, .before_ns = 100000, .count = COUNT};
 
-    variables[0].accesses = variables[1].accesses = 500;
-    variables[0].within = near;
-    variables[1].within = far;
+    for (unsigned i = 0; i + 1 < COUNT; i++)
+        variables[i].accesses = 500;
     profile_builder_variables(builder, &record, variables);
 }
 
@@ -271,15 +274,15 @@ static void what_code_waits_for_is_expected_of_it(void **state)
         add_loop(&builder, one, 0x20000, 10, &time);
         add_loop(&builder, one, 0x30000, 10, &time);
         add_loop(&builder, one, 0x40000, 10, &time);
-        add_clocks(&builder, one, 0x10000, 1000, 1000, 0);
-        add_clocks(&builder, one, 0x20000, 250, 250, 0);
-        add_clocks(&builder, one, 0x30000, 4500, 54500, 0);
-        add_clocks(&builder, one, 0x40000, 250, 250, 75000);
+        add_clocks(&builder, one, 0x10000, 1000, 1000, 1000, 0, 0);
+        add_clocks(&builder, one, 0x20000, 250, 250, 250, 0, 0);
+        add_clocks(&builder, one, 0x30000, 2000, 9000, 177000, 500, 0);
+        add_clocks(&builder, one, 0x40000, 250, 250, 250, 0, 75000);
     }
     struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
     const struct profile *profiles[] = {profile};
-    loop_rates_create(profiles, 1, &rates);
+    loop_rates_create(profiles, 1, &line_sources_usual, &rates);
     struct loop_rate *sums = &rates.loops[loop_rates_find(&rates, 0, 0x10000)];
     struct loop_rate *fast = &rates.loops[loop_rates_find(&rates, 0, 0x20000)];
     struct loop_rate *list = &rates.loops[loop_rates_find(&rates, 0, 0x30000)];
@@ -291,13 +294,55 @@ static void what_code_waits_for_is_expected_of_it(void **state)
     /* At some GHz, give or take what processors and models differ by. */
     if (fast->per_ns.value < 4 || fast->per_ns.value > 12)
         fail_msg("%.3f", fast->per_ns.value);
-    assert_true(fast->per_ns.lo < fast->per_ns.value / 2 && fast->per_ns.hi < 40);
-    /* From near or from far: 9 to 109 cycles an access, so that its range is wider. */
+    assert_true(fast->per_ns.lo < fast->per_ns.value / 1.7 && fast->per_ns.hi < 40);
+    /* Its lines may come from anywhere, 4 to 354 cycles an access: its range is wider. */
     assert_true(list->per_ns.lo < 3.2 / 60 && list->per_ns.hi > 3.2 / 12);
     assert_true(list->per_ns.hi / list->per_ns.lo > 2 * fast->per_ns.hi / fast->per_ns.lo);
     assert_true(!fast->measured && !list->measured);
     loop_rates_free(&rates);
     profile_free(profile);
+}
+
+/* The same loop, all whose lines are used again at once: the modelled processor took them for new,
+ * the curve knows better. */
+static void the_curve_tells_where_lines_come_from(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/reuse-rates-XXXXXX", message[200];
+    struct profile_builder builder;
+    uint64_t time = 0;
+    begin_profile(&builder, path);
+    uint32_t one = profile_builder_thread(&builder, 1, "one");
+    add_loop(&builder, one, 0x30000, 30, &time);
+    for (int i = 0; i < 10; i++)
+        add_clocks(&builder, one, 0x30000, 2000, 9000, 177000, 500, 0);
+    struct profile *profile = end_profile(&builder, path);
+    const struct profile *profiles[] = {profile};
+    struct loop_rates rates;
+    loop_rates_create(profiles, 1, &line_sources_usual, &rates);
+    struct analysis *analysis = analysis_create(profiles, 1, NULL, message, sizeof message);
+    assert_non_null(analysis);
+    double usual = rates.loops[0].per_ns.value;
+    double found = analysis_access_rate(analysis).per_ns.value;
+    if (found < 0.8 * 3.2 / 4 || found > 1.25 * 3.2 / 4 || usual > found / 3)
+        fail_msg("%.3f, %.3f", found, usual);
+    analysis_free(analysis);
+    loop_rates_free(&rates);
+    profile_free(profile);
+}
+
+static void sources_are_shares_of_new_lines(void **state)
+{
+    const double misses[LINE_SOURCE_SIZES] = {0.05, 0.02, 0.02};
+    struct line_sources sources = line_sources_of(0.1, misses);
+
+    (void)state;
+    assert_float_equal(sources.second, 0.5, 1e-9);
+    assert_float_equal(sources.third, 0.2, 1e-9);
+    assert_float_equal(sources.memory, 0.2, 1e-9);
+    sources = line_sources_of(0.01, misses);
+    assert_float_equal(sources.second, 1, 1e-9);
+    assert_float_equal(sources.memory, 1, 1e-9);
 }
 
 static void without_readings_the_range_is_wide(void **state)
@@ -379,6 +424,8 @@ int main(void)
         cmocka_unit_test(system_calls_leave_little_time_for_accesses),
         cmocka_unit_test(what_code_touches_is_expected_of_it),
         cmocka_unit_test(what_code_waits_for_is_expected_of_it),
+        cmocka_unit_test(the_curve_tells_where_lines_come_from),
+        cmocka_unit_test(sources_are_shares_of_new_lines),
         cmocka_unit_test(without_readings_the_range_is_wide),
         cmocka_unit_test(counted_accesses_are_not_set_off),
     };

@@ -13,7 +13,7 @@
 
 /* Of a group about what is expected of it, if nothing is said: the program's and its own. */
 #define PROGRAM_VARIANCE 0.16
-#define GROUP_VARIANCE 0.0625
+#define GROUP_VARIANCE 0.0225
 
 static struct rate_fit fit_of(struct rate_reading *readings, size_t reading_count,
                               struct rate_equation *equations, size_t equation_count)

@@ -284,14 +284,20 @@ enum progress_kernel_count {
     PROGRESS_PAGE_FAULTS = PROGRESS_CALL_COUNTS,
 };
 
-/* Clocks of a modelled processor: cycles that so many accesses of the burst would take it; and what
+/* Clocks of a modelled processor: cycles that so many accesses of the burst would take it, by where
+ * lines come from that were not used lately; how many of the accesses went to such lines; and what
  * the processor at hand made of a nanosecond in that burst. They say how loops compare, and about
  * how long they take (docs/estimators.md, section 1). */
 enum progress_model {
-    PROGRESS_NEAR_CYCLES =
-        0,                   /* lines that nothing prefetches come from the second or third cache */
-    PROGRESS_FAR_CYCLES = 1, /* from the third, or from memory */
+    /* From the second cache. Before version 3.5 those that nothing prefetches, and from the third
+     * if their page was not used lately. */
+    PROGRESS_NEAR_CYCLES = 0,
+    /* From memory. Before version 3.5 those that nothing prefetches, and from the third cache if
+     * their page was used lately. */
+    PROGRESS_FAR_CYCLES = 1,
     PROGRESS_CYCLES_PER_NS = 2, /* in `within`; not in profiles before version 3.2 */
+    PROGRESS_HELD_CYCLES = 3,   /* from the first cache; from version 3.5 on */
+    PROGRESS_NEW_LINES = 4,     /* in `within`: accesses; from version 3.5 on */
 };
 
 enum progress_flags {

@@ -15,6 +15,13 @@
  * 12 %, so that a report stays a matter of seconds. */
 enum { BOOTSTRAP_DEFAULT = 100, BOOTSTRAP_LEAST = 35, BOOTSTRAP_BURSTS = 600 * 1000 };
 
+static bool has_profiles(const struct analysis *analysis, const struct profile *const *profiles,
+                         size_t profile_count)
+{
+    return analysis->profile_count == profile_count &&
+           memcmp(analysis->profiles, profiles, profile_count * sizeof *profiles) == 0;
+}
+
 static uint32_t replicates_for(const struct analysis *analysis)
 {
     size_t bursts = analysis->burst_count - analysis_bursts_left_out(analysis);
@@ -166,12 +173,13 @@ static void build(struct analysis *analysis)
     analysis->open = open_lines_create(analysis);
 }
 
-struct analysis *analysis_create(const struct profile *const *profiles, size_t profile_count,
-                                 const struct analysis_options *options, char *message,
-                                 size_t message_size)
+static struct analysis *create(const struct profile *const *profiles, size_t profile_count,
+                               const struct analysis_options *options, struct line_sources sources,
+                               char *message, size_t message_size)
 {
     struct analysis *analysis = allocate_zeroed(1, sizeof *analysis);
 
+    analysis->line_sources = sources;
     if (options)
         analysis->options = *options;
     if (analysis->options.groups) {
@@ -205,6 +213,41 @@ struct analysis *analysis_create(const struct profile *const *profiles, size_t p
         return NULL;
     }
     return analysis;
+}
+
+/* The curve rests on how fast loops are, and that on where their lines come from, which the curve
+ * knows: it is estimated twice. */
+static struct line_sources line_sources(const struct profile *const *profiles, size_t profile_count,
+                                        const struct analysis_options *options)
+{
+    const struct analysis *like = options ? options->like : NULL;
+    const struct analysis_options first_options = {
+        .source = options ? options->source : SOURCE_AUTOMATIC, .bootstrap = 1};
+    double new_lines = line_sources_new(profiles, profile_count), misses[LINE_SOURCE_SIZES];
+    struct line_sources sources = line_sources_usual;
+    struct analysis *first;
+    char message[256];
+
+    if (new_lines == 0)
+        return sources;
+    if (like && has_profiles(like, profiles, profile_count))
+        return like->line_sources;
+    first = create(profiles, profile_count, &first_options, sources, message, sizeof message);
+    if (first && !first->exact) {
+        analysis_miss_ratios(first, (struct subset){0}, line_source_bytes, LINE_SOURCE_SIZES,
+                             misses);
+        sources = line_sources_of(new_lines, misses);
+    }
+    analysis_free(first);
+    return sources;
+}
+
+struct analysis *analysis_create(const struct profile *const *profiles, size_t profile_count,
+                                 const struct analysis_options *options, char *message,
+                                 size_t message_size)
+{
+    return create(profiles, profile_count, options, line_sources(profiles, profile_count, options),
+                  message, message_size);
 }
 
 void analysis_free(struct analysis *analysis)

@@ -126,6 +126,7 @@ struct analysis {
     uint32_t run_line_size; /* that watches and visits refer to */
     unsigned size_index;    /* of line_size among those that wide bursts tell */
 
+    struct line_sources line_sources;
     struct loop_rates rates;
     struct analysed_burst *bursts;
     size_t burst_count;

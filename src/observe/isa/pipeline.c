@@ -9,10 +9,9 @@
 
 enum {
     NARROW = 4, /* instructions a cycle */
-    LINE = 4 * PIPELINE_CYCLE,
     /* Waiting for units that are busy: so much may queue before them. */
     QUEUE = 16 * PIPELINE_CYCLE,
-    LINE_QUEUE = 12 * LINE,
+    LINE_QUEUE = 48 * PIPELINE_CYCLE,
     LOAD = 4 * PIPELINE_CYCLE,
     REFILL = 14 * PIPELINE_CYCLE, /* after a misprediction */
     /* Of instructions fetched together those behind a taken branch are lost: half of what is
@@ -21,7 +20,6 @@ enum {
     /* The divider is busy so long (Fog, Instruction tables, 2023: divsd 4 to 5, sqrtsd 5 to 9). */
     DIVIDES = 5 * PIPELINE_CYCLE,
     LINE_SHIFT = 6,
-    PAGE_SHIFT = 12,
     WORD_SHIFT = 3,
     STRING_BYTES = 32, /* a cycle, of a repeated instruction */
 };
@@ -67,16 +65,16 @@ void pipeline_instruction(struct pipeline *p, bool fused)
 {
     uint32_t room = fused ? 0 : p->pace.instruction, at = p->instructions & (p->window - 1);
 
-    dispatch(&p->near, at, room);
-    dispatch(&p->far, at, room);
+    for (unsigned i = 0; i < PIPELINE_SOURCES; i++)
+        dispatch(&p->from[i], at, room);
 }
 
 void pipeline_retire(struct pipeline *p)
 {
     uint32_t at = p->instructions & (p->window - 1);
 
-    retire(&p->near, at);
-    retire(&p->far, at);
+    for (unsigned i = 0; i < PIPELINE_SOURCES; i++)
+        retire(&p->from[i], at);
     p->instructions++;
 }
 
@@ -109,12 +107,11 @@ void pipeline_compute(struct pipeline *p, struct pipeline_operands operands, uns
 {
     uint32_t takes = latency * PIPELINE_CYCLE;
 
-    if (latency >= PIPELINE_DIVISION) {
-        divide(&p->near);
-        divide(&p->far);
+    for (unsigned i = 0; i < PIPELINE_SOURCES; i++) {
+        if (latency >= PIPELINE_DIVISION)
+            divide(&p->from[i]);
+        end(&p->from[i], operands.writes, start(&p->from[i], operands.reads) + takes);
     }
-    end(&p->near, operands.writes, start(&p->near, operands.reads) + takes);
-    end(&p->far, operands.writes, start(&p->far, operands.reads) + takes);
 }
 
 /* ---- memory ---- */
@@ -126,27 +123,22 @@ static bool holds(const struct pipeline *p, uint32_t line)
     return set[0] == line + 1 || set[1] == line + 1;
 }
 
-/* In the first cache; next to one that is; elsewhere in a page that was used lately; or not. */
-enum line_state { LINE_HELD, LINE_STREAMED, LINE_NEW, LINE_OF_NEW_PAGE };
+/* Used lately; next to one that was; or not. */
+enum line_state { LINE_HELD, LINE_STREAMED, LINE_NEW, LINE_STATES };
 
-static const uint32_t near_latency[] = {0, PIPELINE_SECOND, PIPELINE_SECOND, PIPELINE_THIRD};
-static const uint32_t far_latency[] = {0, PIPELINE_SECOND, PIPELINE_THIRD, PIPELINE_MEMORY};
+/* Parts of a cycle: between two lines, and what each takes more than one in the first cache. */
+static const struct source {
+    uint32_t way, latency[LINE_STATES];
+} sources[PIPELINE_SOURCES] = {
+    [PIPELINE_HELD] = {0},
+    [PIPELINE_NEAR] = {2 * PIPELINE_CYCLE, {0, 14 * PIPELINE_CYCLE, 14 * PIPELINE_CYCLE}},
+    [PIPELINE_FAR] = {7 * PIPELINE_CYCLE, {0, 50 * PIPELINE_CYCLE, 350 * PIPELINE_CYCLE}},
+};
 
 static void move_back(uint32_t pair[2], uint32_t first)
 {
     pair[1] = pair[0];
     pair[0] = first;
-}
-
-/* The page is one that was used lately, from here on; was it one? */
-static bool touch_page(struct pipeline *p, uint64_t address)
-{
-    uint32_t number = (uint32_t)(address >> PAGE_SHIFT) + 1,
-             *at = &p->page[number % PIPELINE_PAGES];
-    bool known = *at == number;
-
-    *at = number;
-    return known;
 }
 
 /* The line becomes the first of its set. One whose neighbour was used shortly before has been
@@ -160,15 +152,12 @@ static enum line_state touch_line(struct pipeline *p, uint64_t address)
     if (set[0] == line + 1)
         return LINE_HELD;
     if (set[1] != line + 1) {
-        bool known = touch_page(p, address);
-
-        state = holds(p, line - 1) || holds(p, line + 1) ? LINE_STREAMED
-                : known                                  ? LINE_NEW
-                                                         : LINE_OF_NEW_PAGE;
+        state = holds(p, line - 1) || holds(p, line + 1) ? LINE_STREAMED : LINE_NEW;
+        p->new_lines += p->timing;
     }
     move_back(set, line + 1);
-    move_back(p->near.arrives[at], p->near.arrives[at][1]);
-    move_back(p->far.arrives[at], p->far.arrives[at][1]);
+    for (unsigned i = 0; i < PIPELINE_SOURCES; i++)
+        move_back(p->from[i].arrives[at], p->from[i].arrives[at][1]);
     return state;
 }
 
@@ -179,29 +168,29 @@ void pipeline_warm(struct pipeline *p, uint64_t address)
 
 /* A line comes: the way is free after the ones before, and one of the buffers that lines come to is
  * when the line has come that took it last. */
-static void fill(struct pipeline_timeline *t, enum line_state state, uint32_t latency)
+static void fill(struct pipeline_timeline *t, const struct source *source, enum line_state state)
 {
     uint32_t *buffer = &t->fills[t->filled % PIPELINE_FILLS];
 
     if (state == LINE_HELD)
         return;
-    t->lines = later(t->lines, t->dispatch) + LINE;
+    t->lines = later(t->lines, t->dispatch) + source->way;
     t->dispatch = later(t->dispatch, earlier(t->lines, LINE_QUEUE));
     t->dispatch = later(t->dispatch, *buffer);
-    *buffer = t->dispatch + latency;
+    *buffer = t->dispatch + source->latency[state];
     t->filled++;
 }
 
 /* Accesses queue before the units that make them, which each is in for so long. */
-static void occupy(struct pipeline_timeline *t, enum line_state state, uint32_t access,
-                   uint32_t latency)
+static void occupy(struct pipeline_timeline *t, const struct source *source, enum line_state state,
+                   uint32_t access)
 {
     t->memory = later(t->memory, t->dispatch) + access;
     t->dispatch = later(t->dispatch, earlier(t->memory, QUEUE));
-    fill(t, state, latency);
+    fill(t, source, state);
 }
 
-/* arrives: of its line, which those that follow wait for as well. It has its unit already. */
+/* The line arrives for those that follow as well. It has its unit already. */
 static void load(struct pipeline_timeline *t, struct pipeline_operands operands,
                  enum line_state state, uint32_t stored, uint32_t *arrives, uint32_t latency)
 {
@@ -221,12 +210,11 @@ void pipeline_load(struct pipeline *p, struct pipeline_operands operands, uint64
     enum line_state state = touch_line(p, address);
 
     p->accesses++;
-    occupy(&p->near, state, p->pace.access, near_latency[state]);
-    occupy(&p->far, state, p->pace.access, far_latency[state]);
-    load(&p->near, operands, state, waits ? p->near.stored[at] : 0, p->near.arrives[set],
-         near_latency[state]);
-    load(&p->far, operands, state, waits ? p->far.stored[at] : 0, p->far.arrives[set],
-         far_latency[state]);
+    for (unsigned i = 0; i < PIPELINE_SOURCES; i++) {
+        occupy(&p->from[i], &sources[i], state, p->pace.access);
+        load(&p->from[i], operands, state, waits ? p->from[i].stored[at] : 0,
+             p->from[i].arrives[set], sources[i].latency[state]);
+    }
 }
 
 /* What is stored waits in a buffer: no line of it is waited for. It has its unit already. */
@@ -249,18 +237,10 @@ void pipeline_store(struct pipeline *p, struct pipeline_operands operands, uint6
 
     p->accesses++;
     p->store[at] = word + 1;
-    occupy(&p->near, state, p->pace.access, near_latency[state]);
-    occupy(&p->far, state, p->pace.access, far_latency[state]);
-    store(&p->near, operands.reads, state, at, p->near.arrives[set]);
-    store(&p->far, operands.reads, state, at, p->far.arrives[set]);
-}
-
-static void stream(struct pipeline_timeline *t, enum line_state state, uint32_t takes,
-                   uint32_t latency)
-{
-    t->dispatch += takes;
-    fill(t, state, latency);
-    t->complete = later(t->complete, t->dispatch);
+    for (unsigned i = 0; i < PIPELINE_SOURCES; i++) {
+        occupy(&p->from[i], &sources[i], state, p->pace.access);
+        store(&p->from[i], operands.reads, state, at, p->from[i].arrives[set]);
+    }
 }
 
 void pipeline_touch(struct pipeline *p, uint64_t address, unsigned width)
@@ -269,8 +249,11 @@ void pipeline_touch(struct pipeline *p, uint64_t address, unsigned width)
     uint32_t takes = width * PIPELINE_CYCLE / STRING_BYTES;
 
     p->accesses++;
-    stream(&p->near, state, takes ? takes : 1, near_latency[state]);
-    stream(&p->far, state, takes ? takes : 1, far_latency[state]);
+    for (unsigned i = 0; i < PIPELINE_SOURCES; i++) {
+        p->from[i].dispatch += takes ? takes : 1;
+        fill(&p->from[i], &sources[i], state);
+        p->from[i].complete = later(p->from[i].complete, p->from[i].dispatch);
+    }
 }
 
 /* ---- branches ---- */
@@ -284,36 +267,36 @@ static void resolve(struct pipeline_timeline *t, uint64_t reads, bool mispredict
         t->dispatch = later(t->dispatch, at + REFILL);
 }
 
-static void resolve_both(struct pipeline *p, uint64_t reads, bool mispredicted)
+static void resolve_all(struct pipeline *p, uint64_t reads, bool mispredicted)
 {
     if (!p->timing)
         return;
-    resolve(&p->near, reads, mispredicted);
-    resolve(&p->far, reads, mispredicted);
+    for (unsigned i = 0; i < PIPELINE_SOURCES; i++)
+        resolve(&p->from[i], reads, mispredicted);
 }
 
 void pipeline_branch(struct pipeline *p, uint64_t reads, uint64_t ip, bool taken)
 {
-    resolve_both(p, reads, predictor_branch(&p->predictor, ip, taken));
+    resolve_all(p, reads, predictor_branch(&p->predictor, ip, taken));
 }
 
 void pipeline_jump(struct pipeline *p, uint64_t reads, uint64_t ip, uint64_t target)
 {
-    resolve_both(p, reads, predictor_jump(&p->predictor, ip, target));
+    resolve_all(p, reads, predictor_jump(&p->predictor, ip, target));
 }
 
 void pipeline_taken(struct pipeline *p)
 {
-    p->near.dispatch += TAKEN;
-    p->far.dispatch += TAKEN;
+    for (unsigned i = 0; i < PIPELINE_SOURCES; i++)
+        p->from[i].dispatch += TAKEN;
 }
 
 struct pipeline_time pipeline_time(const struct pipeline *p)
 {
-    return (struct pipeline_time){
-        .instructions = p->instructions,
-        .accesses = p->accesses,
-        .near_cycles = p->near.retired / PIPELINE_CYCLE,
-        .far_cycles = p->far.retired / PIPELINE_CYCLE,
-    };
+    struct pipeline_time time = {
+        .instructions = p->instructions, .accesses = p->accesses, .new_lines = p->new_lines};
+
+    for (unsigned i = 0; i < PIPELINE_SOURCES; i++)
+        time.cycles[i] = p->from[i].retired / PIPELINE_CYCLE;
+    return time;
 }

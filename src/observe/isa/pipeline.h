@@ -9,16 +9,16 @@
  * first cache. It need not be right in all, only alike for the loops of a program: what it is off
  * by in common is found from those that were measured (docs/estimators.md, section 1).
  *
- * Two processors run side by side. They differ in where lines come from that are new and whose
- * neighbours are new too, so that nothing has prefetched them: from the second cache, or, in pages
- * that were not used lately, from the third (near); from the third, or memory (far). What lies
- * between the two tells how much of that the code could hide.
+ * Three processors run side by side, which differ in where lines come from that the code has not
+ * used lately: they are in the first cache all the same; they come from the second; from memory,
+ * the sooner if their neighbours were used before, for then they have been prefetched. The code
+ * itself says nothing of that but how many such lines there are: the curve does.
  *
  * How many instructions and accesses the processor begins in a cycle is measured on the one at hand
  * (processor_speed.h of the runtime): when a burst begins, for another thread of the same core
  * takes its share.
  *
- * Times are in parts of a cycle, PIPELINE_CYCLE. Pure; no allocation; signal-safe. 34 KiB.
+ * Times are in parts of a cycle, PIPELINE_CYCLE. Pure; no allocation; signal-safe. 39 KiB.
  */
 #ifndef REUSE_ISA_PIPELINE_H
 #define REUSE_ISA_PIPELINE_H
@@ -36,17 +36,12 @@ enum {
      * Zen 2 224), and of wider ones (Zen 4 320, Golden Cove 512). */
     PIPELINE_NARROW_WINDOW = 256,
     PIPELINE_WINDOW = 512,
-    PIPELINE_SETS = 256,  /* of two lines each: 32 KiB */
-    PIPELINE_PAGES = 256, /* used lately */
+    PIPELINE_SETS = 256, /* of two lines each: 32 KiB */
     PIPELINE_STORES = 256,
     /* Lines on their way to the first cache at a time (Skylake 12, Golden Cove 16, Zen 4 24). */
     PIPELINE_FILLS = 16,
     /* Cycles of the fastest division: what takes as long keeps the divider busy. */
     PIPELINE_DIVISION = 14,
-    /* What a line takes more that is not in the first cache. */
-    PIPELINE_SECOND = 14 * PIPELINE_CYCLE,
-    PIPELINE_THIRD = 50 * PIPELINE_CYCLE,
-    PIPELINE_MEMORY = 300 * PIPELINE_CYCLE,
 };
 
 /* Instructions and accesses that begin in a cycle, 1 to PIPELINE_WIDEST. */
@@ -77,7 +72,10 @@ static inline struct pipeline_width pipeline_width_of(struct pipeline_pace pace)
     };
 }
 
-/* One of the two processors. */
+/* Where lines come from that were not used lately. */
+enum pipeline_source { PIPELINE_HELD, PIPELINE_NEAR, PIPELINE_FAR, PIPELINE_SOURCES };
+
+/* One of the processors. */
 struct pipeline_timeline {
     uint32_t dispatch; /* of the instruction under way */
     uint32_t complete; /* its last operation */
@@ -95,9 +93,9 @@ struct pipeline {
     bool timing;
     struct pipeline_pace pace;
     uint32_t window; /* instructions under way */
-    struct pipeline_timeline near, far;
+    struct pipeline_timeline from[PIPELINE_SOURCES];
     uint32_t instructions, accesses; /* timed */
-    uint32_t page[PIPELINE_PAGES];   /* 1 + number */
+    uint32_t new_lines;              /* of these accesses, those whose line was not used lately */
     uint32_t line[PIPELINE_SETS][2]; /* in the first cache, 1 + number; the later one first */
     uint32_t store[PIPELINE_STORES]; /* word, 1 + number */
     /* From here on what pipeline_begin() leaves. */
@@ -140,8 +138,8 @@ void pipeline_taken(struct pipeline *);
 
 /* What has been timed and retired. */
 struct pipeline_time {
-    uint32_t instructions, accesses;
-    uint32_t near_cycles, far_cycles;
+    uint32_t instructions, accesses, new_lines;
+    uint32_t cycles[PIPELINE_SOURCES];
 };
 struct pipeline_time pipeline_time(const struct pipeline *);
 

@@ -224,7 +224,8 @@ void analysis_list_bursts(struct analysis *analysis)
         list_threads(analysis);
         return;
     }
-    loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->rates);
+    loop_rates_create(analysis->profiles, analysis->profile_count, &analysis->line_sources,
+                      &analysis->rates);
     read_bursts(analysis);
     list_threads(analysis);
     analysis_choose_bursts(analysis);

@@ -292,6 +292,7 @@ void analysis_line_use(const struct analysis *analysis, struct subset subset, co
         used[k] = NAN;
     options.line_size = granule;
     options.bootstrap = 1;
+    options.like = analysis;
     /* Blocks have groups of their own: a subset's labels do not fit them. */
     if (granule < analysis->line_size && !subset.groups && !subset.members)
         of_blocks = analysis_create(analysis->profiles, analysis->profile_count, &options, message,

@@ -3,18 +3,23 @@
 #include "analysis/rates/expected_rates.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "analysis/rates/progress_observations.h"
 
 /* Where the profile does not say: the mean of 9 programs, 36 runs. */
 #define CYCLES_PER_NS 3.2
-/* What a program is off by, as a factor. Loops with a good reading are off by a factor of 1.7
- * (standard deviation), that of their program included. */
-#define COMMON_DEVIATION log(1.5)
-/* Where lines come from that nothing prefetches, from near (0) to afar (1), in the mean of 49
- * programs; and by what factor that may be off in a loop. */
+/* What a program is off by, as a factor: of 49 programs, each with 60 bursts and more, 1.26 (root
+ * mean square). In profiles before version 3.5 more. */
+#define COMMON_DEVIATION log(1.3)
+#define COMMON_DEVIATION_BEFORE log(1.5)
+/* The way that a line has from the third cache, between those from the second and from memory. */
+#define THIRD_CACHE 0.15
+/* By what factor the time that lines take may be off in a loop. */
+#define LINES_TIME_DEVIATION log(3)
+/* In profiles before version 3.5: where lines come from that nothing prefetches, from near (0) to
+ * afar (1), in the mean of 49 programs. */
 #define FAR_SHARE 0.1
-#define FAR_DEVIATION log(6)
 /* If page faults take all of a loop's time before bursts, what is left is known to this, ln. */
 #define FAULTS_BEFORE_DEVIATION 0.7
 /* Without a model. An access that hits takes some 0.25 ns, two to three a cycle. What the others
@@ -34,8 +39,9 @@
 struct code {
     double touches, open;
     /* Of modelled bursts, each by its accesses: accesses per ns, and of what takes one the part
-     * that waits for lines from afar. */
+     * that waits for lines. */
     double bursts, speed, waits;
+    bool before;                /* version 3.5 */
     double before_ns, fault_ns; /* between looks and bursts, and of that in page faults */
     double fault_ns_since;      /* in page faults since the bursts before */
     double fault_ns_within;     /* that its accesses take, in so many */
@@ -43,10 +49,28 @@ struct code {
     double calls, call_accesses; /* system calls, in so many accesses */
 };
 
-static void add_burst(const struct record_progress *record, struct code *code)
+/* Cycles of a modelled burst: if all lines are at hand, come from the second cache, from memory. */
+struct modelled {
+    double held, near, far;
+};
+
+/* Those that it waits for lines. */
+static double waiting(const struct modelled *cycles, const struct line_sources *sources)
+{
+    double beyond = sources->third * THIRD_CACHE + sources->memory * (1 - THIRD_CACHE);
+
+    if (cycles->held <= 0)
+        return FAR_SHARE * fmax(0, cycles->far - cycles->near);
+    return sources->second * fmax(0, cycles->near - cycles->held) +
+           beyond * fmax(0, cycles->far - cycles->near);
+}
+
+static void add_burst(const struct record_progress *record, const struct line_sources *sources,
+                      struct code *code)
 {
     const double before_ns = progress_time(record->before_ns);
-    double accesses = 0, near = 0, far = 0, cycles_per_ns = 0, waits;
+    struct modelled cycles = {0};
+    double accesses = 0, cycles_per_ns = 0, at_hand, waits;
 
     for (uint32_t i = 0; i < record->count; i++) {
         const struct progress_variable *variable = &record->variables[i];
@@ -65,19 +89,24 @@ static void add_burst(const struct record_progress *record, struct code *code)
         if (variable->kind != PROGRESS_MODEL)
             continue;
         accesses = variable->accesses;
-        if (variable->place == PROGRESS_NEAR_CYCLES)
-            near = variable->within;
+        if (variable->place == PROGRESS_HELD_CYCLES)
+            cycles.held = variable->within;
+        else if (variable->place == PROGRESS_NEAR_CYCLES)
+            cycles.near = variable->within;
         else if (variable->place == PROGRESS_FAR_CYCLES)
-            far = variable->within;
+            cycles.far = variable->within;
         else if (variable->place == PROGRESS_CYCLES_PER_NS)
             cycles_per_ns = variable->within;
     }
-    if (near <= 0)
+    at_hand = cycles.held > 0 ? cycles.held : cycles.near;
+    if (at_hand <= 0)
         return;
-    waits = FAR_SHARE * fmax(0, far - near);
+    waits = waiting(&cycles, sources);
     code->bursts++;
-    code->speed += accesses * (cycles_per_ns > 0 ? cycles_per_ns : CYCLES_PER_NS) / (near + waits);
-    code->waits += waits / (near + waits);
+    code->before = cycles.held <= 0;
+    code->speed +=
+        accesses * (cycles_per_ns > 0 ? cycles_per_ns : CYCLES_PER_NS) / (at_hand + waits);
+    code->waits += waits / (at_hand + waits);
 }
 
 /* ln(rate) of code that touches another line with so many of its accesses: probes that are open are
@@ -92,29 +121,34 @@ static double rate_by_lines(const struct code *code)
 static double rate_by_model(const struct code *code, const struct kernel_demand *demand,
                             double *variance)
 {
-    double far = FAR_DEVIATION * code->waits / code->bursts;
+    double lines = LINES_TIME_DEVIATION * code->waits / code->bursts;
     double off = FAULTS_BEFORE_DEVIATION * demand->faults;
 
-    *variance = far * far + off * off;
+    *variance = lines * lines + off * off;
     return log(code->speed / code->bursts);
 }
 
-void expected_rates(const struct profile *profile, const uint32_t *burst_groups,
-                    const uint32_t *progress_groups, struct rate_evidence *evidence,
-                    struct kernel_demand *demand)
+void expected_rates(const struct profile *profile, const struct line_sources *sources,
+                    const uint32_t *burst_groups, const uint32_t *progress_groups,
+                    struct rate_evidence *evidence, struct kernel_demand *demand)
 {
     struct code code[RATE_GROUPS_MAX] = {0};
     double modelled = 0, common, unmodelled = LINES_SCATTER * LINES_SCATTER;
+    bool before = false;
 
     for (size_t i = 0; i < profile->bursts.count; i++) {
         code[burst_groups[i]].touches += profile->bursts.items[i]->touches;
         code[burst_groups[i]].open += profile->bursts.items[i]->open;
     }
     for (size_t i = 0; i < profile->progress.count; i++)
-        add_burst(profile->progress.items[i], &code[progress_groups[i]]);
-    for (uint32_t i = 0; i < evidence->groups; i++)
+        add_burst(profile->progress.items[i], sources, &code[progress_groups[i]]);
+    for (uint32_t i = 0; i < evidence->groups; i++) {
         modelled += code[i].bursts > 0 ? evidence->share[i] : 0;
-    common = modelled > 0.5 ? COMMON_DEVIATION : LINES_DEVIATION;
+        before |= code[i].before;
+    }
+    common = modelled <= 0.5 ? LINES_DEVIATION
+             : before        ? COMMON_DEVIATION_BEFORE
+                             : COMMON_DEVIATION;
     evidence->common_variance = common * common;
     unmodelled += LINES_DEVIATION * LINES_DEVIATION - common * common;
     for (uint32_t i = 0; i < evidence->groups; i++) {

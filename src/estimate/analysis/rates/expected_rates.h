@@ -8,14 +8,15 @@
 #define REUSE_ANALYSIS_EXPECTED_RATES_H
 
 #include "analysis/rates/kernel_time.h"
+#include "analysis/rates/line_sources.h"
 #include "analysis/rates/rate_fit.h"
 #include "profile/reader.h"
 
 /* Fills in expected, in the time of their own code, common_variance and own_variance; share is
  * known. burst_groups: of each burst; progress_groups: of each progress record. demand: of each
  * group. */
-void expected_rates(const struct profile *, const uint32_t *burst_groups,
-                    const uint32_t *progress_groups, struct rate_evidence *,
-                    struct kernel_demand *demand);
+void expected_rates(const struct profile *, const struct line_sources *,
+                    const uint32_t *burst_groups, const uint32_t *progress_groups,
+                    struct rate_evidence *, struct kernel_demand *demand);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* Spread between loops of a program about what is expected, ln, before any is known, and how many
  * loops that is worth: 245 readings of 16 programs are likeliest with 0.1 to 0.2. */
-#define BETWEEN_LOOPS 0.25
+#define BETWEEN_LOOPS 0.15
 #define BETWEEN_LOOPS_WORTH 2.0
 /* Readings that tell of it. */
 #define TELLING_VARIANCE 0.25
