@@ -11,19 +11,20 @@
 #include "processor_caches.h"
 #include "signal_safe.h"
 
-static bool read_attribute(unsigned index, const char *name, char *text, size_t size)
+/* Of the cache of that index; `folder` has them all: the way there costs as much as the reading. */
+static bool read_attribute(int folder, unsigned index, const char *name, char *text, size_t size)
 {
-    static const char directory[] = "/sys/devices/system/cpu/cpu0/cache/index";
-    char path[128];
-    size_t n = sizeof directory - 1;
+    static const char begin[] = "index";
+    char path[64];
+    size_t n = sizeof begin - 1;
     int descriptor;
     long got;
 
-    memcpy(path, directory, n);
+    memcpy(path, begin, n);
     path[n++] = (char)('0' + index);
     path[n++] = '/';
     memcpy(path + n, name, strlen(name) + 1);
-    descriptor = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    descriptor = (int)syscall(SYS_openat, folder, path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return false;
     got = syscall(SYS_read, descriptor, text, size - 1);
@@ -41,13 +42,13 @@ static uint64_t decimal(const char **at)
     return value;
 }
 
-static uint64_t attribute(unsigned index, const char *name)
+static uint64_t attribute(int folder, unsigned index, const char *name)
 {
     char text[64];
     const char *at = text;
     uint64_t value;
 
-    if (!read_attribute(index, name, text, sizeof text))
+    if (!read_attribute(folder, index, name, text, sizeof text))
         return 0;
     value = decimal(&at);
     return *at == 'K' ? value << 10 : *at == 'M' ? value << 20 : value;
@@ -73,29 +74,39 @@ static uint32_t list_length(const char *at)
     return length;
 }
 
-void host_caches_each(host_cache_visitor *visit, void *user)
+static bool visit_all(int folder, host_cache_visitor *visit, void *user)
 {
     bool any = false;
     char text[512];
 
-    for (unsigned i = 0; i < 10 && read_attribute(i, "type", text, sizeof text); i++) {
-        struct record_cache cache = {
-            .level = (uint8_t)attribute(i, "level"),
-            .ways = (uint16_t)attribute(i, "ways_of_associativity"),
-            .line_size = (uint32_t)attribute(i, "coherency_line_size"),
-            .bytes = attribute(i, "size"),
-        };
+    for (unsigned i = 0; i < 10 && read_attribute(folder, i, "type", text, sizeof text); i++) {
+        struct record_cache cache = {0};
 
         if (strncmp(text, "Instruction", 11) == 0)
             continue;
         cache.type = strncmp(text, "Data", 4) == 0 ? CACHE_DATA : CACHE_UNIFIED;
-        if (read_attribute(i, "shared_cpu_list", text, sizeof text))
+        cache.level = (uint8_t)attribute(folder, i, "level");
+        cache.ways = (uint16_t)attribute(folder, i, "ways_of_associativity");
+        cache.line_size = (uint32_t)attribute(folder, i, "coherency_line_size");
+        cache.bytes = attribute(folder, i, "size");
+        if (read_attribute(folder, i, "shared_cpu_list", text, sizeof text))
             cache.sharing_cpus = list_length(text);
         if (cache.bytes > 0) {
             visit(user, &cache);
             any = true;
         }
     }
+    return any;
+}
+
+void host_caches_each(host_cache_visitor *visit, void *user)
+{
+    int folder = (int)syscall(SYS_openat, AT_FDCWD, "/sys/devices/system/cpu/cpu0/cache",
+                              O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool any = folder >= 0 && visit_all(folder, visit, user);
+
+    if (folder >= 0)
+        syscall(SYS_close, folder);
     if (!any)
         processor_caches_each(visit, user);
 }
