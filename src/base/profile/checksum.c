@@ -73,13 +73,12 @@ uint32_t checksum_crc32c_portable(uint32_t checksum, const void *data, size_t si
 #define CRC_8(crc, value) _mm_crc32_u8(crc, value)
 #define CRC_64(crc, value) ((uint32_t)_mm_crc32_u64(crc, value))
 
+/* Leaf 1 is there in 64-bit mode: to ask whether it is costs as much as to ask for it. */
 static int detect_instruction(void)
 {
-    unsigned eax;
-    unsigned ebx;
-    unsigned ecx = 0;
-    unsigned edx;
-    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_SSE4_2);
+    unsigned eax, ebx, ecx, edx;
+    __cpuid(1, eax, ebx, ecx, edx);
+    return (ecx & bit_SSE4_2) != 0;
 }
 #elif defined(__aarch64__)
 #define INSTRUCTION_TARGET __attribute__((target("+crc")))

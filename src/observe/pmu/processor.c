@@ -12,14 +12,13 @@
 #if defined __x86_64__
 #include <cpuid.h>
 
-void processor_here(struct processor *processor)
+/* Under a hypervisor each leaf costs microseconds, so none is asked for twice. */
+static void ask(struct processor *processor)
 {
     unsigned eax, ebx, ecx, edx;
     char vendor[12];
 
-    memset(processor, 0, sizeof *processor);
-    if (!__get_cpuid(0, &eax, &ebx, &ecx, &edx))
-        return;
+    __cpuid(0, eax, ebx, ecx, edx);
     memcpy(vendor, &ebx, 4);
     memcpy(vendor + 4, &edx, 4);
     memcpy(vendor + 8, &ecx, 4);
@@ -27,8 +26,7 @@ void processor_here(struct processor *processor)
                         : memcmp(vendor, "AuthenticAMD", 12) == 0 ? VENDOR_AMD
                         : memcmp(vendor, "HygonGenuine", 12) == 0 ? VENDOR_AMD
                                                                   : VENDOR_UNKNOWN;
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
-        return;
+    __cpuid(1, eax, ebx, ecx, edx);
     /* The extended fields count for these families only, as both manuals say. */
     processor->family = eax >> 8 & 15;
     processor->model = eax >> 4 & 15;
@@ -38,6 +36,15 @@ void processor_here(struct processor *processor)
         processor->family += eax >> 20 & 0xff;
     if (processor->vendor == VENDOR_AMD && __get_cpuid(0x8000001b, &eax, &ebx, &ecx, &edx))
         processor->ibs_capabilities = eax;
+}
+
+void processor_here(struct processor *processor)
+{
+    static struct processor known; /* written at start-up */
+
+    if (known.family == 0)
+        ask(&known);
+    *processor = known;
 }
 #else
 void processor_here(struct processor *processor)

@@ -127,7 +127,7 @@ static void detect(struct detected *found)
     __cpuid(1, a, b, w[LEAF_1_C], w[LEAF_1_D]);
     if (__get_cpuid_count(7, 0, &a, &w[LEAF_7_B], &w[LEAF_7_C], &d) && a >= 1)
         __cpuid_count(7, 1, w[LEAF_7_1_A], b, c, d);
-    __get_cpuid(0x80000001, &a, &b, &w[LEAF_81_C], &d);
+    __cpuid(0x80000001, a, b, w[LEAF_81_C], d);
     if (w[LEAF_1_C] & OSXSAVE) {
         uint64_t enabled = enabled_components();
         p->avx = (enabled & YMM_STATE) == YMM_STATE && w[LEAF_1_C] >> 28 & 1;
