@@ -19,8 +19,9 @@ int handler_probe(void);
 
 /*
  * Measures what a signal costs outside the handler, by making some: fills settings.trap_ns,
- * settings.trigger_ns and settings.registers. Takes half a millisecond. 0, or -errno of the event
- * that could not be had; without debug registers that trap, trap_ns stays 0 and that is no error.
+ * settings.trigger_ns and settings.registers. Takes a third of a millisecond. 0, or -errno of the
+ * event that could not be had; without debug registers that trap, trap_ns stays 0 and that is no
+ * error.
  */
 int handler_calibrate(void);
 
