@@ -6,9 +6,9 @@
  * hidden stubs below, which jump where bound_begin() has found the function.
  *
  * The decoder has no static library to link in, and its own calls are bound by name as well. It is
- * loaded for the first burst, by the first process of a run at its start (late_library.h); where it
- * is no longer where it was when this was built, the dynamic loader searches for it at start-up,
- * its own definitions first (RTLD_DEEPBIND).
+ * loaded for the first burst (late_library.h), and mapped by the first process of a run at its
+ * start; where it is no longer where it was when this was built, the dynamic loader searches for it
+ * at start-up, its own definitions first (RTLD_DEEPBIND).
  */
 #include "own/bound.h"
 #include "config.h"
@@ -187,6 +187,15 @@ static void decoder_failed(void)
     __builtin_trap();
 }
 
+/* Written before threads, or by who makes the decoder's cache. */
+static struct late_library decoder;
+
+bool bound_map_decoder(void)
+{
+    return !decoder_path || handles[LIBRARY_DECODER] || decoder.base != 0 ||
+           late_library_map(&decoder, decoder_path);
+}
+
 bool bound_decoder(void)
 {
     static const struct late_import imports[] = {
@@ -196,12 +205,12 @@ bool bound_decoder(void)
         {"__assert_fail", (void *)decoder_failed},
         {"__stack_chk_fail", (void *)decoder_failed},
     };
-    static bool bound; /* written before threads, or by who makes the decoder's cache */
-    struct late_library decoder;
+    static bool bound; /* likewise */
 
     if (!decoder_path || handles[LIBRARY_DECODER] || bound)
         return true;
-    if (!late_library_load(&decoder, decoder_path, imports, sizeof imports / sizeof *imports))
+    if (!bound_map_decoder() ||
+        !late_library_link(&decoder, imports, sizeof imports / sizeof *imports))
         return false;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (functions[i].from != LIBRARY_DECODER)

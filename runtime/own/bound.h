@@ -11,6 +11,10 @@
  */
 const char *bound_begin(void);
 
+/* Maps the decoder, for a process whose files may not be to be found when it is bound. False when
+ * it is not where it was. Not in two threads. Signal-safe. */
+bool bound_map_decoder(void);
+
 /* Before any function of the decoder is called: binds those, once. Not in two threads. False when
  * it is not where it was at start-up, or is another. Signal-safe. */
 bool bound_decoder(void);

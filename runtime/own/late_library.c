@@ -113,13 +113,24 @@ static bool map_all(struct late_library *library, const struct file *file)
     return true;
 }
 
-static bool read_dynamic(struct late_library *library, const struct file *file,
-                         struct dynamic *dynamic)
+/* What linking needs of the headers. */
+static void note_segments(struct late_library *library, const struct file *file)
 {
-    const Elf64_Dyn *first = NULL;
-    for (unsigned i = 0; i < file->header.e_phnum; i++)
-        if (file->segments[i].p_type == PT_DYNAMIC)
-            first = (const Elf64_Dyn *)(library->base + file->segments[i].p_vaddr);
+    for (unsigned i = 0; i < file->header.e_phnum; i++) {
+        const Elf64_Phdr *segment = &file->segments[i];
+        const uint64_t begin = library->base + segment->p_vaddr;
+        if (segment->p_type == PT_DYNAMIC) {
+            library->dynamic = begin;
+        } else if (segment->p_type == PT_GNU_RELRO) {
+            library->constant = page_down(begin);
+            library->constant_bytes = page_down(begin + segment->p_memsz) - library->constant;
+        }
+    }
+}
+
+static bool read_dynamic(struct late_library *library, struct dynamic *dynamic)
+{
+    const Elf64_Dyn *first = (const Elf64_Dyn *)library->dynamic;
     for (const Elf64_Dyn *entry = first; entry != NULL && entry->d_tag != DT_NULL; entry++) {
         const uint64_t value = entry->d_un.d_val;
         if (entry->d_tag == DT_RELA)
@@ -187,37 +198,47 @@ static bool relocate(const struct late_library *library, const struct dynamic *d
     return true;
 }
 
-static void protect_constants(const struct late_library *library, const struct file *file)
+static void leave(struct late_library *library)
 {
-    for (unsigned i = 0; i < file->header.e_phnum; i++) {
-        const Elf64_Phdr *segment = &file->segments[i];
-        const uint64_t begin = page_down(library->base + segment->p_vaddr);
-        if (segment->p_type == PT_GNU_RELRO)
-            raw_call(SYS_mprotect, (long)begin,
-                     (long)(page_down(library->base + segment->p_vaddr + segment->p_memsz) - begin),
-                     PROT_READ, 0, 0, 0);
-    }
+    if (library->base != 0)
+        raw_call(SYS_munmap, (long)library->base, (long)library->bytes, 0, 0, 0, 0);
+    *library = (struct late_library){0};
 }
 
-bool late_library_load(struct late_library *library, const char *path,
-                       const struct late_import *imports, size_t import_count)
+bool late_library_map(struct late_library *library, const char *path)
 {
     struct file file;
-    struct dynamic dynamic = {0};
     *library = (struct late_library){0};
     file.descriptor = raw_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
     if (file.descriptor < 0)
         return false;
     const bool is_mapped = read_headers(&file) && map_all(library, &file);
     raw_call(SYS_close, file.descriptor, 0, 0, 0, 0, 0);
-    if (is_mapped && read_dynamic(library, &file, &dynamic) &&
-        relocate(library, &dynamic, imports, import_count)) {
-        protect_constants(library, &file);
-        return true;
+    if (is_mapped)
+        note_segments(library, &file);
+    else
+        leave(library);
+    return is_mapped;
+}
+
+bool late_library_link(struct late_library *library, const struct late_import *imports,
+                       size_t import_count)
+{
+    struct dynamic dynamic = {0};
+    if (!read_dynamic(library, &dynamic) || !relocate(library, &dynamic, imports, import_count)) {
+        leave(library);
+        return false;
     }
-    if (library->base != 0)
-        raw_call(SYS_munmap, (long)library->base, (long)library->bytes, 0, 0, 0, 0);
-    return false;
+    if (library->constant_bytes > 0)
+        raw_call(SYS_mprotect, (long)library->constant, (long)library->constant_bytes, PROT_READ, 0,
+                 0, 0);
+    return true;
+}
+
+bool late_library_load(struct late_library *library, const char *path,
+                       const struct late_import *imports, size_t import_count)
+{
+    return late_library_map(library, path) && late_library_link(library, imports, import_count);
 }
 
 void *late_library_function(const struct late_library *library, const char *name)

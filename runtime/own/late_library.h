@@ -21,13 +21,26 @@ struct late_import {
     void *function;
 };
 
-/* Filled in by late_library_load(); the memory stays mapped for good. */
+/* Filled in by the functions below; the memory stays mapped for good. */
 struct late_library {
     uint64_t base, bytes;
+    uint64_t dynamic;                  /* its section of that name */
+    uint64_t constant, constant_bytes; /* whole pages that are constant once it is linked */
     struct loaded_symbols symbols;
 };
 
-/* False, and nothing is left behind, if the file cannot be read or asks for anything else. */
+/*
+ * Maps the file, which is not needed from then on: for a library that may be wanted where its file
+ * cannot be opened. Hardly a page of it is touched. False, and nothing is left behind, if the file
+ * cannot be read or asks for anything else.
+ */
+bool late_library_map(struct late_library *, const char *path);
+
+/* Makes what is mapped ready for use. False, and nothing is left behind, as above. */
+bool late_library_link(struct late_library *, const struct late_import *imports,
+                       size_t import_count);
+
+/* Both. */
 bool late_library_load(struct late_library *, const char *path, const struct late_import *imports,
                        size_t import_count);
 

@@ -379,7 +379,7 @@ static void start(void)
     process_is_follower = !tree_begin(say_is_named());
     /* Now, for it may change its root. Others open their profiles as late as this. */
     if (!process_is_follower)
-        bound_decoder();
+        bound_map_decoder();
     taped = replay_begin_recording();
     process_begin_engine();
     if (taped)
