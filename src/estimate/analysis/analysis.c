@@ -15,8 +15,8 @@
  * 12 %, so that a report stays a matter of seconds. */
 enum { BOOTSTRAP_DEFAULT = 100, BOOTSTRAP_LEAST = 35, BOOTSTRAP_BURSTS = 600 * 1000 };
 
-static bool has_profiles(const struct analysis *analysis, const struct profile *const *profiles,
-                         size_t profile_count)
+bool analysis_is_of(const struct analysis *analysis, const struct profile *const *profiles,
+                    size_t profile_count)
 {
     return analysis->profile_count == profile_count &&
            memcmp(analysis->profiles, profiles, profile_count * sizeof *profiles) == 0;
@@ -230,7 +230,7 @@ static struct line_sources line_sources(const struct profile *const *profiles, s
 
     if (new_lines == 0)
         return sources;
-    if (like && has_profiles(like, profiles, profile_count))
+    if (like && analysis_is_of(like, profiles, profile_count))
         return like->line_sources;
     first = create(profiles, profile_count, &first_options, sources, message, sizeof message);
     if (first && !first->exact) {

@@ -178,6 +178,9 @@ struct analysis {
 
 /* bursts.c: fills rates, bursts, probes, counts, threads. */
 void analysis_list_bursts(struct analysis *);
+
+bool analysis_is_of(const struct analysis *, const struct profile *const *profiles,
+                    size_t profile_count);
 void analysis_free_listing(struct analysis *);
 uint32_t analysis_find_burst(const struct analysis *, uint32_t profile, uint64_t burst_id);
 

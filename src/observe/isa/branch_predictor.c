@@ -5,7 +5,7 @@
 #include "signal_safe.h"
 
 /* Bits of history of each table. Twice, three quarters and half as long, and with tables four times
- * as large, 49 programs come out alike. */
+ * as large, 48 programs come out alike. */
 static const unsigned branch_history[PREDICTOR_TABLES] = {8, 16, 32, 60};
 static const unsigned target_history[PREDICTOR_TABLES] = {0, 8, 24, 60};
 

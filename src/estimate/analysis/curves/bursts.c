@@ -186,9 +186,7 @@ static bool lists_the_same(const struct analysis *analysis, const struct analysi
     return other && !other->exact && other->line_size == analysis->line_size &&
            other->options.thread_id == analysis->options.thread_id &&
            other->options.all_bursts == analysis->options.all_bursts &&
-           other->profile_count == analysis->profile_count &&
-           memcmp(other->profiles, analysis->profiles,
-                  analysis->profile_count * sizeof *analysis->profiles) == 0;
+           analysis_is_of(other, analysis->profiles, analysis->profile_count);
 }
 
 static void list_as(struct analysis *analysis, const struct analysis *other)

@@ -9,7 +9,7 @@
 
 /* Where the profile does not say: the mean of 9 programs, 36 runs. */
 #define CYCLES_PER_NS 3.2
-/* What a program is off by, as a factor: of 49 programs, each with 60 bursts and more, 1.26 (root
+/* What a program is off by, as a factor: of 48 programs, each with 24 to 190 bursts, 1.26 (root
  * mean square). In profiles before version 3.5 more. */
 #define COMMON_DEVIATION log(1.3)
 #define COMMON_DEVIATION_BEFORE log(1.5)
@@ -18,7 +18,7 @@
 /* By what factor the time that lines take may be off in a loop. */
 #define LINES_TIME_DEVIATION log(3)
 /* In profiles before version 3.5: where lines come from that nothing prefetches, from near (0) to
- * afar (1), in the mean of 49 programs. */
+ * afar (1), in the mean of 48 programs. */
 #define FAR_SHARE 0.1
 /* If page faults take all of a loop's time before bursts, what is left is known to this, ln. */
 #define FAULTS_BEFORE_DEVIATION 0.7

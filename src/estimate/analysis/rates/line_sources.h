@@ -21,7 +21,7 @@ enum { LINE_SOURCE_SIZES = 3 };
 /* Of the first, second and third cache, bytes, ascending. */
 extern const double line_source_bytes[LINE_SOURCE_SIZES];
 
-/* Where nothing is known: the mean of 49 programs. */
+/* Where nothing is known: the mean of 48 programs. */
 extern const struct line_sources line_sources_usual;
 
 /* Accesses to lines not used lately per access, in all modelled bursts; 0: none tells. */
