@@ -176,11 +176,12 @@ struct analysis {
     bool exact;
 };
 
-/* bursts.c: fills rates, bursts, probes, counts, threads. */
-void analysis_list_bursts(struct analysis *);
-
+/* analysis.c: whether it is an analysis of these profiles, in this order. */
 bool analysis_is_of(const struct analysis *, const struct profile *const *profiles,
                     size_t profile_count);
+
+/* bursts.c: fills rates, bursts, probes, counts, threads. */
+void analysis_list_bursts(struct analysis *);
 void analysis_free_listing(struct analysis *);
 uint32_t analysis_find_burst(const struct analysis *, uint32_t profile, uint64_t burst_id);
 

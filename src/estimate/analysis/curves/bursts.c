@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From records to bursts, their groups of probes, and the threads that made them. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/internal.h"
 #include "analysis/rates/burst_times.h"
