@@ -142,6 +142,17 @@ static inline void arch_load(unsigned turns)
                      : "cc");
 }
 
+static inline void arch_forward(unsigned turns)
+{
+    uint64_t word = 0, passed = 0;
+
+    __asm__ volatile(
+        "1: .rept 16\n\tstr %1, %2\n\tldr %1, %2\n\t.endr\n\tsubs %w0, %w0, #1\n\tb.ne 1b"
+        : "+r"(turns), "+r"(passed), "+Q"(word)
+        :
+        : "cc");
+}
+
 static inline ucontext_t *arch_handler_context(const ucontext_t *context)
 {
     return (ucontext_t *)context->uc_mcontext.regs[2];

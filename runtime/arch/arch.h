@@ -74,9 +74,11 @@
  *     void arch_add(unsigned turns)
  *     void arch_mix(unsigned turns)
  *     void arch_load(unsigned turns)
+ *     void arch_forward(unsigned turns)
  *         So many times ARCH_UNROLLED instructions, turns >= 1: additions, each of which waits
  *         for the one before, a cycle; five additions and three loads of eight that wait for
- *         nothing; loads that wait for nothing.
+ *         nothing; loads that wait for nothing; stores and loads in turn, each of what the one
+ *         before has loaded or stored.
  *
  *     void arch_call_on_stack(unsigned char *top, void (*function)(void *), void *argument)
  *         top is a multiple of 16.

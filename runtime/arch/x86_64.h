@@ -104,6 +104,16 @@ static inline void arch_load(unsigned turns)
                      : "cc");
 }
 
+static inline void arch_forward(unsigned turns)
+{
+    uint64_t word = 0, passed = 0;
+
+    __asm__ volatile("1: .rept 16\n\tmov %1, %2\n\tmov %2, %1\n\t.endr\n\tdec %0\n\tjnz 1b"
+                     : "+r"(turns), "+r"(passed), "+m"(word)
+                     :
+                     : "cc");
+}
+
 static inline ucontext_t *arch_handler_context(const ucontext_t *context)
 {
     return (ucontext_t *)context->uc_mcontext.gregs[REG_RDX];

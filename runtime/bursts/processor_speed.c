@@ -52,6 +52,15 @@ static uint32_t part(uint64_t additions_ns, void (*run)(unsigned turns), unsigne
     return parts < PIPELINE_CYCLE ? (uint32_t)parts : PIPELINE_CYCLE;
 }
 
+/* From a store to a load of the same word, in parts of a cycle. */
+static uint32_t forward(uint64_t additions_ns, unsigned rounds, uint32_t unknown)
+{
+    uint64_t ns = time_of(arch_forward, TURNS, rounds);
+
+    return additions_ns > 0 && ns > 0 ? (uint32_t)(ns * PIPELINE_CYCLE * 2 / additions_ns)
+                                      : unknown;
+}
+
 static struct pipeline_pace measure(unsigned rounds, struct pipeline_width width)
 {
     struct pipeline_pace known = pipeline_pace_of(width);
@@ -61,6 +70,7 @@ static struct pipeline_pace measure(unsigned rounds, struct pipeline_width width
         .instruction =
             part(additions_ns, arch_mix, ARCH_UNROLLED + LOOP, rounds, known.instruction),
         .access = part(additions_ns, arch_load, ARCH_UNROLLED, rounds, known.access),
+        .forward = forward(additions_ns, rounds, known.forward),
     };
 }
 

@@ -12,7 +12,6 @@ enum {
     /* Waiting for units that are busy: so much may queue before them. */
     QUEUE = 16 * PIPELINE_CYCLE,
     LINE_QUEUE = 48 * PIPELINE_CYCLE,
-    LOAD = 4 * PIPELINE_CYCLE,
     REFILL = 14 * PIPELINE_CYCLE, /* after a misprediction */
     /* Of instructions fetched together those behind a taken branch are lost: half of what is
        fetched in a cycle. */
@@ -196,24 +195,35 @@ static void load(struct pipeline_timeline *t, struct pipeline_operands operands,
 {
     uint32_t at;
 
-    at = later(start(t, operands.reads), stored) + LOAD;
+    at = later(start(t, operands.reads), stored) + PIPELINE_LOAD;
     if (state != LINE_HELD)
         *arrives = at + latency;
     end(t, operands.writes, later(at, *arrives));
 }
 
-void pipeline_load(struct pipeline *p, struct pipeline_operands operands, uint64_t address)
+/* A word that was stored by the same name: its address is not waited for. */
+static void forward(struct pipeline_timeline *t, uint64_t writes, uint32_t at)
+{
+    end(t, writes, later(t->dispatch, at));
+}
+
+void pipeline_load(struct pipeline *p, struct pipeline_operands operands, uint64_t address,
+                   uint32_t name)
 {
     uint32_t word = (uint32_t)(address >> WORD_SHIFT), at = word % PIPELINE_STORES;
     uint32_t set = (uint32_t)(address >> LINE_SHIFT) % PIPELINE_SETS;
     bool waits = p->store[at] == word + 1;
+    bool renamed = waits && name != 0 && p->name[at] == name && p->pace.forward < PIPELINE_LOAD;
     enum line_state state = touch_line(p, address);
 
     p->accesses++;
     for (unsigned i = 0; i < PIPELINE_SOURCES; i++) {
         occupy(&p->from[i], &sources[i], state, p->pace.access);
-        load(&p->from[i], operands, state, waits ? p->from[i].stored[at] : 0,
-             p->from[i].arrives[set], sources[i].latency[state]);
+        if (renamed)
+            forward(&p->from[i], operands.writes, p->from[i].stored[at] + p->pace.forward);
+        else
+            load(&p->from[i], operands, state, waits ? p->from[i].stored[at] : 0,
+                 p->from[i].arrives[set], sources[i].latency[state]);
     }
 }
 
@@ -229,7 +239,8 @@ static void store(struct pipeline_timeline *t, uint64_t reads, enum line_state s
     t->stored[at] = known;
 }
 
-void pipeline_store(struct pipeline *p, struct pipeline_operands operands, uint64_t address)
+void pipeline_store(struct pipeline *p, struct pipeline_operands operands, uint64_t address,
+                    uint32_t name)
 {
     uint32_t word = (uint32_t)(address >> WORD_SHIFT), at = word % PIPELINE_STORES;
     uint32_t set = (uint32_t)(address >> LINE_SHIFT) % PIPELINE_SETS;
@@ -237,6 +248,7 @@ void pipeline_store(struct pipeline *p, struct pipeline_operands operands, uint6
 
     p->accesses++;
     p->store[at] = word + 1;
+    p->name[at] = name;
     for (unsigned i = 0; i < PIPELINE_SOURCES; i++) {
         occupy(&p->from[i], &sources[i], state, p->pace.access);
         store(&p->from[i], operands.reads, state, at, p->from[i].arrives[set]);

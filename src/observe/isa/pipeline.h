@@ -18,7 +18,7 @@
  * (processor_speed.h of the runtime): when a burst begins, for another thread of the same core
  * takes its share.
  *
- * Times are in parts of a cycle, PIPELINE_CYCLE. Pure; no allocation; signal-safe. 39 KiB.
+ * Times are in parts of a cycle, PIPELINE_CYCLE. Pure; no allocation; signal-safe. 40 KiB.
  */
 #ifndef REUSE_ISA_PIPELINE_H
 #define REUSE_ISA_PIPELINE_H
@@ -40,6 +40,8 @@ enum {
     PIPELINE_STORES = 256,
     /* Lines on their way to the first cache at a time (Skylake 12, Golden Cove 16, Zen 4 24). */
     PIPELINE_FILLS = 16,
+    /* Of a load whose line is in the first cache. */
+    PIPELINE_LOAD = 4 * PIPELINE_CYCLE,
     /* Cycles of the fastest division: what takes as long keeps the divider busy. */
     PIPELINE_DIVISION = 14,
 };
@@ -50,9 +52,11 @@ struct pipeline_width {
 };
 
 /* What an instruction and an access take of the units for them: parts of a cycle, at least
- * PIPELINE_CYCLE / PIPELINE_WIDEST and at most PIPELINE_CYCLE. */
+ * PIPELINE_CYCLE / PIPELINE_WIDEST and at most PIPELINE_CYCLE. And what a loaded word takes that
+ * was stored by the same name (see pipeline_load()) once it is known: less than PIPELINE_LOAD where
+ * the processor renames memory as it does registers (Zen 2, Golden Cove and later). */
 struct pipeline_pace {
-    uint32_t instruction, access;
+    uint32_t instruction, access, forward;
 };
 
 static inline struct pipeline_pace pipeline_pace_of(struct pipeline_width width)
@@ -60,6 +64,7 @@ static inline struct pipeline_pace pipeline_pace_of(struct pipeline_width width)
     return (struct pipeline_pace){
         .instruction = (uint32_t)PIPELINE_CYCLE / width.instructions,
         .access = (uint32_t)PIPELINE_CYCLE / width.accesses,
+        .forward = PIPELINE_LOAD,
     };
 }
 
@@ -98,6 +103,7 @@ struct pipeline {
     uint32_t new_lines;              /* of these accesses, those whose line was not used lately */
     uint32_t line[PIPELINE_SETS][2]; /* in the first cache, 1 + number; the later one first */
     uint32_t store[PIPELINE_STORES]; /* word, 1 + number */
+    uint32_t name[PIPELINE_STORES];  /* by which it was stored */
     /* From here on what pipeline_begin() leaves. */
     struct branch_predictor predictor;
 };
@@ -123,8 +129,10 @@ struct pipeline_operands {
 
 /* latency in cycles; from PIPELINE_DIVISION on it is a division, or a root. */
 void pipeline_compute(struct pipeline *, struct pipeline_operands, unsigned latency);
-void pipeline_load(struct pipeline *, struct pipeline_operands, uint64_t address);
-void pipeline_store(struct pipeline *, struct pipeline_operands, uint64_t address);
+/* name: how code names the place, by which processors that rename memory know it again: the same
+ * for the same base register, displacement and width; 0: there is an index. */
+void pipeline_load(struct pipeline *, struct pipeline_operands, uint64_t address, uint32_t name);
+void pipeline_store(struct pipeline *, struct pipeline_operands, uint64_t address, uint32_t name);
 
 /* One of many accesses of one instruction, which wait for nothing. */
 void pipeline_touch(struct pipeline *, uint64_t address, unsigned width);

@@ -33,7 +33,20 @@ struct walk {
     struct pipeline *pipeline;
     const struct access *next, *end; /* accesses not looked at yet */
     uint64_t ip;                     /* of the instruction under way */
+    uint32_t name;                   /* of the place that the operation accesses */
 };
+
+/* The stack pointer moves between accesses by one name: processors follow it, so the address alone
+ * tells such places apart. */
+static uint32_t name_of(const struct micro_op *op)
+{
+    uint64_t displacement = op->base == REGISTER_RSP ? 0 : (uint64_t)op->displacement;
+
+    if (op->index != REGISTER_ZERO || op->base >= REGISTER_ZERO)
+        return 0;
+    return (uint32_t)((displacement * REGISTER_COUNT + op->base) * VECTOR_BYTES + op->width) << 1 |
+           1;
+}
 
 /* The next access of the instruction; NULL: it has no more. */
 static const struct access *take(struct walk *walk)
@@ -51,7 +64,8 @@ static void load(struct walk *walk, uint64_t reads, uint64_t writes)
     const struct access *access = take(walk);
 
     if (access)
-        pipeline_load(walk->pipeline, (struct pipeline_operands){reads, writes}, access->address);
+        pipeline_load(walk->pipeline, (struct pipeline_operands){reads, writes}, access->address,
+                      walk->name);
 }
 
 static void store(struct walk *walk, uint64_t reads)
@@ -59,7 +73,8 @@ static void store(struct walk *walk, uint64_t reads)
     const struct access *access = take(walk);
 
     if (access)
-        pipeline_store(walk->pipeline, (struct pipeline_operands){reads, 0}, access->address);
+        pipeline_store(walk->pipeline, (struct pipeline_operands){reads, 0}, access->address,
+                       walk->name);
 }
 
 static void touch_rest(struct walk *walk)
@@ -245,7 +260,7 @@ static void warm(struct pipeline *pipeline, const struct block *block, const str
 void x86_pace_block(struct pipeline *pipeline, const struct block *block, const struct access *made,
                     const struct access *end, uint64_t next)
 {
-    struct walk walk = {pipeline, made, end, 0};
+    struct walk walk = {.pipeline = pipeline, .next = made, .end = end};
     unsigned instruction = UINT32_MAX;
 
     if (!pipeline->timing) {
@@ -267,6 +282,7 @@ void x86_pace_block(struct pipeline *pipeline, const struct block *block, const 
             /* With the comparison before it. */
             pipeline_instruction(pipeline, between(op->code, OP_JUMP_IF_O, OP_JUMP_IF_NLE));
         }
+        walk.name = name_of(op);
         if (!leave(&walk, op, block, next))
             one(&walk, op);
     }
