@@ -225,10 +225,14 @@ bool late_library_link(struct late_library *library, const struct late_import *i
                        size_t import_count)
 {
     struct dynamic dynamic = {0};
+    /* To relocate twice changes nothing, but its constants may be protected by now. */
+    if (__atomic_load_n(&library->linked, __ATOMIC_ACQUIRE))
+        return true;
     if (!read_dynamic(library, &dynamic) || !relocate(library, &dynamic, imports, import_count)) {
         leave(library);
         return false;
     }
+    __atomic_store_n(&library->linked, true, __ATOMIC_RELEASE);
     if (library->constant_bytes > 0)
         raw_call(SYS_mprotect, (long)library->constant, (long)library->constant_bytes, PROT_READ, 0,
                  0, 0);

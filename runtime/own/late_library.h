@@ -26,6 +26,7 @@ struct late_library {
     uint64_t base, bytes;
     uint64_t dynamic;                  /* its section of that name */
     uint64_t constant, constant_bytes; /* whole pages that are constant once it is linked */
+    bool linked;
     struct loaded_symbols symbols;
 };
 
@@ -36,7 +37,8 @@ struct late_library {
  */
 bool late_library_map(struct late_library *, const char *path);
 
-/* Makes what is mapped ready for use. False, and nothing is left behind, as above. */
+/* Makes what is mapped ready for use; again, if a child was forked by another thread meanwhile.
+ * False, and nothing is left behind, as above. */
 bool late_library_link(struct late_library *, const struct late_import *imports,
                        size_t import_count);
 
