@@ -16,9 +16,9 @@
  * four and two. */
 struct pipeline_width processor_width(void);
 
-/* The same at this moment, in finer steps: another hardware thread of the core, of this machine or
- * of another on the same host, may take half of it for seconds. About 4 us. What the clock is too
- * coarse to tell is taken from `width`. */
+/* The same at this moment, in finer steps, and what a stored word takes: another hardware thread of
+ * the core, of this machine or of another on the same host, may take half of it for seconds. About
+ * 4 us. What the clock is too coarse to tell is taken from `width`. */
 struct pipeline_pace processor_pace(struct pipeline_width width);
 
 /* Cycles per nanosecond at this moment, of additions that wait for each other; 0: the clock is too

@@ -239,12 +239,6 @@ bool late_library_link(struct late_library *library, const struct late_import *i
     return true;
 }
 
-bool late_library_load(struct late_library *library, const char *path,
-                       const struct late_import *imports, size_t import_count)
-{
-    return late_library_map(library, path) && late_library_link(library, imports, import_count);
-}
-
 void *late_library_function(const struct late_library *library, const char *name)
 {
     return loaded_symbols_find(&library->symbols, name);

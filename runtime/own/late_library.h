@@ -42,10 +42,6 @@ bool late_library_map(struct late_library *, const char *path);
 bool late_library_link(struct late_library *, const struct late_import *imports,
                        size_t import_count);
 
-/* Both. */
-bool late_library_load(struct late_library *, const char *path, const struct late_import *imports,
-                       size_t import_count);
-
 /* NULL when the library does not define it. */
 void *late_library_function(const struct late_library *, const char *name);
 

@@ -36,6 +36,12 @@ typedef ZyanStatus init_function(ZydisDecoder *, ZydisMachineMode, ZydisStackWid
 typedef ZyanStatus decode_function(const ZydisDecoder *, const void *, ZyanUSize,
                                    ZydisDecodedInstruction *, ZydisDecodedOperand *);
 
+static bool load(struct late_library *library, const char *path, const struct late_import *list,
+                 size_t count)
+{
+    return late_library_map(library, path) && late_library_link(library, list, count);
+}
+
 static void decodes_the_same(void **state)
 {
     (void)state;
@@ -46,7 +52,7 @@ static void decodes_the_same(void **state)
         their_operands[ZYDIS_MAX_OPERAND_COUNT];
     uint64_t random = 88172645463325252u;
     unsigned decoded = 0;
-    assert_true(late_library_load(&library, REUSE_ZYDIS_PATH, imports, IMPORTS));
+    assert_true(load(&library, REUSE_ZYDIS_PATH, imports, IMPORTS));
     /* As in a child that was forked before its parent had noted that it is done. */
     assert_true(late_library_link(&library, imports, IMPORTS));
     init_function *init = (init_function *)late_library_function(&library, "ZydisDecoderInit");
@@ -115,13 +121,13 @@ static void refuses_others(void **state)
     const size_t cuts[] = {0, 10, 63, 64, 100, 500};
     for (unsigned i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         write_cut(path, cuts[i]);
-        assert_false(late_library_load(&library, path, imports, IMPORTS));
+        assert_false(load(&library, path, imports, IMPORTS));
     }
     unlink(path);
-    assert_false(late_library_load(&library, path, imports, IMPORTS));
-    assert_false(late_library_load(&library, "/proc/self/status", imports, IMPORTS));
+    assert_false(load(&library, path, imports, IMPORTS));
+    assert_false(load(&library, "/proc/self/status", imports, IMPORTS));
     /* What it calls is not there. */
-    assert_false(late_library_load(&library, REUSE_ZYDIS_PATH, imports, 1));
+    assert_false(load(&library, REUSE_ZYDIS_PATH, imports, 1));
 }
 
 int main(void)

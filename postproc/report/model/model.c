@@ -60,6 +60,7 @@ static bool analyse(struct model *model, char *message, size_t size)
         analysis_create(model->profiles, model->profile_count, &options, message, size);
     if (model->analysis == NULL)
         return false;
+    model->asked.like = model->analysis;
     model->exact = analysis_is_exact(model->analysis);
     model->observations = model->exact ? analysis_histogram_count(model->analysis)
                                        : analysis_probe_count(model->analysis);

@@ -77,7 +77,6 @@ static bool evaluate(struct model *model, struct shared_cache *shared)
     char message[256];
 
     options.groups = &shared->groups;
-    options.like = model->analysis;
     shared->analysis =
         analysis_create(model->profiles, model->profile_count, &options, message, sizeof(message));
     if (shared->analysis == NULL)

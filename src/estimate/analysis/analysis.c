@@ -15,13 +15,6 @@
  * 12 %, so that a report stays a matter of seconds. */
 enum { BOOTSTRAP_DEFAULT = 100, BOOTSTRAP_LEAST = 35, BOOTSTRAP_BURSTS = 600 * 1000 };
 
-bool analysis_is_of(const struct analysis *analysis, const struct profile *const *profiles,
-                    size_t profile_count)
-{
-    return analysis->profile_count == profile_count &&
-           memcmp(analysis->profiles, profiles, profile_count * sizeof *profiles) == 0;
-}
-
 static uint32_t replicates_for(const struct analysis *analysis)
 {
     size_t bursts = analysis->burst_count - analysis_bursts_left_out(analysis);
@@ -215,28 +208,35 @@ static struct analysis *create(const struct profile *const *profiles, size_t pro
     return analysis;
 }
 
+bool analysis_is_of(const struct analysis *analysis, const struct profile *const *profiles,
+                    size_t profile_count)
+{
+    return analysis->profile_count == profile_count &&
+           memcmp(analysis->profiles, profiles, profile_count * sizeof *profiles) == 0;
+}
+
 /* The curve rests on how fast loops are, and that on where their lines come from, which the curve
  * knows: it is estimated twice. */
 static struct line_sources line_sources(const struct profile *const *profiles, size_t profile_count,
                                         const struct analysis_options *options)
 {
     const struct analysis *like = options ? options->like : NULL;
-    const struct analysis_options first_options = {
-        .source = options ? options->source : SOURCE_AUTOMATIC, .bootstrap = 1};
+    const struct analysis_options first_options = {.source = SOURCE_SAMPLES, .bootstrap = 1};
     double new_lines = line_sources_new(profiles, profile_count), misses[LINE_SOURCE_SIZES];
     struct line_sources sources = line_sources_usual;
     struct analysis *first;
     char message[256];
 
-    if (new_lines == 0)
+    if (new_lines == 0 || (options && options->source == SOURCE_COUNTS))
         return sources;
     if (like && analysis_is_of(like, profiles, profile_count))
         return like->line_sources;
     first = create(profiles, profile_count, &first_options, sources, message, sizeof message);
-    if (first && !first->exact) {
+    if (first) {
         analysis_miss_ratios(first, (struct subset){0}, line_source_bytes, LINE_SOURCE_SIZES,
                              misses);
-        sources = line_sources_of(new_lines, misses);
+        if (!isnan(misses[0]))
+            sources = line_sources_of(new_lines, misses);
     }
     analysis_free(first);
     return sources;

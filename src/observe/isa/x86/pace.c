@@ -33,7 +33,7 @@ struct walk {
     struct pipeline *pipeline;
     const struct access *next, *end; /* accesses not looked at yet */
     uint64_t ip;                     /* of the instruction under way */
-    uint32_t name;                   /* of the place that the operation accesses */
+    const struct micro_op *op;       /* likewise */
 };
 
 /* The stack pointer moves between accesses by one name: processors follow it, so the address alone
@@ -65,7 +65,7 @@ static void load(struct walk *walk, uint64_t reads, uint64_t writes)
 
     if (access)
         pipeline_load(walk->pipeline, (struct pipeline_operands){reads, writes}, access->address,
-                      walk->name);
+                      name_of(walk->op));
 }
 
 static void store(struct walk *walk, uint64_t reads)
@@ -74,7 +74,7 @@ static void store(struct walk *walk, uint64_t reads)
 
     if (access)
         pipeline_store(walk->pipeline, (struct pipeline_operands){reads, 0}, access->address,
-                       walk->name);
+                       name_of(walk->op));
 }
 
 static void touch_rest(struct walk *walk)
@@ -282,7 +282,7 @@ void x86_pace_block(struct pipeline *pipeline, const struct block *block, const 
             /* With the comparison before it. */
             pipeline_instruction(pipeline, between(op->code, OP_JUMP_IF_O, OP_JUMP_IF_NLE));
         }
-        walk.name = name_of(op);
+        walk.op = op;
         if (!leave(&walk, op, block, next))
             one(&walk, op);
     }
