@@ -152,6 +152,21 @@ static void overflow(struct processor *processor, const struct access *access)
         deliver(processor);
 }
 
+/* What addresses are made of is not known: there is no code to look at. */
+static void append_steps(struct processor *processor)
+{
+    struct record_steps *record = (struct record_steps *)processor->record;
+    uint64_t burst_id = processor->record->burst_id;
+
+    record->burst_id = burst_id;
+    record->reserved = 0;
+    record->count = address_steps_find(&processor->steps, processor->burst,
+                                       processor->options->line_size, NULL, record->steps);
+    if (record->count > 0)
+        append(processor, RECORD_STEPS, record,
+               sizeof *record + record->count * sizeof *record->steps);
+}
+
 static void append_burst(struct processor *processor, enum interpreter_stop stop)
 {
     const struct burst_under_way *burst = &processor->under_way;
@@ -174,6 +189,7 @@ static void append_burst(struct processor *processor, enum interpreter_stop stop
     size = (record->probe_size + 7u) & ~7u;
     memset(record->tail + record->probe_size, 0, size - record->probe_size);
     append(processor, RECORD_BURST, record, sizeof *record + size);
+    append_steps(processor);
     processor->totals.bursts++;
 }
 

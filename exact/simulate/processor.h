@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "profile/format.h"
+#include "sampling/address_steps.h"
 #include "sampling/burst.h"
 #include "sampling/private_watch.h"
 #include "sampling/random.h"
@@ -83,6 +84,7 @@ struct processor {
     struct burst_under_way under_way;
     struct burst *burst;
     struct record_burst *record; /* PROFILE_RECORD_MAX bytes */
+    struct step_counter steps;
     unsigned visits_open;        /* the first so many of: */
     struct open_visit visits[PROCESSOR_VISITS_OPEN];
 };

@@ -51,6 +51,18 @@ static uint32_t context_on(void *user, uint32_t path, uint64_t ip)
     return attribution_on_path(scratch->thread, path, ip);
 }
 
+/* How the addresses of its instructions follow each other. */
+static void write_steps(struct scratch *scratch)
+{
+    struct address_steps steps[ADDRESS_STEPS_MAX];
+    struct record_steps record = {.burst_id = scratch->record.burst_id};
+
+    record.count = address_steps_find(&scratch->steps, scratch->burst, settings.line_size,
+                                      &scratch->provenance, steps);
+    if (record.count > 0)
+        output_append(RECORD_STEPS, &record, sizeof record, steps, record.count * sizeof *steps);
+}
+
 /* Writes the burst; false: it has not a single access. */
 static bool write_burst(struct scratch *scratch)
 {
@@ -80,6 +92,7 @@ static bool write_burst(struct scratch *scratch)
         sampler_learn(burst_access(scratch->burst, 0), burst_count(scratch->burst));
     if (output_append(RECORD_BURST, record, sizeof *record, scratch->encoded, record->probe_size)) {
         output_count_sample();
+        write_steps(scratch);
         shared_mappings_note(scratch);
         meet(scratch);
     }
@@ -225,6 +238,7 @@ static void begin(struct scratch *scratch, ucontext_t *context, uint64_t app_now
     burst_begin(scratch->burst, settings.line_size,
                 random_below(&thread->random, BURST_WIDE_ONE_IN) == 0);
     kernel_buffers_begin(&scratch->buffers);
+    provenance_begin(&scratch->provenance);
     paths_begin(&scratch->paths, context);
     scratch->record.context_id =
         attribution_on_path(thread, paths_at(&scratch->paths, 0), arch_ip(context));

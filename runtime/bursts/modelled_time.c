@@ -41,7 +41,7 @@ void modelled_time_follow_begin(struct scratch *scratch)
     if (burst_count(scratch->burst) == 0)
         pipeline_begin(pipeline, pace());
     if (pipeline->accesses < TIMED)
-        interpreter_tell(scratch->thread->interpreter, pipeline);
+        interpreter_tell(scratch->thread->interpreter, pipeline, &scratch->provenance);
 }
 
 void modelled_time_follow(struct scratch *scratch)
@@ -49,14 +49,14 @@ void modelled_time_follow(struct scratch *scratch)
     struct pipeline *pipeline = &scratch->pipeline;
 
     if (pipeline->accesses >= TIMED)
-        interpreter_tell(scratch->thread->interpreter, NULL);
+        interpreter_tell(scratch->thread->interpreter, NULL, NULL);
     else if (!pipeline->timing && burst_count(scratch->burst) >= warm(scratch->thread))
         pipeline_time_from_here(pipeline);
 }
 
 void modelled_time_follow_end(struct scratch *scratch)
 {
-    interpreter_tell(scratch->thread->interpreter, NULL);
+    interpreter_tell(scratch->thread->interpreter, NULL, NULL);
     scratch->thread->rate.reach = burst_count(scratch->burst);
 }
 

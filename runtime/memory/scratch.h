@@ -20,9 +20,11 @@
 #include "bursts/thread.h"
 #include "isa/interpreter.h"
 #include "isa/pipeline.h"
+#include "isa/provenance.h"
 #include "output/paths.h"
 #include "profile/format.h"
 #include "profile/writer.h"
+#include "sampling/address_steps.h"
 #include "sampling/burst.h"
 #include "sampling/progress.h"
 #include "sampling/pursuit.h"
@@ -66,7 +68,9 @@ struct scratch {
     struct pursuit pursuit; /* of lines that it leaves open */
     struct kernel_buffers buffers;
 
-    struct pipeline pipeline; /* how long its accesses would take; see modelled_time.h */
+    struct pipeline pipeline;     /* how long its accesses would take; see modelled_time.h */
+    struct provenance provenance; /* of the addresses of those that are timed */
+    struct step_counter steps;
 
     unsigned char encoded[SCRATCH_ENCODED];
     struct access accesses[SCRATCH_ACCESSES]; /* for turns.c */

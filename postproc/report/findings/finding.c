@@ -47,6 +47,12 @@ static const double same_time = 2;
 /* Reuses after fewer lines than a burst has accesses are seen within it, by the thousand. */
 static const double lines_of_burst = 4096;
 
+/* Part of a place's accesses, or misses, that tells what it does. */
+static const double explains = 0.5;
+
+/* Of steps across lines, those as long as the one before: inner loops of five turns have three. */
+static const double evenly = 0.6;
+
 /* What needs hardly more than a cache has is noise of the model. */
 static const double hardly_more = 1.2;
 
@@ -73,6 +79,18 @@ bool evidence_is_in_order(const struct access_evidence *evidence)
     return evidence->width <= passed_over_once * evidence->visits * evidence->line_bytes;
 }
 
+/* Its misses are those of steps across lines that are of one length. */
+static bool steps_evenly(const struct access_evidence *evidence)
+{
+    return evidence->far_steps >= explains * evidence->visits &&
+           evidence->even_steps >= evenly;
+}
+
+static bool goes_from_node_to_node(const struct access_evidence *evidence)
+{
+    return evidence->chased >= explains;
+}
+
 static bool comes_back_within_a_pass(const struct access_evidence *evidence)
 {
     double all = evidence->object_bytes > 0 ? evidence->object_bytes : evidence->touched_bytes;
@@ -91,16 +109,20 @@ static bool is_regular(const struct access_evidence *evidence)
            (seen_whole || (evidence->late_spread > 0 && evidence->late_spread < same_time));
 }
 
+bool evidence_comes_back_evenly(const struct access_evidence *evidence)
+{
+    return comes_back_within_a_pass(evidence) && is_regular(evidence);
+}
+
 static enum pattern pattern_of_whole_lines(const struct access_evidence *evidence)
 {
     if (evidence->late_reuses >= EVIDENCE_REUSES_MIN &&
         evidence->reused_elsewhere > EVIDENCE_PASSES)
         return PATTERN_PASSES;
-    return comes_back_within_a_pass(evidence) && is_regular(evidence) ? PATTERN_TOO_LARGE
-                                                                      : PATTERN_IN_ORDER;
+    return evidence_comes_back_evenly(evidence) ? PATTERN_TOO_LARGE : PATTERN_IN_ORDER;
 }
 
-static bool is_of_nodes(const struct access_evidence *evidence)
+bool evidence_is_of_nodes(const struct access_evidence *evidence)
 {
     return evidence->small_blocks ||
            (evidence->blocks >= node_blocks && evidence->object_bytes > 0 &&
@@ -124,13 +146,15 @@ enum pattern pattern_of(const struct access_evidence *evidence)
 {
     if (evidence->bursts < EVIDENCE_BURSTS_MIN || !(evidence->width > 0) || is_small(evidence))
         return PATTERN_NONE;
-    if (is_of_nodes(evidence))
+    if (evidence_is_of_nodes(evidence))
         return PATTERN_LINKED;
     if (evidence_is_in_order(evidence))
         return pattern_of_whole_lines(evidence);
+    if (goes_from_node_to_node(evidence))
+        return PATTERN_LINKED;
     if (uses_few_members(evidence))
         return PATTERN_FEW_MEMBERS;
-    if (comes_back_within_a_pass(evidence) && is_regular(evidence))
+    if (steps_evenly(evidence) || evidence_comes_back_evenly(evidence))
         return PATTERN_ACROSS_LINES;
     if (evidence_extent(evidence) < EVIDENCE_FITS * evidence->level_bytes)
         return PATTERN_NONE;

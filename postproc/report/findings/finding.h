@@ -57,6 +57,11 @@ struct access_evidence {
     uint64_t element_bytes; /* all places seen lie apart by multiples of it; 0: too few seen */
     uint64_t element_used;  /* bytes of it that are used */
     double sharpness;       /* part of its misses that a cache of a third of need_bytes still has */
+    /* Of its accesses, those that are farther than a line from the instruction's access before;
+       and of these, those as far as that was from the one before it. How far most of these are.
+       0: none, or not known. */
+    double far_steps, even_steps, stride_bytes;
+    double chased;          /* part of its accesses at an address that the place before held */
     bool indexed;           /* its loop reads numbers in order that may be its indexes */
     double late_spread;     /* upper over lower quartile of the times to late reuses; 0: too few */
     size_t late_reuses;     /* seen by watches */
@@ -79,6 +84,12 @@ enum pattern pattern_of(const struct access_evidence *);
 /* Bytes that accesses in no order may lead to: the block, or all blocks of its kind; 0: not known.
  */
 double evidence_extent(const struct access_evidence *);
+
+/* Whether lines come back within a pass over the object, always after about as much other data. */
+bool evidence_comes_back_evenly(const struct access_evidence *);
+
+/* Whether it is about blocks of the heap that are nodes each. */
+bool evidence_is_of_nodes(const struct access_evidence *);
 
 /* Whether lines follow each other, which prefetchers see. */
 bool evidence_is_in_order(const struct access_evidence *);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/findings/address_evidence.h"
 #include "report/findings/burst_time.h"
 #include "report/findings/curve_evidence.h"
 #include "report/findings/layout.h"
@@ -275,6 +276,7 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     const struct candidate *candidate = &search->candidates.items[group];
     struct access_evidence *evidence = &place->evidence;
     struct element_places *places;
+    struct address_order *order;
 
     *place = (struct access_place){.line = candidate->line,
                                    .object = object_of(search, group),
@@ -295,6 +297,9 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     places = element_places_of(model, grouping_subset(&search->all, group));
     layout_of_accesses(places, LAYOUT_AS_OBSERVED, evidence);
     element_places_free(places);
+    order = address_order_of(model, grouping_subset(&search->all, group));
+    address_order_evidence(order, ADDRESS_ORDER_AS_OBSERVED, evidence);
+    address_order_free(order);
     evidence->indexed = candidate->indexed;
     find_reuses(search, group, place);
 }

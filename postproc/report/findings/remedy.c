@@ -107,13 +107,39 @@ static char *reason_of_nodes(const struct access_evidence *evidence)
     return text;
 }
 
+/* Steps across lines; empty where bursts do not tell. */
+static char *steps_text(const struct access_evidence *evidence)
+{
+    char *stride, *text;
+
+    if (!(evidence->stride_bytes > 0))
+        return copy_string("");
+    stride = number_bytes(evidence->stride_bytes);
+    text = format_string(" in even steps of %s", stride);
+    free(stride);
+    return text;
+}
+
+static char *reason_of_steps(const struct access_evidence *evidence)
+{
+    char *steps = steps_text(evidence), *size = number_bytes(evidence_extent(evidence));
+    char *text = format_string("%.2f new lines per access%s, through %s", evidence->visits, steps,
+                               size);
+
+    free(size);
+    free(steps);
+    return text;
+}
+
 static char *reason_of_distance(const struct access_evidence *evidence)
 {
     char *need = number_bytes(evidence->need_bytes), *level = number_bytes(evidence->fall_bytes);
-    char *text = format_string("%.2f new lines per access; a line is used again after %s of other "
-                               "data, always about as much (%s fit)",
-                               evidence->visits, need, level);
+    char *steps = steps_text(evidence);
+    char *text = format_string("%.2f new lines per access%s; a line is used again after %s of "
+                               "other data, always about as much (%s fit)",
+                               evidence->visits, steps, need, level);
 
+    free(steps);
     free(level);
     free(need);
     return text;
@@ -138,6 +164,8 @@ char *pattern_reason(enum pattern pattern, const struct access_evidence *evidenc
         return format_string("whole lines in order; %.0f %% of %zu late reuses are in another loop",
                              100 * evidence->reused_elsewhere, evidence->late_reuses);
     case PATTERN_ACROSS_LINES:
+        return evidence_comes_back_evenly(evidence) ? reason_of_distance(evidence)
+                                                    : reason_of_steps(evidence);
     case PATTERN_TOO_LARGE:
         return reason_of_distance(evidence);
     case PATTERN_FEW_MEMBERS:
@@ -145,7 +173,9 @@ char *pattern_reason(enum pattern pattern, const struct access_evidence *evidenc
                              ", and %.2f new lines per access",
                              evidence->element_used, evidence->element_bytes, evidence->visits);
     case PATTERN_LINKED:
-        return reason_of_nodes(evidence);
+        return evidence_is_of_nodes(evidence)
+                   ? reason_of_nodes(evidence)
+                   : reason_of_places(evidence, "each place read from the one before, anywhere in");
     case PATTERN_INDEXED:
         return reason_of_places(evidence, "at indexes that are loaded, anywhere in");
     case PATTERN_ANYWHERE:

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/findings/address_evidence.h"
 #include "report/findings/curve_evidence.h"
 #include "report/findings/layout.h"
 
@@ -102,6 +103,7 @@ void resample_evidence(struct model *model, const struct access_costs *costs,
     double *ratios = allocate_zeroed(count * n + 1, sizeof(*ratios));
     late_use_list scratch = {0};
     struct element_places *places = element_places_of(model, place->all);
+    struct address_order *order = address_order_of(model, place->all);
 
     own->independent_bursts = independent_bursts(model, place->all);
     own->independent_reuses = independent_reuses(model, place->late);
@@ -118,8 +120,10 @@ void resample_evidence(struct model *model, const struct access_costs *costs,
         evidence[run] = *own;
         curve_evidence(model, costs, points, &evidence[run]);
         layout_of_accesses(places, run, &evidence[run]);
+        address_order_evidence(order, run, &evidence[run]);
         resample_reuses(model, place, run, &scratch, &evidence[run]);
     }
+    address_order_free(order);
     element_places_free(places);
     free(scratch.items);
     free(ratios);

@@ -38,7 +38,7 @@
 #include "profile/format_shared.h"
 
 #define PROFILE_MAGIC "\x89RPROF\r\n" /* 8 bytes, no terminator in the file */
-enum { PROFILE_VERSION_MAJOR = 3, PROFILE_VERSION_MINOR = 5 };
+enum { PROFILE_VERSION_MAJOR = 3, PROFILE_VERSION_MINOR = 6 };
 #define PROFILE_BYTE_ORDER 0x01020304u
 #define PROFILE_MERGED_ADDRESS 0x4000000000000000u
 
@@ -95,6 +95,7 @@ enum record_type {
     RECORD_SHARED_USE,       /* struct record_shared_use: what a burst does to a line of it */
     RECORD_PROCESS_TRANSFER, /* struct record_process_transfer: coherence traffic between processes
                               */
+    RECORD_STEPS,            /* struct record_steps: how addresses follow each other in a burst */
     RECORD_TYPE_COUNT
 };
 

@@ -54,4 +54,29 @@ struct record_burst {
     unsigned char tail[];
 };
 
+/*
+ * How the addresses of an instruction follow each other in a burst. A step is far if it is longer
+ * than a line: neither the line before nor a neighbour of it.
+ */
+struct address_steps {
+    uint64_t ip;
+    uint64_t loaded_by; /* instruction that loaded what most of its addresses are made of; 0: none
+                           or not known */
+    int64_t stride;     /* bytes: the step that more than half of the far ones are, if one is */
+    uint32_t accesses;  /* of the instruction */
+    uint32_t far;       /* steps between them */
+    uint32_t even;      /* of these, those as long as the step before */
+    uint32_t traced;    /* accesses of which it is known what their address was made of */
+    uint32_t loaded;    /* of these, of a loaded value */
+    uint32_t reserved;
+};
+
+/* Of a burst: instructions with many far steps. */
+struct record_steps {
+    uint64_t burst_id;
+    uint32_t count;
+    uint32_t reserved;
+    struct address_steps steps[];
+};
+
 #endif

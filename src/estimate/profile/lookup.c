@@ -115,6 +115,12 @@ const struct record_burst *profile_burst(const struct profile *profile, uint64_t
     return i == profile->bursts.count ? NULL : profile->bursts.items[i];
 }
 
+const struct record_steps *profile_steps(const struct profile *profile, uint64_t burst_id)
+{
+    size_t i = find_position(ARRAY(steps), 0, sizeof(burst_id), burst_id);
+    return i == NOT_FOUND ? NULL : profile->steps.items[i];
+}
+
 /* How many begin at the address or before it. */
 static size_t count_begun(const struct extents *extents, uint64_t address)
 {

@@ -4,6 +4,7 @@
 
 #include "profile/merge_internal.h"
 #include "profile/probes.h"
+#include "support/memory.h"
 
 /* What a group may be longer with other addresses and identifiers: all that is not a count. */
 enum { GROUP_BYTES_MAX = 64 };
@@ -63,9 +64,30 @@ static void merge_one(struct merge_input *input, const struct record_burst *orig
     merge_append(merge, RECORD_BURST, &burst, sizeof(burst), merge->probes, burst.probe_size);
 }
 
+static void merge_steps(struct merge_input *input, const struct record_steps *original)
+{
+    const struct record_burst *burst = profile_burst(input->profile, original->burst_id);
+    struct record_steps record = *original;
+    struct address_steps *steps;
+    if (!burst)
+        return;
+    record.burst_id = merge_burst(input, original->burst_id);
+    steps = allocate(record.count, sizeof(*steps));
+    for (uint32_t i = 0; i < record.count; i++) {
+        steps[i] = original->steps[i];
+        steps[i].ip = merge_code_if_set(input, steps[i].ip, burst->monotonic_ns);
+        steps[i].loaded_by = merge_code_if_set(input, steps[i].loaded_by, burst->monotonic_ns);
+    }
+    merge_append(input->merge, RECORD_STEPS, &record, sizeof(record), steps,
+                 record.count * sizeof(*steps));
+    free(steps);
+}
+
 void merge_bursts(struct merge_input *input)
 {
     input->bursts_before = input->merge->bursts;
     for (size_t i = 0; i < input->profile->bursts.count; i++)
         merge_one(input, input->profile->bursts.items[i], ++input->merge->bursts);
+    for (size_t i = 0; i < input->profile->steps.count; i++)
+        merge_steps(input, input->profile->steps.items[i]);
 }

@@ -144,6 +144,22 @@ static bool variables_are_sound(const unsigned char *payload, size_t length)
     return true;
 }
 
+/* All of them are there, and parts are not more than their whole. */
+static bool steps_are_sound(const unsigned char *payload, size_t length)
+{
+    struct record_steps record;
+    struct address_steps steps;
+    memcpy(&record, payload, sizeof(record));
+    if (record.count > (length - sizeof(record)) / sizeof(steps))
+        return false;
+    for (uint32_t i = 0; i < record.count; i++) {
+        memcpy(&steps, payload + sizeof(record) + i * sizeof(steps), sizeof(steps));
+        if (steps.far >= steps.accesses || steps.even > steps.far || steps.loaded > steps.traced)
+            return false;
+    }
+    return true;
+}
+
 /* Fixed parts may be shorter (an older minor version) or longer (a newer one), but not absent. */
 static bool record_is_sound(const struct record_layout *layout, const struct record *record)
 {
@@ -162,6 +178,8 @@ static bool record_is_sound(const struct record_layout *layout, const struct rec
         return bins_are_sound(record->payload, length);
     if (layout->tail == TAIL_VARIABLES)
         return variables_are_sound(record->payload, length);
+    if (layout->tail == TAIL_STEPS)
+        return steps_are_sound(record->payload, length);
     if (layout->tail == TAIL_PROBES)
         return probes_are_sound(record->payload, length);
     if (layout->type == RECORD_TRANSFER)

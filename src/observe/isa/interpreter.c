@@ -25,9 +25,11 @@ void interpreter_set_options(struct interpreter *it, const struct interpreter_op
     it->options = *options;
 }
 
-void interpreter_tell(struct interpreter *it, struct pipeline *pipeline)
+void interpreter_tell(struct interpreter *it, struct pipeline *pipeline,
+                      struct provenance *provenance)
 {
     it->options.pipeline = pipeline;
+    it->options.provenance = provenance;
 }
 
 void interpreter_avoid(struct interpreter *it, uint64_t address)

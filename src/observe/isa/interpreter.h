@@ -62,6 +62,7 @@ typedef void (*interpreter_call)(void *context, const struct interpreter *interp
                                  uint64_t accesses, uint64_t target, uint64_t return_address);
 
 struct pipeline;
+struct provenance;
 struct interpreter_options {
     interpreter_read read; /* or NULL */
     /* Of a line that interpreter_avoid() named, when it is first needed: all its 64 bytes. */
@@ -73,6 +74,8 @@ struct interpreter_options {
     void *branch_context; /* for all three hooks */
     /* Told what is executed, for how long that would take; x86 only. May be NULL. */
     struct pipeline *pipeline;
+    /* Told of what is timed, for what addresses are made of. May be NULL. */
+    struct provenance *provenance;
 };
 
 /* Bytes that interpreter_create() needs; a constant of the build (some MiB, touched as
@@ -85,8 +88,8 @@ struct interpreter *interpreter_create(void *memory, const struct interpreter_op
 /* Replaces the hooks; for switching the branch hook on and off between runs. */
 void interpreter_set_options(struct interpreter *, const struct interpreter_options *);
 
-/* Replaces the model alone; NULL: none. */
-void interpreter_tell(struct interpreter *, struct pipeline *);
+/* Replaces who is told what is executed; NULL: nobody. */
+void interpreter_tell(struct interpreter *, struct pipeline *, struct provenance *);
 
 /*
  * Starts at the given state. extended points to the saved FP/SIMD state in the layout in which the

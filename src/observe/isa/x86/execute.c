@@ -120,7 +120,7 @@ check_block:
     op = NULL;
     if (unlikely(it->options.pipeline != NULL)) {
         if (executed)
-            x86_pace_block(it->options.pipeline, executed, made, out, ip);
+            x86_pace_block(it->options.pipeline, it->options.provenance, executed, made, out, ip);
         executed = NULL;
     }
     if (unlikely(it->instructions - before >= instruction_budget)) {

@@ -31,6 +31,7 @@ enum {
 /* What is being walked. */
 struct walk {
     struct pipeline *pipeline;
+    struct provenance *provenance; /* or NULL */
     const struct access *next, *end; /* accesses not looked at yet */
     uint64_t ip;                     /* of the instruction under way */
     const struct micro_op *op;       /* likewise */
@@ -57,24 +58,33 @@ static const struct access *take(struct walk *walk)
 static void compute(const struct walk *walk, uint64_t reads, uint64_t writes, unsigned latency)
 {
     pipeline_compute(walk->pipeline, (struct pipeline_operands){reads, writes}, latency);
+    if (walk->provenance)
+        provenance_compute(walk->provenance, reads & ~FLAGS, writes & ~FLAGS);
 }
 
-static void load(struct walk *walk, uint64_t reads, uint64_t writes)
+/* base: registers that the address is made of. */
+static void load(struct walk *walk, uint64_t base, uint64_t reads, uint64_t writes)
 {
     const struct access *access = take(walk);
 
-    if (access)
-        pipeline_load(walk->pipeline, (struct pipeline_operands){reads, writes}, access->address,
-                      name_of(walk->op));
+    if (!access)
+        return;
+    pipeline_load(walk->pipeline, (struct pipeline_operands){base | reads, writes},
+                  access->address, name_of(walk->op));
+    if (walk->provenance)
+        provenance_load(walk->provenance, walk->ip, base, writes & ~FLAGS, access->address);
 }
 
-static void store(struct walk *walk, uint64_t reads)
+static void store(struct walk *walk, uint64_t base, uint64_t data)
 {
     const struct access *access = take(walk);
 
-    if (access)
-        pipeline_store(walk->pipeline, (struct pipeline_operands){reads, 0}, access->address,
-                       name_of(walk->op));
+    if (!access)
+        return;
+    pipeline_store(walk->pipeline, (struct pipeline_operands){base | data, 0}, access->address,
+                   name_of(walk->op));
+    if (walk->provenance)
+        provenance_store(walk->provenance, walk->ip, base, data & ~FLAGS, access->address);
 }
 
 static void touch_rest(struct walk *walk)
@@ -117,9 +127,9 @@ static void plain(struct walk *walk, const struct micro_op *op)
     uint64_t writes = (trait & WRITES_D ? d : 0) | (trait & WRITES_FLAGS ? FLAGS : 0);
 
     if (trait & ADDRESSES && trait & WRITES_D)
-        load(walk, reads | addresses(op), writes);
+        load(walk, addresses(op), reads, writes);
     else if (trait & ADDRESSES)
-        store(walk, reads | addresses(op));
+        store(walk, addresses(op), reads);
     else
         compute(walk, reads | (reads_flags(op->code) ? FLAGS : 0), writes, latency_of(op->code));
 }
@@ -151,14 +161,14 @@ static bool leave(struct walk *walk, const struct micro_op *op, const struct blo
         pipeline_branch(walk->pipeline, s, walk->ip, next != block->ip + block->code_size);
         return true;
     case OP_CALL_REGISTER:
-        store(walk, 0);
+        store(walk, 0, 0);
         pipeline_jump(walk->pipeline, s, walk->ip, next);
         return true;
     case OP_JUMP_REGISTER:
         pipeline_jump(walk->pipeline, s, walk->ip, next);
         return true;
     case OP_RETURN: /* foreseen by a stack of its own */
-        load(walk, 0, 0);
+        load(walk, 0, 0, 0);
         return true;
     case OP_JUMP:
         return true;
@@ -212,10 +222,10 @@ static void one(struct walk *walk, const struct micro_op *op)
         stub(walk, op);
         break;
     case OP_MASKED_LOAD:
-        load(walk, addresses(op), BIT(REGISTER_SCRATCH));
+        load(walk, addresses(op), 0, BIT(REGISTER_SCRATCH));
         break;
     case OP_MASKED_STORE:
-        store(walk, addresses(op) | BIT(REGISTER_SCRATCH));
+        store(walk, addresses(op), BIT(REGISTER_SCRATCH));
         break;
     case OP_GATHER:
     case OP_SCATTER:
@@ -257,10 +267,11 @@ static void warm(struct pipeline *pipeline, const struct block *block, const str
         pipeline_jump(pipeline, 0, ip, next);
 }
 
-void x86_pace_block(struct pipeline *pipeline, const struct block *block, const struct access *made,
-                    const struct access *end, uint64_t next)
+void x86_pace_block(struct pipeline *pipeline, struct provenance *provenance,
+                    const struct block *block, const struct access *made, const struct access *end,
+                    uint64_t next)
 {
-    struct walk walk = {.pipeline = pipeline, .next = made, .end = end};
+    struct walk walk = {.pipeline = pipeline, .provenance = provenance, .next = made, .end = end};
     unsigned instruction = UINT32_MAX;
 
     if (!pipeline->timing) {
