@@ -43,13 +43,16 @@ void access_costs_of(const struct machine *machine, struct access_costs *costs)
 }
 
 double access_cost_of_misses(const struct access_costs *costs, const double *miss_ratios,
-                             bool in_order)
+                             struct line_reach reach)
 {
     double sum = 0;
 
-    for (size_t i = 0; i < costs->levels; i++)
-        sum += miss_ratios[i] * fmax(0, costs->latency_ns[i + 1] - costs->latency_ns[i]);
-    return in_order ? costs->in_order * sum : sum;
+    for (size_t i = 0; i < costs->levels; i++) {
+        double part = i == 0 && costs->levels > 1 ? reach.waited : 1;
+
+        sum += part * miss_ratios[i] * fmax(0, costs->latency_ns[i + 1] - costs->latency_ns[i]);
+    }
+    return reach.in_order ? costs->in_order * sum : sum;
 }
 
 char *access_costs_text(const struct access_costs *costs, const struct machine *machine)

@@ -23,8 +23,15 @@ struct access_costs {
 
 void access_costs_of(const struct machine *, struct access_costs *);
 
+/* How code comes to the lines that are not in the innermost cache. */
+struct line_reach {
+    bool in_order; /* they follow each other */
+    double waited; /* part of the second cache's latency that it waits for, 0 to 1 (waiting.h) */
+};
+
 /* ns that misses add to an access, given misses per access of each level (ascending levels). */
-double access_cost_of_misses(const struct access_costs *, const double *miss_ratios, bool in_order);
+double access_cost_of_misses(const struct access_costs *, const double *miss_ratios,
+                             struct line_reach);
 
 /* "L2 4, L3 14, memory 90, another core 100 ns (assumed)". The caller frees it. */
 char *access_costs_text(const struct access_costs *, const struct machine *);

@@ -12,7 +12,7 @@ static double ratio_end(struct estimate ratio, int end)
 }
 
 struct estimate access_place_cost(const struct model *model, const struct access_costs *costs,
-                                  const struct curve_point *points, bool in_order)
+                                  const struct curve_point *points, struct line_reach reach)
 {
     double ends[3];
 
@@ -28,7 +28,7 @@ struct estimate access_place_cost(const struct model *model, const struct access
             if (i > 0)
                 ratios[i] = fmin(ratios[i], ratios[i - 1]);
         }
-        ends[end + 1] = access_cost_of_misses(costs, ratios, in_order);
+        ends[end + 1] = access_cost_of_misses(costs, ratios, reach);
     }
     return (struct estimate){ends[1], ends[0], ends[2]};
 }

@@ -9,7 +9,7 @@
 
 /* ns that misses add to an access, of a curve at the model's sizes. */
 struct estimate access_place_cost(const struct model *, const struct access_costs *,
-                                  const struct curve_point *points, bool in_order);
+                                  const struct curve_point *points, struct line_reach);
 
 /* Sets visits, need_bytes, sharpness and the bytes of levels. */
 void curve_evidence(const struct model *, const struct access_costs *,

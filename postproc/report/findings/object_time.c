@@ -6,6 +6,7 @@
 #include "report/findings/burst_time.h"
 #include "report/findings/curve_evidence.h"
 #include "report/findings/line_order.h"
+#include "report/findings/waiting.h"
 
 /* Mean bytes of an access to each object. */
 static double *mean_widths(const struct model *model)
@@ -28,7 +29,7 @@ static double *mean_widths(const struct model *model)
     return widths;
 }
 
-static struct estimate cost_of(const struct model *model, const struct access_costs *costs,
+static struct estimate cost_of(struct model *model, const struct access_costs *costs,
                                const struct ranked_group *ranked, double width, double line_order)
 {
     const struct curve_point *points = ranked->points;
@@ -36,7 +37,9 @@ static struct estimate cost_of(const struct model *model, const struct access_co
                                        .line_order = line_order,
                                        .line_bytes = analysis_line_size(model->analysis),
                                        .visits = points[model->level_size[0]].miss_ratio.value};
-    struct estimate cost = access_place_cost(model, costs, points, evidence_is_in_order(&evidence));
+    struct line_reach reach = {evidence_is_in_order(&evidence),
+                               waiting_of(model, grouping_subset(&model->by_object, ranked->group))};
+    struct estimate cost = access_place_cost(model, costs, points, reach);
 
     return (struct estimate){cost.value + costs->hit_ns, cost.lo + costs->hit_ns,
                              cost.hi + costs->hit_ns};

@@ -11,6 +11,7 @@
 #include "report/findings/line_order.h"
 #include "report/findings/places_internal.h"
 #include "report/findings/resampled.h"
+#include "report/findings/waiting.h"
 #include "report/model/next_uses.h"
 #include "report/model/object_labels.h"
 #include "support/descending.h"
@@ -85,7 +86,7 @@ static void get_to_know(struct search *search, const uint32_t *groups, size_t co
 static double quick_cost(const struct search *search, uint32_t group)
 {
     return access_cost_of_misses(search->costs, search->candidates.items[group].ratios,
-                                 is_in_order(search, group));
+                                 (struct line_reach){is_in_order(search, group), 1});
 }
 
 static void describe_object(const struct search *search, uint32_t object,
@@ -290,7 +291,10 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     evidence->line_order = candidate->line_order;
     describe_object(search, place->object, evidence);
     curve_evidence(model, search->costs, points, evidence);
-    *cost = access_place_cost(model, search->costs, points, evidence_is_in_order(evidence));
+    *cost = access_place_cost(
+        model, search->costs, points,
+        (struct line_reach){evidence_is_in_order(evidence),
+                            waiting_of(model, grouping_subset(&search->all, group))});
     evidence->small_blocks = candidate->small_sum > 0.5 * candidate->accesses;
     if (model->exact)
         return;
@@ -374,13 +378,21 @@ static struct subset list_all(const struct model *model, uint32_t **list)
 static struct estimate cost_of_whole(const struct search *search)
 {
     struct model *model = search->model;
-    struct estimate in_order = access_place_cost(model, search->costs, model->whole, true);
-    struct estimate scattered = access_place_cost(model, search->costs, model->whole, false);
-    double visits = model->whole[model->level_size[0]].miss_ratio.value, width = 0, part;
-    uint32_t *members = NULL;
+    struct estimate in_order, scattered;
+    double visits = model->whole[model->level_size[0]].miss_ratio.value, width = 0, part = 0;
+    struct line_reach reach = {.waited = 1};
 
-    part = model->exact ? 0 : line_order_of(model, list_all(model, &members));
-    free(members);
+    if (!model->exact) {
+        uint32_t *members = NULL;
+        struct subset all = list_all(model, &members);
+
+        part = line_order_of(model, all);
+        reach.waited = waiting_of(model, all);
+        free(members);
+    }
+    scattered = access_place_cost(model, search->costs, model->whole, reach);
+    reach.in_order = true;
+    in_order = access_place_cost(model, search->costs, model->whole, reach);
     for (size_t i = 0; i < search->candidates.count; i++)
         if (search->candidates.items[i].lines == 0)
             width += search->candidates.items[i].width_sum / fmax(1, model->accesses.value);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/findings/findings.h"
+#include "report/findings/waiting.h"
 #include "report/model/communication_view.h"
 #include "report/model/shared_caches.h"
 
@@ -326,6 +327,7 @@ void model_free(struct model *model)
     allocation_namer_free(model->namer);
     resolver_free(model->resolver);
     analysis_free(model->longer_lines);
+    waiting_free(model);
     analysis_free(model->analysis);
     intern_table_free(model->strings);
     free(model);
