@@ -85,7 +85,7 @@ struct processor {
     struct burst *burst;
     struct record_burst *record; /* PROFILE_RECORD_MAX bytes */
     struct step_counter steps;
-    unsigned visits_open;        /* the first so many of: */
+    unsigned visits_open; /* the first so many of: */
     struct open_visit visits[PROCESSOR_VISITS_OPEN];
 };
 

@@ -48,14 +48,12 @@ static bool is_chased(const struct record_steps *record, const struct address_st
 static struct ordered_accesses accesses_of(const struct model *model, size_t observation)
 {
     size_t profile;
-    const struct analysed_probe *probe =
-        analysis_probe(model->analysis, observation, &profile);
+    const struct analysed_probe *probe = analysis_probe(model->analysis, observation, &profile);
     const struct record_burst *burst = analysis_probe_burst(model->analysis, observation);
     const struct record_steps *record = profile_steps(model->profiles[profile], burst->burst_id);
     const struct address_steps *steps = steps_of(record, probe->ip);
     struct ordered_accesses of = {.burst = probe->burst,
-                                  .weight =
-                                      analysis_probe_weight(model->analysis, observation)};
+                                  .weight = analysis_probe_weight(model->analysis, observation)};
 
     if (steps == NULL)
         return of;

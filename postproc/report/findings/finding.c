@@ -82,8 +82,7 @@ bool evidence_is_in_order(const struct access_evidence *evidence)
 /* Its misses are those of steps across lines that are of one length. */
 static bool steps_evenly(const struct access_evidence *evidence)
 {
-    return evidence->far_steps >= explains * evidence->visits &&
-           evidence->even_steps >= evenly;
+    return evidence->far_steps >= explains * evidence->visits && evidence->even_steps >= evenly;
 }
 
 static bool goes_from_node_to_node(const struct access_evidence *evidence)

@@ -61,10 +61,10 @@ struct access_evidence {
        and of these, those as far as that was from the one before it. How far most of these are.
        0: none, or not known. */
     double far_steps, even_steps, stride_bytes;
-    double chased;          /* part of its accesses at an address that the place before held */
-    bool indexed;           /* its loop reads numbers in order that may be its indexes */
-    double late_spread;     /* upper over lower quartile of the times to late reuses; 0: too few */
-    size_t late_reuses;     /* seen by watches */
+    double chased;           /* part of its accesses at an address that the place before held */
+    bool indexed;            /* its loop reads numbers in order that may be its indexes */
+    double late_spread;      /* upper over lower quartile of the times to late reuses; 0: too few */
+    size_t late_reuses;      /* seen by watches */
     double reused_elsewhere; /* part of them that happens in another loop */
     /* Bursts, and bursts with late reuses, of equal weight that would tell as much. */
     double independent_bursts, independent_reuses;

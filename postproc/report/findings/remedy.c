@@ -123,8 +123,8 @@ static char *steps_text(const struct access_evidence *evidence)
 static char *reason_of_steps(const struct access_evidence *evidence)
 {
     char *steps = steps_text(evidence), *size = number_bytes(evidence_extent(evidence));
-    char *text = format_string("%.2f new lines per access%s, through %s", evidence->visits, steps,
-                               size);
+    char *text =
+        format_string("%.2f new lines per access%s, through %s", evidence->visits, steps, size);
 
     free(size);
     free(steps);

@@ -120,15 +120,15 @@ static char *change_text(const struct false_sharing *found, const data_objects *
     return text;
 }
 
+/* transfers: of all that the remedy cures. */
 static void add_false(struct model *model, struct findings *findings,
                       struct communication_view *view, const struct false_sharing *found,
-                      uint32_t *labels)
+                      struct estimate transfers, const char *remedy, uint32_t *labels)
 {
     enum parting_worth worth = worth_of(found, model->accesses.value);
     struct finding finding = {.pattern = PATTERN_FALSE_SHARING,
                               .verdict = {.belief = BELIEF_CERTAIN, .agreement = 1, .longer = 1},
                               .bursts = model->exact ? 0 : model->bursts};
-    struct estimate transfers = found->transfers.of[MATRIX_ALL];
     uint32_t object = found->sides[1].object;
 
     if (worth == PARTING_WORTHLESS)
@@ -148,11 +148,47 @@ static void add_false(struct model *model, struct findings *findings,
     if (found->sides[1].path != NULL)
         finding.objects[finding.object_count++] = found->sides[1].path;
     finding.reason = transfers_text(model, findings, transfers, found->threads, found->lines);
-    finding.remedy =
-        keep(model, pattern_remedy(PATTERN_FALSE_SHARING, NULL, NULL,
-                                   keep(model, change_text(found, &view->objects,
-                                                           analysis_line_size(model->analysis)))));
+    finding.remedy = remedy;
     ARRAY_PUSH(&findings->items, finding);
+}
+
+static const char *remedy_of_false(struct model *model, const struct communication_view *view,
+                                   const struct false_sharing *found)
+{
+    const char *change =
+        keep(model, change_text(found, &view->objects, analysis_line_size(model->analysis)));
+
+    return keep(model, pattern_remedy(PATTERN_FALSE_SHARING, NULL, NULL, change));
+}
+
+/* Pairs that one change parts are one finding: the pair with most transfers stands for them. */
+static void add_false_sharing(struct model *model, struct findings *findings,
+                              struct communication_view *view, uint32_t *labels)
+{
+    false_sharing_list found = false_sharing_find(model, view);
+    const char **remedies = allocate_zeroed(found.count + 1, sizeof(*remedies));
+
+    for (size_t i = 0; i < found.count; i++)
+        remedies[i] = remedy_of_false(model, view, &found.items[i]);
+    for (size_t i = 0; i < found.count; i++) {
+        const char *remedy = remedies[i];
+        struct estimate transfers = {0, 0, 0};
+
+        for (size_t k = i; remedy != NULL && k < found.count; k++) {
+            const struct estimate *own = &found.items[k].transfers.of[MATRIX_ALL];
+
+            if (remedies[k] != remedy)
+                continue;
+            transfers.value += own->value;
+            transfers.lo += own->lo;
+            transfers.hi += own->hi;
+            remedies[k] = NULL;
+        }
+        if (remedy != NULL)
+            add_false(model, findings, view, &found.items[i], transfers, remedy, labels);
+    }
+    free(remedies);
+    free(found.items);
 }
 
 /* Who writes to a line, as its transfers tell. */
@@ -281,7 +317,6 @@ static void add_true_sharing(struct model *model, struct findings *findings,
 void findings_add_sharing(struct model *model, struct findings *findings)
 {
     struct communication_view *view = communication_view_of(model);
-    false_sharing_list found;
     uint32_t *labels;
 
     if (view->communication == NULL || view->threads.count < 2 || view->count == 0)
@@ -289,10 +324,7 @@ void findings_add_sharing(struct model *model, struct findings *findings)
     communication_view_label_code(model, view);
     communication_view_label_objects(model, view);
     labels = allocate_zeroed(view->count, sizeof(*labels));
-    found = false_sharing_find(model, view);
-    for (size_t i = 0; i < found.count; i++)
-        add_false(model, findings, view, &found.items[i], labels);
-    free(found.items);
+    add_false_sharing(model, findings, view, labels);
     add_true_sharing(model, findings, view, labels);
     free(labels);
 }

@@ -68,8 +68,8 @@ double waiting_of(struct model *model, struct subset subset)
         double own = analysis_probe_weight(model->analysis, observation), part;
 
         analysis_probe(model->analysis, observation, &profile);
-        part = model->waiting[profile][profile_burst_index(model->profiles[profile],
-                                                           burst->burst_id)];
+        part =
+            model->waiting[profile][profile_burst_index(model->profiles[profile], burst->burst_id)];
         if (part < 0)
             continue;
         sum += own * part;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How much of the second cache's latency code waits for: next to none where addresses do not depend on what
- * was loaded before, for a processor goes on; all of it from node to node. As the modelled
+ * How much of the second cache's latency code waits for: next to none where addresses do not depend
+ * on what was loaded before, for a processor goes on; all of it from node to node. As the modelled
  * processor saw it (isa/pipeline.h): by how much its clock is later if all new lines come from the
  * second cache.
  *

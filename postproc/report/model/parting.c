@@ -78,9 +78,11 @@ static char *part_elements(const struct false_sharing *finding, uint32_t line_si
         return format_string("Align the array to %" PRIu32
                              " bytes: its elements fill whole lines, but begin in their middle.",
                              line_size);
-    return format_string("Give each element a line: alignas(%" PRIu32 "), %" PRIu64 " to %" PRIu64
-                         " bytes each; or each thread a copy, combined at the end.",
-                         line_size, finding->type_size, parting.new_size);
+    return format_string(
+        "Give each element%s%s%s a line: alignas(%" PRIu32 "), %" PRIu64 " to %" PRIu64
+        " bytes each; or each thread a copy, combined at the end.",
+        finding->type != NULL ? " (" : "", finding->type != NULL ? finding->type : "",
+        finding->type != NULL ? ")" : "", line_size, finding->type_size, parting.new_size);
 }
 
 static bool is_kind(const data_objects *objects, const struct collision_side *side,

@@ -86,6 +86,8 @@ struct end_place {
     bool typed;
     bool in_file; /* of memory that processes share */
     struct type_place place;
+    struct type_level levels[TYPE_LEVELS_MAX];
+    size_t level_count;
 };
 
 static struct end_place place_of_end(struct search *search, size_t flow_number, bool source)
@@ -107,6 +109,7 @@ static struct end_place place_of_end(struct search *search, size_t flow_number, 
         flow->line_address + (source ? &flow->source : &flow->destination)->offset - end.offset;
     size = end.base == flow->object_base ? flow->object_size : object->size;
     end.typed = data_type_place(&object->type, size, end.offset, &end.place);
+    end.level_count = data_type_levels(&object->type, size, end.offset, end.levels);
     return end;
 }
 
@@ -145,6 +148,21 @@ static bool same_instance(const struct end_place *a, const struct end_place *b)
            (!a->place.in_array || a->place.element == b->place.element);
 }
 
+/* The outermost structure that each of the two has one of, in an array within the object; at its
+ * level in both. Returns its number, or TYPE_LEVELS_MAX: none. */
+static size_t nested_element(const struct end_place *a, const struct end_place *b)
+{
+    for (size_t i = 0; i < a->level_count && i < b->level_count; i++) {
+        const struct type_level *one = &a->levels[i], *other = &b->levels[i];
+
+        if (one->type.offset != other->type.offset || one->type.alternate != other->type.alternate)
+            break;
+        if (one->start != other->start && one->repeat > 0 && one->repeat == other->repeat)
+            return i;
+    }
+    return TYPE_LEVELS_MAX;
+}
+
 static enum collision classify(const struct end_place *from, const struct end_place *to,
                                const struct collision_side *sides)
 {
@@ -153,7 +171,7 @@ static enum collision classify(const struct end_place *from, const struct end_pl
         return COLLISION_OBJECTS;
     if (!from->typed || !to->typed)
         return COLLISION_BYTES;
-    if (!same_instance(from, to))
+    if (!same_instance(from, to) || nested_element(from, to) < TYPE_LEVELS_MAX)
         return COLLISION_ELEMENTS;
     if (sides[0].member != sides[1].member)
         return COLLISION_MEMBERS;
@@ -204,6 +222,18 @@ static void note_use(struct search *search, uint32_t finding, const struct flow 
     ARRAY_PUSH(&search->uses, use);
 }
 
+/* Of the structure at that level; NULL: it has none. */
+static const char *type_name(const struct search *search, const struct end_place *end, size_t level)
+{
+    const struct data_type *type = &search->view->objects.items[end->object].type;
+    struct data_type nested = {.module = type->module, .reference = end->levels[level].type};
+    struct type_members members = {0};
+    const char *name = data_type_members(&nested, &members) ? members.name : NULL;
+
+    free(members.items.items);
+    return name;
+}
+
 static void take_flow(struct search *search, size_t number)
 {
     const struct flow *flow = communication_flow(search->view->communication, number);
@@ -214,13 +244,24 @@ static void take_flow(struct search *search, size_t number)
     enum collision collision;
     bool inner_array;
     uint32_t group;
+    size_t nested;
 
     if (from.object == GROUP_NONE || to.object == GROUP_NONE)
         return;
-    sides[0] = from_side = side_of(search, &from, flow->source.width, flow->source.offset);
-    sides[1] = to_side = side_of(search, &to, flow->destination.width, flow->destination.offset);
+    from_side = side_of(search, &from, flow->source.width, flow->source.offset);
+    to_side = side_of(search, &to, flow->destination.width, flow->destination.offset);
+    nested = from.object == to.object && from.typed && to.typed && same_instance(&from, &to)
+                 ? nested_element(&from, &to)
+                 : TYPE_LEVELS_MAX;
+    if (nested < TYPE_LEVELS_MAX) {
+        from_side.instance_offset = from.levels[nested].start;
+        to_side.instance_offset = to.levels[nested].start;
+    }
+    sides[0] = from_side;
+    sides[1] = to_side;
     collision = classify(&from, &to, sides);
-    inner_array = collision == COLLISION_ELEMENTS && same_instance(&from, &to);
+    inner_array =
+        collision == COLLISION_ELEMENTS && same_instance(&from, &to) && nested == TYPE_LEVELS_MAX;
     group = number_of_finding(search, sides, collision, inner_array);
     if (group == search->findings.count) {
         struct false_sharing fresh = {.collision = collision};
@@ -237,7 +278,10 @@ static void take_flow(struct search *search, size_t number)
     search->largest.items[group] = flow->transfers;
     finding = &search->findings.items[group];
     memcpy(finding->sides, sides, sizeof(sides));
-    if (to.typed) {
+    if (to.typed && nested < TYPE_LEVELS_MAX) {
+        finding->type = type_name(search, &to, nested);
+        finding->type_size = to.levels[nested].repeat;
+    } else if (to.typed) {
         finding->type = inner_array ? NULL : to.place.element_type;
         finding->type_size = inner_array         ? to.place.size
                              : to.place.in_array ? to.place.element_size

@@ -65,7 +65,7 @@ struct profile {
     PROFILE_ARRAY(struct record_served) served;                          /* in file order */
     PROFILE_ARRAY(const struct record_progress *) progress;              /* in file order */
     PROFILE_ARRAY(const struct record_steps *) steps; /* first one per burst, sorted */
-    PROFILE_ARRAY(struct record_totals) totals; /* last one per thread, sorted */
+    PROFILE_ARRAY(struct record_totals) totals;       /* last one per thread, sorted */
     PROFILE_ARRAY(const struct record_note *) notes;
     PROFILE_ARRAY(const struct record_counter *) counters; /* last one per type, config, name */
     PROFILE_ARRAY(const struct record_histogram *)

@@ -13,7 +13,15 @@ struct __attribute__((may_alias)) record_array {
     size_t count;
 };
 
-enum tail_kind { TAIL_NONE, TAIL_TEXT, TAIL_PAIRS, TAIL_BINS, TAIL_PROBES, TAIL_VARIABLES, TAIL_STEPS };
+enum tail_kind {
+    TAIL_NONE,
+    TAIL_TEXT,
+    TAIL_PAIRS,
+    TAIL_BINS,
+    TAIL_PROBES,
+    TAIL_VARIABLES,
+    TAIL_STEPS
+};
 
 /* Which of the records with one key a profile keeps. */
 enum keep_policy { KEEP_ALL, KEEP_FIRST, KEEP_LAST };

@@ -31,7 +31,7 @@ enum {
 /* What is being walked. */
 struct walk {
     struct pipeline *pipeline;
-    struct provenance *provenance; /* or NULL */
+    struct provenance *provenance;   /* or NULL */
     const struct access *next, *end; /* accesses not looked at yet */
     uint64_t ip;                     /* of the instruction under way */
     const struct micro_op *op;       /* likewise */
@@ -69,8 +69,8 @@ static void load(struct walk *walk, uint64_t base, uint64_t reads, uint64_t writ
 
     if (!access)
         return;
-    pipeline_load(walk->pipeline, (struct pipeline_operands){base | reads, writes},
-                  access->address, name_of(walk->op));
+    pipeline_load(walk->pipeline, (struct pipeline_operands){base | reads, writes}, access->address,
+                  name_of(walk->op));
     if (walk->provenance)
         provenance_load(walk->provenance, walk->ip, base, writes & ~FLAGS, access->address);
 }
