@@ -79,6 +79,52 @@ static void test_across_lines(void **state)
     assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
 }
 
+/* What bursts saw of the steps decides where reuses are not seen, and against chance. */
+static void test_even_steps(void **state)
+{
+    struct access_evidence evidence = anywhere;
+
+    (void)state;
+    evidence.far_steps = 0.9;
+    evidence.even_steps = 0.95;
+    evidence.stride_bytes = 8192;
+    assert_int_equal(pattern_of(&evidence), PATTERN_ACROSS_LINES);
+    evidence.even_steps = 0.4;
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+    evidence.even_steps = 0.95;
+    evidence.far_steps = 0.3; /* most misses are of other accesses */
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+    evidence.element_bytes = 128; /* steps of a structure's size */
+    evidence.element_used = 16;
+    evidence.far_steps = 0.9;
+    assert_int_equal(pattern_of(&evidence), PATTERN_FEW_MEMBERS);
+
+    evidence = anywhere;
+    evidence.need_bytes = 140 * KIB;
+    evidence.sharpness = 0.97;
+    evidence.far_steps = 0.9;
+    evidence.even_steps = 0.01; /* reuses look regular, but no step is as the one before */
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+}
+
+static void test_chains(void **state)
+{
+    struct access_evidence evidence = anywhere;
+    char *reason;
+
+    (void)state;
+    evidence.chased = 0.8;
+    assert_int_equal(pattern_of(&evidence), PATTERN_LINKED);
+    reason = pattern_reason(PATTERN_LINKED, &evidence);
+    assert_non_null(strstr(reason, "each place read from the one before"));
+    free(reason);
+    evidence.element_bytes = 128; /* nodes of which little is used */
+    evidence.element_used = 16;
+    assert_int_equal(pattern_of(&evidence), PATTERN_LINKED);
+    evidence.visits = 0.125; /* in the order in which they lie */
+    assert_int_equal(pattern_of(&evidence), PATTERN_IN_ORDER);
+}
+
 static void test_whole_lines(void **state)
 {
     struct access_evidence evidence = anywhere;
@@ -257,8 +303,12 @@ static void test_costs(void **state)
     access_costs_of(&machine, &costs);
     assert_true(costs.described);
     /* Half of the accesses wait 4 ns longer, a tenth another 100. */
-    assert_true(fabs(access_cost_of_misses(&costs, ratios, false) - 12) < 1e-9);
-    assert_true(access_cost_of_misses(&costs, ratios, true) < 1.2);
+    assert_true(fabs(access_cost_of_misses(&costs, ratios, (struct line_reach){false, 1}) - 12) <
+                1e-9);
+    assert_true(access_cost_of_misses(&costs, ratios, (struct line_reach){true, 1}) < 1.2);
+    /* The second cache is waited for in a quarter of the cases, memory always. */
+    assert_true(fabs(access_cost_of_misses(&costs, ratios, (struct line_reach){false, 0.25}) -
+                     10.5) < 1e-9);
     text = access_costs_text(&costs, &machine);
     assert_string_equal(text,
                         "L2 5, memory 105, another core 100 ns (of the machine's description)");
@@ -311,6 +361,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_access),   cmocka_unit_test(test_across_lines),
+        cmocka_unit_test(test_even_steps),      cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_even_steps),      cmocka_unit_test(test_chains),
         cmocka_unit_test(test_whole_lines),     cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_verdicts),        cmocka_unit_test(test_verdicts_on_late_reuses),
         cmocka_unit_test(test_bound_of_shares), cmocka_unit_test(test_texts),

@@ -100,7 +100,7 @@ static void append(void *user, enum record_type type, const void *record, size_t
     } else if (type == RECORD_WATCH_END) {
         assert_true(end_count < RECORDS);
         memcpy(&ends[end_count++], record, size);
-    } else {
+    } else if (type == RECORD_TOTALS) {
         memcpy(&totals, record, size);
     }
 }

@@ -53,6 +53,9 @@ static const double explains = 0.5;
 /* Of steps across lines, those as long as the one before: inner loops of five turns have three. */
 static const double evenly = 0.6;
 
+/* Steps of chance are seldom as long as the one before: in a table of 16 places 0.06 of them. */
+static const double unevenly = 0.1;
+
 /* What needs hardly more than a cache has is noise of the model. */
 static const double hardly_more = 1.2;
 
@@ -83,6 +86,13 @@ bool evidence_is_in_order(const struct access_evidence *evidence)
 static bool steps_evenly(const struct access_evidence *evidence)
 {
     return evidence->far_steps >= explains * evidence->visits && evidence->even_steps >= evenly;
+}
+
+/* No step across lines is as the one before: no loop goes across them, however regular reuses look.
+ */
+static bool steps_unevenly(const struct access_evidence *evidence)
+{
+    return evidence->far_steps >= explains * evidence->visits && evidence->even_steps < unevenly;
 }
 
 static bool goes_from_node_to_node(const struct access_evidence *evidence)
@@ -153,7 +163,8 @@ enum pattern pattern_of(const struct access_evidence *evidence)
         return PATTERN_LINKED;
     if (uses_few_members(evidence))
         return PATTERN_FEW_MEMBERS;
-    if (steps_evenly(evidence) || evidence_comes_back_evenly(evidence))
+    if (steps_evenly(evidence) ||
+        (evidence_comes_back_evenly(evidence) && !steps_unevenly(evidence)))
         return PATTERN_ACROSS_LINES;
     if (evidence_extent(evidence) < EVIDENCE_FITS * evidence->level_bytes)
         return PATTERN_NONE;

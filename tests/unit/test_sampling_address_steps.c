@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How addresses follow each other in a burst, against counting them one instruction at a time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "sampling/address_steps.h"
+#include "sampling/random.h"
+
+enum { LINE = 64 };
+
+static struct access accesses[BURST_ACCESSES];
+static uint32_t made;
+static struct step_counter counter;
+static struct address_steps told[ADDRESS_STEPS_MAX];
+
+static void touch(uint64_t ip, uint64_t address)
+{
+    accesses[made++] =
+        (struct access){.ip = ip, .address = address, .width = 8, .kind = ACCESS_LOAD};
+}
+
+static uint32_t find(const struct provenance *provenance)
+{
+    struct burst *burst = calloc(1, burst_memory_size());
+    uint32_t count;
+
+    assert_non_null(burst);
+    burst_begin(burst, LINE, false);
+    burst_feed(burst, accesses, made);
+    count = address_steps_find(&counter, burst, LINE, provenance, told);
+    free(burst);
+    made = 0;
+    return count;
+}
+
+static void test_columns(void **state)
+{
+    (void)state;
+    for (uint64_t column = 0; column < 4; column++)
+        for (uint64_t row = 0; row < 256; row++) {
+            touch(0x10, 0x100000 + 8192 * row + 8 * column);
+            touch(0x20, 0x800000 + 8 * row); /* along its lines: not told */
+        }
+    assert_int_equal(find(NULL), 1);
+    assert_int_equal(told[0].ip, 0x10);
+    assert_int_equal(told[0].accesses, 1024);
+    assert_int_equal(told[0].stride, 8192);
+    assert_int_equal(told[0].far, 1023);
+    /* Each column's first two steps are not as the one before. */
+    assert_int_equal(told[0].even, 1023 - 7);
+    assert_int_equal(told[0].traced, 0);
+}
+
+static void test_backwards(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++)
+        touch(0x10, 0x100000 - 256 * i);
+    assert_int_equal(find(NULL), 1);
+    assert_int_equal(told[0].stride, -256);
+    assert_int_equal(told[0].even, 98);
+}
+
+static void test_order(void **state)
+{
+    struct random draws;
+
+    (void)state;
+    random_seed(&draws, 7);
+    for (unsigned i = 0; i < 1000; i++)
+        touch(0x10, 0x100000 + 8 * (uint64_t)random_below(&draws, 1 << 20));
+    assert_int_equal(find(NULL), 1);
+    assert_true(told[0].far > 990);
+    assert_true(told[0].even < 5);
+}
+
+/* Against counting by hand: many instructions, some of few accesses. Those with most far steps
+ * come first, and no more than there is room for. */
+static void test_oracle(void **state)
+{
+    struct random draws;
+    uint32_t count, expected = 0;
+
+    (void)state;
+    random_seed(&draws, 11);
+    for (unsigned round = 0; round < 20; round++) {
+        unsigned instructions = 1 + random_below(&draws, 100);
+        struct access copy[BURST_ACCESSES];
+
+        for (unsigned i = 0; i < BURST_ACCESSES; i++) {
+            uint64_t which = random_below(&draws, instructions);
+            uint64_t far = random_below(&draws, 4) ? 512 * i : 32 * random_below(&draws, 4);
+
+            touch(0x1000 + 16 * which, 0x100000 + which * 0x100000 + far);
+            copy[i] = accesses[i];
+        }
+        count = find(NULL);
+        expected = 0;
+        for (uint64_t which = 0; which < instructions; which++) {
+            uint64_t ip = 0x1000 + 16 * which;
+            int64_t last = 0, before = 0;
+            uint32_t n = 0, far = 0, even = 0;
+            bool found = false;
+
+            for (unsigned i = 0; i < BURST_ACCESSES; i++) {
+                int64_t step = (int64_t)copy[i].address - last;
+
+                if (copy[i].ip != ip)
+                    continue;
+                if (n > 0 && llabs(step) > LINE) {
+                    far++;
+                    even += n > 1 && step == before;
+                }
+                before = n > 0 ? step : 0;
+                last = (int64_t)copy[i].address;
+                n++;
+            }
+            if (n < ADDRESS_STEPS_ACCESSES || far * ADDRESS_STEPS_FAR_ONE_IN < n)
+                continue;
+            expected++;
+            for (uint32_t k = 0; k < count; k++)
+                if (told[k].ip == ip) {
+                    found = true;
+                    assert_int_equal(told[k].accesses, n);
+                    assert_int_equal(told[k].far, far);
+                    assert_int_equal(told[k].even, even);
+                }
+            if (!found)
+                assert_true(count == ADDRESS_STEPS_MAX && told[count - 1].far >= far);
+        }
+        assert_int_equal(count, expected < ADDRESS_STEPS_MAX ? expected : ADDRESS_STEPS_MAX);
+        for (uint32_t k = 1; k < count; k++)
+            assert_true(told[k - 1].far >= told[k].far);
+    }
+}
+
+/* More instructions than are looked at: no loop, and nothing is told wrongly. */
+static void test_too_many(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < BURST_ACCESSES; i++)
+        touch(0x1000 + i % 1024, 0x100000 + 4096 * i);
+    assert_int_equal(find(NULL), 0);
+}
+
+static void test_sources(void **state)
+{
+    static struct provenance provenance;
+
+    (void)state;
+    provenance_begin(&provenance);
+    for (uint64_t i = 0; i < 100; i++) {
+        touch(0x10, 0x100000 + 4096 * (i * i % 97));
+        provenance_load(&provenance, 0x10, 2, 2, 0x100000 + 4096 * (i * i % 97));
+    }
+    assert_int_equal(find(&provenance), 1);
+    assert_int_equal(told[0].loaded_by, 0x10);
+    assert_true(told[0].loaded > 90 && told[0].traced == 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_columns),  cmocka_unit_test(test_backwards),
+        cmocka_unit_test(test_order),    cmocka_unit_test(test_oracle),
+        cmocka_unit_test(test_too_many), cmocka_unit_test(test_sources),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
