@@ -13,7 +13,7 @@
 enum { TURNS = 100 };
 
 /* Registers. */
-static const uint64_t base = 1, node = 2, index = 4, value = 8, stack = 16;
+static const uint64_t base = 1, node = 2, number = 4, value = 8, stack = 16;
 
 static struct provenance provenance;
 
@@ -52,9 +52,9 @@ static void test_indexes(void **state)
     (void)state;
     provenance_begin(&provenance);
     for (uint64_t i = 0; i < TURNS; i++) {
-        provenance_load(&provenance, 0x10, value | stack, index, 0x1000 + 8 * i);
+        provenance_load(&provenance, 0x10, value | stack, number, 0x1000 + 8 * i);
         provenance_load(&provenance, 0x20, stack, base, 0x9000);
-        provenance_load(&provenance, 0x30, base | index, value, 0x100000 + 64 * (i * 37 % 100));
+        provenance_load(&provenance, 0x30, base | number, value, 0x100000 + 64 * (i * 37 % 100));
         provenance_compute(&provenance, 0, value);
     }
     /* But for the first turn, in which the base looks loaded. */
@@ -70,14 +70,14 @@ static void test_computed(void **state)
     provenance_begin(&provenance);
     for (uint64_t i = 0; i < TURNS; i++) {
         provenance_load(&provenance, 0x10, node, value, 0x1000 + 4096 * i);
-        provenance_compute(&provenance, value, index);
-        provenance_compute(&provenance, index | base, node);
+        provenance_compute(&provenance, value, number);
+        provenance_compute(&provenance, number | base, node);
     }
     expect_chain(0x10, 0x10, TURNS - 1);
     provenance_begin(&provenance);
     for (uint64_t i = 0; i < TURNS; i++) {
         provenance_load(&provenance, 0x10, node, value, 0x1000 + 4096 * i);
-        provenance_compute(&provenance, value, index);
+        provenance_compute(&provenance, value, number);
         provenance_compute(&provenance, base, node);
     }
     expect_chain(0x10, 0, 0);
@@ -92,10 +92,10 @@ static void test_spilled(void **state)
         provenance_load(&provenance, 0x10, stack, node, 0x7000);
         provenance_load(&provenance, 0x20, node, node, 0x1000 + 4096 * i);
         provenance_store(&provenance, 0x30, stack, node, 0x7000);
-        provenance_load(&provenance, 0x40, stack, index, 0x7010);
-        provenance_compute(&provenance, index, index);
-        provenance_store(&provenance, 0x50, stack, index, 0x7010);
-        provenance_load(&provenance, 0x60, base | index, value, 0x200000 + 8 * i);
+        provenance_load(&provenance, 0x40, stack, number, 0x7010);
+        provenance_compute(&provenance, number, number);
+        provenance_store(&provenance, 0x50, stack, number, 0x7010);
+        provenance_load(&provenance, 0x60, base | number, value, 0x200000 + 8 * i);
     }
     expect_chain(0x20, 0x20, TURNS);
     /* The counter was loaded once, by an instruction that nothing leads to. */

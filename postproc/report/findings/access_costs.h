@@ -26,7 +26,8 @@ void access_costs_of(const struct machine *, struct access_costs *);
 /* How code comes to the lines that are not in the innermost cache. */
 struct line_reach {
     bool in_order; /* they follow each other */
-    double waited; /* part of the second cache's latency that it waits for, 0 to 1 (waiting.h) */
+    double
+        waited; /* part of the second cache's latency that it waits for, 0 to 1 (modelled_pace.h) */
 };
 
 /* ns that misses add to an access, given misses per access of each level (ascending levels). */

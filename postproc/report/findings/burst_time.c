@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "interpreter_stop.h"
+#include "report/findings/modelled_pace.h"
 #include "support/memory.h"
 
 /* Sums over bursts of weight w and share s; of a part, whose cost in the current burst is `cost`.
@@ -148,6 +149,27 @@ static void add_silent(struct weights *all, size_t silent)
     all->bursts += silent;
 }
 
+/*
+ * How much longer than by their latencies the burst's misses took, all told: what it took beyond
+ * the time that its code needs with all lines in the first cache, where both are known; else 1.
+ * Latencies overlap, or come with look-ups of pages; what is more than `dearest` as long is not
+ * theirs. *rest: at least what the burst's other time is.
+ */
+static double dearness(const struct model *model, size_t observation, double accesses, double cost,
+                       double *rest)
+{
+    const double least = 0.05, dearest = 3;
+    double rate = analysis_probe_rate(model->analysis, observation);
+    double held = modelled_held_ns(model, observation), factor;
+
+    *rest = 0;
+    if (!(rate > 0) || !(held > 0) || !(cost > 0))
+        return 1;
+    factor = fmin(dearest, fmax(least, accesses * (1 / rate - held) / cost));
+    *rest = fmax(accesses * held, accesses / rate - factor * cost);
+    return factor;
+}
+
 struct estimate burst_time_shares(const struct model *model, const uint32_t *labels,
                                   struct time_part *parts, size_t count, double hit_ns,
                                   bool objects)
@@ -155,7 +177,7 @@ struct estimate burst_time_shares(const struct model *model, const uint32_t *lab
     struct sums *sums = allocate_zeroed(count + 1, sizeof(*sums)), *total = &sums[count];
     struct weights all = {0};
     struct estimate cost, share;
-    double burst_ns = 0;
+    double burst_ns, accesses = 0;
 
     if (model->exact) {
         free(sums);
@@ -163,25 +185,29 @@ struct estimate burst_time_shares(const struct model *model, const uint32_t *lab
     }
     for (size_t i = 0; i < model->observations; i++) {
         const struct analysed_probe *probe = analysis_probe(model->analysis, i, NULL);
-        double n = accesses_of(model, i, objects), weight, own;
+        double n = accesses_of(model, i, objects), weight, own, dear = 1, rest = 0;
 
-        burst_ns += n * hit_ns;
+        accesses += n;
         if (labels[i] < count) {
             sums[labels[i]].cost += n * parts[labels[i]].cost_ns.value;
             total->cost += n * parts[labels[i]].cost_ns.value;
-            burst_ns += n * parts[labels[i]].cost_ns.value;
         }
         if (i + 1 < model->observations &&
             analysis_probe(model->analysis, i + 1, NULL)->burst == probe->burst)
             continue;
         weight = analysis_probe_time(model->analysis, i, &own);
+        if (hit_ns > 0)
+            dear = dearness(model, i, accesses, total->cost, &rest);
+        burst_ns = fmax(accesses * hit_ns, rest) + dear * total->cost;
         burst_ns = fmax(burst_ns, calculation_ns(analysis_probe_burst(model->analysis, i))) / own;
         all.w += weight;
         all.ww += weight * weight;
         all.bursts++;
-        for (size_t p = 0; p <= count; p++)
+        for (size_t p = 0; p <= count; p++) {
+            sums[p].cost *= dear;
             end_part(&sums[p], weight, burst_ns);
-        burst_ns = 0;
+        }
+        accesses = 0;
     }
     add_silent(&all, burst_time_silent(model));
     for (size_t p = 0; p < count; p++) {

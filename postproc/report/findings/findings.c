@@ -13,9 +13,6 @@
 #include "report/model/runtime_code.h"
 #include "report/model/try_places.h"
 
-/* The access clock limits what misses can take where this much of it is known. */
-static const double rate_known = 0.5;
-
 static const char *keep(struct model *model, char *text)
 {
     const char *kept = intern_table_string(model->strings, text);
@@ -163,39 +160,6 @@ static void take_place(struct model *model, struct findings *findings,
     add_line(finding, line, place->evidence.time);
     if (!is_untracked(model, place->object))
         add_object(model, finding, place->object);
-}
-
-/* Misses cannot take longer than their number times their latency. */
-static void limit_by_rate(const struct model *model, struct findings *findings,
-                          const struct access_places *places)
-{
-    struct access_rate_summary rate;
-    double busy, limit;
-
-    if (model->exact || findings->cpu_ns <= 0)
-        return;
-    rate = analysis_access_rate(model->analysis);
-    if (rate.bursts == 0 || rate.covered < rate_known)
-        return;
-    busy = places->time.value;
-    if (!(busy < 1) || !(busy > 0))
-        return;
-    /* What the model takes per access, of the time, is what its latencies add up to. */
-    limit = model->accesses.hi * findings->costs.hit_ns / findings->cpu_ns * busy / (1 - busy);
-    if (limit >= busy)
-        return;
-    findings->memory.hi = fmin(findings->memory.hi, limit);
-    findings->memory.value = fmin(findings->memory.value, limit);
-    findings->memory.lo = fmin(findings->memory.lo, limit);
-    for (size_t i = 0; i < findings->items.count; i++) {
-        struct finding *finding = &findings->items.items[i];
-
-        if (finding->pattern == PATTERN_ALLOCATOR || finding->pattern == PATTERN_GROWTH)
-            continue;
-        finding->time.value *= limit / busy;
-        finding->time.lo *= limit / busy;
-        finding->time.hi *= limit / busy;
-    }
 }
 
 /* Of all processes. */
@@ -407,7 +371,6 @@ const struct findings *findings_of(struct model *model)
     findings->memory = places.time;
     for (size_t i = 0; i < places.items.count; i++)
         take_place(model, findings, &places.items.items[i]);
-    limit_by_rate(model, findings, &places);
     free(places.items.items);
     findings_add_sharing(model, findings);
     find_hot_line(model, findings);

@@ -6,7 +6,7 @@
 #include "report/findings/burst_time.h"
 #include "report/findings/curve_evidence.h"
 #include "report/findings/line_order.h"
-#include "report/findings/waiting.h"
+#include "report/findings/modelled_pace.h"
 
 /* Mean bytes of an access to each object. */
 static double *mean_widths(const struct model *model)
@@ -39,7 +39,7 @@ static struct estimate cost_of(struct model *model, const struct access_costs *c
                                        .visits = points[model->level_size[0]].miss_ratio.value};
     struct line_reach reach = {
         evidence_is_in_order(&evidence),
-        waiting_of(model, grouping_subset(&model->by_object, ranked->group))};
+        modelled_waiting(model, grouping_subset(&model->by_object, ranked->group))};
     struct estimate cost = access_place_cost(model, costs, points, reach);
 
     return (struct estimate){cost.value + costs->hit_ns, cost.lo + costs->hit_ns,

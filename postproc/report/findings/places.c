@@ -9,9 +9,9 @@
 #include "report/findings/curve_evidence.h"
 #include "report/findings/layout.h"
 #include "report/findings/line_order.h"
+#include "report/findings/modelled_pace.h"
 #include "report/findings/places_internal.h"
 #include "report/findings/resampled.h"
-#include "report/findings/waiting.h"
 #include "report/model/next_uses.h"
 #include "report/model/object_labels.h"
 #include "support/descending.h"
@@ -294,7 +294,7 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     *cost = access_place_cost(
         model, search->costs, points,
         (struct line_reach){evidence_is_in_order(evidence),
-                            waiting_of(model, grouping_subset(&search->all, group))});
+                            modelled_waiting(model, grouping_subset(&search->all, group))});
     evidence->small_blocks = candidate->small_sum > 0.5 * candidate->accesses;
     if (model->exact)
         return;
@@ -387,7 +387,7 @@ static struct estimate cost_of_whole(const struct search *search)
         struct subset all = list_all(model, &members);
 
         part = line_order_of(model, all);
-        reach.waited = waiting_of(model, all);
+        reach.waited = modelled_waiting(model, all);
         free(members);
     }
     scattered = access_place_cost(model, search->costs, model->whole, reach);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "report/findings/findings.h"
-#include "report/findings/waiting.h"
+#include "report/findings/modelled_pace.h"
 #include "report/model/communication_view.h"
 #include "report/model/shared_caches.h"
 
@@ -65,6 +65,7 @@ static bool analyse(struct model *model, char *message, size_t size)
     model->exact = analysis_is_exact(model->analysis);
     model->observations = model->exact ? analysis_histogram_count(model->analysis)
                                        : analysis_probe_count(model->analysis);
+    modelled_paces_find(model);
     return true;
 }
 
@@ -327,7 +328,7 @@ void model_free(struct model *model)
     allocation_namer_free(model->namer);
     resolver_free(model->resolver);
     analysis_free(model->longer_lines);
-    waiting_free(model);
+    modelled_paces_free(model);
     analysis_free(model->analysis);
     intern_table_free(model->strings);
     free(model);

@@ -151,7 +151,7 @@ struct model {
     struct findings *findings;                /* findings/findings.h; NULL until asked for */
     struct analysis *longer_lines;            /* findings/line_order.h; NULL until asked for */
     bool longer_lines_tried;
-    double **waiting; /* findings/waiting.h: of each profile's bursts; NULL until asked for */
+    struct modelled_pace **paces; /* findings/modelled_pace.h: of each profile's bursts */
 
     ARRAY(const char *) remarks; /* on names, for the notes */
     char *failure; /* of a section that cannot answer: one line for the user; NULL: none */

@@ -342,6 +342,16 @@ double analysis_probe_time(const struct analysis *analysis, size_t index, double
     return burst->time_ns;
 }
 
+double analysis_probe_rate(const struct analysis *analysis, size_t index)
+{
+    const struct analysed_burst *burst = &analysis->bursts[analysis->probes[index].burst];
+    const struct loop_rate *loop = &analysis->rates.loops[burst->loop];
+
+    return loop->measured && loop->own > 0 && isfinite(loop->per_ns.value)
+               ? loop->per_ns.value / loop->own
+               : 0;
+}
+
 const struct record_burst *analysis_probe_burst(const struct analysis *analysis, size_t index)
 {
     return analysis->bursts[analysis->probes[index].burst].record;

@@ -122,6 +122,9 @@ const struct record_burst *analysis_probe_burst(const struct analysis *, size_t 
 /* CPU time that its burst stands for, the kernel's part included, ns; *own: share of it in the
  * program's own code. */
 double analysis_probe_time(const struct analysis *, size_t index, double *own);
+/* Accesses per ns of that in the program's own code, where the burst's loop was measured; else 0.
+ */
+double analysis_probe_rate(const struct analysis *, size_t index);
 double analysis_probe_weight(const struct analysis *, size_t index); /* accesses it stands for */
 /* The same where data objects are told apart: of tracked small blocks for others like them, too. */
 double analysis_probe_object_weight(const struct analysis *, size_t index);

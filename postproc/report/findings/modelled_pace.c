@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/findings/modelled_pace.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Cycles by which the second cache is later than the first (isa/pipeline.c). */
+static const double near_latency = 14;
+
+/* Bursts with fewer new lines say nothing of what these cost. */
+static const double new_lines_min = 16;
+
+struct modelled_pace {
+    double held_ns; /* per access; 0: not known */
+    double waited;  /* below 0: not known */
+};
+
+static double within(const struct record_progress *record, uint64_t place)
+{
+    for (uint32_t k = 0; k < record->count; k++)
+        if (record->variables[k].kind == PROGRESS_MODEL && record->variables[k].place == place)
+            return record->variables[k].within;
+    return 0;
+}
+
+static double accesses_of(const struct record_progress *record)
+{
+    for (uint32_t k = 0; k < record->count; k++)
+        if (record->variables[k].kind == PROGRESS_MODEL)
+            return record->variables[k].accesses;
+    return 0;
+}
+
+static struct modelled_pace pace_of(const struct record_progress *record)
+{
+    double held = within(record, PROGRESS_HELD_CYCLES), accesses = accesses_of(record);
+    double clock = within(record, PROGRESS_CYCLES_PER_NS);
+    double lines = within(record, PROGRESS_NEW_LINES);
+    double later = within(record, PROGRESS_NEAR_CYCLES) - held;
+    struct modelled_pace pace = {.waited = -1};
+
+    if (!(held > 0) || !(accesses > 0))
+        return pace;
+    if (clock > 0)
+        pace.held_ns = held / clock / accesses;
+    if (lines >= new_lines_min)
+        pace.waited = fmin(1, fmax(0, later) / (lines * near_latency));
+    return pace;
+}
+
+static struct modelled_pace *paces_of(const struct profile *profile)
+{
+    struct modelled_pace *paces = allocate(profile->bursts.count + 1, sizeof(*paces));
+
+    for (size_t i = 0; i < profile->bursts.count; i++)
+        paces[i] = (struct modelled_pace){.waited = -1};
+    for (size_t i = 0; i < profile->progress.count; i++) {
+        size_t burst = profile_burst_index(profile, profile->progress.items[i]->burst_id);
+
+        if (burst < profile->bursts.count)
+            paces[burst] = pace_of(profile->progress.items[i]);
+    }
+    return paces;
+}
+
+void modelled_paces_find(struct model *model)
+{
+    model->paces = allocate_zeroed(model->profile_count + 1, sizeof(*model->paces));
+    for (size_t p = 0; p < model->profile_count; p++)
+        model->paces[p] = paces_of(model->profiles[p]);
+}
+
+void modelled_paces_free(struct model *model)
+{
+    for (size_t p = 0; model->paces != NULL && p < model->profile_count; p++)
+        free(model->paces[p]);
+    free(model->paces);
+}
+
+static struct modelled_pace pace_at(const struct model *model, size_t observation)
+{
+    const struct record_burst *burst = analysis_probe_burst(model->analysis, observation);
+    size_t profile;
+
+    analysis_probe(model->analysis, observation, &profile);
+    return model->paces[profile][profile_burst_index(model->profiles[profile], burst->burst_id)];
+}
+
+double modelled_held_ns(const struct model *model, size_t observation)
+{
+    return model->exact ? 0 : pace_at(model, observation).held_ns;
+}
+
+double modelled_waiting(const struct model *model, struct subset subset)
+{
+    double sum = 0, weight = 0;
+
+    if (model->exact)
+        return 1;
+    for (size_t k = 0; k < subset.member_count; k++) {
+        double waited = pace_at(model, subset.members[k]).waited;
+        double own = analysis_probe_weight(model->analysis, subset.members[k]);
+
+        if (waited < 0)
+            continue;
+        sum += own * waited;
+        weight += own;
+    }
+    return weight > 0 ? sum / weight : 1;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How addresses follow each other, in data that no cache holds: address_orders KIND TURNS
+ *   planes    the innermost loop goes from plane to plane
+ *   rows      the same, along its lines
+ *   indexes   each cell of one array names the next
+ *   shuffled  cells of that array, each computed from the number of the turn
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE = 192, CELLS = 1 << 22 };
+
+struct cell {
+    uint32_t next, value;
+};
+
+static float (*field)[SIDE][SIDE];
+static struct cell *cells;
+
+static __attribute__((noinline)) float by_planes(void)
+{
+    float sum = 0;
+
+    for (int i = 0; i < SIDE; i++)
+        for (int j = 0; j < SIDE; j++)
+            for (int k = 0; k < SIDE; k++)
+                sum += field[k][j][i]; /* mark: planes */
+    return sum;
+}
+
+static __attribute__((noinline)) float by_rows(void)
+{
+    float sum = 0;
+
+    for (int i = 0; i < SIDE; i++)
+        for (int j = 0; j < SIDE; j++)
+            for (int k = 0; k < SIDE; k++)
+                sum += field[i][j][k]; /* mark: rows */
+    return sum;
+}
+
+static __attribute__((noinline)) uint32_t by_indexes(void)
+{
+    uint32_t at = 0, sum = 0;
+
+    for (int i = 0; i < CELLS / 4; i++) {
+        sum += cells[at].value; /* mark: value */
+        at = cells[at].next;    /* mark: next */
+    }
+    return sum;
+}
+
+static __attribute__((noinline)) uint32_t shuffled(uint32_t turn)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t i = 0; i < CELLS / 4; i++) {
+        uint32_t at = (i + turn) * 2654435761u;
+
+        at = (at ^ at >> 15) * 2246822519u;
+        sum += cells[at % CELLS].value; /* mark: shuffled */
+    }
+    return sum;
+}
+
+/* A ring through all cells: multiplying by 4k + 1 and adding what is odd goes through all numbers
+ * (Hull and Dobell, 1962). */
+static void link_cells(void)
+{
+    for (uint32_t i = 0; i < CELLS; i++)
+        cells[i] = (struct cell){(i * 1664525u + 1013904223u) % CELLS, i};
+}
+
+int main(int argc, char **argv)
+{
+    const char *kind = argc > 1 ? argv[1] : "planes";
+    int turns = argc > 2 ? atoi(argv[2]) : 1;
+    double sum = 0;
+
+    field = calloc(SIDE, sizeof *field);
+    cells = malloc(CELLS * sizeof *cells);
+    if (field == NULL || cells == NULL)
+        return 1;
+    link_cells();
+    for (int i = 0; i < turns; i++) {
+        if (strcmp(kind, "planes") == 0)
+            sum += by_planes();
+        else if (strcmp(kind, "rows") == 0)
+            sum += by_rows();
+        else if (strcmp(kind, "indexes") == 0)
+            sum += by_indexes();
+        else
+            sum += shuffled((uint32_t)i);
+    }
+    printf("%g\n", sum);
+    free(field);
+    free(cells);
+    return 0;
+}

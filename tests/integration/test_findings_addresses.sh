@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs beside others.
+# Rests on samples: see tests/run.
+# Findings by how addresses follow each other, in data whose reuses no burst sees: strides across planes, and
+# cells that name the next, against the same data along its lines and in no order.
+. "${REUSE_SRCDIR:?}/tests/integration/tap.bash"
+reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
+reuse_report=$REUSE_BUILDDIR/postproc/reuse-report
+source=$REUSE_SRCDIR/tests/integration/programs/address_orders.c
+export LC_ALL=C
+cd "$work" || exit 1
+gcc -std=gnu11 -g -O2 -fno-tree-vectorize -o address_orders "$source" || exit 1
+record() { # KIND TURNS
+    "$reuse_run" -q -e clock --budget 10 -o "$1.rprof" ./address_orders "$@" >log 2>&1 || cat log
+    run "$reuse_report" --summary --format json "$1.rprof"
+}
+# Statements in Python on the findings.
+says() { # STATEMENT
+    python3 - "$1" "$source" <<'END'
+import json, sys
+findings = json.load(open("out"))["findings"]
+def line(mark):
+    return next(i for i, text in enumerate(open(sys.argv[2]), 1) if "mark: " + mark in text)
+for f in findings:
+    print("#", f["pattern"], f["time_share"], f["line"], f["bursts"], f["belief"])
+exec(sys.argv[1])
+END
+}
+first='f = findings[0]; names = [thing["name"] for thing in f["objects"]]; lines = [at["line"] for at in f["lines"]]'
+if [ "$(uname -m)" = x86_64 ]; then
+    record planes 30
+    check "from plane to plane: across lines, at its line and object" says "$first
+assert f['pattern'] == 'across lines' and line('planes') in lines and 'field' in names and f['time_share_hi'] > 0.3"
+    run "$reuse_report" --summary planes.rprof
+    check "... with the length of the steps" out_has 'in even steps of +144 +KiB|in even steps of 144 KiB'
+    record rows 150
+    check "along its lines: no loop to interchange" says "assert not [f for f in findings if f['pattern'] == 'across lines']"
+    record indexes 10
+    check "a cell names the next: from node to node" says "$first
+assert f['pattern'] == 'linked nodes' and 'cells' in names and {line('value'), line('next')} & set(lines)"
+    "$reuse_report" --merge -o merged.rprof indexes.rprof >log 2>&1
+    run "$reuse_report" --summary --format json merged.rprof
+    check "... in a merged file as well" says "assert findings[0]['pattern'] == 'linked nodes'"
+    record shuffled 90
+    check "in no order: neither" says "$first
+assert f['pattern'] == 'anywhere' and 'cells' in names"
+else
+    skip "what addresses are made of is known on x86-64 alone"
+fi
+finish
