@@ -26,7 +26,11 @@
 
 #include "signal_safe.h"
 
-enum { BATCH_LEAST = 64 /* of look_ahead_next() */ };
+enum {
+    BATCH_LEAST = 64, /* of look_ahead_next() */
+    /* Code that makes no access in so many instructions calculates: it is looked at no longer. */
+    SILENT_INSTRUCTIONS = 16384,
+};
 
 /* ---- what the core asks while it groups probes ---- */
 
@@ -257,9 +261,11 @@ static enum interpreter_stop feed(struct scratch *scratch)
     while (burst_wants(burst) > 0 && (why == INTERPRETER_FULL || why == INTERPRETER_BUDGET)) {
         uint32_t wanted = burst_wants(burst);
 
-        if (scratch->instructions > BURST_INSTRUCTIONS_MAX)
+        bool silent = burst_count(burst) == 0;
+
+        if (scratch->instructions > (silent ? SILENT_INSTRUCTIONS : BURST_INSTRUCTIONS_MAX))
             return INTERPRETER_BUDGET;
-        if (wanted < BATCH_LEAST)
+        if (silent || wanted < BATCH_LEAST)
             wanted = BATCH_LEAST;
         if (wanted > THREAD_BATCH)
             wanted = THREAD_BATCH;

@@ -37,6 +37,9 @@ static void tell_count(struct line *line, uint64_t count, const char *one, const
     line_text(line, count == 1 ? one : many);
 }
 
+/* In so much CPU time there were bursts, if there was anything to look at. */
+static const uint64_t SILENT_NS = 1000000000;
+
 static void tell_samples(struct line *line, const struct tree_sums *sums)
 {
     if (sums->samples > 0)
@@ -58,7 +61,8 @@ static void tell_samples(struct line *line, const struct tree_sums *sums)
         tell_count(line, sums->running, " of them has not ended", " of them have not ended");
     }
     if (sums->samples == 0) {
-        line_text(line, " (too short: ");
+        line_text(line, sums->app_ns < SILENT_NS ? " (too short: "
+                                                 : " (no memory access was met in ");
         line_fixed(line, sums->app_ns / 100000, 1);
         line_text(line, " ms of CPU time)");
     }

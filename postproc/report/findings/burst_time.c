@@ -149,25 +149,41 @@ static void add_silent(struct weights *all, size_t silent)
     all->bursts += silent;
 }
 
+/* What the misses of a burst cost by their latencies. */
+struct miss_costs {
+    double in_order, scattered;
+};
+
+/* By how much that is to be multiplied. */
+struct dearness {
+    double in_order, scattered;
+    double rest_ns; /* the burst's other time is at least this */
+};
+
 /*
- * How much longer than by their latencies the burst's misses took, all told: what it took beyond
- * the time that its code needs with all lines in the first cache, where both are known; else 1.
- * Latencies overlap, or come with look-ups of pages; what is more than `dearest` as long is not
- * theirs. *rest: at least what the burst's other time is.
+ * All misses of a burst take what it took beyond the time that its code needs with all lines in the
+ * first cache, where both are known: latencies overlap, or come with look-ups of pages, which lines
+ * in order seldom need. What is more than `dearest` as long is not theirs.
  */
-static double dearness(const struct model *model, size_t observation, double accesses, double cost,
-                       double *rest)
+static struct dearness dearness_of(const struct model *model, size_t observation, double accesses,
+                                   const struct miss_costs *costs)
 {
     const double least = 0.05, dearest = 3;
     double rate = analysis_probe_rate(model->analysis, observation);
-    double held = modelled_held_ns(model, observation), factor;
+    double held = modelled_held_ns(model, observation), waited;
+    double all = costs->in_order + costs->scattered;
+    struct dearness dear = {1, 1, 0};
 
-    *rest = 0;
-    if (!(rate > 0) || !(held > 0) || !(cost > 0))
-        return 1;
-    factor = fmin(dearest, fmax(least, accesses * (1 / rate - held) / cost));
-    *rest = fmax(accesses * held, accesses / rate - factor * cost);
-    return factor;
+    if (!(rate > 0) || !(held > 0) || !(all > 0))
+        return dear;
+    waited = accesses * (1 / rate - held);
+    if (waited < all)
+        dear.in_order = dear.scattered = fmax(least, waited / all);
+    else if (costs->scattered > 0)
+        dear.scattered = fmin(dearest, (waited - costs->in_order) / costs->scattered);
+    dear.rest_ns = fmax(accesses * held, accesses / rate - dear.in_order * costs->in_order -
+                                             dear.scattered * costs->scattered);
+    return dear;
 }
 
 struct estimate burst_time_shares(const struct model *model, const uint32_t *labels,
@@ -177,6 +193,7 @@ struct estimate burst_time_shares(const struct model *model, const uint32_t *lab
     struct sums *sums = allocate_zeroed(count + 1, sizeof(*sums)), *total = &sums[count];
     struct weights all = {0};
     struct estimate cost, share;
+    struct miss_costs costs = {0, 0};
     double burst_ns, accesses = 0;
 
     if (model->exact) {
@@ -185,29 +202,35 @@ struct estimate burst_time_shares(const struct model *model, const uint32_t *lab
     }
     for (size_t i = 0; i < model->observations; i++) {
         const struct analysed_probe *probe = analysis_probe(model->analysis, i, NULL);
-        double n = accesses_of(model, i, objects), weight, own, dear = 1, rest = 0;
+        double n = accesses_of(model, i, objects), weight, own;
+        struct dearness dear = {1, 1, 0};
 
         accesses += n;
         if (labels[i] < count) {
-            sums[labels[i]].cost += n * parts[labels[i]].cost_ns.value;
-            total->cost += n * parts[labels[i]].cost_ns.value;
+            double one = n * parts[labels[i]].cost_ns.value;
+
+            sums[labels[i]].cost += one;
+            *(parts[labels[i]].in_order ? &costs.in_order : &costs.scattered) += one;
         }
         if (i + 1 < model->observations &&
             analysis_probe(model->analysis, i + 1, NULL)->burst == probe->burst)
             continue;
         weight = analysis_probe_time(model->analysis, i, &own);
         if (hit_ns > 0)
-            dear = dearness(model, i, accesses, total->cost, &rest);
-        burst_ns = fmax(accesses * hit_ns, rest) + dear * total->cost;
+            dear = dearness_of(model, i, accesses, &costs);
+        total->cost = dear.in_order * costs.in_order + dear.scattered * costs.scattered;
+        burst_ns = fmax(accesses * hit_ns, dear.rest_ns) + total->cost;
         burst_ns = fmax(burst_ns, calculation_ns(analysis_probe_burst(model->analysis, i))) / own;
         all.w += weight;
         all.ww += weight * weight;
         all.bursts++;
-        for (size_t p = 0; p <= count; p++) {
-            sums[p].cost *= dear;
+        for (size_t p = 0; p < count; p++) {
+            sums[p].cost *= parts[p].in_order ? dear.in_order : dear.scattered;
             end_part(&sums[p], weight, burst_ns);
         }
+        end_part(total, weight, burst_ns);
         accesses = 0;
+        costs = (struct miss_costs){0, 0};
     }
     add_silent(&all, burst_time_silent(model));
     for (size_t p = 0; p < count; p++) {

@@ -18,6 +18,7 @@ size_t burst_time_silent(const struct model *);
 /* Accesses that are alike in what they cost. */
 struct time_part {
     struct estimate cost_ns; /* that misses add to each access */
+    bool in_order;           /* to lines that follow each other */
     struct estimate share;   /* result: part of the CPU time that this takes */
     size_t bursts;           /* result: in which the part occurs; 0 of exact profiles */
 };

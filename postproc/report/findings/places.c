@@ -434,6 +434,10 @@ static void find_shares(struct search *search, const struct valued *chosen, stru
         part_of[g] = (uint32_t)count;
     for (size_t i = 0; i < count; i++)
         part_of[chosen[i].number] = (uint32_t)i;
+    for (size_t i = 0; i < count; i++)
+        parts[i].in_order = evidence_is_in_order(&places->items.items[i].evidence);
+    /* Of many places: as cheap as if they were. */
+    parts[count].in_order = true;
     parts[count].cost_ns = cost_of_rest(search, places, parts);
     for (size_t i = 0; i < model->observations; i++)
         labels[i] = search->all.labels[i] == GROUP_NONE ? (uint32_t)GROUP_NONE

@@ -16,7 +16,7 @@ enum {
     BURST_PROBES = BURST_ACCESSES / 2, /* accesses that are probes: the first ones */
     /* Looked at for one burst at most: code that hardly accesses memory would take milliseconds. A
      * burst that they end has INTERPRETER_BUDGET as its stop. */
-    BURST_INSTRUCTIONS_MAX = 128 * BURST_ACCESSES,
+    BURST_INSTRUCTIONS_MAX = 32 * BURST_ACCESSES,
 };
 
 /* Line sizes that wide bursts and pursuits tell, by index: the run's; half, twice, four times that
