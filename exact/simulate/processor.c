@@ -162,6 +162,7 @@ static void append_steps(struct processor *processor)
     record->reserved = 0;
     record->count = address_steps_find(&processor->steps, processor->burst,
                                        processor->options->line_size, NULL, record->steps);
+    set_conflicts_count(&processor->sets, processor->burst, record->steps, record->count);
     if (record->count > 0)
         append(processor, RECORD_STEPS, record,
                sizeof *record + record->count * sizeof *record->steps);

@@ -23,6 +23,7 @@
 #include "sampling/burst.h"
 #include "sampling/private_watch.h"
 #include "sampling/random.h"
+#include "sampling/set_conflicts.h"
 #include "sampling/watch_plan.h"
 #include "simulate/layout.h"
 #include "simulate/pmu.h"
@@ -85,6 +86,7 @@ struct processor {
     struct burst *burst;
     struct record_burst *record; /* PROFILE_RECORD_MAX bytes */
     struct step_counter steps;
+    struct set_state sets;
     unsigned visits_open; /* the first so many of: */
     struct open_visit visits[PROCESSOR_VISITS_OPEN];
 };

@@ -63,6 +63,7 @@ static void write_steps(struct scratch *scratch)
 
     record.count = address_steps_find(&scratch->steps, scratch->burst, settings.line_size,
                                       &scratch->provenance, steps);
+    set_conflicts_count(&scratch->sets, scratch->burst, steps, record.count);
     if (record.count > 0)
         output_append(RECORD_STEPS, &record, sizeof record, steps, record.count * sizeof *steps);
 }

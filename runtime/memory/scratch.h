@@ -28,6 +28,7 @@
 #include "sampling/burst.h"
 #include "sampling/progress.h"
 #include "sampling/pursuit.h"
+#include "sampling/set_conflicts.h"
 
 enum {
     SCRATCH_MAX = 256,
@@ -71,6 +72,7 @@ struct scratch {
     struct pipeline pipeline;     /* how long its accesses would take; see modelled_time.h */
     struct provenance provenance; /* of the addresses of those that are timed */
     struct step_counter steps;
+    struct set_state sets;
 
     unsigned char encoded[SCRATCH_ENCODED];
     struct access accesses[SCRATCH_ACCESSES]; /* for turns.c */

@@ -206,6 +206,7 @@ def main():
         print(f"{name}.{field}", sum(values))
     print("progress.variables.accesses", sum(variable["accesses"] for item in found["progress"]
                                              for variable in item["variables"]))
+    print("steps.steps.far", sum(step["far"] for item in found["steps"] for step in item["steps"]))
     print("cache.bytes", sum(item["bytes"] for item in found["cache"]))
     print("module.path", sum(len(item["path"]) for item in found["module"]))
     print("histogram.bins.count",

@@ -42,6 +42,11 @@ assert f['pattern'] == 'linked nodes' and 'cells' in names and {line('value'), l
     "$reuse_report" --merge -o merged.rprof indexes.rprof >log 2>&1
     run "$reuse_report" --summary --format json merged.rprof
     check "... in a merged file as well" says "assert findings[0]['pattern'] == 'linked nodes'"
+    record crowded 20
+    check "rows of a power of two: crowded sets, with the padding" says "$first
+assert f['pattern'] == 'crowded sets' and line('grid') in lines and 'grid' in names[0] and '64 B more' in f['remedy']"
+    record padded 200
+    check "rows with a line more: none" says "assert not [f for f in findings if f['pattern'] == 'crowded sets']"
     record shuffled 90
     check "in no order: neither" says "$first
 assert f['pattern'] == 'anywhere' and 'cells' in names"

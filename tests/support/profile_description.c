@@ -264,6 +264,24 @@ static void describe_counts(struct description *out, const struct profile *profi
     }
 }
 
+static void describe_steps(struct description *out, const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->steps.count; i++) {
+        const struct record_steps *record = profile->steps.items[i];
+        const struct record_burst *burst = profile_burst(profile, record->burst_id);
+        uint64_t time = burst ? burst->monotonic_ns : 0;
+
+        for (uint32_t k = 0; k < record->count; k++) {
+            const struct address_steps *steps = &record->steps[k];
+
+            add_fact(out, steps->far, "steps of %s, loaded by %s, stride %lld, crowded %d",
+                     place(profile, steps->ip, time).bytes,
+                     place(profile, steps->loaded_by, time).bytes, (long long)steps->stride,
+                     steps->crowded);
+        }
+    }
+}
+
 static void describe_threads(struct description *out, const struct profile *profile)
 {
     for (size_t i = 0; i < profile->threads.count; i++)
@@ -328,6 +346,7 @@ void profile_describe(struct description *out, const struct profile *profile)
     describe_samples(out, profile);
     describe_counts(out, profile);
     describe_threads(out, profile);
+    describe_steps(out, profile);
     describe_counters(out, profile);
 }
 

@@ -82,6 +82,25 @@ static void write_line_watch(struct profile_builder *builder, const struct recor
     profile_builder_record(builder, RECORD_TURN, &turn, sizeof(turn));
 }
 
+static void write_steps(struct profile_builder *builder)
+{
+    struct record_steps record = {.burst_id = 1, .count = 2};
+    const struct address_steps steps[] = {{.ip = 0x401234,
+                                           .loaded_by = 0x401238,
+                                           .stride = -4096,
+                                           .accesses = 100,
+                                           .far = 90,
+                                           .even = 80,
+                                           .traced = 20,
+                                           .loaded = 18,
+                                           .judged = 40,
+                                           .crowded = 30},
+                                          {.ip = 0x401238, .accesses = 8, .far = 7}};
+
+    profile_builder_record_with_tail(builder, RECORD_STEPS, &record, sizeof(record), steps,
+                                     sizeof(steps));
+}
+
 static void write_shared(struct profile_builder *builder, uint32_t thread)
 {
     struct record_shared_mapping mapping = {.mapping_id = 1,
@@ -262,6 +281,7 @@ void write_every_record(const char *path)
                                                          .accesses = 4096,
                                                          .within = 10,
                                                          .since = 100000});
+    write_steps(&builder);
     write_shared(&builder, thread);
     write_served(&builder, thread);
     write_counter(&builder);
@@ -457,6 +477,14 @@ static void check_samples(const struct profile *profile)
     for (size_t i = 0; i < profile->shared_uses.count; i++) {
         double share = profile->shared_uses.items[i].share;
         require(share > 0 && share <= 1, "share of a shared line");
+    }
+    for (size_t i = 0; i < profile->steps.count; i++) {
+        const struct record_steps *one = profile->steps.items[i];
+        require(profile_steps(profile, one->burst_id) == one, "steps not found");
+        for (uint32_t k = 0; k < one->count; k++)
+            require(one->steps[k].far < one->steps[k].accesses &&
+                        one->steps[k].crowded <= one->steps[k].judged,
+                    "parts larger than their whole");
     }
     for (size_t i = 0; i < profile->process_transfers.count; i++) {
         double transfers = profile->process_transfers.items[i].transfers;

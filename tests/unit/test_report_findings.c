@@ -125,6 +125,31 @@ static void test_chains(void **state)
     assert_int_equal(pattern_of(&evidence), PATTERN_IN_ORDER);
 }
 
+/* Whatever the curve says: it knows no sets. */
+static void test_crowded_sets(void **state)
+{
+    struct access_evidence evidence = anywhere;
+    char *text;
+
+    (void)state;
+    evidence.visits = 0;
+    evidence.touched_bytes = 4 * KIB;
+    evidence.stride_bytes = 4096;
+    evidence.crowded = 0.5;
+    assert_int_equal(pattern_of(&evidence), PATTERN_CROWDED_SETS);
+    text = pattern_reason(PATTERN_CROWDED_SETS, &evidence);
+    assert_non_null(strstr(text, "0.50 of the accesses in even steps of 4 KiB miss"));
+    free(text);
+    text = pattern_remedy(PATTERN_CROWDED_SETS, &evidence, "grid", "");
+    assert_non_null(strstr(text, "steps through grid be no multiple of a power of two: 64 B more"));
+    free(text);
+    evidence.crowded = 0.01;
+    assert_int_equal(pattern_of(&evidence), PATTERN_NONE);
+    evidence = anywhere; /* most of it misses however it lies */
+    evidence.crowded = 0.5;
+    assert_int_equal(pattern_of(&evidence), PATTERN_ANYWHERE);
+}
+
 static void test_whole_lines(void **state)
 {
     struct access_evidence evidence = anywhere;
@@ -303,12 +328,17 @@ static void test_costs(void **state)
     access_costs_of(&machine, &costs);
     assert_true(costs.described);
     /* Half of the accesses wait 4 ns longer, a tenth another 100. */
-    assert_true(fabs(access_cost_of_misses(&costs, ratios, (struct line_reach){false, 1}) - 12) <
+    assert_true(fabs(access_cost_of_misses(&costs, ratios, (struct line_reach){.waited = 1}) - 12) <
                 1e-9);
-    assert_true(access_cost_of_misses(&costs, ratios, (struct line_reach){true, 1}) < 1.2);
+    assert_true(access_cost_of_misses(&costs, ratios,
+                                      (struct line_reach){.in_order = true, .waited = 1}) < 1.2);
     /* The second cache is waited for in a quarter of the cases, memory always. */
-    assert_true(fabs(access_cost_of_misses(&costs, ratios, (struct line_reach){false, 0.25}) -
+    assert_true(fabs(access_cost_of_misses(&costs, ratios, (struct line_reach){.waited = 0.25}) -
                      10.5) < 1e-9);
+    /* One access in ten more than miss in any case misses for want of ways. */
+    assert_true(fabs(access_cost_of_misses(&costs, ratios,
+                                           (struct line_reach){.waited = 1, .crowded = 0.6}) -
+                     12.4) < 1e-9);
     text = access_costs_text(&costs, &machine);
     assert_string_equal(text,
                         "L2 5, memory 105, another core 100 ns (of the machine's description)");
@@ -362,7 +392,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_access),   cmocka_unit_test(test_across_lines),
         cmocka_unit_test(test_even_steps),      cmocka_unit_test(test_chains),
-        cmocka_unit_test(test_even_steps),      cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_crowded_sets),    cmocka_unit_test(test_even_steps),
+        cmocka_unit_test(test_chains),          cmocka_unit_test(test_crowded_sets),
         cmocka_unit_test(test_whole_lines),     cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_verdicts),        cmocka_unit_test(test_verdicts_on_late_reuses),
         cmocka_unit_test(test_bound_of_shares), cmocka_unit_test(test_texts),

@@ -6,11 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "sampling/address_steps.h"
 #include "sampling/random.h"
+#include "sampling/set_conflicts.h"
 
 enum { LINE = 64 };
 
@@ -23,6 +25,13 @@ static void touch(uint64_t ip, uint64_t address)
 {
     accesses[made++] =
         (struct access){.ip = ip, .address = address, .width = 8, .kind = ACCESS_LOAD};
+}
+
+static void identify(void *user, uint64_t address, struct burst_object *object)
+{
+    (void)user;
+    *object = (struct burst_object){.low = 0, .high = UINT64_MAX};
+    (void)address;
 }
 
 static uint32_t find(const struct provenance *provenance)
@@ -164,12 +173,106 @@ static void test_sources(void **state)
     assert_true(told[0].loaded > 90 && told[0].traced == 100);
 }
 
+/* ---- lines that crowd in a few sets ---- */
+
+static struct set_state sets;
+
+/* The same by searching back from each access: other lines since the last use of its line, in all
+ * and in its set. */
+static void judge(const struct access *all, uint32_t n, uint64_t ip, uint32_t *judged,
+                  uint32_t *crowded)
+{
+    *judged = *crowded = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t line = all[i].address / LINE, seen[CONFLICT_LINES];
+        uint32_t k = i, others = 0, in_set = 0;
+
+        while (k > 0 && all[k - 1].address / LINE != line && others < CONFLICT_LINES) {
+            uint64_t other = all[--k].address / LINE;
+            bool known = false;
+
+            for (uint32_t s = 0; s < others; s++)
+                known |= seen[s] == other;
+            if (known)
+                continue;
+            seen[others++] = other;
+            in_set += other % CONFLICT_SETS == line % CONFLICT_SETS;
+        }
+        if (k == 0 || others == CONFLICT_LINES || k - 1 >= BURST_PROBES || all[i].ip != ip)
+            continue;
+        ++*judged;
+        *crowded += in_set >= CONFLICT_WAYS;
+    }
+}
+
+static void expect_judged(unsigned instructions)
+{
+    static struct access copy[BURST_ACCESSES];
+    const struct burst_host host = {.identify = identify};
+    struct burst *burst = calloc(1, burst_memory_size());
+    uint32_t n = made, count;
+
+    assert_non_null(burst);
+    memcpy(copy, accesses, n * sizeof *copy);
+    burst_begin(burst, LINE, false);
+    burst_feed(burst, accesses, n);
+    burst_close(burst, &host);
+    count = address_steps_find(&counter, burst, LINE, NULL, told);
+    set_conflicts_count(&sets, burst, told, count);
+    assert_int_equal(count, instructions);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t judged, crowded;
+
+        judge(copy, n, told[i].ip, &judged, &crowded);
+        assert_int_equal(told[i].judged, judged);
+        assert_int_equal(told[i].crowded, crowded);
+    }
+    free(burst);
+    made = 0;
+}
+
+/* 64 rows of 4 KiB, again and again: all in one set. */
+static void test_crowded(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < BURST_ACCESSES; i++)
+        touch(0x10, 0x100000 + 4096 * (i % 64) + 8 * (i / 64 % 8));
+    expect_judged(1);
+    assert_true(told[0].judged > 1000);
+    assert_int_equal(told[0].crowded, told[0].judged);
+    /* By 4352 bytes: 17 lines, which all sets have their share of. */
+    for (uint64_t i = 0; i < BURST_ACCESSES; i++)
+        touch(0x10, 0x100000 + 4352 * (i % 64) + 8 * (i / 64 % 8));
+    expect_judged(1);
+    assert_true(told[0].judged > 1000);
+    assert_int_equal(told[0].crowded, 0);
+}
+
+/* Steps of several lengths among each other and beside random accesses. */
+static void test_crowded_oracle(void **state)
+{
+    struct random draws;
+
+    (void)state;
+    random_seed(&draws, 5);
+    for (unsigned round = 0; round < 10; round++) {
+        uint64_t step = 256u << random_below(&draws, 7), rows = 4 + random_below(&draws, 60);
+
+        for (uint64_t i = 0; i < BURST_ACCESSES / 2; i++) {
+            touch(0x10, 0x100000 + step * (i % rows));
+            touch(0x20, 0x900000 + 64 * (uint64_t)random_below(&draws, 200));
+        }
+        expect_judged(2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns),  cmocka_unit_test(test_backwards),
         cmocka_unit_test(test_order),    cmocka_unit_test(test_oracle),
         cmocka_unit_test(test_too_many), cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_crowded),  cmocka_unit_test(test_crowded_oracle),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,14 +45,17 @@ void access_costs_of(const struct machine *machine, struct access_costs *costs)
 double access_cost_of_misses(const struct access_costs *costs, const double *miss_ratios,
                              struct line_reach reach)
 {
-    double sum = 0;
+    double sum = 0, crowded = 0;
 
     for (size_t i = 0; i < costs->levels; i++) {
         double part = i == 0 && costs->levels > 1 ? reach.waited : 1;
+        double latency = fmax(0, costs->latency_ns[i + 1] - costs->latency_ns[i]);
 
-        sum += part * miss_ratios[i] * fmax(0, costs->latency_ns[i + 1] - costs->latency_ns[i]);
+        sum += part * miss_ratios[i] * latency;
+        if (i == 0)
+            crowded = part * fmax(0, reach.crowded - miss_ratios[i]) * latency;
     }
-    return reach.in_order ? costs->in_order * sum : sum;
+    return (reach.in_order ? costs->in_order * sum : sum) + crowded;
 }
 
 char *access_costs_text(const struct access_costs *costs, const struct machine *machine)

@@ -26,8 +26,10 @@ void access_costs_of(const struct machine *, struct access_costs *);
 /* How code comes to the lines that are not in the innermost cache. */
 struct line_reach {
     bool in_order; /* they follow each other */
+    /* Part of the second cache's latency that is waited for, 0 to 1 (modelled_pace.h). */
+    double waited;
     double
-        waited; /* part of the second cache's latency that it waits for, 0 to 1 (modelled_pace.h) */
+        crowded; /* accesses that miss in the first cache for want of ways, per access, besides */
 };
 
 /* ns that misses add to an access, given misses per access of each level (ascending levels). */

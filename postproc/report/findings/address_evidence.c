@@ -10,7 +10,7 @@ enum { HOPS_MAX = 8 };
 /* What a group of probes of one instruction in one burst says. Weights are accesses. */
 struct ordered_accesses {
     uint32_t burst;
-    double weight, far, even, chased;
+    double weight, far, even, crowded, chased;
     double stride; /* bytes, without its sign */
 };
 
@@ -60,9 +60,18 @@ static struct ordered_accesses accesses_of(const struct model *model, size_t obs
     of.far = of.weight * steps->far / steps->accesses;
     of.even = of.weight * steps->even / steps->accesses;
     of.stride = fabs((double)steps->stride);
+    if (steps->judged > 0)
+        of.crowded = of.weight * steps->crowded / steps->judged;
     if (is_chased(record, steps))
         of.chased = of.weight * steps->loaded / steps->traced;
     return of;
+}
+
+double address_order_crowded(const struct model *model, size_t observation)
+{
+    struct ordered_accesses of = accesses_of(model, observation);
+
+    return of.weight > 0 ? of.crowded / of.weight : 0;
 }
 
 struct address_order *address_order_of(const struct model *model, struct subset subset)
@@ -91,9 +100,10 @@ static double draws_of(const struct address_order *order, uint32_t run, uint32_t
 void address_order_evidence(const struct address_order *order, uint32_t run,
                             struct access_evidence *evidence)
 {
-    double weight = 0, far = 0, even = 0, chased = 0, most = 0;
+    double weight = 0, far = 0, even = 0, crowded = 0, chased = 0, most = 0;
 
-    evidence->far_steps = evidence->even_steps = evidence->stride_bytes = evidence->chased = 0;
+    evidence->far_steps = evidence->even_steps = evidence->stride_bytes = 0;
+    evidence->crowded = evidence->chased = 0;
     for (size_t i = 0; i < order->items.count; i++) {
         const struct ordered_accesses *of = &order->items.items[i];
         double draws = draws_of(order, run, of->burst);
@@ -101,6 +111,7 @@ void address_order_evidence(const struct address_order *order, uint32_t run,
         weight += draws * of->weight;
         far += draws * of->far;
         even += draws * of->even;
+        crowded += draws * of->crowded;
         chased += draws * of->chased;
         if (draws * of->even > most) {
             most = draws * of->even;
@@ -111,5 +122,6 @@ void address_order_evidence(const struct address_order *order, uint32_t run,
         return;
     evidence->far_steps = far / weight;
     evidence->even_steps = far > 0 ? even / far : 0;
+    evidence->crowded = crowded / weight;
     evidence->chased = chased / weight;
 }

@@ -12,9 +12,13 @@ struct address_order;
 struct address_order *address_order_of(const struct model *, struct subset);
 void address_order_free(struct address_order *);
 
-/* Sets far_steps, even_steps, stride_bytes and chased: 0 where profiles do not tell. run: one of
- * those that resampling bursts makes (analysis_resampled_count()), or ADDRESS_ORDER_AS_OBSERVED. */
+/* Sets far_steps, even_steps, stride_bytes, crowded and chased: 0 where profiles do not tell. run:
+ * one of those that resampling bursts makes (analysis_resampled_count()), or
+ * ADDRESS_ORDER_AS_OBSERVED. */
 #define ADDRESS_ORDER_AS_OBSERVED UINT32_MAX
 void address_order_evidence(const struct address_order *, uint32_t run, struct access_evidence *);
+
+/* Of an observation's accesses, the part that misses for want of ways in their sets. */
+double address_order_crowded(const struct model *, size_t observation);
 
 #endif

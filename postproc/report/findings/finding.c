@@ -9,6 +9,7 @@ const char *const pattern_names[PATTERN_COUNT] = {
     [PATTERN_PASSES] = "passes",
     [PATTERN_ACROSS_LINES] = "across lines",
     [PATTERN_TOO_LARGE] = "too large",
+    [PATTERN_CROWDED_SETS] = "crowded sets",
     [PATTERN_FEW_MEMBERS] = "few members",
     [PATTERN_LINKED] = "linked nodes",
     [PATTERN_INDEXED] = "indexed",
@@ -55,6 +56,12 @@ static const double evenly = 0.6;
 
 /* Steps of chance are seldom as long as the one before: in a table of 16 places 0.06 of them. */
 static const double unevenly = 0.1;
+
+/* Misses for want of ways, per access, that are worth a word. */
+static const double crowded_least = 0.02;
+
+/* So many times as many as others: more than half are. */
+static const double mostly = 2;
 
 /* What needs hardly more than a cache has is noise of the model. */
 static const double hardly_more = 1.2;
@@ -153,7 +160,11 @@ static bool is_small(const struct access_evidence *evidence)
 
 enum pattern pattern_of(const struct access_evidence *evidence)
 {
-    if (evidence->bursts < EVIDENCE_BURSTS_MIN || !(evidence->width > 0) || is_small(evidence))
+    if (evidence->bursts < EVIDENCE_BURSTS_MIN || !(evidence->width > 0))
+        return PATTERN_NONE;
+    if (evidence->crowded > fmax(crowded_least, mostly * evidence->visits))
+        return PATTERN_CROWDED_SETS;
+    if (is_small(evidence))
         return PATTERN_NONE;
     if (evidence_is_of_nodes(evidence))
         return PATTERN_LINKED;
@@ -174,12 +185,13 @@ enum pattern pattern_of(const struct access_evidence *evidence)
 struct estimate pattern_saving(enum pattern pattern, const struct access_evidence *evidence)
 {
     static const struct estimate savings[PATTERN_COUNT] = {
-        [PATTERN_PASSES] = {0.6, 0.3, 0.8},      [PATTERN_ACROSS_LINES] = {0.85, 0.6, 1},
-        [PATTERN_TOO_LARGE] = {0.5, 0.2, 0.8},   [PATTERN_LINKED] = {0.85, 0.5, 1},
-        [PATTERN_INDEXED] = {0.8, 0.5, 1},       [PATTERN_ANYWHERE] = {0.7, 0.4, 0.9},
-        [PATTERN_FALSE_SHARING] = {0.9, 0.7, 1}, [PATTERN_TRUE_SHARING] = {0.8, 0.5, 1},
-        [PATTERN_HANDED_OVER] = {0.5, 0.2, 0.9}, [PATTERN_FEW_MEMBERS] = {0.75, 0.5, 0.9},
-        [PATTERN_ALLOCATOR] = {0.9, 0.6, 1},     [PATTERN_GROWTH] = {0.9, 0.7, 1},
+        [PATTERN_PASSES] = {0.6, 0.3, 0.8},       [PATTERN_ACROSS_LINES] = {0.85, 0.6, 1},
+        [PATTERN_TOO_LARGE] = {0.5, 0.2, 0.8},    [PATTERN_CROWDED_SETS] = {0.8, 0.5, 1},
+        [PATTERN_LINKED] = {0.85, 0.5, 1},        [PATTERN_INDEXED] = {0.8, 0.5, 1},
+        [PATTERN_ANYWHERE] = {0.7, 0.4, 0.9},     [PATTERN_FALSE_SHARING] = {0.9, 0.7, 1},
+        [PATTERN_TRUE_SHARING] = {0.8, 0.5, 1},   [PATTERN_HANDED_OVER] = {0.5, 0.2, 0.9},
+        [PATTERN_FEW_MEMBERS] = {0.75, 0.5, 0.9}, [PATTERN_ALLOCATOR] = {0.9, 0.6, 1},
+        [PATTERN_GROWTH] = {0.9, 0.7, 1},
     };
     struct estimate saving = savings[pattern];
 

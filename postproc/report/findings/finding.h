@@ -23,6 +23,7 @@ enum pattern {
     PATTERN_PASSES,        /* the same, but another loop is what uses them next */
     PATTERN_ACROSS_LINES,  /* the inner loop goes across lines that an outer one comes back to */
     PATTERN_TOO_LARGE,     /* comes back to whole lines after more than a cache holds */
+    PATTERN_CROWDED_SETS,  /* lines that a step of a power of two brings into few sets */
     PATTERN_FEW_MEMBERS,   /* the same few bytes of every structure */
     PATTERN_LINKED,        /* from node to node, each allocated by itself, or by a loaded pointer */
     PATTERN_INDEXED,       /* anywhere in an array, by numbers that another array holds */
@@ -61,6 +62,7 @@ struct access_evidence {
        and of these, those as far as that was from the one before it. How far most of these are.
        0: none, or not known. */
     double far_steps, even_steps, stride_bytes;
+    double crowded;          /* part of its accesses that miss for want of ways in their sets */
     double chased;           /* part of its accesses at an address that the place before held */
     bool indexed;            /* its loop reads numbers in order that may be its indexes */
     double late_spread;      /* upper over lower quartile of the times to late reuses; 0: too few */

@@ -22,6 +22,7 @@ static const char *what_of(enum pattern pattern)
         [PATTERN_PASSES] = "Loops pass over the same data one after the other",
         [PATTERN_ACROSS_LINES] = "The inner loop goes across cache lines",
         [PATTERN_TOO_LARGE] = "Data comes back after more than a cache holds",
+        [PATTERN_CROWDED_SETS] = "Lines crowd in a few sets of the cache",
         [PATTERN_FEW_MEMBERS] = "Little is used of each structure",
         [PATTERN_LINKED] = "From node to node, each somewhere in memory",
         [PATTERN_INDEXED] = "Indexes lead anywhere in an array",

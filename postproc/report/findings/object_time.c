@@ -38,8 +38,8 @@ static struct estimate cost_of(struct model *model, const struct access_costs *c
                                        .line_bytes = analysis_line_size(model->analysis),
                                        .visits = points[model->level_size[0]].miss_ratio.value};
     struct line_reach reach = {
-        evidence_is_in_order(&evidence),
-        modelled_waiting(model, grouping_subset(&model->by_object, ranked->group))};
+        .in_order = evidence_is_in_order(&evidence),
+        .waited = modelled_waiting(model, grouping_subset(&model->by_object, ranked->group))};
     struct estimate cost = access_place_cost(model, costs, points, reach);
 
     return (struct estimate){cost.value + costs->hit_ns, cost.lo + costs->hit_ns,

@@ -82,11 +82,19 @@ static void get_to_know(struct search *search, const uint32_t *groups, size_t co
     free(subsets);
 }
 
+static double crowded_of(const struct candidate *candidate)
+{
+    return candidate->accesses > 0 ? candidate->crowded_sum / candidate->accesses : 0;
+}
+
 /* ns that misses add to an access of a group that is known, without an interval. */
 static double quick_cost(const struct search *search, uint32_t group)
 {
-    return access_cost_of_misses(search->costs, search->candidates.items[group].ratios,
-                                 (struct line_reach){is_in_order(search, group), 1});
+    const struct candidate *candidate = &search->candidates.items[group];
+    struct line_reach reach = {
+        .in_order = is_in_order(search, group), .waited = 1, .crowded = crowded_of(candidate)};
+
+    return access_cost_of_misses(search->costs, candidate->ratios, reach);
 }
 
 static void describe_object(const struct search *search, uint32_t object,
@@ -293,8 +301,9 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     curve_evidence(model, search->costs, points, evidence);
     *cost = access_place_cost(
         model, search->costs, points,
-        (struct line_reach){evidence_is_in_order(evidence),
-                            modelled_waiting(model, grouping_subset(&search->all, group))});
+        (struct line_reach){.in_order = evidence_is_in_order(evidence),
+                            .waited = modelled_waiting(model, grouping_subset(&search->all, group)),
+                            .crowded = crowded_of(candidate)});
     evidence->small_blocks = candidate->small_sum > 0.5 * candidate->accesses;
     if (model->exact)
         return;

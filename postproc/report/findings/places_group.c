@@ -2,6 +2,7 @@
 /* Observations by line and object. */
 #include <stdlib.h>
 
+#include "report/findings/address_evidence.h"
 #include "report/findings/findings.h"
 #include "report/findings/places_internal.h"
 
@@ -25,6 +26,7 @@ static void note_access(struct search *search, size_t observation, uint32_t grou
     candidate->width_sum += weight * probe->width;
     candidate->small_sum +=
         probe->tracked_log2 > 0 || probe->object_kind == OBJECT_HEAP_UNTRACKED ? weight : 0;
+    candidate->crowded_sum += weight * address_order_crowded(search->model, observation);
     candidate->load_sum += probe->kind == ACCESS_LOAD ? weight : 0;
     if (probe->reuse_ip == 0)
         search->late.labels[observation] = group;
@@ -95,6 +97,7 @@ static void take_in(struct candidate *rest, const struct candidate *one)
     rest->accesses += one->accesses;
     rest->width_sum += one->width_sum;
     rest->load_sum += one->load_sum;
+    rest->crowded_sum += one->crowded_sum;
     rest->small_sum += one->small_sum;
     rest->lines++;
 }

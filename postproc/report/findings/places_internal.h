@@ -9,7 +9,7 @@
 /* The accesses of a line to an object, or what is left of an object's accesses (lines > 0). */
 struct candidate {
     uint32_t line, object;
-    double accesses, width_sum, load_sum, small_sum;
+    double accesses, width_sum, load_sum, small_sum, crowded_sum;
     bool growing; /* in containers that grow */
     bool indexed; /* its line reads numbers in order that may be its indexes; of chosen ones */
     size_t lines; /* that are taken together here; 0: one that stands for itself */

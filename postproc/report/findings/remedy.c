@@ -34,6 +34,17 @@ static char *remedy_too_large(const struct access_evidence *evidence, const char
     return text;
 }
 
+static char *remedy_crowded(const struct access_evidence *evidence, const char *object)
+{
+    char *line = number_bytes(evidence->line_bytes);
+    char *text = format_string("let steps through %s be no multiple of a power of two: %s more in "
+                               "each row (pad it); or copy what is used into a block of its own",
+                               object, line);
+
+    free(line);
+    return text;
+}
+
 static char *remedy_few_members(const struct access_evidence *evidence, const char *object)
 {
     return format_string("move what is used here, %" PRIu64 " of every %" PRIu64
@@ -54,6 +65,8 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
         return remedy_across_lines(evidence, object);
     case PATTERN_TOO_LARGE:
         return remedy_too_large(evidence, object);
+    case PATTERN_CROWDED_SETS:
+        return remedy_crowded(evidence, object);
     case PATTERN_FEW_MEMBERS:
         return remedy_few_members(evidence, object);
     case PATTERN_LINKED:
@@ -131,6 +144,17 @@ static char *reason_of_steps(const struct access_evidence *evidence)
     return text;
 }
 
+static char *reason_of_sets(const struct access_evidence *evidence)
+{
+    char *steps = steps_text(evidence);
+    char *text = format_string("%.2f of the accesses%s miss though a cache of 64 sets of 8 lines "
+                               "has room for what was used since",
+                               evidence->crowded, steps);
+
+    free(steps);
+    return text;
+}
+
 static char *reason_of_distance(const struct access_evidence *evidence)
 {
     char *need = number_bytes(evidence->need_bytes), *level = number_bytes(evidence->fall_bytes);
@@ -168,6 +192,8 @@ char *pattern_reason(enum pattern pattern, const struct access_evidence *evidenc
                                                     : reason_of_steps(evidence);
     case PATTERN_TOO_LARGE:
         return reason_of_distance(evidence);
+    case PATTERN_CROWDED_SETS:
+        return reason_of_sets(evidence);
     case PATTERN_FEW_MEMBERS:
         return format_string("%" PRIu64 " bytes used of every %" PRIu64
                              ", and %.2f new lines per access",

@@ -154,7 +154,8 @@ static bool steps_are_sound(const unsigned char *payload, size_t length)
         return false;
     for (uint32_t i = 0; i < record.count; i++) {
         memcpy(&steps, payload + sizeof(record) + i * sizeof(steps), sizeof(steps));
-        if (steps.far >= steps.accesses || steps.even > steps.far || steps.loaded > steps.traced)
+        if (steps.far >= steps.accesses || steps.even > steps.far || steps.loaded > steps.traced ||
+            steps.crowded > steps.judged)
             return false;
     }
     return true;

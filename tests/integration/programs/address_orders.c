@@ -4,6 +4,8 @@
  *   planes    the innermost loop goes from plane to plane
  *   rows      the same, along its lines
  *   indexes   each cell of one array names the next
+ *   crowded   columns of a few rows of 4 KiB, again and again
+ *   padded    the same, with a line more in each row
  *   shuffled  cells of that array, each computed from the number of the turn
  */
 #include <stdint.h>
@@ -66,6 +68,21 @@ static __attribute__((noinline)) uint32_t shuffled(uint32_t turn)
     return sum;
 }
 
+/* Each turn waits for the one before: what it misses is not hidden. */
+static __attribute__((noinline)) double columns(double *grid, int row)
+{
+    double sum = 0;
+
+    for (int turn = 0; turn < 50000; turn++) {
+        int column = turn % 256;
+
+        for (int i = 0; i < 64; i++)
+            grid[i * row + column] += sum * i; /* mark: grid */
+        sum = grid[turn % 64 * row + column + 7] + 1;
+    }
+    return sum;
+}
+
 /* A ring through all cells: multiplying by 4k + 1 and adding what is odd goes through all numbers
  * (Hull and Dobell, 1962). */
 static void link_cells(void)
@@ -78,11 +95,12 @@ int main(int argc, char **argv)
 {
     const char *kind = argc > 1 ? argv[1] : "planes";
     int turns = argc > 2 ? atoi(argv[2]) : 1;
-    double sum = 0;
+    double sum = 0, *grid;
 
     field = calloc(SIDE, sizeof *field);
     cells = malloc(CELLS * sizeof *cells);
-    if (field == NULL || cells == NULL)
+    grid = calloc(64, 5000);
+    if (field == NULL || cells == NULL || grid == NULL)
         return 1;
     link_cells();
     for (int i = 0; i < turns; i++) {
@@ -90,12 +108,17 @@ int main(int argc, char **argv)
             sum += by_planes();
         else if (strcmp(kind, "rows") == 0)
             sum += by_rows();
+        else if (strcmp(kind, "crowded") == 0)
+            sum += columns(grid, 512);
+        else if (strcmp(kind, "padded") == 0)
+            sum += columns(grid, 520);
         else if (strcmp(kind, "indexes") == 0)
             sum += by_indexes();
         else
             sum += shuffled((uint32_t)i);
     }
     printf("%g\n", sum);
+    free(grid);
     free(field);
     free(cells);
     return 0;
