@@ -12,6 +12,7 @@
 
 #include "config.h"
 #include "doctor/finding.h"
+#include "doctor/latencies.h"
 #include "doctor/output.h"
 #include "doctor/probe.h"
 #include "doctor/silicon_test.h"
@@ -70,6 +71,8 @@ static void print_usage(void)
          "Tries what profiling needs on this machine, and says what would enable more;\n"
          "with PROGRAM, also whether that program can be profiled.\n\n"
          "      --format NAME   text (default) or json\n"
+         "      --latencies     measure how long loads wait for each cache and for memory,\n"
+         "                      some three seconds, and keep it for reports on this host\n"
          "      --silicon-test  run programs of known truth under the engine pmu, some\n"
          "                      fifteen minutes, and write how far it is from the truth\n"
          "      --engine NAME   ... under pmu (default), clock or simulate\n"
@@ -83,14 +86,19 @@ static void print_usage(void)
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"format", required_argument, NULL, 'f'}, {"silicon-test", no_argument, NULL, 's'},
-        {"engine", required_argument, NULL, 'e'}, {"cases", required_argument, NULL, 'c'},
-        {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
+        {"format", required_argument, NULL, 'f'},
+        {"silicon-test", no_argument, NULL, 's'},
+        {"latencies", no_argument, NULL, 'l'},
+        {"engine", required_argument, NULL, 'e'},
+        {"cases", required_argument, NULL, 'c'},
+        {"output", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
     };
     struct silicon_options silicon = {.engine = "pmu", .output = "reuse-silicon-test.json"};
     struct verdict verdicts[ENGINES];
-    bool json = false, silicon_wanted = false;
+    bool json = false, silicon_wanted = false, latencies_wanted = false;
     int option;
 
     opterr = 0;
@@ -103,6 +111,9 @@ int main(int argc, char **argv)
             break;
         case 's':
             silicon_wanted = true;
+            break;
+        case 'l':
+            latencies_wanted = true;
             break;
         case 'e':
             silicon.engine = optarg;
@@ -128,6 +139,8 @@ int main(int argc, char **argv)
             return usage_error("unknown option", argv[optind - 1]);
         }
     }
+    if (latencies_wanted)
+        return latencies_measure();
     if (silicon_wanted)
         return silicon_test(&silicon);
     if (argc - optind > 1)

@@ -24,12 +24,12 @@ bool option_parse_whole(const char *text, uint64_t *number)
     return true;
 }
 
-/* Digits with at most one point among or around them, whatever the locale. */
-bool option_parse_decimal(const char *text, double *number)
+/* Digits with at most one point among or around them, whatever the locale: up to `end`. */
+static bool parse_decimal(const char *text, const char *end, double *number)
 {
     double value = 0, scale = 1;
     bool digits = false, point = false;
-    for (; *text; text++) {
+    for (; text < end; text++) {
         unsigned digit = (unsigned)(*text - '0');
         if (*text == '.' && !point) {
             point = true;
@@ -47,6 +47,18 @@ bool option_parse_decimal(const char *text, double *number)
     }
     *number = value / scale;
     return digits;
+}
+
+bool option_parse_decimal(const char *text, double *number)
+{
+    return parse_decimal(text, text + strlen(text), number);
+}
+
+bool option_parse_percentage(const char *text, double *number)
+{
+    size_t length = strlen(text);
+
+    return parse_decimal(text, text + length - (length > 0 && text[length - 1] == '%'), number);
 }
 
 /* Index of the text among names; -1 if it is none of them. */

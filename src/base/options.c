@@ -145,7 +145,7 @@ static bool apply(struct options *options, enum option_id id, const char *value)
             options->engine = (enum engine)index;
         return index >= 0;
     case OPTION_BUDGET:
-        if (!option_parse_decimal(value, &decimal) || decimal < OPTIONS_BUDGET_MIN ||
+        if (!option_parse_percentage(value, &decimal) || decimal < OPTIONS_BUDGET_MIN ||
             decimal > OPTIONS_BUDGET_MAX)
             return false;
         options->budget_percent = decimal;
@@ -232,7 +232,7 @@ static bool apply(struct options *options, enum option_id id, const char *value)
         options->simulate_skid = (uint32_t)whole;
         return true;
     case OPTION_SIMULATE_LOSS:
-        if (!option_parse_decimal(value, &decimal) || decimal > 100)
+        if (!option_parse_percentage(value, &decimal) || decimal > 100)
             return false;
         options->simulate_loss_percent = decimal;
         return true;

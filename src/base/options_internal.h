@@ -32,6 +32,8 @@ void option_explain(struct option_text *text, enum option_id id, const char *val
  */
 bool option_parse_whole(const char *text, uint64_t *number);
 bool option_parse_decimal(const char *text, double *number);
+/* The same, with or without a percent sign behind it. */
+bool option_parse_percentage(const char *text, double *number);
 int option_parse_name(const char *text, const char *const *names, int count);
 bool option_parse_switch(const char *text, bool *value);
 bool option_parse_follow(const char *text, unsigned *follow);

@@ -18,6 +18,24 @@ run "$doctor" --help
 check "--help" out_has '^Usage: reuse-doctor'
 run "$doctor" --version
 check "--version" out_has '^reuse-doctor [0-9]'
+# Latencies: measured, kept, and taken by a report on this host, not on another.
+REUSE_QUIET=1 REUSE_OUTPUT=$work/t.rprof LD_PRELOAD=$REUSE_BUILDDIR/runtime/.libs/libreuse.so env true
+report=$REUSE_BUILDDIR/postproc/reuse-report
+run "$report" --format json t.rprof
+check "latencies are assumed" out_has 'another core 100 ns \(assumed\)'
+run "$doctor" --latencies
+if grep -q 'caches of this machine are not known' err; then
+    skip "latencies" "this machine does not tell its caches"
+else
+    check "--latencies" out_has '^L1 +[0-9.]+ ns +\(measured'
+    check "... of memory, longer than of L1" awk '/^L1/ { first = $2 } /^memory/ { memory = $2 } END { exit !(first > 0 && memory > 4 * first) }' out
+    check "... and where they are kept" out_has "^kept in $work/config/libreuse/"
+    run "$report" --format json t.rprof
+    check "a report on this host takes them" out_has 'another core 100 ns \(measured\)'
+    run env XDG_CONFIG_HOME=/proc/none "$doctor" --latencies
+    check "nowhere to keep them" err_has "^reuse-doctor: /proc/none/.* the latencies cannot be kept"
+    rm -r "$work/config"
+fi
 if [ -c /dev/full ]; then
     "$doctor" >/dev/full 2>"$work/err"
     status=$?

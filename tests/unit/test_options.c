@@ -164,7 +164,7 @@ static void refuses_what_is_beyond(void **state)
         {OPTION_BUDGET, "0.09"},
         {OPTION_BUDGET, "50.1"},
         {OPTION_BUDGET, "-4"},
-        {OPTION_BUDGET, "4%"},
+        {OPTION_BUDGET, "4%%"},
         {OPTION_BUDGET, "4,5"},
         {OPTION_BUDGET, "nan"},
         {OPTION_BUDGET, "."},
@@ -265,6 +265,18 @@ static void parses_environments(void **state)
     assert_false(options.sharing);
     assert_false(options.quiet);
     assert_true(options.verbose);
+}
+
+static void takes_a_percent_sign(void **state)
+{
+    static const char *const environment[] = {"REUSE_BUDGET=7.5%", NULL};
+    static const char *const wrong[] = {"REUSE_BUDGET=%", NULL};
+
+    (void)state;
+    assert_int_equal(options_parse(environment, &options, message, sizeof message), 0);
+    assert_true(options.budget_percent == 7.5);
+    assert_int_equal(options_parse(wrong, &options, message, sizeof message), -1);
+    assert_string_equal(message, "REUSE_BUDGET: '%' is not a percentage from 0.1 to 50");
 }
 
 static void names_the_first_bad_variable(void **state)
@@ -401,6 +413,7 @@ int main(void)
         cmocka_unit_test(text_length_is_bounded),
         cmocka_unit_test(messages_stay_on_one_line_and_in_bounds),
         cmocka_unit_test(parses_environments),
+        cmocka_unit_test(takes_a_percent_sign),
         cmocka_unit_test(names_the_first_bad_variable),
         cmocka_unit_test(expands_patterns),
         cmocka_unit_test(refuses_bad_patterns),

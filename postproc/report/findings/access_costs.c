@@ -29,6 +29,7 @@ void access_costs_of(const struct machine *machine, struct access_costs *costs)
                               .hit_ns = overlapped_hit_ns,
                               .in_order = in_order_part,
                               .transfer_ns = line_transfer_ns.value,
+                              .measured = machine->latencies_measured,
                               .described = machine->levels > 0 && machine->memory_latency_ns > 0};
     for (size_t i = 0; i < machine->levels; i++) {
         double described = machine->caches[i].latency_ns;
@@ -70,7 +71,9 @@ char *access_costs_text(const struct access_costs *costs, const struct machine *
     }
     longer = format_string("%smemory %.3g, another core %.3g ns (%s)", text,
                            costs->latency_ns[costs->levels], costs->transfer_ns,
-                           costs->described ? "of the machine's description" : "assumed");
+                           costs->measured    ? "measured"
+                           : costs->described ? "of the machine's description"
+                                              : "assumed");
     free(text);
     return longer;
 }

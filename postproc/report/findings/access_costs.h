@@ -19,6 +19,7 @@ struct access_costs {
     double in_order;    /* part of a latency that is left where lines follow each other */
     double transfer_ns; /* a line that comes from another core */
     bool described;     /* by the machine's description; else common values are assumed */
+    bool measured;      /* on the run's host (machine/kept.h) */
 };
 
 void access_costs_of(const struct machine *, struct access_costs *);

@@ -162,8 +162,9 @@ struct dearness {
 
 /*
  * All misses of a burst take what it took beyond the time that its code needs with all lines in the
- * first cache, where both are known: latencies overlap, or come with look-ups of pages, which lines
- * in order seldom need. What is more than `dearest` as long is not theirs.
+ * first cache, where both are known (and, where only the first is, no longer than that): latencies
+ * overlap, or come with look-ups of pages, which lines in order seldom need. What is more than
+ * `dearest` as long is not theirs.
  */
 static struct dearness dearness_of(const struct model *model, size_t observation, double accesses,
                                    const struct miss_costs *costs)
@@ -174,12 +175,12 @@ static struct dearness dearness_of(const struct model *model, size_t observation
     double all = costs->in_order + costs->scattered;
     struct dearness dear = {1, 1, 0};
 
-    if (!(rate > 0) || !(held > 0) || !(all > 0))
+    if (!(rate > 0) || !(all > 0))
         return dear;
     waited = accesses * (1 / rate - held);
     if (waited < all)
         dear.in_order = dear.scattered = fmax(least, waited / all);
-    else if (costs->scattered > 0)
+    else if (held > 0 && costs->scattered > 0)
         dear.scattered = fmin(dearest, (waited - costs->in_order) / costs->scattered);
     dear.rest_ns = fmax(accesses * held, accesses / rate - dear.in_order * costs->in_order -
                                              dear.scattered * costs->scattered);

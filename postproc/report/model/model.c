@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/kept.h"
 #include "report/findings/findings.h"
 #include "report/findings/modelled_pace.h"
 #include "report/model/communication_view.h"
@@ -24,8 +25,11 @@ static bool choose_machine(struct model *model, char *message, size_t size)
 {
     if (model->options->machine != NULL)
         return machine_find(model->options->machine, &model->machine, message, size);
-    if (machine_of_profile(model->profiles[0], &model->machine) && model->machine.levels > 0)
+    if (machine_of_profile(model->profiles[0], &model->machine) && model->machine.levels > 0) {
+        machine_take_kept_latencies(profile_run_text(model->profiles[0], "host", ""),
+                                    &model->machine);
         return true;
+    }
     model->machine = common_machine;
     model->machine_assumed = true;
     return true;
