@@ -60,10 +60,12 @@ static void write_steps(struct scratch *scratch)
 {
     struct address_steps steps[ADDRESS_STEPS_MAX];
     struct record_steps record = {.burst_id = scratch->record.burst_id};
+    enum cost_part before = cost_enter(COST_DISTANCES);
 
     record.count = address_steps_find(&scratch->steps, scratch->burst, settings.line_size,
                                       &scratch->provenance, steps);
     set_conflicts_count(&scratch->sets, scratch->burst, steps, record.count);
+    cost_leave(before);
     if (record.count > 0)
         output_append(RECORD_STEPS, &record, sizeof record, steps, record.count * sizeof *steps);
 }

@@ -104,6 +104,19 @@ static void test_spilled(void **state)
     expect_chain(0x10, 0, 0);
 }
 
+/* Of two variables of four bytes side by side, what was stored to one says nothing of the other. */
+static void test_neighbours(void **state)
+{
+    (void)state;
+    provenance_begin(&provenance);
+    for (uint64_t i = 0; i < TURNS; i++) {
+        provenance_load(&provenance, 0x10, stack, number, 0x7004);
+        provenance_load(&provenance, 0x20, base | number, value, 0x100000 + 4096 * i);
+        provenance_store(&provenance, 0x30, stack, value, 0x7000);
+    }
+    assert_true(source_of(0x20)->loaded <= 1);
+}
+
 /* The load that most addresses came from is named, though another has its turns. */
 static void test_majority(void **state)
 {
@@ -124,7 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_list),     cmocka_unit_test(test_indexes),
         cmocka_unit_test(test_computed), cmocka_unit_test(test_spilled),
-        cmocka_unit_test(test_majority),
+        cmocka_unit_test(test_majority), cmocka_unit_test(test_neighbours),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
