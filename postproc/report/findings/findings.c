@@ -105,6 +105,12 @@ static bool has_object(const struct finding *finding, const char *object)
     return false;
 }
 
+/* One change of an object, or of how it is gone through, cures it wherever it happens. */
+static bool is_cured_by_object(enum pattern pattern)
+{
+    return pattern == PATTERN_PASSES || pattern == PATTERN_ANYWHERE || pattern == PATTERN_LINKED;
+}
+
 /* What a loop does to several lines and objects in one way is one finding. */
 static struct finding *finding_for(struct findings *findings, enum pattern pattern,
                                    const char *function, const char *object)
@@ -114,7 +120,7 @@ static struct finding *finding_for(struct findings *findings, enum pattern patte
     for (size_t i = 0; i < findings->items.count; i++)
         if (findings->items.items[i].pattern == pattern &&
             (is_same_function(findings->items.items[i].lines[0].function, function) ||
-             ((pattern == PATTERN_PASSES || pattern == PATTERN_ANYWHERE) && object != NULL &&
+             (is_cured_by_object(pattern) && object != NULL &&
               has_object(&findings->items.items[i], object))))
             return &findings->items.items[i];
     ARRAY_PUSH(&findings->items, fresh);
