@@ -4,8 +4,8 @@
  * evidence for it and the change that cures it. Made from numbers alone (evidence), by one set of
  * rules, so that no two of them contradict each other.
  *
- * Shares of CPU time are at most what the problem costs: a latency is counted in full, though
- * processors overlap some of it.
+ * Shares of CPU time are at most what the problem costs: what a loop waits for memory, where its
+ * pace was measured; else a latency is counted in full, though processors overlap some of it.
  */
 #ifndef REUSE_POSTPROC_FINDING_H
 #define REUSE_POSTPROC_FINDING_H
