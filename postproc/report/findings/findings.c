@@ -287,11 +287,11 @@ static const char *remedy_of(struct model *model, const struct finding *finding,
     return kept;
 }
 
-/* What is modelled is probable if its lower bound is within a power of ten of what is worth a
+/* What is modelled is probable if its lower bound is within a factor of three of what is worth a
  * reader's time: of threads that fight over a line it was 0.02 to 0.24, of threads that pass a lock
- * on every 5 ms 0.001, of pools of threads at work apart (sort, zstd, sqlite3, python) 0.0012 at
- * most. */
-#define MODELLED_LEAST (FINDING_TIME_MIN / 10)
+ * on every 5 ms 0.001 to 0.007, of pools of threads at work apart (sort, zstd, sqlite3, python)
+ * 0.0012 at most. */
+#define MODELLED_LEAST (FINDING_TIME_MIN / 3)
 
 /*
  * What to rank a problem by. What is modelled has a lower and an upper bound that lie powers of ten
