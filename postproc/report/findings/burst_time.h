@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shares of CPU time. Bursts are taken at random moments of CPU time, each stands for a part of it;
- * within a burst, time is dealt out by what its accesses cost (access_costs.h), all of them together
- * no more than it waited, where that is known (modelled_pace.h). A burst that ended
- * for want of accesses took at least the time that its instructions need, and at moments without an
+ * within a burst, time is dealt out by what its accesses cost (access_costs.h), all of them
+ * together no more than it waited, where that is known (modelled_pace.h). A burst that ended for
+ * want of accesses took at least the time that its instructions need, and at moments without an
  * access (burst_time_silent()) memory takes nothing. Intervals are those
  * of a ratio estimated from clusters (Cochran 1977, 6.8): the burst is the unit.
  */
