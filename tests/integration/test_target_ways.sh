@@ -7,6 +7,7 @@
 . "$REUSE_SRCDIR/tests/integration/transparency.bash"
 ways=$programs/target_ways
 reuse_run=$REUSE_BUILDDIR/postproc/reuse-run
+cd "$work" || exit 1 # profiles without a name of their own go there
 
 # field NAME: of the report on the last profile, in $work/p.json
 field() {
