@@ -45,12 +45,24 @@ static bool is_chased(const struct record_steps *record, const struct address_st
     return false;
 }
 
-static struct ordered_accesses accesses_of(const struct model *model, size_t observation)
+static const struct record_steps *record_of(const struct model *model, size_t observation)
 {
     size_t profile;
-    const struct analysed_probe *probe = analysis_probe(model->analysis, observation, &profile);
-    const struct record_burst *burst = analysis_probe_burst(model->analysis, observation);
-    const struct record_steps *record = profile_steps(model->profiles[profile], burst->burst_id);
+
+    analysis_probe(model->analysis, observation, &profile);
+    return profile_steps(model->profiles[profile],
+                         analysis_probe_burst(model->analysis, observation)->burst_id);
+}
+
+static double crowded_part(const struct address_steps *steps)
+{
+    return steps != NULL && steps->judged > 0 ? (double)steps->crowded / steps->judged : 0;
+}
+
+static struct ordered_accesses accesses_of(const struct model *model, size_t observation)
+{
+    const struct analysed_probe *probe = analysis_probe(model->analysis, observation, NULL);
+    const struct record_steps *record = record_of(model, observation);
     const struct address_steps *steps = steps_of(record, probe->ip);
     struct ordered_accesses of = {.burst = probe->burst,
                                   .weight = analysis_probe_weight(model->analysis, observation)};
@@ -60,8 +72,7 @@ static struct ordered_accesses accesses_of(const struct model *model, size_t obs
     of.far = of.weight * steps->far / steps->accesses;
     of.even = of.weight * steps->even / steps->accesses;
     of.stride = fabs((double)steps->stride);
-    if (steps->judged > 0)
-        of.crowded = of.weight * steps->crowded / steps->judged;
+    of.crowded = of.weight * crowded_part(steps);
     if (is_chased(record, steps))
         of.chased = of.weight * steps->loaded / steps->traced;
     return of;
@@ -69,9 +80,8 @@ static struct ordered_accesses accesses_of(const struct model *model, size_t obs
 
 double address_order_crowded(const struct model *model, size_t observation)
 {
-    struct ordered_accesses of = accesses_of(model, observation);
-
-    return of.weight > 0 ? of.crowded / of.weight : 0;
+    return crowded_part(steps_of(record_of(model, observation),
+                                 analysis_probe(model->analysis, observation, NULL)->ip));
 }
 
 struct address_order *address_order_of(const struct model *model, struct subset subset)
@@ -90,13 +100,6 @@ void address_order_free(struct address_order *order)
     free(order);
 }
 
-static double draws_of(const struct address_order *order, uint32_t run, uint32_t burst)
-{
-    return run == ADDRESS_ORDER_AS_OBSERVED
-               ? 1
-               : analysis_resampled_draws(order->model->analysis, run, burst);
-}
-
 void address_order_evidence(const struct address_order *order, uint32_t run,
                             struct access_evidence *evidence)
 {
@@ -106,7 +109,7 @@ void address_order_evidence(const struct address_order *order, uint32_t run,
     evidence->crowded = evidence->chased = 0;
     for (size_t i = 0; i < order->items.count; i++) {
         const struct ordered_accesses *of = &order->items.items[i];
-        double draws = draws_of(order, run, of->burst);
+        double draws = analysis_resampled_draws(order->model->analysis, run, of->burst);
 
         weight += draws * of->weight;
         far += draws * of->far;

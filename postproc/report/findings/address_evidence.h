@@ -14,8 +14,7 @@ void address_order_free(struct address_order *);
 
 /* Sets far_steps, even_steps, stride_bytes, crowded and chased: 0 where profiles do not tell. run:
  * one of those that resampling bursts makes (analysis_resampled_count()), or
- * ADDRESS_ORDER_AS_OBSERVED. */
-#define ADDRESS_ORDER_AS_OBSERVED UINT32_MAX
+ * ANALYSIS_AS_OBSERVED. */
 void address_order_evidence(const struct address_order *, uint32_t run, struct access_evidence *);
 
 /* Of an observation's accesses, the part that misses for want of ways in their sets. */

@@ -26,8 +26,10 @@ struct time_part {
 
 /*
  * labels: the part of each observation, GROUP_NONE or `count` and above: costs no more than a hit.
- * objects: the parts are data objects, see struct subset. Fills in shares; returns that of all
- * parts together. Of exact profiles shares are those of the modelled time, without interval.
+ * hit_ns: of an access that misses nowhere; 0: the parts' costs have it in them, and are taken as
+ * they are, however long the burst waited. objects: the parts are data objects, see struct subset.
+ * Fills in shares; returns that of all parts together. Of exact profiles shares are those of the
+ * modelled time, without interval.
  */
 struct estimate burst_time_shares(const struct model *, const uint32_t *labels,
                                   struct time_part *parts, size_t count, double hit_ns,

@@ -128,7 +128,7 @@ void layout_of_accesses(const struct element_places *places, uint32_t run,
     bool drawn = true;
 
     for (size_t k = 0; k < places->count && !is_settled(&layout); k++) {
-        if (run != LAYOUT_AS_OBSERVED && places->items[k].burst != last)
+        if (places->items[k].burst != last)
             drawn =
                 analysis_resampled_draws(places->model->analysis, run, places->items[k].burst) > 0;
         last = places->items[k].burst;

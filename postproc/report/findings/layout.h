@@ -18,9 +18,8 @@ void element_places_free(struct element_places *);
  * Sets element_bytes and element_used. Each group of probes tells one place, drawn at random: the
  * greatest common divisor of their distances is the size of an element, or a multiple of it with a
  * probability that halves with each place. 0 with too few places. run: one of those that
- * resampling bursts makes (analysis_resampled_count()), or LAYOUT_AS_OBSERVED.
+ * resampling bursts makes (analysis_resampled_count()), or ANALYSIS_AS_OBSERVED.
  */
-#define LAYOUT_AS_OBSERVED UINT32_MAX
 void layout_of_accesses(const struct element_places *, uint32_t run, struct access_evidence *);
 
 #endif

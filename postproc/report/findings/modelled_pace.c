@@ -4,9 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Cycles by which the second cache is later than the first (isa/pipeline.c). */
-static const double near_latency = 14;
-
 /* Bursts with fewer new lines say nothing of what these cost. */
 static const double new_lines_min = 16;
 
@@ -44,7 +41,7 @@ static struct modelled_pace pace_of(const struct record_progress *record)
     if (clock > 0)
         pace.held_ns = held / clock / accesses;
     if (lines >= new_lines_min)
-        pace.waited = fmin(1, fmax(0, later) / (lines * near_latency));
+        pace.waited = fmin(1, fmax(0, later) / (lines * PROGRESS_NEAR_LATENCY));
     return pace;
 }
 

@@ -308,10 +308,10 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     if (model->exact)
         return;
     places = element_places_of(model, grouping_subset(&search->all, group));
-    layout_of_accesses(places, LAYOUT_AS_OBSERVED, evidence);
+    layout_of_accesses(places, ANALYSIS_AS_OBSERVED, evidence);
     element_places_free(places);
     order = address_order_of(model, grouping_subset(&search->all, group));
-    address_order_evidence(order, ADDRESS_ORDER_AS_OBSERVED, evidence);
+    address_order_evidence(order, ANALYSIS_AS_OBSERVED, evidence);
     address_order_free(order);
     evidence->indexed = candidate->indexed;
     find_reuses(search, group, place);

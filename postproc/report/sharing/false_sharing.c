@@ -163,15 +163,16 @@ static size_t nested_element(const struct end_place *a, const struct end_place *
     return TYPE_LEVELS_MAX;
 }
 
+/* nested: see nested_element(). */
 static enum collision classify(const struct end_place *from, const struct end_place *to,
-                               const struct collision_side *sides)
+                               const struct collision_side *sides, size_t nested)
 {
     /* Blocks of one place of allocation are one object. */
     if (from->object != to->object || from->base != to->base)
         return COLLISION_OBJECTS;
     if (!from->typed || !to->typed)
         return COLLISION_BYTES;
-    if (!same_instance(from, to) || nested_element(from, to) < TYPE_LEVELS_MAX)
+    if (!same_instance(from, to) || nested < TYPE_LEVELS_MAX)
         return COLLISION_ELEMENTS;
     if (sides[0].member != sides[1].member)
         return COLLISION_MEMBERS;
@@ -259,7 +260,7 @@ static void take_flow(struct search *search, size_t number)
     }
     sides[0] = from_side;
     sides[1] = to_side;
-    collision = classify(&from, &to, sides);
+    collision = classify(&from, &to, sides, nested);
     inner_array =
         collision == COLLISION_ELEMENTS && same_instance(&from, &to) && nested == TYPE_LEVELS_MAX;
     group = number_of_finding(search, sides, collision, inner_array);

@@ -300,6 +300,10 @@ enum progress_model {
     PROGRESS_NEW_LINES = 4,     /* in `within`: accesses; from version 3.5 on */
 };
 
+/* Cycles by which a line that was not used lately is later by PROGRESS_NEAR_CYCLES than by
+ * PROGRESS_HELD_CYCLES, if nothing hides it. */
+enum { PROGRESS_NEAR_LATENCY = 14 };
+
 enum progress_flags {
     PROGRESS_BEFORE = 1, /* `before` is known */
     PROGRESS_SINCE = 2,  /* `since` is known */

@@ -215,8 +215,9 @@ void analysis_miss_ratios_of(const struct analysis *, const struct subset *subse
  * For conclusions that are more than a number: the runs that resampling whole bursts makes of this
  * one (the bootstrap behind the intervals), numbered 0 .. count-1. Exact profiles have none.
  * _ratios: the same ratios in each of them, ratios[run * n + k]. _draws: how often a burst is in
- * the run.
+ * the run; ANALYSIS_AS_OBSERVED stands for the run that was observed, which has each once.
  */
+#define ANALYSIS_AS_OBSERVED UINT32_MAX
 uint32_t analysis_resampled_count(const struct analysis *);
 void analysis_resampled_ratios(const struct analysis *, struct subset, const double *bytes,
                                size_t n, double *ratios);

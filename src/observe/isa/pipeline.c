@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "profile/format.h"
+
 #include "signal_safe.h"
 
 enum {
@@ -130,7 +132,9 @@ static const struct source {
     uint32_t way, latency[LINE_STATES];
 } sources[PIPELINE_SOURCES] = {
     [PIPELINE_HELD] = {0},
-    [PIPELINE_NEAR] = {2 * PIPELINE_CYCLE, {0, 14 * PIPELINE_CYCLE, 14 * PIPELINE_CYCLE}},
+    [PIPELINE_NEAR] = {2 * PIPELINE_CYCLE,
+                       {0, PROGRESS_NEAR_LATENCY *PIPELINE_CYCLE,
+                        PROGRESS_NEAR_LATENCY *PIPELINE_CYCLE}},
     [PIPELINE_FAR] = {7 * PIPELINE_CYCLE, {0, 50 * PIPELINE_CYCLE, 350 * PIPELINE_CYCLE}},
 };
 

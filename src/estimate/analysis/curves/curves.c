@@ -403,6 +403,8 @@ void analysis_resampled_ratios(const struct analysis *analysis, struct subset su
 
 double analysis_resampled_draws(const struct analysis *analysis, uint32_t run, uint32_t burst)
 {
+    if (run == ANALYSIS_AS_OBSERVED)
+        return 1;
     return replicate_burst_factor(analysis, run + 1, burst);
 }
 
