@@ -10,6 +10,7 @@
 #include "bursts/modelled_time.h"
 #include "bursts/page_faults.h"
 #include "bursts/thread_usage.h"
+#include "isa/guarded_memory.h"
 #include "memory/scratch.h"
 #include "output/output.h"
 #include "process/settings.h"
@@ -48,6 +49,18 @@ static void read_words(struct thread *thread,
 {
     for (unsigned i = 0; i < PROGRESS_WORDS; i++)
         read_word(thread, &thread->rate.words.words[i], note);
+}
+
+/* The thread has executed nothing since the burst began: what has moved, others moved. */
+static void note_shared(struct thread *thread)
+{
+    for (unsigned i = 0; i < PROGRESS_WORDS; i++) {
+        struct progress_word *word = &thread->rate.words.words[i];
+        uint64_t value = 0;
+
+        if (word->address && guarded_memory_read(word->address, &value, word->width))
+            word->shared = value != word->at_begin;
+    }
 }
 
 /* ---- looks ---- */
@@ -206,6 +219,7 @@ void rate_follow_begin(struct scratch *scratch)
     read_words(thread, progress_word_begin);
     activations_begin(&rate->activations, rate->looked_ns != 0,
                       interpreter_general(thread->interpreter));
+    scratch->words_from = 0;
     scratch->halfway = false;
     scratch->searching = has_room(&rate->words);
     if (scratch->searching)
@@ -219,6 +233,10 @@ void rate_follow(struct scratch *scratch, size_t n)
 
     if (n == 0)
         return;
+    if (!scratch->words_from) {
+        read_words(thread, progress_word_start);
+        scratch->words_from = seen;
+    }
     modelled_time_follow(scratch);
     activations_follow(&thread->rate.activations, interpreter_general(thread->interpreter),
                        interpreter_poisoned_registers(thread->interpreter), seen);
@@ -239,6 +257,8 @@ void rate_follow_end(struct scratch *scratch)
 {
     modelled_time_follow_end(scratch);
     page_faults_follow_end(scratch);
+    if (scratch->from == 0)
+        note_shared(scratch->thread);
     read_words(scratch->thread, progress_word_end);
     if (scratch->searching)
         look_at_candidates(scratch, 0);
@@ -273,8 +293,9 @@ static unsigned list_words(const struct scratch *scratch, struct progress_variab
                 .place = word->address,
                 .kind = PROGRESS_WORD,
                 .width = word->width,
-                .flags = (word->looked ? PROGRESS_BEFORE : 0) | PROGRESS_SINCE,
-                .accesses = burst_count(scratch->burst),
+                .flags = (word->looked ? PROGRESS_BEFORE : 0) | PROGRESS_SINCE |
+                         (word->shared ? PROGRESS_SHARED : 0),
+                .accesses = burst_count(scratch->burst) - scratch->words_from,
                 .within = word->within,
                 .before = word->before,
                 .since = word->since};

@@ -56,8 +56,9 @@ struct scratch {
 
     /* What moves on in it; see rate.h. */
     struct progress_candidates candidates;
-    bool searching; /* the thread has room for more words */
-    bool halfway;   /* the candidates have been looked at in the middle */
+    bool searching;      /* the thread has room for more words */
+    bool halfway;        /* the candidates have been looked at in the middle */
+    uint32_t words_from; /* accesses of the burst before known words are followed */
     uint64_t since_ns, before_ns;
     struct burst_faults faults;
     uint32_t system_calls; /* that it met; and of these, what the kernel counts */

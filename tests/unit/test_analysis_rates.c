@@ -197,7 +197,7 @@ static void system_calls_leave_little_time_for_accesses(void **state)
     /* 4 accesses in 1 us, give or take a factor of ten, against 2 in 1 ns elsewhere. */
     assert_true(waits->per_ns.value > 0.02 && waits->per_ns.value < 1);
     if (waits->per_ns.lo > 0.12 || waits->per_ns.hi < 0.5)
-        fail_msg("%.3f to %.3f", waits->per_ns.lo, waits->per_ns.hi);
+        fail_msg("%.3f to %.3f (%.3f)", waits->per_ns.lo, waits->per_ns.hi, waits->per_ns.value);
     /* Calls far apart speak against nothing. */
     if (works->per_ns.value < 1.5 || works->per_ns.value > 5)
         fail_msg("%.3f", works->per_ns.value);

@@ -101,6 +101,48 @@ static void a_third_of_what_is_expected_is_believed(void **state)
     }
 }
 
+/* Code that waits for lines of other threads, say: a tenth, as one reading has it that seldom is
+ * something else, or as three words have it. */
+static void what_the_model_does_not_know_is_believed(void **state)
+{
+    struct rate_equation words[3] = {
+        {.moved = exp(1 - 2.1), .variance = 0.02, .astray = 0.03, .count = 1},
+        {.moved = exp(1 - 2.3), .variance = 0.02, .astray = 0.03, .count = 1},
+        {.moved = exp(1 - 2.5), .variance = 0.02, .astray = 0.03, .count = 1}};
+    struct rate_fit fit = fit_reading(-2.3, 0.02, 0.02);
+
+    (void)state;
+    assert_float_equal(fit.log_rate[0], 1 - 2.3, 0.15);
+    assert_true(fit.deviation[0] < 0.25);
+    fit = fit_of(NULL, 0, words, 3);
+    assert_float_equal(fit.log_rate[0], 1 - 2.3, 0.15);
+    /* Nothing is ten times as fast as the model has it. */
+    assert_float_equal(fit_reading(2.3, 0.02, 0.02).log_rate[0], 1, 0.1);
+}
+
+/* One loop of three is slow, and the others are as expected: it does not draw them along. */
+static void one_loop_alone_may_wait(void **state)
+{
+    struct rate_reading readings[] = {
+        {.group = 0, .log_rate = 1 - 2.3, .variance = 0.02, .bursts = 9, .astray = 0.02},
+        {.group = 1, .log_rate = 1.05, .variance = 0.02, .bursts = 9, .astray = 0.02}};
+    const struct rate_evidence evidence = {
+        .groups = 3,
+        .share = {0.4, 0.3, 0.3},
+        .expected = {1, 1, 1},
+        .common_variance = PROGRAM_VARIANCE,
+        .readings = readings,
+        .reading_count = 2,
+    };
+    struct rate_fit fit;
+
+    (void)state;
+    rate_fit(&evidence, &fit);
+    assert_float_equal(fit.log_rate[0], 1 - 2.3, 0.2);
+    assert_float_equal(fit.log_rate[1], 1.05, 0.15);
+    assert_float_equal(fit.log_rate[2], 1, 0.3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +150,8 @@ int main(void)
         cmocka_unit_test(what_can_be_right_is_weighed),
         cmocka_unit_test(what_is_astray_is_not_believed),
         cmocka_unit_test(a_third_of_what_is_expected_is_believed),
+        cmocka_unit_test(what_the_model_does_not_know_is_believed),
+        cmocka_unit_test(one_loop_alone_may_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

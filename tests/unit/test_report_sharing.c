@@ -473,11 +473,17 @@ static void test_runtime_code(void **state)
         if (runtime_code_class(examples[i].module, examples[i].function) != examples[i].class)
             fail_msg("%s in %s", examples[i].function ? examples[i].function : "no name",
                      examples[i].module ? examples[i].module : "no module");
-    assert_false(runtime_code_waits("libc.so.6", "__pthread_sigmask"));
-    assert_false(runtime_code_waits("libc.so.6", "pthread_getspecific"));
-    assert_true(runtime_code_waits("libc.so.6", "__pthread_mutex_unlock_usercnt"));
-    assert_true(runtime_code_waits("libgomp.so.1.0.0", NULL));
-    assert_false(runtime_code_waits("app", "main"));
+    assert_int_equal(runtime_code_waits("libc.so.6", "__pthread_sigmask"), WAITS_NOT);
+    assert_int_equal(runtime_code_waits("libc.so.6", "pthread_getspecific"), WAITS_NOT);
+    assert_int_equal(runtime_code_waits("libc.so.6", "__pthread_mutex_unlock_usercnt"),
+                     WAITS_AT_LOCK);
+    assert_int_equal(runtime_code_waits("libc.so.6", "__lll_lock_wait"), WAITS_AT_LOCK);
+    assert_int_equal(runtime_code_waits("libgomp.so.1", "GOMP_critical_start"), WAITS_AT_LOCK);
+    assert_int_equal(runtime_code_waits("libc.so.6", "pthread_cond_clockwait"), WAITS_FOR_THREADS);
+    assert_int_equal(runtime_code_waits("libgomp.so.1", "gomp_team_barrier_wait_end"),
+                     WAITS_FOR_THREADS);
+    assert_int_equal(runtime_code_waits("libgomp.so.1.0.0", NULL), WAITS_FOR_THREADS);
+    assert_int_equal(runtime_code_waits("app", "main"), WAITS_NOT);
 }
 
 /* Two NUMA domains of two caches of two cores of two hardware threads. */

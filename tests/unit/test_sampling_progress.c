@@ -139,6 +139,23 @@ static void known_words_are_read_and_judged(void **state)
     assert_false(knows(0x1000));
 }
 
+/* Another thread moves it by 40 until the burst has stored to it; then it is the burst's own. */
+static void what_others_did_before_is_not_counted(void **state)
+{
+    struct progress_word *word = &words.words[0];
+
+    (void)state;
+    find_three();
+    progress_word_begin(word, true, 100);
+    progress_word_start(word, true, 142);
+    progress_word_end(word, true, 156);
+    assert_true(word->within == 14);
+    progress_word_begin(word, true, 300);
+    assert_true(word->since == 200);
+    progress_word_end(word, true, 316);
+    assert_true(word->within == 16);
+}
+
 static void words_that_stand_still_are_forgotten(void **state)
 {
     (void)state;
@@ -258,6 +275,7 @@ int main(void)
         cmocka_unit_test(a_full_table_keeps_what_it_has),
         cmocka_unit_test(words_that_move_one_way_become_known),
         cmocka_unit_test(known_words_are_read_and_judged),
+        cmocka_unit_test(what_others_did_before_is_not_counted),
         cmocka_unit_test(words_that_stand_still_are_forgotten),
         cmocka_unit_test(words_that_are_set_back_now_and_then_are_kept),
         cmocka_unit_test(registers_of_the_interrupted_function),

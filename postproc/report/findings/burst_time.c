@@ -5,31 +5,9 @@
 #include <stdlib.h>
 
 #include "interpreter_stop.h"
+#include "report/findings/cluster_share.h"
 #include "report/findings/modelled_pace.h"
 #include "support/memory.h"
-
-/* Sums over bursts of weight w and share s; of a part, whose cost in the current burst is `cost`.
- */
-struct sums {
-    double cost, ws, wws, wwss;
-    size_t bursts;
-};
-
-struct weights {
-    double w, ww;
-    size_t bursts;
-};
-
-static void end_part(struct sums *part, double weight, double all)
-{
-    double share = all > 0 ? part->cost / all : 0;
-
-    part->bursts += part->cost > 0;
-    part->ws += weight * share;
-    part->wws += weight * weight * share;
-    part->wwss += weight * weight * share * share;
-    part->cost = 0;
-}
 
 /* The share with its costs `factor` times as high and all else as it is. */
 static double scaled_share(double share, double factor)
@@ -42,23 +20,19 @@ static double part_of(double part, double whole)
     return whole > 0 ? part / whole : 1;
 }
 
-static struct estimate share_of(const struct sums *sums, const struct weights *all,
+/* Of a part whose costs are known to an interval. */
+static struct estimate share_of(const struct cluster_sums *sums, const struct cluster_weights *all,
                                 const struct estimate *cost)
 {
-    double n = (double)all->bursts, share, variance, half, low, high;
+    struct estimate share = cluster_share(sums, all);
+    double value = share.value;
+    double low = value - scaled_share(value, part_of(cost->lo, cost->value));
+    double high = scaled_share(value, part_of(cost->hi, cost->value)) - value;
 
-    if (!(all->w > 0))
-        return (struct estimate){0, 0, 1};
-    share = fmin(1, sums->ws / all->w);
-    if (n < 2)
-        return (struct estimate){share, 0, 1};
-    variance = (sums->wwss - 2 * share * sums->wws + share * share * all->ww) / (all->w * all->w);
-    /* Quantile of Student's distribution, to a few percent. */
-    half = (1.96 + 2.6 / (n - 1)) * sqrt(fmax(0, variance) * n / (n - 1));
-    low = share - scaled_share(share, part_of(cost->lo, cost->value));
-    high = scaled_share(share, part_of(cost->hi, cost->value)) - share;
-    return (struct estimate){share, fmax(0, share - hypot(half, low)),
-                             fmin(1, share + hypot(half, high))};
+    if (all->bursts < 2)
+        return share;
+    return (struct estimate){value, fmax(0, value - hypot(value - share.lo, low)),
+                             fmin(1, value + hypot(share.hi - value, high))};
 }
 
 static struct estimate share_of_exact(const struct model *model, const uint32_t *labels,
@@ -140,7 +114,7 @@ static double calculation_ns(const struct record_burst *burst)
 }
 
 /* As long as the others, on average, and without a cost. */
-static void add_silent(struct weights *all, size_t silent)
+static void add_silent(struct cluster_weights *all, size_t silent)
 {
     double mean = all->bursts > 0 ? all->w / (double)all->bursts : 0;
 
@@ -149,98 +123,165 @@ static void add_silent(struct weights *all, size_t silent)
     all->bursts += silent;
 }
 
-/* What the misses of a burst cost by their latencies. */
-struct miss_costs {
-    double in_order, scattered;
+/* What the misses of a burst cost by their latencies; and by how much that is to be multiplied. */
+struct by_misses {
+    double of[TIME_KINDS];
 };
 
-/* By how much that is to be multiplied. */
 struct dearness {
-    double in_order, scattered;
+    struct by_misses times;
     double rest_ns; /* the burst's other time is at least this */
 };
+
+static const struct by_misses as_they_are = {{1, 1, 1}};
+
+static double sum_of(const struct by_misses *costs, const struct by_misses *times)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < TIME_KINDS; k++)
+        sum += costs->of[k] * times->of[k];
+    return sum;
+}
+
+/* What is known of a burst, ns: `rate` 0 and `held` 0 where it is not. */
+struct burst_pace {
+    double accesses;
+    double rate; /* accesses per ns, measured */
+    double held; /* per access, with all lines in the first cache */
+};
+
+static struct burst_pace pace_of(const struct model *model, size_t observation, double accesses)
+{
+    return (struct burst_pace){accesses, analysis_probe_rate(model->analysis, observation),
+                               modelled_held_ns(model, observation)};
+}
+
+/* Misses take no more than so many times their latencies. */
+static const double dearest = 3;
 
 /*
  * All misses of a burst take what it took beyond the time that its code needs with all lines in the
  * first cache, where both are known (and, where only the first is, no longer than that): latencies
  * overlap, or come with look-ups of pages, which lines in order seldom need. In sixteen programs it
  * was 0.04 to 4.5 times as long as by latencies (docs/findings.md); what is more than `dearest`
- * times is not theirs.
+ * times is not theirs, nor what is more than once where threads fight over a line. What lines that
+ * crowd in a set take is not known by latencies: stores push out what was stored just before, and
+ * wait for it to be written back. All that is left is theirs.
  */
-static struct dearness dearness_of(const struct model *model, size_t observation, double accesses,
-                                   const struct miss_costs *costs)
+static struct dearness dearness_of(const struct burst_pace *pace, const struct by_misses *costs,
+                                   bool contended)
 {
-    const double least = 0.05, dearest = 3;
-    double rate = analysis_probe_rate(model->analysis, observation);
-    double held = modelled_held_ns(model, observation), waited;
-    double all = costs->in_order + costs->scattered;
-    struct dearness dear = {1, 1, 0};
+    const double least = 0.05;
+    double all = sum_of(costs, &as_they_are), waited, left;
+    struct dearness dear = {as_they_are, 0};
 
-    if (!(rate > 0) || !(all > 0))
+    if (!(pace->rate > 0) || !(all > 0))
         return dear;
-    waited = accesses * (1 / rate - held);
-    if (waited < all)
-        dear.in_order = dear.scattered = fmax(least, waited / all);
-    else if (held > 0 && costs->scattered > 0)
-        dear.scattered = fmin(dearest, (waited - costs->in_order) / costs->scattered);
-    dear.rest_ns = fmax(accesses * held, accesses / rate - dear.in_order * costs->in_order -
-                                             dear.scattered * costs->scattered);
+    waited = pace->accesses * (1 / pace->rate - pace->held);
+    left = waited - all;
+    if (left < 0)
+        for (size_t k = 0; k < TIME_KINDS; k++)
+            dear.times.of[k] = fmax(least, waited / all);
+    else if (pace->held > 0 && costs->of[TIME_CROWDED] > 0)
+        dear.times.of[TIME_CROWDED] += left / costs->of[TIME_CROWDED];
+    else if (pace->held > 0 && costs->of[TIME_SCATTERED] > 0 && !contended)
+        dear.times.of[TIME_SCATTERED] = fmin(dearest, 1 + left / costs->of[TIME_SCATTERED]);
+    dear.rest_ns =
+        fmax(pace->accesses * pace->held, pace->accesses / pace->rate - sum_of(costs, &dear.times));
     return dear;
+}
+
+/* Its share of a burst, if its code takes `slower` times as long and misses `dear` times. */
+static double waited_share(const struct burst_pace *pace, double misses_ns, double slower,
+                           double dear)
+{
+    double all = pace->accesses / pace->rate;
+
+    return fmax(0, 1 - (slower * pace->held * pace->accesses + dear * misses_ns) / all);
+}
+
+/* Code is modelled too fast by less than this: twice, as a logarithm, what 48 programs were off by
+ * (docs/measuring-the-rate.md). */
+static const double slower_most = 1.6;
+
+/* own: share of the burst's time in the program's own code. */
+static void note_wait(struct contended_bursts *contended, size_t observation,
+                      const struct burst_pace *pace, double misses_ns, double weight, double own)
+{
+    struct burst_wait wait = {.observation = observation, .weight = weight, .share = {-1, -1, -1}};
+
+    if (pace->rate > 0 && pace->held > 0)
+        wait.share = (struct estimate){own * waited_share(pace, misses_ns, 1, 1),
+                                       own * waited_share(pace, misses_ns, slower_most, dearest),
+                                       own * waited_share(pace, 0, 1, 0)};
+    ARRAY_PUSH(&contended->waits, wait);
 }
 
 struct estimate burst_time_shares(const struct model *model, const uint32_t *labels,
                                   struct time_part *parts, size_t count, double hit_ns,
-                                  bool objects)
+                                  bool objects, struct contended_bursts *contended)
 {
-    struct sums *sums = allocate_zeroed(count + 1, sizeof(*sums)), *total = &sums[count];
-    struct weights all = {0};
+    struct cluster_sums *sums = allocate_zeroed(count + 1, sizeof(*sums)), *total = &sums[count];
+    double *spent = allocate_zeroed(count + 1, sizeof(*spent)); /* in the current burst, ns */
+    struct cluster_weights all = {0};
     struct estimate cost, share;
-    struct miss_costs costs = {0, 0};
-    double burst_ns, accesses = 0;
+    struct by_misses costs = {{0}};
+    double accesses = 0;
 
     if (model->exact) {
+        free(spent);
         free(sums);
         return share_of_exact(model, labels, parts, count, hit_ns);
     }
     for (size_t i = 0; i < model->observations; i++) {
         const struct analysed_probe *probe = analysis_probe(model->analysis, i, NULL);
-        double n = accesses_of(model, i, objects), weight, own;
-        struct dearness dear = {1, 1, 0};
+        double n = accesses_of(model, i, objects), weight, own, burst_ns, misses_ns;
+        struct dearness dear = {as_they_are, 0};
 
         accesses += n;
         if (labels[i] < count) {
             double one = n * parts[labels[i]].cost_ns.value;
 
-            sums[labels[i]].cost += one;
-            *(parts[labels[i]].in_order ? &costs.in_order : &costs.scattered) += one;
+            spent[labels[i]] += one;
+            costs.of[parts[labels[i]].kind] += one;
         }
         if (i + 1 < model->observations &&
             analysis_probe(model->analysis, i + 1, NULL)->burst == probe->burst)
             continue;
         weight = analysis_probe_time(model->analysis, i, &own);
-        if (hit_ns > 0)
-            dear = dearness_of(model, i, accesses, &costs);
-        total->cost = dear.in_order * costs.in_order + dear.scattered * costs.scattered;
-        burst_ns = fmax(accesses * hit_ns, dear.rest_ns) + total->cost;
-        burst_ns = fmax(burst_ns, calculation_ns(analysis_probe_burst(model->analysis, i))) / own;
-        all.w += weight;
-        all.ww += weight * weight;
-        all.bursts++;
-        for (size_t p = 0; p < count; p++) {
-            sums[p].cost *= parts[p].in_order ? dear.in_order : dear.scattered;
-            end_part(&sums[p], weight, burst_ns);
+        if (hit_ns > 0) {
+            struct burst_pace pace = pace_of(model, i, accesses);
+            bool fought = contended != NULL && contended->fought != NULL && contended->fought[i];
+
+            dear = dearness_of(&pace, &costs, fought);
+            if (fought)
+                note_wait(contended, i, &pace, sum_of(&costs, &as_they_are), weight, own);
         }
-        end_part(total, weight, burst_ns);
+        misses_ns = sum_of(&costs, &dear.times);
+        burst_ns = fmax(accesses * hit_ns, dear.rest_ns) + misses_ns;
+        burst_ns = fmax(burst_ns, calculation_ns(analysis_probe_burst(model->analysis, i))) / own;
+        cluster_weights_add(&all, weight);
+        for (size_t p = 0; p < count; p++) {
+            double one = spent[p] * dear.times.of[parts[p].kind];
+
+            cluster_sums_add(&sums[p], weight, burst_ns > 0 ? one / burst_ns : 0);
+            spent[p] = 0;
+        }
+        cluster_sums_add(total, weight, burst_ns > 0 ? misses_ns / burst_ns : 0);
         accesses = 0;
-        costs = (struct miss_costs){0, 0};
+        costs = (struct by_misses){{0}};
     }
     add_silent(&all, burst_time_silent(model));
+    if (contended != NULL)
+        contended->all = all;
     for (size_t p = 0; p < count; p++) {
         parts[p].bursts = sums[p].bursts;
         parts[p].share = share_of(&sums[p], &all, &parts[p].cost_ns);
     }
     cost = mean_cost(parts, count);
     share = share_of(total, &all, &cost);
+    free(spent);
     free(sums);
     return share;
 }
@@ -308,20 +349,17 @@ static struct estimate widened(struct estimate share, size_t n)
 struct estimate *burst_time_of_moments(const moment_list *moments, const uint32_t *labels,
                                        size_t count)
 {
-    struct sums *sums = allocate_zeroed(count, sizeof(*sums));
+    struct cluster_sums *sums = allocate_zeroed(count, sizeof(*sums));
     struct estimate *shares = allocate_zeroed(count, sizeof(*shares));
     const struct estimate certain = {1, 1, 1};
-    struct weights all = {.bursts = moments->count};
+    struct cluster_weights all = {0};
 
     for (size_t i = 0; i < moments->count; i++) {
         double weight = (double)moments->items[i].burst->weight_ns;
 
-        all.w += weight;
-        all.ww += weight * weight;
-        if (labels[i] >= count)
-            continue;
-        sums[labels[i]].cost = 1;
-        end_part(&sums[labels[i]], weight, 1);
+        cluster_weights_add(&all, weight);
+        if (labels[i] < count)
+            cluster_sums_add(&sums[labels[i]], weight, 1);
     }
     for (size_t g = 0; g < count; g++)
         shares[g] = widened(share_of(&sums[g], &all, &certain), all.bursts);

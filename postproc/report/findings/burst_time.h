@@ -4,36 +4,60 @@
  * within a burst, time is dealt out by what its accesses cost (access_costs.h), all of them
  * together no more than it waited, where that is known (modelled_pace.h). A burst that ended for
  * want of accesses took at least the time that its instructions need, and at moments without an
- * access (burst_time_silent()) memory takes nothing. Intervals are those
- * of a ratio estimated from clusters (Cochran 1977, 6.8): the burst is the unit.
+ * access (burst_time_silent()) memory takes nothing.
  */
 #ifndef REUSE_POSTPROC_BURST_TIME_H
 #define REUSE_POSTPROC_BURST_TIME_H
 
+#include "report/findings/cluster_share.h"
 #include "report/model/model.h"
 
 /* Expiries at which the thread made no memory access for thousands of instructions: moments of the
  * CPU time like others. */
 size_t burst_time_silent(const struct model *);
 
+/* How accesses come to the lines that they miss. */
+enum time_kind {
+    TIME_SCATTERED,
+    TIME_IN_ORDER, /* they follow each other */
+    TIME_CROWDED,  /* more of them than a set of the cache has room for */
+    TIME_KINDS,
+};
+
 /* Accesses that are alike in what they cost. */
 struct time_part {
     struct estimate cost_ns; /* that misses add to each access */
-    bool in_order;           /* to lines that follow each other */
-    struct estimate share;   /* result: part of the CPU time that this takes */
-    size_t bursts;           /* result: in which the part occurs; 0 of exact profiles */
+    enum time_kind kind;
+    struct estimate share; /* result: part of the CPU time that this takes */
+    size_t bursts;         /* result: in which the part occurs; 0 of exact profiles */
+};
+
+/* What a burst waited beyond what its code and its misses need. */
+struct burst_wait {
+    size_t observation; /* the last of its burst */
+    double weight;      /* CPU time that it stands for, ns */
+    /* Of that. lo: if code takes 1.6 times as long as modelled, and misses three times their
+       latencies; hi: if misses are waited for nowhere. Below 0: rate or pace is not known. */
+    struct estimate share;
+};
+
+/* Bursts in loops that use lines which threads fight over. */
+struct contended_bursts {
+    bool *fought;                   /* by observation: its burst is one; NULL: none is */
+    ARRAY(struct burst_wait) waits; /* result */
+    struct cluster_weights all;     /* result: of all bursts of the run */
 };
 
 /*
  * labels: the part of each observation, GROUP_NONE or `count` and above: costs no more than a hit.
  * hit_ns: of an access that misses nowhere; 0: the parts' costs have it in them, and are taken as
  * they are, however long the burst waited. objects: the parts are data objects, see struct subset.
- * Fills in shares; returns that of all parts together. Of exact profiles shares are those of the
- * modelled time, without interval.
+ * contended: may be NULL. Fills in shares; returns that of all parts together. Of exact profiles
+ * shares are those of the modelled time, without interval.
  */
 struct estimate burst_time_shares(const struct model *, const uint32_t *labels,
                                   struct time_part *parts, size_t count, double hit_ns,
-                                  bool objects);
+                                  bool objects, struct contended_bursts *contended);
 
 /*
  * Shares of the CPU time by what the thread was doing when its burst began. labels: of each burst

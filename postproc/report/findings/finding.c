@@ -19,6 +19,8 @@ const char *const pattern_names[PATTERN_COUNT] = {
     [PATTERN_HANDED_OVER] = "handed over",
     [PATTERN_ALLOCATOR] = "allocator",
     [PATTERN_GROWTH] = "growing container",
+    [PATTERN_LOCKS] = "locks",
+    [PATTERN_WAITING] = "waiting",
 };
 
 /* At least this part of each line is used while it is there: whole lines. */
@@ -158,11 +160,16 @@ static bool is_small(const struct access_evidence *evidence)
     return evidence->touched_bytes > 0 && evidence->touched_bytes < evidence->inner_bytes / 2;
 }
 
+bool evidence_is_crowded(const struct access_evidence *evidence)
+{
+    return evidence->crowded > fmax(crowded_least, mostly * evidence->visits);
+}
+
 enum pattern pattern_of(const struct access_evidence *evidence)
 {
     if (evidence->bursts < EVIDENCE_BURSTS_MIN || !(evidence->width > 0))
         return PATTERN_NONE;
-    if (evidence->crowded > fmax(crowded_least, mostly * evidence->visits))
+    if (evidence_is_crowded(evidence))
         return PATTERN_CROWDED_SETS;
     if (is_small(evidence))
         return PATTERN_NONE;
@@ -191,7 +198,8 @@ struct estimate pattern_saving(enum pattern pattern, const struct access_evidenc
         [PATTERN_ANYWHERE] = {0.7, 0.4, 0.9},     [PATTERN_FALSE_SHARING] = {0.9, 0.7, 1},
         [PATTERN_TRUE_SHARING] = {0.8, 0.5, 1},   [PATTERN_HANDED_OVER] = {0.5, 0.2, 0.9},
         [PATTERN_FEW_MEMBERS] = {0.75, 0.5, 0.9}, [PATTERN_ALLOCATOR] = {0.9, 0.6, 1},
-        [PATTERN_GROWTH] = {0.9, 0.7, 1},
+        [PATTERN_GROWTH] = {0.9, 0.7, 1},         [PATTERN_LOCKS] = {0.8, 0.4, 1},
+        [PATTERN_WAITING] = {0.5, 0.1, 1},
     };
     struct estimate saving = savings[pattern];
 

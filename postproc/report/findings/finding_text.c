@@ -32,6 +32,8 @@ static const char *what_of(enum pattern pattern)
         [PATTERN_HANDED_OVER] = "Threads use what another one has just written",
         [PATTERN_ALLOCATOR] = "Time goes into allocating and freeing blocks",
         [PATTERN_GROWTH] = "A container grows again and again",
+        [PATTERN_LOCKS] = "Time goes into taking and releasing locks",
+        [PATTERN_WAITING] = "Threads wait for each other",
     };
 
     return words[pattern];

@@ -10,7 +10,6 @@
 #include "report/findings/places.h"
 #include "report/model/next_uses.h"
 #include "report/model/object_labels.h"
-#include "report/model/runtime_code.h"
 #include "report/model/try_places.h"
 
 static const char *keep(struct model *model, char *text)
@@ -168,37 +167,23 @@ static void take_place(struct model *model, struct findings *findings,
         add_object(model, finding, place->object);
 }
 
-/* Of all processes. */
-static bool has_threads(const struct model *model)
-{
-    size_t threads = 0;
-
-    for (size_t i = 0; i < model->profile_count; i++)
-        threads += model->profiles[i]->totals.count;
-    return threads > 1;
-}
-
-/* The function with most time, and the time in the threading runtime. */
+/* The function with most time. */
 static void find_hot_line(struct model *model, struct findings *findings)
 {
     moment_list moments = {0};
     struct intern_table *keys = intern_table_create();
     ARRAY(struct code_line) lines = {0};
-    uint32_t *labels, *runtime;
     struct estimate *shares;
-    bool threads = has_threads(model);
+    uint32_t *labels;
 
     burst_time_moments(model, &moments);
     labels = allocate_zeroed(moments.count, sizeof(*labels));
-    runtime = allocate_zeroed(moments.count, sizeof(*runtime));
     for (size_t i = 0; i < moments.count; i++) {
         struct code_line line = moments.items[i].line;
 
-        labels[i] = runtime[i] = GROUP_NONE;
+        labels[i] = GROUP_NONE;
         if (line.function == NULL)
             continue;
-        if (threads && runtime_code_waits(line.module, line.function))
-            runtime[i] = 0;
         labels[i] = intern_table_insert(keys, &line.function, sizeof(line.function));
         if (labels[i] == lines.count)
             ARRAY_PUSH(&lines, line);
@@ -210,10 +195,6 @@ static void find_hot_line(struct model *model, struct findings *findings)
             findings->hot = lines.items[i];
         }
     free(shares);
-    shares = burst_time_of_moments(&moments, runtime, 1);
-    findings->runtime_time = moments.count > 0 ? shares[0] : (struct estimate){0, 0, 0};
-    free(shares);
-    free(runtime);
     free(labels);
     free(lines.items);
     free(moments.items);
@@ -248,6 +229,8 @@ static const char *check_of(enum pattern pattern)
         return "reuse-report --matrix --placement";
     case PATTERN_ALLOCATOR:
     case PATTERN_GROWTH:
+    case PATTERN_LOCKS:
+    case PATTERN_WAITING:
         return "reuse-report --contexts";
     case PATTERN_PASSES:
     case PATTERN_ACROSS_LINES:
@@ -287,12 +270,6 @@ static const char *remedy_of(struct model *model, const struct finding *finding,
     return kept;
 }
 
-/* What is modelled is probable if its lower bound is within a factor of three of what is worth a
- * reader's time: of threads that fight over a line it was 0.02 to 0.24, of threads that pass a lock
- * on every 5 ms 0.001 to 0.007, of pools of threads at work apart (sort, zstd, sqlite3, python)
- * 0.0012 at most. */
-#define MODELLED_LEAST (FINDING_TIME_MIN / 3)
-
 /*
  * What to rank a problem by. What is modelled has a lower and an upper bound that lie powers of ten
  * apart, for nobody saw how threads take turns, and nothing tells where in between it is: half-way,
@@ -304,9 +281,15 @@ static double rank_of(const struct finding *finding)
                              : finding->time.value;
 }
 
+static const char *name_of_none(enum pattern pattern)
+{
+    return pattern == PATTERN_LOCKS ? "the lock" : "its data";
+}
+
 static void complete(struct model *model, struct finding *finding)
 {
-    const char *object = finding->object_count > 0 ? finding->objects[0] : "its data";
+    const char *object =
+        finding->object_count > 0 ? finding->objects[0] : name_of_none(finding->pattern);
     const char *elsewhere = finding->elsewhere.function != NULL
                                 ? code_line_text(model, &finding->elsewhere)
                                 : "the next one";
@@ -318,7 +301,7 @@ static void complete(struct model *model, struct finding *finding)
     if (finding->modelled) {
         /* Rates bound it, and a longer run would not narrow them. */
         finding->longer = 1;
-        if (finding->weight == FINDING_OPEN && finding->time.lo >= MODELLED_LEAST) {
+        if (finding->weight == FINDING_OPEN && finding->time.lo >= FINDING_MODELLED_LEAST) {
             finding->verdict.belief = BELIEF_LIKELY;
             finding->weight = FINDING_CLEAR;
         }
@@ -361,6 +344,7 @@ static void finish(struct model *model, struct findings *findings)
 
 const struct findings *findings_of(struct model *model)
 {
+    struct contended_bursts contended;
     struct access_places places;
     struct findings *findings;
     bool grows;
@@ -372,13 +356,15 @@ const struct findings *findings_of(struct model *model)
     findings->cpu_ns = cpu_time_of(model);
     findings->silent = burst_time_silent(model);
     findings->timed = !model->exact && findings->cpu_ns > 0;
-    grows = findings_add_allocator(model, findings);
-    access_places_find(model, &findings->costs, grows, &places);
+    grows = findings_add_libraries(model, findings);
+    contended_bursts_find(model, findings->cpu_ns, FINDING_TIME_MIN, &contended);
+    access_places_find(model, &findings->costs, grows, &contended, &places);
     findings->memory = places.time;
     for (size_t i = 0; i < places.items.count; i++)
         take_place(model, findings, &places.items.items[i]);
     free(places.items.items);
-    findings_add_sharing(model, findings);
+    findings_add_sharing(model, findings, &contended);
+    contended_bursts_free(&contended);
     find_hot_line(model, findings);
     findings->sight = sight_of(model);
     finish(model, findings);

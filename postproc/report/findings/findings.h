@@ -7,6 +7,7 @@
 #define REUSE_POSTPROC_FINDINGS_H
 
 #include "report/findings/access_costs.h"
+#include "report/findings/contended_time.h"
 #include "report/findings/finding.h"
 #include "report/findings/verdict.h"
 #include "report/model/model.h"
@@ -32,8 +33,9 @@ struct finding {
     double object_bytes;                      /* of the first; 0: not known */
     const char *huge_places; /* that --try asks for huge pages at, for the first; NULL: none */
     size_t object_count;
-    bool modelled; /* from rates: the interval spans what machines differ in */
-    size_t bursts; /* that it rests on; 0: exact */
+    bool modelled;    /* from rates: the interval spans what machines differ in */
+    bool waits_known; /* `time` is what loops wait, not what transfers take by their number */
+    size_t bursts;    /* that it rests on; 0: exact */
     struct access_evidence evidence;
     struct code_line elsewhere; /* function NULL: none */
     const char *reason, *remedy, *check;
@@ -50,9 +52,8 @@ struct findings {
     /* The line at which threads were found most often when a burst began. */
     struct code_line hot; /* function NULL: not known */
     struct estimate hot_time;
-    struct estimate runtime_time; /* in the threading runtime: barriers, locks, spinning */
-    struct sight sight;           /* what was not seen, so that nothing can be said of it */
-    double cpu_ns;                /* of all threads that are looked at; 0: not known */
+    struct sight sight; /* what was not seen, so that nothing can be said of it */
+    double cpu_ns;      /* of all threads that are looked at; 0: not known */
 };
 
 /* Found when first asked for; lives as long as the model. */
@@ -62,11 +63,11 @@ void findings_free(struct findings *);
 /* ---- parts of the engine ---- */
 
 /* What threads do to each other: false and true sharing. Appends to findings->items. */
-void findings_add_sharing(struct model *, struct findings *);
+void findings_add_sharing(struct model *, struct findings *, const struct contended_bursts *);
 
-/* Time in the allocator, and in containers that grow. Appends to findings->items. True if any
- * grows: misses in there are its affair. */
-bool findings_add_allocator(struct model *, struct findings *);
+/* Time in the allocator, in containers that grow, at locks and in waiting for other threads.
+ * Appends to findings->items. True if a container grows: misses in there are its affair. */
+bool findings_add_libraries(struct model *, struct findings *);
 /* Whether a container grows there. */
 bool is_growing_context(const struct calling_context *);
 

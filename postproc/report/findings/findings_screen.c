@@ -49,23 +49,6 @@ static void say_finding(struct model *model, const struct finding *finding, size
     free(text);
 }
 
-/* Time that threads spend on each other rather than on data. */
-static void say_runtime(const struct findings *findings, const char *time_word,
-                        struct paragraph *screen)
-{
-    char *time, *text;
-
-    if (findings->runtime_time.lo < 2 * FINDING_TIME_MIN)
-        return;
-    time = finding_share_text(findings->runtime_time);
-    text = format_string("%s of the %s is spent in the threading runtime: threads wait for each "
-                         "other (uneven work, locks, too short loops).",
-                         time, time_word);
-    paragraph_add(screen, 0, 0, text);
-    free(text);
-    free(time);
-}
-
 /* Beside whatever was found: threads may cost each other more than all of it. */
 static void say_unseen_sharing(const struct findings *findings, struct paragraph *screen)
 {
@@ -136,7 +119,6 @@ void findings_screen_put(struct model *model, const struct findings *findings,
     if (conclusion != NULL)
         paragraph_add_toned(screen, 0, 0, conclusion, TONE_TITLE);
     say_unseen_sharing(findings, screen);
-    say_runtime(findings, time_word, screen);
     text = below_text(model, findings, shown, uncertain);
     paragraph_add(screen, 0, 0, text);
     free(text);

@@ -98,7 +98,7 @@ struct estimate *object_time_of_ranking(struct model *model, const struct rankin
     find_costs(model, &costs, ranking, parts);
     parts[ranking->count].cost_ns = (struct estimate){costs.hit_ns, costs.hit_ns, costs.hit_ns};
     labels = label_parts(model, ranking);
-    burst_time_shares(model, labels, parts, ranking->count + 1, 0, true);
+    burst_time_shares(model, labels, parts, ranking->count + 1, 0, true, NULL);
     shares = allocate_zeroed(ranking->count + 1, sizeof(*shares));
     for (size_t i = 0; i < ranking->count; i++)
         shares[i] = parts[i].share;

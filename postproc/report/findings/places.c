@@ -430,6 +430,13 @@ static struct estimate cost_of_rest(const struct search *search, const struct ac
                              fmax(0, all * whole.hi - known) / accesses};
 }
 
+static enum time_kind kind_of(const struct access_evidence *evidence)
+{
+    if (evidence_is_crowded(evidence))
+        return TIME_CROWDED;
+    return evidence_is_in_order(evidence) ? TIME_IN_ORDER : TIME_SCATTERED;
+}
+
 /* curves: of each place, MODEL_SIZES_MAX points. */
 static void find_shares(struct search *search, const struct valued *chosen, struct time_part *parts,
                         const struct curve_point *curves, struct access_places *places)
@@ -444,14 +451,15 @@ static void find_shares(struct search *search, const struct valued *chosen, stru
     for (size_t i = 0; i < count; i++)
         part_of[chosen[i].number] = (uint32_t)i;
     for (size_t i = 0; i < count; i++)
-        parts[i].in_order = evidence_is_in_order(&places->items.items[i].evidence);
+        parts[i].kind = kind_of(&places->items.items[i].evidence);
     /* Of many places: as cheap as if they were. */
-    parts[count].in_order = true;
+    parts[count].kind = TIME_IN_ORDER;
     parts[count].cost_ns = cost_of_rest(search, places, parts);
     for (size_t i = 0; i < model->observations; i++)
         labels[i] = search->all.labels[i] == GROUP_NONE ? (uint32_t)GROUP_NONE
                                                         : part_of[search->all.labels[i]];
-    places->time = burst_time_shares(model, labels, parts, count + 1, search->costs->hit_ns, false);
+    places->time = burst_time_shares(model, labels, parts, count + 1, search->costs->hit_ns, false,
+                                     search->contended);
     for (size_t i = 0; i < count; i++) {
         places->items.items[i].evidence.time = parts[i].share;
         places->items.items[i].evidence.bursts =
@@ -475,9 +483,9 @@ static int compare_places(const void *left, const void *right)
 }
 
 void access_places_find(struct model *model, const struct access_costs *costs, bool grows,
-                        struct access_places *places)
+                        struct contended_bursts *contended, struct access_places *places)
 {
-    struct search search = {.model = model, .costs = costs, .grows = grows};
+    struct search search = {.model = model, .costs = costs, .grows = grows, .contended = contended};
     struct time_part *parts;
     struct curve_point *curves;
     struct valued *chosen;

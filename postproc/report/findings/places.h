@@ -7,6 +7,7 @@
 #define REUSE_POSTPROC_PLACES_H
 
 #include "report/findings/access_costs.h"
+#include "report/findings/burst_time.h"
 #include "report/findings/finding.h"
 #include "report/findings/verdict.h"
 #include "report/model/model.h"
@@ -28,8 +29,9 @@ struct access_places {
     struct estimate time;             /* of the CPU time, that all misses of the run may take */
 };
 
-/* grows: containers do, and what they do for it is to be told apart. The caller frees the items. */
+/* grows: containers do, and what they do for it is to be told apart. contended: see
+ * burst_time_shares(). The caller frees the items. */
 void access_places_find(struct model *, const struct access_costs *, bool grows,
-                        struct access_places *);
+                        struct contended_bursts *contended, struct access_places *);
 
 #endif

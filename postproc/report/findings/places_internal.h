@@ -35,6 +35,7 @@ struct search {
     struct model *model;
     const struct access_costs *costs;
     bool grows; /* containers do, and what they do for it is told apart */
+    struct contended_bursts *contended;
     struct grouping all, late;
     ARRAY(struct candidate) candidates;
     double sizes[MACHINE_LEVELS_MAX]; /* of the levels */

@@ -99,6 +99,13 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
         return copy_string("allocate less often: keep buffers from turn to turn instead of "
                            "making them anew, take small objects from a pool or an arena, or "
                            "allocate outside of the loop");
+    case PATTERN_LOCKS:
+        return format_string("take %s less often (collect in each thread, and add up under one "
+                             "lock), hold it for less, or split it into several",
+                             object);
+    case PATTERN_WAITING:
+        return copy_string("give threads even work (smaller pieces, dynamic schedules), and fewer, "
+                           "longer parallel parts; fewer threads, if there are more than CPUs");
     case PATTERN_GROWTH:
         return copy_string("reserve room for all elements before they are inserted (reserve(), "
                            "or its like), or keep the container from turn to turn");

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/communication/contention.h"
 #include "document/numbers.h"
 #include "report/findings/findings.h"
 #include "report/model/communication_view.h"
@@ -19,14 +20,51 @@ static double time_of_run(const struct model *model, const struct findings *find
            (1 - fmin(0.99, findings->memory.value));
 }
 
-/* Transfers as a share of the time, but not more than `limit`: that of the loops at these lines. */
-static struct estimate time_of_transfers(const struct model *model, const struct findings *findings,
-                                         struct estimate transfers, double limit)
+/* What transfers are priced by. */
+struct price {
+    const struct contended_bursts *contended;
+    line_user_places places; /* the lines that move, and who uses them */
+    double limit;            /* share of the CPU time that loops at them take at most */
+};
+
+/* Transfers as a share of the time, at ns each, but not more than that of the loops at these lines.
+ */
+static struct estimate time_of_transfers(double run_ns, struct estimate transfers, double each_ns,
+                                         double limit)
 {
-    double each = findings->costs.transfer_ns / fmax(1, time_of_run(model, findings));
+    double each = each_ns / fmax(1, run_ns);
 
     return (struct estimate){fmin(limit, each * transfers.value), fmin(limit, each * transfers.lo),
                              fmin(limit, each * transfers.hi)};
+}
+
+/*
+ * What the loops at these lines wait for neither their code nor their misses is for other threads,
+ * as far as transfers may take so long. Where that is not known, transfers are counted at a common
+ * price. What is modelled says little of how often threads meet: that they do for certain is to be
+ * known first.
+ */
+static void put_time(const struct model *model, const struct findings *findings,
+                     struct estimate transfers, struct price *price, struct finding *finding)
+{
+    double run_ns = time_of_run(model, findings);
+    struct estimate most = time_of_transfers(run_ns, transfers, line_transfer_ns.hi, price->limit);
+    struct estimate waited, *time = &finding->time;
+    bool certain;
+
+    *time = time_of_transfers(run_ns, transfers, findings->costs.transfer_ns, price->limit);
+    if (!contended_time_at(model, price->contended, &price->places, &waited))
+        return;
+    certain = time->lo >= FINDING_MODELLED_LEAST;
+    time->value = fmin(most.hi, waited.value);
+    time->hi = fmin(most.hi, waited.hi);
+    if (certain)
+        time->lo = waited.lo;
+    else if (!finding->modelled)
+        time->lo = fmin(most.value, waited.lo);
+    time->lo = fmin(time->lo, time->value);
+    finding->modelled &= !certain;
+    finding->waits_known = true;
 }
 
 static const char *keep(struct model *model, char *text)
@@ -44,25 +82,48 @@ static double limit_of(const struct findings *findings, const struct sharing_cos
                : 1;
 }
 
-/* lines: 0: they are not told apart. */
-static const char *transfers_text(struct model *model, const struct findings *findings,
-                                  struct estimate transfers, size_t threads, size_t lines)
+/* "1 cache line seen"; the caller frees it. lines: 0: they are not told apart. */
+static char *lines_text(const struct model *model, size_t lines)
+{
+    if (lines == 0)
+        return copy_string("many cache lines");
+    return format_string("%zu cache line%s%s", lines, lines == 1 ? "" : "s",
+                         model->exact ? "" : " seen");
+}
+
+/* "10 to 20 M", or one number; the caller frees it. */
+static char *range_text(struct estimate transfers)
 {
     char *low = number_count(transfers.lo), *high = number_count(transfers.hi);
     char *text =
-        lines == 0
-            ? format_string("%zu threads, many cache lines; %s to %s transfers, at %.0f ns each",
-                            threads, low, high, findings->costs.transfer_ns)
-        : transfers.lo < transfers.hi
-            ? format_string("%zu threads, %zu cache line%s seen; %s to %s transfers, at "
-                            "%.0f ns each",
-                            threads, lines, lines == 1 ? "" : "s", low, high,
-                            findings->costs.transfer_ns)
-            : format_string("%zu threads, %zu cache line%s; %s transfers, at %.0f ns each", threads,
-                            lines, lines == 1 ? "" : "s", high, findings->costs.transfer_ns);
+        transfers.lo < transfers.hi ? format_string("%s to %s", low, high) : copy_string(high);
 
     free(low);
     free(high);
+    return text;
+}
+
+/* What prices the transfers; the caller frees it. */
+static char *price_text(const struct findings *findings, const struct finding *finding)
+{
+    if (finding->waits_known)
+        return format_string("their loops take %.0f %% of the time beyond their code and misses",
+                             100 * finding->time.value);
+    return format_string("at %.0f ns each", findings->costs.transfer_ns);
+}
+
+static const char *transfers_text(struct model *model, const struct findings *findings,
+                                  const struct finding *finding, struct estimate transfers,
+                                  size_t threads, size_t lines)
+{
+    char *seen = lines_text(model, lines), *range = range_text(transfers);
+    char *price = price_text(findings, finding);
+    char *text = format_string("%zu threads, %s; %s transfers%s %s", threads, seen, range,
+                               finding->waits_known ? ";" : ",", price);
+
+    free(price);
+    free(range);
+    free(seen);
     return keep(model, text);
 }
 
@@ -122,13 +183,15 @@ static char *change_text(const struct false_sharing *found, const data_objects *
 
 /* transfers: of all that the remedy cures. */
 static void add_false(struct model *model, struct findings *findings,
-                      struct communication_view *view, const struct false_sharing *found,
-                      struct estimate transfers, const char *remedy, uint32_t *labels)
+                      const struct contended_bursts *contended, struct communication_view *view,
+                      const struct false_sharing *found, struct estimate transfers,
+                      const char *remedy, uint32_t *labels)
 {
     enum parting_worth worth = worth_of(found, model->accesses.value);
     struct finding finding = {.pattern = PATTERN_FALSE_SHARING,
                               .verdict = {.belief = BELIEF_CERTAIN, .agreement = 1, .longer = 1},
                               .bursts = model->exact ? 0 : model->bursts};
+    struct price price = {.contended = contended, .limit = limit_of(findings, &found->cost)};
     uint32_t object = found->sides[1].object;
 
     if (worth == PARTING_WORTHLESS)
@@ -136,18 +199,24 @@ static void add_false(struct model *model, struct findings *findings,
     finding.modelled = false_sharing_is_modelled(found);
     if (worth == PARTING_UNCERTAIN && !finding.modelled)
         transfers.lo = 0;
-    finding.time = time_of_transfers(model, findings, transfers, limit_of(findings, &found->cost));
-    for (size_t i = 0; i < view->count; i++)
-        labels[i] = view->place[i] == FLOW_PROGRAM &&
-                            !communication_flow(view->communication, i)->true_sharing &&
-                            (view->to_object[i] == object || view->from_object[i] == object)
-                        ? 0
-                        : (uint32_t)GROUP_NONE;
+    for (size_t i = 0; i < view->count; i++) {
+        const struct flow *flow = communication_flow(view->communication, i);
+
+        labels[i] = GROUP_NONE;
+        if (view->place[i] != FLOW_PROGRAM || flow->true_sharing ||
+            (view->to_object[i] != object && view->from_object[i] != object))
+            continue;
+        labels[i] = 0;
+        contended_places_add(&price.places, flow);
+    }
+    put_time(model, findings, transfers, &price, &finding);
+    free(price.places.items);
     add_lines(view, labels, 0, &finding);
     name_object(view, object, found->sides[0].path, &finding);
     if (found->sides[1].path != NULL)
         finding.objects[finding.object_count++] = found->sides[1].path;
-    finding.reason = transfers_text(model, findings, transfers, found->threads, found->lines);
+    finding.reason =
+        transfers_text(model, findings, &finding, transfers, found->threads, found->lines);
     finding.remedy = remedy;
     ARRAY_PUSH(&findings->items, finding);
 }
@@ -163,6 +232,7 @@ static const char *remedy_of_false(struct model *model, const struct communicati
 
 /* Pairs that one change parts are one finding: the pair with most transfers stands for them. */
 static void add_false_sharing(struct model *model, struct findings *findings,
+                              const struct contended_bursts *contended,
                               struct communication_view *view, uint32_t *labels)
 {
     false_sharing_list found = false_sharing_find(model, view);
@@ -185,7 +255,7 @@ static void add_false_sharing(struct model *model, struct findings *findings,
             remedies[k] = NULL;
         }
         if (remedy != NULL)
-            add_false(model, findings, view, &found.items[i], transfers, remedy, labels);
+            add_false(model, findings, contended, view, &found.items[i], transfers, remedy, labels);
     }
     free(remedies);
     free(found.items);
@@ -201,7 +271,7 @@ struct line_writers {
 /* True sharing of one object. */
 struct shared_object {
     uint32_t object;
-    ARRAY(struct line_user_place) places;
+    line_user_places places;
     ARRAY(struct line_writers) writers; /* by number in `lines` */
     struct intern_table *threads, *lines;
     double transfers, modelled;
@@ -243,19 +313,9 @@ static bool is_handed_over(const struct shared_object *shared)
     return by_one > 0.8 * shared->transfers;
 }
 
-static void note_end(struct shared_object *shared, const struct flow *flow,
-                     const struct flow_end *end)
-{
-    struct line_user_place place = {flow->profile_index, end->thread_id, flow->line_address};
-
-    intern_table_insert(shared->threads, &end->thread_id, sizeof(end->thread_id));
-    if (flow->line_address != 0)
-        ARRAY_PUSH(&shared->places, place);
-}
-
 static void add_true(struct model *model, struct findings *findings,
-                     struct communication_view *view, struct shared_object *shared,
-                     const uint32_t *labels, uint32_t group)
+                     const struct contended_bursts *contended, struct communication_view *view,
+                     struct shared_object *shared, const uint32_t *labels, uint32_t group)
 {
     struct estimate transfers = communication_total(view->communication, labels, group);
     struct sharing_cost cost = sharing_cost_of(model, shared->places.items, shared->places.count);
@@ -264,12 +324,16 @@ static void add_true(struct model *model, struct findings *findings,
                               .verdict = {.belief = BELIEF_CERTAIN, .agreement = 1, .longer = 1},
                               .bursts = model->exact ? 0 : model->bursts};
 
+    struct price price = {
+        .contended = contended, .places = shared->places, .limit = limit_of(findings, &cost)};
+
     finding.modelled = shared->modelled > 0.5 * shared->transfers;
-    finding.time = time_of_transfers(model, findings, transfers, limit_of(findings, &cost));
+    put_time(model, findings, transfers, &price, &finding);
     add_lines(view, labels, group, &finding);
     name_object(view, shared->object, NULL, &finding);
-    finding.reason = transfers_text(model, findings, transfers, intern_table_count(shared->threads),
-                                    shared->scattered ? 0 : intern_table_count(shared->lines));
+    finding.reason =
+        transfers_text(model, findings, &finding, transfers, intern_table_count(shared->threads),
+                       shared->scattered ? 0 : intern_table_count(shared->lines));
     ARRAY_PUSH(&findings->items, finding);
 }
 
@@ -281,6 +345,7 @@ static bool moves_something(const struct flow *flow)
 }
 
 static void add_true_sharing(struct model *model, struct findings *findings,
+                             const struct contended_bursts *contended,
                              struct communication_view *view, uint32_t *labels)
 {
     struct intern_table *keys = intern_table_create();
@@ -300,11 +365,14 @@ static void add_true_sharing(struct model *model, struct findings *findings,
         objects.items[labels[i]].transfers += flow->transfers;
         objects.items[labels[i]].modelled += flow->modelled ? flow->transfers : 0;
         note_writers(&objects.items[labels[i]], flow);
-        note_end(&objects.items[labels[i]], flow, &flow->source);
-        note_end(&objects.items[labels[i]], flow, &flow->destination);
+        contended_places_add(&objects.items[labels[i]].places, flow);
+        intern_table_insert(objects.items[labels[i]].threads, &flow->source.thread_id,
+                            sizeof(flow->source.thread_id));
+        intern_table_insert(objects.items[labels[i]].threads, &flow->destination.thread_id,
+                            sizeof(flow->destination.thread_id));
     }
     for (uint32_t g = 0; g < objects.count; g++) {
-        add_true(model, findings, view, &objects.items[g], labels, g);
+        add_true(model, findings, contended, view, &objects.items[g], labels, g);
         intern_table_free(objects.items[g].threads);
         intern_table_free(objects.items[g].lines);
         free(objects.items[g].places.items);
@@ -314,7 +382,8 @@ static void add_true_sharing(struct model *model, struct findings *findings,
     intern_table_free(keys);
 }
 
-void findings_add_sharing(struct model *model, struct findings *findings)
+void findings_add_sharing(struct model *model, struct findings *findings,
+                          const struct contended_bursts *contended)
 {
     struct communication_view *view = communication_view_of(model);
     uint32_t *labels;
@@ -324,7 +393,7 @@ void findings_add_sharing(struct model *model, struct findings *findings)
     communication_view_label_code(model, view);
     communication_view_label_objects(model, view);
     labels = allocate_zeroed(view->count, sizeof(*labels));
-    add_false_sharing(model, findings, view, labels);
-    add_true_sharing(model, findings, view, labels);
+    add_false_sharing(model, findings, contended, view, labels);
+    add_true_sharing(model, findings, contended, view, labels);
     free(labels);
 }

@@ -59,12 +59,27 @@ enum code_class runtime_code_class(const char *module, const char *function)
     return starts_with_any(module, c_libraries) ? CODE_NEUTRAL : CODE_PROGRAM;
 }
 
-bool runtime_code_waits(const char *module, const char *function)
+/* Parts of the names of functions that take and release locks; of pthread_cond_clockwait(), say,
+ * "lock" is none. */
+static const char *const locks[] = {"mutex",    "spin_",       "rwlock", "lll_", "_lock",
+                                    "critical", "GOMP_atomic", "unlock", "mtx_", NULL};
+
+static bool is_lock(const char *function)
+{
+    for (const char *const *part = locks; *part != NULL; part++)
+        if (strstr(function, *part) != NULL)
+            return true;
+    return false;
+}
+
+enum code_waits runtime_code_waits(const char *module, const char *function)
 {
     const char *call = function != NULL ? strstr(function, "pthread_") : NULL;
 
-    return runtime_code_class(module, function) == CODE_RUNTIME &&
-           !(call != NULL && starts_with_any(call + strlen("pthread_"), never_waiting));
+    if (runtime_code_class(module, function) != CODE_RUNTIME ||
+        (call != NULL && starts_with_any(call + strlen("pthread_"), never_waiting)))
+        return WAITS_NOT;
+    return function != NULL && is_lock(function) ? WAITS_AT_LOCK : WAITS_FOR_THREADS;
 }
 
 struct runtime_code *runtime_code_create(struct model *model)

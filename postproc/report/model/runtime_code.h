@@ -21,9 +21,14 @@ enum code_class {
 /* module: last part of the path, NULL unknown; function: as shown, NULL when it has no name. */
 enum code_class runtime_code_class(const char *module, const char *function);
 
-/* Code of the threading runtime in which a thread may wait for another, or spin: not
- * pthread_sigmask(), say. Arguments as above. */
-bool runtime_code_waits(const char *module, const char *function);
+enum code_waits {
+    WAITS_NOT,         /* pthread_sigmask(), say, or none of the threading runtime */
+    WAITS_AT_LOCK,     /* takes or releases one */
+    WAITS_FOR_THREADS, /* barriers, condition variables, threads that begin and end */
+};
+
+/* Where a thread may wait for another, or spin. Arguments as above. */
+enum code_waits runtime_code_waits(const char *module, const char *function);
 
 struct runtime_code;
 

@@ -11,12 +11,6 @@
  * spent elsewhere, ns per access are not told. */
 static const double covered_min = 0.5, elsewhere_min = 0.05;
 
-struct thread_loop {
-    size_t profile;
-    uint32_t thread_id;
-    uint64_t loop;
-};
-
 static int compare_threads(size_t p, uint32_t s, size_t q, uint32_t t)
 {
     if (p != q)
@@ -39,7 +33,7 @@ static int compare_users(const void *a, const void *b)
     return compare_threads(x->profile, x->thread_id, y->profile, y->thread_id);
 }
 
-static int compare_loops(const void *a, const void *b)
+int thread_loops_compare(const void *a, const void *b)
 {
     const struct thread_loop *x = a, *y = b;
     int order = compare_threads(x->profile, x->thread_id, y->profile, y->thread_id);
@@ -52,24 +46,26 @@ static struct thread_loop loop_of(const struct record_sample *sample, size_t pro
     return (struct thread_loop){profile, sample->thread_id, sample->loop};
 }
 
-/* The loops in which a thread was sampled at one of its lines, sorted. */
-static size_t list_loops(const struct model *model, const struct line_user_place *places,
-                         size_t count, struct thread_loop *loops)
+size_t thread_loops_of(const struct model *model, struct line_user_place *places, size_t count,
+                       struct thread_loop **loops)
 {
     uint32_t line_size = analysis_line_size(model->analysis);
     size_t found = 0;
 
+    if (count > 0)
+        qsort(places, count, sizeof(*places), compare_places);
+    *loops = allocate_zeroed(analysis_sample_count(model->analysis) + 1, sizeof(**loops));
     for (size_t i = 0; i < analysis_sample_count(model->analysis); i++) {
         size_t profile;
         const struct record_sample *sample = analysis_sample(model->analysis, i, &profile);
         struct line_user_place key = {profile, sample->thread_id,
                                       line_start(sample->address, line_size)};
 
-        if (bsearch(&key, places, count, sizeof(key), compare_places) != NULL)
-            loops[found++] = loop_of(sample, profile);
+        if (count > 0 && bsearch(&key, places, count, sizeof(key), compare_places) != NULL)
+            (*loops)[found++] = loop_of(sample, profile);
     }
     if (found > 0)
-        qsort(loops, found, sizeof(*loops), compare_loops);
+        qsort(*loops, found, sizeof(**loops), thread_loops_compare);
     return found;
 }
 
@@ -84,9 +80,7 @@ struct sharing_cost sharing_cost_of(const struct model *model, struct line_user_
 
     if (model->exact || profile_counts_accesses(model->profiles[0]) || count == 0)
         return cost;
-    qsort(places, count, sizeof(*places), compare_places);
-    loops = allocate_zeroed(analysis_sample_count(model->analysis), sizeof(*loops));
-    loop_count = list_loops(model, places, count, loops);
+    loop_count = thread_loops_of(model, places, count, &loops);
     for (size_t i = 0; i < analysis_sample_count(model->analysis); i++) {
         size_t profile;
         const struct record_sample *sample = analysis_sample(model->analysis, i, &profile);
@@ -96,7 +90,7 @@ struct sharing_cost sharing_cost_of(const struct model *model, struct line_user_
 
         if (bsearch(&user, places, count, sizeof(user), compare_users) == NULL)
             continue;
-        there = bsearch(&loop, loops, loop_count, sizeof(loop), compare_loops) != NULL;
+        there = bsearch(&loop, loops, loop_count, sizeof(loop), thread_loops_compare) != NULL;
         time[there] += (double)sample->weight_ns;
         accesses[there] += analysis_sample_weight(model->analysis, i);
     }

@@ -307,6 +307,7 @@ enum { PROGRESS_NEAR_LATENCY = 14 };
 enum progress_flags {
     PROGRESS_BEFORE = 1, /* `before` is known */
     PROGRESS_SINCE = 2,  /* `since` is known */
+    PROGRESS_SHARED = 4, /* a word that other threads moved meanwhile; from version 3.7 on */
 };
 
 /* A variable of the program: how far it moved in a burst, and in the time before it. */

@@ -113,19 +113,24 @@ void progress_word_begin(struct progress_word *word, bool known, uint64_t value)
     word->since = progress_change(word->width, word->at_begin, value);
     word->before = word->looked ? progress_change(word->width, word->at_look, value) : 0;
     word->within = 0;
-    word->at_begin = value;
-    word->found = false;
+    word->at_begin = word->at_start = value;
+    word->found = word->shared = false;
     note_move(word, word->since);
     if (word->looked)
         note_move(word, word->before);
     word->idle = word->since == 0 ? word->idle + 1 : 0;
 }
 
+void progress_word_start(struct progress_word *word, bool known, uint64_t value)
+{
+    if (known)
+        word->at_start = value;
+}
+
 void progress_word_end(struct progress_word *word, bool known, uint64_t value)
 {
-    if (!known)
-        return;
-    word->within = progress_change(word->width, word->at_begin, value);
+    if (known)
+        word->within = progress_change(word->width, word->at_start, value);
 }
 
 void progress_words_judge(struct progress_words *words)

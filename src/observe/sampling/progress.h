@@ -66,8 +66,9 @@ struct progress_word {
     uint8_t width;
     bool found;       /* by the burst under way, which does not count: it was found by moving */
     int8_t direction; /* -1 or 1 */
-    uint64_t at_look, at_begin;
+    uint64_t at_look, at_begin, at_start;
     bool looked;
+    bool shared;                  /* other threads moved it while the burst was looked at */
     double before, since, within; /* the look to the burst; burst to burst; in it */
     unsigned idle, forward, back; /* bursts at which it had not moved; moves either way */
 };
@@ -76,9 +77,15 @@ struct progress_words {
     struct progress_word words[PROGRESS_WORDS];
 };
 
-/* The thread is looked at between bursts; a burst begins, since_known: not its first; it ends. */
+/*
+ * The thread is looked at between bursts; a burst begins; it has made its first accesses; it ends.
+ * From the burst's first store on the word is its own, and what other threads store to it does not
+ * show. So what it moves by in the burst is counted after the first accesses: until then code is
+ * decoded, which takes time.
+ */
 void progress_word_look(struct progress_word *, bool known, uint64_t value);
 void progress_word_begin(struct progress_word *, bool known, uint64_t value);
+void progress_word_start(struct progress_word *, bool known, uint64_t value);
 void progress_word_end(struct progress_word *, bool known, uint64_t value);
 
 /* After what the burst showed of it has been noted: forgets words that move back or stand still. */

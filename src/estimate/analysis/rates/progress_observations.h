@@ -3,6 +3,7 @@
 #ifndef REUSE_ANALYSIS_PROGRESS_OBSERVATIONS_H
 #define REUSE_ANALYSIS_PROGRESS_OBSERVATIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ struct observation {
     uint8_t kind, width;
     uint64_t place;
     size_t record, order;                      /* in the file */
+    uint32_t process;                          /* number of its origin in the profile */
+    bool shared;                               /* others moved it meanwhile */
     double before_ns, before, since_ns, since; /* times are 0 where that is not known */
     double within, accesses;
 };

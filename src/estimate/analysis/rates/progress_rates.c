@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analysis/rates/progress_observations.h"
+#include "analysis/rates/shared_words.h"
 #include "analysis/rates/variable_pace.h"
 #include "analysis/rates/word_rates.h"
 #include "support/memory.h"
@@ -69,6 +70,7 @@ static size_t list_observations(const struct profile *profile, const uint32_t *g
 
     for (size_t i = 0; i < profile->progress.count; i++) {
         const struct record_progress *record = profile->progress.items[i];
+        const struct record_thread *thread = profile_thread(profile, record->thread_id);
 
         for (uint32_t k = 0; k < record->count; k++) {
             const struct progress_variable *variable = &record->variables[k];
@@ -86,6 +88,8 @@ static size_t list_observations(const struct profile *profile, const uint32_t *g
                 .place = variable->place,
                 .record = i,
                 .order = n,
+                .process = thread ? thread->origin_id : 0,
+                .shared = variable->flags & PROGRESS_SHARED,
                 .before_ns = before ? progress_time(record->before_ns) : 0,
                 .before = before ? variable->before : 0,
                 .since_ns = since ? progress_time(record->since_ns) : 0,
@@ -311,7 +315,7 @@ void progress_rates(const struct profile *profile, const uint32_t *groups,
     evidence->reading_count = evidence->equation_count = evidence->term_count = 0;
     for (size_t i = 0; i < profile->progress.count; i++)
         looked[groups[i]] += progress_time(profile->progress.items[i]->before_ns) > 0;
-    n = list_observations(profile, groups, list);
+    n = shared_words_correct(list, list_observations(profile, groups, list));
     add_readings(list, n, looked, &scratch, evidence);
     word_rates(list, n, evidence);
     free(list);

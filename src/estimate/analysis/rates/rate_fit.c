@@ -2,6 +2,7 @@
 #include "analysis/rates/rate_fit.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,10 @@
 /* What a reading that is astray may say: anything between two rates so many powers of e apart
  * (FASTEST_RATE, SLOWEST_RATE). */
 #define ASTRAY_RANGE 12.6
+/* What is expected of code may be astray as well: it waits for what the model does not know, lines
+ * that other threads write to above all. It is slower then, by up to so many powers of e. */
+#define UNEXPECTED 0.05
+#define UNEXPECTED_RANGE 4.0
 /* A step is not longer than this, in ln(rate). */
 #define LONGEST_STEP 1.0
 #define CLOSE_ENOUGH 1e-6
@@ -29,15 +34,18 @@ struct system {
     double common_variance;
     double between; /* variance of groups about what is expected, besides their own */
     double x[UNKNOWNS_MAX];
+    bool told[UNKNOWNS_MAX]; /* by what may contradict what is expected */
     double information[UNKNOWNS_MAX][UNKNOWNS_MAX];
     double gradient[UNKNOWNS_MAX];
 };
 
 /* The probability that what is said is not astray (Bayes): it is either what is expected, give or
- * take all that is unknown, or anything. */
+ * take all that is unknown, or slower than the model knows, or anything. */
 static double trust_in(double off, double variance, double astray)
 {
-    double right = (1 - astray) * exp(-off * off / (2 * variance)) / sqrt(2 * M_PI * variance);
+    double expected = exp(-off * off / (2 * variance)) / sqrt(2 * M_PI * variance);
+    double slower = off < 0 && off > -UNEXPECTED_RANGE ? 1 / UNEXPECTED_RANGE : 0;
+    double right = (1 - astray) * ((1 - UNEXPECTED) * expected + UNEXPECTED * slower);
 
     return astray > 0 ? right / (right + astray / ASTRAY_RANGE) : 1;
 }
@@ -101,6 +109,16 @@ static double robust(double off, double variance)
     return (FREEDOM + 1) / (FREEDOM + off * off / variance) / variance;
 }
 
+/* The weight of what is expected: of a normal distribution, but with the ends of a Student
+ * distribution where readings may tell of code that waits for what the model does not know. */
+static double expectation(const struct system *system, uint32_t unknown, double off,
+                          double variance)
+{
+    if (!system->told[unknown])
+        return 1 / variance;
+    return (FREEDOM + 1) / ((FREEDOM + 1) * variance + off * off);
+}
+
 static void add_priors(struct system *system)
 {
     uint32_t offset = system->n - 1;
@@ -109,7 +127,7 @@ static void add_priors(struct system *system)
     for (uint32_t i = 0; i < offset; i++) {
         double off = system->x[i] - system->expected[i] - system->x[offset];
 
-        precision = 1 / (system->between + system->own_variance[i]);
+        precision = expectation(system, i, off, system->between + system->own_variance[i]);
         system->information[i][i] += precision;
         system->information[offset][offset] += precision;
         system->information[i][offset] -= precision;
@@ -117,7 +135,7 @@ static void add_priors(struct system *system)
         system->gradient[i] -= precision * off;
         system->gradient[offset] += precision * off;
     }
-    precision = 1 / system->common_variance;
+    precision = expectation(system, offset, system->x[offset], system->common_variance);
     system->information[offset][offset] += precision;
     system->gradient[offset] -= precision * system->x[offset];
 }
@@ -265,6 +283,41 @@ static double common_offset(const struct rate_evidence *evidence)
     return list[rate_middle(list, n)].log_rate;
 }
 
+/* Code that is far from what is expected begins where its readings are, the middle one of those
+ * that are likely right: what is expected and what is read may both be a most probable value. */
+static void begin_at_readings(const struct rate_evidence *evidence, struct system *system)
+{
+    struct rate_reading list[OPINIONS_MAX];
+
+    for (uint32_t group = 0; group < evidence->groups; group++) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < evidence->reading_count && n < OPINIONS_MAX; i++)
+            if (evidence->readings[i].group == group &&
+                evidence->readings[i].variance < TELLING_VARIANCE &&
+                trust_in_reading(evidence, &evidence->readings[i]) > 0.5)
+                list[n++] = evidence->readings[i];
+        if (n == 0)
+            continue;
+        system->x[group] = list[rate_middle(list, n)].log_rate;
+        system->told[group] = system->told[evidence->groups] = true;
+    }
+}
+
+/* Words that move in several groups tell of these together. */
+static void note_equations(const struct rate_evidence *evidence, struct system *system)
+{
+    for (size_t i = 0; i < evidence->equation_count; i++) {
+        const struct rate_equation *equation = &evidence->equations[i];
+
+        if (equation->variance >= TELLING_VARIANCE || trust_in_equation(evidence, equation) <= 0.5)
+            continue;
+        for (size_t k = 0; k < equation->count; k++)
+            system->told[evidence->terms[equation->first + k].group] = true;
+        system->told[evidence->groups] = true;
+    }
+}
+
 /* Variance between groups about what is expected, without that of the readings themselves. */
 static double variance_between(const struct rate_evidence *evidence)
 {
@@ -316,6 +369,8 @@ void rate_fit(const struct rate_evidence *evidence, struct rate_fit *fit)
 
     for (uint32_t i = 0; i < evidence->groups; i++)
         system.x[i] = evidence->expected[i] + begin;
+    begin_at_readings(evidence, &system);
+    note_equations(evidence, &system);
     system.x[evidence->groups] = begin;
     for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
         set_up(&system, evidence);

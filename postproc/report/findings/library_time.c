@@ -1,107 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time in the allocator, and time that containers take to grow: from where threads were when bursts
- * began. Measured, unlike what misses cost.
+ * Time in libraries that programs can save: in the allocator, in containers that grow, at locks,
+ * and in waiting for other threads. From where threads were when bursts began: measured, unlike
+ * what misses cost.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/findings/burst_time.h"
 #include "report/findings/findings.h"
-#include "report/model/next_uses.h"
+#include "report/model/allocator_code.h"
+#include "report/model/object_labels.h"
+#include "report/model/runtime_code.h"
 #include "symbols/library_source.h"
 
-static bool begins_with_any(const char *text, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        if (strncmp(text, *words, strlen(*words)) == 0)
-            return true;
-    return false;
-}
-
-static bool contains_any(const char *text, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        if (strstr(text, *words) != NULL)
-            return true;
-    return false;
-}
-
-static bool is_any(const char *text, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        if (strcmp(text, *words) == 0)
-            return true;
-    return false;
-}
-
-/* Functions that allocate and free, as the C library and others name them, and what only they
- * call; a program's own free_nodes() is none. */
-static const char *const allocator_names[] = {"malloc",
-                                              "calloc",
-                                              "realloc",
-                                              "free",
-                                              "cfree",
-                                              "memalign",
-                                              "posix_memalign",
-                                              "aligned_alloc",
-                                              "malloc@plt",
-                                              "calloc@plt",
-                                              "realloc@plt",
-                                              "free@plt",
-                                              "__libc_malloc",
-                                              "__libc_calloc",
-                                              "__libc_realloc",
-                                              "__libc_free",
-                                              "_int_malloc",
-                                              "_int_free",
-                                              "_int_realloc",
-                                              "_int_memalign",
-                                              "sysmalloc",
-                                              "systrim",
-                                              "unlink_chunk",
-                                              "malloc_consolidate",
-                                              "tcache_get",
-                                              "tcache_put",
-                                              "__GI___libc_malloc",
-                                              "__GI___libc_free",
-                                              "mi_malloc",
-                                              "mi_free",
-                                              "je_malloc",
-                                              "je_free",
-                                              "tc_malloc",
-                                              "tc_free",
-                                              NULL};
-
-static bool is_allocator(const struct code_line *frame)
-{
-    static const char *const operators[] = {"operator new", "operator delete", NULL};
-    static const char *const modules[] = {"libjemalloc", "libtcmalloc", "libmimalloc", NULL};
-
-    return is_any(frame->function, allocator_names) ||
-           begins_with_any(frame->function, operators) ||
-           (frame->file != NULL && strstr(frame->file, "malloc/malloc.c") != NULL) ||
-           (frame->module != NULL && begins_with_any(frame->module, modules));
-}
-
-/* Functions with which containers move to a larger block: libstdc++, libc++, Rust's. */
-static bool is_growth(const struct code_line *frame)
-{
-    static const char *const names[] = {"_M_rehash",
-                                        "_M_realloc_insert",
-                                        "_M_realloc_append",
-                                        "_M_reallocate_map",
-                                        "__do_rehash",
-                                        "__push_back_slow_path",
-                                        "__emplace_back_slow_path",
-                                        "reserve_rehash",
-                                        "do_reserve_and_handle",
-                                        NULL};
-
-    return contains_any(frame->function, names);
-}
-
-enum kind { KIND_ALLOCATOR, KIND_GROWTH, KINDS };
+enum kind { KIND_ALLOCATOR, KIND_GROWTH, KIND_LOCKS, KIND_WAITING, KINDS };
 
 /* Moments of one kind, by the line of the program below which they happen. */
 struct callers {
@@ -110,30 +23,48 @@ struct callers {
     uint32_t *any;    /* of each moment: 0, or GROUP_NONE */
 };
 
-static bool is_own(const struct code_line *frame)
+static enum kind kind_of_runtime(const struct code_line *frame)
 {
-    return !is_allocator(frame) && !is_growth(frame) && !is_library_source(frame->file);
+    switch (runtime_code_waits(frame->module, frame->function)) {
+    case WAITS_AT_LOCK:
+        return KIND_LOCKS;
+    case WAITS_FOR_THREADS:
+        return KIND_WAITING;
+    default:
+        return KINDS;
+    }
 }
 
+static bool is_own(const struct code_line *frame)
+{
+    return !allocator_code_is(frame) && !allocator_code_grows(frame) &&
+           !is_library_source(frame->file) && kind_of_runtime(frame) == KINDS;
+}
+
+/* Of threads that the runtime made for itself, the code that they wait in. */
 static const struct code_line *caller_of(const struct calling_context *context)
 {
     for (size_t i = 0; i < context->count; i++)
         if (is_own(&context->frames[i]))
             return &context->frames[i];
-    return NULL;
+    return context->count > 0 && kind_of_runtime(&context->frames[0]) == KIND_WAITING
+               ? &context->frames[0]
+               : NULL;
 }
 
-/* The kind of a moment; KINDS: neither. What an allocator does for a container that grows is part
- * of growing. */
+/* The kind of a moment; KINDS: none. What an allocator does for a container that grows is part of
+ * growing, and the lock of an allocator is part of allocating. */
 static enum kind kind_of(const struct calling_context *context)
 {
     enum kind kind = KINDS;
 
     for (size_t i = 0; i < context->count; i++) {
-        if (is_growth(&context->frames[i]))
+        if (allocator_code_grows(&context->frames[i]))
             return KIND_GROWTH;
-        if (is_allocator(&context->frames[i]))
+        if (allocator_code_is(&context->frames[i]))
             kind = KIND_ALLOCATOR;
+        else if (kind == KINDS && kind_of_runtime(&context->frames[i]) != KINDS)
+            kind = kind_of_runtime(&context->frames[i]);
         else if (is_own(&context->frames[i]))
             break;
     }
@@ -176,7 +107,48 @@ static const char *const reasons[KINDS] = {
         "what they call",
     [KIND_GROWTH] = "measured: %zu of %zu random moments of the CPU time were in a container that "
                     "moved to a larger block",
+    [KIND_LOCKS] =
+        "measured: %zu of %zu random moments of the CPU time were in functions that take "
+        "and release locks",
+    [KIND_WAITING] = "measured: %zu of %zu random moments of the CPU time were in the threading "
+                     "runtime, at barriers, or where threads begin and end",
 };
+
+static const enum pattern patterns[KINDS] = {
+    [KIND_ALLOCATOR] = PATTERN_ALLOCATOR,
+    [KIND_GROWTH] = PATTERN_GROWTH,
+    [KIND_LOCKS] = PATTERN_LOCKS,
+    [KIND_WAITING] = PATTERN_WAITING,
+};
+
+/* What functions that take locks access most. */
+static void add_lock(struct model *model, struct finding *finding)
+{
+    double *accesses, most = 0;
+
+    model_label_lines(model);
+    model_label_objects(model);
+    accesses = allocate_zeroed(model->objects.count + 1, sizeof(*accesses));
+    for (size_t i = 0; i < model->observations; i++) {
+        uint32_t object = model->by_object.labels[i], number = model->by_line.labels[i];
+        const struct data_object *data;
+
+        if (object == GROUP_NONE || number == GROUP_NONE ||
+            kind_of_runtime(&model->lines.items[number]) != KIND_LOCKS)
+            continue;
+        data = &model->objects.items[object];
+        accesses[object] += analysis_probe_weight(model->analysis, i);
+        if (accesses[object] <= most || strcmp(data->kind, "stack") == 0 ||
+            strcmp(data->name, OBJECT_NAME_UNTRACKED) == 0)
+            continue;
+        most = accesses[object];
+        finding->objects[0] = data->name;
+        finding->object_kind = data->kind;
+        finding->object_bytes = (double)data->size;
+        finding->object_count = 1;
+    }
+    free(accesses);
+}
 
 static size_t count_of(const uint32_t *any, size_t moments)
 {
@@ -193,7 +165,7 @@ static void add_finding(struct model *model, struct findings *findings, enum kin
     struct estimate *all = burst_time_of_moments(moments, callers->any, 1);
     struct estimate *shares = burst_time_of_moments(moments, callers->labels, callers->lines.count);
     size_t count = count_of(callers->any, moments->count);
-    struct finding finding = {.pattern = kind == KIND_GROWTH ? PATTERN_GROWTH : PATTERN_ALLOCATOR,
+    struct finding finding = {.pattern = patterns[kind],
                               .time = all[0],
                               .bursts = count,
                               .verdict = {.belief = BELIEF_CERTAIN, .agreement = 1, .longer = 1}};
@@ -216,14 +188,27 @@ static void add_finding(struct model *model, struct findings *findings, enum kin
     reason = format_string(reasons[kind], count, moments->count);
     finding.reason = intern_table_string(model->strings, reason);
     free(reason);
+    if (kind == KIND_LOCKS && count > 0)
+        add_lock(model, &finding);
     if (finding.line_count > 0 && count >= EVIDENCE_BURSTS_MIN)
         ARRAY_PUSH(&findings->items, finding);
     free(shares);
     free(all);
 }
 
-bool findings_add_allocator(struct model *model, struct findings *findings)
+/* Of all processes. */
+static bool has_threads(const struct model *model)
 {
+    size_t threads = 0;
+
+    for (size_t i = 0; i < model->profile_count; i++)
+        threads += model->profiles[i]->totals.count;
+    return threads > 1;
+}
+
+bool findings_add_libraries(struct model *model, struct findings *findings)
+{
+    size_t kinds = has_threads(model) ? KINDS : KIND_LOCKS;
     struct callers callers[KINDS] = {{.labels = NULL}};
     moment_list moments = {0};
 
@@ -246,7 +231,8 @@ bool findings_add_allocator(struct model *model, struct findings *findings)
         free(context.frames);
     }
     for (size_t k = 0; k < KINDS; k++) {
-        add_finding(model, findings, (enum kind)k, &callers[k], &moments);
+        if (k < kinds)
+            add_finding(model, findings, (enum kind)k, &callers[k], &moments);
         free(callers[k].lines.items);
         free(callers[k].labels);
         free(callers[k].any);
