@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "doctor/line_transfer.h"
 #include "host_caches.h"
 #include "machine/kept.h"
 #include "machine/machine.h"
@@ -151,6 +152,10 @@ static bool measure(struct machine *machine)
             printf("memory  %7.2f ns  (measured, a chain through %zu MiB)\n", ns, bytes >> 20);
         }
     }
+    machine->core_latency_ns = line_transfer_measure();
+    if (machine->core_latency_ns > 0)
+        printf("core    %7.2f ns  (measured, two threads take turns at a line)\n",
+               machine->core_latency_ns);
     return true;
 }
 

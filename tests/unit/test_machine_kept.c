@@ -32,13 +32,15 @@ static const struct machine measured = {.name = "node",
                                                     .ways = 16,
                                                     .sharing_cpus = 1,
                                                     .latency_ns = 4.5}},
-                                        .memory_latency_ns = 110};
+                                        .memory_latency_ns = 110,
+                                        .core_latency_ns = 61};
 
 static struct machine unknown(void)
 {
     struct machine machine = measured;
 
-    machine.caches[0].latency_ns = machine.caches[1].latency_ns = machine.memory_latency_ns = 0;
+    machine.caches[0].latency_ns = machine.caches[1].latency_ns = 0;
+    machine.memory_latency_ns = machine.core_latency_ns = 0;
     return machine;
 }
 
@@ -59,7 +61,7 @@ static void test_round_trip(void **state)
     assert_true(machine_take_kept_latencies("node", &machine));
     assert_true(machine.latencies_measured);
     assert_true(machine.caches[0].latency_ns == 1.25 && machine.caches[1].latency_ns == 4.5);
-    assert_true(machine.memory_latency_ns == 110);
+    assert_true(machine.memory_latency_ns == 110 && machine.core_latency_ns == 61);
     /* Anew. */
     assert_true(machine_keep("node", &measured, message, sizeof(message)));
     assert_true(machine_take_kept_latencies("node", &machine));

@@ -28,7 +28,8 @@ void access_costs_of(const struct machine *machine, struct access_costs *costs)
         (struct access_costs){.levels = machine->levels,
                               .hit_ns = overlapped_hit_ns,
                               .in_order = in_order_part,
-                              .transfer_ns = line_transfer_ns.value,
+                              .transfer_ns = machine->core_latency_ns > 0 ? machine->core_latency_ns
+                                                                          : line_transfer_ns.value,
                               .measured = machine->latencies_measured,
                               .described = machine->levels > 0 && machine->memory_latency_ns > 0};
     for (size_t i = 0; i < machine->levels; i++) {
@@ -69,11 +70,14 @@ char *access_costs_text(const struct access_costs *costs, const struct machine *
         free(text);
         text = longer;
     }
-    longer = format_string("%smemory %.3g, another core %.3g ns (%s)", text,
+    longer = format_string("%smemory %.3g, another core %.3g ns (%s%s)", text,
                            costs->latency_ns[costs->levels], costs->transfer_ns,
                            costs->measured    ? "measured"
                            : costs->described ? "of the machine's description"
-                                              : "assumed");
+                                              : "assumed",
+                           (costs->measured || costs->described) && !(machine->core_latency_ns > 0)
+                               ? "; the last assumed"
+                               : "");
     free(text);
     return longer;
 }

@@ -193,16 +193,24 @@ static bool parse_sector(struct description *d, char **fields, size_t n)
 
 static bool parse_latency(struct description *d, char **fields, size_t n)
 {
-    uint32_t level;
+    bool core = n > 0 && strcmp(fields[0], "core") == 0;
+    uint32_t level = 0;
+    double ns;
     char *rest;
 
     if (n != 2)
-        return refuse(d, "latency needs %s", "a level or memory, and ns from a load to its use");
-    if (!parse_level(d, fields[0], true, &level))
+        return refuse(d, "latency needs %s",
+                      "a level, memory or core, and ns from a load to its use");
+    if (!core && !parse_level(d, fields[0], true, &level))
         return false;
-    d->latency_ns[level] = strtod(fields[1], &rest);
-    if (!isdigit((unsigned char)*fields[1]) || *rest || !isfinite(d->latency_ns[level]))
+    ns = strtod(fields[1], &rest);
+    if (!isdigit((unsigned char)*fields[1]) || *rest || !isfinite(ns))
         return refuse(d, "latency \"%s\" is not a number of ns", fields[1]);
+    if (core) {
+        d->machine->core_latency_ns = ns;
+        return true;
+    }
+    d->latency_ns[level] = ns;
     d->latency_line[level] = d->line;
     return true;
 }

@@ -73,6 +73,8 @@ static void write_description(FILE *file, const struct machine *machine)
                           machine->caches[i].latency_ns);
     if (machine->memory_latency_ns > 0)
         (void)fprintf(file, "latency = memory %.3g\n", machine->memory_latency_ns);
+    if (machine->core_latency_ns > 0)
+        (void)fprintf(file, "latency = core %.3g\n", machine->core_latency_ns);
 }
 
 bool machine_keep(const char *host, const struct machine *machine, char *message, size_t size)
@@ -124,6 +126,7 @@ bool machine_take_kept_latencies(const char *host, struct machine *machine)
     for (size_t i = 0; i < kept.levels; i++)
         machine->caches[i].latency_ns = kept.caches[i].latency_ns;
     machine->memory_latency_ns = kept.memory_latency_ns;
+    machine->core_latency_ns = kept.core_latency_ns;
     machine->latencies_measured = true;
     return true;
 }

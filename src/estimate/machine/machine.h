@@ -48,6 +48,7 @@ struct machine {
     struct machine_cache caches[MACHINE_LEVELS_MAX]; /* data and unified, inner to outer */
     struct machine_bandwidth memory;
     double memory_latency_ns; /* of the nearest NUMA domain; 0: not known */
+    double core_latency_ns;   /* of a line from another core's cache; 0: not known */
     bool latencies_measured;  /* on that host (kept.h), not described */
     uint32_t numa_domains;    /* 0: not known */
     uint32_t domain_cores;
