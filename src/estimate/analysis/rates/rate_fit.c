@@ -21,7 +21,7 @@
 /* What is expected of code may be astray as well: it waits for what the model does not know, lines
  * that other threads write to above all. It is slower then, by up to so many powers of e. */
 #define UNEXPECTED 0.05
-#define UNEXPECTED_RANGE 4.0
+#define UNEXPECTED_RANGE 6.0
 /* A step is not longer than this, in ln(rate). */
 #define LONGEST_STEP 1.0
 #define CLOSE_ENOUGH 1e-6
