@@ -107,13 +107,11 @@ struct figure figure_misses(const struct model *model, struct subset subset, siz
 
 static void count_misses(struct model *model, struct run_figures *figures)
 {
-    struct estimate coherence;
-    bool modelled = communication_view_coherence(model, &coherence);
-
     figures->levels = model->machine.levels;
     for (size_t i = 0; i < figures->levels; i++) {
         const struct curve_point *point = &model->whole[model->level_size[i]];
         const struct miss_split *split = &model->misses[i];
+        struct estimate coherence;
 
         figures->level[i] = model->machine.caches[i].level;
         if (!point->beyond) {
@@ -124,7 +122,9 @@ static void count_misses(struct model *model, struct run_figures *figures)
             continue;
         figures->cold[i] = known(split->cold);
         figures->capacity[i] = known(split->capacity);
-        figures->coherence[i] = known(modelled ? coherence : split->coherence);
+        coherence = split->coherence;
+        (void)communication_view_coherence(model, split->coherence, &coherence);
+        figures->coherence[i] = known(coherence);
     }
 }
 

@@ -57,11 +57,11 @@ void communication_view_free(struct communication_view *);
 bool code_is_ambiguous(const struct profile *, uint64_t ip);
 
 /*
- * Where no register watched other threads' stores: coherence misses per access of a private cache,
- * on top of the others, as the modelled transfers tell. False: lines that were watched, or counts,
- * tell (struct miss_split).
+ * Coherence misses per access of a private cache: those that watches tell (struct miss_split), and
+ * on top of them the modelled transfers, of lines that threads fight over, and of all where no
+ * register watched other threads' stores. False: nothing is modelled.
  */
-bool communication_view_coherence(struct model *, struct estimate *);
+bool communication_view_coherence(struct model *, struct estimate watched, struct estimate *);
 
 void communication_view_label_code(struct model *, struct communication_view *);
 void communication_view_label_objects(struct model *, struct communication_view *);

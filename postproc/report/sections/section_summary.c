@@ -346,7 +346,7 @@ static void add_misses(struct model *model, struct document *document, struct se
                                 : model->options->machine != NULL ? model->machine.name
                                                                   : "the run's machine");
     struct estimate coherence;
-    bool modelled = communication_view_coherence(model, &coherence);
+    bool modelled = false;
     struct table *table = document_table(
         document, "misses", title,
         basis_text(model, document, ", modelled as fully associative LRU caches, one per thread"),
@@ -363,6 +363,7 @@ static void add_misses(struct model *model, struct document *document, struct se
         row->cells[3] = part_cell(split, model->whole[model->level_size[i]].miss_ratio);
         row->cells[4] = part_cell(split, split->cold);
         row->cells[5] = part_cell(split, split->capacity);
+        modelled = communication_view_coherence(model, split->coherence, &coherence);
         row->cells[6] =
             modelled ? cell_share_between(coherence) : part_cell(split, split->coherence);
         row->cells[7] = cell_truth(split->beyond);

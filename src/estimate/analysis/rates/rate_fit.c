@@ -39,12 +39,17 @@ struct system {
     double gradient[UNKNOWNS_MAX];
 };
 
-/* The probability that what is said is not astray (Bayes): it is either what is expected, give or
- * take all that is unknown, or slower than the model knows, or anything. */
-static double trust_in(double off, double variance, double astray)
+/*
+ * The probability that what is said is not astray (Bayes): it is either what is expected, give or
+ * take all that is unknown, or slower than the model knows, or anything. own: its own variance;
+ * what is vague is mostly too slow when it is astray, and does not tell of slow code.
+ */
+static double trust_in(double off, double own, double unknown, double astray)
 {
+    double variance = own + unknown;
     double expected = exp(-off * off / (2 * variance)) / sqrt(2 * M_PI * variance);
-    double slower = off < 0 && off > -UNEXPECTED_RANGE ? 1 / UNEXPECTED_RANGE : 0;
+    bool may_tell = own < TELLING_VARIANCE && off < 0 && off > -UNEXPECTED_RANGE;
+    double slower = may_tell ? 1 / UNEXPECTED_RANGE : 0;
     double right = (1 - astray) * ((1 - UNEXPECTED) * expected + UNEXPECTED * slower);
 
     return astray > 0 ? right / (right + astray / ASTRAY_RANGE) : 1;
@@ -58,9 +63,8 @@ static double unknown_variance(const struct rate_evidence *evidence)
 static double trust_in_reading(const struct rate_evidence *evidence,
                                const struct rate_reading *reading)
 {
-    return trust_in(reading->log_rate - evidence->expected[reading->group],
-                    reading->variance + evidence->own_variance[reading->group] +
-                        unknown_variance(evidence),
+    return trust_in(reading->log_rate - evidence->expected[reading->group], reading->variance,
+                    evidence->own_variance[reading->group] + unknown_variance(evidence),
                     reading->astray);
 }
 
@@ -95,9 +99,8 @@ static double own_variance(const struct rate_evidence *evidence,
 static double trust_in_equation(const struct rate_evidence *evidence,
                                 const struct rate_equation *equation)
 {
-    return trust_in(off_expected(evidence, equation),
-                    equation->variance + unknown_variance(evidence) +
-                        own_variance(evidence, equation),
+    return trust_in(off_expected(evidence, equation), equation->variance,
+                    unknown_variance(evidence) + own_variance(evidence, equation),
                     equation->astray);
 }
 
