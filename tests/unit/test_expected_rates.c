@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "analysis/rates/expected_rates.h"
+#include "interpreter_stop.h"
 #include "support/profile_builder.h"
 
 enum { BURSTS = 20 };
@@ -67,9 +68,47 @@ static void who_shares_words_waits(void **state)
     assert_true(variance[0] < variance[1] && variance[1] < variance[2]);
 }
 
+/* Six accesses in so many instructions: some ten microseconds, not a few nanoseconds. */
+static void who_seldom_accesses_memory_makes_few(void **state)
+{
+    const struct probe_count closed = {probe_code(false, 3, 1), 6};
+    const struct builder_group group = {.probe = {.ip = 0x10010}, .counts = &closed, .sizes = {1}};
+    char path[] = "/tmp/reuse-expected-XXXXXX";
+    uint32_t groups[1] = {0};
+    struct rate_evidence evidence = {.groups = 1, .share = {1}};
+    struct kernel_demand demand[RATE_GROUPS_MAX];
+    struct progress_variable calls = {.kind = PROGRESS_SYSTEM_CALLS, .accesses = 6};
+    struct profile_builder builder;
+    struct record_burst burst;
+    struct profile *profile;
+
+    (void)state;
+    close(mkstemp(path));
+    profile_builder_begin(&builder, path);
+    profile_builder_defaults(&builder);
+    burst = profile_builder_default_burst(profile_builder_thread(&builder, 1, "one"), 0);
+    burst.stop = INTERPRETER_BUDGET;
+    burst.accesses = burst.probes = 6;
+    profile_builder_burst(&builder, &burst, &group, 1);
+    profile_builder_variable(
+        &builder,
+        (struct record_progress){.thread_id = 1, .loop = 0x10000, .burst_id = burst.burst_id},
+        &calls);
+    profile_builder_finish(&builder);
+    profile = profile_builder_load(path);
+    unlink(path);
+    assert_int_equal(profile->bursts.count, 1);
+    expected_rates(profile, &line_sources_usual, groups, groups, &evidence, demand);
+    assert_float_equal(evidence.expected[0], log(6 / (0.17 * BURST_INSTRUCTIONS_MAX)), 1e-9);
+    profile_free(profile);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(who_shares_words_waits)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_shares_words_waits),
+        cmocka_unit_test(who_seldom_accesses_memory_makes_few),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "analysis/rates/progress_observations.h"
+#include "interpreter_stop.h"
 
 /* Where the profile does not say: the mean of 9 programs, 36 runs. */
 #define CYCLES_PER_NS 3.2
@@ -22,6 +23,10 @@
 #define FAR_SHARE 0.1
 /* If page faults take all of a loop's time before bursts, what is left is known to this, ln. */
 #define FAULTS_BEFORE_DEVIATION 0.7
+/* Code that accesses memory so seldom that a burst ends for its instructions: two of these a cycle,
+ * within a factor of two. */
+#define INSTRUCTION_NS 0.17
+#define INSTRUCTION_DEVIATION log(2)
 /* Code whose words other threads move in all of its bursts waits for them: four programs made 0.03
  * to 0.8 of the accesses that are expected without, 0.12 in the mean. */
 #define CONTENDED_MEAN 1.0
@@ -51,6 +56,7 @@ struct code {
     double fault_ns_within;     /* that its accesses take, in so many */
     double fault_accesses;
     double calls, call_accesses; /* system calls, in so many accesses */
+    double seldom;               /* of the modelled bursts, those by their instructions alone */
     double records, shared; /* bursts; those while which other threads moved a word of theirs */
 };
 
@@ -70,8 +76,21 @@ static double waiting(const struct modelled *cycles, const struct line_sources *
            beyond * fmax(0, cycles->far - cycles->near);
 }
 
-static void add_burst(const struct record_progress *record, const struct line_sources *sources,
-                      struct code *code)
+/* Accesses per ns of a burst that ended for its instructions; 0: it did not. */
+static double speed_by_instructions(const struct profile *profile,
+                                    const struct record_progress *record)
+{
+    size_t index = profile_burst_index(profile, record->burst_id);
+    const struct record_burst *burst =
+        index < profile->bursts.count ? profile->bursts.items[index] : NULL;
+
+    return burst != NULL && burst->stop == INTERPRETER_BUDGET
+               ? burst->accesses / (BURST_INSTRUCTIONS_MAX * INSTRUCTION_NS)
+               : 0;
+}
+
+static void add_burst(const struct profile *profile, const struct record_progress *record,
+                      const struct line_sources *sources, struct code *code)
 {
     const double before_ns = progress_time(record->before_ns);
     struct modelled cycles = {0};
@@ -108,8 +127,14 @@ static void add_burst(const struct record_progress *record, const struct line_so
     code->records++;
     code->shared += shared;
     at_hand = cycles.held > 0 ? cycles.held : cycles.near;
-    if (at_hand <= 0)
+    if (at_hand <= 0) {
+        double speed = speed_by_instructions(profile, record);
+
+        code->bursts += speed > 0;
+        code->seldom += speed > 0;
+        code->speed += speed;
         return;
+    }
     waits = waiting(&cycles, sources);
     code->bursts++;
     code->before = cycles.held <= 0;
@@ -132,8 +157,9 @@ static double rate_by_model(const struct code *code, const struct kernel_demand 
 {
     double lines = LINES_TIME_DEVIATION * code->waits / code->bursts;
     double off = FAULTS_BEFORE_DEVIATION * demand->faults;
+    double seldom = INSTRUCTION_DEVIATION * code->seldom / code->bursts;
 
-    *variance = lines * lines + off * off;
+    *variance = lines * lines + off * off + seldom * seldom;
     return log(code->speed / code->bursts);
 }
 
@@ -150,7 +176,7 @@ void expected_rates(const struct profile *profile, const struct line_sources *so
         code[burst_groups[i]].open += profile->bursts.items[i]->open;
     }
     for (size_t i = 0; i < profile->progress.count; i++)
-        add_burst(profile->progress.items[i], sources, &code[progress_groups[i]]);
+        add_burst(profile, profile->progress.items[i], sources, &code[progress_groups[i]]);
     for (uint32_t i = 0; i < evidence->groups; i++) {
         modelled += code[i].bursts > 0 ? evidence->share[i] : 0;
         before |= code[i].before;
