@@ -10,7 +10,6 @@
 #include "bursts/modelled_time.h"
 #include "bursts/page_faults.h"
 #include "bursts/thread_usage.h"
-#include "isa/guarded_memory.h"
 #include "memory/scratch.h"
 #include "output/output.h"
 #include "process/settings.h"
@@ -58,7 +57,8 @@ static void note_shared(struct thread *thread)
         struct progress_word *word = &thread->rate.words.words[i];
         uint64_t value = 0;
 
-        if (word->address && guarded_memory_read(word->address, &value, word->width))
+        if (word->address &&
+            interpreter_peek_memory(thread->interpreter, word->address, word->width, &value))
             word->shared = value != word->at_begin;
     }
 }

@@ -59,6 +59,13 @@ bool interpreter_peek(struct interpreter *it, uint64_t address, unsigned size, u
     return memory_read(it, address, value, size) == MEMORY_KNOWN;
 }
 
+bool interpreter_peek_memory(const struct interpreter *it, uint64_t address, unsigned size,
+                             uint64_t *value)
+{
+    *value = 0;
+    return memory_read_target(it, address, value, size);
+}
+
 bool interpreter_has_written(struct interpreter *it, uint64_t address, uint64_t size)
 {
     return store_buffer_touches(&it->store, address, size);

@@ -143,6 +143,10 @@ uint64_t interpreter_accesses(const struct interpreter *);
  */
 bool interpreter_peek(struct interpreter *, uint64_t address, unsigned size, uint64_t *value);
 
+/* Likewise, as it is in the target's memory: stores of the look-ahead are not there. */
+bool interpreter_peek_memory(const struct interpreter *, uint64_t address, unsigned size,
+                             uint64_t *value);
+
 /*
  * Explicit read and write operands of the one instruction at code (at most size bytes), given the
  * registers before it executes; those of the stack and of string instructions (one element) as
