@@ -82,7 +82,8 @@ void allocation_came(const void *pointer, size_t size, enum allocator allocator,
     struct block block = {.base = (uint64_t)(uintptr_t)pointer, .size = size};
     const bool had_cache = thread_cache_own != NULL;
     struct thread_cache *cache = thread_cache_get();
-    if (size < BLOCK_CHOICE_SMALL) {
+    if (size < BLOCK_CHOICE_SMALL ||
+        block_choice_is_of_large(cache != NULL ? &cache->choice : NULL, size)) {
         const unsigned place = block_choice_place(caller->ip, caller->stack_pointer, size);
         if (cache == NULL || allocation_state.options.every_block)
             block_choice_leave(&thread_skips, place);

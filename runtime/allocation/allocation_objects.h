@@ -37,6 +37,14 @@ static inline bool allocation_passes_over(uint64_t ip, uint64_t stack_pointer, s
            block_choice_passes_over(&thread_skips, block_choice_place(ip, stack_pointer, size));
 }
 
+/* Likewise of a larger one. Slower: not for the wrappers' first lines. */
+static inline bool allocation_passes_over_large(uint64_t ip, uint64_t stack_pointer, size_t size)
+{
+    return block_choice_is_of_large(thread_cache_own != NULL ? &thread_cache_own->choice : NULL,
+                                    size) &&
+           block_choice_passes_over(&thread_skips, block_choice_place(ip, stack_pointer, size));
+}
+
 /* Around what is done for a block that is tracked: allocation_spent() tells what was spent since
  * allocation_clock() gave `since`. */
 uint64_t allocation_clock(void);

@@ -26,6 +26,7 @@ static void came(void *pointer, size_t size, enum allocator allocator,
                  const struct unwind_start *caller)
 {
     if (allocation_passes_over(caller->ip, caller->stack_pointer, size) ||
+        allocation_passes_over_large(caller->ip, caller->stack_pointer, size) ||
         !allocation_follow(caller->stack_pointer))
         return;
     const uint64_t since = allocation_clock();

@@ -56,6 +56,25 @@ static void one_of_each_stratum(void **state)
     assert_int_equal(allocate(0x401000, 0x7ffe0000, 2000), 0);
 }
 
+/* Buffers of some pages: all, until chosen blocks are dear; whole arrays always. */
+static void larger_ones_are_chosen_while_dear(void **state)
+{
+    (void)state;
+    begin(4);
+    assert_false(block_choice_is_of_large(NULL, 8192));
+    assert_false(block_choice_is_of_large(&choice, 8192));
+    block_choice_spent(&choice, 2000000, 1000000);
+    assert_true(block_choice_is_of_large(&choice, BLOCK_CHOICE_SMALL));
+    assert_true(block_choice_is_of_large(&choice, BLOCK_CHOICE_LARGE - 1));
+    assert_false(block_choice_is_of_large(&choice, BLOCK_CHOICE_SMALL - 1));
+    assert_false(block_choice_is_of_large(&choice, BLOCK_CHOICE_LARGE));
+    /* A second later that was little. */
+    block_choice_spent(&choice, 1000000000, 1);
+    assert_false(block_choice_is_of_large(&choice, 8192));
+    for (size_t size = 1; size < BLOCK_CHOICE_LARGE; size *= 2)
+        assert_true(block_choice_place(0x401000, 0x7ffe0000, size) < 1 << BLOCK_CHOICE_PLACES_LOG2);
+}
+
 /* One of 1024 of those that take too much time, whose weights add up to all that were allocated. */
 static void fewer_of_what_is_dear(void **state)
 {
@@ -253,9 +272,13 @@ static void parts_add_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_of_each_stratum),    cmocka_unit_test(fewer_of_what_is_dear),
-        cmocka_unit_test(periods_do_not_matter),  cmocka_unit_test(estimates_are_unbiased),
-        cmocka_unit_test(concentration_by_pairs), cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(one_of_each_stratum),
+        cmocka_unit_test(larger_ones_are_chosen_while_dear),
+        cmocka_unit_test(fewer_of_what_is_dear),
+        cmocka_unit_test(periods_do_not_matter),
+        cmocka_unit_test(estimates_are_unbiased),
+        cmocka_unit_test(concentration_by_pairs),
+        cmocka_unit_test(parts_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,8 +146,7 @@ static void random_history(uint64_t low, uint64_t extent, unsigned size_bits, ui
                 .size =
                     1 + (next_random() & ((UINT64_C(1) << next_random() % (size_bits + 1)) - 1)),
                 .site = 1 + (uint32_t)(next_random() % BLOCK_SITE_MAX)};
-            if (block.size < 4096)
-                block.tracked_log2 = next_random() % 4 * 2;
+            block.tracked_log2 = next_random() % 6 * 2;
             if (oracle_insert(&oracle, block))
                 assert_true(block_map_insert(map, &block));
         } else if (oracle.count > 0) {

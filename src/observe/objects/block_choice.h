@@ -4,7 +4,9 @@
  * bursts of accesses meet so many blocks that a sample of them tells the shares of the sites that
  * allocate them.
  *
- * - Blocks of BLOCK_CHOICE_SMALL bytes and more are tracked for certain.
+ * - Blocks of BLOCK_CHOICE_LARGE bytes and more are tracked for certain, and those of
+ *   BLOCK_CHOICE_SMALL and more while chosen blocks are not dear (below): a program may make a
+ * buffer anew for each line that it reads.
  * - Of smaller ones every stratum of 4^k allocations in a row has exactly one that is tracked, at a
  *   place drawn uniformly: each with probability 4^-k, whatever the program's own period. It weighs
  *   4^k = 2^tracked_log2 in every sum (Horvitz and Thompson 1952; for strata, Cochran, Sampling
@@ -38,6 +40,7 @@
 
 enum {
     BLOCK_CHOICE_SMALL = 4096,
+    BLOCK_CHOICE_LARGE = 65536,
     BLOCK_CHOICE_PLACES_LOG2 = 7,
     BLOCK_CHOICE_TRACKED_LOG2_CHEAP = 8, /* as far as it rises while they are not dear */
     BLOCK_CHOICE_TRACKED_LOG2_MAX = 10,
@@ -66,10 +69,10 @@ struct block_choice {
     struct block_choice_place places[1 << BLOCK_CHOICE_PLACES_LOG2];
 };
 
-/* The number of the place. size: 0 .. BLOCK_CHOICE_SMALL - 1. */
+/* The number of the place. size: 0 .. BLOCK_CHOICE_LARGE - 1. */
 static inline unsigned block_choice_place(uint64_t ip, uint64_t stack_pointer, size_t size)
 {
-    /* No two calls lie so near each other that the order, at most 11, would confuse them. Stack
+    /* No two calls lie so near each other that the order, at most 15, would confuse them. Stack
      * pointers differ in multiples of 16. */
     const uint64_t order = 31u ^ (unsigned)__builtin_clz((unsigned)size | 8);
     /* Golden ratio. */
@@ -89,6 +92,13 @@ static inline unsigned block_choice_place(uint64_t ip, uint64_t stack_pointer, s
 static inline bool block_choice_passes_over(struct block_choice_skips *skips, unsigned place)
 {
     return --skips->of[place] >= 0;
+}
+
+/* Whether blocks of this size are chosen now, beside the small ones: `choice` may be NULL. */
+static inline bool block_choice_is_of_large(const struct block_choice *choice, size_t size)
+{
+    return size >= BLOCK_CHOICE_SMALL && size < BLOCK_CHOICE_LARGE && choice != NULL &&
+           choice->dear;
 }
 
 static inline void block_choice_leave(struct block_choice_skips *skips, unsigned place)

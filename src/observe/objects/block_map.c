@@ -70,7 +70,7 @@ bool block_map_insert(struct block_map *map, const struct block *new_block)
     if (in_range(block.base) && block.size <= (UINT64_C(1) << ADDRESS_BITS) - block.base &&
         block.site != 0 && block.site <= BLOCK_SITE_MAX) {
         if (end_of_whole_pages(&block) > first_whole_page(block.base))
-            tracked = block.tracked_log2 == 0 && block_map_insert_large(map, &block);
+            tracked = block_map_insert_large(map, &block);
         else if (block.base % (1 << POSITION_SHIFT) == 0)
             tracked = block_map_insert_small(map, &block);
     }

@@ -16,6 +16,7 @@
 
 enum {
     ADDRESS_BITS = 48,
+    LARGE_SIZE_BITS = 56,
     HUGE_SHIFT = 30,
     MIDDLE_SHIFT = 21,
     PAGE_SHIFT = 12,
@@ -44,7 +45,7 @@ struct cells {
 struct large {
     _Atomic uint32_t sequence;
     _Atomic uint32_t site;
-    _Atomic uint64_t base, size;
+    _Atomic uint64_t base, size; /* size: tracked_log2 in the bits from LARGE_SIZE_BITS on */
     _Atomic(struct large *) next_free;
 };
 

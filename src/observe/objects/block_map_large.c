@@ -40,7 +40,9 @@ static void release_large(struct block_map *map, struct large *large)
 static void describe(struct large *large, const struct block *block)
 {
     atomic_store_explicit(&large->base, block->base, memory_order_release);
-    atomic_store_explicit(&large->size, block->size, memory_order_release);
+    atomic_store_explicit(&large->size,
+                          block->size | (uint64_t)block->tracked_log2 << LARGE_SIZE_BITS,
+                          memory_order_release);
     atomic_store_explicit(&large->site, block->site, memory_order_release);
     atomic_fetch_add_explicit(&large->sequence, 1, memory_order_release);
 }
@@ -51,9 +53,10 @@ static bool read_large(const struct large *large, struct block *block)
         return false;
     const uint32_t sequence = atomic_load_explicit(&large->sequence, memory_order_acquire);
     block->base = atomic_load_explicit(&large->base, memory_order_acquire);
-    block->size = atomic_load_explicit(&large->size, memory_order_acquire);
+    const uint64_t size = atomic_load_explicit(&large->size, memory_order_acquire);
+    block->size = size & ((UINT64_C(1) << LARGE_SIZE_BITS) - 1);
     block->site = atomic_load_explicit(&large->site, memory_order_acquire);
-    block->tracked_log2 = 0;
+    block->tracked_log2 = (uint8_t)(size >> LARGE_SIZE_BITS);
     return (sequence & 1) == 0 &&
            atomic_load_explicit(&large->sequence, memory_order_relaxed) == sequence;
 }
