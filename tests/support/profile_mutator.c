@@ -277,7 +277,7 @@ void write_every_record(const char *path)
                              &(struct progress_variable){.place = 0x7000,
                                                          .kind = PROGRESS_WORD,
                                                          .width = 8,
-                                                         .flags = PROGRESS_SINCE,
+                                                         .flags = PROGRESS_SINCE | PROGRESS_SHARED,
                                                          .accesses = 4096,
                                                          .within = 10,
                                                          .since = 100000});
