@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "doctor/latencies.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "doctor/line_transfer.h"
+#include "doctor/perf.h"
 #include "host_caches.h"
 #include "machine/kept.h"
 #include "machine/machine.h"
@@ -66,14 +65,6 @@ static void link_ring(struct chained *chain, uint32_t *order, size_t count)
         chain[order[i]].next = &chain[order[(i + 1) % count]];
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* The fastest of some rounds: what is slower was interrupted. */
 static double follow(struct chained *chain)
 {
@@ -82,12 +73,12 @@ static double follow(struct chained *chain)
 
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct chained *at = chain;
-        uint64_t begin = now_ns();
+        uint64_t begin = perf_wall_ns();
 
         for (unsigned i = 0; i < LOADS; i++)
             at = at->next;
         end = at;
-        least = fmin(least, (double)(now_ns() - begin) / LOADS);
+        least = fmin(least, (double)(perf_wall_ns() - begin) / LOADS);
     }
     (void)end;
     return least;

@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "doctor/perf.h"
 
 enum {
     LINE = 128,     /* with the neighbour that some processors fetch along */
@@ -32,14 +33,6 @@ struct player {
     unsigned number;
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* Looks at the clock now and then only: that would take part in what is measured. */
 static bool wait_for(struct game *game, unsigned turn, uint64_t until)
 {
@@ -47,7 +40,7 @@ static bool wait_for(struct game *game, unsigned turn, uint64_t until)
          spins++) {
         if (spins % 4096 != 0)
             continue;
-        if (atomic_load(&game->given_up) || now_ns() > until) {
+        if (atomic_load(&game->given_up) || perf_wall_ns() > until) {
             atomic_store(&game->given_up, true);
             return false;
         }
@@ -59,7 +52,7 @@ static void *play(void *argument)
 {
     struct player *player = argument;
     struct game *game = player->game;
-    uint64_t until = now_ns() + PAIR_NS_MAX;
+    uint64_t until = perf_wall_ns() + PAIR_NS_MAX;
     cpu_set_t set;
 
     CPU_ZERO(&set);
@@ -75,11 +68,11 @@ static void *play(void *argument)
             if (!wait_for(game, turn, until))
                 return NULL;
             if (turn == first)
-                begin = now_ns();
+                begin = perf_wall_ns();
             atomic_store_explicit(&game->turn, turn + 1, memory_order_release);
         }
         game->ns[player->number] =
-            fmin(game->ns[player->number], (double)(now_ns() - begin) / (TURNS - 1));
+            fmin(game->ns[player->number], (double)(perf_wall_ns() - begin) / (TURNS - 1));
     }
     return NULL;
 }

@@ -259,6 +259,11 @@ void rate_follow_end(struct scratch *scratch)
     page_faults_follow_end(scratch);
     if (scratch->from == 0)
         note_shared(scratch->thread);
+    /* Of a burst that ended with its first accesses these are all that is known. */
+    if (burst_count(scratch->burst) == scratch->words_from) {
+        progress_words_restart(&scratch->thread->rate.words);
+        scratch->words_from = 0;
+    }
     read_words(scratch->thread, progress_word_end);
     if (scratch->searching)
         look_at_candidates(scratch, 0);

@@ -154,6 +154,12 @@ static void what_others_did_before_is_not_counted(void **state)
     assert_true(word->since == 200);
     progress_word_end(word, true, 316);
     assert_true(word->within == 16);
+    /* A burst that is short. */
+    progress_word_begin(word, true, 400);
+    progress_word_start(word, true, 403);
+    progress_words_restart(&words);
+    progress_word_end(word, true, 403);
+    assert_true(word->within == 3);
 }
 
 static void words_that_stand_still_are_forgotten(void **state)

@@ -127,14 +127,14 @@ static bool holds(const struct pipeline *p, uint32_t line)
 /* Used lately; next to one that was; or not. */
 enum line_state { LINE_HELD, LINE_STREAMED, LINE_NEW, LINE_STATES };
 
+enum { NEAR_LATENCY = PROGRESS_NEAR_LATENCY * PIPELINE_CYCLE };
+
 /* Parts of a cycle: between two lines, and what each takes more than one in the first cache. */
 static const struct source {
     uint32_t way, latency[LINE_STATES];
 } sources[PIPELINE_SOURCES] = {
     [PIPELINE_HELD] = {0},
-    [PIPELINE_NEAR] = {2 * PIPELINE_CYCLE,
-                       {0, PROGRESS_NEAR_LATENCY *PIPELINE_CYCLE,
-                        PROGRESS_NEAR_LATENCY *PIPELINE_CYCLE}},
+    [PIPELINE_NEAR] = {2 * PIPELINE_CYCLE, {0, NEAR_LATENCY, NEAR_LATENCY}},
     [PIPELINE_FAR] = {7 * PIPELINE_CYCLE, {0, 50 * PIPELINE_CYCLE, 350 * PIPELINE_CYCLE}},
 };
 

@@ -4,9 +4,9 @@
  * bursts of accesses meet so many blocks that a sample of them tells the shares of the sites that
  * allocate them.
  *
- * - Blocks of BLOCK_CHOICE_LARGE bytes and more are tracked for certain, and those of
- *   BLOCK_CHOICE_SMALL and more while chosen blocks are not dear (below): a program may make a
- * buffer anew for each line that it reads.
+ * - Blocks of BLOCK_CHOICE_LARGE bytes and more are tracked for certain. So are those of
+ *   BLOCK_CHOICE_SMALL and more while chosen blocks are not dear (below): a program may make
+ *   a buffer anew for each line that it reads.
  * - Of smaller ones every stratum of 4^k allocations in a row has exactly one that is tracked, at a
  *   place drawn uniformly: each with probability 4^-k, whatever the program's own period. It weighs
  *   4^k = 2^tracked_log2 in every sum (Horvitz and Thompson 1952; for strata, Cochran, Sampling

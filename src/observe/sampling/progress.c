@@ -127,6 +127,12 @@ void progress_word_start(struct progress_word *word, bool known, uint64_t value)
         word->at_start = value;
 }
 
+void progress_words_restart(struct progress_words *words)
+{
+    for (unsigned i = 0; i < PROGRESS_WORDS; i++)
+        words->words[i].at_start = words->words[i].at_begin;
+}
+
 void progress_word_end(struct progress_word *word, bool known, uint64_t value)
 {
     if (known)

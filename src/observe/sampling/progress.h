@@ -86,6 +86,7 @@ struct progress_words {
 void progress_word_look(struct progress_word *, bool known, uint64_t value);
 void progress_word_begin(struct progress_word *, bool known, uint64_t value);
 void progress_word_start(struct progress_word *, bool known, uint64_t value);
+void progress_words_restart(struct progress_words *); /* its first accesses count as well */
 void progress_word_end(struct progress_word *, bool known, uint64_t value);
 
 /* After what the burst showed of it has been noted: forgets words that move back or stand still. */

@@ -27,8 +27,9 @@
  * within a factor of two. */
 #define INSTRUCTION_NS 0.17
 #define INSTRUCTION_DEVIATION log(2)
-/* Code whose words other threads move in all of its bursts waits for them: four programs made 0.03
- * to 0.8 of the accesses that are expected without, 0.12 in the mean. */
+/* Code whose words other threads move in all of its bursts waits for them: four programs, which did
+ * little else, ran at 0.03 to 0.8 times the rate expected otherwise (geometric mean 0.12). What is
+ * expected is half of that, as a logarithm, with an interval that holds all four. */
 #define CONTENDED_MEAN 1.0
 #define CONTENDED_DEVIATION 1.5
 /* Without a model. An access that hits takes some 0.25 ns, two to three a cycle. What the others
