@@ -17,36 +17,71 @@
 #define LOOPS_STAY __attribute__((optimize("no-tree-loop-distribute-patterns")))
 #endif
 
+typedef uint32_t __attribute__((may_alias, aligned(1))) unaligned_half;
 typedef uint64_t __attribute__((may_alias, aligned(1))) unaligned_word;
+typedef uint64_t __attribute__((vector_size(16), may_alias, aligned(1))) unaligned_vector;
+
+enum { WORD = sizeof(unaligned_word), HALF = sizeof(unaligned_half), VECTOR = 16 };
+
+/*
+ * Copies go by vectors, the last of which may overlap the one before. It is read before anything is
+ * written, so that memmove() may use the same steps. No string instruction: on a virtual Zen 3 `rep
+ * movsb` copied 2.3 GB/s, and began after 70 ns.
+ */
+LOOPS_STAY static void copy_few(unsigned char *to, const unsigned char *from, size_t size)
+{
+    if (size >= WORD) {
+        uint64_t first = *(const unaligned_word *)from;
+        uint64_t last = *(const unaligned_word *)(from + size - WORD);
+
+        *(unaligned_word *)to = first;
+        *(unaligned_word *)(to + size - WORD) = last;
+    } else if (size >= HALF) {
+        uint32_t first = *(const unaligned_half *)from;
+        uint32_t last = *(const unaligned_half *)(from + size - HALF);
+
+        *(unaligned_half *)to = first;
+        *(unaligned_half *)(to + size - HALF) = last;
+    } else if (size > 0) {
+        unsigned char first = from[0], middle = from[size / 2], last = from[size - 1];
+
+        to[0] = first;
+        to[size / 2] = middle;
+        to[size - 1] = last;
+    }
+}
 
 LOOPS_STAY static void copy_up(unsigned char *to, const unsigned char *from, size_t size)
 {
-    for (; size >= 8; size -= 8, to += 8, from += 8)
-        *(unaligned_word *)to = *(const unaligned_word *)from;
-    for (; size > 0; size--)
-        *to++ = *from++;
+    unaligned_vector last;
+
+    if (size < VECTOR) {
+        copy_few(to, from, size);
+        return;
+    }
+    last = *(const unaligned_vector *)(from + size - VECTOR);
+    for (; size > VECTOR; size -= VECTOR, to += VECTOR, from += VECTOR)
+        *(unaligned_vector *)to = *(const unaligned_vector *)from;
+    *(unaligned_vector *)(to + size - VECTOR) = last;
 }
 
 LOOPS_STAY static void copy_down(unsigned char *to, const unsigned char *from, size_t size)
 {
-    for (; size >= 8; size -= 8)
-        *(unaligned_word *)(to + size - 8) = *(const unaligned_word *)(from + size - 8);
-    for (; size > 0; size--)
-        to[size - 1] = from[size - 1];
+    unaligned_vector first;
+
+    if (size < VECTOR) {
+        copy_few(to, from, size);
+        return;
+    }
+    first = *(const unaligned_vector *)from;
+    for (; size > VECTOR; size -= VECTOR)
+        *(unaligned_vector *)(to + size - VECTOR) =
+            *(const unaligned_vector *)(from + size - VECTOR);
+    *(unaligned_vector *)to = first;
 }
 
 LOOPS_STAY void *memcpy(void *restrict to, const void *restrict from, size_t size)
 {
-#if defined(__x86_64__)
-    enum { WORTH_A_STRING_INSTRUCTION = 256 };
-
-    if (size >= WORTH_A_STRING_INSTRUCTION) {
-        void *end = to;
-
-        __asm__ volatile("rep movsb" : "+D"(end), "+S"(from), "+c"(size) : : "memory");
-        return to;
-    }
-#endif
     copy_up(to, from, size);
     return to;
 }
@@ -62,19 +97,29 @@ LOOPS_STAY void *memmove(void *to, const void *from, size_t size)
 
 LOOPS_STAY void *memset(void *to, int value, size_t size)
 {
+    const uint64_t word = (unsigned char)value * UINT64_C(0x0101010101010101);
+    const unaligned_vector vector = {word, word};
+    unsigned char *at = to, *end = at + size;
+
 #if defined(__x86_64__)
-    void *end = to;
+    /* On the same processor it takes 50 ns to begin, and is twice as fast as vectors then. */
+    enum { WORTH_A_STRING_INSTRUCTION = 1024 };
 
-    __asm__ volatile("rep stosb" : "+D"(end), "+c"(size) : "a"(value) : "memory");
-#else
-    unsigned char *at = to;
-    uint64_t word = (unsigned char)value * UINT64_C(0x0101010101010101);
-
-    for (; size >= 8; size -= 8, at += 8)
-        *(unaligned_word *)at = word;
-    for (; size > 0; size--)
-        *at++ = (unsigned char)value;
+    if (size >= WORTH_A_STRING_INSTRUCTION) {
+        __asm__ volatile("rep stosb" : "+D"(at), "+c"(size) : "a"(value) : "memory");
+        return to;
+    }
 #endif
+    if (size < VECTOR) {
+        for (; end - at >= WORD; at += WORD)
+            *(unaligned_word *)at = word;
+        while (at < end)
+            *at++ = (unsigned char)value;
+        return to;
+    }
+    for (; end - at > VECTOR; at += VECTOR)
+        *(unaligned_vector *)at = vector;
+    *(unaligned_vector *)(end - VECTOR) = vector;
     return to;
 }
 
