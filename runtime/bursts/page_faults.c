@@ -59,10 +59,12 @@ static uint32_t count_own_pages(const struct scratch *scratch)
  * kernel does not tell of pages. */
 static uint64_t count_loads(const struct scratch *scratch, uint64_t now)
 {
-    uint64_t taken = now - scratch->faults.looking;
-    uint64_t own = count_own_pages(scratch) - scratch->faults.own_pages;
+    uint64_t taken = now - scratch->faults.looking, own;
 
-    return scratch->faults.own_pages > 0 && own < taken ? taken - own : 0;
+    if (taken == 0 || scratch->faults.own_pages == 0)
+        return 0;
+    own = count_own_pages(scratch) - scratch->faults.own_pages;
+    return own < taken ? taken - own : 0;
 }
 
 static uint64_t count_stores(const struct burst *burst, uint32_t from)

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "interposition/descriptors.h"
 #include "own/small_file.h"
@@ -19,8 +21,10 @@
 #define EXCLUSIVE (UINT64_C(1) << 56)
 
 enum {
-    HUGE = 512,  /* pages of a huge one: a table of them, which fills a page of 4 KiB */
-    WINDOW = 64, /* entries that are read at a time */
+    HUGE = 512, /* pages of a huge one: a table of them, which fills a page of 4 KiB */
+    /* Entries that are read at a time. Of each page that is there the kernel looks at what it knows
+       of it, which is mostly in no cache: 64 took 7 us. */
+    WINDOW = 8,
     SMALL_PAGE = 4096,
 };
 
@@ -114,17 +118,20 @@ uint32_t page_map_store_faults(const uint64_t *pages, uint32_t n)
 
 uint32_t page_map_present(const void *memory, size_t bytes)
 {
+    const uint64_t begin = (uintptr_t)memory / settings.page_size;
     const uint64_t end = ((uintptr_t)memory + bytes - 1) / settings.page_size + 1;
-    struct window window;
+    unsigned char resident[HUGE];
     uint32_t present = 0;
 
     if (!is_open() || tape_supplies())
         return 0;
-    for (uint64_t page = (uintptr_t)memory / settings.page_size; page < end; page += HUGE) {
-        if (!read_window(&window, page, end - page < HUGE ? (uint32_t)(end - page) : HUGE))
+    for (uint64_t page = begin; page < end; page += HUGE) {
+        uint64_t n = end - page < HUGE ? end - page : HUGE;
+
+        if (syscall(SYS_mincore, page * settings.page_size, n * settings.page_size, resident) != 0)
             return 0;
-        for (uint32_t i = 0; i < window.n; i++)
-            present += (window.entries[i] & PRESENT) != 0;
+        for (uint64_t i = 0; i < n; i++)
+            present += resident[i] & 1;
     }
     return present;
 }
