@@ -64,7 +64,7 @@ run "$bin/reuse-report" --mrc --line-size 256 --format json "$work/sweep.rprof"
 cp "$work/out" "$work/sweep256.json"
 check "the same profile answers for 256-byte lines" holds sweep256 '0.004 < miss(1 << 16) < 0.07'
 
-profile dmtvm "$micro/dmtvm" --iterations 2700
+profile dmtvm "$micro/dmtvm" --iterations 1300
 check "data objects have the names of the source" holds dmtvm \
     'all(thing(n) is not None for n in ("m", "x"))'
 check "the matrix is never reused in small caches, the vector is" holds dmtvm \
@@ -78,8 +78,8 @@ check "the object named through the interface is found" holds regions \
     'thing("the second one") is not None'
 run "$bin/reuse-report" --objects --region "first span" --format json "$work/regions.rprof"
 cp "$work/out" "$work/span.json"
-# A burst belongs to the span that it begins in. Of some 30, each reaches beyond that span's 2^18 accesses
-# once in a hundred times, and is then half in the other: the bound is twenty times what is expected.
+# A burst belongs to the span that it begins in. Of some 20, each reaches beyond that span's 2^20 accesses
+# once in four hundred times, and is then half in the other: the bound is eighty times what is expected.
 check "a span of the interface selects its accesses" holds span \
     'thing("first_array")["accesses"] > 0.88 * sum(o["accesses"] for o in r["objects"])'
 

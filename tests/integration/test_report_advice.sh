@@ -51,8 +51,8 @@ check "... in text as well" out_has '^Mem +< [0-9.]+ [KMGTP]iB +- +- '
 run "$report" --traffic --format csv bare.rprof
 check "... and in CSV" test "$(grep -c '[0-9]' out)" -gt 0
 
-# --- 200 objects, 2000 bursts: how long they take is in test_report_speed.sh
-python3 "$here/report_large.py" "$report" 2000 | "$script" large.rprof || exit 1
+# --- 200 objects, 500 bursts: how long they take is in test_report_speed.sh
+python3 "$here/report_large.py" "$report" 500 | "$script" large.rprof || exit 1
 run "$report" --sector-hints --format json large.rprof
 check "hints for 200 objects" status_is 0
 check "... have rows" json 'd["sector_hints"]'
@@ -102,7 +102,7 @@ check "without split caches the same choice, modelled" json '(lambda r: (r["data
 # streams by is isolated, x is kept
 printf 'name = small\ncache = 1 8K 256 4 1\ncache = 2 256K 256 16 1\nsector = 2 16\n' >small.conf
 "$bench/matrix-generate" --kind uniform --rows 30000 --per-row 8 --output m.mtx >log || exit 1
-$reuse_run -e exact --line-size 256 --partitions 6 --regions spmv -o spmv.rprof "$bench/spmv" --iterations 4 m.mtx >log
+$reuse_run -e exact --line-size 256 --partitions 6 --regions spmv -o spmv.rprof "$bench/spmv" --iterations 2 m.mtx >log
 run "$report" --sector-hints --machine small.conf --format json --region spmv spmv.rprof
 check "spmv: values and column indices, not x" json '(lambda s: {"values", "column_indices"} <= s and "x" not in s)(set(d["sector_hints"][0]["data_struct"].split(", ")))'
 check "spmv: in the smallest sector" json 'd["sector_hints"][0]["nways"] == 1'
@@ -174,11 +174,11 @@ check "stencil samples: functions without what they call" out_has 'holds no call
 check "stencil samples: unseen is not called never" test "$(grep -c '^never' out)" -eq 0
 
 # --- the same from samples of a simulated PMU, and traffic of both
-# With a period of 1000 misses in a sector scatter by 3 %, with this one by 2.
-$reuse_run -e simulate --line-size 256 -p 300 --seed 4 -o samples256.rprof "$bench/dmtvm" --iterations 12 >log
-$reuse_run -e simulate -p 1000 --seed 4 -o samples.rprof "$bench/dmtvm" --iterations 12 >log
-$reuse_run -e exact -o counts.rprof "$bench/dmtvm" --iterations 12 >log
-$reuse_run -e exact --line-size 256 --partitions 4 --regions dmtvm -o counts256.rprof "$bench/dmtvm" --iterations 12 >log
+# With a period of 500 misses in a sector scatter by 3 %, with this one by 2.
+$reuse_run -e simulate --line-size 256 -p 150 --seed 4 -o samples256.rprof "$bench/dmtvm" --iterations 6 >log
+$reuse_run -e simulate -p 500 --seed 4 -o samples.rprof "$bench/dmtvm" --iterations 6 >log
+$reuse_run -e exact -o counts.rprof "$bench/dmtvm" --iterations 6 >log
+$reuse_run -e exact --line-size 256 --partitions 4 --regions dmtvm -o counts256.rprof "$bench/dmtvm" --iterations 6 >log
 "$report" --sector-hints --format json --region dmtvm counts256.rprof >truth.json
 run "$report" --sector-hints --format json --region dmtvm samples256.rprof
 truth='json.load(open("truth.json"))["sector_hints"][0]'

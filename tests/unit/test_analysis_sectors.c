@@ -17,6 +17,7 @@
 #include "analysis/sectors/sector_search.h"
 #include "reuse/exact_stack.h"
 #include "sampling/random.h"
+#include "support/instrumented.h"
 #include "support/locality_simulator.h"
 
 enum {
@@ -151,7 +152,7 @@ static void estimates_agree_with_divided_stacks(void **state)
     void (*const makers[])(struct trace *) = {sweep_beside_stream, gather_beside_streams, streams};
     const struct sector_level level = {WAY, 4, 1};
 
-    for (size_t k = 0; k < sizeof makers / sizeof *makers; k++) {
+    for (size_t k = 0; k < SEEDS_OF(sizeof makers / sizeof *makers); k++) {
         struct sampled sampled;
         double errors = 0, worst = 0;
         int compared = 0, held = 0;

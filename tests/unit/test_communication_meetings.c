@@ -20,6 +20,7 @@
 #include "sampling/burst_lines.h"
 #include "sampling/meetings.h"
 #include "sampling/random.h"
+#include "support/instrumented.h"
 #include "support/profile_builder.h"
 
 enum {
@@ -317,7 +318,7 @@ static struct answer ask(behaviour what, uint64_t seed)
     return ask_slices(what, 0, seed);
 }
 
-enum { SEEDS = 4 };
+enum { SEEDS = SEEDS_OF(4) };
 
 /* The count is in the interval, and the value no more than that factor from it. true_sharing: all
  * of it, or none. */

@@ -36,6 +36,7 @@
 
 #include "isa/guarded_memory.h"
 #include "isa/interpreter.h"
+#include "support/instrumented.h"
 
 enum {
     SANDBOX = 1 << 13,
@@ -504,7 +505,7 @@ static void test_random_instructions(void **state)
     install_handlers();
     const char *seed = getenv("ISA_RANDOM_SEED"), *count = getenv("ISA_RANDOM_COUNT");
     uint64_t start = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
-    unsigned long instructions = count ? strtoul(count, NULL, 0) : 120000;
+    unsigned long instructions = count ? strtoul(count, NULL, 0) : INSTRUMENTED ? 30000 : 120000;
     random_state = start | 1;
     fprintf(stderr, "# ISA_RANDOM_SEED=%llu\n", (unsigned long long)start);
     for (unsigned i = 0; i < SANDBOX; i++)

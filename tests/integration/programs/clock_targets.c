@@ -29,7 +29,7 @@ static double cpu_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-enum { ELEMENTS = 1 << 18 };
+enum { ELEMENTS = 1 << 20 };
 
 static uint64_t add_up(const uint64_t *array, size_t n)
 {
