@@ -9,7 +9,7 @@ cd "$work" || exit 1
 
 # samples COMMAND: of all its processes, as the closing line has them.
 samples() {
-    "$reuse_run" -e clock --budget 0.5 -o '%p.rprof' sh -c "$1" 2>&1 >/dev/null |
+    "$reuse_run" -e clock --budget 0.3 -o '%p.rprof' sh -c "$1" 2>&1 >/dev/null |
         sed -n 's/.*clock engine, \([0-9]*\) samples.*/\1/p'
 }
 
