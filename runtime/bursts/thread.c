@@ -25,12 +25,8 @@
 
 #include "signal_safe.h"
 
-/*
- * What one burst is expected to cost beyond its signal, until it has been measured. The first ones
- * decode code and touch memory for the first time: those of nine programs took 0.7 to 3.6 ms (AMD
- * Zen 3, in a virtual machine), later ones 0.4 to 2.3.
- */
-enum { BURST_COST_NS = 1000 * 1000 };
+/* What one burst is expected to cost beyond its signal, until it has been measured. */
+enum { BURST_COST_NS = 250 * 1000 };
 
 /*
  * What a process pays for libreuse.so before it begins and after it has ended, to the dynamic

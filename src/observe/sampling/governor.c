@@ -7,8 +7,8 @@
 /* A debt is repaid, and a credit used up, within so much CPU time of all threads, and no sooner
  * than each of them has had that many bursts: they hear of it only then. */
 static const double horizon_ns = 1e9, horizon_periods = 8;
-/* Least gains of the moving averages, and how far a single burst can move them: one that is many
- * times dearer than others is a debt, not the price of the next. */
+/* Gains of the moving averages, and how far a single burst can move them: one that is many times
+ * dearer than others is a debt, not the price of the next. */
 static const double thread_gain = 1.0 / 8, process_gain = 1.0 / 16, dearer_at_most = 4;
 static const double periods_at_most = 100;
 
@@ -27,7 +27,6 @@ void governor_process_begin(struct governor_process *process, double budget, uin
     atomic_store(&process->app_ns, 0);
     atomic_store(&process->allowed_ns, 0);
     atomic_store(&process->burst_ns, expected_cost_ns);
-    atomic_store(&process->bursts, 0);
     atomic_store(&process->periods_256, 256);
     atomic_store(&process->threads, 0);
 }
@@ -69,14 +68,8 @@ static void allow(struct governor *governor, uint64_t app_ns, double budget)
     governor->app_ns = app_ns;
 }
 
-/* The n-th value, n from 1 on: at first all count alike, and what was expected counts as one more.
- * A short run would else pay for tens of bursts until it knows what they cost. */
-static double follow(double average, double value, uint32_t n, double least_gain)
+static double follow(double average, double value, double gain)
 {
-    double gain = 1 / (1 + (double)n);
-
-    if (gain < least_gain)
-        gain = least_gain;
     if (value > dearer_at_most * average)
         value = dearer_at_most * average;
     return average + gain * (value - average);
@@ -86,16 +79,15 @@ static double follow(double average, double value, uint32_t n, double least_gain
 static void learn(struct governor *governor)
 {
     struct governor_process *process = governor->process;
-    double cost = (double)governor->unpaid, average;
-    uint32_t n;
+    double cost = (double)governor->unpaid;
 
     governor->unpaid = 0;
     if (governor->bursts == 0)
         return;
-    n = 1 + atomic_fetch_add_explicit(&process->bursts, 1, memory_order_relaxed);
-    average = follow((double)read(&process->burst_ns), cost, n, process_gain);
-    governor->burst_ns = follow(governor->burst_ns, cost, governor->bursts, thread_gain);
-    atomic_store_explicit(&process->burst_ns, (uint64_t)average, memory_order_relaxed);
+    governor->burst_ns = follow(governor->burst_ns, cost, thread_gain);
+    atomic_store_explicit(&process->burst_ns,
+                          (uint64_t)follow((double)read(&process->burst_ns), cost, process_gain),
+                          memory_order_relaxed);
 }
 
 void governor_end(struct governor *governor, uint64_t app_ns)

@@ -53,7 +53,6 @@ struct governor_process {
     _Atomic uint64_t app_ns;      /* application time of all threads, as far as reported */
     _Atomic uint64_t allowed_ns;  /* costs allowed for that, without the advance */
     _Atomic uint64_t burst_ns;    /* moving average of the cost of a burst, of all threads */
-    _Atomic uint32_t bursts;      /* whose cost is known */
     _Atomic uint32_t periods_256; /* moving average of the periods from burst to burst, in 1/256 */
     _Atomic uint32_t threads;     /* that live */
 };
