@@ -270,17 +270,6 @@ static const char *remedy_of(struct model *model, const struct finding *finding,
     return kept;
 }
 
-/*
- * What to rank a problem by. What is modelled has a lower and an upper bound that lie powers of ten
- * apart, for nobody saw how threads take turns, and nothing tells where in between it is: half-way,
- * on the scale on which it is not known.
- */
-static double rank_of(const struct finding *finding)
-{
-    return finding->modelled ? sqrt(fmax(0, finding->time.lo) * finding->time.hi)
-                             : finding->time.value;
-}
-
 static const char *name_of_none(enum pattern pattern)
 {
     return pattern == PATTERN_LOCKS ? "the lock" : "its data";
@@ -316,17 +305,6 @@ static void complete(struct model *model, struct finding *finding)
         finding->reason = keep(model, pattern_reason(finding->pattern, &finding->evidence));
 }
 
-static int compare_findings(const void *left, const void *right)
-{
-    const struct finding *a = left, *b = right;
-
-    if (a->weight != b->weight)
-        return a->weight < b->weight ? 1 : -1;
-    if (rank_of(a) != rank_of(b))
-        return rank_of(a) < rank_of(b) ? 1 : -1;
-    return strcmp(a->reason, b->reason);
-}
-
 /* Those that cost next to nothing are no findings. */
 static void finish(struct model *model, struct findings *findings)
 {
@@ -339,7 +317,7 @@ static void finish(struct model *model, struct findings *findings)
     }
     findings->items.count = kept;
     if (kept > 0)
-        qsort(findings->items.items, kept, sizeof(*findings->items.items), compare_findings);
+        qsort(findings->items.items, kept, sizeof(*findings->items.items), finding_compare);
 }
 
 const struct findings *findings_of(struct model *model)

@@ -60,6 +60,14 @@ struct findings {
 const struct findings *findings_of(struct model *);
 void findings_free(struct findings *);
 
+/* Something measured speaks for it, also where its share of the time may be nothing: that is
+ * certain, or its loops wait longer than their code and misses explain. Others come after these,
+ * and are only counted on the first screen if there are such. */
+bool finding_has_evidence(const struct finding *);
+
+/* Their order, for qsort(): by that, then by the share of the time that they are likely to take. */
+int finding_compare(const void *left, const void *right);
+
 /* ---- parts of the engine ---- */
 
 /* What threads do to each other: false and true sharing. Appends to findings->items. */

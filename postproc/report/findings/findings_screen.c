@@ -91,7 +91,7 @@ static char *below_text(const struct model *model, const struct findings *findin
 
 static bool says_something(const struct findings *findings, size_t i)
 {
-    return findings->items.items[i].weight == FINDING_CLEAR || i == 0;
+    return finding_has_evidence(&findings->items.items[i]) || i == 0;
 }
 
 void findings_screen_put(struct model *model, const struct findings *findings,

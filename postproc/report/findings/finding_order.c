@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <string.h>
+
+#include "report/findings/findings.h"
+
+bool finding_has_evidence(const struct finding *finding)
+{
+    return finding->weight == FINDING_CLEAR || (finding->waits_known && !finding->modelled);
+}
+
+/*
+ * What to rank a problem by. What is modelled has a lower and an upper bound that lie powers of ten
+ * apart, for nobody saw how threads take turns, and nothing tells where in between it is: half-way,
+ * on the scale on which it is not known. What may be nothing stands half-way down to its lower
+ * bound: before what is certain only if it is likely twice as large.
+ */
+static double rank_of(const struct finding *finding)
+{
+    const double lo = fmax(0, finding->time.lo), value = finding->time.value;
+
+    if (finding->modelled)
+        return sqrt(lo * finding->time.hi);
+    return finding->weight == FINDING_OPEN ? (lo + value) / 2 : value;
+}
+
+int finding_compare(const void *left, const void *right)
+{
+    const struct finding *a = left, *b = right;
+
+    if (finding_has_evidence(a) != finding_has_evidence(b))
+        return finding_has_evidence(a) ? -1 : 1;
+    if (rank_of(a) != rank_of(b))
+        return rank_of(a) < rank_of(b) ? 1 : -1;
+    return strcmp(a->reason, b->reason);
+}
