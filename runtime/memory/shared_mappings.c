@@ -10,6 +10,7 @@
 #include "large_table.h"
 #include "memory/maps.h"
 #include "output/output.h"
+#include "own/own_place.h"
 #include "perf_events/timebase.h"
 #include "process/settings.h"
 #include "recording/tape.h"
@@ -51,13 +52,18 @@ static bool is_same(const struct shared_range *range, const struct maps_entry *e
            range->inode == entry->inode;
 }
 
+static bool is_own(const struct maps_entry *entry)
+{
+    return strcmp(entry->path, "/memfd:" OWN_MEMORY_FILE " (deleted)") == 0;
+}
+
 static bool look_at(void *unused, const struct maps_entry *entry)
 {
     size_t length = strlen(entry->path);
     unsigned i = 0;
 
     (void)unused;
-    if (!entry->shared || !entry->readable)
+    if (!entry->shared || !entry->readable || is_own(entry))
         return true;
     while (i < count && !is_same(&ranges[i], entry))
         i++;

@@ -23,9 +23,9 @@ static int open_file(size_t bytes)
     /* Growing a file beyond that limit would kill the target. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
         return -1;
-    descriptor = (int)syscall(SYS_memfd_create, "libreuse", MFD_CLOEXEC | MAY_BE_EXECUTED);
+    descriptor = (int)syscall(SYS_memfd_create, OWN_MEMORY_FILE, MFD_CLOEXEC | MAY_BE_EXECUTED);
     if (descriptor < 0 && errno == EINVAL)
-        descriptor = (int)syscall(SYS_memfd_create, "libreuse", MFD_CLOEXEC);
+        descriptor = (int)syscall(SYS_memfd_create, OWN_MEMORY_FILE, MFD_CLOEXEC);
     if (descriptor >= 0 && syscall(SYS_ftruncate, descriptor, bytes) != 0) {
         syscall(SYS_close, descriptor);
         descriptor = -1;

@@ -14,6 +14,10 @@
 
 #include <stddef.h>
 
+/* Files in memory of the runtime's own have this name, by which their mappings are told from those
+ * of the target. */
+#define OWN_MEMORY_FILE "libreuse"
+
 /* The address to ask mmap() for, without MAP_FIXED: a place for so many bytes that nobody else was
  * given. The kernel takes another one if it is not free. Signal-safe. */
 void *own_place(size_t bytes);

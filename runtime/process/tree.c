@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "interposition/descriptors.h"
+#include "own/own_place.h"
 #include "own/text.h"
 #include "perf_events/timebase.h"
 #include "process/environment.h"
@@ -145,7 +146,7 @@ static int create_page(void)
     /* Beyond the limit of files' sizes there would be a signal. */
     if (syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) != 0 || limit.rlim_cur < PAGE_BYTES)
         return -1;
-    created = (int)syscall(SYS_memfd_create, "libreuse", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    created = (int)syscall(SYS_memfd_create, OWN_MEMORY_FILE, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (created < 0)
         return created;
     if (syscall(SYS_ftruncate, created, (long)PAGE_BYTES) == 0 &&
