@@ -205,6 +205,31 @@ static void test_layouts(void **state)
     assert_int_equal(pattern_of(&evidence), PATTERN_LINKED);
 }
 
+/* A column of a vector of vectors, of 3000 elements each, and nodes that lie behind each other. */
+static void test_rows_that_are_blocks(void **state)
+{
+    struct access_evidence evidence = anywhere;
+
+    (void)state;
+    evidence.small_blocks = true;
+    evidence.blocks = 3000;
+    evidence.object_bytes = 72000;
+    evidence.touched_bytes = 72e6;
+    evidence.visits = 1;
+    evidence.far_steps = 1;
+    evidence.even_steps = 0.999;
+    evidence.stride_bytes = 24016;
+    assert_int_equal(pattern_of(&evidence), PATTERN_ACROSS_LINES);
+    evidence.chased = 0.9; /* each is found by the one before */
+    assert_int_equal(pattern_of(&evidence), PATTERN_LINKED);
+    evidence.chased = 0;
+    evidence.even_steps = 0; /* rows in no order */
+    assert_int_equal(pattern_of(&evidence), PATTERN_LINKED);
+    evidence.even_steps = 0.999;
+    evidence.stride_bytes = 128;
+    assert_int_equal(pattern_of(&evidence), PATTERN_LINKED);
+}
+
 /* Runs that agree, on n independent bursts. */
 static struct verdict verdict_on(struct access_evidence evidence, double bursts, double reuses,
                                  size_t others, struct access_evidence other)
@@ -477,7 +502,7 @@ int main(void)
         cmocka_unit_test(test_bound_of_shares), cmocka_unit_test(test_texts),
         cmocka_unit_test(test_weights),         cmocka_unit_test(test_costs),
         cmocka_unit_test(test_paragraphs),      cmocka_unit_test(test_names),
-        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_order),           cmocka_unit_test(test_rows_that_are_blocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,6 +165,14 @@ bool evidence_is_crowded(const struct access_evidence *evidence)
     return evidence->crowded > fmax(crowded_least, mostly * evidence->visits);
 }
 
+/* Blocks that are rows, each allocated by itself, of which a loop takes one element after the
+ * other: nodes do not lie as far apart. */
+static bool goes_across_rows(const struct access_evidence *evidence)
+{
+    return steps_evenly(evidence) && evidence->stride_bytes >= node_bytes &&
+           !goes_from_node_to_node(evidence);
+}
+
 enum pattern pattern_of(const struct access_evidence *evidence)
 {
     if (evidence->bursts < EVIDENCE_BURSTS_MIN || !(evidence->width > 0))
@@ -174,7 +182,7 @@ enum pattern pattern_of(const struct access_evidence *evidence)
     if (is_small(evidence))
         return PATTERN_NONE;
     if (evidence_is_of_nodes(evidence))
-        return PATTERN_LINKED;
+        return goes_across_rows(evidence) ? PATTERN_ACROSS_LINES : PATTERN_LINKED;
     if (evidence_is_in_order(evidence))
         return pattern_of_whole_lines(evidence);
     if (goes_from_node_to_node(evidence))
