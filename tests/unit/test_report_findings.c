@@ -230,6 +230,29 @@ static void test_rows_that_are_blocks(void **state)
     assert_int_equal(pattern_of(&evidence), PATTERN_LINKED);
 }
 
+/* Blocks that an array of pointers leads to, a list, and blocks whose steps nobody saw. */
+static void test_who_leads_to_blocks(void **state)
+{
+    struct access_evidence evidence = anywhere;
+    char *remedy;
+
+    (void)state;
+    evidence.small_blocks = true;
+    evidence.visits = 0.5;
+    evidence.far_steps = 0.5;
+    remedy = pattern_remedy(PATTERN_LINKED, &evidence, "p", "");
+    assert_non_null(strstr(remedy, "blocks of p by value"));
+    free(remedy);
+    evidence.chased = 0.6;
+    remedy = pattern_remedy(PATTERN_LINKED, &evidence, "p", "");
+    assert_non_null(strstr(remedy, "nodes of p in an array or a pool"));
+    free(remedy);
+    evidence.chased = evidence.far_steps = 0;
+    remedy = pattern_remedy(PATTERN_LINKED, &evidence, "p", "");
+    assert_non_null(strstr(remedy, "nodes of p in an array or a pool"));
+    free(remedy);
+}
+
 /* Runs that agree, on n independent bursts. */
 static struct verdict verdict_on(struct access_evidence evidence, double bursts, double reuses,
                                  size_t others, struct access_evidence other)
@@ -494,15 +517,25 @@ static void test_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_access),   cmocka_unit_test(test_across_lines),
-        cmocka_unit_test(test_even_steps),      cmocka_unit_test(test_chains),
-        cmocka_unit_test(test_crowded_sets),    cmocka_unit_test(test_cluster_shares),
-        cmocka_unit_test(test_whole_lines),     cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_verdicts),        cmocka_unit_test(test_verdicts_on_late_reuses),
-        cmocka_unit_test(test_bound_of_shares), cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_weights),         cmocka_unit_test(test_costs),
-        cmocka_unit_test(test_paragraphs),      cmocka_unit_test(test_names),
-        cmocka_unit_test(test_order),           cmocka_unit_test(test_rows_that_are_blocks),
+        cmocka_unit_test(test_random_access),
+        cmocka_unit_test(test_across_lines),
+        cmocka_unit_test(test_even_steps),
+        cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_crowded_sets),
+        cmocka_unit_test(test_cluster_shares),
+        cmocka_unit_test(test_whole_lines),
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_verdicts_on_late_reuses),
+        cmocka_unit_test(test_bound_of_shares),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_paragraphs),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_rows_that_are_blocks),
+        cmocka_unit_test(test_who_leads_to_blocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

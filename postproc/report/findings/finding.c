@@ -109,6 +109,12 @@ static bool goes_from_node_to_node(const struct access_evidence *evidence)
     return evidence->chased >= explains;
 }
 
+bool evidence_is_led_from_elsewhere(const struct access_evidence *evidence)
+{
+    return evidence->far_steps >= explains * evidence->visits && evidence->far_steps > 0 &&
+           !goes_from_node_to_node(evidence);
+}
+
 static bool comes_back_within_a_pass(const struct access_evidence *evidence)
 {
     double all = evidence->object_bytes > 0 ? evidence->object_bytes : evidence->touched_bytes;

@@ -95,6 +95,10 @@ bool evidence_comes_back_evenly(const struct access_evidence *);
 /* Whether it is about blocks of the heap that are nodes each. */
 bool evidence_is_of_nodes(const struct access_evidence *);
 
+/* Whether the steps to its lines were seen, and few of their addresses were read at the place
+ * before: pointers to blocks that lie elsewhere, in an array or a table. */
+bool evidence_is_led_from_elsewhere(const struct access_evidence *);
+
 /* Whether most of its misses are for want of ways in a set. */
 bool evidence_is_crowded(const struct access_evidence *);
 

@@ -70,6 +70,13 @@ char *pattern_remedy(enum pattern pattern, const struct access_evidence *evidenc
     case PATTERN_FEW_MEMBERS:
         return remedy_few_members(evidence, object);
     case PATTERN_LINKED:
+        if (evidence_is_of_nodes(evidence) && evidence_is_led_from_elsewhere(evidence))
+            return format_string(
+                "keep the blocks of %s by value where the pointers to them are, in "
+                "the order in which they are visited, or what is used of them "
+                "beside the pointers (a key, a hash); or prefetch, for the next "
+                "pointers are known",
+                object);
         return format_string("keep the nodes of %s in an array or a pool, in the order in which "
                              "they are visited (indexes instead of pointers); or a flat, sorted or "
                              "hashed container; or prefetch the next node",
