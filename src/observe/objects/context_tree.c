@@ -132,34 +132,14 @@ static bool visit_slot(struct context_tree *tree, _Atomic uint64_t *slot, uint32
     return false;
 }
 
-static uint64_t window_of(uint64_t hash, uint32_t slots)
-{
-    return hash & (slots - 1) & ~(uint64_t)(WINDOW - 1);
-}
-
-/* The target has mostly driven the table out of the caches: the windows of all levels that are in
- * use are fetched at once, not one after the other. */
-static void fetch_windows(const struct context_tree *tree, uint64_t hash)
-{
-    const _Atomic uint64_t *level = tree->slots;
-    const uint32_t nodes = atomic_load_explicit(&tree->count, memory_order_relaxed);
-
-    for (uint32_t slots = SMALLEST_LEVEL; slots < tree->last_slots && slots / 2 < nodes;
-         slots *= LEVEL_GROWTH) {
-        __builtin_prefetch(level + window_of(hash, slots));
-        level += slots;
-    }
-}
-
 uint32_t context_tree_child(struct context_tree *tree, uint32_t parent, uint64_t ip)
 {
     const uint64_t hash = hash_pair(parent, ip);
     _Atomic uint64_t *level = tree->slots;
     uint32_t number = 0; /* once created, wherever it is put */
 
-    fetch_windows(tree, hash);
     for (uint32_t slots = SMALLEST_LEVEL; slots < tree->last_slots; slots *= LEVEL_GROWTH) {
-        _Atomic uint64_t *window = level + window_of(hash, slots);
+        _Atomic uint64_t *window = level + (hash & (slots - 1) & ~(uint64_t)(WINDOW - 1));
 
         for (unsigned i = 0; i < WINDOW; i++)
             if (visit_slot(tree, window + i, parent, ip, hash, &number))
