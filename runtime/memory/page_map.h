@@ -18,7 +18,8 @@
  */
 uint32_t page_map_store_faults(const uint64_t *pages, uint32_t n);
 
-/* How many pages of that memory are there; 0 as well where the kernel does not tell. */
+/* How many pages of that memory are there, by mincore(2), which does without the kernel's look at
+ * each page; 0 as well where the kernel does not tell of pages. */
 uint32_t page_map_present(const void *memory, size_t bytes);
 
 /* In the child, which has another map. */

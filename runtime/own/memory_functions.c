@@ -24,10 +24,13 @@ typedef uint64_t __attribute__((vector_size(16), may_alias, aligned(1))) unalign
 enum { WORD = sizeof(unaligned_word), HALF = sizeof(unaligned_half), VECTOR = 16 };
 
 /*
- * Copies go by vectors, the last of which may overlap the one before. It is read before anything is
- * written, so that memmove() may use the same steps. No string instruction: on a virtual Zen 3 `rep
- * movsb` copied 2.3 GB/s, and began after 70 ns.
+ * All sizes go in the widest pieces that they have room for, the last of which may overlap the one
+ * before. What it holds is read before anything is written, so that memmove() may use the same
+ * steps. No string instruction: on a virtual Zen 3 `rep movsb` copied 2.3 GB/s, and began after
+ * 70 ns.
  */
+
+/* Less than a vector. */
 LOOPS_STAY static void copy_few(unsigned char *to, const unsigned char *from, size_t size)
 {
     if (size >= WORD) {
@@ -102,7 +105,7 @@ LOOPS_STAY void *memset(void *to, int value, size_t size)
     unsigned char *at = to, *end = at + size;
 
 #if defined(__x86_64__)
-    /* On the same processor it takes 50 ns to begin, and is twice as fast as vectors then. */
+    /* On that processor it takes 50 ns to begin, and is twice as fast as vectors then. */
     enum { WORTH_A_STRING_INSTRUCTION = 1024 };
 
     if (size >= WORTH_A_STRING_INSTRUCTION) {

@@ -91,17 +91,23 @@ bool evidence_is_in_order(const struct access_evidence *evidence)
     return evidence->width <= passed_over_once * evidence->visits * evidence->line_bytes;
 }
 
-/* Its misses are those of steps across lines that are of one length. */
+/* Its misses are those of steps across lines, which were seen. */
+static bool misses_by_steps(const struct access_evidence *evidence)
+{
+    return evidence->far_steps >= explains * evidence->visits;
+}
+
+/* ... which are of one length. */
 static bool steps_evenly(const struct access_evidence *evidence)
 {
-    return evidence->far_steps >= explains * evidence->visits && evidence->even_steps >= evenly;
+    return misses_by_steps(evidence) && evidence->even_steps >= evenly;
 }
 
 /* No step across lines is as the one before: no loop goes across them, however regular reuses look.
  */
 static bool steps_unevenly(const struct access_evidence *evidence)
 {
-    return evidence->far_steps >= explains * evidence->visits && evidence->even_steps < unevenly;
+    return misses_by_steps(evidence) && evidence->even_steps < unevenly;
 }
 
 static bool goes_from_node_to_node(const struct access_evidence *evidence)
@@ -111,7 +117,7 @@ static bool goes_from_node_to_node(const struct access_evidence *evidence)
 
 bool evidence_is_led_from_elsewhere(const struct access_evidence *evidence)
 {
-    return evidence->far_steps >= explains * evidence->visits && evidence->far_steps > 0 &&
+    return misses_by_steps(evidence) && evidence->far_steps > 0 &&
            !goes_from_node_to_node(evidence);
 }
 
