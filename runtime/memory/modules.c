@@ -25,6 +25,8 @@ enum {
     MODULES_MAX = 4096,
     HEADER_BYTES = 4096, /* of an object's file that are certainly mapped */
     PATHS_BYTES = 65536, /* mapped at once for paths */
+    HINTS = 256,
+    HINT_SHIFT = 16,
 };
 
 struct module {
@@ -43,6 +45,9 @@ struct module {
 static struct module *table;
 static _Atomic uint32_t count;
 static uint32_t ids;
+/* The slot that was last right for an address, by 64 KiB of it: programs load hundreds of objects,
+ * and are in a few. */
+static _Atomic uint16_t hints[HINTS];
 static atomic_flag changing = ATOMIC_FLAG_INIT;
 
 /* Of the loader's, or read from the object itself. */
@@ -341,13 +346,25 @@ void modules_after_fork(void)
     atomic_flag_clear(&changing);
 }
 
+static bool contains(const struct module *module, uint64_t address)
+{
+    return module->start && address - module->start < module->end - module->start;
+}
+
 uint32_t modules_find(uint64_t address)
 {
+    _Atomic uint16_t *hint = &hints[(address >> HINT_SHIFT) % HINTS];
     uint32_t n = atomic_load_explicit(&count, memory_order_acquire);
+    uint32_t hinted = atomic_load_explicit(hint, memory_order_relaxed);
 
-    for (uint32_t i = 0; i < n; i++)
-        if (table[i].start && address - table[i].start < table[i].end - table[i].start)
-            return table[i].id;
+    if (hinted < n && contains(&table[hinted], address))
+        return table[hinted].id;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!contains(&table[i], address))
+            continue;
+        atomic_store_explicit(hint, (uint16_t)i, memory_order_relaxed);
+        return table[i].id;
+    }
     return 0;
 }
 
