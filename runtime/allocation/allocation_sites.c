@@ -160,14 +160,21 @@ static struct caller *find_caller(uint64_t ip)
     return NULL;
 }
 
-/* How many frames of this call's context to take. */
-static unsigned context_depth(uint64_t ip)
+/* How many times the contexts of this caller have been cut. */
+static uint32_t caller_stage(uint64_t ip)
 {
     if (atomic_load_explicit(&sites.callers_shortened, memory_order_relaxed) == 0)
-        return UNWIND_FRAMES_MAX;
+        return 0;
     const struct caller *caller = find_caller(ip);
-    const uint32_t stage =
-        caller == NULL ? 0 : atomic_load_explicit(&caller->stage, memory_order_relaxed);
+    return caller == NULL ? 0 : atomic_load_explicit(&caller->stage, memory_order_relaxed);
+}
+
+/* How many frames of this call's context to take. */
+static unsigned context_depth(uint64_t ip, bool dear)
+{
+    uint32_t stage = caller_stage(ip);
+    if (stage == 0 && dear)
+        stage = 1;
     if (stage > 0)
         atomic_fetch_add_explicit(&sites.contexts_shortened, 1, memory_order_relaxed);
     return context_depths[stage];
@@ -238,7 +245,8 @@ static uint32_t context_from_memory(const struct unwind_start *caller, struct th
 static uint32_t site_of(const struct unwind_start *caller, uint64_t pair,
                         struct thread_cache *cache)
 {
-    const unsigned depth = cache == NULL ? UNWIND_FRAMES_MAX : context_depth(caller->ip);
+    const unsigned depth =
+        cache == NULL ? UNWIND_FRAMES_MAX : context_depth(caller->ip, cache->choice.dear);
     const uint32_t context = cache == NULL || depth < UNWIND_FRAMES_MAX
                                  ? context_by_walk(caller, depth, cache)
                                  : context_from_memory(caller, cache);
