@@ -21,9 +21,9 @@ struct paths {
     bool sought; /* `current` is that of where calls are */
     uint32_t current;
     /* Of this burst and earlier ones: a hash has one path in the whole process. */
-    struct {
+    struct remembered_path {
         uint64_t hash;
-        uint32_t number;
+        uint32_t number; /* 0: none */
     } remembered[PATHS_REMEMBERED];
 };
 

@@ -271,6 +271,15 @@ uint32_t attribution_path(const uint64_t *frames, size_t n)
     return path;
 }
 
+uint32_t attribution_path_on(uint32_t path, uint64_t return_address)
+{
+    enum cost_part before = cost_enter(COST_CONTEXTS);
+    uint32_t on = contexts ? context_tree_child(contexts, path, return_address) : 0;
+
+    cost_leave(before);
+    return on;
+}
+
 static uint32_t find_on_path(uint32_t path, uint64_t ip)
 {
     enum cost_part before = cost_enter(COST_CONTEXTS);
@@ -296,6 +305,12 @@ uint32_t attribution_on_path(struct thread *thread, uint32_t path, uint64_t ip)
     return taped_context(thread, id);
 }
 
+void attribution_on_path_soon(uint32_t path, uint64_t ip)
+{
+    if (contexts)
+        context_tree_fetch(contexts, path, ip);
+}
+
 /* The stack that holds the address, among those of the threads that are known; NULL none. */
 static const struct thread *stack_owner(const struct thread *self, uint64_t address)
 {
@@ -317,6 +332,12 @@ static void around(uint64_t address, uint64_t size, struct burst_object *object)
     object->high = object->high > high ? high : object->high;
 }
 
+static uint32_t find_module(uint64_t address)
+{
+    modules_meet(address);
+    return modules_find(address);
+}
+
 static void find_object(const struct thread *thread, uint64_t address, struct burst_object *object)
 {
     const struct thread *owner = stack_owner(thread, address);
@@ -324,7 +345,6 @@ static void find_object(const struct thread *thread, uint64_t address, struct bu
     struct block block = {0};
     uint32_t module;
 
-    modules_meet(address);
     *object = (struct burst_object){.high = UINT64_MAX};
     if (owner) {
         object->kind = OBJECT_STACK;
@@ -339,7 +359,7 @@ static void find_object(const struct thread *thread, uint64_t address, struct bu
         object->tracked_log2 = block.tracked_log2;
         if (block.site)
             announce_site(block.site, "");
-    } else if ((module = modules_find(address)) != 0) {
+    } else if ((module = find_module(address)) != 0) {
         object->kind = OBJECT_GLOBAL;
         object->reference = module;
     } else if (allocation_is_near_heap(address)) {

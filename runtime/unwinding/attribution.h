@@ -33,8 +33,15 @@ size_t attribution_frames(ucontext_t *, uint64_t frames[UNWIND_FRAMES_MAX]);
 /* Number of the path with these return addresses (innermost first); 0 none. Not on the tape. */
 uint32_t attribution_path(const uint64_t *frames, size_t n);
 
+/* Number of the path that goes on from another (0: the outermost) by this return address; 0 none.
+ * Not on the tape. */
+uint32_t attribution_path_on(uint32_t path, uint64_t return_address);
+
 /* Context of an instruction on a path; 0 (and counted) when unknown. */
 uint32_t attribution_on_path(struct thread *, uint32_t path, uint64_t ip);
+
+/* It will be asked for soon: memory is fetched ahead. */
+void attribution_on_path_soon(uint32_t path, uint64_t ip);
 
 /* Fills the object_* fields for sample->address. */
 void attribution_object(const struct thread *, struct record_sample *);

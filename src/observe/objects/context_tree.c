@@ -132,14 +132,40 @@ static bool visit_slot(struct context_tree *tree, _Atomic uint64_t *slot, uint32
     return false;
 }
 
+static uint64_t window_in(uint32_t slots, uint64_t hash)
+{
+    return hash & (slots - 1) & ~(uint64_t)(WINDOW - 1);
+}
+
+/* The levels that are in use are full but for the last, so that most pairs are looked for in all of
+ * them: their lines come together instead of one after the other. */
+static void fetch_windows(const struct context_tree *tree, uint64_t hash)
+{
+    const uint32_t count = context_tree_count(tree);
+    const _Atomic uint64_t *level = tree->slots;
+
+    for (uint32_t slots = SMALLEST_LEVEL; slots < tree->last_slots; slots *= LEVEL_GROWTH) {
+        __builtin_prefetch(level + window_in(slots, hash));
+        if (count < slots)
+            return;
+        level += slots;
+    }
+}
+
+void context_tree_fetch(const struct context_tree *tree, uint32_t parent, uint64_t ip)
+{
+    fetch_windows(tree, hash_pair(parent, ip));
+}
+
 uint32_t context_tree_child(struct context_tree *tree, uint32_t parent, uint64_t ip)
 {
     const uint64_t hash = hash_pair(parent, ip);
     _Atomic uint64_t *level = tree->slots;
     uint32_t number = 0; /* once created, wherever it is put */
 
+    fetch_windows(tree, hash);
     for (uint32_t slots = SMALLEST_LEVEL; slots < tree->last_slots; slots *= LEVEL_GROWTH) {
-        _Atomic uint64_t *window = level + (hash & (slots - 1) & ~(uint64_t)(WINDOW - 1));
+        _Atomic uint64_t *window = level + window_in(slots, hash);
 
         for (unsigned i = 0; i < WINDOW; i++)
             if (visit_slot(tree, window + i, parent, ip, hash, &number))

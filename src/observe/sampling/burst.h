@@ -41,6 +41,8 @@ struct burst_host {
     uint32_t (*path)(void *user, uint32_t index);
     /* The context of an instruction on a path; asked once for each group. NULL: 0. */
     uint32_t (*context)(void *user, uint32_t path, uint64_t ip);
+    /* It will be asked for soon. NULL: need not be told. */
+    void (*context_soon)(void *user, uint32_t path, uint64_t ip);
     void *user;
 };
 

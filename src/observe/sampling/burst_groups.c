@@ -58,9 +58,14 @@ static inline bool is_same(const struct burst_key *a, const struct burst_key *b)
             (a->what ^ b->what)) == 0;
 }
 
-static void begin_group(struct burst *burst, const struct burst_host *host,
-                        const struct burst_key *key, uint8_t kind,
-                        const struct burst_object *object, uint32_t path)
+enum {
+    PATH_SHIFT = 32, /* in a key's place */
+    /* Groups: contexts are many, and each takes several misses of the cache to find. */
+    CONTEXTS_SOON = 8,
+};
+
+static void begin_group(struct burst *burst, const struct burst_key *key, uint8_t kind,
+                        const struct burst_object *object)
 {
     struct burst_group *group = &burst->group[burst->groups++];
 
@@ -70,7 +75,6 @@ static void begin_group(struct burst *burst, const struct burst_host *host,
             {
                 .ip = key->ip,
                 .reuse_ip = key->reuse_ip,
-                .context_id = host->context ? host->context(host->user, path, key->ip) : 0,
                 .object_reference = object->reference,
                 .object_kind = object->kind,
                 .kind = kind,
@@ -105,19 +109,35 @@ static inline void group_probe(struct burst *burst, const struct burst_host *hos
     const struct burst_key key = {
         .ip = access->ip,
         .reuse_ip = next == BURST_TOUCH_NONE ? 0 : burst->accesses[run->access[next]].ip,
-        .where = object->reference | (uint64_t)path << 32,
+        .where = object->reference | (uint64_t)path << PATH_SHIFT,
         .what = object->kind | (uint64_t)object->tracked_log2 << 8 | (uint64_t)access->kind << 16,
     };
 
     if (instruction->group == 0 || !is_same(&burst->group[instruction->group - 1].key, &key)) {
         place = find_group(burst, &key);
         if (*place == 0) {
-            begin_group(burst, host, &key, access->kind, object, path);
+            begin_group(burst, &key, access->kind, object);
             *place = (uint16_t)burst->groups;
         }
         instruction->group = *place;
     }
     burst->group_of[touch] = (uint16_t)(instruction->group - 1);
+}
+
+static uint32_t path_of(const struct burst_group *group)
+{
+    return (uint32_t)(group->key.where >> PATH_SHIFT);
+}
+
+static void find_contexts(struct burst *burst, const struct burst_host *host)
+{
+    for (uint32_t g = 0; host->context && g < burst->groups; g++) {
+        struct burst_group *group = &burst->group[g], *later = group + CONTEXTS_SOON;
+
+        if (host->context_soon && g + CONTEXTS_SOON < burst->groups)
+            host->context_soon(host->user, path_of(later), later->key.ip);
+        group->probe.context_id = host->context(host->user, path_of(group), group->key.ip);
+    }
 }
 
 /* One of the group's probes, all equally likely, tells the place. */
@@ -263,6 +283,7 @@ void burst_group_probes(struct burst *burst, const struct burst_host *host)
         for (; touch < burst->run.probes && burst->run.access[touch] == i; touch++)
             group_probe(burst, host, touch, path);
     }
+    find_contexts(burst, host);
     count_probes(burst, &burst->run, burst->group_of, 0);
     find_places(burst, host);
     for (unsigned size = 1; size < burst->line_sizes; size++) {
