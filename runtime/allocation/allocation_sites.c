@@ -22,7 +22,8 @@ enum { NAMES_MAX = 1024, NAME_BYTES_MAX = 120, NAME_SHIFT = 16 };
  * Walking stacks is bounded: a thread may walk one frame (some 10 to 30 ns) per four allocations,
  * and some more to begin with. While it is over that, a caller of the allocator whose contexts were
  * walked many times, because it is reached on ever new ways, gets shorter contexts from then on.
- * They say less, but nothing wrong.
+ * They say less, but nothing wrong. So do those of all callers while chosen blocks are dear
+ * (block_choice.h): in a program that recurses nearly every context is a new one.
  */
 enum {
     CALLERS = 4096,
