@@ -6,6 +6,13 @@
 
 #include "signal_safe.h"
 
+enum {
+    PATH_SHIFT = 32, /* in a key's place */
+    /* Contexts are told of so many groups before they are asked for: to find one takes several
+       misses of the cache. */
+    CONTEXTS_SOON = 8,
+};
+
 /* Of the touch's access, the first byte in its line. */
 static inline uint64_t first_byte(const struct burst_touches *touches, const struct access *access,
                                   uint32_t touch)
@@ -57,12 +64,6 @@ static inline bool is_same(const struct burst_key *a, const struct burst_key *b)
     return ((a->ip ^ b->ip) | (a->reuse_ip ^ b->reuse_ip) | (a->where ^ b->where) |
             (a->what ^ b->what)) == 0;
 }
-
-enum {
-    PATH_SHIFT = 32, /* in a key's place */
-    /* Groups: contexts are many, and each takes several misses of the cache to find. */
-    CONTEXTS_SOON = 8,
-};
 
 static void begin_group(struct burst *burst, const struct burst_key *key, uint8_t kind,
                         const struct burst_object *object)
