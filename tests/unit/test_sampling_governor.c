@@ -143,6 +143,19 @@ static void a_short_run_has_its_bursts(void **state)
     assert_in_range(run.bursts, 76, 96);
 }
 
+/* Ten times as dear as expected: a run of 1.5 s takes its 30 ms, what it has in advance, and at
+ * most three bursts more. */
+static void what_bursts_cost_is_known_after_a_few(void **state)
+{
+    struct run run = {.budget = 0.02, .seconds = 1.5, .cost = constant};
+
+    (void)state;
+    constant_cost = 2500 * 1000;
+    govern(&run);
+    assert_true(run.spent * run.seconds < 0.030 + 0.004 + 0.0075);
+    assert_in_range(run.bursts, 10, 17);
+}
+
 static void long_runs_are_held_by_their_bytes(void **state)
 {
     struct run hour = {.budget = 0.02, .seconds = 3600, .cost = constant, .bytes_per_burst = 2000};
@@ -310,6 +323,7 @@ int main(void)
         cmocka_unit_test(periods_without_a_signal_are_reckoned_with),
         cmocka_unit_test(dear_bursts_are_no_storm),
         cmocka_unit_test(a_short_run_has_its_bursts),
+        cmocka_unit_test(what_bursts_cost_is_known_after_a_few),
         cmocka_unit_test(long_runs_are_held_by_their_bytes),
         cmocka_unit_test(a_fixed_period_is_kept_but_cannot_livelock),
         cmocka_unit_test(short_threads_cost_no_more_and_count_as_much),

@@ -7,8 +7,8 @@
 /* A debt is repaid, and a credit used up, within so much CPU time of all threads, and no sooner
  * than each of them has had that many bursts: they hear of it only then. */
 static const double horizon_ns = 1e9, horizon_periods = 8;
-/* Gains of the moving averages, and how far a single burst can move them: one that is many times
- * dearer than others is a debt, not the price of the next. */
+/* Gains of the moving averages once they rest on many bursts, and how far a single burst can move
+ * them: one that is many times dearer than others is a debt, not the price of the next. */
 static const double thread_gain = 1.0 / 8, process_gain = 1.0 / 16, dearer_at_most = 4;
 static const double periods_at_most = 100;
 
@@ -27,6 +27,7 @@ void governor_process_begin(struct governor_process *process, double budget, uin
     atomic_store(&process->app_ns, 0);
     atomic_store(&process->allowed_ns, 0);
     atomic_store(&process->burst_ns, expected_cost_ns);
+    atomic_store(&process->bursts, 0);
     atomic_store(&process->periods_256, 256);
     atomic_store(&process->threads, 0);
 }
@@ -68,25 +69,30 @@ static void allow(struct governor *governor, uint64_t app_ns, double budget)
     governor->app_ns = app_ns;
 }
 
-static double follow(double average, double value, double gain)
+/* Of the first bursts a plain mean, with what was expected as one of them: the expectation may be
+ * off by ten times, and bursts that are too frequent until then are a debt of seconds. */
+static double follow(double average, double value, double gain, uint64_t known)
 {
+    double first = 1 / (double)(known + 2);
+
     if (value > dearer_at_most * average)
         value = dearer_at_most * average;
-    return average + gain * (value - average);
+    return average + (first > gain ? first : gain) * (value - average);
 }
 
 /* What has been charged since the last burst was its cost. */
 static void learn(struct governor *governor)
 {
     struct governor_process *process = governor->process;
-    double cost = (double)governor->unpaid;
+    double cost = (double)governor->unpaid, mean = (double)read(&process->burst_ns);
+    uint64_t known;
 
     governor->unpaid = 0;
     if (governor->bursts == 0)
         return;
-    governor->burst_ns = follow(governor->burst_ns, cost, thread_gain);
-    atomic_store_explicit(&process->burst_ns,
-                          (uint64_t)follow((double)read(&process->burst_ns), cost, process_gain),
+    known = atomic_fetch_add_explicit(&process->bursts, 1, memory_order_relaxed);
+    governor->burst_ns = follow(governor->burst_ns, cost, thread_gain, known);
+    atomic_store_explicit(&process->burst_ns, (uint64_t)follow(mean, cost, process_gain, known),
                           memory_order_relaxed);
 }
 
