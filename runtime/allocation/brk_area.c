@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the heap that brk() grows begins, asked of the kernel once. Signal-safe. */
+/* Where the heap that brk() grows begins, asked of the kernel once, and ends, asked of it as seldom
+ * as can be: half of what a burst meets may be looked up here. Signal-safe. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,7 +11,12 @@
 
 enum { HEAP_UNKNOWN = 1 };
 
+/* The area is not larger; what is mapped lies farther from it, but for odd layouts. */
+#define HEAP_BYTES_MAX (UINT64_C(1) << 40)
+
 static _Atomic uint64_t heap_start; /* 0: not asked for yet; HEAP_UNKNOWN */
+/* Where it ended at some time. A heap that was trimmed is not accessed there any more. */
+static _Atomic uint64_t heap_end;
 
 /* Start of the brk area: the 47th field of /proc/self/stat (proc(5)), 0 when it cannot be read.
  * Not read at start-up: most short programs are never asked for it. System calls by number: the C
@@ -40,5 +46,9 @@ bool allocation_is_brk_area(uint64_t address)
         atomic_store_explicit(&heap_start, start, memory_order_relaxed);
         errno = saved_errno;
     }
-    return start != HEAP_UNKNOWN && address >= start && address < (uint64_t)(uintptr_t)sbrk(0);
+    if (start == HEAP_UNKNOWN || address < start || address - start >= HEAP_BYTES_MAX)
+        return false;
+    if (address >= atomic_load_explicit(&heap_end, memory_order_relaxed))
+        atomic_store_explicit(&heap_end, (uint64_t)(uintptr_t)sbrk(0), memory_order_relaxed);
+    return address < atomic_load_explicit(&heap_end, memory_order_relaxed);
 }
