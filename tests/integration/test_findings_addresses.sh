@@ -47,6 +47,12 @@ assert f['pattern'] == 'linked nodes' and 'cells' in names and {line('value'), l
 assert f['pattern'] == 'crowded sets' and line('grid') in lines and 'grid' in names[0] and '64 B more' in f['remedy']"
     record padded 200
     check "rows with a line more: none" says "assert not [f for f in findings if f['pattern'] == 'crowded sets']"
+    record records 1000
+    check "one member of each record: few members" says "$first
+assert f['pattern'] == 'few members' and line('weight') in lines and 'records' in names and '8 of every 136 bytes' in f['remedy']"
+    record narrow 1000
+    check "columns of rows as short: across lines" says "$first
+assert f['pattern'] == 'across lines' and line('narrow') in lines and 'matrix' in names"
     record shuffled 90
     check "in no order: neither" says "$first
 assert f['pattern'] == 'anywhere' and 'cells' in names"

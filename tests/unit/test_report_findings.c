@@ -101,6 +101,9 @@ static void test_even_steps(void **state)
     evidence.element_used = 16;
     evidence.far_steps = 0.9;
     assert_int_equal(pattern_of(&evidence), PATTERN_FEW_MEMBERS);
+    evidence.element_bytes = 8; /* rows as short, of which other columns were seen too */
+    evidence.element_used = 8;
+    assert_int_equal(pattern_of(&evidence), PATTERN_ACROSS_LINES);
 
     evidence = anywhere;
     evidence.need_bytes = 140 * KIB;

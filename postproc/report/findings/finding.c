@@ -97,8 +97,7 @@ static bool misses_by_steps(const struct access_evidence *evidence)
     return evidence->far_steps >= explains * evidence->visits;
 }
 
-/* ... which are of one length. */
-static bool steps_evenly(const struct access_evidence *evidence)
+bool evidence_steps_evenly(const struct access_evidence *evidence)
 {
     return misses_by_steps(evidence) && evidence->even_steps >= evenly;
 }
@@ -181,7 +180,7 @@ bool evidence_is_crowded(const struct access_evidence *evidence)
  * other: nodes do not lie as far apart. */
 static bool goes_across_rows(const struct access_evidence *evidence)
 {
-    return steps_evenly(evidence) && evidence->stride_bytes >= node_bytes &&
+    return evidence_steps_evenly(evidence) && evidence->stride_bytes >= node_bytes &&
            !goes_from_node_to_node(evidence);
 }
 
@@ -201,7 +200,7 @@ enum pattern pattern_of(const struct access_evidence *evidence)
         return PATTERN_LINKED;
     if (uses_few_members(evidence))
         return PATTERN_FEW_MEMBERS;
-    if (steps_evenly(evidence) ||
+    if (evidence_steps_evenly(evidence) ||
         (evidence_comes_back_evenly(evidence) && !steps_unevenly(evidence)))
         return PATTERN_ACROSS_LINES;
     if (evidence_extent(evidence) < EVIDENCE_FITS * evidence->level_bytes)

@@ -99,6 +99,9 @@ bool evidence_is_of_nodes(const struct access_evidence *);
  * before: pointers to blocks that lie elsewhere, in an array or a table. */
 bool evidence_is_led_from_elsewhere(const struct access_evidence *);
 
+/* Whether its misses are those of steps across lines, which are of one length. */
+bool evidence_steps_evenly(const struct access_evidence *);
+
 /* Whether most of its misses are for want of ways in a set. */
 bool evidence_is_crowded(const struct access_evidence *);
 

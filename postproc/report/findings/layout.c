@@ -7,7 +7,11 @@
 #include "support/memory.h"
 
 /* Places in fewer numbers may have a multiple of the element's size in common by chance. */
-enum { PLACES_MIN = 8, INSTRUCTIONS_MAX = 64 };
+enum {
+    PLACES_MIN = 8,
+    INSTRUCTIONS_MAX = 64,
+    STRUCTURE_BYTES = 512, /* steps of as many are from row to row, more likely */
+};
 
 /* A place, by the number of its instruction. */
 struct element_place {
@@ -120,6 +124,18 @@ static bool is_settled(const struct layout *layout)
     return layout->divisor == 1 && layout->distances >= PLACES_MIN;
 }
 
+/* Steps of one length are distances too, and say it by themselves: in a matrix with rows as short
+ * as that, the places of other columns make the divisor small. */
+static bool add_steps(struct layout *layout, const struct access_evidence *evidence)
+{
+    uint64_t step = (uint64_t)evidence->stride_bytes;
+
+    if (!evidence_steps_evenly(evidence) || step == 0 || step >= STRUCTURE_BYTES)
+        return false;
+    layout->divisor = common_divisor(step, layout->divisor);
+    return true;
+}
+
 void layout_of_accesses(const struct element_places *places, uint32_t run,
                         struct access_evidence *evidence)
 {
@@ -137,7 +153,7 @@ void layout_of_accesses(const struct element_places *places, uint32_t run,
     }
     free(layout.number);
     evidence->element_bytes = evidence->element_used = 0;
-    if (layout.distances < PLACES_MIN || layout.divisor == 0)
+    if ((!add_steps(&layout, evidence) && layout.distances < PLACES_MIN) || layout.divisor == 0)
         return;
     evidence->element_bytes = layout.divisor;
     evidence->element_used = used_bytes(&layout);

@@ -307,12 +307,12 @@ static void examine(struct search *search, uint32_t group, struct access_place *
     evidence->small_blocks = candidate->small_sum > 0.5 * candidate->accesses;
     if (model->exact)
         return;
-    places = element_places_of(model, grouping_subset(&search->all, group));
-    layout_of_accesses(places, ANALYSIS_AS_OBSERVED, evidence);
-    element_places_free(places);
     order = address_order_of(model, grouping_subset(&search->all, group));
     address_order_evidence(order, ANALYSIS_AS_OBSERVED, evidence);
     address_order_free(order);
+    places = element_places_of(model, grouping_subset(&search->all, group));
+    layout_of_accesses(places, ANALYSIS_AS_OBSERVED, evidence);
+    element_places_free(places);
     evidence->indexed = candidate->indexed;
     find_reuses(search, group, place);
 }

@@ -119,8 +119,8 @@ void resample_evidence(struct model *model, const struct access_costs *costs,
         }
         evidence[run] = *own;
         curve_evidence(model, costs, points, &evidence[run]);
-        layout_of_accesses(places, run, &evidence[run]);
         address_order_evidence(order, run, &evidence[run]);
+        layout_of_accesses(places, run, &evidence[run]);
         resample_reuses(model, place, run, &scratch, &evidence[run]);
     }
     address_order_free(order);

@@ -7,16 +7,22 @@
  *   crowded   columns of a few rows of 4 KiB, again and again
  *   padded    the same, with a line more in each row
  *   shuffled  cells of that array, each computed from the number of the turn
+ *   records   one member of all records, again and again
+ *   narrow    columns of a matrix whose rows are as long as a record, one after the other
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 192, CELLS = 1 << 22 };
+enum { SIDE = 192, CELLS = 1 << 22, RECORDS = 200000, NARROW = 17 };
 
 struct cell {
     uint32_t next, value;
+};
+
+struct record {
+    double weight, others[NARROW - 1];
 };
 
 static float (*field)[SIDE][SIDE];
@@ -83,6 +89,25 @@ static __attribute__((noinline)) double columns(double *grid, int row)
     return sum;
 }
 
+static __attribute__((noinline)) double weights(const struct record *records)
+{
+    double most = 0;
+
+    for (int i = 0; i < RECORDS; i++)
+        most = records[i].weight > most ? records[i].weight : most; /* mark: weight */
+    return most;
+}
+
+static __attribute__((noinline)) double column(const double *matrix, int number)
+{
+    double most = 0;
+
+    for (int i = 0; i < RECORDS; i++)
+        most = matrix[i * NARROW + number] > most ? matrix[i * NARROW + number] /* mark: narrow */
+                                                  : most;
+    return most;
+}
+
 /* A ring through all cells: multiplying by 4k + 1 and adding what is odd goes through all numbers
  * (Hull and Dobell, 1962). */
 static void link_cells(void)
@@ -95,12 +120,15 @@ int main(int argc, char **argv)
 {
     const char *kind = argc > 1 ? argv[1] : "planes";
     int turns = argc > 2 ? atoi(argv[2]) : 1;
-    double sum = 0, *grid;
+    double sum = 0, *grid, *matrix;
+    struct record *records;
 
     field = calloc(SIDE, sizeof *field);
     cells = malloc(CELLS * sizeof *cells);
     grid = calloc(64, 5000);
-    if (field == NULL || cells == NULL || grid == NULL)
+    records = calloc(RECORDS, sizeof *records);
+    matrix = calloc(RECORDS, NARROW * sizeof *matrix);
+    if (field == NULL || cells == NULL || grid == NULL || records == NULL || matrix == NULL)
         return 1;
     link_cells();
     for (int i = 0; i < turns; i++) {
@@ -114,10 +142,16 @@ int main(int argc, char **argv)
             sum += columns(grid, 520);
         else if (strcmp(kind, "indexes") == 0)
             sum += by_indexes();
+        else if (strcmp(kind, "records") == 0)
+            sum += weights(records);
+        else if (strcmp(kind, "narrow") == 0)
+            sum += column(matrix, i % NARROW);
         else
             sum += shuffled((uint32_t)i);
     }
     printf("%g\n", sum);
+    free(matrix);
+    free(records);
     free(grid);
     free(field);
     free(cells);
