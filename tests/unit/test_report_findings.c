@@ -517,6 +517,24 @@ static void test_order(void **state)
         assert_int_equal(finding_has_evidence(&ordered[i]), i < 4);
 }
 
+/* The first screen tells what to change where something speaks for it, or soon would. */
+static void test_what_is_advised(void **state)
+{
+    struct finding finding = {.weight = FINDING_CLEAR, .longer = 30, .time = {0.3, 0.2, 0.4}};
+
+    (void)state;
+    assert_true(finding_is_advised(&finding, true));
+    assert_true(finding_is_advised(&finding, false));
+    finding.weight = FINDING_OPEN;
+    assert_false(finding_is_advised(&finding, true));
+    finding.longer = 3;
+    assert_true(finding_is_advised(&finding, true));
+    assert_false(finding_is_advised(&finding, false));
+    finding.longer = 30;
+    finding.modelled = true; /* a longer run would not narrow it */
+    assert_true(finding_is_advised(&finding, true));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -537,6 +555,7 @@ int main(void)
         cmocka_unit_test(test_paragraphs),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_what_is_advised),
         cmocka_unit_test(test_rows_that_are_blocks),
         cmocka_unit_test(test_who_leads_to_blocks),
     };

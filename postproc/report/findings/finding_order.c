@@ -4,9 +4,19 @@
 
 #include "report/findings/findings.h"
 
+/* It takes so many times the run to be sure where the expected share is one standard error above
+ * what counts: in one case of six there is nothing. With more, nobody should change a program. */
+static const double too_uncertain = 4;
+
 bool finding_has_evidence(const struct finding *finding)
 {
     return finding->weight == FINDING_CLEAR || (finding->waits_known && !finding->modelled);
+}
+
+bool finding_is_advised(const struct finding *finding, bool first)
+{
+    return finding_has_evidence(finding) ||
+           (first && (finding->modelled || finding->longer <= too_uncertain));
 }
 
 /*

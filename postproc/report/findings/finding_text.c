@@ -163,6 +163,16 @@ static char *worth_text(const struct finding *finding, const char *what, const c
     return text;
 }
 
+char *finding_candidate_text(const struct finding *finding, const char *time_word)
+{
+    const char *what = what_of(finding->pattern);
+
+    return format_string("Too few samples to name a problem. The likeliest: %c%s, at most %.0f %% "
+                         "of the %s and perhaps nothing. Run about %.*f times as long to be sure.",
+                         tolower((unsigned char)*what), what + 1, ceil(100 * finding->time.hi),
+                         time_word, decimals_of(finding->longer), finding->longer);
+}
+
 char *finding_title_text(const struct finding *finding, const char *time_word)
 {
     char *what = believed_text(finding), *text = worth_text(finding, what, time_word);

@@ -14,6 +14,10 @@ bool finding_is_certain(const struct finding *);
  */
 char *finding_title_text(const struct finding *, const char *time_word);
 
+/* The same of what is hardly known: "Too few samples to name a problem. The likeliest: ..."; the
+ * caller frees it. */
+char *finding_candidate_text(const struct finding *, const char *time_word);
+
 /* "a.c:17 or 21 in f, on x (heap, 32 MiB)"; the caller frees it. */
 char *finding_where_text(struct model *, const struct finding *);
 

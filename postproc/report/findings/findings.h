@@ -65,7 +65,12 @@ void findings_free(struct findings *);
  * and are only counted on the first screen if there are such. */
 bool finding_has_evidence(const struct finding *);
 
-/* Their order, for qsort(): by that, then by the share of the time that they are likely to take. */
+/* What the report tells to change: those with evidence, and the first one if a run of four times
+ * the length would decide it. Any other first one is named as where to look. */
+bool finding_is_advised(const struct finding *, bool first);
+
+/* Their order, for qsort(): by evidence, then by the share of the time that they are likely to
+ * take. */
 int finding_compare(const void *left, const void *right);
 
 /* ---- parts of the engine ---- */

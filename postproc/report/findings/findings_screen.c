@@ -19,6 +19,20 @@ static enum tone tone_of(const struct finding *finding)
                : TONE_OPEN;
 }
 
+/* What is hardly known is where to look, and not what to change. */
+static void say_candidate(struct model *model, const struct finding *finding, const char *time_word,
+                          struct paragraph *screen)
+{
+    char *title = finding_candidate_text(finding, time_word);
+    char *where = finding_where_text(model, finding);
+    char *text = format_string("%s At %s.", title, where);
+
+    paragraph_add_toned(screen, 0, 0, text, TONE_OPEN);
+    free(text);
+    free(where);
+    free(title);
+}
+
 static void say_finding(struct model *model, const struct finding *finding, size_t number,
                         const char *time_word, struct paragraph *screen)
 {
@@ -109,7 +123,10 @@ void findings_screen_put(struct model *model, const struct findings *findings,
         }
         if (shown == SHOWN_MAX)
             continue;
-        say_finding(model, &findings->items.items[i], shown + 1, time_word, &one);
+        if (finding_is_advised(&findings->items.items[i], i == 0))
+            say_finding(model, &findings->items.items[i], shown + 1, time_word, &one);
+        else
+            say_candidate(model, &findings->items.items[i], time_word, &one);
         if (shown == 0 || screen->lines + one.lines + LINES_BELOW <= SCREEN) {
             paragraph_append(screen, &one);
             shown++;

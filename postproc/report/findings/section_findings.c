@@ -29,6 +29,7 @@ static const struct column columns[] = {
     {.key = "alternative"},
     {.key = "title"},
     {.key = "where"},
+    {.key = "advised"},
 };
 enum {
     PATTERN,
@@ -49,7 +50,8 @@ enum {
     BELIEF,
     ALTERNATIVE,
     TITLE,
-    WHERE
+    WHERE,
+    ADVISED
 };
 
 static const struct column line_columns[] = {{.key = "file"}, {.key = "line"}, {.key = "function"}};
@@ -82,11 +84,13 @@ static struct table *objects_table(struct document *document, const struct findi
 }
 
 static void add_row(struct model *model, struct document *document, struct table *table,
-                    const struct finding *finding, const char *time_word)
+                    const struct finding *finding, const char *time_word, bool first)
 {
     struct row *row = table_row(table);
-    char *title = finding_title_text(finding, time_word),
-         *where = finding_where_text(model, finding);
+    const bool advised = finding_is_advised(finding, first);
+    char *title = advised || !first ? finding_title_text(finding, time_word)
+                                    : finding_candidate_text(finding, time_word);
+    char *where = finding_where_text(model, finding);
 
     row->cells[PATTERN] = cell_text(document, pattern_names[finding->pattern]);
     row->cells[CERTAIN] = cell_truth(finding_is_certain(finding));
@@ -114,6 +118,7 @@ static void add_row(struct model *model, struct document *document, struct table
         row->cells[LONGER] = cell_value(CELL_FACTOR, finding->longer);
     row->cells[TITLE] = cell_text(document, title);
     row->cells[WHERE] = cell_text(document, where);
+    row->cells[ADVISED] = cell_truth(advised);
     free(where);
     free(title);
 }
@@ -130,7 +135,7 @@ void section_findings(struct model *model, struct document *document, bool shown
     struct paragraph screen = {.text = NULL};
 
     for (size_t i = 0; i < findings->items.count; i++)
-        add_row(model, document, table, &findings->items.items[i], time_word);
+        add_row(model, document, table, &findings->items.items[i], time_word, i == 0);
     section_table(section, table);
     section_fact(section, "time.memory", NULL, INTERVAL_OBJECT,
                  cell_estimate(CELL_SHARE, findings->memory));

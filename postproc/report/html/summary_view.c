@@ -62,25 +62,27 @@ static void put_line(const char *class_name, const char *before, const char *tex
     fputs("</p>\n", stream);
 }
 
+static bool is_advised(const struct table *findings, size_t row)
+{
+    const struct cell *advised = lookup_cell(findings, row, "advised");
+
+    return advised != NULL && advised->kind == CELL_TRUTH && advised->value.value != 0;
+}
+
+/* What is not advised says where to look, and not what to change. */
 static void put_finding(const struct table *findings, size_t row, FILE *stream)
 {
     fputs("<li>", stream);
     put_line("title", "", lookup_text(findings, row, "title"), stream);
     put_line("where", "At ", lookup_text(findings, row, "where"), stream);
-    put_line("remedy", "<b>Do</b> ", lookup_text(findings, row, "remedy"), stream);
+    if (is_advised(findings, row))
+        put_line("remedy", "<b>Do</b> ", lookup_text(findings, row, "remedy"), stream);
     put_line("why", "<b>Why</b> ", lookup_text(findings, row, "why"), stream);
     put_line("check", "<b>Check</b> ", lookup_text(findings, row, "check"), stream);
     fputs("</li>\n", stream);
 }
 
-static bool is_certain(const struct table *findings, size_t row)
-{
-    const struct cell *certain = lookup_cell(findings, row, "certain");
-
-    return certain != NULL && certain->kind == CELL_TRUTH && certain->value.value != 0;
-}
-
-/* As the first screen of the text has them: those that are certain, and the first one. */
+/* As the first screen of the text has them: those with evidence, and the first one. */
 static void put_findings(const struct document *document, const struct table *findings,
                          FILE *stream)
 {
@@ -91,7 +93,7 @@ static void put_findings(const struct document *document, const struct table *fi
     if (findings != NULL && findings->rows.count > 0) {
         fputs("<ol class=\"findings\">\n", stream);
         for (size_t i = 0; i < findings->rows.count; i++) {
-            if (i == 0 || is_certain(findings, i))
+            if (i == 0 || is_advised(findings, i))
                 put_finding(findings, i, stream);
             else
                 uncertain++;
