@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* strcasestr, memrchr, strchrnul */
+#define _GNU_SOURCE /* strcasestr */
 #include "symbols/assignment.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "support/memory.h"
+#include "symbols/assignment_languages.h"
 #include "symbols/statement.h"
 
 /* The identifier that decides what the expression is: its last one outside brackets. */
@@ -227,18 +226,25 @@ static bool take_object(const struct statement *statement, size_t call, struct a
     return out->kind == ASSIGNMENT_NAMED;
 }
 
+static bool is_one_of(const char *name, const char *const *names)
+{
+    for (size_t i = 0; names[i] != NULL; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Methods that make their object own more memory. */
-static bool is_growing_method(const char *callee)
+static bool is_growing_method(const struct source_text *source, const char *callee)
 {
     static const char *const names[] = {
         "resize",        "reserve", "push_back", "push_front",       "emplace_back",
         "emplace_front", "emplace", "insert",    "insert_or_assign", "try_emplace",
         "assign",        "append",  "push",      "rehash",           NULL};
+    static const char *const in_rust[] = {"entry", "extend", "extend_from_slice", "push_str", NULL};
 
-    for (size_t i = 0; names[i] != NULL; i++)
-        if (strcmp(callee, names[i]) == 0)
-            return true;
-    return false;
+    return is_one_of(callee, names) ||
+           (source->language == SOURCE_RUST && is_one_of(callee, in_rust));
 }
 
 /* Token after a cast at token i, or i: (void **), reinterpret_cast<void **>( */
@@ -351,47 +357,6 @@ static size_t find_macro(const struct statement *statement)
     return found;
 }
 
-/* allocate(a(n)) and allocate(x%field(n)): one object, or nothing is certain. */
-static void find_fortran(const struct source_text *source, uint32_t line, struct assignment *out)
-{
-    const char *text = source->code + source->lines[line - 1], *end = strchrnul(text, '\n');
-    const char *start = strcasestr(text, "allocate"), *name, *last, *percent;
-    int depth = 0;
-
-    if (start == NULL || start >= end || (start > text && statement_is_word_char(start[-1])))
-        return;
-    name = start + strlen("allocate");
-    name += strspn(name, " \t");
-    if (*name++ != '(')
-        return;
-    name += strspn(name, " \t");
-    last = name;
-    while (statement_is_word_char(*last) || *last == '%')
-        last++;
-    if (last == name)
-        return;
-    for (const char *c = last; c < end && depth >= 0; c++) {
-        depth += (*c == '(') - (*c == ')');
-        /* A comma at this depth starts a second object, unless an option (stat=) follows. */
-        if (depth == 0 && *c == ',') {
-            const char *next = c + 1 + strspn(c + 1, " \t");
-
-            if (strncasecmp(next, "stat", 4) != 0 && strncasecmp(next, "source", 6) != 0 &&
-                strncasecmp(next, "mold", 4) != 0 && strncasecmp(next, "errmsg", 6) != 0)
-                return;
-        }
-    }
-    out->name = format_string("%.*s", (int)(last - name), name);
-    percent = memrchr(name, '%', (size_t)(last - name));
-    if (percent != NULL)
-        name = percent + 1;
-    out->declared = format_string("%.*s", (int)(last - name), name);
-    for (char *c = out->declared; *c != '\0'; c++)
-        *c = (char)tolower((unsigned char)*c);
-    out->member = strchr(out->name, '%') != NULL;
-    out->kind = ASSIGNMENT_NAMED;
-}
-
 static size_t calls_in(const struct statement *statement, const char *callee)
 {
     size_t calls = 0;
@@ -431,8 +396,8 @@ void assignment_find(const struct source_text *source, uint32_t line, uint32_t c
     memset(out, 0, sizeof(*out));
     if (line == 0 || line > source->line_count)
         return;
-    if (source->fortran) {
-        find_fortran(source, line, out);
+    if (source->language == SOURCE_FORTRAN) {
+        assignment_find_fortran(source, line, out);
         return;
     }
     position = source->lines[line - 1];
@@ -441,12 +406,15 @@ void assignment_find(const struct source_text *source, uint32_t line, uint32_t c
         position = position + column - 1 < end ? position + column - 1 : end;
     else if (!find_position(source, line, callee, &position))
         return;
+    if (source->language == SOURCE_RUST && !is_growing_method(source, callee) &&
+        assignment_find_rust(source, position, out))
+        return;
     statement_find(source, position, &statement);
     statement_split(&statement);
     call = find_call(&statement, callee, position, column > 0);
     if (call == STATEMENT_NONE && calls_in(&statement, callee) == 0)
         call = find_macro(&statement);
-    if (call != STATEMENT_NONE && is_growing_method(callee))
+    if (call != STATEMENT_NONE && is_growing_method(source, callee))
         take_object(&statement, call, out);
     else if (call != STATEMENT_NONE && strcmp(callee, "posix_memalign") == 0)
         take_output(&statement, call, out);

@@ -6,8 +6,10 @@
 
 bool is_library_source(const char *file)
 {
-    static const char *const folders[] = {"/include/c++/", "/libstdc++-v3/", "/lib/gcc/",
-                                          "/lib/clang/"};
+    static const char *const folders[] = {
+        "/include/c++/", "/libstdc++-v3/", "/lib/gcc/", "/lib/clang/",
+        /* Rust's library as its makers build it, what that is made of, and as it is installed. */
+        "/rustc/", "/rust/deps/", "/rustlib/src/rust/library/"};
 
     if (file == NULL)
         return false;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Headers of the language and the compiler: code in them is the caller's affair. */
+/* Sources of the language and the compiler: code in them is the caller's affair. */
 #ifndef REUSE_POSTPROC_LIBRARY_SOURCE_H
 #define REUSE_POSTPROC_LIBRARY_SOURCE_H
 
 #include <stdbool.h>
 
-/* True for files such as .../include/c++/12/bits/stl_vector.h; NULL is no file. */
+/* True for files such as .../include/c++/12/bits/stl_vector.h and
+ * /rustc/HASH/library/alloc/src/vec/mod.rs; NULL is no file. */
 bool is_library_source(const char *file);
 
 #endif

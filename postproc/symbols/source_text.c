@@ -55,7 +55,14 @@ static bool is_digit_separator(const char *text, size_t i)
            isxdigit((unsigned char)text[i + 1]);
 }
 
-static void keep_code_only(char *text, size_t size)
+/* &'a str: the quote of a lifetime in Rust starts no literal. The text ends with a zero. */
+static bool is_lifetime(const char *text, size_t i)
+{
+    return text[i] == '\'' && (isalpha((unsigned char)text[i + 1]) || text[i + 1] == '_') &&
+           text[i + 2] != '\'';
+}
+
+static void keep_code_only(char *text, size_t size, bool rust)
 {
     bool line_start = true; /* only blanks so far on this line */
 
@@ -65,10 +72,11 @@ static void keep_code_only(char *text, size_t size)
         if (text[i] == '/' && i + 1 < size && (text[i + 1] == '/' || text[i + 1] == '*')) {
             end = end_of_comment(text, size, i);
             blank(text, i, end);
-        } else if (text[i] == '#' && line_start) {
+        } else if (text[i] == '#' && line_start && !rust) {
             end = end_of_directive(text, size, i);
             blank(text, i, end);
-        } else if ((text[i] == '"' || text[i] == '\'') && !is_digit_separator(text, i)) {
+        } else if ((text[i] == '"' || text[i] == '\'') && !is_digit_separator(text, i) &&
+                   !(rust && is_lifetime(text, i))) {
             end = end_of_literal(text, size, i);
             blank(text, i, end);
             /* Something stands here: two quotes keep "(void *)""..." from becoming a cast. */
@@ -96,15 +104,15 @@ static void index_lines(struct source_text *source)
     source->line_count = lines.count;
 }
 
-static bool is_fortran(const char *path)
+static enum source_language language_of(const char *path)
 {
     static const char *const suffixes[] = {".f", ".f90", ".f95", ".f03", ".f08", ".for", ".ftn"};
     const char *dot = strrchr(path, '.');
 
     for (size_t i = 0; dot != NULL && i < sizeof(suffixes) / sizeof(*suffixes); i++)
         if (strcasecmp(dot, suffixes[i]) == 0)
-            return true;
-    return false;
+            return SOURCE_FORTRAN;
+    return dot != NULL && strcmp(dot, ".rs") == 0 ? SOURCE_RUST : SOURCE_C;
 }
 
 bool source_text_load(struct source_text *source, const char *path)
@@ -127,21 +135,22 @@ bool source_text_load(struct source_text *source, const char *path)
     fclose(stream);
     source->size = got;
     source->modified = status.st_mtime;
-    source->fortran = is_fortran(path);
-    if (!source->fortran)
-        keep_code_only(source->code, source->size);
+    source->language = language_of(path);
+    if (source->language != SOURCE_FORTRAN)
+        keep_code_only(source->code, source->size, source->language == SOURCE_RUST);
     index_lines(source);
     return true;
 }
 
-void source_text_from_memory(struct source_text *source, const char *text, bool fortran)
+void source_text_from_memory(struct source_text *source, const char *text,
+                             enum source_language language)
 {
     memset(source, 0, sizeof(*source));
     source->code = copy_string(text);
     source->size = strlen(text);
-    source->fortran = fortran;
-    if (!fortran)
-        keep_code_only(source->code, source->size);
+    source->language = language;
+    if (language != SOURCE_FORTRAN)
+        keep_code_only(source->code, source->size, language == SOURCE_RUST);
     index_lines(source);
 }
 

@@ -7,13 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum source_language { SOURCE_C, SOURCE_FORTRAN, SOURCE_RUST }; /* C++ as well */
+
 struct source_text {
     char *code; /* comments, literals and preprocessor lines are blanks; newlines are kept */
     size_t size;
     size_t *lines; /* offset of line i + 1 */
     size_t line_count;
-    int64_t modified; /* seconds since the epoch */
-    bool fortran;     /* by the file's name; the code is then the text as it stands */
+    int64_t modified;              /* seconds since the epoch */
+    enum source_language language; /* by the file's name; of Fortran, code is the text as it is */
 };
 
 /* Files larger than this are generated, and not worth reading for a name. */
@@ -24,6 +26,6 @@ bool source_text_load(struct source_text *, const char *path);
 void source_text_free(struct source_text *);
 
 /* For tests: takes a copy of the text. */
-void source_text_from_memory(struct source_text *, const char *text, bool fortran);
+void source_text_from_memory(struct source_text *, const char *text, enum source_language);
 
 #endif

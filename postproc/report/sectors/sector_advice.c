@@ -173,7 +173,7 @@ static void find_place(const struct sector_hints *hints, struct sector_advice *a
         !load_source(hints, region->file, &source))
         return;
     uint32_t loop = outermost_loop(&source, region->first_line);
-    advice->is_fortran = source.fortran;
+    advice->is_fortran = source.language == SOURCE_FORTRAN;
     if (loop != 0) {
         advice->line = loop;
         advice->is_loop = true;
