@@ -48,17 +48,11 @@ static uint32_t path_at(void *user, uint32_t index)
     return paths_at(&scratch->paths, index);
 }
 
-static uint32_t context_on(void *user, uint32_t path, uint64_t ip)
+static void meet_code(void *user, uint32_t path, uint64_t ip)
 {
     const struct scratch *scratch = user;
 
-    return attribution_on_path(scratch->thread, path, ip);
-}
-
-static void context_soon(void *user, uint32_t path, uint64_t ip)
-{
-    (void)user;
-    attribution_on_path_soon(path, ip);
+    attribution_meet(scratch->thread, path, ip);
 }
 
 /* How the addresses of its instructions follow each other. */
@@ -79,7 +73,7 @@ static void write_steps(struct scratch *scratch)
 /* Writes the burst; false: it has not a single access. */
 static bool write_burst(struct scratch *scratch)
 {
-    struct burst_host host = {identify, path_at, context_on, context_soon, scratch};
+    struct burst_host host = {identify, path_at, meet_code, scratch};
     struct record_totals *totals = &scratch->thread->totals;
     struct record_burst *record = &scratch->record;
     enum cost_part before = cost_enter(COST_DISTANCES);

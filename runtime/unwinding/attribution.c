@@ -305,10 +305,20 @@ uint32_t attribution_on_path(struct thread *thread, uint32_t path, uint64_t ip)
     return taped_context(thread, id);
 }
 
-void attribution_on_path_soon(uint32_t path, uint64_t ip)
+void attribution_meet(struct thread *thread, uint32_t path, uint64_t ip)
 {
-    if (contexts)
-        context_tree_fetch(contexts, path, ip);
+    enum cost_part before = cost_enter(COST_CONTEXTS);
+
+    if (!tape_supplies()) {
+        bool inside = tape_step_out();
+
+        modules_meet(ip);
+        announce_context(path);
+        tape_step_in(inside);
+        if (path == 0 && contexts && context_tree_overflows(contexts) > 0)
+            thread->totals.lost[LOSS_CONTEXT]++;
+    }
+    cost_leave(before);
 }
 
 /* The stack that holds the address, among those of the threads that are known; NULL none. */

@@ -40,8 +40,9 @@ uint32_t attribution_path_on(uint32_t path, uint64_t return_address);
 /* Context of an instruction on a path; 0 (and counted) when unknown. */
 uint32_t attribution_on_path(struct thread *, uint32_t path, uint64_t ip);
 
-/* It will be asked for soon: memory is fetched ahead. */
-void attribution_on_path_soon(uint32_t path, uint64_t ip);
+/* The profile will name this path and this instruction: writes what they need. A path of 0 counts
+ * if there was no room for its number. */
+void attribution_meet(struct thread *, uint32_t path, uint64_t ip);
 
 /* Fills the object_* fields for sample->address. */
 void attribution_object(const struct thread *, struct record_sample *);

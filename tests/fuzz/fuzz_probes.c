@@ -59,7 +59,7 @@ static void encode(struct probe_encoder *encoder, const struct probe_group *grou
 
 static bool same_group(const struct probe_group *a, const struct probe_group *b)
 {
-    return a->ip == b->ip && a->reuse_ip == b->reuse_ip && a->context_id == b->context_id &&
+    return a->ip == b->ip && a->reuse_ip == b->reuse_ip && a->path_id == b->path_id &&
            a->object_reference == b->object_reference && a->object_kind == b->object_kind &&
            a->kind == b->kind && a->width == b->width && a->tracked_log2 == b->tracked_log2 &&
            a->place == b->place;
@@ -113,7 +113,7 @@ size_t fuzz_make(struct random *random, uint8_t *input)
     for (unsigned i = 0; i < 16 * groups; i++) {
         struct probe_group group = {.ip = random_below(random, 1000),
                                     .reuse_ip = random_below(random, 3) * 100,
-                                    .context_id = random_below(random, 5),
+                                    .path_id = random_below(random, 5),
                                     .object_kind = (uint8_t)random_below(random, 4),
                                     .width = 8,
                                     .place = random_next(random) >> random_below(random, 64)};

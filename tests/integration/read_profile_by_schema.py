@@ -26,7 +26,7 @@ def crc32c(data):
 def read_records(data):
     """(type, payload) of every whole record."""
     magic, order, major, _minor, offset, _ = struct.unpack_from("<8sIHHII", data)
-    assert magic == b"\x89RPROF\r\n" and order == 0x01020304 and major == 3
+    assert magic == b"\x89RPROF\r\n" and order == 0x01020304 and major == 4
     while len(data) - offset >= 16:
         kind, flags, length, sequence, checksum = struct.unpack_from("<HHIII", data, offset)
         payload = data[offset + 16:offset + 16 + length]
@@ -92,7 +92,7 @@ def read_numbers(data):
 def parse_probes(data, burst):
     """The groups of a burst's probes; "counts" by line size: (code, count)."""
     numbers = read_numbers(data[:burst["probe_size"]])
-    groups, last = [], dict.fromkeys(("ip", "context", "kind", "tracked", "reference", "access", "place"), 0)
+    groups, last = [], dict.fromkeys(("ip", "path", "kind", "tracked", "reference", "access", "place"), 0)
 
     def number():
         return next(numbers)
@@ -107,7 +107,7 @@ def parse_probes(data, burst):
             group["ip"] = difference(last["ip"])
         group["reuse_ip"] = 0 if flags & 16 else group["ip"] if flags & 32 else difference(group["ip"])
         if not flags & 2:
-            group["context"] = difference(last["context"])
+            group["path"] = difference(last["path"])
         origin = last["place"]
         if not flags & 4:
             group["kind"], group["tracked"] = divmod(number(), 32)
@@ -137,7 +137,7 @@ def print_probes(bursts):
     print("probes.distances", sum(n * low_value(code % 4096 // 32, 16, 3) for code, n in counts))
     print("probes.times", sum(n * low_value(code % 32, 4, 1) for code, n in counts))
     print("probes.wider", sum(n * code for group in groups for size in group["counts"][1:] for code, n in size))
-    sums = {"ip": lambda g: g["ip"], "reuse_ip": lambda g: g["reuse_ip"], "context": lambda g: g["context"],
+    sums = {"ip": lambda g: g["ip"], "reuse_ip": lambda g: g["reuse_ip"], "path": lambda g: g["path"],
             "object": lambda g: g["kind"] * 1000000 + g["tracked"] * 1000 + g["reference"],
             "place": lambda g: g["place"], "access": lambda g: g["access"] // 4 * 10 + g["access"] % 4}
     for name, value in sums.items():

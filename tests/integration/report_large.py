@@ -66,7 +66,7 @@ for burst in range(BURSTS):
     watched, sizes = [], ("", "half/", "twice/", "four/") if burst % 4 == 0 else ("",)
     for i, place in enumerate(places):
         context, thing = 1 + place % PLACES, thing_of(burst)
-        where = f"context={context} {thing}"
+        where = f"path={context} {thing}"
         if i % 5 < 4:
             near, later, far = random.randrange(1, 40), random.choice((5, 40, 300)), random.randrange(1, 5)
             what = " ".join(f"{size}1:2={near} {size}{later}:1000={far}" for size in sizes)

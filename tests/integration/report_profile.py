@@ -61,7 +61,7 @@ print(f"context 0 {return_address('main', 'malloc'):#x}")  # 4
 print("site 4 1\nsite_totals 1 1 8000000 8000000")
 
 
-def probes(ip, context, what, wide):
+def probes(ip, what, wide):
     """The 1024 probes of one instruction: of 8 bytes that follow one another."""
     sizes = {"": 64, "half/": 32, "twice/": 128, "four/": 256} if wide else {"": 64}
     near, late = [], []
@@ -71,7 +71,7 @@ def probes(ip, context, what, wide):
         for k in range(8):  # at the burst's end each line has 4096 to 2048 accesses behind it
             time = 2176 + 256 * k
             late.append(f"{name}open:{time * 8 // size - 1}:{time}={lines // 8}")
-    where = f"context={context} {what}"
+    where = f"path=1 {what}"
     print(f"probes {ip:#x} reuse_ip={ip:#x} {where} {' '.join(near)}")
     print(f"probes {ip:#x} {where} {' '.join(late)}")
 
@@ -79,8 +79,8 @@ def probes(ip, context, what, wide):
 MATRIX, WEIGHTS = "kind=1 reference=1", f"kind=2 reference=1 place={symbols['weights']:#x}"
 for i in range(BURSTS):
     thread = 2 if i % 4 == 0 else 1
-    probes(matrix_ip, 2, MATRIX, i // 4 % 4 == 0)
-    probes(weights_ip, 3, WEIGHTS, i // 4 % 4 == 0)
+    probes(matrix_ip, MATRIX, i // 4 % 4 == 0)
+    probes(weights_ip, WEIGHTS, i // 4 % 4 == 0)
     print(f"burst {thread} 2 loop={matrix_ip:#x}")
     # As in a real loop, each burst has a reading of the access rate.
     print(f"rate {thread} {matrix_ip:#x} {int(PER_NS * 1e6 * random.gauss(1, 0.02))} 1000000")

@@ -124,25 +124,19 @@ static uint32_t path(void *user, uint32_t index)
     return path_of(index);
 }
 
-static uint32_t context_of(uint32_t path, uint64_t ip)
+uint32_t oracle_path(uint32_t access)
 {
-    return (uint32_t)(path * 100 + (ip - 0x1000) / 4 + 1);
+    return path_of(access);
 }
 
-uint32_t oracle_context(uint32_t access, uint64_t ip)
-{
-    return context_of(path_of(access), ip);
-}
-
-static uint32_t context(void *user, uint32_t path, uint64_t ip)
+static void meet(void *user, uint32_t path, uint64_t ip)
 {
     (void)user;
-    oracle.contexts_asked++;
-    return context_of(path, ip);
+    oracle.met++;
+    oracle.met_sum += path * 1000 + ip;
 }
 
-const struct burst_host oracle_host = {
-    .identify = oracle_identify, .path = path, .context = context};
+const struct burst_host oracle_host = {.identify = oracle_identify, .path = path, .meet = meet};
 
 void oracle_feed(struct random *random, uint32_t line_size, bool wide)
 {
@@ -159,7 +153,8 @@ void oracle_feed(struct random *random, uint32_t line_size, bool wide)
     }
     assert_int_equal(burst_wants(oracle.burst), BURST_ACCESSES - oracle.count);
     assert_int_equal(burst_count(oracle.burst), oracle.count);
-    oracle.contexts_asked = 0;
+    oracle.met = 0;
+    oracle.met_sum = 0;
     last_index = 0;
     oracle_find_all(line_size);
     assert_int_equal(burst_close(oracle.burst, &oracle_host), oracle.probe_count);

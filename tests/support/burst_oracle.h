@@ -31,7 +31,8 @@ struct burst_oracle {
     struct brute_touch touches[BRUTE_TOUCHES];
     struct brute_use uses[BRUTE_TOUCHES]; /* of those of probes */
     uint32_t touch_count, probe_count, open_count;
-    uint32_t contexts_asked; /* by the burst */
+    uint32_t met;     /* groups that the burst told of */
+    uint64_t met_sum; /* of their paths times 1000 and their instructions */
 };
 
 extern struct burst_oracle oracle;
@@ -40,7 +41,7 @@ extern struct burst_oracle oracle;
  * differently); the path changes every 700 accesses. */
 extern const struct burst_host oracle_host;
 void oracle_identify(void *user, uint64_t address, struct burst_object *);
-uint32_t oracle_context(uint32_t access, uint64_t ip);
+uint32_t oracle_path(uint32_t access);
 
 /* Accesses of every width, clustered so that lines of every size are used again at any distance. */
 void oracle_make_stream(struct random *, uint32_t n, uint32_t pages, bool straddling);

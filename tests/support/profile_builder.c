@@ -123,6 +123,8 @@ uint32_t profile_builder_context(struct profile_builder *builder, uint32_t paren
         .parent_id = parent_id,
         .ip = ip,
     };
+    if (context.context_id < BUILDER_PARENTS)
+        builder->parents[context.context_id] = parent_id;
     append(builder, RECORD_CONTEXT, &context, sizeof(context), NULL, 0);
     return context.context_id;
 }
@@ -261,7 +263,9 @@ void profile_builder_lone_burst(struct profile_builder *builder, struct record_s
         probe_code(open, probe_distance_bin(between), probe_time_bin(until)), 1};
     struct builder_group group = {.probe = {.ip = sample->ip,
                                             .reuse_ip = open ? 0 : sample->ip,
-                                            .context_id = sample->context_id,
+                                            .path_id = sample->context_id < BUILDER_PARENTS
+                                                           ? builder->parents[sample->context_id]
+                                                           : 0,
                                             .object_reference = sample->object_reference,
                                             .object_kind = sample->object_kind,
                                             .kind = sample->kind & 3,

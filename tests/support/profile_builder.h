@@ -27,12 +27,15 @@
 #include "profile/reader.h"
 #include "profile/writer.h"
 
+enum { BUILDER_PARENTS = 256 };
+
 struct profile_builder {
     struct profile_writer writer;
     unsigned char *buffer;
     uint64_t now_ns; /* what records with a time get when the caller gives none; grows by 1000 */
     uint32_t threads, contexts, sites, modules, regions; /* identifiers given out so far */
     uint64_t samples, bursts;
+    uint32_t parents[BUILDER_PARENTS]; /* of the first contexts, by identifier */
 };
 
 /* Creates or truncates the file and writes its header and schema. */

@@ -164,7 +164,7 @@ static void describe_group(struct description *out, const struct profile *profil
     struct text name = text(
         "%s: %s next %s %s of %s 2^%u %llx %u bytes %u", burst_name(profile, burst->burst_id).bytes,
         place(profile, group->ip, time).bytes, place(profile, group->reuse_ip, time).bytes,
-        chain(profile, group->context_id, time).bytes, object(profile, kind, reference).bytes,
+        chain(profile, group->path_id, time).bytes, object(profile, kind, reference).bytes,
         group->tracked_log2, data_address(profile, kind, reference, group->place), group->width,
         group->kind);
     for (unsigned s = 0; s < PROBE_LINE_SIZES; s++) {

@@ -68,14 +68,14 @@ static void print_probes(const struct profile *profile)
     static struct probe_count counts[PROBE_COUNTS_MAX];
     size_t sizes[PROBE_LINE_SIZES];
     uint64_t groups = 0, probes = 0, open = 0, distances = 0, times = 0, wider = 0;
-    uint64_t ips = 0, reuses = 0, contexts = 0, objects = 0, places = 0, accesses = 0;
+    uint64_t ips = 0, reuses = 0, paths = 0, objects = 0, places = 0, accesses = 0;
     for (size_t i = 0; i < profile->bursts.count; i++) {
         probe_decoder_begin(&decoder, profile->bursts.items[i]);
         while (probe_decode(&decoder, &group, counts, PROBE_COUNTS_MAX, sizes)) {
             groups++;
             ips += group.ip;
             reuses += group.reuse_ip;
-            contexts += group.context_id;
+            paths += group.path_id;
             objects += (uint64_t)group.object_kind * 1000000 + group.tracked_log2 * 1000u +
                        group.object_reference;
             places += group.place;
@@ -100,7 +100,7 @@ static void print_probes(const struct profile *profile)
     print("probes.wider", wider);
     print("probes.ip", ips);
     print("probes.reuse_ip", reuses);
-    print("probes.context", contexts);
+    print("probes.path", paths);
     print("probes.object", objects);
     print("probes.place", places);
     print("probes.access", accesses);

@@ -159,8 +159,8 @@ static void set_probe_field(struct probe_group *probe, const char *field, uint64
 {
     if (strcmp(field, "reuse_ip") == 0)
         probe->reuse_ip = n;
-    else if (strcmp(field, "context") == 0)
-        probe->context_id = (uint32_t)n;
+    else if (strcmp(field, "path") == 0)
+        probe->path_id = (uint32_t)n;
     else if (strcmp(field, "kind") == 0)
         probe->object_kind = (uint8_t)n;
     else if (strcmp(field, "reference") == 0)

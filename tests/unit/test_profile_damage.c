@@ -178,13 +178,13 @@ static void test_messages_for_foreign_bytes(void **state)
 
     struct profile_file_header header;
     memcpy(&header, original, sizeof(header));
-    header.version_major = 4;
+    header.version_major = 5;
     expect_message(&header, sizeof(header),
-                   "was written by a newer libreuse (format 4, this one reads 3): update "
+                   "was written by a newer libreuse (format 5, this one reads 4): update "
                    "reuse-report");
     header.version_major = 1;
     expect_message(&header, sizeof(header),
-                   "was written by an older libreuse (format 1, this one reads 3): profile the "
+                   "was written by an older libreuse (format 1, this one reads 4): profile the "
                    "program again, or use the reuse-report of that version");
     memcpy(&header, original, sizeof(header));
     header.byte_order = 0x04030201;

@@ -96,7 +96,7 @@ static struct probe_group make_group(struct process *process)
     struct probe_group group = {
         .ip = process->program + random_below(random, 50) * 8,
         .reuse_ip = random_below(random, 3) ? process->solver + random_below(random, 50) * 8 : 0,
-        .context_id = process->contexts[random_below(random, 40)],
+        .path_id = process->contexts[random_below(random, 40)],
         .kind = ACCESS_LOAD,
         .width = 8,
         .place = random_below(random, 10000),

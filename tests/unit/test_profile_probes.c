@@ -75,7 +75,7 @@ static void assert_same_group(const struct probe_group *a, const struct probe_gr
 {
     assert_true(a->ip == b->ip);
     assert_true(a->reuse_ip == b->reuse_ip);
-    assert_int_equal(a->context_id, b->context_id);
+    assert_int_equal(a->path_id, b->path_id);
     assert_int_equal(a->object_reference, b->object_reference);
     assert_int_equal(a->object_kind, b->object_kind);
     assert_int_equal(a->kind, b->kind);
@@ -153,7 +153,7 @@ static void make_group(struct random *random, struct probe_group *group,
 {
     group->ip = some(random, UINT64_MAX, before->ip);
     group->reuse_ip = some(random, UINT64_MAX, random_below(random, 2) ? group->ip : before->ip);
-    group->context_id = (uint32_t)some(random, UINT32_MAX, before->context_id);
+    group->path_id = (uint32_t)some(random, UINT32_MAX, before->path_id);
     group->object_reference = (uint32_t)some(random, UINT32_MAX, before->object_reference);
     group->object_kind = (uint8_t)some(random, UINT8_MAX, before->object_kind);
     group->kind = (uint8_t)random_below(random, 4);
@@ -185,7 +185,7 @@ static void test_extremes_come_back(void **state)
     static const struct probe_group highest = {
         .ip = UINT64_MAX,
         .reuse_ip = UINT64_MAX - 1,
-        .context_id = UINT32_MAX,
+        .path_id = UINT32_MAX,
         .object_reference = UINT32_MAX,
         .object_kind = UINT8_MAX,
         .kind = 3,
@@ -220,7 +220,7 @@ static void test_the_bytes_are_those_of_the_documentation(void **state)
     items[0] = (struct item){
         .group = {.ip = 0x2000,
                   .reuse_ip = 0x2000,
-                  .context_id = 5,
+                  .path_id = 5,
                   .object_reference = 3,
                   .object_kind = OBJECT_HEAP,
                   .kind = ACCESS_LOAD,
@@ -253,7 +253,7 @@ static void test_typical_groups_are_small(void **state)
         items[i] = (struct item){
             .group = {.ip = ip,
                       .reuse_ip = random_below(&random, 2) ? ip : ip - random_below(&random, 200),
-                      .context_id = 100 + random_below(&random, 60),
+                      .path_id = 100 + random_below(&random, 60),
                       .object_reference = 1 + (uint32_t)i / 5,
                       .object_kind = OBJECT_HEAP,
                       .kind = ACCESS_LOAD,

@@ -239,6 +239,45 @@ static void test_context_cycles_end(void **state)
     profile_free(profile);
 }
 
+/* Groups name paths: those of the file, none, one that is missing, and what will be the number of a
+ * context that is made of a group. */
+static void test_instructions_have_contexts(void **state)
+{
+    static const uint32_t paths[] = {2, 1, 2, 0, 9, 5};
+    static const uint64_t ips[] = {0x2000, 0x2000, 0x2008, 0x2000, 0x2010, 0x2018};
+    enum { GROUPS = sizeof paths / sizeof *paths };
+    const struct probe_count count = {.code = 5, .count = 10};
+    struct builder_group groups[GROUPS] = {0};
+    struct record_burst burst = profile_builder_default_burst(1, 0);
+    (void)state;
+    add_context(1, 0);
+    add_context(2, 1);
+    add_context(3, 6); /* its parent is missing, and not the sixth one */
+    for (size_t i = 0; i < GROUPS; i++)
+        groups[i] = (struct builder_group){.probe = {.ip = ips[i], .path_id = paths[i], .width = 8},
+                                           .counts = &count,
+                                           .sizes = {1}};
+    profile_builder_burst(&builder, &burst, groups, GROUPS);
+    burst.burst_id = 0;
+    profile_builder_burst(&builder, &burst, groups, GROUPS); /* the same once more */
+    struct profile *profile = finish_and_load();
+    assert_int_equal(profile->contexts.count, 3);
+    assert_int_equal(profile->instruction_contexts.count, GROUPS);
+    for (size_t i = 0; i < GROUPS; i++) {
+        uint32_t id = profile_instruction_context(profile, paths[i], ips[i]);
+        const struct record_context *context = profile_context(profile, id);
+        assert_non_null(context);
+        assert_int_equal(context->context_id, id);
+        assert_int_equal(context->ip, ips[i]);
+        assert_int_equal(context->parent_id, paths[i] <= 3 ? paths[i] : 0);
+        assert_int_equal(depth_of(profile, id), paths[i] <= 3 ? paths[i] + 1 : 1);
+    }
+    assert_int_equal(depth_of(profile, 3), 1);
+    assert_int_equal(profile_instruction_context(profile, 1, 0x2008), 0);
+    assert_null(profile_context(profile, 3 + GROUPS + 1));
+    profile_free(profile);
+}
+
 static void add_module(uint32_t id, uint64_t start, uint64_t end, uint64_t loaded,
                        uint64_t unloaded)
 {
@@ -445,6 +484,7 @@ int main(void)
         cmocka_unit_test_setup(test_text_records, begin),
         cmocka_unit_test_setup(test_last_and_first_ones, begin),
         cmocka_unit_test(test_lookups_with_gaps),
+        cmocka_unit_test_setup(test_instructions_have_contexts, begin),
         cmocka_unit_test_setup(test_context_cycles_end, begin),
         cmocka_unit_test_setup(test_module_by_address_and_time, begin),
         cmocka_unit_test_setup(test_mapping_by_address, begin),

@@ -15,11 +15,11 @@
 
 /* First byte of a group: what is not said again. */
 enum group_flags {
-    SAME_IP = 1,      /* as in the group before */
-    SAME_CONTEXT = 2, /* likewise, and so on */
-    SAME_OBJECT = 4,  /* kind, reference and tracking */
-    SAME_ACCESS = 8,  /* width and kind */
-    OPEN_GROUP = 16,  /* no next use: reuse_ip is 0 */
+    SAME_IP = 1,     /* as in the group before */
+    SAME_PATH = 2,   /* likewise, and so on */
+    SAME_OBJECT = 4, /* kind, reference and tracking */
+    SAME_ACCESS = 8, /* width and kind */
+    OPEN_GROUP = 16, /* no next use: reuse_ip is 0 */
     REUSED_BY_ITSELF = 32,
     ONE_COUNT = 64, /* of the run's line size: their number is not said */
 };
@@ -142,8 +142,8 @@ static unsigned group_flags(const struct probe_group *group, const struct probe_
     unsigned flags = counts == 1 ? ONE_COUNT : 0;
     if (group->ip == last->ip)
         flags |= SAME_IP;
-    if (group->context_id == last->context_id)
-        flags |= SAME_CONTEXT;
+    if (group->path_id == last->path_id)
+        flags |= SAME_PATH;
     if (same_object(group, last))
         flags |= SAME_OBJECT;
     if (group->width == last->width && group->kind == last->kind)
@@ -164,8 +164,8 @@ static void put_group(struct probe_encoder *encoder, const struct probe_group *g
         put_difference(encoder, group->ip, last->ip);
     if (!(flags & (OPEN_GROUP | REUSED_BY_ITSELF)))
         put_difference(encoder, group->reuse_ip, group->ip);
-    if (!(flags & SAME_CONTEXT))
-        put_difference(encoder, group->context_id, last->context_id);
+    if (!(flags & SAME_PATH))
+        put_difference(encoder, group->path_id, last->path_id);
     if (!(flags & SAME_OBJECT)) {
         put_number(encoder, (unsigned)group->object_kind << TRACKED_BITS | group->tracked_log2);
         put_difference(encoder, group->object_reference, last->object_reference);
@@ -264,8 +264,8 @@ static void get_group(struct probe_decoder *decoder, unsigned flags)
     group->reuse_ip = flags & REUSED_BY_ITSELF ? group->ip : 0;
     if (!(flags & (OPEN_GROUP | REUSED_BY_ITSELF)))
         group->reuse_ip = get_difference(decoder, group->ip);
-    if (!(flags & SAME_CONTEXT))
-        group->context_id = get_identifier(decoder, last.context_id);
+    if (!(flags & SAME_PATH))
+        group->path_id = get_identifier(decoder, last.path_id);
     if (!(flags & SAME_OBJECT)) {
         uint64_t packed =
             get_limited(decoder, (UINT8_MAX << TRACKED_BITS) + (1 << TRACKED_BITS) - 1);

@@ -2,7 +2,7 @@
 /*
  * The tail of RECORD_BURST: its probes, grouped by what they have in common, as bytes.
  *
- * Probes of one group were made by one instruction in one calling context on one data object, and
+ * Probes of one group were made by one instruction on one calling path on one data object, and
  * were next used (in lines of the run's size) by one instruction. Of each group the tail has how
  * many probes had which stack distance and reuse time, in bins, and whether they are open. In wide
  * bursts it has the same for lines of half, twice and four times the run's size.
@@ -58,8 +58,8 @@ static inline unsigned probe_code_time(uint16_t code)
 
 struct probe_group {
     uint64_t ip;
-    uint64_t reuse_ip;   /* of the next use in lines of the run's size; 0: open */
-    uint32_t context_id; /* innermost frame `ip`; 0 unknown */
+    uint64_t reuse_ip; /* of the next use in lines of the run's size; 0: open */
+    uint32_t path_id;  /* context of the call that its function was entered by; 0: none known */
     uint32_t object_reference;
     uint8_t object_kind;  /* enum object_kind */
     uint8_t kind;         /* enum access_kind: two bits */

@@ -53,7 +53,9 @@ const struct record_thread *profile_thread(const struct profile *profile, uint32
 
 const struct record_context *profile_context(const struct profile *profile, uint32_t context_id)
 {
-    return find_fixed(ARRAY(contexts), sizeof(struct record_context), context_id);
+    const struct record_context *context =
+        find_fixed(ARRAY(contexts), sizeof(struct record_context), context_id);
+    return context ? context : find_instruction_context(profile, context_id);
 }
 
 const struct record_site_totals *profile_site_totals(const struct profile *profile,

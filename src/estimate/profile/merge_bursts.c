@@ -19,7 +19,7 @@ static void translate_group(struct merge_input *input, struct probe_group *group
 {
     group->ip = merge_code_if_set(input, group->ip, time_ns);
     group->reuse_ip = merge_code_if_set(input, group->reuse_ip, time_ns);
-    group->context_id = merge_context(input, group->context_id, time_ns);
+    group->path_id = merge_context(input, group->path_id, time_ns);
     group->place += merge_data_move(input, group->object_kind, group->object_reference);
     group->object_reference = merge_reference(input, group->object_kind, group->object_reference);
 }

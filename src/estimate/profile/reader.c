@@ -411,6 +411,7 @@ void profile_free(struct profile *profile)
         return;
     for (size_t i = 0; i < record_layout_count; i++)
         free(layout_array(profile, &record_layouts[i])->items);
+    free(profile->instruction_contexts.items);
     free(profile->index->arena);
     free(profile->index->modules.items);
     free(profile->index->mappings.items);

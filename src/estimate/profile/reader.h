@@ -46,18 +46,19 @@ struct profile {
     PROFILE_ARRAY(const struct record_module *) modules; /* sorted by module_id */
     PROFILE_ARRAY(struct record_module_end) module_ends;
     PROFILE_ARRAY(const struct record_mapping *) mappings;
-    PROFILE_ARRAY(struct record_thread) threads;             /* sorted by thread_id */
-    PROFILE_ARRAY(struct record_thread_end) thread_ends;     /* last one per thread, sorted */
-    PROFILE_ARRAY(struct record_context) contexts;           /* sorted by context_id */
-    PROFILE_ARRAY(const struct record_site *) sites;         /* sorted by site_id */
-    PROFILE_ARRAY(struct record_site_totals) site_totals;    /* last one per site, sorted */
-    PROFILE_ARRAY(const struct record_burst *) bursts;       /* sorted by burst_id */
-    PROFILE_ARRAY(struct record_sample) samples;             /* in file order */
-    PROFILE_ARRAY(struct record_watch_end) watch_ends;       /* first one per sample, sorted */
-    PROFILE_ARRAY(struct record_invalidation) invalidations; /* first one per sample, sorted */
-    PROFILE_ARRAY(struct record_line_watch) line_watches;    /* first one per sample, sorted */
-    PROFILE_ARRAY(struct record_line_event) line_events;     /* in file order */
-    PROFILE_ARRAY(struct record_line_end) line_ends;         /* first one per sample, sorted */
+    PROFILE_ARRAY(struct record_thread) threads;               /* sorted by thread_id */
+    PROFILE_ARRAY(struct record_thread_end) thread_ends;       /* last one per thread, sorted */
+    PROFILE_ARRAY(struct record_context) contexts;             /* sorted by context_id */
+    PROFILE_ARRAY(struct record_context) instruction_contexts; /* of groups, not in the file */
+    PROFILE_ARRAY(const struct record_site *) sites;           /* sorted by site_id */
+    PROFILE_ARRAY(struct record_site_totals) site_totals;      /* last one per site, sorted */
+    PROFILE_ARRAY(const struct record_burst *) bursts;         /* sorted by burst_id */
+    PROFILE_ARRAY(struct record_sample) samples;               /* in file order */
+    PROFILE_ARRAY(struct record_watch_end) watch_ends;         /* first one per sample, sorted */
+    PROFILE_ARRAY(struct record_invalidation) invalidations;   /* first one per sample, sorted */
+    PROFILE_ARRAY(struct record_line_watch) line_watches;      /* first one per sample, sorted */
+    PROFILE_ARRAY(struct record_line_event) line_events;       /* in file order */
+    PROFILE_ARRAY(struct record_line_end) line_ends;           /* first one per sample, sorted */
     PROFILE_ARRAY(const struct record_shared_mapping *) shared_mappings; /* sorted by mapping_id */
     PROFILE_ARRAY(struct record_shared_use) shared_uses;                 /* in file order */
     PROFILE_ARRAY(struct record_process_transfer) process_transfers;     /* last one per key */
@@ -119,6 +120,8 @@ const char *profile_origin_text(const struct profile *, uint32_t origin_id, cons
 const struct record_module *profile_module(const struct profile *, uint32_t module_id);
 const struct record_thread *profile_thread(const struct profile *, uint32_t thread_id);
 const struct record_context *profile_context(const struct profile *, uint32_t context_id);
+/* Of a group of a burst: its path's child at the instruction; 0: no burst met it. */
+uint32_t profile_instruction_context(const struct profile *, uint32_t path_id, uint64_t ip);
 const struct record_site *profile_site(const struct profile *, uint32_t site_id);
 const struct record_site_totals *profile_site_totals(const struct profile *, uint32_t site_id);
 const struct record_totals *profile_thread_totals(const struct profile *, uint32_t thread_id);

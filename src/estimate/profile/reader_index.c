@@ -212,6 +212,7 @@ void profile_build_index(struct profile *profile)
             profile->surplus_watch_ends = surplus;
     }
     break_cycles(profile);
+    add_instruction_contexts(profile);
     index_modules(profile);
     index_mappings(profile);
     index_watch_ends(profile);

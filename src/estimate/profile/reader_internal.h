@@ -67,6 +67,12 @@ struct profile_index {
     uint64_t watch_end_limit;
 };
 
+/* Makes the contexts of the groups' instructions, when those of the file are in order. */
+void add_instruction_contexts(struct profile *);
+
+/* NULL: none of these. */
+const struct record_context *find_instruction_context(const struct profile *, uint32_t context_id);
+
 static const size_t NOT_FOUND = SIZE_MAX;
 
 /*

@@ -152,11 +152,6 @@ static void fetch_windows(const struct context_tree *tree, uint64_t hash)
     }
 }
 
-void context_tree_fetch(const struct context_tree *tree, uint32_t parent, uint64_t ip)
-{
-    fetch_windows(tree, hash_pair(parent, ip));
-}
-
 uint32_t context_tree_child(struct context_tree *tree, uint32_t parent, uint64_t ip)
 {
     const uint64_t hash = hash_pair(parent, ip);

@@ -42,10 +42,6 @@ uint32_t context_tree_intern(struct context_tree *, const uint64_t *ips, size_t 
 /* One step of it: the child of parent (0: the root) at ip; 0 when full (counted). */
 uint32_t context_tree_child(struct context_tree *, uint32_t parent, uint64_t ip);
 
-/* Says that context_tree_child() of these will be called soon: what it reads first comes to the
- * cache meanwhile. */
-void context_tree_fetch(const struct context_tree *, uint32_t parent, uint64_t ip);
-
 /* Parent and ip of a number that was returned before. */
 void context_tree_node(const struct context_tree *, uint32_t context_id, uint32_t *parent,
                        uint64_t *ip);

@@ -39,10 +39,8 @@ struct burst_host {
     /* The calling path at the access of that index: any number that is the same for the same path.
      * Asked with ascending indexes. NULL: paths are not told apart. */
     uint32_t (*path)(void *user, uint32_t index);
-    /* The context of an instruction on a path; asked once for each group. NULL: 0. */
-    uint32_t (*context)(void *user, uint32_t path, uint64_t ip);
-    /* It will be asked for soon. NULL: need not be told. */
-    void (*context_soon)(void *user, uint32_t path, uint64_t ip);
+    /* Told once of each group's path and instruction. NULL: need not be. */
+    void (*meet)(void *user, uint32_t path, uint64_t ip);
     void *user;
 };
 

@@ -6,12 +6,7 @@
 
 #include "signal_safe.h"
 
-enum {
-    PATH_SHIFT = 32, /* in a key's place */
-    /* Contexts are told of so many groups before they are asked for: to find one takes several
-       misses of the cache. */
-    CONTEXTS_SOON = 8,
-};
+enum { PATH_SHIFT = 32 }; /* in a key's place */
 
 /* Of the touch's access, the first byte in its line. */
 static inline uint64_t first_byte(const struct burst_touches *touches, const struct access *access,
@@ -76,6 +71,7 @@ static void begin_group(struct burst *burst, const struct burst_key *key, uint8_
             {
                 .ip = key->ip,
                 .reuse_ip = key->reuse_ip,
+                .path_id = (uint32_t)(key->where >> PATH_SHIFT),
                 .object_reference = object->reference,
                 .object_kind = object->kind,
                 .kind = kind,
@@ -130,15 +126,10 @@ static uint32_t path_of(const struct burst_group *group)
     return (uint32_t)(group->key.where >> PATH_SHIFT);
 }
 
-static void find_contexts(struct burst *burst, const struct burst_host *host)
+static void meet_groups(struct burst *burst, const struct burst_host *host)
 {
-    for (uint32_t g = 0; host->context && g < burst->groups; g++) {
-        struct burst_group *group = &burst->group[g], *later = group + CONTEXTS_SOON;
-
-        if (host->context_soon && g + CONTEXTS_SOON < burst->groups)
-            host->context_soon(host->user, path_of(later), later->key.ip);
-        group->probe.context_id = host->context(host->user, path_of(group), group->key.ip);
-    }
+    for (uint32_t g = 0; host->meet && g < burst->groups; g++)
+        host->meet(host->user, path_of(&burst->group[g]), burst->group[g].key.ip);
 }
 
 /* One of the group's probes, all equally likely, tells the place. */
@@ -284,7 +275,7 @@ void burst_group_probes(struct burst *burst, const struct burst_host *host)
         for (; touch < burst->run.probes && burst->run.access[touch] == i; touch++)
             group_probe(burst, host, touch, path);
     }
-    find_contexts(burst, host);
+    meet_groups(burst, host);
     count_probes(burst, &burst->run, burst->group_of, 0);
     find_places(burst, host);
     for (unsigned size = 1; size < burst->line_sizes; size++) {

@@ -28,13 +28,14 @@ static void make_room(void **items, size_t *room, size_t needed, size_t size)
     *items = reallocate(*items, *room, size);
 }
 
-static struct analysed_probe group_of(const struct probe_group *group, uint32_t burst)
+static struct analysed_probe group_of(const struct profile *profile,
+                                      const struct probe_group *group, uint32_t burst)
 {
     return (struct analysed_probe){
         .ip = group->ip,
         .reuse_ip = group->reuse_ip,
         .place = group->place,
-        .context_id = group->context_id,
+        .context_id = profile_instruction_context(profile, group->path_id, group->ip),
         .object_reference = group->object_reference,
         .burst = burst,
         .object_kind = group->object_kind,
@@ -68,6 +69,7 @@ static void add_group(struct probe_list *list, struct analysed_burst *burst,
 static void list_probes(const struct analysis *analysis, struct analysed_burst *burst,
                         uint32_t index, struct probe_list *list)
 {
+    const struct profile *profile = analysis->profiles[burst->profile];
     struct probe_decoder decoder;
     struct probe_group group;
     struct probe_count counts[PROBE_COUNTS_MAX];
@@ -80,7 +82,7 @@ static void list_probes(const struct analysis *analysis, struct analysed_burst *
 
         for (unsigned s = 0; s < analysis->size_index; s++)
             first += sizes[s];
-        add_group(list, burst, group_of(&group, index), counts + first,
+        add_group(list, burst, group_of(profile, &group, index), counts + first,
                   sizes[analysis->size_index]);
     }
 }
