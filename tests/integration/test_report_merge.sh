@@ -34,7 +34,7 @@ done
 # Counts of every type of record and sums of their fields, but for the numbers of identifiers, which
 # are given in the order of the files.
 counts() { # FILE
-    "$REUSE_BUILDDIR/tests/support/profile_dump" "$1" | grep -vE '^(probes.context|sample.burst_id) '
+    "$REUSE_BUILDDIR/tests/support/profile_dump" "$1" | grep -vE '^(probes.path|sample.burst_id) '
 }
 estimates() { # FILE
     "$report" --format json --mrc --summary "$1" | python3 -c '

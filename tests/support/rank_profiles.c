@@ -62,7 +62,7 @@ static void add_burst(struct rank *rank, uint32_t thread)
         groups[i] = (struct builder_group){
             .probe = {.ip = code(rank),
                       .reuse_ip = code(rank),
-                      .context_id = rank->contexts[random_below(random, CONTEXTS)],
+                      .path_id = rank->contexts[random_below(random, CONTEXTS)],
                       .kind = ACCESS_LOAD,
                       .width = 8,
                       .place = random_below(random, 100000),
