@@ -2,8 +2,9 @@
 /*
  * Contexts of the instructions that bursts met. A burst's groups name the path that led to their
  * function, not a context of their own: in a large program nearly each of them would be a new one,
- * and these two thirds of the file. They are made here, with the numbers after those of the file,
- * so that all who read the profile find contexts of one kind.
+ * and these two thirds of the file. Those that the file does not have (a sample's may be there) are
+ * made here, with the numbers after those of the file, so that all who read the profile find
+ * contexts of one kind.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,24 +13,23 @@
 #include "profile/reader_internal.h"
 #include "support/memory.h"
 
-struct instruction {
-    uint64_t ip;
-    uint32_t path_id;
-};
-
-static int compare_instructions(const void *left, const void *right)
+static int compare_frames(const struct framed_context *a, const struct framed_context *b)
 {
-    const struct instruction *a = left;
-    const struct instruction *b = right;
     if (a->path_id != b->path_id)
         return a->path_id < b->path_id ? -1 : 1;
     return (a->ip > b->ip) - (a->ip < b->ip);
 }
 
-/* What a damaged file names beyond its own contexts might else be one that is made here. */
-static struct instruction instruction_of(uint32_t path_id, uint64_t ip, uint64_t last_id)
+/* Of those with one path and instruction, first the one that has the lowest number, last those that
+ * have none. */
+static int compare_entries(const void *left, const void *right)
 {
-    return (struct instruction){.ip = ip, .path_id = path_id <= last_id ? path_id : 0};
+    const struct framed_context *a = left;
+    const struct framed_context *b = right;
+    int order = compare_frames(a, b);
+    if (order != 0 || a->context_id == b->context_id)
+        return order;
+    return a->context_id - 1 < b->context_id - 1 ? -1 : 1;
 }
 
 /* Of the file's contexts, which are in order. */
@@ -39,51 +39,87 @@ static uint64_t last_id_of(const struct profile *profile)
     return count > 0 ? profile->contexts.items[count - 1].context_id : 0;
 }
 
-/* Of all groups, each once, in order; the caller frees them. */
-static struct instruction *list_instructions(const struct profile *profile, uint64_t last_id,
-                                             size_t *count)
+/* What a damaged file names beyond its own contexts might else be one that is made here. */
+static uint32_t known_id(const struct profile *profile, uint32_t id)
 {
-    struct instruction *list;
-    size_t room = 0, n = 0, kept = 0;
-    for (size_t i = 0; i < profile->bursts.count; i++)
-        room += profile->bursts.items[i]->groups;
-    list = allocate(room + 1, sizeof(*list));
+    return id <= last_id_of(profile) ? id : 0;
+}
+
+static size_t list_contexts(struct profile *profile, struct framed_context *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < profile->contexts.count; i++) {
+        struct record_context *context = &profile->contexts.items[i];
+        context->parent_id = known_id(profile, context->parent_id);
+        list[n++] = (struct framed_context){
+            .ip = context->ip, .path_id = context->parent_id, .context_id = context->context_id};
+    }
+    return n;
+}
+
+/* Groups without a path have no context either, unless the file has it. */
+static size_t list_groups(const struct profile *profile, struct framed_context *list, size_t room)
+{
+    size_t n = 0;
     for (size_t i = 0; i < profile->bursts.count; i++) {
         struct probe_decoder decoder;
         struct probe_group group;
         struct probe_count counts[PROBE_COUNTS_MAX];
         size_t sizes[PROBE_LINE_SIZES];
         probe_decoder_begin(&decoder, profile->bursts.items[i]);
-        while (n < room && probe_decode(&decoder, &group, counts, PROBE_COUNTS_MAX, sizes))
-            list[n++] = instruction_of(group.path_id, group.ip, last_id);
+        while (n < room && probe_decode(&decoder, &group, counts, PROBE_COUNTS_MAX, sizes)) {
+            uint32_t path_id = known_id(profile, group.path_id);
+            if (path_id != 0)
+                list[n++] = (struct framed_context){.ip = group.ip, .path_id = path_id};
+        }
     }
-    qsort(list, n, sizeof(*list), compare_instructions);
+    return n;
+}
+
+/* All, each path and instruction once, in order. */
+static void list_all(struct profile *profile)
+{
+    struct profile_index *index = profile->index;
+    size_t groups = 0, n;
+    for (size_t i = 0; i < profile->bursts.count; i++)
+        groups += profile->bursts.items[i]->groups;
+    index->frames = allocate(profile->contexts.count + groups + 1, sizeof(*index->frames));
+    n = list_contexts(profile, index->frames);
+    n += list_groups(profile, index->frames + n, groups);
+    qsort(index->frames, n, sizeof(*index->frames), compare_entries);
     for (size_t i = 0; i < n; i++)
-        if (i == 0 || compare_instructions(&list[i - 1], &list[i]) != 0)
-            list[kept++] = list[i];
-    *count = kept;
-    return list;
+        if (i == 0 || compare_frames(&index->frames[i - 1], &index->frames[i]) != 0)
+            index->frames[index->frame_count++] = index->frames[i];
+}
+
+static size_t count_unnumbered(const struct profile_index *index)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < index->frame_count; i++)
+        count += index->frames[i].context_id == 0;
+    return count;
 }
 
 void add_instruction_contexts(struct profile *profile)
 {
+    struct profile_index *index = profile->index;
     uint64_t last_id = last_id_of(profile);
-    size_t count;
-    struct instruction *list = list_instructions(profile, last_id, &count);
-    for (size_t i = 0; i < profile->contexts.count; i++)
-        if (profile->contexts.items[i].parent_id > last_id)
-            profile->contexts.items[i].parent_id = 0;
-    if (last_id + count <= UINT32_MAX) {
-        profile->instruction_contexts.items =
-            allocate(count + 1, sizeof(*profile->instruction_contexts.items));
-        for (size_t i = 0; i < count; i++)
-            profile->instruction_contexts.items[i] =
-                (struct record_context){.context_id = (uint32_t)(last_id + 1 + i),
-                                        .parent_id = list[i].path_id,
-                                        .ip = list[i].ip};
-        profile->instruction_contexts.count = count;
+    size_t count, made = 0;
+    list_all(profile);
+    count = count_unnumbered(index);
+    if (last_id + count > UINT32_MAX)
+        return;
+    profile->instruction_contexts.items =
+        allocate(count + 1, sizeof(*profile->instruction_contexts.items));
+    profile->instruction_contexts.count = count;
+    for (size_t i = 0; i < index->frame_count; i++) {
+        struct framed_context *frame = &index->frames[i];
+        if (frame->context_id != 0)
+            continue;
+        frame->context_id = (uint32_t)(last_id + 1 + made);
+        profile->instruction_contexts.items[made++] = (struct record_context){
+            .context_id = frame->context_id, .parent_id = frame->path_id, .ip = frame->ip};
     }
-    free(list);
 }
 
 const struct record_context *find_instruction_context(const struct profile *profile,
@@ -97,15 +133,14 @@ const struct record_context *find_instruction_context(const struct profile *prof
 
 uint32_t profile_instruction_context(const struct profile *profile, uint32_t path_id, uint64_t ip)
 {
-    const struct instruction wanted = instruction_of(path_id, ip, last_id_of(profile));
-    size_t low = 0, high = profile->instruction_contexts.count;
+    const struct profile_index *index = profile->index;
+    const struct framed_context wanted = {.ip = ip, .path_id = known_id(profile, path_id)};
+    size_t low = 0, high = index->frame_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct record_context *context = &profile->instruction_contexts.items[middle];
-        struct instruction there = {.ip = context->ip, .path_id = context->parent_id};
-        int order = compare_instructions(&there, &wanted);
+        int order = compare_frames(&index->frames[middle], &wanted);
         if (order == 0)
-            return context->context_id;
+            return index->frames[middle].context_id;
         if (order < 0)
             low = middle + 1;
         else

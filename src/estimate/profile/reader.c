@@ -417,6 +417,7 @@ void profile_free(struct profile *profile)
     free(profile->index->mappings.items);
     free(profile->index->unloaded_ns);
     free(profile->index->watch_ends);
+    free(profile->index->frames);
     free(profile->index);
     free(profile->path);
     free(profile);

@@ -59,12 +59,20 @@ struct extents {
     size_t count;
 };
 
+/* A context by what it is made of. */
+struct framed_context {
+    uint64_t ip;
+    uint32_t path_id, context_id;
+};
+
 struct profile_index {
     unsigned char *arena; /* the records with tails */
     struct extents modules, mappings;
     uint64_t *unloaded_ns; /* by position of a module; UINT64_MAX: never */
     uint32_t *watch_ends;  /* sample_id -> position + 1, or 0; NULL when identifiers are sparse */
     uint64_t watch_end_limit;
+    struct framed_context *frames; /* of the file and of groups; by path, then instruction */
+    size_t frame_count;
 };
 
 /* Makes the contexts of the groups' instructions, when those of the file are in order. */
