@@ -12,24 +12,54 @@ struct before {
     size_t start, position;
 };
 
-/* Back to what ends the statement before: ; { or } outside of brackets that are closed again. A
- * block's { that is not closed is where an inner statement begins; a structure's is not, but its
- * field is found first. */
-static struct before before_of(const struct source_text *source, size_t position)
+static size_t back_over_blanks(const char *code, size_t i)
 {
-    struct before before = {source->code, position, position};
+    while (i > 0 && isspace((unsigned char)code[i - 1]))
+        i--;
+    return i;
+}
+
+static size_t back_over_word(const char *code, size_t i)
+{
+    while (i > 0 && statement_is_word_char(code[i - 1]))
+        i--;
+    return i;
+}
+
+/* Box::new(, Some(: what is bound to these owns their argument; of other calls nobody knows. */
+static bool is_owner(const char *code, size_t open)
+{
+    static const char *const owners[] = {"new", "Some", "Ok", "from", "pin"};
+    size_t word = back_over_word(code, open), length = open - word;
+
+    for (size_t i = 0; i < sizeof(owners) / sizeof(*owners); i++)
+        if (length == strlen(owners[i]) && memcmp(code + word, owners[i], length) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Back to what ends the statement before: ; { or } outside of brackets that are closed again. A
+ * block's { that is not closed is where an inner statement begins; a structure's is not, but its
+ * field is found first. False: the position is in an argument of a call.
+ */
+static bool go_back(const struct source_text *source, size_t position, struct before *before)
+{
     int depth = 0;
 
-    for (; before.start > 0; before.start--) {
-        char c = source->code[before.start - 1];
+    *before = (struct before){source->code, position, position};
+    for (; before->start > 0; before->start--) {
+        char c = source->code[before->start - 1];
 
         if (depth == 0 && (c == ';' || c == '{' || c == '}'))
             break;
+        if (depth == 0 && c == '(' && !is_owner(source->code, before->start - 1))
+            return false;
         depth += (c == ')' || c == ']') - (c == '(' || c == '[');
-        if (depth < 0) /* within a call's arguments: what the call is bound to */
+        if (depth < 0)
             depth = 0;
     }
-    return before;
+    return true;
 }
 
 static size_t skip_blanks(const struct before *before, size_t i)
@@ -107,20 +137,6 @@ static bool take_path(const struct before *before, size_t first, struct assignme
     return true;
 }
 
-static size_t back_over_blanks(const char *code, size_t i)
-{
-    while (i > 0 && isspace((unsigned char)code[i - 1]))
-        i--;
-    return i;
-}
-
-static size_t back_over_word(const char *code, size_t i)
-{
-    while (i > 0 && statement_is_word_char(code[i - 1]))
-        i--;
-    return i;
-}
-
 static size_t back_over_brackets(const char *code, size_t i)
 {
     int depth = 0;
@@ -180,7 +196,8 @@ bool assignment_find_rust(const struct source_text *source, size_t position, str
 
     if (take_field(source, position, out))
         return true;
-    before = before_of(source, position);
+    if (!go_back(source, position, &before))
+        return false;
     first = skip_blanks(&before, before.start);
     if (is_word(&before, first, "let"))
         return take_let(&before, first, out);
