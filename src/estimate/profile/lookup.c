@@ -51,10 +51,15 @@ const struct record_thread *profile_thread(const struct profile *profile, uint32
     return find_fixed(ARRAY(threads), sizeof(struct record_thread), thread_id);
 }
 
+const struct record_context *profile_recorded_context(const struct profile *profile,
+                                                      uint32_t context_id)
+{
+    return find_fixed(ARRAY(contexts), sizeof(struct record_context), context_id);
+}
+
 const struct record_context *profile_context(const struct profile *profile, uint32_t context_id)
 {
-    const struct record_context *context =
-        find_fixed(ARRAY(contexts), sizeof(struct record_context), context_id);
+    const struct record_context *context = profile_recorded_context(profile, context_id);
     return context ? context : find_instruction_context(profile, context_id);
 }
 

@@ -139,11 +139,11 @@ static uint32_t intern_context(struct profile_merge *merge, uint32_t parent, uin
 uint32_t merge_context(struct merge_input *input, uint32_t context_id, uint64_t time_ns)
 {
     const struct record_context *contexts = input->profile->contexts.items;
-    const struct record_context *context = profile_context(input->profile, context_id);
+    const struct record_context *context = profile_recorded_context(input->profile, context_id);
     uint32_t number = 0;
     size_t depth = 0;
     /* Up to the outermost frame or one that is known, then down again. */
-    for (; context; context = profile_context(input->profile, context->parent_id)) {
+    for (; context; context = profile_recorded_context(input->profile, context->parent_id)) {
         size_t position = (size_t)(context - contexts);
         if (!input->addresses_reused && input->contexts[position]) {
             number = input->contexts[position];

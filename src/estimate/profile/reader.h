@@ -120,6 +120,8 @@ const char *profile_origin_text(const struct profile *, uint32_t origin_id, cons
 const struct record_module *profile_module(const struct profile *, uint32_t module_id);
 const struct record_thread *profile_thread(const struct profile *, uint32_t thread_id);
 const struct record_context *profile_context(const struct profile *, uint32_t context_id);
+/* The same of those in `contexts` alone. */
+const struct record_context *profile_recorded_context(const struct profile *, uint32_t context_id);
 /* Of a group of a burst: its path's child at the instruction. 0: there is none, as where no path is
  * known. */
 uint32_t profile_instruction_context(const struct profile *, uint32_t path_id, uint64_t ip);
