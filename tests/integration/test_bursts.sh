@@ -78,7 +78,7 @@ accesses=$("$REUSE_BUILDDIR/postproc/reuse-report" --format json "$work/p.rprof"
     sed -n '/^ "accesses"/,/value/s/.*"value": *\([0-9]*\).*/\1/p')
 check "... so that accesses are counted by them" is 'accesses * 10 > words * 7 && accesses * 10 < words * 15'
 
-profile "$targets" brief 1000
+profile "$targets" brief 2500
 check "threads of 5 ms have bursts" is 'bursts > 10 && early * 2 < bursts'
 check "... that stand for their time" is 'weight_ns * 10 > app_ns * 6 && weight_ns * 10 < app_ns * 15'
 
