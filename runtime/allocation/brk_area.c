@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the heap that brk() grows begins, asked of the kernel once, and ends, asked of it as seldom
- * as can be: half of what a burst meets may be looked up here. Signal-safe. */
+/* Where the heap that brk() grows begins, asked of the kernel once, and ends, asked of it when
+ * it has grown: a burst may look up some hundred addresses here. Signal-safe. */
 #include <errno.h>
 #include <string.h>
 

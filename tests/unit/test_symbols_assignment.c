@@ -253,13 +253,12 @@ static const struct example rust[] = {
     {"*m.@entry(*w % 7).or_insert(0) += 1;", "entry", "m", NULL},
     {"self.rows.@extend(0..n);", "extend", "self.rows", "rows"},
     {"#[inline] fn f<'a>(x: &'a str) { let b = @vec!['c'; 3]; }", "from_elem", "b", NULL},
-    {NULL, NULL, NULL, NULL},
 };
 
 static void test_rust(void **state)
 {
     (void)state;
-    for (size_t i = 0; rust[i].source != NULL; i++)
+    for (size_t i = 0; i < sizeof(rust) / sizeof(*rust); i++)
         check_in(SOURCE_RUST, &rust[i], true);
 }
 

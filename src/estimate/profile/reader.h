@@ -46,19 +46,18 @@ struct profile {
     PROFILE_ARRAY(const struct record_module *) modules; /* sorted by module_id */
     PROFILE_ARRAY(struct record_module_end) module_ends;
     PROFILE_ARRAY(const struct record_mapping *) mappings;
-    PROFILE_ARRAY(struct record_thread) threads;               /* sorted by thread_id */
-    PROFILE_ARRAY(struct record_thread_end) thread_ends;       /* last one per thread, sorted */
-    PROFILE_ARRAY(struct record_context) contexts;             /* sorted by context_id */
-    PROFILE_ARRAY(struct record_context) instruction_contexts; /* of groups, not in the file */
-    PROFILE_ARRAY(const struct record_site *) sites;           /* sorted by site_id */
-    PROFILE_ARRAY(struct record_site_totals) site_totals;      /* last one per site, sorted */
-    PROFILE_ARRAY(const struct record_burst *) bursts;         /* sorted by burst_id */
-    PROFILE_ARRAY(struct record_sample) samples;               /* in file order */
-    PROFILE_ARRAY(struct record_watch_end) watch_ends;         /* first one per sample, sorted */
-    PROFILE_ARRAY(struct record_invalidation) invalidations;   /* first one per sample, sorted */
-    PROFILE_ARRAY(struct record_line_watch) line_watches;      /* first one per sample, sorted */
-    PROFILE_ARRAY(struct record_line_event) line_events;       /* in file order */
-    PROFILE_ARRAY(struct record_line_end) line_ends;           /* first one per sample, sorted */
+    PROFILE_ARRAY(struct record_thread) threads;             /* sorted by thread_id */
+    PROFILE_ARRAY(struct record_thread_end) thread_ends;     /* last one per thread, sorted */
+    PROFILE_ARRAY(struct record_context) contexts;           /* sorted by context_id */
+    PROFILE_ARRAY(const struct record_site *) sites;         /* sorted by site_id */
+    PROFILE_ARRAY(struct record_site_totals) site_totals;    /* last one per site, sorted */
+    PROFILE_ARRAY(const struct record_burst *) bursts;       /* sorted by burst_id */
+    PROFILE_ARRAY(struct record_sample) samples;             /* in file order */
+    PROFILE_ARRAY(struct record_watch_end) watch_ends;       /* first one per sample, sorted */
+    PROFILE_ARRAY(struct record_invalidation) invalidations; /* first one per sample, sorted */
+    PROFILE_ARRAY(struct record_line_watch) line_watches;    /* first one per sample, sorted */
+    PROFILE_ARRAY(struct record_line_event) line_events;     /* in file order */
+    PROFILE_ARRAY(struct record_line_end) line_ends;         /* first one per sample, sorted */
     PROFILE_ARRAY(const struct record_shared_mapping *) shared_mappings; /* sorted by mapping_id */
     PROFILE_ARRAY(struct record_shared_use) shared_uses;                 /* in file order */
     PROFILE_ARRAY(struct record_process_transfer) process_transfers;     /* last one per key */
@@ -75,7 +74,10 @@ struct profile {
     transfers; /* last one per everything but transfers, variance */
     PROFILE_ARRAY(const struct record_region *) regions; /* sorted by region_id */
     PROFILE_ARRAY(const struct record_origin *) origins; /* sorted; empty unless merged */
-    struct record_end end;                               /* zero unless complete */
+
+    /* Of groups of bursts, beside those of the file (instruction_contexts.c). */
+    PROFILE_ARRAY(struct record_context) instruction_contexts;
+    struct record_end end; /* zero unless complete */
 
     struct profile_index *index; /* private */
 };

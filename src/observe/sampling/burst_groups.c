@@ -121,15 +121,10 @@ static inline void group_probe(struct burst *burst, const struct burst_host *hos
     burst->group_of[touch] = (uint16_t)(instruction->group - 1);
 }
 
-static uint32_t path_of(const struct burst_group *group)
-{
-    return (uint32_t)(group->key.where >> PATH_SHIFT);
-}
-
 static void meet_groups(struct burst *burst, const struct burst_host *host)
 {
     for (uint32_t g = 0; host->meet && g < burst->groups; g++)
-        host->meet(host->user, path_of(&burst->group[g]), burst->group[g].key.ip);
+        host->meet(host->user, burst->group[g].probe.path_id, burst->group[g].probe.ip);
 }
 
 /* One of the group's probes, all equally likely, tells the place. */
