@@ -20,19 +20,19 @@ static double part_of(double part, double whole)
     return whole > 0 ? part / whole : 1;
 }
 
-/* Of a part whose costs are known to an interval. */
+/* Of a part whose costs are known to an interval, down to `low` times their value. most: its share
+ * if they are as high as can be. */
 static struct estimate share_of(const struct cluster_sums *sums, const struct cluster_weights *all,
-                                const struct estimate *cost)
+                                double low, double most)
 {
     struct estimate share = cluster_share(sums, all);
     double value = share.value;
-    double low = value - scaled_share(value, part_of(cost->lo, cost->value));
-    double high = scaled_share(value, part_of(cost->hi, cost->value)) - value;
+    double lower = value - scaled_share(value, low);
 
     if (all->bursts < 2)
         return share;
-    return (struct estimate){value, fmax(0, value - hypot(value - share.lo, low)),
-                             fmin(1, value + hypot(share.hi - value, high))};
+    return (struct estimate){value, fmax(0, value - hypot(value - share.lo, lower)),
+                             fmin(1, value + hypot(share.hi - value, fmax(0, most - value)))};
 }
 
 static struct estimate share_of_exact(const struct model *model, const uint32_t *labels,
@@ -60,21 +60,20 @@ static struct estimate share_of_exact(const struct model *model, const uint32_t 
     return (struct estimate){costly, costly, costly};
 }
 
-/* The mean cost of all parts, weighed by what each takes. */
-static struct estimate mean_cost(const struct time_part *parts, size_t count)
+/* The least cost of all parts, weighed by what each takes, per what it is. */
+static double least_cost(const struct time_part *parts, size_t count)
 {
-    struct estimate sum = {0};
+    double sum = 0, least = 0;
 
     for (size_t p = 0; p < count; p++) {
         double share = parts[p].share.value, value = parts[p].cost_ns.value;
 
         if (!(value > 0))
             continue;
-        sum.value += share;
-        sum.lo += share * parts[p].cost_ns.lo / value;
-        sum.hi += share * parts[p].cost_ns.hi / value;
+        sum += share;
+        least += share * parts[p].cost_ns.lo / value;
     }
-    return sum;
+    return part_of(least, sum);
 }
 
 /* Accesses in its burst that a group of probes stands for. */
@@ -157,8 +156,10 @@ static struct burst_pace pace_of(const struct model *model, size_t observation, 
                                modelled_held_ns(model, observation)};
 }
 
-/* Misses take no more than so many times their latencies. */
+/* Misses take no more than so many times their latencies, and no less: what a burst waited is
+ * modelled. */
 static const double dearest = 3;
+static const double cheapest = 0.05;
 
 /*
  * All misses of a burst take what it took beyond the time that its code needs with all lines in the
@@ -167,12 +168,12 @@ static const double dearest = 3;
  * was 0.04 to 4.5 times as long as by latencies (docs/findings.md); what is more than `dearest`
  * times is not theirs, nor what is more than once where threads fight over a line. What lines that
  * crowd in a set take is not known by latencies: stores push out what was stored just before, and
- * wait for it to be written back. All that is left is theirs.
+ * wait for it to be written back. All that is left is theirs. least: so many times their latencies
+ * they take at any rate.
  */
 static struct dearness dearness_of(const struct burst_pace *pace, const struct by_misses *costs,
-                                   bool contended)
+                                   bool contended, double least)
 {
-    const double least = 0.05;
     double all = sum_of(costs, &as_they_are), waited, left;
     struct dearness dear = {as_they_are, 0};
 
@@ -201,8 +202,8 @@ static double waited_share(const struct burst_pace *pace, double misses_ns, doub
     return fmax(0, 1 - (slower * pace->held * pace->accesses + dear * misses_ns) / all);
 }
 
-/* Code is modelled too fast by less than this: twice, as a logarithm, what 48 programs were off by
- * (docs/measuring-the-rate.md). */
+/* Code is modelled too fast, or too slow, by less than this: twice, as a logarithm, what 48
+ * programs were off by (docs/measuring-the-rate.md). */
 static const double slower_most = 1.6;
 
 /* own: share of the burst's time in the program's own code. */
@@ -218,71 +219,144 @@ static void note_wait(struct contended_bursts *contended, size_t observation,
     ARRAY_PUSH(&contended->waits, wait);
 }
 
+/* What the probes of a burst say, until its last. */
+struct burst_sum {
+    double accesses;
+    double *spent, *most; /* of each part: ns by its cost, and by the upper end of that */
+    struct by_misses costs, most_costs; /* the sums of these */
+};
+
+struct shares {
+    const struct model *model;
+    const struct time_part *parts;
+    size_t count;
+    double hit_ns;
+    struct burst_sum burst;
+    struct cluster_sums *sums; /* of each part, and of all */
+    double *most;              /* likewise: weight times share, if it costs as much as can be */
+    struct cluster_weights all;
+};
+
+static void add_probe(struct shares *shares, uint32_t part, double accesses)
+{
+    struct burst_sum *burst = &shares->burst;
+
+    burst->accesses += accesses;
+    if (part >= shares->count)
+        return;
+    burst->spent[part] += accesses * shares->parts[part].cost_ns.value;
+    burst->most[part] += accesses * shares->parts[part].cost_ns.hi;
+    burst->costs.of[shares->parts[part].kind] += accesses * shares->parts[part].cost_ns.value;
+    burst->most_costs.of[shares->parts[part].kind] += accesses * shares->parts[part].cost_ns.hi;
+}
+
+/* ns that a burst took. least: for its instructions alone; own: share in the program's own code. */
+static double burst_ns_of(const struct shares *shares, const struct dearness *dear,
+                          double misses_ns, double least, double own)
+{
+    double ns = fmax(shares->burst.accesses * shares->hit_ns, dear->rest_ns) + misses_ns;
+
+    return fmax(ns, least) / own;
+}
+
+static double in_burst(double ns, double burst_ns)
+{
+    return burst_ns > 0 ? ns / burst_ns : 0;
+}
+
+/*
+ * What the misses of each part, and of all, take of the burst if they cost as much as their
+ * intervals allow: no more than the burst waited. fast: its pace, if its code is as fast as can be.
+ */
+static void add_most(struct shares *shares, const struct burst_pace *fast, bool fought,
+                     double least, double own, double weight)
+{
+    const struct burst_sum *burst = &shares->burst;
+
+    for (size_t p = 0; p <= shares->count; p++) {
+        struct by_misses costs = p < shares->count ? burst->costs : burst->most_costs;
+        struct dearness dear;
+        double ns, one;
+
+        if (p < shares->count) {
+            if (!(burst->most[p] > 0))
+                continue;
+            costs.of[shares->parts[p].kind] += burst->most[p] - burst->spent[p];
+        }
+        dear = dearness_of(fast, &costs, fought, 0);
+        ns = sum_of(&costs, &dear.times);
+        one = p < shares->count ? burst->most[p] * dear.times.of[shares->parts[p].kind] : ns;
+        shares->most[p] += weight * in_burst(one, burst_ns_of(shares, &dear, ns, least, own));
+    }
+}
+
+/* observation: the last of the burst. */
+static void end_burst(struct shares *shares, size_t observation, struct contended_bursts *contended)
+{
+    struct burst_sum *burst = &shares->burst;
+    bool fought = contended != NULL && contended->fought != NULL && contended->fought[observation];
+    struct burst_pace pace = {burst->accesses, 0, 0};
+    struct dearness dear;
+    double own, weight = analysis_probe_time(shares->model->analysis, observation, &own);
+    double least = calculation_ns(analysis_probe_burst(shares->model->analysis, observation));
+    double misses_ns, burst_ns;
+
+    if (shares->hit_ns > 0)
+        pace = pace_of(shares->model, observation, burst->accesses);
+    dear = dearness_of(&pace, &burst->costs, fought, cheapest);
+    if (shares->hit_ns > 0 && fought)
+        note_wait(contended, observation, &pace, sum_of(&burst->costs, &as_they_are), weight, own);
+    misses_ns = sum_of(&burst->costs, &dear.times);
+    burst_ns = burst_ns_of(shares, &dear, misses_ns, least, own);
+    cluster_weights_add(&shares->all, weight);
+    for (size_t p = 0; p < shares->count; p++)
+        cluster_sums_add(
+            &shares->sums[p], weight,
+            in_burst(burst->spent[p] * dear.times.of[shares->parts[p].kind], burst_ns));
+    cluster_sums_add(&shares->sums[shares->count], weight, in_burst(misses_ns, burst_ns));
+    pace.held /= slower_most;
+    add_most(shares, &pace, fought, least, own, weight);
+    for (size_t p = 0; p < shares->count; p++)
+        burst->spent[p] = burst->most[p] = 0;
+    burst->accesses = 0;
+    burst->costs = burst->most_costs = (struct by_misses){{0}};
+}
+
 struct estimate burst_time_shares(const struct model *model, const uint32_t *labels,
                                   struct time_part *parts, size_t count, double hit_ns,
                                   bool objects, struct contended_bursts *contended)
 {
-    struct cluster_sums *sums = allocate_zeroed(count + 1, sizeof(*sums)), *total = &sums[count];
-    double *spent = allocate_zeroed(count + 1, sizeof(*spent)); /* in the current burst, ns */
-    struct cluster_weights all = {0};
-    struct estimate cost, share;
-    struct by_misses costs = {{0}};
-    double accesses = 0;
+    struct shares shares = {.model = model, .parts = parts, .count = count, .hit_ns = hit_ns};
+    double *numbers, all;
+    struct estimate share;
 
-    if (model->exact) {
-        free(spent);
-        free(sums);
+    if (model->exact)
         return share_of_exact(model, labels, parts, count, hit_ns);
-    }
+    numbers = allocate_zeroed(3 * count + 1, sizeof(*numbers));
+    shares.burst.spent = numbers;
+    shares.burst.most = numbers + count;
+    shares.most = numbers + 2 * count;
+    shares.sums = allocate_zeroed(count + 1, sizeof(*shares.sums));
     for (size_t i = 0; i < model->observations; i++) {
-        const struct analysed_probe *probe = analysis_probe(model->analysis, i, NULL);
-        double n = accesses_of(model, i, objects), weight, own, burst_ns, misses_ns;
-        struct dearness dear = {as_they_are, 0};
-
-        accesses += n;
-        if (labels[i] < count) {
-            double one = n * parts[labels[i]].cost_ns.value;
-
-            spent[labels[i]] += one;
-            costs.of[parts[labels[i]].kind] += one;
-        }
-        if (i + 1 < model->observations &&
-            analysis_probe(model->analysis, i + 1, NULL)->burst == probe->burst)
-            continue;
-        weight = analysis_probe_time(model->analysis, i, &own);
-        if (hit_ns > 0) {
-            struct burst_pace pace = pace_of(model, i, accesses);
-            bool fought = contended != NULL && contended->fought != NULL && contended->fought[i];
-
-            dear = dearness_of(&pace, &costs, fought);
-            if (fought)
-                note_wait(contended, i, &pace, sum_of(&costs, &as_they_are), weight, own);
-        }
-        misses_ns = sum_of(&costs, &dear.times);
-        burst_ns = fmax(accesses * hit_ns, dear.rest_ns) + misses_ns;
-        burst_ns = fmax(burst_ns, calculation_ns(analysis_probe_burst(model->analysis, i))) / own;
-        cluster_weights_add(&all, weight);
-        for (size_t p = 0; p < count; p++) {
-            double one = spent[p] * dear.times.of[parts[p].kind];
-
-            cluster_sums_add(&sums[p], weight, burst_ns > 0 ? one / burst_ns : 0);
-            spent[p] = 0;
-        }
-        cluster_sums_add(total, weight, burst_ns > 0 ? misses_ns / burst_ns : 0);
-        accesses = 0;
-        costs = (struct by_misses){{0}};
+        add_probe(&shares, labels[i], accesses_of(model, i, objects));
+        if (i + 1 == model->observations || analysis_probe(model->analysis, i + 1, NULL)->burst !=
+                                                analysis_probe(model->analysis, i, NULL)->burst)
+            end_burst(&shares, i, contended);
     }
-    add_silent(&all, burst_time_silent(model));
+    add_silent(&shares.all, burst_time_silent(model));
     if (contended != NULL)
-        contended->all = all;
+        contended->all = shares.all;
+    all = shares.all.w > 0 ? shares.all.w : 1;
     for (size_t p = 0; p < count; p++) {
-        parts[p].bursts = sums[p].bursts;
-        parts[p].share = share_of(&sums[p], &all, &parts[p].cost_ns);
+        parts[p].bursts = shares.sums[p].bursts;
+        parts[p].share =
+            share_of(&shares.sums[p], &shares.all,
+                     part_of(parts[p].cost_ns.lo, parts[p].cost_ns.value), shares.most[p] / all);
     }
-    cost = mean_cost(parts, count);
-    share = share_of(total, &all, &cost);
-    free(spent);
-    free(sums);
+    share = share_of(&shares.sums[count], &shares.all, least_cost(parts, count),
+                     shares.most[count] / all);
+    free(shares.sums);
+    free(numbers);
     return share;
 }
 
@@ -351,7 +425,6 @@ struct estimate *burst_time_of_moments(const moment_list *moments, const uint32_
 {
     struct cluster_sums *sums = allocate_zeroed(count, sizeof(*sums));
     struct estimate *shares = allocate_zeroed(count, sizeof(*shares));
-    const struct estimate certain = {1, 1, 1};
     struct cluster_weights all = {0};
 
     for (size_t i = 0; i < moments->count; i++) {
@@ -362,7 +435,7 @@ struct estimate *burst_time_of_moments(const moment_list *moments, const uint32_
             cluster_sums_add(&sums[labels[i]], weight, 1);
     }
     for (size_t g = 0; g < count; g++)
-        shares[g] = widened(share_of(&sums[g], &all, &certain), all.bursts);
+        shares[g] = widened(cluster_share(&sums[g], &all), all.bursts);
     free(sums);
     return shares;
 }
