@@ -368,8 +368,11 @@ static size_t leave_out(struct thread *thread, size_t n, unsigned first)
     for (size_t i = 0; i < n; i++) {
         for (; event < events && calls->events[event].accesses <= looked + i; event++)
             calls->events[event].accesses = thread->calls_kept + kept;
-        if (!look_ahead_is_runtime(batch[i].ip))
-            batch[kept++] = batch[i];
+        if (look_ahead_is_runtime(batch[i].ip))
+            continue;
+        if (kept != i)
+            batch[kept] = batch[i];
+        kept++;
     }
     for (; event < events; event++)
         calls->events[event].accesses = thread->calls_kept + kept;

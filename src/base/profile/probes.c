@@ -107,11 +107,21 @@ static void put_byte(struct probe_encoder *encoder, unsigned value)
         encoder->overflow = true;
 }
 
+/* A burst has thousands: kept in registers until it is written, a byte may be any object's. */
 static void put_number(struct probe_encoder *encoder, uint64_t value)
 {
+    unsigned char *out = encoder->out + encoder->used;
+
+    if (encoder->room - encoder->used < NUMBER_BYTES_MAX) {
+        for (; value > 127; value >>= 7)
+            put_byte(encoder, (unsigned)(value & 127) | 128);
+        put_byte(encoder, (unsigned)value);
+        return;
+    }
     for (; value > 127; value >>= 7)
-        put_byte(encoder, (unsigned)(value & 127) | 128);
-    put_byte(encoder, (unsigned)value);
+        *out++ = (unsigned char)(value | 128);
+    *out++ = (unsigned char)value;
+    encoder->used = (size_t)(out - encoder->out);
 }
 
 static void put_difference(struct probe_encoder *encoder, uint64_t value, uint64_t origin)
@@ -167,11 +177,13 @@ static void put_group(struct probe_encoder *encoder, const struct probe_group *g
     if (!(flags & SAME_PATH))
         put_difference(encoder, group->path_id, last->path_id);
     if (!(flags & SAME_OBJECT)) {
-        put_number(encoder, (unsigned)group->object_kind << TRACKED_BITS | group->tracked_log2);
+        put_number(encoder, (unsigned)group->object_kind << TRACKED_BITS |
+                                (group->tracked_log2 & ((1u << TRACKED_BITS) - 1)));
         put_difference(encoder, group->object_reference, last->object_reference);
     }
     if (!(flags & SAME_ACCESS))
-        put_number(encoder, (unsigned)group->width << KIND_BITS | group->kind);
+        put_number(encoder,
+                   (unsigned)group->width << KIND_BITS | (group->kind & ((1u << KIND_BITS) - 1)));
     put_difference(encoder, group->place, place_origin(group, last, flags));
 }
 
@@ -184,17 +196,14 @@ void probe_encode(struct probe_encoder *encoder, const struct probe_group *group
                   unsigned line_sizes, const struct probe_count *const counts[],
                   const size_t sizes[])
 {
-    struct probe_group kept = *group;
-    kept.tracked_log2 &= (1u << TRACKED_BITS) - 1;
-    kept.kind &= (1u << KIND_BITS) - 1;
-    unsigned flags = group_flags(&kept, &encoder->last, sizes[0]);
-    put_group(encoder, &kept, flags);
+    unsigned flags = group_flags(group, &encoder->last, sizes[0]);
+    put_group(encoder, group, flags);
     for (unsigned i = 0; i < line_sizes; i++) {
         if (i > 0 || !(flags & ONE_COUNT))
             put_number(encoder, sizes[i]);
         put_counts(encoder, counts[i], sizes[i]);
     }
-    encoder->last = kept;
+    encoder->last = *group;
 }
 
 /* ---- reading ---- */

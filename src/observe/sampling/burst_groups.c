@@ -65,18 +65,15 @@ static void begin_group(struct burst *burst, const struct burst_key *key, uint8_
 {
     struct burst_group *group = &burst->group[burst->groups++];
 
-    *group = (struct burst_group){
-        .key = *key,
-        .probe =
-            {
-                .ip = key->ip,
-                .reuse_ip = key->reuse_ip,
-                .path_id = (uint32_t)(key->where >> PATH_SHIFT),
-                .object_reference = object->reference,
-                .object_kind = object->kind,
-                .kind = kind,
-                .tracked_log2 = object->tracked_log2,
-            },
+    group->key = *key;
+    group->probe = (struct probe_group){
+        .ip = key->ip,
+        .reuse_ip = key->reuse_ip,
+        .path_id = (uint32_t)(key->where >> PATH_SHIFT),
+        .object_reference = object->reference,
+        .object_kind = object->kind,
+        .kind = kind,
+        .tracked_log2 = object->tracked_log2,
     };
 }
 
