@@ -195,6 +195,7 @@ void thread_charge_start(struct thread *thread, uint64_t entered)
     charged = atomic_exchange(&thread->overhead_ns, cost);
     if (cost > charged)
         governor_spend_besides(&thread->governor, cost - charged);
+    governor_spend_besides(&thread->governor, LOADING_NS);
     atomic_fetch_add(&thread->besides_ns, LOADING_NS);
 }
 

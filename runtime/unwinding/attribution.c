@@ -144,8 +144,10 @@ static void spent(void *user, uint64_t ns)
     struct thread *thread = thread_current();
 
     (void)user;
-    if (thread && tape_mode == TAPE_OFF)
-        atomic_fetch_add_explicit(&thread->besides_ns, ns, memory_order_relaxed);
+    if (!thread || tape_mode != TAPE_OFF)
+        return;
+    atomic_fetch_add_explicit(&thread->besides_ns, ns, memory_order_relaxed);
+    governor_spend_besides(&thread->governor, ns);
 }
 
 void attribution_begin(void)

@@ -5,7 +5,7 @@
 #include "signal_safe.h"
 
 /* A debt is repaid, and a credit used up, within so much CPU time of all threads, and no sooner
- * than each of them has had that many bursts: they hear of it only then. */
+ * than each of those that run has had that many bursts: they hear of it only then. */
 static const double horizon_ns = 1e9, horizon_periods = 8;
 /* Gains of the moving averages once they rest on many bursts, and how far a single burst can move
  * them: one that is many times dearer than others is a debt, not the price of the next. */
@@ -37,6 +37,7 @@ void governor_begin(struct governor *governor, struct governor_process *process)
     *governor = (struct governor){
         .process = process,
         .alive = true,
+        .others_app_ns = read(&process->app_ns),
         .burst_ns = (double)read(&process->burst_ns),
         .periods = (double)atomic_load_explicit(&process->periods_256, memory_order_relaxed) / 256};
     atomic_fetch_add_explicit(&process->threads, 1, memory_order_relaxed);
@@ -159,18 +160,43 @@ uint64_t governor_least_period(const struct governor *governor)
     return (uint64_t)governor->burst_ns;
 }
 
+/* What the other costs leave of the budget, half of it at least. Those of the start are spread over
+ * the first second. */
+static double left_for_bursts(const struct governor_process *process, double budget)
+{
+    double app = (double)read(&process->app_ns) + horizon_ns;
+    double besides = (double)read(&process->besides_ns) / app;
+
+    return budget - (besides < budget / 2 ? besides : budget / 2);
+}
+
+/* How many threads share the CPU time, by this one's part of it so far: those that wait for work
+ * are none of them. */
+static double sharers(const struct governor *governor)
+{
+    const struct governor_process *process = governor->process;
+    double threads = (double)atomic_load_explicit(&process->threads, memory_order_relaxed);
+    double all = (double)(read(&process->app_ns) - governor->others_app_ns), share;
+
+    if (governor->app_ns == 0)
+        return threads;
+    share = all / (double)governor->app_ns;
+    share = share < threads ? share : threads;
+    return share > 1 ? share : 1;
+}
+
 /* ns; budget: what is left of it at the profile's size. */
 static double governed_period(const struct governor *governor, double budget)
 {
     const struct governor_process *process = governor->process;
-    double threads = (double)atomic_load_explicit(&process->threads, memory_order_relaxed);
     double periods = governor->periods > 1 ? governor->periods : 1, cost = governor->burst_ns;
     double period, horizon, debt, factor;
 
     if (cost >= budget * (double)GOVERNOR_PERIOD_MAX_NS)
         return (double)GOVERNOR_PERIOD_MAX_NS;
+    budget = left_for_bursts(process, budget);
     period = cost / (budget * periods);
-    horizon = horizon_ns + horizon_periods * threads * periods * period;
+    horizon = horizon_ns + horizon_periods * sharers(governor) * periods * period;
     debt = (double)read(&process->cost_ns) - allowance(process);
     factor = 1 + debt / (budget * horizon);
     period *= factor > 0.5 ? factor : 0.5;

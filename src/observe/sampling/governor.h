@@ -14,8 +14,9 @@
  * Periods are those that pass from one burst to the next, in the mean: more than one where the
  * clock often ends while the kernel works for the thread, which gives no signal. The debt is what
  * all threads have cost beyond what they were allowed; a credit shortens the period likewise, by
- * half at most. However dear a burst is, the period is at least twice its cost: there is never a
- * storm.
+ * half at most. What profiling costs besides bursts is taken from the budget before: left to the
+ * debt, it was part of that until the end. However dear a burst is, the period is at least twice
+ * its cost: there is never a storm.
  *
  * Long runs: the profile's size steers. Beyond GOVERNOR_BYTES_FREE bytes the budget is multiplied
  * by (GOVERNOR_BYTES_FREE / bytes)^3, and by what is left up to GOVERNOR_BYTES_MAX; weights keep
@@ -69,6 +70,7 @@ struct governor {
     bool alive;                       /* counted among the threads */
     uint64_t burst_app_ns, period_ns; /* of the last burst; in force since */
     uint64_t app_ns;                  /* reported */
+    uint64_t others_app_ns;           /* of all threads, when it began */
 };
 
 /* budget: share of application time that profiling may take, 0.02 for 2 %, wherever it is felt.
