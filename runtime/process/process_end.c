@@ -149,6 +149,20 @@ static void note_unprofiled(uint64_t profiled_ns)
     say_verbose(&line);
 }
 
+/* Servers close their standard error: who looks at the first process's profile is told there. */
+static void note_failures(const struct tree_sums *sums)
+{
+    struct line line;
+
+    if (process_is_follower || sums->failed == 0)
+        return;
+    line_begin(&line);
+    tell_count(&line, sums->failed, " process", " processes");
+    line_text(&line, " of this run could not write a profile, or not to its end: is the directory "
+                     "writable for the user that they run as?");
+    output_note(NOTE_WARNING, line.text + strlen("libreuse: "));
+}
+
 static void finish(void *unused)
 {
     uint64_t app_ns = 0, overhead_ns = 0;
@@ -169,6 +183,7 @@ static void finish(void *unused)
     peak_memory_write();
     tree_report(app_ns, overhead_ns);
     tree_end(&sums);
+    note_failures(&sums);
     if (output_usable() || (sums.failed > 1 && sums.profiles > 1)) {
         closing_line(&sums);
     } else {
