@@ -124,7 +124,7 @@ if command -v perl >/dev/null; then
             sh -c "'$report' private/*.rprof | tr -s '\n ' ' ' | grep -q '2 processes of this run could not write a profile'"
         rm -rf private
     else
-        skip "workers that may not write profiles: only root can become another user"
+        skip "workers that may not write profiles" "only root can become another user"
     fi
     # Several processes of one run, told together or merged before: the same.
     rm -f ./*.rprof
