@@ -59,6 +59,8 @@ INTERPOSED int fclose(FILE *stream)
         struct unwind_start caller = UNWIND_START_OF_CALLER();
 
         stderr_before_close(&caller);
+        if (copy < 0)
+            process_before_stderr_closes();
     }
     if (!next)
         next = interpose_real("fclose");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Programs that close stderr when they end, as those of GNU do to learn whether all was written:
- * the closing line comes after that, and needs a copy.
+ * the closing line comes after that, and needs a copy. Where one closes the stream earlier, the
+ * name of the profile is said before.
  */
 #ifndef REUSE_RUNTIME_INTERPOSE_STDERR_H
 #define REUSE_RUNTIME_INTERPOSE_STDERR_H

@@ -49,6 +49,10 @@ void process_before_tracing(void);
  * Signal-safe. */
 void process_before_signalfd(void);
 
+/* The target closes the stream of its standard error, and goes on: the closing line cannot be said,
+ * where the profile is can. Once. */
+void process_before_stderr_closes(void);
+
 /* Ends the profile: last records, closing line. Only the first call counts. */
 void process_finish(void);
 

@@ -107,6 +107,24 @@ static void closing_line(const struct tree_sums *sums)
         say(&line);
 }
 
+void process_before_stderr_closes(void)
+{
+    static _Atomic bool told;
+    sigset_t before;
+    struct line line;
+
+    if (process_is_follower || !process_is_ours() || atomic_exchange(&told, true))
+        return;
+    signals_block(&before);
+    line_begin(&line);
+    line_text(&line, "the program closes its standard error; once it has ended, look at it with: "
+                     "reuse-report ");
+    line_text(&line, output_path());
+    if (output_usable())
+        say(&line);
+    signals_restore(&before);
+}
+
 static unsigned char *own_stack; /* mapped at start-up */
 
 /* The first to be registered is the last to be called. */

@@ -75,7 +75,8 @@ mkfifo both answer
 "$reuse_run" ./closing early 2>both <answer >/dev/null &
 program=$!
 exec 3<>answer
-check "stderr closed earlier: its reader gets to its end" timeout 8 cat both
+check "stderr closed earlier: its reader gets to its end" sh -c 'timeout 8 cat both >told'
+check "... and was told where the profile is" grep -q 'closes its standard error; .*: reuse-report .*rprof$' told
 check "and the program is still there" kill -0 $program
 echo >&3
 wait $program
