@@ -76,6 +76,21 @@ static void test_backwards(void **state)
     assert_int_equal(told[0].even, 98);
 }
 
+/* Structures of a line each, and a loop along the lines. */
+static void test_lines(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++) {
+        touch(0x10, 0x100000 + LINE * i);
+        touch(0x20, 0x800000 + (LINE - 1) * i);
+    }
+    assert_int_equal(find(NULL), 1);
+    assert_int_equal(told[0].ip, 0x10);
+    assert_int_equal(told[0].stride, LINE);
+    assert_int_equal(told[0].far, 99);
+    assert_int_equal(told[0].even, 98);
+}
+
 static void test_order(void **state)
 {
     struct random draws;
@@ -122,7 +137,7 @@ static void test_oracle(void **state)
 
                 if (copy[i].ip != ip)
                     continue;
-                if (n > 0 && llabs(step) > LINE) {
+                if (n > 0 && llabs(step) >= LINE) {
                     far++;
                     even += n > 1 && step == before;
                 }
@@ -269,10 +284,11 @@ static void test_crowded_oracle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns),  cmocka_unit_test(test_backwards),
-        cmocka_unit_test(test_order),    cmocka_unit_test(test_oracle),
-        cmocka_unit_test(test_too_many), cmocka_unit_test(test_sources),
-        cmocka_unit_test(test_crowded),  cmocka_unit_test(test_crowded_oracle),
+        cmocka_unit_test(test_columns),        cmocka_unit_test(test_backwards),
+        cmocka_unit_test(test_lines),          cmocka_unit_test(test_order),
+        cmocka_unit_test(test_oracle),         cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_sources),        cmocka_unit_test(test_crowded),
+        cmocka_unit_test(test_crowded_oracle),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

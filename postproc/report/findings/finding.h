@@ -60,7 +60,7 @@ struct access_evidence {
     uint64_t element_bytes; /* all places seen lie apart by multiples of it; 0: too few seen */
     uint64_t element_used;  /* bytes of it that are used */
     double sharpness;       /* part of its misses that a cache of a third of need_bytes still has */
-    /* Of its accesses, those that are farther than a line from the instruction's access before;
+    /* Of its accesses, those that are a line or more from the instruction's access before;
        and of these, those as far as that was from the one before it. How far most of these are.
        0: none, or not known. */
     double far_steps, even_steps, stride_bytes;

@@ -55,8 +55,8 @@ struct record_burst {
 };
 
 /*
- * How the addresses of an instruction follow each other in a burst. A step is far if it is longer
- * than a line: neither the line before nor a neighbour of it.
+ * How the addresses of an instruction follow each other in a burst. A step is far if it is as long
+ * as a line or longer: it never leads to the line before.
  */
 struct address_steps {
     uint64_t ip;

@@ -49,7 +49,7 @@ static void count(struct counted_steps *counted, uint64_t address, uint32_t line
 {
     int64_t step = (int64_t)(address - counted->address);
 
-    if (counted->steps.accesses++ > 0 && size_of(step) > line_size) {
+    if (counted->steps.accesses++ > 0 && size_of(step) >= line_size) {
         counted->steps.far++;
         counted->steps.even += step == counted->step;
         vote(counted, step);
