@@ -86,6 +86,7 @@ struct table {
     size_t column_count;
     ARRAY(struct row) rows;
     const char *remark; /* below the table in text; NULL: none */
+    const char *bars;   /* and below that, what its bars mean; kept by the caller; NULL: none */
 };
 
 struct fact {

@@ -234,5 +234,7 @@ void put_table(const struct text_page *page, const struct table *table)
         fputs("  (none)\n", page->stream);
     if (table->remark != NULL)
         put_wrapped(page, table->remark, 2);
+    if (table->bars != NULL)
+        put_wrapped(page, table->bars, 2);
     release(&layout, table->rows.count);
 }

@@ -119,15 +119,14 @@ void section_mrc(struct model *model, struct document *document)
         .true_octaves = truth ? model->true_octaves : NULL,
     };
     struct table *table = curve_chart(model, document, &chart);
-    char *remark =
-        format_string("%sEach thread as if it had such a cache alone; %u-byte lines. In the "
-                      "bar # reaches the lower end of the interval, + the upper one; "
-                      "\"beyond\" and ranges: farther than was watched.",
-                      truth ? "truth: of counting every access of the same run. " : "",
-                      analysis_line_size(model->analysis));
+    char *remark = format_string("%sEach thread as if it had such a cache alone; %u-byte lines. "
+                                 "\"beyond\" and ranges: farther than was watched.",
+                                 truth ? "truth: of counting every access of the same run. " : "",
+                                 analysis_line_size(model->analysis));
 
     table_remark(document, table, remark);
     free(remark);
+    table->bars = "In the bar # reaches the lower end of the interval, + the upper one.";
     section_table(section, table);
     section_table(section, curve_table(model, document, "mrc", model->whole, chart.true_whole));
     add_shared_curves(model, document, section);
