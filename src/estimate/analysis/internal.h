@@ -24,6 +24,7 @@ struct analysed_burst {
     double time_ns;   /* that it stands for (burst_times.h) */
     double accesses;  /* of its thread that it stands for */
     double weight;    /* accesses to lines that each of its probes stands for */
+    double lost_ns;   /* after it, until caches and predictors are filled again */
     double dilation;  /* shared caches: accesses of the group per access of the thread; else 1 */
     bool left_out;    /* others stand for it: burst_choice.c */
 };
@@ -198,6 +199,11 @@ void analysis_judge_samples(struct analysis *);
 
 /* short_watches.c: fills elapsed_ns of the watches. */
 void analysis_time_watches(struct analysis *);
+
+/* burst_losses.c: sets lost_ns of the bursts, whose loops have their rates; and the time that a
+ * watch of such a burst would have run without. */
+void analysis_find_losses(struct analysis *);
+double analysis_without_loss(double lost_ns, double elapsed_ns);
 
 /* group_clock.c: puts the times of all bursts on the merged clocks of the groups, which become the
  * domains. */

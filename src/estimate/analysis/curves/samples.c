@@ -206,6 +206,7 @@ static double accesses_of_watch(const struct analysis *analysis, const struct an
         return 0;
     uint64_t elapsed = (uint64_t)watch->elapsed_ns;
     double net = refill_set_off(analysis->rates.refills[burst->profile], watch->elapsed_ns);
+    net = analysis_without_loss(burst->lost_ns, net);
     if (watch->end->reason == WATCH_REUSED && elapsed < access_clock_gap(clock, record->app_ns) &&
         loop_rates_contains(loop, watch->end->ip))
         return net * loop->per_ns.value;
@@ -415,6 +416,7 @@ void analysis_judge_samples(struct analysis *analysis)
     weigh_bursts(analysis);
     list_samples(analysis);
     analysis_time_watches(analysis);
+    analysis_find_losses(analysis);
     convert_times(analysis);
     find_coverage(analysis);
     count_guarded(analysis);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What every time between two traps of ours has too much: what the program loses until its caches
- * and predictors are filled again.
+ * What every time between two traps of ours has too much: what the program loses after a trap until
+ * its caches and predictors are filled again. After a burst it is much more: burst_losses.c.
  */
 #ifndef REUSE_ANALYSIS_REFILL_H
 #define REUSE_ANALYSIS_REFILL_H
