@@ -12,10 +12,13 @@
 #include <cmocka.h>
 
 #include "analysis/analysis.h"
+#include "analysis/internal.h"
 #include "analysis/rates/access_clock.h"
 #include "analysis/rates/loop_rates.h"
 #include "analysis/rates/rate_fit.h"
 #include "support/profile_builder.h"
+
+static const struct program_line_sources usual_sources = {.rest = {.5, .2, .05}};
 
 static void clock_runs_at_the_samples_rates(void **state)
 {
@@ -111,7 +114,7 @@ static void loops_are_told_apart(void **state)
     struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
     const struct profile *profiles[] = {profile};
-    loop_rates_create(profiles, 1, &line_sources_usual, &rates);
+    loop_rates_create(profiles, 1, &usual_sources, &rates);
     struct loop_rate *first = &rates.loops[loop_rates_find(&rates, 0, 0x10000)];
     struct loop_rate *fast = &rates.loops[loop_rates_find(&rates, 0, 0x50000)];
     struct loop_rate *slow = &rates.loops[loop_rates_find(&rates, 0, 0x70000)];
@@ -157,7 +160,7 @@ static void many_loops(void **state)
     struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
     const struct profile *profiles[] = {profile};
-    loop_rates_create(profiles, 1, &line_sources_usual, &rates);
+    loop_rates_create(profiles, 1, &usual_sources, &rates);
     assert_int_equal(rates.count, LOOPS);
     for (uint64_t loop = LOOPS - RATE_GROUPS_MAX + 2; loop <= LOOPS; loop++) {
         const struct loop_rate *rate = &rates.loops[loop_rates_find(&rates, 0, 0x10000 * loop)];
@@ -188,7 +191,7 @@ static void system_calls_leave_little_time_for_accesses(void **state)
     struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
     const struct profile *profiles[] = {profile};
-    loop_rates_create(profiles, 1, &line_sources_usual, &rates);
+    loop_rates_create(profiles, 1, &usual_sources, &rates);
     struct loop_rate *alone = &rates.loops[loop_rates_find(&rates, 0, 0x900000)];
     struct loop_rate *waits = &rates.loops[loop_rates_find(&rates, 0, 0xa00000)];
     struct loop_rate *works = &rates.loops[loop_rates_find(&rates, 0, 0xb00000)];
@@ -227,7 +230,7 @@ static void what_code_touches_is_expected_of_it(void **state)
     struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
     const struct profile *profiles[] = {profile};
-    loop_rates_create(profiles, 1, &line_sources_usual, &rates);
+    loop_rates_create(profiles, 1, &usual_sources, &rates);
     struct loop_rate *chases = &rates.loops[loop_rates_find(&rates, 0, 0x10000)];
     struct loop_rate *stays = &rates.loops[loop_rates_find(&rates, 0, 0x20000)];
     /* 0.25 ns against 100 ns an access, and neither is measured. */
@@ -282,7 +285,7 @@ static void what_code_waits_for_is_expected_of_it(void **state)
     struct profile *profile = end_profile(&builder, path);
     struct loop_rates rates;
     const struct profile *profiles[] = {profile};
-    loop_rates_create(profiles, 1, &line_sources_usual, &rates);
+    loop_rates_create(profiles, 1, &usual_sources, &rates);
     struct loop_rate *sums = &rates.loops[loop_rates_find(&rates, 0, 0x10000)];
     struct loop_rate *fast = &rates.loops[loop_rates_find(&rates, 0, 0x20000)];
     struct loop_rate *list = &rates.loops[loop_rates_find(&rates, 0, 0x30000)];
@@ -319,7 +322,7 @@ static void the_curve_tells_where_lines_come_from(void **state)
     struct profile *profile = end_profile(&builder, path);
     const struct profile *profiles[] = {profile};
     struct loop_rates rates;
-    loop_rates_create(profiles, 1, &line_sources_usual, &rates);
+    loop_rates_create(profiles, 1, &usual_sources, &rates);
     struct analysis *analysis = analysis_create(profiles, 1, NULL, message, sizeof message);
     assert_non_null(analysis);
     double usual = rates.loops[0].per_ns.value;
@@ -331,18 +334,103 @@ static void the_curve_tells_where_lines_come_from(void **state)
     profile_free(profile);
 }
 
+/* A second loop, whose lines are not used again: memory is what that one waits for, not the first,
+ * though the two of them together miss. */
+static void each_loop_has_lines_of_its_own(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/reuse-rates-XXXXXX", message[200];
+    struct profile_builder builder;
+    uint64_t time = 0;
+    begin_profile(&builder, path);
+    uint32_t one = profile_builder_thread(&builder, 1, "one");
+    for (int i = 0; i < 30; i++) {
+        struct record_sample sample = profile_builder_default_sample(one, 0);
+
+        add_loop(&builder, one, 0x30000, 1, &time);
+        add_clocks(&builder, one, 0x30000, 2000, 9000, 177000, 250, 0);
+        sample.ip = 0x501000;
+        sample.loop = 0x50000;
+        sample.app_ns = time += 1000000;
+        sample.watch_mode = WATCH_ACCESSED;
+        sample.words_accessed = 8;
+        sample.watch_length = 8;
+        profile_builder_lone_burst(&builder, &sample);
+        profile_builder_sample(&builder, &sample);
+        profile_builder_watch_end(&builder, &sample, WATCH_PROCESS_ENDED, 100000000);
+        add_clocks(&builder, one, 0x50000, 2000, 9000, 177000, 250, 0);
+    }
+    struct profile *profile = end_profile(&builder, path);
+    const struct profile *profiles[] = {profile};
+    struct analysis *analysis = analysis_create(profiles, 1, NULL, message, sizeof message);
+    assert_non_null(analysis);
+    const struct program_line_sources *sources = &analysis->line_sources;
+    const struct line_sources *near = line_sources_of_loop(sources, 0, 0x30000);
+    const struct line_sources *far = line_sources_of_loop(sources, 0, 0x50000);
+    if (near->memory > 0.1 || far->memory < 0.9 || sources->rest.memory < near->memory ||
+        sources->rest.memory > far->memory)
+        fail_msg("%.3f, %.3f, %.3f", near->memory, sources->rest.memory, far->memory);
+    analysis_free(analysis);
+    profile_free(profile);
+}
+
 static void sources_are_shares_of_new_lines(void **state)
 {
     const double misses[LINE_SOURCE_SIZES] = {0.05, 0.02, 0.02};
-    struct line_sources sources = line_sources_of(0.1, misses);
+    const struct new_lines tenth = {.accesses = 20, .lines = 2},
+                           few = {.accesses = 20, .lines = 0.2};
+    struct line_sources sources = line_sources_of(&tenth, misses);
 
     (void)state;
     assert_float_equal(sources.second, 0.5, 1e-9);
     assert_float_equal(sources.third, 0.2, 1e-9);
     assert_float_equal(sources.memory, 0.2, 1e-9);
-    sources = line_sources_of(0.01, misses);
+    sources = line_sources_of(&few, misses);
     assert_float_equal(sources.second, 1, 1e-9);
     assert_float_equal(sources.memory, 1, 1e-9);
+}
+
+/* A loop that is listed has sources of its own, in its profile alone. */
+static void loops_have_sources_of_their_own(void **state)
+{
+    struct loop_line_sources loops[] = {
+        {0, 0x1000, {1, 1, 0.9}}, {0, 0x3000, {0.5, 0.25, 0.125}}, {2, 0x1000, {0.1, 0.05, 0.01}}};
+    const struct program_line_sources sources = {line_sources_usual, loops, 3};
+
+    (void)state;
+    assert_float_equal(line_sources_of_loop(&sources, 0, 0x1000)->memory, 0.9, 1e-9);
+    assert_float_equal(line_sources_of_loop(&sources, 0, 0x3000)->third, 0.25, 1e-9);
+    assert_float_equal(line_sources_of_loop(&sources, 2, 0x1000)->second, 0.1, 1e-9);
+    assert_ptr_equal(line_sources_of_loop(&sources, 0, 0x2000), &sources.rest);
+    assert_ptr_equal(line_sources_of_loop(&sources, 1, 0x1000), &sources.rest);
+    assert_ptr_equal(line_sources_of_loop(&sources, 3, 0), &sources.rest);
+}
+
+/* What two modelled bursts say, each for as long: the second has half of the accesses in a cycle.
+ */
+static void new_lines_are_those_of_equal_times(void **state)
+{
+    union {
+        struct record_progress record;
+        unsigned char bytes[sizeof(struct record_progress) + 2 * sizeof(struct progress_variable)];
+    } of = {.record = {.count = 2}};
+    struct progress_variable *variables = of.record.variables;
+    struct new_lines sum = {0};
+
+    (void)state;
+    variables[0] = (struct progress_variable){
+        .kind = PROGRESS_MODEL, .place = PROGRESS_HELD_CYCLES, .within = 500, .accesses = 1000};
+    variables[1] = (struct progress_variable){
+        .kind = PROGRESS_MODEL, .place = PROGRESS_NEW_LINES, .within = 100, .accesses = 1000};
+    line_sources_add(&of.record, &sum);
+    variables[0].within = 1000;
+    variables[1].within = 400;
+    line_sources_add(&of.record, &sum);
+    variables[0].place = variables[1].place = PROGRESS_CYCLES_PER_NS; /* not modelled */
+    line_sources_add(&of.record, &sum);
+    assert_float_equal(sum.accesses, 3, 1e-9);
+    assert_float_equal(sum.lines, 0.2 + 0.4, 1e-9);
+    assert_float_equal(sum.bursts, 2, 1e-9);
 }
 
 static void without_readings_the_range_is_wide(void **state)
@@ -425,7 +513,10 @@ int main(void)
         cmocka_unit_test(what_code_touches_is_expected_of_it),
         cmocka_unit_test(what_code_waits_for_is_expected_of_it),
         cmocka_unit_test(the_curve_tells_where_lines_come_from),
+        cmocka_unit_test(each_loop_has_lines_of_its_own),
         cmocka_unit_test(sources_are_shares_of_new_lines),
+        cmocka_unit_test(loops_have_sources_of_their_own),
+        cmocka_unit_test(new_lines_are_those_of_equal_times),
         cmocka_unit_test(without_readings_the_range_is_wide),
         cmocka_unit_test(counted_accesses_are_not_set_off),
     };

@@ -15,6 +15,8 @@
 #include "interpreter_stop.h"
 #include "support/profile_builder.h"
 
+static const struct program_line_sources usual_sources = {.rest = {.5, .2, .05}};
+
 enum { BURSTS = 20 };
 
 /* A loop of which others move a word while `shared` of its bursts are looked at. */
@@ -47,7 +49,7 @@ static void expect(int shared, double *expected, double *variance)
     profile = profile_builder_load(path);
     unlink(path);
     assert_int_equal(profile->progress.count, BURSTS);
-    expected_rates(profile, &line_sources_usual, burst_groups, progress_groups, &evidence, demand);
+    expected_rates(profile, 0, &usual_sources, burst_groups, progress_groups, &evidence, demand);
     *expected = evidence.expected[0];
     *variance = evidence.own_variance[0];
     profile_free(profile);
@@ -98,7 +100,7 @@ static void who_seldom_accesses_memory_makes_few(void **state)
     profile = profile_builder_load(path);
     unlink(path);
     assert_int_equal(profile->bursts.count, 1);
-    expected_rates(profile, &line_sources_usual, groups, groups, &evidence, demand);
+    expected_rates(profile, 0, &usual_sources, groups, groups, &evidence, demand);
     assert_float_equal(evidence.expected[0], log(6 / (0.17 * BURST_INSTRUCTIONS_MAX)), 1e-9);
     profile_free(profile);
 }

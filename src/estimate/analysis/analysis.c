@@ -167,8 +167,9 @@ static void build(struct analysis *analysis)
 }
 
 static struct analysis *create(const struct profile *const *profiles, size_t profile_count,
-                               const struct analysis_options *options, struct line_sources sources,
-                               char *message, size_t message_size)
+                               const struct analysis_options *options,
+                               struct program_line_sources sources, char *message,
+                               size_t message_size)
 {
     struct analysis *analysis = allocate_zeroed(1, sizeof *analysis);
 
@@ -215,29 +216,46 @@ bool analysis_is_of(const struct analysis *analysis, const struct profile *const
            memcmp(analysis->profiles, profiles, profile_count * sizeof *profiles) == 0;
 }
 
-/* The curve rests on how fast loops are, and that on where their lines come from, which the curve
- * knows: it is estimated twice. */
-static struct line_sources line_sources(const struct profile *const *profiles, size_t profile_count,
-                                        const struct analysis_options *options)
+/* Some burst of them was told to the modelled processor. */
+static bool is_modelled(const struct profile *const *profiles, size_t profile_count)
+{
+    struct new_lines all = {0};
+
+    for (size_t p = 0; p < profile_count; p++)
+        for (size_t i = 0; i < profiles[p]->progress.count && all.lines == 0; i++)
+            line_sources_add(profiles[p]->progress.items[i], &all);
+    return all.lines > 0;
+}
+
+static struct program_line_sources copy_of(const struct program_line_sources *sources)
+{
+    struct program_line_sources copy = *sources;
+
+    copy.loops = allocate(copy.count + 1, sizeof *copy.loops);
+    memcpy(copy.loops, sources->loops, copy.count * sizeof *copy.loops);
+    return copy;
+}
+
+/* The curves rest on how fast loops are, and that on where their lines come from, which the curves
+ * know: they are estimated twice. */
+static struct program_line_sources line_sources(const struct profile *const *profiles,
+                                                size_t profile_count,
+                                                const struct analysis_options *options)
 {
     const struct analysis *like = options ? options->like : NULL;
     const struct analysis_options first_options = {.source = SOURCE_SAMPLES, .bootstrap = 1};
-    double new_lines = line_sources_new(profiles, profile_count), misses[LINE_SOURCE_SIZES];
-    struct line_sources sources = line_sources_usual;
+    const struct program_line_sources usual = {.rest = line_sources_usual};
+    struct program_line_sources sources = usual;
     struct analysis *first;
     char message[256];
 
-    if (new_lines == 0 || (options && options->source == SOURCE_COUNTS))
-        return sources;
+    if (!is_modelled(profiles, profile_count) || (options && options->source == SOURCE_COUNTS))
+        return usual;
     if (like && analysis_is_of(like, profiles, profile_count))
-        return like->line_sources;
-    first = create(profiles, profile_count, &first_options, sources, message, sizeof message);
-    if (first) {
-        analysis_miss_ratios(first, (struct subset){0}, line_source_bytes, LINE_SOURCE_SIZES,
-                             misses);
-        if (!isnan(misses[0]))
-            sources = line_sources_of(new_lines, misses);
-    }
+        return copy_of(&like->line_sources);
+    first = create(profiles, profile_count, &first_options, usual, message, sizeof message);
+    if (first && !analysis_find_sources(first, &sources))
+        sources = usual;
     analysis_free(first);
     return sources;
 }
@@ -273,6 +291,7 @@ void analysis_free(struct analysis *analysis)
     free(analysis->times_drawn);
     free(analysis->time_factors);
     free(analysis->histograms);
+    free(analysis->line_sources.loops);
     free(analysis->profiles);
     free(analysis);
 }

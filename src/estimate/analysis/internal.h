@@ -127,7 +127,7 @@ struct analysis {
     uint32_t run_line_size; /* that watches and visits refer to */
     unsigned size_index;    /* of line_size among those that wide bursts tell */
 
-    struct line_sources line_sources;
+    struct program_line_sources line_sources; /* owned */
     struct loop_rates rates;
     struct analysed_burst *bursts;
     size_t burst_count;
@@ -196,6 +196,10 @@ void analysis_choose_bursts(struct analysis *);
 
 /* samples.c: fills samples, watches and times; weighs the bursts. */
 void analysis_judge_samples(struct analysis *);
+
+/* loop_sources.c: where the lines of the whole and of each loop come from, as far as the analysis
+ * tells. The caller frees the loops. False: nothing is known. */
+bool analysis_find_sources(const struct analysis *, struct program_line_sources *);
 
 /* short_watches.c: fills elapsed_ns of the watches. */
 void analysis_time_watches(struct analysis *);

@@ -164,9 +164,10 @@ static double rate_by_model(const struct code *code, const struct kernel_demand 
     return log(code->speed / code->bursts);
 }
 
-void expected_rates(const struct profile *profile, const struct line_sources *sources,
-                    const uint32_t *burst_groups, const uint32_t *progress_groups,
-                    struct rate_evidence *evidence, struct kernel_demand *demand)
+void expected_rates(const struct profile *profile, uint32_t number,
+                    const struct program_line_sources *sources, const uint32_t *burst_groups,
+                    const uint32_t *progress_groups, struct rate_evidence *evidence,
+                    struct kernel_demand *demand)
 {
     struct code code[RATE_GROUPS_MAX] = {0};
     double modelled = 0, common, unmodelled = LINES_SCATTER * LINES_SCATTER, contended;
@@ -177,7 +178,9 @@ void expected_rates(const struct profile *profile, const struct line_sources *so
         code[burst_groups[i]].open += profile->bursts.items[i]->open;
     }
     for (size_t i = 0; i < profile->progress.count; i++)
-        add_burst(profile, profile->progress.items[i], sources, &code[progress_groups[i]]);
+        add_burst(profile, profile->progress.items[i],
+                  line_sources_of_loop(sources, number, profile->progress.items[i]->loop),
+                  &code[progress_groups[i]]);
     for (uint32_t i = 0; i < evidence->groups; i++) {
         modelled += code[i].bursts > 0 ? evidence->share[i] : 0;
         before |= code[i].before;

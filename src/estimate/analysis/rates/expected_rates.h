@@ -13,9 +13,9 @@
 #include "profile/reader.h"
 
 /* Fills in expected, in the time of their own code, common_variance and own_variance; share is
- * known. burst_groups: of each burst; progress_groups: of each progress record. demand: of each
- * group. */
-void expected_rates(const struct profile *, const struct line_sources *,
+ * known. number: the profile's, in the sources of lines. burst_groups: of each burst;
+ * progress_groups: of each progress record. demand: of each group. */
+void expected_rates(const struct profile *, uint32_t number, const struct program_line_sources *,
                     const uint32_t *burst_groups, const uint32_t *progress_groups,
                     struct rate_evidence *, struct kernel_demand *demand);
 

@@ -7,42 +7,56 @@
 const double line_source_bytes[LINE_SOURCE_SIZES] = {32 << 10, 1 << 20, 32 << 20};
 const struct line_sources line_sources_usual = {.second = 0.5, .third = 0.2, .memory = 0.05};
 
-double line_sources_new(const struct profile *const *profiles, size_t profile_count)
+void line_sources_add(const struct record_progress *record, struct new_lines *sum)
 {
-    double accesses = 0, new_lines = 0;
+    double held = 0, lines = 0, of = 0;
 
-    for (size_t p = 0; p < profile_count; p++) {
-        for (size_t i = 0; i < profiles[p]->progress.count; i++) {
-            const struct record_progress *record = profiles[p]->progress.items[i];
-            double held = 0, lines = 0, of = 0;
+    for (uint32_t k = 0; k < record->count; k++) {
+        const struct progress_variable *variable = &record->variables[k];
 
-            for (uint32_t k = 0; k < record->count; k++) {
-                const struct progress_variable *variable = &record->variables[k];
-
-                if (variable->kind != PROGRESS_MODEL)
-                    continue;
-                if (variable->place == PROGRESS_HELD_CYCLES)
-                    held = variable->within;
-                else if (variable->place == PROGRESS_NEW_LINES)
-                    lines = variable->within;
-                of = variable->accesses;
-            }
-            /* Bursts stand for times: in that of one code has so many accesses. */
-            if (held > 0) {
-                accesses += of / held;
-                new_lines += lines / held;
-            }
-        }
+        if (variable->kind != PROGRESS_MODEL)
+            continue;
+        if (variable->place == PROGRESS_HELD_CYCLES)
+            held = variable->within;
+        else if (variable->place == PROGRESS_NEW_LINES)
+            lines = variable->within;
+        of = variable->accesses;
     }
-    return accesses > 0 ? new_lines / accesses : 0;
+    /* Bursts stand for times: in that of one code has so many accesses. */
+    if (held > 0) {
+        sum->accesses += of / held;
+        sum->lines += lines / held;
+        sum->bursts++;
+    }
 }
 
-struct line_sources line_sources_of(double new_lines, const double misses[LINE_SOURCE_SIZES])
+struct line_sources line_sources_of(const struct new_lines *new_lines,
+                                    const double misses[LINE_SOURCE_SIZES])
 {
+    double per_access = new_lines->lines / new_lines->accesses;
     struct line_sources sources;
 
-    sources.second = fmin(1, misses[0] / new_lines);
-    sources.third = fmin(sources.second, misses[1] / new_lines);
-    sources.memory = fmin(sources.third, misses[2] / new_lines);
+    sources.second = fmin(1, misses[0] / per_access);
+    sources.third = fmin(sources.second, misses[1] / per_access);
+    sources.memory = fmin(sources.third, misses[2] / per_access);
     return sources;
+}
+
+const struct line_sources *line_sources_of_loop(const struct program_line_sources *of,
+                                                uint32_t profile, uint64_t loop)
+{
+    size_t low = 0, high = of->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct loop_line_sources *one = &of->loops[middle];
+
+        if (one->profile == profile && one->loop == loop)
+            return &one->sources;
+        if (one->profile < profile || (one->profile == profile && one->loop < loop))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return &of->rest;
 }

@@ -24,10 +24,34 @@ extern const double line_source_bytes[LINE_SOURCE_SIZES];
 /* Where nothing is known: the mean of 48 programs. */
 extern const struct line_sources line_sources_usual;
 
-/* Accesses to lines not used lately per access, in all modelled bursts; 0: none tells. */
-double line_sources_new(const struct profile *const *profiles, size_t profile_count);
+/* Of the loops that are listed, by profile and loop, each its own; of others those of the rest. */
+struct loop_line_sources {
+    uint32_t profile;
+    uint64_t loop;
+    struct line_sources sources;
+};
 
-/* From those, > 0, and misses per access at line_source_bytes. */
-struct line_sources line_sources_of(double new_lines, const double misses[LINE_SOURCE_SIZES]);
+struct program_line_sources {
+    struct line_sources rest;
+    struct loop_line_sources *loops; /* ascending */
+    size_t count;
+};
+
+const struct line_sources *line_sources_of_loop(const struct program_line_sources *,
+                                                uint32_t profile, uint64_t loop);
+
+/* What modelled bursts say of their accesses, each for as long as the next: the sums over several
+ * bursts, divided, are accesses to lines not used lately per access. */
+struct new_lines {
+    double accesses, lines;
+    double bursts;
+};
+
+/* Adds what a record says; nothing if its burst was not modelled. */
+void line_sources_add(const struct record_progress *, struct new_lines *);
+
+/* From those, lines > 0, and misses per access at line_source_bytes. */
+struct line_sources line_sources_of(const struct new_lines *,
+                                    const double misses[LINE_SOURCE_SIZES]);
 
 #endif

@@ -257,8 +257,9 @@ static void add_kernel_time(const struct profile *profile, size_t p, const uint3
     share_time(span, evidence);
 }
 
-static void fit_profile(const struct profile *profile, size_t p, const struct line_sources *sources,
-                        struct span span, struct loop_rates *rates)
+static void fit_profile(const struct profile *profile, size_t p,
+                        const struct program_line_sources *sources, struct span span,
+                        struct loop_rates *rates)
 {
     struct rate_evidence evidence = {.groups = make_groups(span)};
     const struct kernel_time time = kernel_time_of(profile);
@@ -276,7 +277,7 @@ static void fit_profile(const struct profile *profile, size_t p, const struct li
     progress_rates(profile, groups, &evidence);
     rates->bursts += bursts_that_tell(&evidence, n);
     share_time(span, &evidence);
-    expected_rates(profile, sources, burst_groups, groups, &evidence, demand);
+    expected_rates(profile, (uint32_t)p, sources, burst_groups, groups, &evidence, demand);
     if (time.own_ns <= 0)
         add_calls(span, &evidence);
     add_kernel_time(profile, p, burst_groups, &time, demand, span, rates, &evidence);
@@ -290,8 +291,8 @@ static void fit_profile(const struct profile *profile, size_t p, const struct li
     free(evidence.terms);
 }
 
-static void fit_profiles(const struct profile *const *profiles, const struct line_sources *sources,
-                         struct loop_rates *rates)
+static void fit_profiles(const struct profile *const *profiles,
+                         const struct program_line_sources *sources, struct loop_rates *rates)
 {
     for (size_t i = 0, end; i < rates->count; i = end) {
         size_t p = rates->loops[i].profile;
@@ -317,7 +318,7 @@ static void count_instead(const struct profile *const *profiles, struct loop_rat
 }
 
 void loop_rates_create(const struct profile *const *profiles, size_t profile_count,
-                       const struct line_sources *sources, struct loop_rates *out)
+                       const struct program_line_sources *sources, struct loop_rates *out)
 {
     struct burst_code *code = allocate(profile_count, sizeof *code);
 

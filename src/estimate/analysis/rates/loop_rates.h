@@ -40,7 +40,7 @@ struct loop_rates {
 };
 
 void loop_rates_create(const struct profile *const *profiles, size_t profile_count,
-                       const struct line_sources *, struct loop_rates *out);
+                       const struct program_line_sources *, struct loop_rates *out);
 void loop_rates_free(struct loop_rates *);
 
 /* Index of the loop of a burst or sample of the profiles given to loop_rates_create(). */

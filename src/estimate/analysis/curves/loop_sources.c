@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where the lines of each loop come from (rates/line_sources.h): look-ups in a large table wait for
+ * memory, in the same program in which most lines come from the second cache.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/internal.h"
+#include "support/memory.h"
+
+/* Its new lines; those of all loops are added to *all. */
+static struct new_lines *new_lines_of(const struct analysis *analysis, struct new_lines *all)
+{
+    const struct loop_rates *rates = &analysis->rates;
+    struct new_lines *of = allocate_zeroed(rates->count + 1, sizeof *of);
+
+    for (size_t p = 0; p < analysis->profile_count; p++)
+        for (size_t i = 0; i < analysis->profiles[p]->progress.count; i++) {
+            const struct record_progress *record = analysis->profiles[p]->progress.items[i];
+
+            line_sources_add(record, &of[loop_rates_find(rates, p, record->loop)]);
+        }
+    for (size_t i = 0; i < rates->count; i++) {
+        all->accesses += of[i].accesses;
+        all->lines += of[i].lines;
+    }
+    return of;
+}
+
+/* With few bursts a loop's own misses are chance: those of all count as so many bursts of it. */
+static const double bursts_of_all = 2;
+
+static double drawn_to(double own, double all, double bursts)
+{
+    return (bursts * own + bursts_of_all * all) / (bursts + bursts_of_all);
+}
+
+static struct line_sources drawn_together(struct line_sources own, const struct line_sources *all,
+                                          double bursts)
+{
+    return (struct line_sources){drawn_to(own.second, all->second, bursts),
+                                 drawn_to(own.third, all->third, bursts),
+                                 drawn_to(own.memory, all->memory, bursts)};
+}
+
+/* The probes of each loop; the caller frees what the first lists, and the subsets. */
+static struct subset *subsets_of(const struct analysis *analysis, uint32_t **members)
+{
+    size_t loops = analysis->rates.count, at = 0;
+    struct subset *subsets = allocate_zeroed(loops + 1, sizeof *subsets);
+    uint32_t *list = *members = allocate(analysis->probe_count + 1, sizeof *list);
+
+    for (size_t b = 0; b < analysis->burst_count; b++)
+        subsets[analysis->bursts[b].loop].member_count += analysis->bursts[b].probe_count;
+    for (size_t i = 0; i < loops; i++) {
+        subsets[i].members = list + at;
+        at += subsets[i].member_count;
+        subsets[i].member_count = 0;
+    }
+    for (size_t b = 0; b < analysis->burst_count; b++) {
+        const struct analysed_burst *burst = &analysis->bursts[b];
+        struct subset *subset = &subsets[burst->loop];
+
+        for (uint32_t k = 0; k < burst->probe_count; k++)
+            list[subset->members - list + (ptrdiff_t)subset->member_count++] =
+                burst->first_probe + k;
+    }
+    return subsets;
+}
+
+bool analysis_find_sources(const struct analysis *analysis, struct program_line_sources *out)
+{
+    const struct loop_rates *rates = &analysis->rates;
+    struct new_lines all = {0}, *of = new_lines_of(analysis, &all);
+    double *misses = allocate((rates->count + 1) * LINE_SOURCE_SIZES, sizeof *misses);
+    double *whole = misses + rates->count * LINE_SOURCE_SIZES;
+    struct subset *subsets;
+    uint32_t *members;
+    bool known;
+
+    analysis_miss_ratios(analysis, (struct subset){0}, line_source_bytes, LINE_SOURCE_SIZES, whole);
+    known = all.lines > 0 && !isnan(whole[0]);
+    *out = (struct program_line_sources){.loops = allocate(rates->count + 1, sizeof *out->loops)};
+    subsets = subsets_of(analysis, &members);
+    if (known) {
+        out->rest = line_sources_of(&all, whole);
+        analysis_miss_ratios_of(analysis, subsets, rates->count, line_source_bytes,
+                                LINE_SOURCE_SIZES, misses);
+    }
+    for (size_t i = 0; known && i < rates->count; i++) {
+        const double *ratios = misses + i * LINE_SOURCE_SIZES;
+
+        if (of[i].lines > 0 && subsets[i].member_count > 0 && !isnan(ratios[0]))
+            out->loops[out->count++] = (struct loop_line_sources){
+                rates->loops[i].profile, rates->loops[i].loop,
+                drawn_together(line_sources_of(&of[i], ratios), &out->rest, of[i].bursts)};
+    }
+    if (!known)
+        free(out->loops);
+    free(subsets);
+    free(members);
+    free(misses);
+    free(of);
+    return known;
+}
