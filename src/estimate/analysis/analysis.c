@@ -216,26 +216,6 @@ bool analysis_is_of(const struct analysis *analysis, const struct profile *const
            memcmp(analysis->profiles, profiles, profile_count * sizeof *profiles) == 0;
 }
 
-/* Some burst of them was told to the modelled processor. */
-static bool is_modelled(const struct profile *const *profiles, size_t profile_count)
-{
-    struct new_lines all = {0};
-
-    for (size_t p = 0; p < profile_count; p++)
-        for (size_t i = 0; i < profiles[p]->progress.count && all.lines == 0; i++)
-            line_sources_add(profiles[p]->progress.items[i], &all);
-    return all.lines > 0;
-}
-
-static struct program_line_sources copy_of(const struct program_line_sources *sources)
-{
-    struct program_line_sources copy = *sources;
-
-    copy.loops = allocate(copy.count + 1, sizeof *copy.loops);
-    memcpy(copy.loops, sources->loops, copy.count * sizeof *copy.loops);
-    return copy;
-}
-
 /* The curves rest on how fast loops are, and that on where their lines come from, which the curves
  * know: they are estimated twice. */
 static struct program_line_sources line_sources(const struct profile *const *profiles,
@@ -249,10 +229,11 @@ static struct program_line_sources line_sources(const struct profile *const *pro
     struct analysis *first;
     char message[256];
 
-    if (!is_modelled(profiles, profile_count) || (options && options->source == SOURCE_COUNTS))
+    if (!line_sources_are_told(profiles, profile_count) ||
+        (options && options->source == SOURCE_COUNTS))
         return usual;
     if (like && analysis_is_of(like, profiles, profile_count))
-        return copy_of(&like->line_sources);
+        return line_sources_copy(&like->line_sources);
     first = create(profiles, profile_count, &first_options, usual, message, sizeof message);
     if (first && !analysis_find_sources(first, &sources))
         sources = usual;

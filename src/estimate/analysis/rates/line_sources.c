@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "support/memory.h"
+
 const double line_source_bytes[LINE_SOURCE_SIZES] = {32 << 10, 1 << 20, 32 << 20};
 const struct line_sources line_sources_usual = {.second = 0.5, .third = 0.2, .memory = 0.05};
 
@@ -59,4 +61,24 @@ const struct line_sources *line_sources_of_loop(const struct program_line_source
             high = middle;
     }
     return &of->rest;
+}
+
+bool line_sources_are_told(const struct profile *const *profiles, size_t profile_count)
+{
+    struct new_lines all = {0};
+
+    for (size_t p = 0; p < profile_count; p++)
+        for (size_t i = 0; i < profiles[p]->progress.count && all.lines == 0; i++)
+            line_sources_add(profiles[p]->progress.items[i], &all);
+    return all.lines > 0;
+}
+
+struct program_line_sources line_sources_copy(const struct program_line_sources *sources)
+{
+    struct program_line_sources copy = *sources;
+
+    copy.loops = allocate(copy.count + 1, sizeof *copy.loops);
+    for (size_t i = 0; i < copy.count; i++)
+        copy.loops[i] = sources->loops[i];
+    return copy;
 }

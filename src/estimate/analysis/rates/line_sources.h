@@ -7,6 +7,7 @@
 #ifndef REUSE_ANALYSIS_LINE_SOURCES_H
 #define REUSE_ANALYSIS_LINE_SOURCES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "profile/reader.h"
@@ -40,6 +41,9 @@ struct program_line_sources {
 const struct line_sources *line_sources_of_loop(const struct program_line_sources *,
                                                 uint32_t profile, uint64_t loop);
 
+/* With loops of its own, which the caller frees. */
+struct program_line_sources line_sources_copy(const struct program_line_sources *);
+
 /* What modelled bursts say of their accesses, each for as long as the next: the sums over several
  * bursts, divided, are accesses to lines not used lately per access. */
 struct new_lines {
@@ -49,6 +53,9 @@ struct new_lines {
 
 /* Adds what a record says; nothing if its burst was not modelled. */
 void line_sources_add(const struct record_progress *, struct new_lines *);
+
+/* Whether some burst of the profiles was modelled. */
+bool line_sources_are_told(const struct profile *const *profiles, size_t profile_count);
 
 /* From those, lines > 0, and misses per access at line_source_bytes. */
 struct line_sources line_sources_of(const struct new_lines *,
